@@ -1,0 +1,133 @@
+//! Usage buckets (§5): one chain of buckets for each entity of each tier.
+
+use std::sync::Arc;
+
+use super::slots::{Amounts, Usages};
+use super::time::Day;
+
+/// Usage of one entity over at most `unit_days` days.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bucket {
+    /// The day of the first slice.
+    pub start: Day,
+    /// The last day with usage, inclusive.
+    pub end: Day,
+    /// `decay_unit_days` when the bucket opened.
+    pub unit_days: u32,
+    pub usage: Usages,
+    /// How many usage records the bucket sums; one that loses them all disappears.
+    pub records: u64,
+    /// The group's capacity on `end`, shared by all entities of the group.
+    pub capacity: Arc<Amounts>,
+}
+
+impl Bucket {
+    fn open(day: Day, unit_days: u32, added: &Daily) -> Self {
+        Self {
+            start: day,
+            end: day,
+            unit_days,
+            usage: added.usage.clone(),
+            records: added.records,
+            capacity: Arc::default(),
+        }
+    }
+
+    /// Whether a slice of `day` belongs here.
+    pub fn takes(&self, day: Day) -> bool {
+        day >= self.start && day.days_since(self.start).unsigned_abs() < self.unit_days
+    }
+
+    /// The first day that the bucket can no longer take.
+    pub fn closes(&self) -> Day {
+        self.start.plus(self.unit_days.cast_signed())
+    }
+}
+
+/// What one day adds to an entity.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Daily {
+    pub usage: Usages,
+    pub records: u64,
+}
+
+impl Daily {
+    pub fn add(&mut self, usage: &Usages) {
+        self.usage.add(usage);
+        self.records += 1;
+    }
+}
+
+/// A day cannot be placed without moving later buckets: the chain has to be folded again from its records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NeedsRebuild;
+
+/// The buckets of one entity, ascending, disjoint.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chain(Vec<Bucket>);
+
+impl Chain {
+    pub fn buckets(&self) -> &[Bucket] {
+        &self.0
+    }
+
+    pub fn buckets_mut(&mut self) -> &mut [Bucket] {
+        &mut self.0
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Adds a stored bucket; loads come in ascending order.
+    pub fn push(&mut self, bucket: Bucket) {
+        self.0.push(bucket);
+    }
+
+    /// Drops what starts before `day`; gives memory back, never touches storage.
+    pub fn forget_before(&mut self, day: Day) {
+        if self.0.first().is_some_and(|b| b.start < day) {
+            self.0.retain(|b| b.start >= day);
+        }
+    }
+
+    /// Removes and returns every bucket that could be affected by a day at or after `day`.
+    pub fn split_off(&mut self, day: Day) -> Vec<Bucket> {
+        let at = self.0.partition_point(|b| b.closes() <= day);
+        self.0.split_off(at)
+    }
+
+    /// Adds one day's usage. Returns the start of the bucket that took it.
+    pub fn add(&mut self, day: Day, unit_days: u32, added: &Daily) -> Result<Day, NeedsRebuild> {
+        let next = self.0.partition_point(|b| b.start <= day);
+        if let Some(bucket) = next.checked_sub(1).and_then(|i| self.0.get_mut(i)).filter(|b| b.takes(day)) {
+            bucket.usage.add(&added.usage);
+            bucket.records += added.records;
+            bucket.end = bucket.end.max(day);
+            return Ok(bucket.start);
+        }
+        let opened = Bucket::open(day, unit_days, added);
+        if self.0.get(next).is_some_and(|following| following.start < opened.closes()) {
+            return Err(NeedsRebuild);
+        }
+        self.0.insert(next, opened);
+        Ok(day)
+    }
+
+    /// Takes one day's usage back. Only a one-day bucket knows which days it still covers.
+    pub fn subtract(&mut self, day: Day, removed: &Daily) -> Result<Day, NeedsRebuild> {
+        let at = self.0.iter().position(|b| b.takes(day)).ok_or(NeedsRebuild)?;
+        let bucket = &mut self.0[at];
+        if bucket.unit_days != 1 || bucket.records < removed.records {
+            return Err(NeedsRebuild);
+        }
+        bucket.usage.subtract(&removed.usage);
+        bucket.records -= removed.records;
+        if bucket.records == 0 {
+            self.0.remove(at);
+        } else {
+            bucket.usage = bucket.usage.filtered(|u| !u.is_zero());
+        }
+        Ok(day)
+    }
+}

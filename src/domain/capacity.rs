@@ -1,0 +1,124 @@
+//! One capacity for each group and day: the time-weighted mean of what was observed (§5).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::slots::{Amounts, Usages};
+use super::time::{Day, Span};
+
+/// Where a day's capacity comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CapacitySource {
+    /// The service watched the agents on that day.
+    Observed,
+    /// A back-fill brought it.
+    Given,
+    /// Nobody observed the day: copied from the nearest day that was.
+    Nearest,
+}
+
+impl CapacitySource {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Observed => "observed",
+            Self::Given => "given",
+            Self::Nearest => "nearest",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Observed, Self::Given, Self::Nearest].into_iter().find(|s| s.as_str() == text)
+    }
+}
+
+/// The capacity of one group on one day.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DayCapacity {
+    pub source: CapacitySource,
+    /// Capacity x observed time, in slot-seconds.
+    pub integral: Usages,
+    pub observed_micros: u64,
+    /// What buckets are divided by.
+    pub capacity: Arc<Amounts>,
+}
+
+impl DayCapacity {
+    pub fn fixed(source: CapacitySource, capacity: Arc<Amounts>) -> Self {
+        Self { source, integral: Usages::default(), observed_micros: 0, capacity }
+    }
+}
+
+/// The capacities of one group by day.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CapacityCalendar {
+    days: BTreeMap<Day, DayCapacity>,
+}
+
+impl CapacityCalendar {
+    pub fn insert(&mut self, day: Day, capacity: DayCapacity) {
+        self.days.insert(day, capacity);
+    }
+
+    pub fn get(&self, day: Day) -> Option<&DayCapacity> {
+        self.days.get(&day)
+    }
+
+    pub fn days(&self) -> impl Iterator<Item = (Day, &DayCapacity)> {
+        self.days.iter().map(|(d, c)| (*d, c))
+    }
+
+    /// The group offered `capacity` during `span`, and offers it at its end. Returns the days that changed.
+    pub fn observe(&mut self, span: Option<Span>, now: Day, capacity: &Amounts) -> Vec<Day> {
+        let mut changed = Vec::new();
+        for part in span.into_iter().flat_map(Span::by_day) {
+            let day = part.start.day();
+            let entry =
+                self.days.entry(day).or_insert_with(|| DayCapacity::fixed(CapacitySource::Observed, Arc::default()));
+            if entry.source == CapacitySource::Given {
+                continue;
+            }
+            if entry.source == CapacitySource::Nearest {
+                *entry = DayCapacity::fixed(CapacitySource::Observed, Arc::default());
+            }
+            entry.integral.add(&capacity.for_micros(part.micros()));
+            entry.observed_micros += part.micros();
+            let mean = entry.integral.map(|u| u.mean_over(entry.observed_micros)).filtered(|a| !a.is_zero());
+            entry.capacity = Arc::new(mean);
+            changed.push(day);
+        }
+        // A first look has no duration yet; until one passes it stands for the day.
+        let untouched = match self.days.get(&now) {
+            None => true,
+            Some(d) => match d.source {
+                CapacitySource::Observed => d.observed_micros == 0 && *d.capacity != *capacity,
+                CapacitySource::Nearest => true,
+                CapacitySource::Given => false,
+            },
+        };
+        if untouched {
+            self.days.insert(now, DayCapacity::fixed(CapacitySource::Observed, Arc::new(capacity.clone())));
+            changed.push(now);
+        }
+        changed
+    }
+
+    /// The capacity of `day`; a day nobody observed takes the nearest observed day's for good, the
+    /// earlier one first. The flag says that the day is new in the calendar. `None`: nothing is known yet.
+    pub fn settle(&mut self, day: Day) -> Option<(Arc<Amounts>, bool)> {
+        if let Some(known) = self.days.get(&day) {
+            return Some((Arc::clone(&known.capacity), false));
+        }
+        let real = |(_, c): &(&Day, &DayCapacity)| c.source != CapacitySource::Nearest;
+        let before = self.days.range(..day).rev().find(real);
+        let after = self.days.range(day..).find(real);
+        let (_, nearest) = match (before, after) {
+            (Some(b), Some(a)) if a.0.days_since(day) < day.days_since(*b.0) => a,
+            (Some(b), _) => b,
+            (None, Some(a)) => a,
+            (None, None) => return None,
+        };
+        let capacity = Arc::clone(&nearest.capacity);
+        self.days.insert(day, DayCapacity::fixed(CapacitySource::Nearest, Arc::clone(&capacity)));
+        Some((capacity, true))
+    }
+}

@@ -1,0 +1,14 @@
+use super::DecayKind;
+
+/// `0.5 ^ (age / half_life)`, as Slurm, Kueue and `HTCondor` decay.
+pub(super) struct Continuous;
+
+impl DecayKind for Continuous {
+    fn name(&self) -> &'static str {
+        "continuous"
+    }
+
+    fn weight(&self, age_days: u32, half_life_days: u32) -> f64 {
+        0.5f64.powf(f64::from(age_days) / f64::from(half_life_days.max(1)))
+    }
+}

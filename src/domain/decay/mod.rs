@@ -1,0 +1,64 @@
+//! Half-life decay (§6). A decay kind is one file here and one line in [`KINDS`].
+
+mod continuous;
+mod flat;
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How the weight of a bucket falls with its age.
+trait DecayKind: Sync {
+    /// The value of the `decay` option.
+    fn name(&self) -> &'static str;
+
+    /// The weight in 0..=1 of a bucket that is `age_days` old.
+    fn weight(&self, age_days: u32, half_life_days: u32) -> f64;
+}
+
+static KINDS: &[&dyn DecayKind] = &[&flat::Flat, &continuous::Continuous];
+
+/// A registered decay kind.
+#[derive(Clone, Copy)]
+pub struct Decay(&'static dyn DecayKind);
+
+impl Decay {
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    /// The weight in 0..=1 of a bucket that is `age_days` old.
+    pub fn weight(self, age_days: u32, half_life_days: u32) -> f64 {
+        self.0.weight(age_days, half_life_days)
+    }
+
+    /// The legal values of the `decay` option.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        KINDS.iter().map(|k| k.name())
+    }
+}
+
+impl Default for Decay {
+    fn default() -> Self {
+        Self(KINDS[0])
+    }
+}
+
+impl FromStr for Decay {
+    type Err = ();
+    fn from_str(name: &str) -> Result<Self, ()> {
+        KINDS.iter().find(|k| k.name() == name).map(|k| Self(*k)).ok_or(())
+    }
+}
+
+impl PartialEq for Decay {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+impl Eq for Decay {}
+
+impl fmt::Debug for Decay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,306 @@
+//! Exact fixed-point numbers (§2): an [`Amount`] of a slot and a [`Usage`] in slot-seconds.
+//!
+//! An amount times microseconds is a usage without any rounding, and the sum of every usage a
+//! cluster can produce fits, so accounting never rounds and never overflows.
+
+use std::fmt;
+use std::ops::{Add, AddAssign};
+use std::str::FromStr;
+
+use ethnum::U256;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// Digits after the point that an [`Amount`] keeps.
+const AMOUNT_DECIMALS: u32 = 12;
+/// Digits after the point that a [`Usage`] keeps: an amount's plus six for microseconds.
+const USAGE_DECIMALS: u32 = AMOUNT_DECIMALS + 6;
+const AMOUNT_UNIT: u128 = 10u128.pow(AMOUNT_DECIMALS);
+const USAGE_UNIT: u128 = 10u128.pow(USAGE_DECIMALS);
+/// The largest amount of one slot: 10^21, above any memory in bytes.
+const AMOUNT_MAX: u128 = 10u128.pow(21) * AMOUNT_UNIT;
+/// The longest text that can be a legal number; longer input is refused before it is read.
+const MAX_TEXT: usize = 64;
+
+/// Why a text is not a legal decimal here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecimalError {
+    #[error("is not a decimal number")]
+    NotADecimal,
+    #[error("must not be negative")]
+    Negative,
+    #[error("must be above 0")]
+    Zero,
+    #[error("has more than {0} decimals")]
+    TooManyDecimals(u32),
+    #[error("is too large")]
+    TooLarge,
+    #[error("cannot be held exactly as a JSON number; send it as text")]
+    Inexact,
+}
+
+/// Reads plain decimal notation as an integer count of `10^-decimals`.
+pub(crate) fn parse_fixed(text: &str, decimals: u32) -> Result<u128, DecimalError> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    if digits.len() > MAX_TEXT {
+        return Err(if digits.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
+            DecimalError::TooLarge
+        } else {
+            DecimalError::NotADecimal
+        });
+    }
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    let has_point = whole.len() != digits.len();
+    if whole.is_empty() || (has_point && fraction.is_empty()) || !all_digits(whole) || !all_digits(fraction) {
+        return Err(DecimalError::NotADecimal);
+    }
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.len() > decimals as usize {
+        return Err(DecimalError::TooManyDecimals(decimals));
+    }
+    let mut value: u128 = 0;
+    let padding = decimals as usize - fraction.len();
+    for digit in whole.bytes().chain(fraction.bytes()).chain(std::iter::repeat_n(b'0', padding)) {
+        value = value
+            .checked_mul(10)
+            .and_then(|v| v.checked_add(u128::from(digit - b'0')))
+            .ok_or(DecimalError::TooLarge)?;
+    }
+    if negative && value != 0 {
+        return Err(DecimalError::Negative);
+    }
+    Ok(value)
+}
+
+/// Writes a count of `10^-decimals` without trailing zeros.
+pub(crate) fn write_fixed(f: &mut fmt::Formatter<'_>, value: u128, decimals: u32) -> fmt::Result {
+    let unit = 10u128.pow(decimals);
+    write_parts(f, &(value / unit), value % unit, decimals)
+}
+
+fn write_parts(f: &mut fmt::Formatter<'_>, whole: &dyn fmt::Display, fraction: u128, decimals: u32) -> fmt::Result {
+    if fraction == 0 {
+        return write!(f, "{whole}");
+    }
+    let (mut fraction, mut width) = (fraction, decimals as usize);
+    while fraction % 10 == 0 {
+        fraction /= 10;
+        width -= 1;
+    }
+    write!(f, "{whole}.{fraction:0width$}")
+}
+
+/// Accepts a decimal as JSON text or as a JSON number that a 64-bit float holds exactly.
+pub(crate) fn deserialize_decimal<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err = DecimalError>,
+{
+    struct Visitor<T>(std::marker::PhantomData<T>);
+    impl<T: FromStr<Err = DecimalError>> de::Visitor<'_> for Visitor<T> {
+        type Value = T;
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("a decimal number or a text that holds one")
+        }
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+            text.parse().map_err(E::custom)
+        }
+        fn visit_u64<E: de::Error>(self, value: u64) -> Result<T, E> {
+            self.visit_str(&value.to_string())
+        }
+        fn visit_i64<E: de::Error>(self, value: i64) -> Result<T, E> {
+            self.visit_str(&value.to_string())
+        }
+        fn visit_f64<E: de::Error>(self, value: f64) -> Result<T, E> {
+            if !value.is_finite() || value.abs() >= 9_007_199_254_740_992.0 {
+                return Err(E::custom(DecimalError::Inexact));
+            }
+            self.visit_str(&value.to_string())
+        }
+    }
+    deserializer.deserialize_any(Visitor(std::marker::PhantomData))
+}
+
+/// How much of a slot: `0` to `10^21` with at most 12 decimals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Amount(u128);
+
+impl Amount {
+    pub const ZERO: Self = Self(0);
+
+    /// The amount of `count` whole units.
+    pub const fn whole(count: u64) -> Self {
+        Self(count as u128 * AMOUNT_UNIT)
+    }
+
+    pub fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Used for `micros` microseconds.
+    pub fn for_micros(self, micros: u64) -> Usage {
+        Usage(U256::from(self.0) * U256::from(micros))
+    }
+
+    pub fn to_f64(self) -> f64 {
+        self.0 as f64 / AMOUNT_UNIT as f64
+    }
+
+    /// Capacities of a group are sums; they saturate far above any cluster.
+    #[must_use]
+    pub fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl FromStr for Amount {
+    type Err = DecimalError;
+    fn from_str(text: &str) -> Result<Self, DecimalError> {
+        let value = parse_fixed(text, AMOUNT_DECIMALS)?;
+        if value > AMOUNT_MAX {
+            return Err(DecimalError::TooLarge);
+        }
+        Ok(Self(value))
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_fixed(f, self.0, AMOUNT_DECIMALS)
+    }
+}
+
+/// Slot amount x seconds ("resource-seconds"), exact to `10^-18`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Usage(U256);
+
+impl Usage {
+    pub const ZERO: Self = Self(U256::ZERO);
+
+    pub fn is_zero(self) -> bool {
+        self.0 == U256::ZERO
+    }
+
+    pub fn to_f64(self) -> f64 {
+        let (high, low) = self.0.into_words();
+        if high == 0 {
+            return low as f64 / USAGE_UNIT as f64;
+        }
+        (high as f64 * 2f64.powi(128) + low as f64) / USAGE_UNIT as f64
+    }
+
+    /// `self x factor` for a factor in 0..=1, rounded half up to `10^-18`; exact for powers of two
+    /// that leave no remainder.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        const MANTISSA_BITS: i32 = 52;
+        if factor >= 1.0 {
+            return self;
+        }
+        let bits = factor.to_bits();
+        let biased = i32::try_from(bits >> MANTISSA_BITS & 0x7ff).unwrap_or(0);
+        if biased == 0 {
+            return Self::ZERO;
+        }
+        let mantissa = (bits & ((1 << MANTISSA_BITS) - 1)) | (1 << MANTISSA_BITS);
+        let shift = u32::try_from(1023 + MANTISSA_BITS - biased).unwrap_or(0);
+        if shift > 255 {
+            return Self::ZERO;
+        }
+        let product = self.0.saturating_mul(U256::from(mantissa));
+        Self(product.saturating_add(U256::ONE << (shift - 1)) >> shift)
+    }
+
+    /// The mean amount of a usage that was spread over `micros` microseconds, rounded down to `10^-12`.
+    pub fn mean_over(self, micros: u64) -> Amount {
+        if micros == 0 {
+            return Amount::ZERO;
+        }
+        Amount(u128::try_from(self.0 / U256::from(micros)).unwrap_or(u128::MAX))
+    }
+
+    #[must_use]
+    pub fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add for Usage {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl std::iter::Sum for Usage {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl FromStr for Usage {
+    type Err = DecimalError;
+    fn from_str(text: &str) -> Result<Self, DecimalError> {
+        if let Ok(value) = parse_fixed(text, USAGE_DECIMALS) {
+            return Ok(Self(U256::from(value)));
+        }
+        // Above 2^128 units: whole and fraction apart.
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+        if whole.is_empty() || !whole.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(DecimalError::NotADecimal);
+        }
+        let whole = U256::from_str_radix(whole, 10).map_err(|_| DecimalError::TooLarge)?;
+        let fraction = parse_fixed(&format!("0.{fraction}"), USAGE_DECIMALS)?;
+        whole
+            .checked_mul(U256::from(USAGE_UNIT))
+            .and_then(|w| w.checked_add(U256::from(fraction)))
+            .map(Self)
+            .ok_or(DecimalError::TooLarge)
+    }
+}
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (high, low) = self.0.into_words();
+        if high == 0 {
+            return write_fixed(f, low, USAGE_DECIMALS);
+        }
+        let unit = U256::from(USAGE_UNIT);
+        write_parts(f, &(self.0 / unit), (self.0 % unit).as_u128(), USAGE_DECIMALS)
+    }
+}
+
+macro_rules! text_serde {
+    ($type:ty) => {
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::domain::decimal::deserialize_decimal(deserializer)
+            }
+        }
+    };
+}
+pub(crate) use text_serde;
+
+text_serde!(Amount);
+text_serde!(Usage);
+
+/// A computed `f64` (factor, normalised usage) as plain decimal text, at most 12 places (§2).
+pub fn f64_text(value: f64) -> String {
+    let text = format!("{value:.12}");
+    let trimmed = text.trim_end_matches('0').trim_end_matches('.');
+    trimmed.to_owned()
+}

@@ -1,0 +1,102 @@
+//! Filters as values: built by an API once, evaluated in memory or turned into SQL by the store.
+
+use std::cmp::Ordering;
+
+use uuid::Uuid;
+
+use super::time::Day;
+
+/// AND, OR and NOT over conditions of one kind.
+#[derive(Clone, Debug)]
+pub enum Filter<C> {
+    All(Vec<Self>),
+    Any(Vec<Self>),
+    Not(Box<Self>),
+    Is(C),
+}
+
+impl<C> Filter<C> {
+    /// Lets everything pass.
+    pub fn everything() -> Self {
+        Self::All(Vec::new())
+    }
+
+    pub fn matches(&self, holds: &impl Fn(&C) -> bool) -> bool {
+        match self {
+            Self::All(parts) => parts.iter().all(|p| p.matches(holds)),
+            Self::Any(parts) => parts.iter().any(|p| p.matches(holds)),
+            Self::Not(part) => !part.matches(holds),
+            Self::Is(condition) => holds(condition),
+        }
+    }
+}
+
+/// Where a text has to hold the pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Whole,
+    Anywhere,
+    Start,
+    End,
+}
+
+/// One condition on a text. `%` and `_` are literal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TextMatch {
+    Like { place: Place, pattern: String, ignore_case: bool },
+    In { values: Vec<String>, ignore_case: bool },
+}
+
+impl TextMatch {
+    pub fn holds(&self, text: &str) -> bool {
+        match self {
+            Self::Like { place, pattern, ignore_case } => {
+                let (text, pattern) = if *ignore_case {
+                    (text.to_lowercase(), pattern.to_lowercase())
+                } else {
+                    (text.to_owned(), pattern.clone())
+                };
+                match place {
+                    Place::Whole => text == pattern,
+                    Place::Anywhere => text.contains(&pattern),
+                    Place::Start => text.starts_with(&pattern),
+                    Place::End => text.ends_with(&pattern),
+                }
+            }
+            Self::In { values, ignore_case: false } => values.iter().any(|v| v == text),
+            Self::In { values, ignore_case: true } => values.iter().any(|v| v.to_lowercase() == text.to_lowercase()),
+        }
+    }
+}
+
+/// One condition on an id.
+pub type UuidIn = Vec<Uuid>;
+
+/// One condition on a day: how it has to compare with another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DayMatch {
+    pub day: Day,
+    pub compare: Compare,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    Equal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl DayMatch {
+    pub fn holds(self, day: Day) -> bool {
+        let order = day.cmp(&self.day);
+        match self.compare {
+            Compare::Equal => order == Ordering::Equal,
+            Compare::Less => order == Ordering::Less,
+            Compare::LessOrEqual => order != Ordering::Greater,
+            Compare::Greater => order == Ordering::Greater,
+            Compare::GreaterOrEqual => order != Ordering::Less,
+        }
+    }
+}

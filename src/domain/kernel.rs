@@ -1,0 +1,127 @@
+//! Kernels as schedulers report them, merged so that reports may come in any order, any number of times.
+
+use super::ids::{KernelId, Member, SessionId};
+use super::slots::Amounts;
+use super::time::Timestamp;
+
+/// Where a kernel is in its life. Later phases win over earlier ones, whatever order reports arrive in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Phase {
+    Pending,
+    Running,
+    Terminated,
+}
+
+impl Phase {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "PENDING",
+            Self::Running => "RUNNING",
+            Self::Terminated => "TERMINATED",
+        }
+    }
+
+    /// Reads a scheduler's status, in either case; the finer states of Backend.AI fold into three.
+    pub fn parse(status: &str) -> Option<Self> {
+        Some(match status.to_ascii_uppercase().as_str() {
+            "PENDING" | "SCHEDULED" | "PREPARING" | "PULLING" | "PREPARED" | "CREATING" => Self::Pending,
+            "RUNNING" | "RESTARTING" | "SUSPENDED" | "TERMINATING" => Self::Running,
+            "TERMINATED" | "CANCELLED" | "COMPLETED" | "FAILED" | "ERROR" => Self::Terminated,
+            _ => return None,
+        })
+    }
+}
+
+/// What a scheduler says about a kernel besides its owner and its times: placement and scheduling facts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Traits {
+    pub agent_id: Option<String>,
+    pub queue: Option<String>,
+    pub priority: i32,
+    pub preemptible: bool,
+    pub critical: bool,
+    pub gang_id: Option<String>,
+    pub gang_min: Option<u32>,
+}
+
+/// One valid report of one kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    pub id: KernelId,
+    pub session: SessionId,
+    pub owner: Member,
+    pub domain: String,
+    pub slots: Amounts,
+    pub phase: Phase,
+    pub started_at: Option<Timestamp>,
+    pub terminated_at: Option<Timestamp>,
+    pub traits: Traits,
+}
+
+/// A kernel with its accounting cursor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    pub report: Report,
+    /// `last_usage_recorded_at`: usage before it is recorded.
+    pub cursor: Option<Timestamp>,
+    /// Its last slice is recorded: no run selects it again.
+    pub settled: bool,
+}
+
+/// Why a report contradicts what is known about its kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Conflict {
+    #[error("the kernel belongs to another user or project; a rescheduled kernel needs a new kernel_id")]
+    Owner,
+    #[error("usage since the kernel's start is recorded already; a rescheduled kernel needs a new kernel_id")]
+    Start,
+}
+
+impl Conflict {
+    /// The key of the report that conflicts.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Owner => "user_uuid",
+            Self::Start => "started_at",
+        }
+    }
+}
+
+impl Kernel {
+    /// What is known after `report`, given what was known before.
+    pub fn merge(known: Option<Self>, report: Report) -> Result<Self, Conflict> {
+        let Some(known) = known else {
+            return Ok(Self { settled: never_ran(&report), report, cursor: None });
+        };
+        let (old, cursor) = (known.report, known.cursor);
+        if old.owner != report.owner {
+            return Err(Conflict::Owner);
+        }
+        if cursor.is_some() && report.started_at.is_some() && report.started_at != old.started_at {
+            return Err(Conflict::Start);
+        }
+        let phase = old.phase.max(report.phase);
+        let stale = report.phase < old.phase;
+        let mut merged =
+            if stale { Report { started_at: old.started_at.or(report.started_at), ..old.clone() } } else { report };
+        merged.phase = phase;
+        merged.started_at = merged.started_at.or(old.started_at);
+        merged.terminated_at = merged.terminated_at.or(old.terminated_at);
+        let ended_before_start = matches!((merged.started_at, merged.terminated_at), (Some(s), Some(t)) if t < s);
+        if ended_before_start {
+            return Err(Conflict::Start);
+        }
+        let settled = never_ran(&merged) || (known.settled && merged.terminated_at == cursor.or(merged.started_at));
+        Ok(Self { report: merged, cursor, settled })
+    }
+
+    /// Usage was recorded past the kernel's end, because its end was reported late.
+    pub fn over_recorded(&self) -> bool {
+        matches!((self.cursor, self.report.terminated_at), (Some(c), Some(t)) if t < c)
+    }
+}
+
+/// Ended without ever having started: nothing to record.
+fn never_ran(report: &Report) -> bool {
+    report.phase == Phase::Terminated && report.started_at.is_none()
+}

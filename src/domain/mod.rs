@@ -1,0 +1,19 @@
+//! The rules of fair share, pure: no I/O, no clock, no randomness.
+//! Section numbers (`§5`) cite the fair-share semantics in `docs/FAIR_SHARE.md`.
+
+pub mod bucket;
+pub mod capacity;
+pub mod decay;
+pub mod decimal;
+pub mod factor;
+pub mod filter;
+pub mod ids;
+pub mod kernel;
+pub mod names;
+pub mod normalize;
+pub mod options;
+pub mod sequencer;
+pub mod slice;
+pub mod slots;
+pub mod time;
+pub mod weight;

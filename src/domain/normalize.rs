@@ -1,0 +1,46 @@
+//! Usage over capacity, as one number (§6; the proposal's `calculate_normalized_usage`).
+
+use super::slots::{Amounts, SlotName, Usages};
+use super::time::SECONDS_PER_DAY;
+
+/// What one day's capacity makes of usage: built once for each capacity, used for every bucket that has it.
+#[derive(Clone, Debug)]
+pub struct Normalizer {
+    /// Slot, capacity in slot-seconds for one day, resource weight.
+    slots: Vec<(SlotName, f64, f64)>,
+    weight_sum: f64,
+}
+
+impl Normalizer {
+    /// Slots without capacity are left out; without any resource weights every slot with capacity counts 1.
+    pub fn new(capacity: &Amounts, resource_weights: &Amounts) -> Self {
+        let slots: Vec<_> = capacity
+            .iter()
+            .filter(|(_, amount)| !amount.is_zero())
+            .filter_map(|(name, amount)| {
+                let weight = if resource_weights.is_empty() {
+                    Some(1.0)
+                } else {
+                    resource_weights.get(name).map(super::decimal::Amount::to_f64)
+                };
+                weight.filter(|w| *w > 0.0).map(|w| (name, amount.to_f64() * SECONDS_PER_DAY as f64, w))
+            })
+            .collect();
+        let weight_sum = slots.iter().map(|(_, _, w)| w).sum();
+        Self { slots, weight_sum }
+    }
+
+    /// The weighted mean of usage / one day of capacity; 0 when no slot is left.
+    pub fn normalized(&self, usage: &Usages) -> f64 {
+        if self.weight_sum <= 0.0 {
+            return 0.0;
+        }
+        let mut weighted = 0.0;
+        for (name, day_capacity, weight) in &self.slots {
+            if let Some(used) = usage.get(*name) {
+                weighted += used.to_f64() / day_capacity * weight;
+            }
+        }
+        weighted / self.weight_sum
+    }
+}

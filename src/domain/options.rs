@@ -1,0 +1,208 @@
+//! `scheduler_opts` of a resource group (§8): defaults, ranges, merging.
+
+use serde_json::{Map, Value};
+
+use super::decay::Decay;
+use super::slice::GapPolicy;
+use super::slots::Amounts;
+use super::weight::Weight;
+
+/// The options in force: what is stored, over the defaults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// 1..=3650 days.
+    pub half_life_days: u32,
+    /// 1..=3650 days.
+    pub lookback_days: u32,
+    /// 1..=365 days, at most `lookback_days`.
+    pub decay_unit_days: u32,
+    /// 1..=86400 seconds.
+    pub slice_interval_seconds: u32,
+    pub default_weight: Weight,
+    pub gap_policy: GapPolicy,
+    /// 0..=8760 hours.
+    pub max_gap_hours: u32,
+    /// Slot -> weight >= 0; empty: every slot with capacity counts 1.
+    pub resource_weights: Amounts,
+    pub decay: Decay,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            half_life_days: 7,
+            lookback_days: 28,
+            decay_unit_days: 1,
+            slice_interval_seconds: 300,
+            default_weight: Weight::ONE,
+            gap_policy: GapPolicy::Interpolate,
+            max_gap_hours: 24,
+            resource_weights: Amounts::default(),
+            decay: Decay::default(),
+        }
+    }
+}
+
+/// One refused key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OptionError {
+    /// JSON pointer inside `scheduler_opts`, like `/half_life_days`.
+    pub pointer: String,
+    pub code: &'static str,
+    pub detail: String,
+}
+
+impl OptionError {
+    fn new(key: &str, code: &'static str, detail: impl Into<String>) -> Self {
+        let escaped = key.replace('~', "~0").replace('/', "~1");
+        Self { pointer: format!("/{escaped}"), code, detail: detail.into() }
+    }
+}
+
+const KEYS: [&str; 9] = [
+    "half_life_days",
+    "lookback_days",
+    "decay_unit_days",
+    "slice_interval_seconds",
+    "default_weight",
+    "gap_policy",
+    "max_gap_hours",
+    "resource_weights",
+    "decay",
+];
+
+impl Options {
+    /// Reads stored options. Every fault is named.
+    pub fn parse(stored: &Map<String, Value>) -> Result<Self, Vec<OptionError>> {
+        let mut options = Self::default();
+        let mut errors = Vec::new();
+        for (key, value) in stored {
+            if let Err(error) = options.set(key, value) {
+                errors.push(error);
+            }
+        }
+        if errors.is_empty() && options.decay_unit_days > options.lookback_days {
+            errors.push(OptionError::new(
+                "decay_unit_days",
+                "out_of_range",
+                "decay_unit_days must not exceed lookback_days",
+            ));
+        }
+        if errors.is_empty() { Ok(options) } else { Err(errors) }
+    }
+
+    fn set(&mut self, key: &str, value: &Value) -> Result<(), OptionError> {
+        match key {
+            "half_life_days" => self.half_life_days = integer(key, value, 1, 3650)?,
+            "lookback_days" => self.lookback_days = integer(key, value, 1, 3650)?,
+            "decay_unit_days" => self.decay_unit_days = integer(key, value, 1, 365)?,
+            "slice_interval_seconds" => self.slice_interval_seconds = integer(key, value, 1, 86_400)?,
+            "max_gap_hours" => self.max_gap_hours = integer(key, value, 0, 8_760)?,
+            "default_weight" => {
+                let text = match value {
+                    Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                self.default_weight = Weight::parse(&text)
+                    .map_err(|e| OptionError::new(key, "invalid_weight", format!("default_weight {e}")))?;
+            }
+            "gap_policy" => {
+                self.gap_policy = value.as_str().and_then(GapPolicy::parse).ok_or_else(|| {
+                    OptionError::new(
+                        key,
+                        "invalid_value",
+                        format!("gap_policy is one of {}", GapPolicy::NAMES.join(", ")),
+                    )
+                })?;
+            }
+            "decay" => {
+                self.decay = value.as_str().and_then(|t| t.parse().ok()).ok_or_else(|| {
+                    OptionError::new(
+                        key,
+                        "invalid_value",
+                        format!("decay is one of {}", Decay::names().collect::<Vec<_>>().join(", ")),
+                    )
+                })?;
+            }
+            "resource_weights" => {
+                self.resource_weights = serde_json::from_value(value.clone()).map_err(|e| {
+                    OptionError::new(key, "invalid_value", format!("resource_weights maps slots to weights >= 0: {e}"))
+                })?;
+            }
+            _ => {
+                return Err(OptionError::new(
+                    key,
+                    "unknown_option",
+                    format!("unknown option; known are {}", KEYS.join(", ")),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// All options in force, defaults included, in the order of the documentation.
+    pub fn to_json(&self, stored: &Map<String, Value>) -> Map<String, Value> {
+        let default_weight = match stored.get("default_weight") {
+            // As the documents print it.
+            None => "1.0".to_owned(),
+            Some(_) => self.default_weight.to_string(),
+        };
+        let values: [Value; 9] = [
+            self.half_life_days.into(),
+            self.lookback_days.into(),
+            self.decay_unit_days.into(),
+            self.slice_interval_seconds.into(),
+            default_weight.into(),
+            self.gap_policy.as_str().into(),
+            self.max_gap_hours.into(),
+            serde_json::to_value(&self.resource_weights).unwrap_or_default(),
+            self.decay.name().into(),
+        ];
+        KEYS.iter().map(|k| (*k).to_owned()).zip(values).collect()
+    }
+
+    /// Whether moving to `other` changes factors.
+    pub fn changes_factors(&self, other: &Self) -> bool {
+        self.half_life_days != other.half_life_days
+            || self.lookback_days != other.lookback_days
+            || self.decay != other.decay
+            || self.resource_weights != other.resource_weights
+            || self.default_weight != other.default_weight
+            || self.decay_unit_days != other.decay_unit_days
+    }
+}
+
+/// Merges a patch key by key; `null` removes a key. The result is checked as a whole.
+pub fn merge_patch(
+    stored: &Map<String, Value>,
+    patch: &Map<String, Value>,
+) -> Result<Map<String, Value>, Vec<OptionError>> {
+    let mut merged = stored.clone();
+    let mut errors = Vec::new();
+    for (key, value) in patch {
+        if value.is_null() {
+            if !KEYS.contains(&key.as_str()) {
+                errors.push(OptionError::new(
+                    key,
+                    "unknown_option",
+                    format!("unknown option; known are {}", KEYS.join(", ")),
+                ));
+            }
+            merged.remove(key);
+        } else {
+            merged.insert(key.clone(), value.clone());
+        }
+    }
+    if let Err(more) = Options::parse(&merged) {
+        errors.extend(more);
+    }
+    if errors.is_empty() { Ok(merged) } else { Err(errors) }
+}
+
+fn integer(key: &str, value: &Value, min: u32, max: u32) -> Result<u32, OptionError> {
+    value
+        .as_u64()
+        .and_then(|v| u32::try_from(v).ok())
+        .filter(|v| (min..=max).contains(v))
+        .ok_or_else(|| OptionError::new(key, "out_of_range", format!("{key} is a whole number from {min} to {max}")))
+}

@@ -1,0 +1,20 @@
+use super::{Sequence, Standings, Workload};
+
+/// Dominant resource fairness: whoever occupies the smallest dominant share now comes first.
+pub(super) struct Drf;
+
+impl Sequence for Drf {
+    fn name(&self) -> &'static str {
+        "drf"
+    }
+
+    fn success_message(&self) -> &'static str {
+        "Sessions sequenced by ascending dominant share"
+    }
+
+    fn keys(&self, workloads: &[Workload], standings: &Standings) -> Vec<u64> {
+        // Shares are never negative, and non-negative floats order like their bits.
+        let share = |w: &Workload| standings.dominant_shares.get(&w.owner.user).map_or(0, |s| s.to_bits());
+        workloads.iter().map(share).collect()
+    }
+}

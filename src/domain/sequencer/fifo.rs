@@ -1,0 +1,18 @@
+use super::{Sequence, Standings, Workload};
+
+/// First submitted, first started.
+pub(super) struct Fifo;
+
+impl Sequence for Fifo {
+    fn name(&self) -> &'static str {
+        "fifo"
+    }
+
+    fn success_message(&self) -> &'static str {
+        "Sessions sequenced in submission order"
+    }
+
+    fn keys(&self, workloads: &[Workload], _: &Standings) -> Vec<u64> {
+        vec![0; workloads.len()]
+    }
+}

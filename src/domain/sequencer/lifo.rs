@@ -1,0 +1,24 @@
+use std::cmp::Ordering;
+
+use super::{Sequence, Standings, Workload, submission_order};
+
+/// Last submitted, first started.
+pub(super) struct Lifo;
+
+impl Sequence for Lifo {
+    fn name(&self) -> &'static str {
+        "lifo"
+    }
+
+    fn success_message(&self) -> &'static str {
+        "Sessions sequenced in reverse submission order"
+    }
+
+    fn keys(&self, workloads: &[Workload], _: &Standings) -> Vec<u64> {
+        vec![0; workloads.len()]
+    }
+
+    fn tie_break(&self, workloads: &[Workload], a: u32, b: u32) -> Ordering {
+        submission_order(workloads, b, a)
+    }
+}

@@ -1,0 +1,115 @@
+//! The order in which pending workloads start (§9). A sequencer is one file here and one line in [`SEQUENCERS`].
+
+mod drf;
+mod fairshare;
+mod fifo;
+mod lifo;
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+use std::fmt;
+
+use hashbrown::HashMap;
+
+use super::factor::Exponent;
+use super::ids::{Member, UserId};
+use super::time::Timestamp;
+
+/// One pending workload, as far as an order needs it.
+#[derive(Clone, Debug)]
+pub struct Workload<'a> {
+    pub id: Cow<'a, str>,
+    pub owner: Member,
+    pub submitted_at: Option<Timestamp>,
+    pub priority: i32,
+}
+
+/// What the last published state says about one member.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing {
+    pub exponent: Exponent,
+    /// As shown, at most 12 places.
+    pub fair_share_factor: std::sync::Arc<str>,
+    pub rank: u32,
+}
+
+/// Published state of one resource group that sequencers read.
+#[derive(Clone, Debug, Default)]
+pub struct Standings {
+    pub members: HashMap<Member, Standing, foldhash::fast::FixedState>,
+    /// Dominant share of what each user occupies now over the group's capacity, in 0..
+    pub dominant_shares: HashMap<UserId, f64, foldhash::fast::FixedState>,
+}
+
+impl Standings {
+    /// An unknown member has used nothing and comes first.
+    pub fn exponent(&self, member: Member) -> Exponent {
+        self.members.get(&member).map_or(Exponent::ZERO, |s| s.exponent)
+    }
+}
+
+/// A policy that orders workloads.
+trait Sequence: Sync {
+    /// The value of the group's `scheduler`.
+    fn name(&self) -> &'static str;
+
+    /// What the answer says about the order.
+    fn success_message(&self) -> &'static str;
+
+    /// Ascending sort keys, one for each workload; equal keys keep `tie_break`.
+    fn keys(&self, workloads: &[Workload], standings: &Standings) -> Vec<u64>;
+
+    /// How equal keys are ordered: submission order, then id.
+    fn tie_break(&self, workloads: &[Workload], a: u32, b: u32) -> Ordering {
+        submission_order(workloads, a, b)
+    }
+}
+
+static SEQUENCERS: &[&dyn Sequence] = &[&fifo::Fifo, &lifo::Lifo, &drf::Drf, &fairshare::FairShare];
+
+/// A registered sequencer.
+#[derive(Clone, Copy)]
+pub struct Sequencer(&'static dyn Sequence);
+
+impl Sequencer {
+    pub fn by_name(name: &str) -> Option<Self> {
+        SEQUENCERS.iter().find(|s| s.name() == name).map(|s| Self(*s))
+    }
+
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        SEQUENCERS.iter().map(|s| s.name())
+    }
+
+    pub fn name(self) -> &'static str {
+        self.0.name()
+    }
+
+    pub fn success_message(self) -> &'static str {
+        self.0.success_message()
+    }
+
+    /// The positions of `workloads` in the order in which they should start: a permutation, always.
+    pub fn order(self, workloads: &[Workload], standings: &Standings) -> Vec<u32> {
+        let keys = self.0.keys(workloads, standings);
+        let mut order: Vec<(u64, u32)> = keys.into_iter().zip(0u32..).collect();
+        order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.0.tie_break(workloads, a.1, b.1)));
+        order.into_iter().map(|(_, at)| at).collect()
+    }
+}
+
+impl fmt::Debug for Sequencer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Workloads with a submission time by time, then id; those without follow in the order they were given.
+fn submission_order(workloads: &[Workload], a: u32, b: u32) -> Ordering {
+    let (x, y) = (&workloads[a as usize], &workloads[b as usize]);
+    match (x.submitted_at, y.submitted_at) {
+        (Some(s), Some(t)) => s.cmp(&t).then_with(|| x.id.cmp(&y.id)).then(a.cmp(&b)),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => a.cmp(&b),
+    }
+}

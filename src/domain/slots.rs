@@ -1,0 +1,232 @@
+//! Slot maps: slot name -> amount or usage. Slot names are data, never an enum (§1).
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{LazyLock, RwLock};
+
+use serde::de::{MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::decimal::{Amount, Usage};
+
+/// Slots one map may name.
+pub const MAX_SLOTS: usize = 64;
+const MAX_NAME: usize = 64;
+
+/// An interned slot name: equal names are one pointer, so hot paths compare and copy for free.
+#[derive(Clone, Copy)]
+pub struct SlotName(&'static str);
+
+static NAMES: LazyLock<RwLock<HashSet<&'static str, foldhash::fast::FixedState>>> = LazyLock::new(RwLock::default);
+
+impl SlotName {
+    /// A name of 1 to 64 printable ASCII characters.
+    pub fn new(name: &str) -> Option<Self> {
+        if let Some(known) = read_names().get(name) {
+            return Some(Self(known));
+        }
+        let legal = !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(|b| b.is_ascii_graphic());
+        legal.then(|| {
+            let mut names = NAMES.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if let Some(known) = names.get(name) {
+                return Self(known);
+            }
+            let leaked: &'static str = Box::leak(name.to_owned().into_boxed_str());
+            names.insert(leaked);
+            Self(leaked)
+        })
+    }
+
+    pub fn as_str(self) -> &'static str {
+        self.0
+    }
+}
+
+fn read_names() -> std::sync::RwLockReadGuard<'static, HashSet<&'static str, foldhash::fast::FixedState>> {
+    NAMES.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+impl PartialEq for SlotName {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+impl Eq for SlotName {}
+impl PartialOrd for SlotName {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for SlotName {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        if self == other { std::cmp::Ordering::Equal } else { self.0.cmp(other.0) }
+    }
+}
+impl std::hash::Hash for SlotName {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+impl fmt::Debug for SlotName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.0, f)
+    }
+}
+impl fmt::Display for SlotName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// Values by slot, in name order, so that sums over it never depend on insertion.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SlotMap<V>(Vec<(SlotName, V)>);
+
+/// Amounts by slot: what a kernel occupies, what an agent offers.
+pub type Amounts = SlotMap<Amount>;
+/// Slot-seconds by slot.
+pub type Usages = SlotMap<Usage>;
+
+impl<V> Default for SlotMap<V> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<V: Copy> SlotMap<V> {
+    pub fn get(&self, name: SlotName) -> Option<V> {
+        self.0.iter().find(|(n, _)| *n == name).map(|(_, v)| *v)
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (SlotName, V)> + '_ {
+        self.0.iter().copied()
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn set(&mut self, name: SlotName, value: V) {
+        match self.0.binary_search_by(|(n, _)| n.cmp(&name)) {
+            Ok(at) => self.0[at].1 = value,
+            Err(at) => self.0.insert(at, (name, value)),
+        }
+    }
+
+    pub fn map<W>(&self, f: impl Fn(V) -> W) -> SlotMap<W> {
+        SlotMap(self.0.iter().map(|(n, v)| (*n, f(*v))).collect())
+    }
+
+    /// The same map without the entries that `keep` refuses.
+    #[must_use]
+    pub fn filtered(&self, keep: impl Fn(V) -> bool) -> Self {
+        Self(self.0.iter().copied().filter(|(_, v)| keep(*v)).collect())
+    }
+
+    fn merge(&mut self, other: &Self, add: impl Fn(V, V) -> V) {
+        for (name, value) in other.iter() {
+            match self.0.iter_mut().find(|(n, _)| *n == name) {
+                Some((_, mine)) => *mine = add(*mine, value),
+                None => self.set(name, value),
+            }
+        }
+    }
+}
+
+impl<V: Copy> FromIterator<(SlotName, V)> for SlotMap<V> {
+    /// The last of several values for one name wins.
+    fn from_iter<I: IntoIterator<Item = (SlotName, V)>>(iter: I) -> Self {
+        let mut map = Self::default();
+        for (name, value) in iter {
+            map.set(name, value);
+        }
+        map
+    }
+}
+
+impl Amounts {
+    /// What these amounts cost when held for `micros` microseconds.
+    pub fn for_micros(&self, micros: u64) -> Usages {
+        self.map(|amount| amount.for_micros(micros))
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        self.merge(other, Amount::saturating_add);
+    }
+}
+
+impl Usages {
+    pub fn add(&mut self, other: &Self) {
+        self.merge(other, std::ops::Add::add);
+    }
+
+    pub fn subtract(&mut self, other: &Self) {
+        for (name, value) in other.iter() {
+            if let Some((_, mine)) = self.0.iter_mut().find(|(n, _)| *n == name) {
+                *mine = mine.saturating_sub(value);
+            }
+        }
+    }
+
+    pub fn is_zero(&self) -> bool {
+        self.0.iter().all(|(_, v)| v.is_zero())
+    }
+}
+
+impl<V: Serialize + Copy> SlotMap<V> {
+    /// The stored form: a JSON object of decimal texts in name order.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl<V: for<'de> Deserialize<'de> + Copy> SlotMap<V> {
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+}
+
+impl<V: Serialize> Serialize for SlotMap<V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name.as_str(), value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de, V: Deserialize<'de> + Copy> Deserialize<'de> for SlotMap<V> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<V>(std::marker::PhantomData<V>);
+        impl<'de, V: Deserialize<'de> + Copy> Visitor<'de> for Entries<V> {
+            type Value = SlotMap<V>;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("an object of slot names and decimals")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<SlotMap<V>, A::Error> {
+                let mut map = SlotMap::default();
+                while let Some(key) = access.next_key::<std::borrow::Cow<'de, str>>()? {
+                    let name = SlotName::new(&key).ok_or_else(|| {
+                        de::Error::custom("a slot name has 1 to 64 printable ASCII characters without spaces")
+                    })?;
+                    if map.get(name).is_some() {
+                        return Err(de::Error::custom(format!("slot {name} is named twice")));
+                    }
+                    let value = access.next_value::<V>().map_err(|e| de::Error::custom(format!("slot {name}: {e}")))?;
+                    map.set(name, value);
+                    if map.len() > MAX_SLOTS {
+                        return Err(de::Error::custom(format!("more than {MAX_SLOTS} slots")));
+                    }
+                }
+                Ok(map)
+            }
+        }
+        deserializer.deserialize_map(Entries(std::marker::PhantomData))
+    }
+}

@@ -1,0 +1,112 @@
+//! Fair-share weights (§7): what an admin sets, and their product over the hierarchy.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::decimal::{self, DecimalError, parse_fixed, text_serde, write_fixed};
+
+const WEIGHT_DECIMALS: u32 = 4;
+const WEIGHT_UNIT: u64 = 10u64.pow(WEIGHT_DECIMALS);
+
+/// A weight: above 0, at most 999999.9999, at most 4 decimals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Weight(u64);
+
+/// Why a text is not a legal weight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}; a weight is above 0, at most 999999.9999, with at most 4 decimals")]
+pub struct WeightError(DecimalError);
+
+impl Weight {
+    pub const ONE: Self = Self(WEIGHT_UNIT);
+    pub const MAX: Self = Self(9_999_999_999);
+
+    /// The stored form: ten-thousandths.
+    pub fn ten_thousandths(self) -> i64 {
+        self.0.cast_signed()
+    }
+
+    pub fn from_ten_thousandths(value: i64) -> Option<Self> {
+        u64::try_from(value).ok().filter(|v| (1..=Self::MAX.0).contains(v)).map(Self)
+    }
+
+    /// Parses with the reason a person needs.
+    pub fn parse(text: &str) -> Result<Self, WeightError> {
+        text.parse().map_err(WeightError)
+    }
+
+    pub fn to_f64(self) -> f64 {
+        self.0 as f64 / WEIGHT_UNIT as f64
+    }
+}
+
+impl FromStr for Weight {
+    type Err = DecimalError;
+    fn from_str(text: &str) -> Result<Self, DecimalError> {
+        let value = parse_fixed(text, WEIGHT_DECIMALS)?;
+        match u64::try_from(value) {
+            Ok(0) => Err(DecimalError::Zero),
+            Ok(v) if v <= Self::MAX.0 => Ok(Self(v)),
+            _ => Err(DecimalError::TooLarge),
+        }
+    }
+}
+
+impl fmt::Display for Weight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_fixed(f, self.0.into(), WEIGHT_DECIMALS)
+    }
+}
+
+text_serde!(Weight);
+
+/// Domain weight x project weight x own weight, exact (`10^-12`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EffectiveWeight(u128);
+
+impl EffectiveWeight {
+    /// A tier on its own: domains and projects are ranked by their own weight.
+    pub fn single(own: Weight) -> Self {
+        Self::product(own, Weight::ONE, Weight::ONE)
+    }
+
+    pub fn product(domain: Weight, project: Weight, user: Weight) -> Self {
+        Self(u128::from(domain.0) * u128::from(project.0) * u128::from(user.0))
+    }
+
+    pub fn to_f64(self) -> f64 {
+        self.0 as f64 / 1e12
+    }
+}
+
+impl fmt::Display for EffectiveWeight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_fixed(f, self.0, 3 * WEIGHT_DECIMALS)
+    }
+}
+
+impl Serialize for EffectiveWeight {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// `weight` in a request: absent and `null` differ, so a required key may still be null (unset).
+pub fn deserialize_nullable_text<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    struct Text(#[serde(deserialize_with = "any_decimal_text")] String);
+    Ok(Option::<Text>::deserialize(d)?.map(|t| t.0))
+}
+
+fn any_decimal_text<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
+    struct Any(String);
+    impl FromStr for Any {
+        type Err = DecimalError;
+        fn from_str(s: &str) -> Result<Self, DecimalError> {
+            Ok(Self(s.to_owned()))
+        }
+    }
+    decimal::deserialize_decimal::<_, Any>(d).map(|a| a.0)
+}
