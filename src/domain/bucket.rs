@@ -27,7 +27,7 @@ impl Bucket {
             start: day,
             end: day,
             unit_days,
-            usage: added.usage.clone(),
+            usage: added.usage.filtered(|u| !u.is_zero()),
             records: added.records,
             capacity: Arc::default(),
         }
@@ -125,8 +125,6 @@ impl Chain {
         bucket.records -= removed.records;
         if bucket.records == 0 {
             self.0.remove(at);
-        } else {
-            bucket.usage = bucket.usage.filtered(|u| !u.is_zero());
         }
         Ok(day)
     }

@@ -1,6 +1,6 @@
 //! One capacity for each group and day: the time-weighted mean of what was observed (§5).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::slots::{Amounts, Usages};
@@ -52,10 +52,17 @@ impl DayCapacity {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CapacityCalendar {
     days: BTreeMap<Day, DayCapacity>,
+    /// The days that were observed or given: what other days may copy.
+    originals: BTreeSet<Day>,
 }
 
 impl CapacityCalendar {
     pub fn insert(&mut self, day: Day, capacity: DayCapacity) {
+        if capacity.source == CapacitySource::Nearest {
+            self.originals.remove(&day);
+        } else {
+            self.originals.insert(day);
+        }
         self.days.insert(day, capacity);
     }
 
@@ -84,6 +91,7 @@ impl CapacityCalendar {
             entry.observed_micros += part.micros();
             let mean = entry.integral.map(|u| u.mean_over(entry.observed_micros)).filtered(|a| !a.is_zero());
             entry.capacity = Arc::new(mean);
+            self.originals.insert(day);
             changed.push(day);
         }
         // A first look has no duration yet; until one passes it stands for the day.
@@ -96,7 +104,7 @@ impl CapacityCalendar {
             },
         };
         if untouched {
-            self.days.insert(now, DayCapacity::fixed(CapacitySource::Observed, Arc::new(capacity.clone())));
+            self.insert(now, DayCapacity::fixed(CapacitySource::Observed, Arc::new(capacity.clone())));
             changed.push(now);
         }
         changed
@@ -108,17 +116,15 @@ impl CapacityCalendar {
         if let Some(known) = self.days.get(&day) {
             return Some((Arc::clone(&known.capacity), false));
         }
-        let real = |(_, c): &(&Day, &DayCapacity)| c.source != CapacitySource::Nearest;
-        let before = self.days.range(..day).rev().find(real);
-        let after = self.days.range(day..).find(real);
-        let (_, nearest) = match (before, after) {
-            (Some(b), Some(a)) if a.0.days_since(day) < day.days_since(*b.0) => a,
+        let before = self.originals.range(..day).next_back();
+        let after = self.originals.range(day..).next();
+        let nearest = match (before, after) {
+            (Some(b), Some(a)) if a.days_since(day) < day.days_since(*b) => a,
             (Some(b), _) => b,
-            (None, Some(a)) => a,
-            (None, None) => return None,
+            (None, a) => a?,
         };
-        let capacity = Arc::clone(&nearest.capacity);
-        self.days.insert(day, DayCapacity::fixed(CapacitySource::Nearest, Arc::clone(&capacity)));
+        let capacity = Arc::clone(&self.days.get(nearest)?.capacity);
+        self.insert(day, DayCapacity::fixed(CapacitySource::Nearest, Arc::clone(&capacity)));
         Some((capacity, true))
     }
 }

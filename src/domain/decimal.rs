@@ -20,6 +20,8 @@ const USAGE_UNIT: u128 = 10u128.pow(USAGE_DECIMALS);
 const AMOUNT_MAX: u128 = 10u128.pow(21) * AMOUNT_UNIT;
 /// The longest text that can be a legal number; longer input is refused before it is read.
 const MAX_TEXT: usize = 64;
+/// Any decimal of so many digits survives a 64-bit float; longer ones may have been rounded already.
+const FLOAT_DIGITS: usize = 15;
 
 /// Why a text is not a legal decimal here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,10 +47,11 @@ pub(crate) fn parse_fixed(text: &str, decimals: u32) -> Result<u128, DecimalErro
         None => (false, text),
     };
     if digits.len() > MAX_TEXT {
-        return Err(if digits.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
-            DecimalError::TooLarge
-        } else {
-            DecimalError::NotADecimal
+        let long = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+        return Err(match digits.split_once('.') {
+            None if long(digits) => DecimalError::TooLarge,
+            Some((whole, fraction)) if long(whole) && long(fraction) => DecimalError::TooLarge,
+            _ => DecimalError::NotADecimal,
         });
     }
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -56,6 +59,9 @@ pub(crate) fn parse_fixed(text: &str, decimals: u32) -> Result<u128, DecimalErro
     let has_point = whole.len() != digits.len();
     if whole.is_empty() || (has_point && fraction.is_empty()) || !all_digits(whole) || !all_digits(fraction) {
         return Err(DecimalError::NotADecimal);
+    }
+    if negative && digits.bytes().any(|b| !matches!(b, b'0' | b'.')) {
+        return Err(DecimalError::Negative);
     }
     let fraction = fraction.trim_end_matches('0');
     if fraction.len() > decimals as usize {
@@ -68,9 +74,6 @@ pub(crate) fn parse_fixed(text: &str, decimals: u32) -> Result<u128, DecimalErro
             .checked_mul(10)
             .and_then(|v| v.checked_add(u128::from(digit - b'0')))
             .ok_or(DecimalError::TooLarge)?;
-    }
-    if negative && value != 0 {
-        return Err(DecimalError::Negative);
     }
     Ok(value)
 }
@@ -115,10 +118,12 @@ where
             self.visit_str(&value.to_string())
         }
         fn visit_f64<E: de::Error>(self, value: f64) -> Result<T, E> {
-            if !value.is_finite() || value.abs() >= 9_007_199_254_740_992.0 {
+            let text = value.to_string();
+            let digits = text.trim_start_matches(['-', '0', '.']).bytes().filter(u8::is_ascii_digit).count();
+            if !value.is_finite() || digits > FLOAT_DIGITS {
                 return Err(E::custom(DecimalError::Inexact));
             }
-            self.visit_str(&value.to_string())
+            self.visit_str(&text)
         }
     }
     deserializer.deserialize_any(Visitor(std::marker::PhantomData))
@@ -149,10 +154,10 @@ impl Amount {
         self.0 as f64 / AMOUNT_UNIT as f64
     }
 
-    /// Capacities of a group are sums; they saturate far above any cluster.
+    /// Capacities of a group are sums; they saturate far above any cluster, where they can still be read back.
     #[must_use]
     pub fn saturating_add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
+        Self(self.0.saturating_add(other.0).min(AMOUNT_MAX))
     }
 }
 
@@ -200,6 +205,9 @@ impl Usage {
         if factor >= 1.0 {
             return self;
         }
+        if factor.is_nan() || factor <= 0.0 {
+            return Self::ZERO;
+        }
         let bits = factor.to_bits();
         let biased = i32::try_from(bits >> MANTISSA_BITS & 0x7ff).unwrap_or(0);
         if biased == 0 {
@@ -219,7 +227,7 @@ impl Usage {
         if micros == 0 {
             return Amount::ZERO;
         }
-        Amount(u128::try_from(self.0 / U256::from(micros)).unwrap_or(u128::MAX))
+        Amount(u128::try_from(self.0 / U256::from(micros)).unwrap_or(AMOUNT_MAX).min(AMOUNT_MAX))
     }
 
     #[must_use]
@@ -250,14 +258,13 @@ impl std::iter::Sum for Usage {
 impl FromStr for Usage {
     type Err = DecimalError;
     fn from_str(text: &str) -> Result<Self, DecimalError> {
-        if let Ok(value) = parse_fixed(text, USAGE_DECIMALS) {
-            return Ok(Self(U256::from(value)));
+        match parse_fixed(text, USAGE_DECIMALS) {
+            Ok(value) => return Ok(Self(U256::from(value))),
+            Err(DecimalError::TooLarge) if !text.starts_with('-') => {}
+            Err(error) => return Err(error),
         }
         // Above 2^128 units: whole and fraction apart.
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-        if whole.is_empty() || !whole.bytes().all(|b| b.is_ascii_digit()) {
-            return Err(DecimalError::NotADecimal);
-        }
         let whole = U256::from_str_radix(whole, 10).map_err(|_| DecimalError::TooLarge)?;
         let fraction = parse_fixed(&format!("0.{fraction}"), USAGE_DECIMALS)?;
         whole

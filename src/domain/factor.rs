@@ -23,7 +23,8 @@ pub struct History {
 pub struct Decayer<'a> {
     options: &'a Options,
     today: Day,
-    normalizers: hashbrown::HashMap<*const Amounts, Normalizer, foldhash::fast::FixedState>,
+    /// By address; each holds its capacity, so that no other can move in at that address.
+    normalizers: hashbrown::HashMap<*const Amounts, (Arc<Amounts>, Normalizer), foldhash::fast::FixedState>,
     /// Decay weight by age, for every age inside the window.
     weights: Vec<f64>,
 }
@@ -46,7 +47,8 @@ impl<'a> Decayer<'a> {
         let weights = &self.options.resource_weights;
         self.normalizers
             .entry(Arc::as_ptr(&bucket.capacity))
-            .or_insert_with(|| Normalizer::new(&bucket.capacity, weights))
+            .or_insert_with(|| (Arc::clone(&bucket.capacity), Normalizer::new(&bucket.capacity, weights)))
+            .1
             .normalized(&bucket.usage)
     }
 

@@ -1,5 +1,6 @@
 //! Filters as values: built by an API once, evaluated in memory or turned into SQL by the store.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use uuid::Uuid;
@@ -51,22 +52,24 @@ impl TextMatch {
     pub fn holds(&self, text: &str) -> bool {
         match self {
             Self::Like { place, pattern, ignore_case } => {
-                let (text, pattern) = if *ignore_case {
-                    (text.to_lowercase(), pattern.to_lowercase())
-                } else {
-                    (text.to_owned(), pattern.clone())
-                };
+                let (text, pattern) = (folded(text, *ignore_case), folded(pattern, *ignore_case));
                 match place {
                     Place::Whole => text == pattern,
-                    Place::Anywhere => text.contains(&pattern),
-                    Place::Start => text.starts_with(&pattern),
-                    Place::End => text.ends_with(&pattern),
+                    Place::Anywhere => text.contains(&*pattern),
+                    Place::Start => text.starts_with(&*pattern),
+                    Place::End => text.ends_with(&*pattern),
                 }
             }
-            Self::In { values, ignore_case: false } => values.iter().any(|v| v == text),
-            Self::In { values, ignore_case: true } => values.iter().any(|v| v.to_lowercase() == text.to_lowercase()),
+            Self::In { values, ignore_case } => {
+                let text = folded(text, *ignore_case);
+                values.iter().any(|v| folded(v, *ignore_case) == text)
+            }
         }
     }
+}
+
+fn folded(text: &str, ignore_case: bool) -> Cow<'_, str> {
+    if ignore_case { Cow::Owned(text.to_lowercase()) } else { Cow::Borrowed(text) }
 }
 
 /// One condition on an id.

@@ -73,6 +73,8 @@ pub struct Kernel {
 pub enum Conflict {
     #[error("the kernel belongs to another user or project; a rescheduled kernel needs a new kernel_id")]
     Owner,
+    #[error("the kernel ends before it starts")]
+    End,
     #[error("usage since the kernel's start is recorded already; a rescheduled kernel needs a new kernel_id")]
     Start,
 }
@@ -83,6 +85,7 @@ impl Conflict {
         match self {
             Self::Owner => "user_uuid",
             Self::Start => "started_at",
+            Self::End => "terminated_at",
         }
     }
 }
@@ -91,6 +94,9 @@ impl Kernel {
     /// What is known after `report`, given what was known before.
     pub fn merge(known: Option<Self>, report: Report) -> Result<Self, Conflict> {
         let Some(known) = known else {
+            if ends_before_start(&report) {
+                return Err(Conflict::End);
+            }
             return Ok(Self { settled: never_ran(&report), report, cursor: None });
         };
         let (old, cursor) = (known.report, known.cursor);
@@ -100,18 +106,13 @@ impl Kernel {
         if cursor.is_some() && report.started_at.is_some() && report.started_at != old.started_at {
             return Err(Conflict::Start);
         }
-        let phase = old.phase.max(report.phase);
-        let stale = report.phase < old.phase;
-        let mut merged =
-            if stale { Report { started_at: old.started_at.or(report.started_at), ..old.clone() } } else { report };
-        merged.phase = phase;
-        merged.started_at = merged.started_at.or(old.started_at);
-        merged.terminated_at = merged.terminated_at.or(old.terminated_at);
-        let ended_before_start = matches!((merged.started_at, merged.terminated_at), (Some(s), Some(t)) if t < s);
-        if ended_before_start {
-            return Err(Conflict::Start);
+        let (mut merged, other) = if report.phase < old.phase { (old, report) } else { (report, old) };
+        merged.started_at = merged.started_at.or(other.started_at);
+        merged.terminated_at = merged.terminated_at.or(other.terminated_at);
+        if ends_before_start(&merged) {
+            return Err(Conflict::End);
         }
-        let settled = never_ran(&merged) || (known.settled && merged.terminated_at == cursor.or(merged.started_at));
+        let settled = never_ran(&merged) || (cursor.is_some() && merged.terminated_at == cursor);
         Ok(Self { report: merged, cursor, settled })
     }
 
@@ -119,6 +120,10 @@ impl Kernel {
     pub fn over_recorded(&self) -> bool {
         matches!((self.cursor, self.report.terminated_at), (Some(c), Some(t)) if t < c)
     }
+}
+
+fn ends_before_start(report: &Report) -> bool {
+    matches!((report.started_at, report.terminated_at), (Some(start), Some(end)) if end < start)
 }
 
 /// Ended without ever having started: nothing to record.

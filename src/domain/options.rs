@@ -193,7 +193,13 @@ pub fn merge_patch(
             merged.insert(key.clone(), value.clone());
         }
     }
-    if let Err(more) = Options::parse(&merged) {
+    if let Err(mut more) = Options::parse(&merged) {
+        for error in &mut more {
+            // decay_unit_days stands as it was: the fault is the shorter look-back.
+            if error.pointer == "/decay_unit_days" && !patch.contains_key("decay_unit_days") {
+                "/lookback_days".clone_into(&mut error.pointer);
+            }
+        }
         errors.extend(more);
     }
     if errors.is_empty() { Ok(merged) } else { Err(errors) }

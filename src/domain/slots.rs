@@ -128,8 +128,8 @@ impl<V: Copy> SlotMap<V> {
         Self(self.0.iter().copied().filter(|(_, v)| keep(*v)).collect())
     }
 
-    fn merge(&mut self, other: &Self, add: impl Fn(V, V) -> V) {
-        for (name, value) in other.iter() {
+    fn merge(&mut self, other: impl Iterator<Item = (SlotName, V)>, add: impl Fn(V, V) -> V) {
+        for (name, value) in other {
             match self.0.iter_mut().find(|(n, _)| *n == name) {
                 Some((_, mine)) => *mine = add(*mine, value),
                 None => self.set(name, value),
@@ -156,13 +156,14 @@ impl Amounts {
     }
 
     pub fn add(&mut self, other: &Self) {
-        self.merge(other, Amount::saturating_add);
+        self.merge(other.iter(), Amount::saturating_add);
     }
 }
 
 impl Usages {
+    /// Zeros are left out here and in `subtract`, so that equal sums are equal maps however they came about.
     pub fn add(&mut self, other: &Self) {
-        self.merge(other, std::ops::Add::add);
+        self.merge(other.iter().filter(|(_, usage)| !usage.is_zero()), std::ops::Add::add);
     }
 
     pub fn subtract(&mut self, other: &Self) {
@@ -171,6 +172,7 @@ impl Usages {
                 *mine = mine.saturating_sub(value);
             }
         }
+        self.0.retain(|(_, usage)| !usage.is_zero());
     }
 
     pub fn is_zero(&self) -> bool {

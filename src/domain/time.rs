@@ -91,7 +91,7 @@ impl Day {
     pub const MAX: Self = Self(2_932_896);
 
     pub fn start(self) -> Timestamp {
-        Timestamp::from_micros(i64::from(self.0) * MICROS_PER_DAY)
+        Timestamp::from_micros(i64::from(self.0).saturating_mul(MICROS_PER_DAY))
     }
 
     #[must_use]
@@ -120,7 +120,8 @@ impl FromStr for Day {
         let date = NaiveDate::parse_from_str(text, "%Y-%m-%d").map_err(|_| DayError)?;
         let days = date.signed_duration_since(NaiveDate::default()).num_days();
         match i32::try_from(days) {
-            Ok(d) if (0..=Self::MAX.0).contains(&d) => Ok(Self(d)),
+            // Only the form that is printed; chrono alone would take spaces, signs and single digits.
+            Ok(d) if (0..=Self::MAX.0).contains(&d) && Self(d).to_string() == text => Ok(Self(d)),
             _ => Err(DayError),
         }
     }

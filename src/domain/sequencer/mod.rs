@@ -105,9 +105,9 @@ impl fmt::Debug for Sequencer {
 
 /// Workloads with a submission time by time, then id; those without follow in the order they were given.
 fn submission_order(workloads: &[Workload], a: u32, b: u32) -> Ordering {
-    let (x, y) = (&workloads[a as usize], &workloads[b as usize]);
-    match (x.submitted_at, y.submitted_at) {
-        (Some(s), Some(t)) => s.cmp(&t).then_with(|| x.id.cmp(&y.id)).then(a.cmp(&b)),
+    let (left, right) = (&workloads[a as usize], &workloads[b as usize]);
+    match (left.submitted_at, right.submitted_at) {
+        (Some(one), Some(other)) => one.cmp(&other).then_with(|| left.id.cmp(&right.id)).then(a.cmp(&b)),
         (Some(_), None) => Ordering::Less,
         (None, Some(_)) => Ordering::Greater,
         (None, None) => a.cmp(&b),
