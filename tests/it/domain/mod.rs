@@ -1,1 +1,15 @@
 //! Laws and worked examples of the pure rules.
+
+mod buckets;
+mod capacity;
+mod decay;
+mod decimals;
+mod factors;
+mod filters;
+mod kernels;
+mod normalization;
+mod options;
+mod sequencing;
+mod slices;
+mod spans;
+mod support;

@@ -1,0 +1,202 @@
+//! Buckets of one entity (§5): whatever order days arrive in, the chain is the fold of the sorted days.
+
+use std::collections::BTreeMap;
+
+use fairshared::domain::bucket::{Chain, Daily, NeedsRebuild};
+use fairshared::domain::slots::Usages;
+use fairshared::domain::time::Day;
+use proptest::prelude::*;
+
+use super::support::{amounts, cases, day, slot, usages};
+
+fn one(usage: &Usages) -> Daily {
+    let mut daily = Daily::default();
+    daily.add(usage);
+    daily
+}
+
+fn cpu(seconds: u32) -> Daily {
+    one(&usages(&[("cpu", &seconds.to_string())]))
+}
+
+/// (start, end, usage, records) of each bucket.
+type Row = (Day, Day, Usages, u64);
+
+fn rows(chain: &Chain) -> Vec<Row> {
+    chain.buckets().iter().map(|b| (b.start, b.end, b.usage.clone(), b.records)).collect()
+}
+
+/// The definition: walk the days in order; a bucket takes what lies less than `unit` days after its start.
+fn fold(days: &BTreeMap<Day, Daily>, unit: u32) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (day, daily) in days {
+        match rows.last_mut() {
+            Some((start, end, usage, records)) if day.days_since(*start).unsigned_abs() < unit => {
+                *end = *day;
+                usage.add(&daily.usage);
+                *records += daily.records;
+            }
+            _ => rows.push((*day, *day, daily.usage.clone(), daily.records)),
+        }
+    }
+    rows
+}
+
+#[test]
+fn the_proposals_week() {
+    let mut chain = Chain::default();
+    for date in 6..=12 {
+        let start = chain.add(day(&format!("2026-01-{date:02}")), 7, &cpu(10)).expect("a place");
+        assert_eq!(start, day("2026-01-06"));
+        assert_eq!(chain.buckets()[0].end, day(&format!("2026-01-{date:02}")));
+    }
+    // Jan 13 - Jan 6 = 7 days: the bucket is full.
+    assert_eq!(chain.add(day("2026-01-13"), 7, &cpu(5)), Ok(day("2026-01-13")));
+    assert_eq!(
+        rows(&chain),
+        [
+            (day("2026-01-06"), day("2026-01-12"), usages(&[("cpu", "70")]), 7),
+            (day("2026-01-13"), day("2026-01-13"), usages(&[("cpu", "5")]), 1),
+        ]
+    );
+}
+
+#[test]
+fn a_bucket_opens_on_the_first_day_with_usage() {
+    let mut chain = Chain::default();
+    for date in ["2026-01-06", "2026-01-15", "2026-01-21", "2026-01-22"] {
+        chain.add(day(date), 7, &cpu(1)).expect("a place");
+    }
+    let spans: Vec<(Day, Day)> = chain.buckets().iter().map(|b| (b.start, b.end)).collect();
+    assert_eq!(
+        spans,
+        [
+            (day("2026-01-06"), day("2026-01-06")),
+            (day("2026-01-15"), day("2026-01-21")),
+            (day("2026-01-22"), day("2026-01-22")),
+        ]
+    );
+}
+
+#[test]
+fn a_day_that_would_move_later_buckets_changes_nothing() {
+    let mut chain = Chain::default();
+    chain.add(day("2026-01-10"), 7, &cpu(1)).expect("a place");
+    let before = chain.clone();
+    assert_eq!(chain.add(day("2026-01-04"), 7, &cpu(1)), Err(NeedsRebuild));
+    assert_eq!(chain, before);
+    // Seven days before is a bucket of its own.
+    assert_eq!(chain.add(day("2026-01-03"), 7, &cpu(1)), Ok(day("2026-01-03")));
+}
+
+#[test]
+fn taking_back_needs_a_one_day_bucket_that_holds_it() {
+    let mut chain = Chain::default();
+    chain.add(day("2026-01-06"), 7, &cpu(10)).expect("a place");
+    chain.add(day("2026-01-20"), 1, &cpu(10)).expect("a place");
+    let before = chain.clone();
+    let mut two = cpu(1);
+    two.add(&usages(&[("cpu", "1")]));
+    for (date, removed) in [("2026-01-06", cpu(10)), ("2026-01-20", two), ("2026-01-21", cpu(1))] {
+        assert_eq!(chain.subtract(day(date), &removed), Err(NeedsRebuild), "{date}");
+        assert_eq!(chain, before);
+    }
+    assert_eq!(chain.subtract(day("2026-01-20"), &cpu(10)), Ok(day("2026-01-20")));
+    assert_eq!(chain.buckets().len(), 1);
+}
+
+#[test]
+fn forgetting_and_splitting_keep_the_rest() {
+    let mut chain = Chain::default();
+    for date in ["2026-01-06", "2026-01-13", "2026-01-20"] {
+        chain.add(day(date), 7, &cpu(1)).expect("a place");
+    }
+    let starts =
+        |buckets: &[fairshared::domain::bucket::Bucket]| -> Vec<Day> { buckets.iter().map(|b| b.start).collect() };
+    // Jan 19 can still belong to the bucket of Jan 13.
+    let mut split = chain.clone();
+    assert_eq!(starts(&split.split_off(day("2026-01-19"))), [day("2026-01-13"), day("2026-01-20")]);
+    assert_eq!(starts(split.buckets()), [day("2026-01-06")]);
+    let mut split = chain.clone();
+    assert_eq!(starts(&split.split_off(day("2026-01-20"))), [day("2026-01-20")]);
+    chain.forget_before(day("2026-01-07"));
+    assert_eq!(starts(chain.buckets()), [day("2026-01-13"), day("2026-01-20")]);
+    chain.forget_before(day("2026-01-07"));
+    assert_eq!(chain.buckets().len(), 2);
+}
+
+/// One usage record: a day, slots of which some are zero.
+fn record() -> impl Strategy<Value = (Day, Usages)> {
+    (0i32..60, 0u32..4, 0u32..3, 1u64..5_000_000).prop_map(|(offset, cpu, gpu, micros)| {
+        let slots = amounts(&[("cpu", &cpu.to_string()), ("cuda.device", &gpu.to_string())]);
+        (Day(20_400 + offset), slots.for_micros(micros))
+    })
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    #[test]
+    fn any_order_gives_the_fold_of_the_sorted_days(
+        records in proptest::collection::vec(record(), 1..40), unit in 1u32..12
+    ) {
+        let mut chain = Chain::default();
+        let mut known: BTreeMap<Day, Daily> = BTreeMap::new();
+        for (day, usage) in &records {
+            known.entry(*day).or_default().add(usage);
+            let expected = fold(&known, unit);
+            if let Ok(start) = chain.add(*day, unit, &one(usage)) {
+                prop_assert!(expected.iter().any(|(s, e, ..)| *s == start && (*s..=*e).contains(day)));
+            } else {
+                // As a rebuild does it: from the first bucket that the day can touch.
+                let from = chain.split_off(*day).first().map_or(*day, |b| b.start.min(*day));
+                for (day, daily) in known.range(from..) {
+                    prop_assert!(chain.add(*day, unit, daily).is_ok());
+                }
+            }
+            prop_assert_eq!(rows(&chain), expected);
+        }
+        for pair in chain.buckets().windows(2) {
+            prop_assert!(pair[0].closes() <= pair[1].start);
+        }
+        for bucket in chain.buckets() {
+            prop_assert!(bucket.takes(bucket.start) && bucket.takes(bucket.end) && !bucket.takes(bucket.closes()));
+        }
+    }
+
+    #[test]
+    fn taking_back_undoes_adding(
+        kept in proptest::collection::vec(record(), 0..20), taken in proptest::collection::vec(record(), 1..20)
+    ) {
+        let mut chain = Chain::default();
+        for (day, usage) in &kept {
+            chain.add(*day, 1, &one(usage)).expect("one-day buckets never move");
+        }
+        let before = rows(&chain);
+        for (day, usage) in &taken {
+            chain.add(*day, 1, &one(usage)).expect("one-day buckets never move");
+        }
+        for (day, usage) in taken.iter().rev() {
+            prop_assert_eq!(chain.subtract(*day, &one(usage)), Ok(*day));
+        }
+        prop_assert_eq!(rows(&chain), before);
+    }
+
+    #[test]
+    fn chains_conserve_usage(records in proptest::collection::vec(record(), 1..40), unit in 1u32..12) {
+        let mut days: Vec<&(Day, Usages)> = records.iter().collect();
+        days.sort_unstable_by_key(|(day, _)| *day);
+        let (mut chain, mut direct) = (Chain::default(), Usages::default());
+        for (day, usage) in days {
+            chain.add(*day, unit, &one(usage)).expect("ascending days always find a place");
+            direct.add(usage);
+        }
+        let mut summed = Usages::default();
+        for bucket in chain.buckets() {
+            summed.add(&bucket.usage);
+        }
+        prop_assert_eq!(&summed, &direct);
+        prop_assert!(summed.get(slot("cpu")).is_none_or(|u| !u.is_zero()));
+        prop_assert_eq!(chain.buckets().iter().map(|b| b.records).sum::<u64>(), records.len() as u64);
+    }
+}

@@ -1,0 +1,189 @@
+//! `scheduler_opts` (§8).
+
+use fairshared::domain::options::{Options, merge_patch};
+use fairshared::domain::slice::GapPolicy;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::support::{amounts, cases, weight};
+
+fn map(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => panic!("{other} is no object"),
+    }
+}
+
+/// (pointer, code) of each fault.
+fn faults(stored: Value, patch: Value) -> Vec<(String, &'static str)> {
+    match merge_patch(&map(stored), &map(patch)) {
+        Ok(_) => Vec::new(),
+        Err(errors) => errors.into_iter().map(|e| (e.pointer, e.code)).collect(),
+    }
+}
+
+#[test]
+fn the_defaults_are_the_documented_ones() {
+    let options = Options::parse(&Map::new()).expect("defaults");
+    assert_eq!(options, Options::default());
+    assert_eq!(
+        Value::Object(options.to_json(&Map::new())),
+        json!({
+            "half_life_days": 7, "lookback_days": 28, "decay_unit_days": 1, "slice_interval_seconds": 300,
+            "default_weight": "1.0", "gap_policy": "interpolate", "max_gap_hours": 24, "resource_weights": {},
+            "decay": "flat",
+        })
+    );
+}
+
+#[test]
+fn the_proposals_options() {
+    let stored = map(json!({
+        "half_life_days": 14, "lookback_days": 28, "decay_unit_days": 7, "default_weight": "1.0",
+        "resource_weights": {"cpu": 1.0, "mem": 1.0, "cuda.device": 10.0, "cuda.shares": 1.0},
+        "gap_policy": "ignore", "max_gap_hours": 48,
+    }));
+    let options = Options::parse(&stored).expect("legal");
+    assert_eq!((options.half_life_days, options.decay_unit_days, options.max_gap_hours), (14, 7, 48));
+    assert_eq!(options.gap_policy, GapPolicy::Ignore);
+    let weights = amounts(&[("cpu", "1"), ("mem", "1"), ("cuda.device", "10"), ("cuda.shares", "1")]);
+    assert_eq!(options.resource_weights, weights);
+    // What is stored is read back as what is in force.
+    assert_eq!(Options::parse(&options.to_json(&stored)), Ok(options));
+}
+
+#[test]
+fn a_patch_merges_key_by_key() {
+    let stored = map(json!({"half_life_days": 14, "default_weight": "2"}));
+    let merged = merge_patch(&stored, &map(json!({"half_life_days": null, "decay": "continuous"}))).expect("legal");
+    assert_eq!(merged, map(json!({"default_weight": "2", "decay": "continuous"})));
+    let options = Options::parse(&merged).expect("legal");
+    assert_eq!((options.half_life_days, options.decay.name()), (7, "continuous"));
+    assert_eq!(options.default_weight, weight("2"));
+    // Removing what is not there is no fault, and maps are replaced whole.
+    assert_eq!(merge_patch(&merged, &map(json!({"lookback_days": null}))), Ok(merged.clone()));
+    let first = merge_patch(&merged, &map(json!({"resource_weights": {"cpu": 1}}))).expect("legal");
+    let second = merge_patch(&first, &map(json!({"resource_weights": {"mem": "0.5"}}))).expect("legal");
+    assert_eq!(second["resource_weights"], json!({"mem": "0.5"}));
+}
+
+#[test]
+fn every_fault_is_named_with_its_pointer() {
+    for (patch, pointer, code) in [
+        (json!({"half_life_days": 0}), "/half_life_days", "out_of_range"),
+        (json!({"half_life_days": -7}), "/half_life_days", "out_of_range"),
+        (json!({"half_life_days": 3651}), "/half_life_days", "out_of_range"),
+        (json!({"half_life_days": 7.5}), "/half_life_days", "out_of_range"),
+        (json!({"half_life_days": "7"}), "/half_life_days", "out_of_range"),
+        (json!({"half_life_days": 18_446_744_073_709_551_615u64}), "/half_life_days", "out_of_range"),
+        (json!({"lookback_days": 0}), "/lookback_days", "out_of_range"),
+        (json!({"decay_unit_days": 366}), "/decay_unit_days", "out_of_range"),
+        (json!({"decay_unit_days": 29}), "/decay_unit_days", "out_of_range"),
+        (json!({"slice_interval_seconds": 0}), "/slice_interval_seconds", "out_of_range"),
+        (json!({"slice_interval_seconds": 86_401}), "/slice_interval_seconds", "out_of_range"),
+        (json!({"max_gap_hours": 8_761}), "/max_gap_hours", "out_of_range"),
+        (json!({"default_weight": "0"}), "/default_weight", "invalid_weight"),
+        (json!({"default_weight": -1}), "/default_weight", "invalid_weight"),
+        (json!({"default_weight": "1.00001"}), "/default_weight", "invalid_weight"),
+        (json!({"default_weight": true}), "/default_weight", "invalid_weight"),
+        (json!({"default_weight": {"a": 1}}), "/default_weight", "invalid_weight"),
+        (json!({"gap_policy": "Ignore"}), "/gap_policy", "invalid_value"),
+        (json!({"gap_policy": 3}), "/gap_policy", "invalid_value"),
+        (json!({"decay": "slurm"}), "/decay", "invalid_value"),
+        (json!({"resource_weights": {"cpu": -1}}), "/resource_weights", "invalid_value"),
+        (json!({"resource_weights": {"cpu": null}}), "/resource_weights", "invalid_value"),
+        (json!({"resource_weights": []}), "/resource_weights", "invalid_value"),
+        (json!({"resource_weights": {"a b": 1}}), "/resource_weights", "invalid_value"),
+        (json!({"half_life": 7}), "/half_life", "unknown_option"),
+        (json!({"half_life": null}), "/half_life", "unknown_option"),
+        (json!({"a/b~c": 1}), "/a~1b~0c", "unknown_option"),
+    ] {
+        assert_eq!(faults(json!({}), patch.clone()), [(pointer.to_owned(), code)], "{patch}");
+    }
+    // Two at once are both named.
+    let both = faults(json!({}), json!({"decay": 1, "half_life_days": 0}));
+    assert_eq!(both.iter().map(|(pointer, _)| pointer.as_str()).collect::<Vec<_>>(), ["/decay", "/half_life_days"]);
+}
+
+#[test]
+fn a_pair_that_does_not_fit_is_the_fault_of_the_key_that_changed() {
+    let pointer = |stored, patch| faults(stored, patch).into_iter().map(|(p, _)| p).collect::<Vec<_>>();
+    assert_eq!(pointer(json!({"decay_unit_days": 14}), json!({"lookback_days": 7})), ["/lookback_days"]);
+    let wide = json!({"decay_unit_days": 60, "lookback_days": 90});
+    assert_eq!(pointer(wide, json!({"lookback_days": null})), ["/lookback_days"]);
+    assert_eq!(pointer(json!({"lookback_days": 7}), json!({"decay_unit_days": 14})), ["/decay_unit_days"]);
+    assert!(pointer(json!({"lookback_days": 7}), json!({"decay_unit_days": 7})).is_empty());
+}
+
+#[test]
+fn which_options_change_factors() {
+    let changed = |patch| Options::default().changes_factors(&Options::parse(&map(patch)).expect("legal"));
+    for patch in [
+        json!({"half_life_days": 8}),
+        json!({"lookback_days": 29}),
+        json!({"decay": "continuous"}),
+        json!({"resource_weights": {"cpu": 1}}),
+        json!({"default_weight": "2"}),
+        json!({"decay_unit_days": 2}),
+    ] {
+        assert!(changed(patch.clone()), "{patch}");
+    }
+    for patch in [
+        json!({}),
+        json!({"half_life_days": 7, "default_weight": "1.0000"}),
+        json!({"slice_interval_seconds": 60}),
+        json!({"gap_policy": "ignore"}),
+        json!({"max_gap_hours": 1}),
+    ] {
+        assert!(!changed(patch.clone()), "{patch}");
+    }
+}
+
+/// Any value for a key, mostly of the right kind.
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        (0u32..40).prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "[0-9]{1,3}(\\.[0-9]{1,5})?".prop_map(Value::from),
+        prop_oneof![Just("flat"), Just("continuous"), Just("ignore"), Just("interpolate"), Just("")]
+            .prop_map(Value::from),
+        Just(Value::Null),
+        Just(json!({"cpu": "1"})),
+        Just(json!([[]])),
+    ]
+}
+
+fn patch() -> impl Strategy<Value = Map<String, Value>> {
+    let key = prop_oneof![
+        prop_oneof![Just("half_life_days"), Just("lookback_days"), Just("decay_unit_days"), Just("decay")],
+        prop_oneof![Just("default_weight"), Just("gap_policy"), Just("max_gap_hours"), Just("resource_weights")],
+    ];
+    proptest::collection::vec((key, value()), 0..4)
+        .prop_map(|pairs| pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    #[test]
+    fn a_patch_is_taken_whole_or_not_at_all(patches in proptest::collection::vec(patch(), 1..6)) {
+        let mut stored = Map::new();
+        for patch in patches {
+            match merge_patch(&stored, &patch) {
+                Ok(merged) => {
+                    let options = Options::parse(&merged).expect("what was merged is legal");
+                    prop_assert!(merged.values().all(|v| !v.is_null()));
+                    prop_assert_eq!(Options::parse(&options.to_json(&merged)).expect("what is shown is legal"), options);
+                    prop_assert_eq!(merge_patch(&merged, &patch), Ok(merged.clone()));
+                    stored = merged;
+                }
+                Err(errors) => {
+                    for error in errors {
+                        prop_assert!(patch.contains_key(&error.pointer[1..]), "{error:?} is about {patch:?}");
+                    }
+                }
+            }
+        }
+    }
+}
