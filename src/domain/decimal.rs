@@ -154,6 +154,11 @@ impl Amount {
         self.0 as f64 / AMOUNT_UNIT as f64
     }
 
+    /// Exactly `self x count`; `None` above the largest amount.
+    pub fn checked_mul(self, count: u64) -> Option<Self> {
+        self.0.checked_mul(u128::from(count)).filter(|v| *v <= AMOUNT_MAX).map(Self)
+    }
+
     /// Capacities of a group are sums; they saturate far above any cluster, where they can still be read back.
     #[must_use]
     pub fn saturating_add(self, other: Self) -> Self {
@@ -310,4 +315,21 @@ pub fn f64_text(value: f64) -> String {
     let text = format!("{value:.12}");
     let trimmed = text.trim_end_matches('0').trim_end_matches('.');
     trimmed.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Amount;
+
+    #[test]
+    fn multiplying_is_exact_or_refused() {
+        let times = |text: &str, count| text.parse::<Amount>().ok()?.checked_mul(count).map(|a| a.to_string());
+        assert_eq!(times("0.0977", 1 << 30).as_deref(), Some("104904576.2048"));
+        assert_eq!(times("0.000000000001", 3).as_deref(), Some("0.000000000003"));
+        assert_eq!(times("5", 0).as_deref(), Some("0"));
+        assert_eq!(times("1", u64::MAX).as_deref(), Some("18446744073709551615"));
+        assert_eq!(times("500000000000000000000", 2).as_deref(), Some("1000000000000000000000"));
+        assert_eq!(times("500000000000000000000.000000000001", 2), None);
+        assert_eq!(times("1000000000000000000000", u64::MAX), None);
+    }
 }

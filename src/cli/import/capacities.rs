@@ -1,0 +1,105 @@
+//! A capacities file: which agent offered what, and when.
+//! `resource_group,agent_id,cpu,mem_gib,gpu,from,to`; an empty `to` is open.
+
+use csv::StringRecord;
+
+use super::ImportError;
+use super::amounts::of_columns;
+use super::csv_lines::{CsvLines, time};
+use super::format::Header;
+use super::outcome::{Dropped, Reason};
+use super::source::{Line, Source};
+use crate::domain::names::check_name;
+use crate::domain::slots::Amounts;
+use crate::domain::time::Timestamp;
+
+/// What one agent offered from `from` until `to`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Capacity {
+    pub resource_group: String,
+    pub agent: String,
+    pub slots: Amounts,
+    pub from: Timestamp,
+    /// `None`: still does.
+    pub to: Option<Timestamp>,
+}
+
+struct Columns {
+    width: usize,
+    resource_group: usize,
+    agent_id: usize,
+    cpu: Option<usize>,
+    mem_gib: Option<usize>,
+    gpu: Option<usize>,
+    from: usize,
+    to: usize,
+}
+
+impl Columns {
+    fn locate(header: &StringRecord) -> Result<Self, ImportError> {
+        let mut header = Header::new(header.iter());
+        Ok(Self {
+            resource_group: header.need("resource_group"),
+            agent_id: header.need("agent_id"),
+            cpu: header.find("cpu"),
+            mem_gib: header.find("mem_gib"),
+            gpu: header.find("gpu"),
+            from: header.need("from"),
+            to: header.need("to"),
+            width: header.width()?,
+        })
+    }
+
+    fn capacity(&self, record: &StringRecord) -> Result<Capacity, Reason> {
+        if record.len() != self.width {
+            return Err(Reason::FieldCount);
+        }
+        let field = |at: Option<usize>| at.and_then(|at| record.get(at)).unwrap_or_default().trim();
+        let name = |at: usize, what: &'static str| {
+            let name = field(Some(at));
+            check_name(name).map(|()| name.to_owned()).map_err(|_| Reason::BadName(what))
+        };
+        let from = time(field(Some(self.from)), "from")?.ok_or(Reason::BadTime("from"))?;
+        let to = time(field(Some(self.to)), "to")?;
+        if to.is_some_and(|to| to < from) {
+            return Err(Reason::EndBeforeStart);
+        }
+        Ok(Capacity {
+            resource_group: name(self.resource_group, "resource group")?,
+            agent: name(self.agent_id, "agent")?,
+            slots: of_columns(field(self.cpu), field(self.mem_gib), field(self.gpu))?,
+            from,
+            to,
+        })
+    }
+}
+
+/// Reads the whole file or none of it: a cluster that lacks a few nodes would skew every share.
+pub fn read_capacities(source: &mut Source) -> Result<Vec<Capacity>, ImportError> {
+    let mut lines = CsvLines::default();
+    let mut columns = None;
+    let mut rows = Vec::new();
+    while let Some(line) = source.next_line() {
+        let text = match line {
+            Line::Text(text) => Ok(text),
+            Line::Unreadable { reason, .. } => Err(reason),
+        };
+        if text.is_ok_and(|text| text.trim().is_empty()) {
+            continue;
+        }
+        let record = text.and_then(|text| lines.fields(text));
+        let Some(known) = &columns else {
+            columns = Some(Columns::locate(record.map_err(ImportError::UnreadableHeader)?)?);
+            continue;
+        };
+        match record.and_then(|record| known.capacity(record)) {
+            Ok(row) => rows.push(row),
+            Err(reason) => return Err(ImportError::Row(Dropped { line: source.line_number(), reason })),
+        }
+    }
+    match source.ended_early() {
+        Some(early) => Err(early.clone().into()),
+        None if columns.is_none() => Err(ImportError::NoHeader),
+        None => Ok(rows),
+    }
+}

@@ -1,0 +1,146 @@
+//! A job as a trace tells it, and the stable identities that its names map to.
+
+use uuid::Uuid;
+
+use super::outcome::Reason;
+use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
+use crate::domain::kernel::{Phase, Report, Traits};
+use crate::domain::names::check_name;
+use crate::domain::slots::{Amounts, MAX_SLOTS};
+use crate::domain::time::Timestamp;
+
+/// Stands for a user, project, domain or resource group that the trace leaves empty. Usage must
+/// belong to somebody, and a name that says so beats one that looks real.
+pub const UNKNOWN: &str = "unknown";
+
+/// Every identity is a version 5 UUID in this namespace, so that a second import of the same trace,
+/// or of a later dump of the same cluster, means the same kernels, users and projects.
+const NAMESPACE: Uuid = Uuid::from_u128(0x8f0e_55c4_6a0b_4f0e_9d7a_2f6f_61b1_5a37);
+
+/// The longest user, project or job name, in characters.
+const MAX_LABEL: usize = 255;
+
+/// One run of one job: what becomes one kernel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ImportedJob {
+    /// Tells this run from every other run in its resource group.
+    pub job_key: String,
+    /// Shared by the runs, array tasks or parts of one submission.
+    pub session_key: String,
+    pub user: String,
+    pub project: String,
+    pub domain: String,
+    pub resource_group: String,
+    pub submitted_at: Option<Timestamp>,
+    pub started_at: Option<Timestamp>,
+    pub terminated_at: Option<Timestamp>,
+    /// What the job held while it ran; a slot the trace says nothing about is absent.
+    pub slots: Amounts,
+    /// The node, when the job ran on exactly one.
+    pub agent: Option<String>,
+    pub queue: Option<String>,
+    pub priority: i32,
+}
+
+impl ImportedJob {
+    /// What every format demands of a job. Empty names become [`UNKNOWN`]; `group`, when given,
+    /// replaces the resource group. A node or queue name that cannot be one is left out, because
+    /// no usage hangs on it.
+    pub(super) fn checked(mut self, group: Option<&str>) -> Result<Self, Reason> {
+        if let Some(group) = group {
+            group.clone_into(&mut self.resource_group);
+        }
+        for name in [&mut self.user, &mut self.project, &mut self.domain, &mut self.resource_group] {
+            if name.is_empty() {
+                UNKNOWN.clone_into(name);
+            }
+        }
+        if self.job_key.is_empty() {
+            return Err(Reason::NoJobId);
+        }
+        if self.session_key.is_empty() {
+            self.session_key.clone_from(&self.job_key);
+        }
+        check_label("job", &self.job_key)?;
+        check_label("session", &self.session_key)?;
+        check_label("user", &self.user)?;
+        check_label("project", &self.project)?;
+        check_name(&self.domain).map_err(|_| Reason::BadName("domain"))?;
+        check_name(&self.resource_group).map_err(|_| Reason::BadName("resource group"))?;
+        self.agent = self.agent.filter(|name| check_name(name).is_ok());
+        self.queue = self.queue.filter(|name| check_name(name).is_ok());
+        match (self.started_at, self.terminated_at) {
+            (None, None) => return Err(Reason::NotStarted),
+            (Some(start), Some(end)) if end < start => return Err(Reason::EndBeforeStart),
+            _ => {}
+        }
+        self.slots = self.slots.filtered(|amount| !amount.is_zero());
+        if self.slots.len() > MAX_SLOTS {
+            return Err(Reason::TooManySlots);
+        }
+        Ok(self)
+    }
+
+    pub fn kernel_id(&self) -> KernelId {
+        KernelId(stable("kernel", &[&self.resource_group, &self.job_key]))
+    }
+
+    pub fn session_id(&self) -> SessionId {
+        SessionId(stable("session", &[&self.resource_group, &self.session_key]))
+    }
+
+    /// A user is the same person in every resource group and trace.
+    pub fn user_id(&self) -> UserId {
+        UserId(stable("user", &[&self.user]))
+    }
+
+    /// The domain is no part of it: a project may move to another one.
+    pub fn project_id(&self) -> ProjectId {
+        ProjectId(stable("project", &[&self.project]))
+    }
+
+    /// The same as a scheduler would report it.
+    pub fn report(&self) -> Report {
+        let phase = match (self.started_at, self.terminated_at) {
+            (_, Some(_)) => Phase::Terminated,
+            (Some(_), None) => Phase::Running,
+            (None, None) => Phase::Pending,
+        };
+        Report {
+            id: self.kernel_id(),
+            session: self.session_id(),
+            owner: Member { user: self.user_id(), project: self.project_id() },
+            domain: self.domain.clone(),
+            slots: self.slots.clone(),
+            phase,
+            started_at: self.started_at,
+            terminated_at: self.terminated_at,
+            traits: Traits {
+                agent_id: self.agent.clone(),
+                queue: self.queue.clone(),
+                priority: self.priority,
+                ..Traits::default()
+            },
+        }
+    }
+
+    /// The latest thing that the trace says happened to this job.
+    pub fn last_event(&self) -> Option<Timestamp> {
+        self.submitted_at.max(self.started_at).max(self.terminated_at)
+    }
+}
+
+fn check_label(what: &'static str, name: &str) -> Result<(), Reason> {
+    let legal = name.trim() == name && name.chars().count() <= MAX_LABEL && !name.chars().any(char::is_control);
+    if legal { Ok(()) } else { Err(Reason::BadName(what)) }
+}
+
+/// Names hold no control characters, so a NUL between them keeps `a`+`bc` and `ab`+`c` apart.
+fn stable(kind: &str, names: &[&str]) -> Uuid {
+    let mut text = kind.to_owned();
+    for name in names {
+        text.push('\0');
+        text.push_str(name);
+    }
+    Uuid::new_v5(&NAMESPACE, text.as_bytes())
+}

@@ -1,0 +1,113 @@
+//! What became of the rows of a file: taken, or dropped and why.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Why a row was not taken. Fields are named as the format's documentation names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+pub enum Reason {
+    #[error("a job step: its allocation's own line counts")]
+    JobStep,
+    #[error("part of a job whose own line counts")]
+    PartialRun,
+    #[error("not started yet: nothing to account")]
+    NotStarted,
+    #[error("run time unknown or negative")]
+    NoRunTime,
+    #[error("wait time negative")]
+    NegativeWait,
+    #[error("finished without an end time")]
+    EndMissing,
+    #[error("running without a start time")]
+    StartMissing,
+    #[error("ends before it starts")]
+    EndBeforeStart,
+    #[error("no job id")]
+    NoJobId,
+    #[error("wrong number of fields")]
+    FieldCount,
+    #[error("a quote that the line does not close")]
+    OpenQuote,
+    #[error("{0} is not a time between the years 1970 and 9999")]
+    BadTime(&'static str),
+    #[error("{0} is not a number that it can be")]
+    BadNumber(&'static str),
+    #[error("{0} is not an amount from 0 to 10^21 with at most 12 decimals")]
+    BadAmount(&'static str),
+    #[error("{0} is not a list of resources like cpu=8,mem=16G")]
+    BadResources(&'static str),
+    #[error("{0} name is too long or has characters that a name cannot have")]
+    BadName(&'static str),
+    #[error("more kinds of slots than a kernel may hold")]
+    TooManySlots,
+    #[error("shifted out of the years 1970 to 9999")]
+    ShiftedOut,
+    #[error("not valid UTF-8")]
+    InvalidUtf8,
+    #[error("longer than 1 MiB")]
+    LineTooLong,
+}
+
+/// A row that was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// Counted from 1, comments and blank lines included.
+    pub line: u64,
+    pub reason: Reason,
+}
+
+/// The file stopped before its end: cut off, damaged or unreadable. Whole rows before it count.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the file ends early at line {line}: {cause}")]
+pub struct EndedEarly {
+    /// The line that could not be read to its end.
+    pub line: u64,
+    pub cause: String,
+}
+
+/// How many rows one reason dropped, and where the first one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tally {
+    pub rows: u64,
+    pub first_line: u64,
+}
+
+/// The balance of one file: `rows = taken + dropped`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// Rows that stand for something: no header, comment or blank line.
+    pub rows: u64,
+    pub taken: u64,
+    /// Of the taken: ran, but the trace names no amount of anything, so they add no usage.
+    pub unmeasured: u64,
+    pub dropped: BTreeMap<Reason, Tally>,
+    pub ended_early: Option<EndedEarly>,
+}
+
+impl Summary {
+    pub(super) fn drop_row(&mut self, dropped: Dropped) {
+        self.rows += 1;
+        let tally = self.dropped.entry(dropped.reason).or_insert(Tally { rows: 0, first_line: dropped.line });
+        tally.rows += 1;
+    }
+
+    pub fn dropped_rows(&self) -> u64 {
+        self.dropped.values().map(|tally| tally.rows).sum()
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} rows read, {} taken, {} dropped", self.rows, self.taken, self.dropped_rows())?;
+        for (reason, tally) in &self.dropped {
+            write!(f, "\n  {} dropped, first at line {}: {reason}", tally.rows, tally.first_line)?;
+        }
+        if self.unmeasured > 0 {
+            write!(f, "\n  {} taken without any amount: they add no usage", self.unmeasured)?;
+        }
+        if let Some(early) = &self.ended_early {
+            write!(f, "\n{early}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! Lines of a file or of standard input, gzip or plain, in memory that does not grow with the file.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::ImportError;
+use super::outcome::{EndedEarly, Reason};
+
+/// The longest line that is read; a longer one is dropped and reading goes on at the next line.
+pub const MAX_LINE: usize = 1 << 20;
+const BUFFER: usize = 1 << 16;
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// How much of the input has been read, before decompression; readable from another thread.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    read: Arc<AtomicU64>,
+    total: Option<u64>,
+}
+
+impl Progress {
+    pub fn bytes_read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// The size of the file; unknown for a pipe.
+    pub fn total(&self) -> Option<u64> {
+        self.total
+    }
+}
+
+struct Counted<R> {
+    inner: R,
+    read: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+/// One line, without its line ending.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line<'a> {
+    Text(&'a str),
+    /// The line is there but unusable; `first` is its first byte.
+    Unreadable {
+        reason: Reason,
+        first: u8,
+    },
+}
+
+/// A stream of lines with their numbers.
+pub struct Source {
+    reader: Box<dyn BufRead + Send>,
+    progress: Progress,
+    buffer: Vec<u8>,
+    line: u64,
+    done: bool,
+    ended_early: Option<EndedEarly>,
+}
+
+impl Source {
+    /// Opens a file, or standard input for `-`.
+    pub fn open(path: &Path) -> Result<Self, ImportError> {
+        if path == Path::new("-") {
+            return Ok(Self::new(io::stdin(), None));
+        }
+        let failed = |error| ImportError::Open { path: path.to_owned(), error };
+        let file = File::open(path).map_err(failed)?;
+        let facts = file.metadata().map_err(failed)?;
+        if facts.is_dir() {
+            return Err(failed(io::ErrorKind::IsADirectory.into()));
+        }
+        Ok(Self::new(file, facts.is_file().then_some(facts.len())))
+    }
+
+    /// Reads anything; gzip is known by its first two bytes, never by a name.
+    pub fn new(input: impl Read + Send + 'static, total: Option<u64>) -> Self {
+        let progress = Progress { read: Arc::default(), total };
+        let mut input = Counted { inner: input, read: Arc::clone(&progress.read) };
+        let mut head = Vec::with_capacity(GZIP_MAGIC.len());
+        let peeked = input.by_ref().take(GZIP_MAGIC.len() as u64).read_to_end(&mut head);
+        let zipped = head == GZIP_MAGIC;
+        let raw = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(input));
+        let reader: Box<dyn BufRead + Send> =
+            if zipped { Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw))) } else { Box::new(raw) };
+        let mut source = Self { reader, progress, buffer: Vec::new(), line: 0, done: false, ended_early: None };
+        if let Err(error) = peeked {
+            source.line = 1;
+            source.stop(&error);
+        }
+        source
+    }
+
+    pub fn progress(&self) -> Progress {
+        self.progress.clone()
+    }
+
+    /// The number of the line read last, from 1.
+    pub fn line_number(&self) -> u64 {
+        self.line
+    }
+
+    /// Set once the stream broke instead of ending.
+    pub fn ended_early(&self) -> Option<&EndedEarly> {
+        self.ended_early.as_ref()
+    }
+
+    /// The next line; `None` at the end, be it the real one or an early one.
+    pub fn next_line(&mut self) -> Option<Line<'_>> {
+        if self.done {
+            return None;
+        }
+        self.line += 1;
+        self.buffer.clear();
+        let mut limited = self.reader.by_ref().take(MAX_LINE as u64 + 1);
+        // A line that breaks off in an error is no row: it may lack its last digits.
+        let read = match limited.read_until(b'\n', &mut self.buffer) {
+            Ok(read) => read,
+            Err(error) => return self.stop(&error),
+        };
+        if read == 0 {
+            self.line -= 1;
+            self.done = true;
+            return None;
+        }
+        let first = self.buffer[0];
+        if self.buffer.last() == Some(&b'\n') {
+            self.buffer.pop();
+        } else if read > MAX_LINE {
+            if let Err(error) = self.reader.skip_until(b'\n') {
+                return self.stop(&error);
+            }
+            return Some(Line::Unreadable { reason: Reason::LineTooLong, first });
+        }
+        if self.buffer.last() == Some(&b'\r') {
+            self.buffer.pop();
+        }
+        Some(match std::str::from_utf8(&self.buffer) {
+            Ok(text) if self.line == 1 => Line::Text(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)),
+            Ok(text) => Line::Text(text),
+            Err(_) => Line::Unreadable { reason: Reason::InvalidUtf8, first },
+        })
+    }
+
+    fn stop(&mut self, error: &io::Error) -> Option<Line<'static>> {
+        self.done = true;
+        let cause = match error.kind() {
+            io::ErrorKind::UnexpectedEof => "the compressed data is cut off".to_owned(),
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+                format!("the compressed data is damaged ({error})")
+            }
+            _ => error.to_string(),
+        };
+        self.ended_early = Some(EndedEarly { line: self.line, cause });
+        None
+    }
+}

@@ -1,0 +1,3 @@
+//! The command line: one file or folder per subcommand.
+
+pub mod import;

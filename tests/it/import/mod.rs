@@ -1,0 +1,93 @@
+//! Reading traces: every quirk of every format, and real files against sums taken another way.
+
+mod csv;
+mod jobs;
+mod sacct;
+mod source;
+mod swf;
+mod traces;
+
+use std::io::{Cursor, Write};
+
+use fairshared::cli::import::format::Format;
+use fairshared::cli::import::job::ImportedJob;
+use fairshared::cli::import::outcome::{Dropped, Reason, Summary};
+use fairshared::cli::import::source::Source;
+use fairshared::cli::import::{ImportError, Options, Reader, Row};
+use fairshared::domain::slots::SlotName;
+use fairshared::domain::time::Timestamp;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+/// All rows of one input and its balance.
+struct Outcome {
+    jobs: Vec<ImportedJob>,
+    dropped: Vec<Dropped>,
+    summary: Summary,
+}
+
+impl Outcome {
+    fn only_job(mut self) -> ImportedJob {
+        assert_eq!((self.jobs.len(), &self.dropped), (1, &vec![]));
+        self.jobs.remove(0)
+    }
+
+    fn reasons(&self) -> Vec<Reason> {
+        self.dropped.iter().map(|dropped| dropped.reason).collect()
+    }
+}
+
+fn source(bytes: impl Into<Vec<u8>>) -> Source {
+    Source::new(Cursor::new(bytes.into()), None)
+}
+
+fn reader(format: &str, bytes: impl Into<Vec<u8>>, options: &Options) -> Reader {
+    Reader::new(Format::named(format).unwrap(), source(bytes), options).unwrap()
+}
+
+fn collect(mut reader: Reader) -> Result<Outcome, ImportError> {
+    let (mut jobs, mut dropped) = (Vec::new(), Vec::new());
+    for row in reader.by_ref() {
+        match row? {
+            Row::Job(job) => jobs.push(*job),
+            Row::Dropped(row) => dropped.push(row),
+        }
+    }
+    Ok(Outcome { jobs, dropped, summary: reader.summary().clone() })
+}
+
+fn read_with(format: &str, bytes: impl Into<Vec<u8>>, options: &Options) -> Outcome {
+    let outcome = collect(reader(format, bytes, options)).unwrap();
+    let summary = &outcome.summary;
+    assert_eq!(summary.taken, outcome.jobs.len() as u64);
+    assert_eq!(summary.dropped_rows(), outcome.dropped.len() as u64);
+    assert_eq!(summary.rows, summary.taken + summary.dropped_rows());
+    outcome
+}
+
+fn read(format: &str, bytes: impl Into<Vec<u8>>) -> Outcome {
+    read_with(format, bytes, &Options::default())
+}
+
+fn refused(format: &str, bytes: impl Into<Vec<u8>>) -> String {
+    collect(reader(format, bytes, &Options::default())).err().expect("the file is unusable").to_string()
+}
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+/// `cpu=2 mem=1024`, as the job holds it.
+fn slots(job: &ImportedJob) -> String {
+    job.slots.iter().map(|(name, amount)| format!("{name}={amount}")).collect::<Vec<_>>().join(" ")
+}
+
+fn slot(name: &str) -> SlotName {
+    SlotName::new(name).unwrap()
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}

@@ -1,0 +1,361 @@
+//! The real traces: what the import reads equals sums taken straight from the file by other means,
+//! and the neutral CSV beside each file. Skipped where the traces are not at hand.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use fairshared::cli::import::capacities::read_capacities;
+use fairshared::cli::import::format::Format;
+use fairshared::cli::import::job::ImportedJob;
+use fairshared::cli::import::source::Source;
+use fairshared::cli::import::{MemoryUnit, Options, Reader};
+use fairshared::domain::decimal::{Amount, Usage};
+use fairshared::domain::time::Span;
+use flate2::read::MultiGzDecoder;
+
+use super::{Outcome, collect, slot};
+
+const SLOTS: [&str; 3] = ["cpu", "mem", "cuda.device"];
+/// The direct sums count 10^-7 slot-seconds: milliseconds of amounts with four decimals.
+const DECIMALS: usize = 7;
+const MILLIS_PER_DAY: u64 = 86_400_000;
+
+fn data() -> Option<PathBuf> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let beside = [here.join("../shared/data"), here.join("../../shared/data")];
+    let found =
+        std::env::var_os("FAIRSHARED_TEST_DATA").map(PathBuf::from).into_iter().chain(beside).find(|d| d.is_dir());
+    if found.is_none() {
+        println!("skipped: no ../shared/data");
+    }
+    found
+}
+
+fn import(format: &str, path: &Path, options: &Options) -> Outcome {
+    let source = Source::open(path).unwrap();
+    let outcome = collect(Reader::new(Format::named(format).unwrap(), source, options).unwrap()).unwrap();
+    let again = collect(Reader::new(Format::named(format).unwrap(), Source::open(path).unwrap(), options).unwrap());
+    assert!(again.unwrap().jobs == outcome.jobs, "a second reading differs");
+    let kernels: HashSet<_> = outcome.jobs.iter().map(ImportedJob::kernel_id).collect();
+    assert_eq!(kernels.len(), outcome.jobs.len(), "a kernel id stands for two jobs");
+    outcome
+}
+
+fn unpack(path: &Path) -> String {
+    let mut text = String::new();
+    MultiGzDecoder::new(std::fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    text
+}
+
+/// One finished job, read without the code under test; amounts in the order of [`SLOTS`], x 10^4.
+struct Plain {
+    user: String,
+    project: String,
+    group: String,
+    start: u64,
+    end: u64,
+    amounts: [u128; 3],
+}
+
+/// Sums by (`user u1` or `project p` or `group g` or `day 2026-02-01`, slot).
+type Sums = BTreeMap<(String, &'static str), String>;
+
+fn keys(user: &str, project: &str, group: &str) -> [String; 3] {
+    [format!("user {user}"), format!("project {project}"), format!("group {group}")]
+}
+
+fn direct_sums(rows: &[Plain]) -> Sums {
+    let mut sums: BTreeMap<(String, &'static str), u128> = BTreeMap::new();
+    for row in rows {
+        for (slot, amount) in SLOTS.into_iter().zip(row.amounts) {
+            let mut add =
+                |key: String, millis: u64| *sums.entry((key, slot)).or_default() += amount * u128::from(millis);
+            for key in keys(&row.user, &row.project, &row.group) {
+                add(key, row.end - row.start);
+            }
+            for day in row.start / MILLIS_PER_DAY..=row.end / MILLIS_PER_DAY {
+                let (from, to) = (day * MILLIS_PER_DAY, (day + 1) * MILLIS_PER_DAY);
+                add(format!("day {day}"), row.end.min(to) - row.start.max(from));
+            }
+        }
+    }
+    sums.retain(|_, sum| *sum > 0);
+    sums.into_iter().map(|(key, sum)| (key, plain_decimal(sum))).collect()
+}
+
+fn plain_decimal(value: u128) -> String {
+    let digits = format!("{value:0>width$}", width = DECIMALS + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - DECIMALS);
+    format!("{whole}.{fraction}").trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn imported_sums(jobs: &[ImportedJob]) -> Sums {
+    let mut sums: BTreeMap<(String, &'static str), Usage> = BTreeMap::new();
+    for job in jobs {
+        let (Some(start), Some(end)) = (job.started_at, job.terminated_at) else { continue };
+        let Some(span) = Span::new(start, end) else { continue };
+        for name in SLOTS {
+            let Some(amount) = job.slots.get(slot(name)) else { continue };
+            for key in keys(&job.user, &job.project, &job.resource_group) {
+                *sums.entry((key, name)).or_default() += amount.for_micros(span.micros());
+            }
+            for part in span.by_day() {
+                *sums.entry((format!("day {}", part.start.day().0), name)).or_default() +=
+                    amount.for_micros(part.micros());
+            }
+        }
+    }
+    sums.into_iter().map(|(key, sum)| (key, sum.to_string())).collect()
+}
+
+/// Milliseconds since 1970 of `YYYY-MM-DDTHH:MM:SS[.mmm][Z]`.
+fn millis(text: &str) -> u64 {
+    let (whole, fraction) = text.trim_end_matches('Z').split_once('.').unwrap_or((text.trim_end_matches('Z'), "000"));
+    let n: Vec<u64> = whole.split(['-', 'T', ':']).map(|part| part.parse().unwrap()).collect();
+    let (year, month) = if n[1] <= 2 { (n[0] - 1, n[1] + 9) } else { (n[0], n[1] - 3) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + n[2] - 1 - 719_468;
+    (((days * 24 + n[3]) * 60 + n[4]) * 60 + n[5]) * 1_000 + fraction.parse::<u64>().unwrap()
+}
+
+/// A decimal with at most four places, x 10^4.
+fn four_places(text: &str) -> u128 {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    format!("{whole}{fraction:0<4}").parse().unwrap()
+}
+
+/// Bytes as the neutral files write them: GiB with four places, half to even.
+fn gib(bytes: u128) -> String {
+    let (scaled, unit) = (bytes * 10_000, 1_u128 << 30);
+    let (floor, rest) = (scaled / unit, scaled % unit);
+    let up = rest * 2 > unit || (rest * 2 == unit && floor % 2 == 1);
+    plain_decimal((floor + u128::from(up)) * 1_000)
+}
+
+fn or_unknown(name: &str) -> String {
+    if name.is_empty() { "unknown".to_owned() } else { name.to_owned() }
+}
+
+fn amount(job: &ImportedJob, name: &str) -> String {
+    job.slots.get(slot(name)).unwrap_or(Amount::ZERO).to_string()
+}
+
+fn distinct(jobs: &[ImportedJob], name: impl Fn(&ImportedJob) -> &String) -> usize {
+    jobs.iter().map(name).collect::<BTreeSet<_>>().len()
+}
+
+/// The fields of each row of a neutral CSV: no field of the real files is quoted.
+fn neutral_rows(text: &str) -> Vec<Vec<&str>> {
+    text.lines().skip(1).map(|line| line.split(',').collect()).collect()
+}
+
+/// That a job and a neutral row (`user` to `end_time`, without the domain) tell the same.
+fn assert_same(job: &ImportedJob, row: &[&str]) {
+    assert_eq!((&job.user, &job.project), (&or_unknown(row[2]), &or_unknown(row[3])), "{row:?}");
+    for (time, text) in [(job.submitted_at, row[6]), (job.started_at, row[7]), (job.terminated_at, row[8])] {
+        assert_eq!(time.map(|t| t.micros().unsigned_abs() / 1_000), Some(millis(text)), "{row:?}");
+    }
+}
+
+#[test]
+fn sacct_dumps() {
+    let Some(data) = data() else { return };
+    for (cluster, count, users, projects) in [("phillips", 3_797, 3, 3), ("pozidriv", 10_216, 17, 6)] {
+        let path = data.join(format!("xdmod-sacct/{cluster}.sacct.txt.gz"));
+        let outcome = import("sacct", &path, &Options::default());
+        assert_eq!((outcome.summary.rows, outcome.summary.taken), (count, count));
+        assert_eq!((distinct(&outcome.jobs, |j| &j.user), distinct(&outcome.jobs, |j| &j.project)), (users, projects));
+        let text = unpack(&path);
+        let rows: Vec<Plain> =
+            text.lines().skip(1).map(|line| sacct_row(&line.split('|').collect::<Vec<_>>())).collect();
+        assert_eq!(imported_sums(&outcome.jobs), direct_sums(&rows));
+
+        let neutral = unpack(&data.join(format!("xdmod-sacct/{cluster}.jobs.csv.gz")));
+        let mut by_id: HashMap<&str, &ImportedJob> =
+            outcome.jobs.iter().map(|job| (job.session_key.as_str(), job)).collect();
+        for row in neutral_rows(&neutral) {
+            let job = by_id.remove(row[0]).expect("the neutral file has the same jobs");
+            assert_same(job, &row);
+            assert_eq!((job.resource_group.as_str(), amount(job, "cpu").as_str()), (row[5], row[9]));
+            assert_eq!(gib(amount(job, "mem").parse().unwrap()), row[10]);
+            assert_eq!(amount(job, "cuda.device"), row[11]);
+        }
+        assert!(by_id.is_empty());
+    }
+}
+
+/// Columns as in the dump's header: cluster 2, account 5, user 8, start 12, end 13, alloctres 22.
+fn sacct_row(fields: &[&str]) -> Plain {
+    let entry = |name: &str| fields[22].split(',').find_map(|e| e.strip_prefix(name)).unwrap_or("0");
+    let memory = entry("mem=");
+    let shift = if memory.ends_with('G') { 30 } else { 20 };
+    assert!(memory.ends_with(['G', 'M']));
+    Plain {
+        user: fields[8].to_owned(),
+        project: fields[5].to_owned(),
+        group: fields[2].to_owned(),
+        start: millis(fields[12]),
+        end: millis(fields[13]),
+        amounts: [
+            four_places(entry("cpu=")),
+            four_places(&memory[..memory.len() - 1]) << shift,
+            four_places(entry("gres/gpu=")),
+        ],
+    }
+}
+
+#[test]
+fn lcg2005() {
+    let Some(data) = data() else { return };
+    let path = data.join("lcg2005/lcg2005.swf.gz");
+    let outcome = import("swf", &path, &Options::default());
+    let jobs = &outcome.jobs;
+    assert_eq!((outcome.summary.rows, outcome.summary.taken), (97_630, 97_630));
+    assert_eq!((distinct(jobs, |j| &j.user), distinct(jobs, |j| &j.project)), (178, 26));
+    assert_eq!(distinct(jobs, |j| &j.resource_group), 168);
+
+    let text = unpack(&path);
+    let sites: HashMap<&str, &str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("; Partition:"))
+        .map(|line| line.trim().split_once(' ').unwrap())
+        .map(|(number, name)| (number, name.trim()))
+        .collect();
+    let rows: Vec<Plain> = text
+        .lines()
+        .filter(|line| !line.starts_with(';'))
+        .map(|line| {
+            let f: Vec<&str> = line.split_whitespace().collect();
+            let start = 1_132_444_805 + f[1].parse::<u64>().unwrap();
+            Plain {
+                user: format!("u{}", f[11]),
+                project: format!("vo{}", f[12]),
+                group: sites[f[15]].to_owned(),
+                start: start * 1_000,
+                end: (start + f[3].parse::<u64>().unwrap()) * 1_000,
+                amounts: [four_places(f[4]), 0, 0],
+            }
+        })
+        .collect();
+    assert_eq!(imported_sums(jobs), direct_sums(&rows));
+
+    let neutral = unpack(&data.join("lcg2005/jobs.csv.gz"));
+    let mut by_id: HashMap<&str, &ImportedJob> = jobs.iter().map(|job| (job.job_key.as_str(), job)).collect();
+    for row in neutral_rows(&neutral) {
+        let job = by_id.remove(row[0]).expect("the neutral file has the same jobs");
+        assert_same(job, &row);
+        assert_eq!((job.resource_group.as_str(), amount(job, "cpu").as_str()), (row[5], row[9]));
+    }
+    assert!(by_id.is_empty());
+}
+
+#[test]
+fn wagap2013() {
+    let Some(data) = data() else { return };
+    let path = data.join("wagap2013/wagap2013.swf.gz");
+    let options = Options { swf_memory: MemoryUnit::BytesPerNode, ..Options::default() };
+    let outcome = import("swf", &path, &options);
+    assert_eq!((outcome.summary.rows, outcome.summary.taken), (8_165, 8_165));
+    assert_eq!(distinct(&outcome.jobs, |j| &j.user), 55);
+
+    let text = unpack(&path);
+    let rows: Vec<Plain> = text
+        .lines()
+        .map(|line| {
+            let f: Vec<&str> = line.split_whitespace().collect();
+            let number = |at: usize| f[at].parse::<u64>().unwrap();
+            let nodes: BTreeSet<&str> = f[18].trim_matches(['{', '}']).split(',').collect();
+            let start = number(1) + number(2);
+            Plain {
+                user: format!("u{}", f[11]),
+                project: format!("vo{}", f[12]),
+                group: format!("partition{}", f[15]),
+                start: start * 1_000,
+                end: (start + number(3)) * 1_000,
+                amounts: [four_places(f[4]), four_places(f[9]) * nodes.len() as u128, 0],
+            }
+        })
+        .collect();
+    assert_eq!(imported_sums(&outcome.jobs), direct_sums(&rows));
+
+    // The neutral file has a row for each node of a job.
+    let (neutral, placed) =
+        (unpack(&data.join("wagap2013/jobs.csv.gz")), unpack(&data.join("wagap2013/placements.csv.gz")));
+    let agents: HashMap<&str, &str> = placed.lines().skip(1).map(|line| line.split_once(',').unwrap()).collect();
+    let mut parts: HashMap<&str, Vec<Vec<&str>>> = HashMap::new();
+    for row in neutral_rows(&neutral) {
+        parts.entry(row[1]).or_default().push(row);
+    }
+    assert_eq!(parts.len(), outcome.jobs.len());
+    for job in &outcome.jobs {
+        let parts = &parts[job.session_key.as_str()];
+        let cpus: u64 = parts.iter().map(|row| row[9].parse::<u64>().unwrap()).sum();
+        assert_eq!(amount(job, "cpu"), cpus.to_string());
+        let memory: u128 = amount(job, "mem").parse().unwrap();
+        for row in parts {
+            assert_same(&ImportedJob { project: "unknown".to_owned(), ..job.clone() }, row);
+            assert_eq!(gib(memory / parts.len() as u128), row[10]);
+        }
+        let agent = Some(agents[parts[0][0]]).filter(|_| parts.len() == 1);
+        assert_eq!(job.agent.as_deref(), agent);
+    }
+}
+
+#[test]
+fn neutral_files() {
+    let Some(data) = data() else { return };
+    for (file, count, users, projects, groups, open) in [
+        ("eagle-sample/jobs.csv.gz", 1_000, 15, 8, 5, 0),
+        ("google2011/jobs.csv.gz", 471_523, 843, 1, 4, 3_064),
+        ("helios-earth-vc/jobs.csv.gz", 13_134, 1, 16, 16, 0),
+        ("lcg2005/jobs.csv.gz", 97_630, 178, 26, 168, 0),
+        ("philly2017/jobs.csv.gz", 64_306, 1, 13, 1, 0),
+        ("wagap2013/jobs.csv.gz", 9_182, 55, 1, 2, 0),
+        ("xdmod-openstack/jobs.csv.gz", 51, 3, 1, 1, 5),
+        ("xdmod-sacct/phillips.jobs.csv.gz", 3_797, 3, 3, 1, 0),
+        ("xdmod-sacct/pozidriv.jobs.csv.gz", 10_216, 17, 6, 1, 0),
+    ] {
+        let path = data.join(file);
+        let outcome = import("csv", &path, &Options::default());
+        let jobs = &outcome.jobs;
+        assert_eq!((outcome.summary.rows, outcome.summary.taken), (count, count), "{file}");
+        assert_eq!((distinct(jobs, |j| &j.user), distinct(jobs, |j| &j.project)), (users, projects), "{file}");
+        assert_eq!(distinct(jobs, |j| &j.resource_group), groups, "{file}");
+        assert_eq!(jobs.iter().filter(|job| job.terminated_at.is_none()).count(), open, "{file}");
+        let text = unpack(&path);
+        let rows: Vec<Plain> = neutral_rows(&text)
+            .into_iter()
+            .filter(|row| !row[8].is_empty())
+            .map(|row| Plain {
+                user: or_unknown(row[2]),
+                project: or_unknown(row[3]),
+                group: or_unknown(row[5]),
+                start: millis(row[7]),
+                end: millis(row[8]),
+                amounts: [four_places(row[9]), four_places(row[10]) << 30, four_places(row[11])],
+            })
+            .collect();
+        assert_eq!(imported_sums(jobs), direct_sums(&rows), "{file}");
+    }
+}
+
+#[test]
+fn capacities() {
+    let Some(data) = data() else { return };
+    for (file, count, column, name) in [
+        ("wagap2013/capacities.csv", 44, 2, "cpu"),
+        ("xdmod-openstack/capacities.csv", 7, 2, "cpu"),
+        ("xdmod-sacct/capacities.csv", 2, 2, "cpu"),
+        ("helios-earth-vc/capacities.csv", 57, 4, "cuda.device"),
+    ] {
+        let text = std::fs::read_to_string(data.join(file)).unwrap();
+        let rows = neutral_rows(&text);
+        let read = read_capacities(&mut Source::open(&data.join(file)).unwrap()).unwrap();
+        assert_eq!((read.len(), rows.len()), (count, count), "{file}");
+        let sum = read.iter().filter_map(|row| row.slots.get(slot(name))).fold(Amount::ZERO, Amount::saturating_add);
+        let direct: u64 = rows.iter().map(|row| row[column].parse::<u64>().unwrap()).sum();
+        assert_eq!(sum, Amount::whole(direct), "{file}");
+        let open = rows.iter().filter(|row| row[6].is_empty()).count();
+        assert_eq!(read.iter().filter(|row| row.to.is_none()).count(), open, "{file}");
+    }
+}
