@@ -1,6 +1,7 @@
 //! Reading traces: every quirk of every format, and real files against sums taken another way.
 
 mod csv;
+mod hostile;
 mod jobs;
 mod sacct;
 mod source;

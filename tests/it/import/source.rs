@@ -5,7 +5,7 @@ use std::path::Path;
 use fairshared::cli::import::outcome::Reason;
 use fairshared::cli::import::source::{Line, MAX_LINE, Source};
 
-use super::{gzip, read, reader, refused, source};
+use super::{gzip, read, refused, source};
 
 const ROW: &str = "7 100 20 300 4 -1 -1 8 600 -1 1 5 6 -1 2 3 -1 -1\n";
 
@@ -164,27 +164,28 @@ struct Rows {
 
 impl Read for Rows {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.at == ROW.len() {
-            self.at = 0;
-            self.left -= 1;
-        }
         if self.left == 0 {
             return Ok(0);
         }
         let count = (&ROW.as_bytes()[self.at..]).read(buffer)?;
         self.at += count;
+        if self.at == ROW.len() {
+            (self.at, self.left) = (0, self.left - 1);
+        }
         Ok(count)
     }
 }
 
 #[test]
 fn rows_come_while_the_input_goes_on() {
-    // More rows than any buffer holds; the first is there before the input is read.
-    let source = Source::new(Rows { left: 1_000_000, at: 0 }, None);
+    // More rows than any buffer holds; the first is there before the rest is read.
+    const ROWS: usize = 100_000;
+    let source = Source::new(Rows { left: ROWS, at: 0 }, None);
     let progress = source.progress();
     let format = fairshared::cli::import::format::Format::named("swf").unwrap();
     let mut rows = fairshared::cli::import::Reader::new(format, source, &super::Options::default()).unwrap();
     assert!(rows.next().is_some());
     assert!(progress.bytes_read() < 1 << 18);
-    assert!(reader("swf", "", &super::Options::default()).next().is_none());
+    assert_eq!(rows.by_ref().count(), ROWS - 1);
+    assert_eq!(rows.summary().taken, ROWS as u64);
 }

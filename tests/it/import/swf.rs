@@ -106,7 +106,17 @@ fn comments_and_blank_lines_are_no_rows() {
     let latin1: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
     let outcome = read("swf", latin1);
     assert_eq!((outcome.summary.rows, outcome.summary.taken), (1, 1));
-    // A name that cannot be a resource group is not used.
-    let job = read("swf", format!("; Partition: 3 a/b\n{}", row(&[]))).only_job();
-    assert_eq!(job.resource_group, "partition3");
+    // A name that cannot be one is not used, be it a resource group or a queue.
+    let job = read("swf", format!("; Partition: 3 a/b\n; Queue: 2 c/d\n{}", row(&[]))).only_job();
+    assert_eq!((job.resource_group.as_str(), job.queue.as_deref()), ("partition3", Some("q2")));
+    let job = read("swf", format!("{} {{1}} c/d", row(&[]))).only_job();
+    assert_eq!(job.queue, None);
+}
+
+#[test]
+fn a_header_names_a_bounded_number_of_partitions() {
+    let names: Vec<_> = (0..10_001).map(|n| format!("; Partition: {n} site{n}\n")).collect();
+    let text = format!("{}{}\n{}", names.concat(), row(&[(16, "9999")]), row(&[(16, "10000")]));
+    let groups: Vec<_> = read("swf", text).jobs.into_iter().map(|job| job.resource_group).collect();
+    assert_eq!(groups, ["site9999", "partition10000"]);
 }
