@@ -106,6 +106,17 @@ fn taking_back_needs_a_one_day_bucket_that_holds_it() {
 }
 
 #[test]
+fn slots_that_nobody_used_leave_no_trace() {
+    let idle = || Daily { usage: usages(&[("cpu", "1"), ("cuda.device", "0")]), records: 1 };
+    let mut chain = Chain::default();
+    for _ in 0..2 {
+        chain.add(day("2026-01-06"), 1, &idle()).expect("a place");
+        let cpu_only = chain.buckets()[0].usage.iter().map(|(name, _)| name).collect::<Vec<_>>();
+        assert_eq!(cpu_only, [slot("cpu")]);
+    }
+}
+
+#[test]
 fn forgetting_and_splitting_keep_the_rest() {
     let mut chain = Chain::default();
     for date in ["2026-01-06", "2026-01-13", "2026-01-20"] {

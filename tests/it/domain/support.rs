@@ -55,5 +55,5 @@ pub fn member(user: u128, project: u128) -> Member {
 
 /// `a` and `b` differ by no more than rounding of sums in 64-bit floats.
 pub fn close(a: f64, b: f64) -> bool {
-    (a - b).abs() <= 1e-12 * a.abs().max(b.abs()).max(1.0)
+    a.is_finite() && b.is_finite() && (a - b).abs() <= 1e-12 * a.abs().max(b.abs()).max(1.0)
 }
