@@ -141,12 +141,10 @@ impl Options {
     }
 
     /// All options in force, defaults included, in the order of the documentation.
-    pub fn to_json(&self, stored: &Map<String, Value>) -> Map<String, Value> {
-        let default_weight = match stored.get("default_weight") {
-            // As the documents print it.
-            None => "1.0".to_owned(),
-            Some(_) => self.default_weight.to_string(),
-        };
+    pub fn to_json(&self) -> Map<String, Value> {
+        // The default is written as the documents print it.
+        let default_weight =
+            if self.default_weight == Weight::ONE { "1.0".to_owned() } else { self.default_weight.to_string() };
         let values: [Value; 9] = [
             self.half_life_days.into(),
             self.lookback_days.into(),
