@@ -1,1 +1,25 @@
+//! The schema, one file for each step, up and down on `SQLite` and `PostgreSQL`.
+//!
+//! Instants are microseconds since 1970 and days are days since 1970, both as integers; exact
+//! amounts are decimal texts (slot maps are JSON objects of them), because a decimal column of
+//! `SQLite` is a float.
 
+pub use sea_orm_migration::prelude::{MigrationTrait, MigratorTrait};
+use sea_orm_migration::sea_orm::{ConnectionTrait, DbErr};
+
+mod m0001_initial;
+
+pub struct Migrator;
+
+impl MigratorTrait for Migrator {
+    fn migrations() -> Vec<Box<dyn MigrationTrait>> {
+        vec![Box::new(m0001_initial::Migration)]
+    }
+}
+
+/// Names of the migrations that are applied, and of those that are pending.
+pub async fn status(db: &impl ConnectionTrait) -> Result<(Vec<String>, Vec<String>), DbErr> {
+    let names = |list: Vec<sea_orm_migration::Migration>| list.iter().map(|m| m.name().to_owned()).collect();
+    let applied = names(Migrator::get_applied_migrations(db).await?);
+    Ok((applied, names(Migrator::get_pending_migrations(db).await?)))
+}

@@ -79,6 +79,14 @@ impl Chain {
         self.0.is_empty()
     }
 
+    pub fn bucket(&self, start: Day) -> Option<&Bucket> {
+        self.0.binary_search_by_key(&start, |b| b.start).ok().map(|at| &self.0[at])
+    }
+
+    pub fn bucket_mut(&mut self, start: Day) -> Option<&mut Bucket> {
+        self.0.binary_search_by_key(&start, |b| b.start).ok().map(|at| &mut self.0[at])
+    }
+
     /// Adds a stored bucket; loads come in ascending order.
     pub fn push(&mut self, bucket: Bucket) {
         self.0.push(bucket);

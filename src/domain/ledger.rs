@@ -1,0 +1,282 @@
+//! The buckets of one resource group in all three tiers (§5), with the days' capacities, and what of
+//! them has changed and must be stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::bucket::{Bucket, Chain, Daily};
+use super::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
+use super::factor::{Decayer, History};
+use super::ids::{Member, ProjectId};
+use super::options::Options;
+use super::slots::{Amounts, Usages};
+use super::time::{Day, Span};
+
+/// Who a bucket or a share belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Entity {
+    Domain(Arc<str>),
+    Project(ProjectId),
+    User(Member),
+}
+
+/// New usage, summed before it touches any bucket.
+#[derive(Clone, Debug, Default)]
+pub struct Increments(HashMap<(Member, Arc<str>, Day), Daily, foldhash::fast::FixedState>);
+
+impl Increments {
+    /// One record of one member, counted for `domain`.
+    pub fn add(&mut self, member: Member, domain: &Arc<str>, day: Day, usage: &Usages) {
+        self.0.entry((member, Arc::clone(domain), day)).or_default().add(usage);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn first_day(&self) -> Option<Day> {
+        self.0.keys().map(|(_, _, day)| *day).min()
+    }
+
+    /// The same usage seen from all three tiers, by day and then by entity.
+    pub fn by_entity(&self) -> BTreeMap<(Day, Entity), Daily> {
+        let mut tiers: HashMap<(Day, Entity), Daily, foldhash::fast::FixedState> = HashMap::default();
+        for ((member, domain, day), daily) in &self.0 {
+            for entity in [Entity::User(*member), Entity::Project(member.project), Entity::Domain(Arc::clone(domain))] {
+                let sum = tiers.entry((*day, entity)).or_default();
+                sum.usage.add(&daily.usage);
+                sum.records += daily.records;
+            }
+        }
+        tiers.into_iter().collect()
+    }
+}
+
+/// Rows that differ from storage.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changes {
+    pub upserts: BTreeSet<(Entity, Day)>,
+    pub deletes: BTreeSet<(Entity, Day)>,
+    pub capacity_days: BTreeSet<Day>,
+}
+
+impl Changes {
+    pub fn is_empty(&self) -> bool {
+        self.upserts.is_empty() && self.deletes.is_empty() && self.capacity_days.is_empty()
+    }
+}
+
+/// Buckets and capacities of one group, from `loaded_from` on.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    chains: HashMap<Entity, Chain, foldhash::fast::FixedState>,
+    calendar: CapacityCalendar,
+    loaded_from: Day,
+    changes: Changes,
+    /// Some bucket was met while the group had no capacity at all.
+    some_lack_capacity: bool,
+}
+
+impl Ledger {
+    /// An empty ledger that claims to know every bucket from `loaded_from` on.
+    pub fn new(calendar: CapacityCalendar, loaded_from: Day) -> Self {
+        Self {
+            chains: HashMap::default(),
+            calendar,
+            loaded_from,
+            changes: Changes::default(),
+            some_lack_capacity: false,
+        }
+    }
+
+    pub fn loaded_from(&self) -> Day {
+        self.loaded_from
+    }
+
+    pub fn chain(&self, entity: &Entity) -> &[Bucket] {
+        self.chains.get(entity).map_or(&[], Chain::buckets)
+    }
+
+    pub fn chains(&self) -> impl Iterator<Item = (&Entity, &[Bucket])> {
+        self.chains.iter().map(|(entity, chain)| (entity, chain.buckets()))
+    }
+
+    pub fn bucket(&self, entity: &Entity, start: Day) -> Option<&Bucket> {
+        self.chains.get(entity).and_then(|c| c.bucket(start))
+    }
+
+    pub fn calendar(&self) -> &CapacityCalendar {
+        &self.calendar
+    }
+
+    /// What must be stored since the last call.
+    pub fn take_changes(&mut self) -> Changes {
+        std::mem::take(&mut self.changes)
+    }
+
+    /// Puts a stored bucket in place; calls come in ascending order of start.
+    pub fn load(&mut self, entity: Entity, bucket: Bucket) {
+        self.some_lack_capacity |= bucket.capacity.is_empty();
+        self.chains.entry(entity).or_default().push(bucket);
+    }
+
+    /// Replaces everything in memory by what storage holds from `day` on.
+    pub fn reset(&mut self, day: Day) {
+        self.chains.clear();
+        self.loaded_from = day;
+    }
+
+    /// Frees buckets that started before `day`.
+    pub fn forget_before(&mut self, day: Day) {
+        if day > self.loaded_from {
+            for chain in self.chains.values_mut() {
+                chain.forget_before(day);
+            }
+            self.chains.retain(|_, chain| !chain.is_empty());
+            self.loaded_from = day;
+        }
+    }
+
+    /// Adds usage. Returns the entities whose chain must be folded again, with the first day to fold.
+    pub fn apply(&mut self, increments: &Increments, unit_days: u32) -> BTreeMap<Entity, Day> {
+        let mut refold: BTreeMap<Entity, Day> = BTreeMap::new();
+        for ((day, entity), daily) in increments.by_entity() {
+            if refold.contains_key(&entity) {
+                continue;
+            }
+            match self.chains.entry(entity.clone()).or_default().add(day, unit_days, &daily) {
+                Ok(start) => self.touch(entity, start),
+                Err(_) => {
+                    refold.insert(entity, day);
+                }
+            }
+        }
+        refold
+    }
+
+    /// Takes usage back that was recorded past a kernel's end. Returns what must be folded again.
+    pub fn retract(&mut self, removed: &Increments) -> BTreeMap<Entity, Day> {
+        let mut refold: BTreeMap<Entity, Day> = BTreeMap::new();
+        for ((day, entity), daily) in removed.by_entity() {
+            if refold.contains_key(&entity) {
+                continue;
+            }
+            let chain = self.chains.entry(entity.clone()).or_default();
+            match chain.subtract(day, &daily) {
+                Ok(start) if chain.buckets().iter().any(|b| b.start == start) => self.touch(entity, start),
+                Ok(start) => self.drop_bucket(entity, start),
+                Err(_) => {
+                    refold.insert(entity, day);
+                }
+            }
+        }
+        refold
+    }
+
+    /// The first day whose records are needed to fold `entity` again from `day` on.
+    pub fn refold_from(&self, entity: &Entity, day: Day) -> Day {
+        self.chain(entity).iter().find(|b| b.closes() > day).map_or(day, |b| b.start.min(day))
+    }
+
+    /// Folds an entity's chain again from `from` on; `daily` holds all its usage since then.
+    pub fn refold(&mut self, entity: &Entity, from: Day, unit_days: u32, daily: &BTreeMap<Day, Daily>) {
+        let chain = self.chains.entry(entity.clone()).or_default();
+        let old = chain.split_off(from);
+        let mut opened = BTreeSet::new();
+        for (day, usage) in daily.range(from..) {
+            // Ascending days always find a place.
+            if let Ok(start) = chain.add(*day, unit_days, usage) {
+                opened.insert(start);
+            }
+        }
+        for bucket in old.iter().filter(|b| !opened.contains(&b.start)) {
+            self.drop_bucket(entity.clone(), bucket.start);
+        }
+        for start in opened {
+            self.touch(entity.clone(), start);
+        }
+    }
+
+    fn touch(&mut self, entity: Entity, start: Day) {
+        self.changes.deletes.remove(&(entity.clone(), start));
+        self.changes.upserts.insert((entity, start));
+    }
+
+    fn drop_bucket(&mut self, entity: Entity, start: Day) {
+        self.changes.upserts.remove(&(entity.clone(), start));
+        self.changes.deletes.insert((entity, start));
+    }
+
+    /// The group offered `capacity` during `span`, and offers it today.
+    pub fn observe_capacity(&mut self, span: Option<Span>, today: Day, capacity: &Amounts) {
+        let changed = self.calendar.observe(span, today, capacity);
+        self.recapacitate(changed);
+    }
+
+    /// A back-fill brings a day's capacity; what the service observed itself stands.
+    pub fn give_capacity(&mut self, day: Day, capacity: Arc<Amounts>) {
+        if self.calendar.get(day).is_none_or(|c| c.source != CapacitySource::Observed) {
+            self.calendar.insert(day, DayCapacity::fixed(CapacitySource::Given, capacity));
+            self.recapacitate(vec![day]);
+        }
+    }
+
+    fn recapacitate(&mut self, days: Vec<Day>) {
+        if days.is_empty() {
+            return;
+        }
+        let mut touched = Vec::new();
+        for (entity, chain) in &mut self.chains {
+            for bucket in chain.buckets_mut().iter_mut().rev() {
+                let Some(day) = days.iter().find(|d| **d == bucket.end) else { continue };
+                if let Some(known) = self.calendar.get(*day) {
+                    if bucket.capacity != known.capacity {
+                        touched.push((entity.clone(), bucket.start));
+                    }
+                    bucket.capacity = Arc::clone(&known.capacity);
+                }
+            }
+        }
+        self.changes.upserts.extend(touched);
+        self.changes.capacity_days.extend(days);
+    }
+
+    /// Gives every changed bucket, and every one that still lacks it, the capacity of its last day.
+    pub fn settle_capacities(&mut self) {
+        let mut targets: Vec<(Entity, Day)> = self.changes.upserts.iter().cloned().collect();
+        if self.some_lack_capacity {
+            let lacking = |(entity, chain): (&Entity, &Chain)| -> Vec<(Entity, Day)> {
+                let empty = chain.buckets().iter().filter(|b| b.capacity.is_empty());
+                empty.map(|b| (entity.clone(), b.start)).collect()
+            };
+            targets.extend(self.chains.iter().flat_map(lacking));
+        }
+        self.some_lack_capacity = false;
+        for (entity, start) in targets {
+            let Some(bucket) = self.chains.get_mut(&entity).and_then(|c| c.bucket_mut(start)) else { continue };
+            let Some((capacity, new)) = self.calendar.settle(bucket.end) else {
+                self.some_lack_capacity = true;
+                continue;
+            };
+            if new {
+                self.changes.capacity_days.insert(bucket.end);
+            }
+            if bucket.capacity != capacity {
+                bucket.capacity = capacity;
+                self.changes.upserts.insert((entity, start));
+            }
+        }
+    }
+
+    /// What the buckets of `entity` amount to.
+    pub fn history(&self, entity: &Entity, decayer: &mut Decayer) -> History {
+        decayer.history(self.chain(entity))
+    }
+
+    /// The day before which no bucket counts any more.
+    pub fn window_start(options: &Options, today: Day) -> Day {
+        today.plus(-options.lookback_days.cast_signed()).plus(1)
+    }
+}

@@ -1,0 +1,89 @@
+//! Who changed what, when and why.
+
+use sea_orm::ActiveValue::{NotSet, Set};
+use sea_orm::sea_query::Condition;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect};
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::entity::audit_entry::{ActiveModel, Column, Entity, Model};
+use super::{Result, decode};
+use crate::domain::time::Timestamp;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Given by the database.
+    pub id: i64,
+    pub at: Timestamp,
+    /// The label of the key, or `cli`, or the job.
+    pub actor: String,
+    pub key_id: Option<Uuid>,
+    pub request_id: String,
+    pub action: String,
+    pub resource_group: Option<String>,
+    pub target: String,
+    pub before: Option<Value>,
+    pub after: Option<Value>,
+    pub reason: Option<String>,
+}
+
+fn decode_row(row: Model) -> Result<Entry> {
+    Ok(Entry {
+        before: row.before.as_deref().map(decode::json).transpose()?,
+        after: row.after.as_deref().map(decode::json).transpose()?,
+        id: row.id,
+        at: Timestamp::from_micros(row.at),
+        actor: row.actor,
+        key_id: row.key_id,
+        request_id: row.request_id,
+        action: row.action,
+        resource_group: row.resource_group,
+        target: row.target,
+        reason: row.reason,
+    })
+}
+
+pub async fn add(db: &impl ConnectionTrait, entry: Entry) -> Result<()> {
+    let text = |value: Option<Value>| value.map(|v| v.to_string());
+    let row = ActiveModel {
+        id: NotSet,
+        at: Set(entry.at.micros()),
+        actor: Set(entry.actor),
+        key_id: Set(entry.key_id),
+        request_id: Set(entry.request_id),
+        action: Set(entry.action),
+        resource_group: Set(entry.resource_group),
+        target: Set(entry.target),
+        before: Set(text(entry.before)),
+        after: Set(text(entry.after)),
+        reason: Set(entry.reason),
+    };
+    Entity::insert(row).exec_without_returning(db).await?;
+    Ok(())
+}
+
+/// What a list of entries may ask for.
+#[derive(Clone, Debug, Default)]
+pub struct AuditFilter {
+    pub resource_group: Option<String>,
+    pub action: Option<String>,
+}
+
+/// One page, newest first, below the id `before`; and how many match.
+pub async fn page(
+    db: &impl ConnectionTrait,
+    filter: &AuditFilter,
+    before: Option<i64>,
+    limit: u64,
+) -> Result<(Vec<Entry>, u64)> {
+    let matching = Condition::all()
+        .add_option(filter.resource_group.as_ref().map(|g| Column::ResourceGroup.eq(g)))
+        .add_option(filter.action.as_ref().map(|a| Column::Action.eq(a)));
+    let total = Entity::find().filter(matching.clone()).count(db).await?;
+    let query = Entity::find()
+        .filter(matching)
+        .filter(Condition::all().add_option(before.map(|b| Column::Id.lt(b))))
+        .order_by_desc(Column::Id)
+        .limit(limit);
+    Ok((query.all(db).await?.into_iter().map(decode_row).collect::<Result<_>>()?, total))
+}

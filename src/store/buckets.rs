@@ -1,0 +1,146 @@
+//! Usage buckets of the three tiers: loaded into and saved from a ledger, and listed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::OnConflict;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
+
+use super::decode::SlotDecoder;
+use super::entity::{domain_usage_bucket, project_usage_bucket, user_usage_bucket};
+use super::{Result, bulk, decode};
+use crate::domain::bucket::Bucket;
+use crate::domain::decimal::Amount;
+use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::ledger::{Entity as Owner, Ledger};
+use crate::domain::time::{Day, Timestamp};
+
+/// Loads every bucket of the group that starts at or after the ledger's `loaded_from`.
+pub async fn load(db: &impl ConnectionTrait, group: &str, ledger: &mut Ledger) -> Result<()> {
+    let from = ledger.loaded_from();
+    let mut capacities = SlotDecoder::<Amount>::new();
+    let mut domains: HashSet<Arc<str>> = HashSet::new();
+    macro_rules! tier {
+        ($table:ident, $owner:expr) => {
+            let rows = $table::Entity::find()
+                .filter($table::Column::ResourceGroup.eq(group))
+                .filter($table::Column::PeriodStart.gte(from.0))
+                .order_by_asc($table::Column::PeriodStart)
+                .all(db)
+                .await?;
+            for row in rows {
+                let bucket = Bucket {
+                    start: Day(row.period_start),
+                    end: Day(row.period_end),
+                    unit_days: u32::try_from(row.decay_unit_days).unwrap_or(1),
+                    usage: decode::slots(&row.resource_usage)?,
+                    records: u64::try_from(row.records).unwrap_or(0),
+                    capacity: capacities.decode(&row.capacity_snapshot)?,
+                };
+                #[allow(clippy::redundant_closure_call)]
+                ledger.load($owner(&row), bucket);
+            }
+        };
+    }
+    tier!(domain_usage_bucket, |row: &domain_usage_bucket::Model| {
+        let name = domains.get_or_insert_with(row.domain_name.as_str(), |n| Arc::from(n));
+        Owner::Domain(Arc::clone(name))
+    });
+    tier!(project_usage_bucket, |row: &project_usage_bucket::Model| Owner::Project(ProjectId(row.project_id)));
+    tier!(user_usage_bucket, |row: &user_usage_bucket::Model| Owner::User(Member {
+        user: UserId(row.user_uuid),
+        project: ProjectId(row.project_id)
+    }));
+    Ok(())
+}
+
+/// Stores the named buckets of the ledger.
+pub async fn save(
+    db: &impl ConnectionTrait,
+    group: &str,
+    ledger: &Ledger,
+    keys: &BTreeSet<(Owner, Day)>,
+    now: Timestamp,
+) -> Result<()> {
+    let (mut domains, mut projects, mut users) = (Vec::new(), Vec::new(), Vec::new());
+    macro_rules! row {
+        ($table:ident, $bucket:expr, $($key:ident: $value:expr),+) => {
+            $table::ActiveModel {
+                resource_group: Set(group.to_owned()),
+                $($key: Set($value),)+
+                period_start: Set($bucket.start.0),
+                period_end: Set($bucket.end.0),
+                decay_unit_days: Set($bucket.unit_days.cast_signed()),
+                resource_usage: Set($bucket.usage.to_json()),
+                records: Set($bucket.records.cast_signed()),
+                capacity_snapshot: Set($bucket.capacity.to_json()),
+                created_at: Set(now.micros()),
+                updated_at: Set(now.micros()),
+            }
+        };
+    }
+    for (owner, start) in keys {
+        let Some(bucket) = ledger.bucket(owner, *start) else { continue };
+        match owner {
+            Owner::Domain(name) => domains.push(row!(domain_usage_bucket, bucket, domain_name: name.to_string())),
+            Owner::Project(id) => projects.push(row!(project_usage_bucket, bucket, project_id: id.0)),
+            Owner::User(m) => users.push(row!(user_usage_bucket, bucket, user_uuid: m.user.0, project_id: m.project.0)),
+        }
+    }
+    macro_rules! store {
+        ($table:ident, $rows:ident, $($key:ident),+) => {
+            let mut replace = OnConflict::columns([
+                $table::Column::ResourceGroup, $($table::Column::$key,)+ $table::Column::PeriodStart,
+            ]);
+            replace.update_columns([
+                $table::Column::PeriodEnd,
+                $table::Column::DecayUnitDays,
+                $table::Column::ResourceUsage,
+                $table::Column::Records,
+                $table::Column::CapacitySnapshot,
+                $table::Column::UpdatedAt,
+            ]);
+            bulk::insert(db, $rows, Some(replace)).await?;
+        };
+    }
+    store!(domain_usage_bucket, domains, DomainName);
+    store!(project_usage_bucket, projects, ProjectId);
+    store!(user_usage_bucket, users, UserUuid, ProjectId);
+    Ok(())
+}
+
+/// Removes single buckets.
+pub async fn delete(db: &impl ConnectionTrait, group: &str, keys: &BTreeSet<(Owner, Day)>) -> Result<()> {
+    for (owner, start) in keys {
+        let group = group.to_owned();
+        match owner {
+            Owner::Domain(name) => {
+                domain_usage_bucket::Entity::delete_by_id((group, name.to_string(), start.0)).exec(db).await?
+            }
+            Owner::Project(id) => project_usage_bucket::Entity::delete_by_id((group, id.0, start.0)).exec(db).await?,
+            Owner::User(m) => {
+                user_usage_bucket::Entity::delete_by_id((group, m.user.0, m.project.0, start.0)).exec(db).await?
+            }
+        };
+    }
+    Ok(())
+}
+
+/// Removes all buckets of a group that ended before `before`. Returns how many.
+pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Day) -> Result<u64> {
+    let mut removed = 0;
+    macro_rules! tier {
+        ($($table:ident)+) => {$(
+            let done = $table::Entity::delete_many()
+                .filter($table::Column::ResourceGroup.eq(group))
+                .filter($table::Column::PeriodEnd.lt(before.0))
+                .exec(db)
+                .await?;
+            removed += done.rows_affected;
+        )+};
+    }
+    tier!(domain_usage_bucket project_usage_bucket user_usage_bucket);
+    Ok(removed)
+}

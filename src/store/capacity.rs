@@ -1,0 +1,51 @@
+//! One capacity for each group and day.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::OnConflict;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
+
+use super::entity::capacity_day::{ActiveModel, Column, Entity};
+use super::{Result, StoreError, bulk, decode};
+use crate::domain::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
+use crate::domain::time::Day;
+
+pub async fn load(db: &impl ConnectionTrait, group: &str) -> Result<CapacityCalendar> {
+    let rows = Entity::find().filter(Column::ResourceGroup.eq(group)).order_by_asc(Column::Day).all(db).await?;
+    let mut shared = decode::SlotDecoder::new();
+    let mut calendar = CapacityCalendar::default();
+    for row in rows {
+        let day = DayCapacity {
+            source: CapacitySource::parse(&row.source)
+                .ok_or_else(|| StoreError::Damaged(format!("capacity source {}", row.source)))?,
+            integral: decode::slots(&row.integral)?,
+            observed_micros: u64::try_from(row.observed_micros).unwrap_or(0),
+            capacity: Arc::clone(&shared.decode(&row.capacity)?),
+        };
+        calendar.insert(Day(row.day), day);
+    }
+    Ok(calendar)
+}
+
+/// Stores the given days of the calendar.
+pub async fn save(
+    db: &impl ConnectionTrait,
+    group: &str,
+    calendar: &CapacityCalendar,
+    days: &BTreeSet<Day>,
+) -> Result<()> {
+    let known = days.iter().filter_map(|day| Some((day, calendar.get(*day)?)));
+    let rows = known.map(|(day, capacity)| ActiveModel {
+        resource_group: Set(group.to_owned()),
+        day: Set(day.0),
+        source: Set(capacity.source.as_str().to_owned()),
+        integral: Set(capacity.integral.to_json()),
+        observed_micros: Set(capacity.observed_micros.cast_signed()),
+        capacity: Set(capacity.capacity.to_json()),
+    });
+    let mut replace = OnConflict::columns([Column::ResourceGroup, Column::Day]);
+    replace.update_columns([Column::Source, Column::Integral, Column::ObservedMicros, Column::Capacity]);
+    bulk::insert(db, rows.collect(), Some(replace)).await
+}

@@ -1,0 +1,43 @@
+//! From stored text back to domain values.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use serde::Deserialize;
+
+use super::{Result, StoreError};
+use crate::domain::slots::SlotMap;
+
+/// Parses slot maps; rows mostly repeat a few texts, so each distinct text is parsed once.
+pub struct SlotDecoder<V> {
+    seen: HashMap<String, Arc<SlotMap<V>>, foldhash::fast::FixedState>,
+}
+
+/// Distinct texts that are remembered at the same time.
+const REMEMBERED: usize = 10_000;
+
+impl<V: for<'de> Deserialize<'de> + Copy> SlotDecoder<V> {
+    pub fn new() -> Self {
+        Self { seen: HashMap::default() }
+    }
+
+    pub fn decode(&mut self, text: &str) -> Result<Arc<SlotMap<V>>> {
+        if let Some(known) = self.seen.get(text) {
+            return Ok(Arc::clone(known));
+        }
+        let map = Arc::new(slots(text)?);
+        if self.seen.len() >= REMEMBERED {
+            self.seen.clear();
+        }
+        self.seen.insert(text.to_owned(), Arc::clone(&map));
+        Ok(map)
+    }
+}
+
+pub fn slots<V: for<'de> Deserialize<'de> + Copy>(text: &str) -> Result<SlotMap<V>> {
+    SlotMap::from_json(text).map_err(|e| StoreError::Damaged(format!("slot map {text}: {e}")))
+}
+
+pub fn json<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|e| StoreError::Damaged(e.to_string()))
+}

@@ -1,0 +1,30 @@
+use sea_orm::entity::prelude::*;
+
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "kernels")]
+pub struct Model {
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub kernel_id: Uuid,
+    pub resource_group: String,
+    pub session_id: Uuid,
+    pub user_uuid: Uuid,
+    pub project_id: Uuid,
+    pub domain_name: String,
+    #[sea_orm(column_type = "Text")]
+    pub occupied_slots: String,
+    pub status: String,
+    pub started_at: Option<i64>,
+    pub terminated_at: Option<i64>,
+    pub last_usage_recorded_at: Option<i64>,
+    pub settled: bool,
+    pub agent_id: Option<String>,
+    pub queue: Option<String>,
+    pub priority: i32,
+    pub preemptible: bool,
+    pub critical: bool,
+    pub gang_id: Option<String>,
+    pub gang_min: Option<i32>,
+}
+
+impl ActiveModelBehavior for ActiveModel {}

@@ -1,0 +1,23 @@
+use sea_orm::entity::prelude::*;
+
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "resource_groups")]
+pub struct Model {
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub name: String,
+    pub scheduler: String,
+    #[sea_orm(column_type = "Text")]
+    pub scheduler_opts: String,
+    pub shares_revision: i64,
+    pub kernels_revision: i64,
+    pub capacity_observed_at: Option<i64>,
+    pub records_from_day: Option<i32>,
+    pub calculated_at: Option<i64>,
+    #[sea_orm(column_type = "Text", nullable)]
+    pub calculated_with: Option<String>,
+    pub created_at: i64,
+    pub updated_at: i64,
+}
+
+impl ActiveModelBehavior for ActiveModel {}

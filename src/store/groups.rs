@@ -1,0 +1,156 @@
+//! Resource groups, their options and their revisions.
+
+use sea_orm::ActiveValue::{NotSet, Set, Unchanged};
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
+use serde_json::{Map, Value};
+
+use super::entity::resource_group::{ActiveModel, Column, Entity, Model};
+use super::{Result, decode};
+use crate::domain::time::{Day, Timestamp};
+
+/// A resource group as stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    pub name: String,
+    pub scheduler: String,
+    /// What an admin set; defaults are not in it.
+    pub scheduler_opts: Map<String, Value>,
+    /// Grows with every change of shares, options, capacities or names.
+    pub shares_revision: i64,
+    /// Grows with every write of the group.
+    pub kernels_revision: i64,
+    /// Until when the group's capacity has been observed.
+    pub capacity_observed_at: Option<Timestamp>,
+    /// Records of earlier days were purged.
+    pub records_from: Option<Day>,
+    pub calculated_at: Option<Timestamp>,
+    /// The options of the last calculation, as JSON.
+    pub calculated_with: Option<Map<String, Value>>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+impl TryFrom<Model> for Group {
+    type Error = super::StoreError;
+    fn try_from(row: Model) -> Result<Self> {
+        Ok(Self {
+            scheduler_opts: decode::json(&row.scheduler_opts)?,
+            calculated_with: row.calculated_with.as_deref().map(decode::json).transpose()?,
+            name: row.name,
+            scheduler: row.scheduler,
+            shares_revision: row.shares_revision,
+            kernels_revision: row.kernels_revision,
+            capacity_observed_at: row.capacity_observed_at.map(Timestamp::from_micros),
+            records_from: row.records_from_day.map(Day),
+            calculated_at: row.calculated_at.map(Timestamp::from_micros),
+            created_at: Timestamp::from_micros(row.created_at),
+            updated_at: Timestamp::from_micros(row.updated_at),
+        })
+    }
+}
+
+pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<Group>> {
+    Entity::find().order_by_asc(Column::Name).all(db).await?.into_iter().map(Group::try_from).collect()
+}
+
+pub async fn find(db: &impl ConnectionTrait, name: &str) -> Result<Option<Group>> {
+    Entity::find_by_id(name.to_owned()).one(db).await?.map(Group::try_from).transpose()
+}
+
+/// Takes the group's write lock for the transaction: writers of one group run one after the other.
+/// Returns `None` for an unknown group.
+pub async fn lock(db: &impl ConnectionTrait, name: &str) -> Result<Option<Group>> {
+    Entity::update_many()
+        .col_expr(Column::KernelsRevision, Expr::col(Column::KernelsRevision).add(1))
+        .filter(Column::Name.eq(name))
+        .exec(db)
+        .await?;
+    find(db, name).await
+}
+
+pub async fn create(
+    db: &impl ConnectionTrait,
+    name: &str,
+    scheduler: &str,
+    opts: &Map<String, Value>,
+    now: Timestamp,
+) -> Result<()> {
+    let row = ActiveModel {
+        name: Set(name.to_owned()),
+        scheduler: Set(scheduler.to_owned()),
+        scheduler_opts: Set(Value::Object(opts.clone()).to_string()),
+        shares_revision: Set(1),
+        kernels_revision: Set(1),
+        capacity_observed_at: Set(None),
+        records_from_day: Set(None),
+        calculated_at: Set(None),
+        calculated_with: Set(None),
+        created_at: Set(now.micros()),
+        updated_at: Set(now.micros()),
+    };
+    Entity::insert(row).exec_without_returning(db).await?;
+    Ok(())
+}
+
+/// What a write of the group may change in its row; `None` leaves a value as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Update {
+    pub scheduler: Option<String>,
+    pub scheduler_opts: Option<Map<String, Value>>,
+    pub capacity_observed_at: Option<Timestamp>,
+    pub records_from: Option<Day>,
+    pub calculated: Option<(Timestamp, Map<String, Value>)>,
+}
+
+/// Stores `update` and moves the group to `shares_revision`.
+pub async fn update(
+    db: &impl ConnectionTrait,
+    name: &str,
+    update: Update,
+    shares_revision: i64,
+    now: Timestamp,
+) -> Result<()> {
+    let object = |map: Map<String, Value>| Value::Object(map).to_string();
+    let (calculated_at, calculated_with) = match update.calculated {
+        Some((at, with)) => (Set(Some(at.micros())), Set(Some(object(with)))),
+        None => (NotSet, NotSet),
+    };
+    let row = ActiveModel {
+        name: Unchanged(name.to_owned()),
+        scheduler: update.scheduler.map_or(NotSet, Set),
+        scheduler_opts: update.scheduler_opts.map_or(NotSet, |o| Set(object(o))),
+        shares_revision: Set(shares_revision),
+        kernels_revision: NotSet,
+        capacity_observed_at: update.capacity_observed_at.map_or(NotSet, |t| Set(Some(t.micros()))),
+        records_from_day: update.records_from.map_or(NotSet, |d| Set(Some(d.0))),
+        calculated_at,
+        calculated_with,
+        created_at: NotSet,
+        updated_at: Set(now.micros()),
+    };
+    row.update(db).await?;
+    Ok(())
+}
+
+/// Removes the group with its agents, capacities, kernels, records, buckets and shares.
+pub async fn delete(db: &impl ConnectionTrait, name: &str) -> Result<()> {
+    use super::entity as e;
+    macro_rules! clear {
+        ($($table:ident)*) => {$(
+            e::$table::Entity::delete_many().filter(e::$table::Column::ResourceGroup.eq(name)).exec(db).await?;
+        )*};
+    }
+    clear!(agent capacity_day kernel usage_record usage_gap);
+    clear!(domain_usage_bucket project_usage_bucket user_usage_bucket);
+    clear!(domain_fair_share project_fair_share user_fair_share);
+    Entity::delete_by_id(name.to_owned()).exec(db).await?;
+    Ok(())
+}
+
+/// The revisions of every group, to see what has to be read again.
+pub async fn revisions(db: &impl ConnectionTrait) -> Result<Vec<(String, i64, i64)>> {
+    use sea_orm::QuerySelect;
+    let columns = [Column::Name, Column::SharesRevision, Column::KernelsRevision];
+    Ok(Entity::find().select_only().columns(columns).into_tuple().all(db).await?)
+}

@@ -1,0 +1,84 @@
+//! API keys. Only the sha256 of a key is stored.
+
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
+use uuid::Uuid;
+
+use super::Result;
+use super::entity::api_key::{ActiveModel, Column, Entity, Model};
+use crate::domain::ids::UserId;
+use crate::domain::time::Timestamp;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiKey {
+    pub id: Uuid,
+    pub role: String,
+    pub label: String,
+    pub user: Option<UserId>,
+    pub created_at: Timestamp,
+    pub expires_at: Option<Timestamp>,
+    pub revoked_at: Option<Timestamp>,
+    pub last_used_at: Option<Timestamp>,
+}
+
+impl From<Model> for ApiKey {
+    fn from(row: Model) -> Self {
+        let time = |micros: Option<i64>| micros.map(Timestamp::from_micros);
+        Self {
+            id: row.id,
+            role: row.role,
+            label: row.label,
+            user: row.user_uuid.map(UserId),
+            created_at: Timestamp::from_micros(row.created_at),
+            expires_at: time(row.expires_at),
+            revoked_at: time(row.revoked_at),
+            last_used_at: time(row.last_used_at),
+        }
+    }
+}
+
+pub async fn insert(db: &impl ConnectionTrait, key: &ApiKey, key_hash: String) -> Result<()> {
+    let row = ActiveModel {
+        id: Set(key.id),
+        key_hash: Set(key_hash),
+        role: Set(key.role.clone()),
+        label: Set(key.label.clone()),
+        user_uuid: Set(key.user.map(|u| u.0)),
+        created_at: Set(key.created_at.micros()),
+        expires_at: Set(key.expires_at.map(Timestamp::micros)),
+        revoked_at: Set(None),
+        last_used_at: Set(None),
+    };
+    Entity::insert(row).exec_without_returning(db).await?;
+    Ok(())
+}
+
+pub async fn find_by_hash(db: &impl ConnectionTrait, key_hash: &str) -> Result<Option<ApiKey>> {
+    Ok(Entity::find().filter(Column::KeyHash.eq(key_hash)).one(db).await?.map(ApiKey::from))
+}
+
+pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<ApiKey>> {
+    let rows = Entity::find().order_by_asc(Column::CreatedAt).order_by_asc(Column::Id).all(db).await?;
+    Ok(rows.into_iter().map(ApiKey::from).collect())
+}
+
+/// Returns whether a key was revoked by this call.
+pub async fn revoke(db: &impl ConnectionTrait, id: Uuid, now: Timestamp) -> Result<bool> {
+    let done = Entity::update_many()
+        .col_expr(Column::RevokedAt, Expr::value(now.micros()))
+        .filter(Column::Id.eq(id))
+        .filter(Column::RevokedAt.is_null())
+        .exec(db)
+        .await?;
+    Ok(done.rows_affected > 0)
+}
+
+pub async fn touch(db: &impl ConnectionTrait, id: Uuid, now: Timestamp) -> Result<()> {
+    Entity::update_many()
+        .col_expr(Column::LastUsedAt, Expr::value(now.micros()))
+        .filter(Column::Id.eq(id))
+        .exec(db)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! When the service ran, and the gaps that downtime left (§4).
+
+use sea_orm::ActiveValue::{NotSet, Set};
+use sea_orm::sea_query::Expr;
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
+};
+
+use super::entity::{service_run, usage_gap};
+use super::{Result, decode};
+use crate::domain::slots::Usages;
+use crate::domain::time::{Span, Timestamp};
+
+/// A start of the service, alive until `last_heartbeat_at` at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServiceRun {
+    pub id: i64,
+    pub started_at: Timestamp,
+    pub last_heartbeat_at: Timestamp,
+}
+
+pub async fn start(db: &impl ConnectionTrait, now: Timestamp) -> Result<ServiceRun> {
+    let row =
+        service_run::ActiveModel { id: NotSet, started_at: Set(now.micros()), last_heartbeat_at: Set(now.micros()) };
+    let row = row.insert(db).await?;
+    Ok(ServiceRun { id: row.id, started_at: now, last_heartbeat_at: now })
+}
+
+pub async fn beat(db: &impl ConnectionTrait, run: i64, now: Timestamp) -> Result<()> {
+    service_run::Entity::update_many()
+        .col_expr(service_run::Column::LastHeartbeatAt, Expr::value(now.micros()))
+        .filter(service_run::Column::Id.eq(run))
+        .filter(service_run::Column::LastHeartbeatAt.lt(now.micros()))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+/// All runs by start.
+pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<ServiceRun>> {
+    let rows = service_run::Entity::find()
+        .order_by_asc(service_run::Column::StartedAt)
+        .order_by_asc(service_run::Column::Id)
+        .all(db)
+        .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| ServiceRun {
+            id: row.id,
+            started_at: Timestamp::from_micros(row.started_at),
+            last_heartbeat_at: Timestamp::from_micros(row.last_heartbeat_at),
+        })
+        .collect())
+}
+
+/// A downtime that kernels spanned, and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gap {
+    pub id: i64,
+    pub downtime: Span,
+    pub handled_at: Timestamp,
+    pub policy: String,
+    pub kernels: u64,
+    /// Slot-seconds recorded and dropped inside the spans of the kernels touched.
+    pub recorded_usage: Usages,
+    pub dropped_usage: Usages,
+}
+
+pub async fn add_gap(db: &impl ConnectionTrait, group: &str, gap: &Gap) -> Result<()> {
+    let row = usage_gap::ActiveModel {
+        id: NotSet,
+        resource_group: Set(group.to_owned()),
+        started_at: Set(gap.downtime.start.micros()),
+        ended_at: Set(gap.downtime.end.micros()),
+        handled_at: Set(gap.handled_at.micros()),
+        policy: Set(gap.policy.clone()),
+        kernels: Set(gap.kernels.cast_signed()),
+        recorded_usage: Set(gap.recorded_usage.to_json()),
+        dropped_usage: Set(gap.dropped_usage.to_json()),
+    };
+    usage_gap::Entity::insert(row).exec_without_returning(db).await?;
+    Ok(())
+}
+
+/// One page of gaps, newest first, below the id `before`; and how many there are.
+pub async fn gaps(db: &impl ConnectionTrait, group: &str, before: Option<i64>, limit: u64) -> Result<(Vec<Gap>, u64)> {
+    let all = || usage_gap::Entity::find().filter(usage_gap::Column::ResourceGroup.eq(group));
+    let total = all().count(db).await?;
+    let mut query = all().order_by_desc(usage_gap::Column::Id).limit(limit);
+    if let Some(before) = before {
+        query = query.filter(usage_gap::Column::Id.lt(before));
+    }
+    let rows = query.all(db).await?;
+    let gap = |row: usage_gap::Model| {
+        let span = Span { start: Timestamp::from_micros(row.started_at), end: Timestamp::from_micros(row.ended_at) };
+        Ok(Gap {
+            id: row.id,
+            downtime: span,
+            handled_at: Timestamp::from_micros(row.handled_at),
+            policy: row.policy,
+            kernels: u64::try_from(row.kernels).unwrap_or(0),
+            recorded_usage: decode::slots(&row.recorded_usage)?,
+            dropped_usage: decode::slots(&row.dropped_usage)?,
+        })
+    };
+    Ok((rows.into_iter().map(gap).collect::<Result<_>>()?, total))
+}

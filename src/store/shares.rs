@@ -1,0 +1,106 @@
+//! Fair shares of the three tiers: the weight an admin set and what was calculated.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::OnConflict;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+
+use super::entity::{domain_fair_share, project_fair_share, user_fair_share};
+use super::{Result, bulk, decode};
+use crate::domain::factor::History;
+use crate::domain::hierarchy::{Hierarchy, Share};
+use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::ledger::Entity as Owner;
+use crate::domain::time::Timestamp;
+use crate::domain::weight::Weight;
+
+/// Loads the group's hierarchy; `domain_of` tells a project's current domain. Ranks are not stored.
+pub async fn load(
+    db: &impl ConnectionTrait,
+    group: &str,
+    domain_of: impl Fn(ProjectId) -> Option<Arc<str>>,
+) -> Result<Hierarchy> {
+    let mut hierarchy = Hierarchy::default();
+    macro_rules! share {
+        ($row:expr) => {
+            Share::new(
+                $row.weight.and_then(Weight::from_ten_thousandths),
+                History {
+                    normalized_usage: $row.normalized_usage,
+                    total_decayed_usage: decode::slots(&$row.total_decayed_usage)?,
+                },
+            )
+        };
+    }
+    macro_rules! rows {
+        ($table:ident) => {
+            $table::Entity::find().filter($table::Column::ResourceGroup.eq(group)).all(db).await?
+        };
+    }
+    for row in rows!(domain_fair_share) {
+        hierarchy.domains.insert(Arc::from(row.domain_name.as_str()), share!(row));
+    }
+    for row in rows!(project_fair_share) {
+        let id = ProjectId(row.project_id);
+        if let Some(domain) = domain_of(id) {
+            hierarchy.projects.insert(id, (domain, share!(row)));
+        }
+    }
+    for row in rows!(user_fair_share) {
+        let member = Member { user: UserId(row.user_uuid), project: ProjectId(row.project_id) };
+        hierarchy.users.insert(member, share!(row));
+    }
+    Ok(hierarchy)
+}
+
+/// Stores the named shares.
+pub async fn save(
+    db: &impl ConnectionTrait,
+    group: &str,
+    hierarchy: &Hierarchy,
+    keys: &BTreeSet<Owner>,
+    now: Timestamp,
+) -> Result<()> {
+    let (mut domains, mut projects, mut users) = (Vec::new(), Vec::new(), Vec::new());
+    macro_rules! row {
+        ($table:ident, $share:expr, $($key:ident: $value:expr),+) => {
+            $table::ActiveModel {
+                resource_group: Set(group.to_owned()),
+                $($key: Set($value),)+
+                weight: Set($share.weight.map(Weight::ten_thousandths)),
+                total_decayed_usage: Set($share.history.total_decayed_usage.to_json()),
+                normalized_usage: Set($share.history.normalized_usage),
+                fair_share_factor: Set($share.fair_share_factor),
+                created_at: Set(now.micros()),
+                updated_at: Set(now.micros()),
+            }
+        };
+    }
+    for owner in keys {
+        let Some(share) = hierarchy.share(owner) else { continue };
+        match owner {
+            Owner::Domain(name) => domains.push(row!(domain_fair_share, share, domain_name: name.to_string())),
+            Owner::Project(id) => projects.push(row!(project_fair_share, share, project_id: id.0)),
+            Owner::User(m) => users.push(row!(user_fair_share, share, user_uuid: m.user.0, project_id: m.project.0)),
+        }
+    }
+    macro_rules! store {
+        ($table:ident, $rows:ident, $($key:ident),+) => {
+            let mut replace = OnConflict::columns([$table::Column::ResourceGroup, $($table::Column::$key),+]);
+            replace.update_columns([
+                $table::Column::Weight,
+                $table::Column::TotalDecayedUsage,
+                $table::Column::NormalizedUsage,
+                $table::Column::FairShareFactor,
+                $table::Column::UpdatedAt,
+            ]);
+            bulk::insert(db, $rows, Some(replace)).await?;
+        };
+    }
+    store!(domain_fair_share, domains, DomainName);
+    store!(project_fair_share, projects, ProjectId);
+    store!(user_fair_share, users, UserUuid, ProjectId);
+    Ok(())
+}
