@@ -1,3 +1,4 @@
 pub mod cli;
 pub mod domain;
+pub mod service;
 pub mod store;

@@ -122,6 +122,20 @@ impl Chain {
         Ok(day)
     }
 
+    /// The first day whose records are needed to fold the chain again from `day` on.
+    pub fn fold_start(&self, day: Day) -> Day {
+        self.0.iter().find(|b| b.closes() > day).map_or(day, |b| b.start.min(day))
+    }
+
+    /// Opens a bucket that ends where the following one starts.
+    pub fn add_short(&mut self, day: Day, added: &Daily) -> Result<Day, NeedsRebuild> {
+        let next = self.0.partition_point(|b| b.start <= day);
+        let following = self.0.get(next).ok_or(NeedsRebuild)?;
+        let room = following.start.days_since(day).unsigned_abs();
+        self.0.insert(next, Bucket::open(day, room, added));
+        Ok(day)
+    }
+
     /// Takes one day's usage back. Only a one-day bucket knows which days it still covers.
     pub fn subtract(&mut self, day: Day, removed: &Daily) -> Result<Day, NeedsRebuild> {
         let at = self.0.iter().position(|b| b.takes(day)).ok_or(NeedsRebuild)?;

@@ -166,6 +166,13 @@ impl Amount {
     }
 }
 
+impl Amount {
+    #[must_use]
+    pub fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
 impl FromStr for Amount {
     type Err = DecimalError;
     fn from_str(text: &str) -> Result<Self, DecimalError> {

@@ -32,6 +32,13 @@ impl Increments {
         self.0.entry((member, Arc::clone(domain), day)).or_default().add(usage);
     }
 
+    /// Several records at once, or a part of one.
+    pub fn add_daily(&mut self, member: Member, domain: &Arc<str>, day: Day, daily: &Daily) {
+        let sum = self.0.entry((member, Arc::clone(domain), day)).or_default();
+        sum.usage.add(&daily.usage);
+        sum.records += daily.records;
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -111,6 +118,25 @@ impl Ledger {
         &self.calendar
     }
 
+    /// What must be stored.
+    pub fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
+    /// The longest bucket in memory, in days.
+    pub fn longest_unit(&self) -> u32 {
+        let units = self.chains.values().flat_map(|c| c.buckets().iter().map(|b| b.unit_days));
+        units.max().unwrap_or(1)
+    }
+
+    /// After a rebuild: only buckets that differ from `before` must be stored. Returns how many do.
+    pub fn keep_only_differences(&mut self, before: &Self) -> u64 {
+        let mut upserts = std::mem::take(&mut self.changes.upserts);
+        upserts.retain(|(entity, start)| self.bucket(entity, *start) != before.bucket(entity, *start));
+        self.changes.upserts = upserts;
+        (self.changes.upserts.len() + self.changes.deletes.len()) as u64
+    }
+
     /// What must be stored since the last call.
     pub fn take_changes(&mut self) -> Changes {
         std::mem::take(&mut self.changes)
@@ -140,13 +166,19 @@ impl Ledger {
     }
 
     /// Adds usage. Returns the entities whose chain must be folded again, with the first day to fold.
-    pub fn apply(&mut self, increments: &Increments, unit_days: u32) -> BTreeMap<Entity, Day> {
+    /// Where records before `records_from` would be needed for that, a shorter bucket fills the hole.
+    pub fn apply(&mut self, increments: &Increments, unit_days: u32, records_from: Option<Day>) -> BTreeMap<Entity, Day> {
         let mut refold: BTreeMap<Entity, Day> = BTreeMap::new();
         for ((day, entity), daily) in increments.by_entity() {
             if refold.contains_key(&entity) {
                 continue;
             }
-            match self.chains.entry(entity.clone()).or_default().add(day, unit_days, &daily) {
+            let chain = self.chains.entry(entity.clone()).or_default();
+            let placed = match chain.add(day, unit_days, &daily) {
+                Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => chain.add_short(day, &daily),
+                placed => placed,
+            };
+            match placed {
                 Ok(start) => self.touch(entity, start),
                 Err(_) => {
                     refold.insert(entity, day);
@@ -177,7 +209,7 @@ impl Ledger {
 
     /// The first day whose records are needed to fold `entity` again from `day` on.
     pub fn refold_from(&self, entity: &Entity, day: Day) -> Day {
-        self.chain(entity).iter().find(|b| b.closes() > day).map_or(day, |b| b.start.min(day))
+        self.chains.get(entity).map_or(day, |chain| chain.fold_start(day))
     }
 
     /// Folds an entity's chain again from `from` on; `daily` holds all its usage since then.

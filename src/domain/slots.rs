@@ -136,6 +136,14 @@ impl<V: Copy> SlotMap<V> {
             }
         }
     }
+
+    fn reduce(&mut self, other: &Self, subtract: impl Fn(V, V) -> V) {
+        for (name, value) in other.iter() {
+            if let Some((_, mine)) = self.0.iter_mut().find(|(n, _)| *n == name) {
+                *mine = subtract(*mine, value);
+            }
+        }
+    }
 }
 
 impl<V: Copy> FromIterator<(SlotName, V)> for SlotMap<V> {
@@ -158,6 +166,10 @@ impl Amounts {
     pub fn add(&mut self, other: &Self) {
         self.merge(other.iter(), Amount::saturating_add);
     }
+
+    pub fn subtract(&mut self, other: &Self) {
+        self.reduce(other, Amount::saturating_sub);
+    }
 }
 
 impl Usages {
@@ -167,11 +179,7 @@ impl Usages {
     }
 
     pub fn subtract(&mut self, other: &Self) {
-        for (name, value) in other.iter() {
-            if let Some((_, mine)) = self.0.iter_mut().find(|(n, _)| *n == name) {
-                *mine = mine.saturating_sub(value);
-            }
-        }
+        self.reduce(other, Usage::saturating_sub);
         self.0.retain(|(_, usage)| !usage.is_zero());
     }
 

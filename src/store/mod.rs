@@ -5,6 +5,7 @@
 
 pub mod agents;
 pub mod audit;
+pub mod bucket_list;
 pub mod buckets;
 mod bulk;
 pub mod capacity;
@@ -18,7 +19,6 @@ pub mod people;
 pub mod records;
 pub mod runs;
 pub mod shares;
-mod sql_filter;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -78,8 +78,9 @@ pub async fn known_users(db: &impl ConnectionTrait, ids: Vec<Uuid>) -> Result<Ve
     Ok(rows.into_iter().map(UserId).collect())
 }
 
-pub async fn memberships(db: &impl ConnectionTrait) -> Result<Vec<Member>> {
-    let rows = membership::Entity::find().all(db).await?;
+/// The projects that a user is known in.
+pub async fn memberships_of(db: &impl ConnectionTrait, user: UserId) -> Result<Vec<Member>> {
+    let rows = membership::Entity::find().filter(membership::Column::UserUuid.eq(user.0)).all(db).await?;
     Ok(rows.into_iter().map(|m| Member { user: UserId(m.user_uuid), project: ProjectId(m.project_id) }).collect())
 }
 

@@ -25,13 +25,16 @@ pub async fn load(
     let mut hierarchy = Hierarchy::default();
     macro_rules! share {
         ($row:expr) => {
-            Share::new(
-                $row.weight.and_then(Weight::from_ten_thousandths),
-                History {
-                    normalized_usage: $row.normalized_usage,
-                    total_decayed_usage: decode::slots(&$row.total_decayed_usage)?,
-                },
-            )
+            Share {
+                fair_share_factor: $row.fair_share_factor,
+                ..Share::new(
+                    $row.weight.and_then(Weight::from_ten_thousandths),
+                    History {
+                        normalized_usage: $row.normalized_usage,
+                        total_decayed_usage: decode::slots(&$row.total_decayed_usage)?,
+                    },
+                )
+            }
         };
     }
     macro_rules! rows {

@@ -1,0 +1,384 @@
+//! The batch side: slices, gaps, buckets, factors (§3 to §7), rebuilding and purging. Every run is
+//! one transaction per resource group and can be repeated at any time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use serde_json::{Value, json};
+
+use super::state::Session;
+use super::{Caller, Result, Service, detached};
+use crate::domain::bucket::Daily;
+use crate::domain::ids::UserId;
+use crate::domain::kernel::{Kernel, Phase};
+use crate::domain::ledger::{Entity, Increments};
+use crate::domain::slice::{self, GapPolicy, Run};
+use crate::domain::slots::{Amounts, Usages};
+use crate::domain::time::{Day, MICROS_PER_SECOND, Span};
+use crate::store;
+use crate::store::records::Record;
+use crate::store::runs::Gap;
+
+/// Kernels and records that are in memory at the same time.
+const PAGE: u64 = 20_000;
+
+/// What one `aggregate` run did for a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Aggregated {
+    pub kernels: u64,
+    pub slices_created: u64,
+    /// Records taken back or shortened, because a kernel's end was reported late.
+    pub slices_corrected: u64,
+    pub buckets_updated: u64,
+    pub gaps: u64,
+}
+
+impl Aggregated {
+    pub fn to_json(self) -> Value {
+        json!({
+            "kernels": self.kernels, "slices_created": self.slices_created, "slices_corrected": self.slices_corrected,
+            "buckets_updated": self.buckets_updated, "gaps": self.gaps,
+        })
+    }
+}
+
+impl Service {
+    /// Records usage up to now and recomputes everybody's factor and rank.
+    pub async fn aggregate(self: &Arc<Self>, group: &str) -> Result<Aggregated> {
+        let (service, group) = (Arc::clone(self), group.to_owned());
+        detached(async move {
+            let mut session = Session::open(&service, &group).await?;
+            let mut pass = Pass::new(&session);
+            session.observe_capacity();
+            refresh_projects(&mut session).await?;
+            pass.scan(&mut session).await?;
+            store::kernels::advance_cursors(session.tx(), &group, session.now).await?;
+            let done = pass.book(&mut session).await?;
+            session.recompute_histories();
+            session.commit().await?;
+            Ok(done)
+        })
+        .await
+    }
+
+    /// Folds the group's buckets again from its records. Returns how many buckets differed.
+    pub async fn rebuild(self: &Arc<Self>, group: &str) -> Result<u64> {
+        let (service, group) = (Arc::clone(self), group.to_owned());
+        detached(async move {
+            let mut session = Session::open(&service, &group).await?;
+            let changed = rebuild_buckets(&mut session).await?;
+            session.recompute_histories();
+            session.commit().await?;
+            Ok(changed)
+        })
+        .await
+    }
+
+    /// Removes records that no look-back can reach any more, and buckets of the days before `keep_buckets_days`.
+    pub async fn purge(self: &Arc<Self>, group: &str, keep_buckets_days: u32) -> Result<(u64, u64)> {
+        let (service, group) = (Arc::clone(self), group.to_owned());
+        let longest = self.published_groups().iter().map(|g| g.options.lookback_days + g.options.decay_unit_days).max().unwrap_or(0);
+        detached(async move {
+            let mut session = Session::open(&service, &group).await?;
+            let today = session.now.day();
+            let records_before = today.plus(-longest.cast_signed());
+            let records = store::records::purge(session.tx(), &group, records_before).await?;
+            if records > 0 || session.state().group.records_from.is_some() {
+                let from = session.state().group.records_from.map_or(records_before, |d| d.max(records_before));
+                session.state_mut().group.records_from = Some(from);
+                session.update().records_from = Some(from);
+            }
+            let keep = keep_buckets_days.max(longest);
+            let buckets = store::buckets::purge(session.tx(), &group, today.plus(-keep.cast_signed())).await?;
+            session.commit().await?;
+            Ok((records, buckets))
+        })
+        .await
+    }
+
+    /// Brings dated capacities of a back-fill (§5). What the service observed itself stands.
+    pub async fn give_capacities(self: &Arc<Self>, caller: Caller, group: &str, days: BTreeMap<Day, Amounts>) -> Result<()> {
+        caller.require_admin()?;
+        let (service, group) = (Arc::clone(self), group.to_owned());
+        detached(async move {
+            let mut session = Session::open(&service, &group).await?;
+            if let Some(first) = days.keys().next() {
+                session.load_back_to(*first).await?;
+            }
+            let count = days.len();
+            for (day, capacity) in days {
+                session.state_mut().ledger.give_capacity(day, Arc::new(capacity));
+            }
+            session.recompute_histories();
+            let change = super::audit::Change {
+                caller: &caller,
+                action: "capacities.give",
+                target: group.clone(),
+                before: None,
+                after: Some(json!({"days": count})),
+                reason: None,
+            };
+            session.audit(change).await?;
+            session.commit().await?;
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// Projects may have moved to another domain in another group's ingest.
+async fn refresh_projects(session: &mut Session) -> Result<()> {
+    let stored = store::people::projects(session.tx()).await?;
+    let moved: Vec<_> = stored.into_iter().filter(|p| session.state().projects.get(&p.id) != Some(p)).collect();
+    for project in moved {
+        let state = session.state_mut();
+        let id = project.id;
+        let mut new = Vec::new();
+        if state.hierarchy.projects.contains_key(&id) {
+            let domain: Arc<str> = Arc::from(project.domain_name.as_str());
+            new = state.move_project(id, &domain);
+        }
+        if let Some(name) = &project.display_name {
+            state.project_names.insert(id, Arc::from(name.as_str()));
+        }
+        state.projects.insert(id, project);
+        session.share_changed(new);
+    }
+    Ok(())
+}
+
+/// One run over the group's unsettled kernels.
+struct Pass {
+    group: String,
+    policy: GapPolicy,
+    max_gap_hours: u32,
+    downtimes: Vec<Span>,
+    added: Increments,
+    removed: Increments,
+    gaps: BTreeMap<usize, GapTally>,
+    occupancy: HashMap<UserId, Amounts, foldhash::fast::FixedState>,
+    domains: hashbrown::HashSet<Arc<str>>,
+    done: Aggregated,
+}
+
+#[derive(Default)]
+struct GapTally {
+    kernels: u64,
+    recorded: Usages,
+    dropped: Usages,
+}
+
+impl Pass {
+    fn new(session: &Session) -> Self {
+        let options = &session.state().options;
+        let shortest = u64::from(options.slice_interval_seconds) * MICROS_PER_SECOND.unsigned_abs();
+        Self {
+            group: session.state().group.name.clone(),
+            policy: options.gap_policy,
+            max_gap_hours: options.max_gap_hours,
+            downtimes: session.service().downtimes(shortest),
+            added: Increments::default(),
+            removed: Increments::default(),
+            gaps: BTreeMap::new(),
+            occupancy: HashMap::default(),
+            domains: hashbrown::HashSet::new(),
+            done: Aggregated::default(),
+        }
+    }
+
+    /// Records the slices of every unsettled kernel.
+    async fn scan(&mut self, session: &mut Session) -> Result<()> {
+        let mut after = None;
+        loop {
+            let kernels = store::kernels::unsettled(session.tx(), &self.group, after, PAGE).await?;
+            let Some(last) = kernels.last() else { break };
+            after = Some(last.report.id);
+            let mut records = Vec::with_capacity(kernels.len());
+            for kernel in &kernels {
+                self.done.kernels += 1;
+                if kernel.over_recorded() {
+                    self.correct(session, kernel).await?;
+                } else {
+                    self.slice(session, kernel, &mut records)?;
+                }
+                if kernel.report.phase == Phase::Running {
+                    self.occupancy.entry(kernel.report.owner.user).or_default().add(&kernel.report.slots);
+                }
+            }
+            self.done.slices_created += records.len() as u64;
+            store::records::insert(session.tx(), &self.group, &records).await?;
+        }
+        session.state_mut().occupancy = std::mem::take(&mut self.occupancy);
+        self.store_gaps(session).await
+    }
+
+    fn domain(&mut self, name: &str) -> Arc<str> {
+        Arc::clone(self.domains.get_or_insert_with(name, |n| Arc::from(n)))
+    }
+
+    fn slice(&mut self, session: &Session, kernel: &Kernel, records: &mut Vec<Record>) -> Result<()> {
+        let report = &kernel.report;
+        let Some(started_at) = report.started_at else { return Ok(()) };
+        let run = Run { now: session.now, gap_policy: self.policy, max_gap_hours: self.max_gap_hours, downtimes: &self.downtimes };
+        let Some(slices) = slice::plan(started_at, report.terminated_at, kernel.cursor, &run) else { return Ok(()) };
+        let domain = self.domain(&report.domain);
+        for span in slices.recorded().flat_map(Span::by_day) {
+            let usage = report.slots.for_micros(span.micros());
+            self.added.add(report.owner, &domain, span.start.day(), &usage);
+            let (kernel, session, owner, domain) = (report.id, report.session, report.owner, report.domain.clone());
+            records.push(Record { kernel, session, owner, domain, span, usage });
+        }
+        if slices.spanned_downtime {
+            self.tally_gap(kernel, &slices);
+        }
+        Ok(())
+    }
+
+    fn tally_gap(&mut self, kernel: &Kernel, slices: &slice::Slices) {
+        let slots = &kernel.report.slots;
+        let from = kernel.cursor.or(kernel.report.started_at).unwrap_or(slices.cursor);
+        let Some(whole) = Span::new(from, slices.cursor) else { return };
+        let spanned: Vec<usize> = (0..self.downtimes.len()).filter(|i| self.downtimes[*i].overlap(whole).is_some()).collect();
+        for at in &spanned {
+            let downtime = self.downtimes[*at];
+            let within = |spans: &mut dyn Iterator<Item = Span>| spans.filter_map(|s| s.overlap(downtime)).map(Span::micros).sum::<u64>();
+            let tally = self.gaps.entry(*at).or_default();
+            tally.kernels += 1;
+            tally.recorded.add(&slots.for_micros(within(&mut slices.recorded())));
+            tally.dropped.add(&slots.for_micros(within(&mut slices.dropped.iter().copied())));
+        }
+        if self.policy == GapPolicy::Interpolate && !slices.dropped.is_empty() {
+            let hours = slices.dropped.iter().map(|s| s.micros()).sum::<u64>() as f64 / 3.6e9;
+            tracing::warn!(group = self.group, kernel = %kernel.report.id, hours, "large gap: hours beyond max_gap_hours dropped");
+        }
+    }
+
+    async fn store_gaps(&mut self, session: &Session) -> Result<()> {
+        for (at, tally) in std::mem::take(&mut self.gaps) {
+            let gap = Gap {
+                id: 0,
+                downtime: self.downtimes[at],
+                handled_at: session.now,
+                policy: self.policy.as_str().to_owned(),
+                kernels: tally.kernels,
+                recorded_usage: tally.recorded,
+                dropped_usage: tally.dropped,
+            };
+            store::runs::add_gap(session.tx(), &self.group, &gap).await?;
+            self.done.gaps += 1;
+        }
+        Ok(())
+    }
+
+    /// Takes back what was recorded past the end of a kernel whose end was reported late.
+    async fn correct(&mut self, session: &Session, kernel: &Kernel) -> Result<()> {
+        let Some(end) = kernel.report.terminated_at else { return Ok(()) };
+        for record in store::records::past_end(session.tx(), kernel.report.id, end).await? {
+            self.done.slices_corrected += 1;
+            store::records::delete(session.tx(), &record).await?;
+            let domain = self.domain(&record.domain);
+            let day = record.span.start.day();
+            let kept = Span::new(record.span.start, end);
+            let mut removed = Daily { usage: record.usage.clone(), records: 1 };
+            if let Some(span) = kept {
+                // The same amounts over a shorter time: what was used divides exactly, it was a product.
+                let usage = record.usage.map(|u| u.mean_over(record.span.micros())).for_micros(span.micros());
+                removed.usage.subtract(&usage);
+                removed.records = 0;
+                let shortened = Record { span, usage, ..record };
+                store::records::insert(session.tx(), &self.group, &[shortened]).await?;
+            }
+            self.removed.add_daily(kernel.report.owner, &domain, day, &removed);
+        }
+        Ok(())
+    }
+
+    /// Books the sums in buckets, folding chains again where the days do not simply follow.
+    async fn book(mut self, session: &mut Session) -> Result<Aggregated> {
+        let first = [self.added.first_day(), self.removed.first_day()].into_iter().flatten().min();
+        if let Some(first) = first {
+            let unit = session.state().options.decay_unit_days;
+            let longest = session.state().ledger.longest_unit().max(unit);
+            session.load_back_to(first.plus(-longest.cast_signed())).await?;
+            let records_from = session.state().group.records_from;
+            let state = session.state_mut();
+            let mut refold = state.ledger.retract(&self.removed);
+            for (entity, day) in state.ledger.apply(&self.added, unit, records_from) {
+                refold.entry(entity).and_modify(|d| *d = day.min(*d)).or_insert(day);
+            }
+            refold_entities(session, refold).await?;
+        }
+        self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;
+        Ok(self.done)
+    }
+}
+
+/// Folds single chains again from their records.
+async fn refold_entities(session: &mut Session, refold: BTreeMap<Entity, Day>) -> Result<()> {
+    if refold.is_empty() {
+        return Ok(());
+    }
+    let ledger = &session.state().ledger;
+    let starts: BTreeMap<Entity, Day> = refold.into_iter().map(|(e, day)| (e.clone(), ledger.refold_from(&e, day))).collect();
+    let from = starts.values().min().copied().unwrap_or(Day::MIN);
+    let daily = fold_records(session, from, |entity| starts.contains_key(entity)).await?;
+    let unit = session.state().options.decay_unit_days;
+    let empty = BTreeMap::new();
+    for (entity, from) in &starts {
+        session.state_mut().ledger.refold(entity, *from, unit, daily.get(entity).unwrap_or(&empty));
+    }
+    Ok(())
+}
+
+type DailySums = HashMap<Entity, BTreeMap<Day, Daily>, foldhash::fast::FixedState>;
+
+/// Sums the records since `from` by entity and day, for the entities wanted.
+async fn fold_records(session: &Session, from: Day, wanted: impl Fn(&Entity) -> bool) -> Result<DailySums> {
+    let mut sums = DailySums::default();
+    let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
+    let mut position = None;
+    loop {
+        let (records, next) = store::records::page(session.tx(), &session.state().group.name, from, position, PAGE).await?;
+        if records.is_empty() {
+            return Ok(sums);
+        }
+        position = next;
+        for record in &records {
+            let domain = Arc::clone(domains.get_or_insert_with(record.domain.as_str(), |n| Arc::from(n)));
+            let day = record.span.start.day();
+            for entity in [Entity::User(record.owner), Entity::Project(record.owner.project), Entity::Domain(domain)] {
+                if wanted(&entity) {
+                    sums.entry(entity).or_default().entry(day).or_default().add(&record.usage);
+                }
+            }
+        }
+    }
+}
+
+/// Folds all buckets of the group again, for the days that records cover in full; snapshots of
+/// capacities are kept. Returns how many buckets changed.
+pub(super) async fn rebuild_buckets(session: &mut Session) -> Result<u64> {
+    let from = match session.state().group.records_from {
+        Some(day) => day,
+        None => store::records::first_day(session.tx(), &session.state().group.name).await?.unwrap_or(Day::MIN),
+    };
+    let longest = session.state().ledger.longest_unit().max(365);
+    session.load_back_to(from.plus(-longest.cast_signed())).await?;
+    let purged = session.state().group.records_from.is_some();
+    let daily = fold_records(session, from, |_| true).await?;
+    let unit = session.state().options.decay_unit_days;
+    let state = session.state_mut();
+    let mut entities: Vec<Entity> = daily.keys().cloned().chain(state.ledger.chains().map(|(e, _)| e.clone())).collect();
+    entities.sort_unstable();
+    entities.dedup();
+    let empty = BTreeMap::new();
+    let before = state.ledger.clone();
+    for entity in entities {
+        // A bucket that began before the first kept record cannot be folded again; it stands.
+        let from = if purged { state.ledger.chain(&entity).iter().find(|b| b.start < from && b.closes() > from).map_or(from, |b| b.closes()) } else { from };
+        state.ledger.refold(&entity, from, unit, daily.get(&entity).unwrap_or(&empty));
+    }
+    state.ledger.settle_capacities();
+    Ok(state.ledger.keep_only_differences(&before))
+}

@@ -1,0 +1,93 @@
+//! Usage history: listed buckets.
+
+use uuid::Uuid;
+
+use super::page::{Cursor, Key, Page, Window};
+use super::{Caller, Error, Result, Service};
+use crate::domain::filter::Filter;
+use crate::store::bucket_list::{self, BucketQuery, Place};
+
+pub use crate::store::bucket_list::{BucketCondition, BucketField, BucketRow, Tier};
+
+/// What a list of buckets asks for.
+#[derive(Clone, Debug)]
+pub struct BucketList {
+    pub tier: Tier,
+    pub filter: Filter<BucketCondition>,
+    pub field: BucketField,
+    pub descending: bool,
+    pub window: Window,
+}
+
+/// The name in cursors of a list with one order.
+pub fn bucket_list_name(tier: Tier, field: BucketField, descending: bool) -> String {
+    format!("usage-buckets/{tier:?}/{field:?}/{}", if descending { "desc" } else { "asc" })
+}
+
+impl Service {
+    pub async fn usage_buckets(&self, caller: &Caller, group: &str, list: BucketList) -> Result<Page<BucketRow>> {
+        let mut filter = list.filter;
+        match (caller.only_user(), list.tier) {
+            (None, _) => {}
+            (Some(user), Tier::User) => filter = Filter::All(vec![filter, Filter::Is(BucketCondition::User(vec![user.0]))]),
+            (Some(_), _) => caller.require_reader()?,
+        }
+        self.group(group)?;
+        let name = bucket_list_name(list.tier, list.field, list.descending);
+        let place = |cursor: &Option<Cursor>| cursor.as_ref().map(|c| read_place(c, list.tier)).transpose();
+        let query = BucketQuery {
+            tier: list.tier,
+            group: group.to_owned(),
+            filter,
+            field: list.field,
+            descending: list.descending,
+            from_end: list.window.from_end,
+            after: place(&list.window.after)?,
+            before: place(&list.window.before)?,
+            offset: list.window.offset,
+            limit: list.window.limit.into(),
+        };
+        let domains = crate::store::people::domains(self.store().read()).await?;
+        let found = bucket_list::list(self.store().read(), &query, &domains).await?;
+        let (has_next, has_previous) = if query.from_end {
+            (query.before.is_some() || query.offset > 0, found.cut || query.after.is_some())
+        } else {
+            (found.cut || query.before.is_some(), query.after.is_some() || query.offset > 0)
+        };
+        let cursor = |row: &BucketRow| Cursor::new(name.clone(), write_place(row.place(list.tier, list.field)));
+        Ok(Page { rows: found.rows.into_iter().map(|r| (cursor(&r), r)).collect(), has_next, has_previous, total: found.total })
+    }
+}
+
+fn write_place(place: Place) -> Vec<Key> {
+    let mut key = vec![Key::Number(place.value.unsigned_abs()), Key::Number(place.period_start.unsigned_abs().into())];
+    key.extend(place.domain_name.map(Key::Text));
+    key.extend(place.user.map(|u| Key::Text(u.to_string())));
+    key.extend(place.project.map(|p| Key::Text(p.to_string())));
+    key
+}
+
+fn read_place(cursor: &Cursor, tier: Tier) -> Result<Place> {
+    let fault = || Error::invalid("cursor", "invalid_cursor", "not a cursor of this list");
+    let [Key::Number(value), Key::Number(start), rest @ ..] = cursor.key.as_slice() else { return Err(fault()) };
+    let id = |key: Option<&Key>| match key {
+        Some(Key::Text(text)) => text.parse::<Uuid>().map(Some).map_err(|_| fault()),
+        _ => Err(fault()),
+    };
+    let mut place = Place {
+        value: i64::try_from(*value).map_err(|_| fault())?,
+        period_start: i32::try_from(*start).map_err(|_| fault())?,
+        domain_name: None,
+        user: None,
+        project: None,
+    };
+    match tier {
+        Tier::Domain => match rest.first() {
+            Some(Key::Text(name)) => place.domain_name = Some(name.clone()),
+            _ => return Err(fault()),
+        },
+        Tier::Project => place.project = id(rest.first())?,
+        Tier::User => (place.user, place.project) = (id(rest.first())?, id(rest.get(1))?),
+    }
+    Ok(place)
+}

@@ -1,0 +1,91 @@
+//! Who asks, and what they may do (access rules of `docs/API.md`).
+
+use uuid::Uuid;
+
+use super::error::{Error, Result};
+use crate::domain::ids::UserId;
+
+/// What a key may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Everything.
+    Admin,
+    /// Ingest, sequence, read.
+    Scheduler,
+    /// Read.
+    Viewer,
+    /// Read one user's own rows.
+    User,
+}
+
+impl Role {
+    pub const ALL: [Self; 4] = [Self::Admin, Self::Scheduler, Self::Viewer, Self::User];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::Scheduler => "scheduler",
+            Self::Viewer => "viewer",
+            Self::User => "user",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|r| r.as_str() == text)
+    }
+}
+
+/// Someone with a valid key, or the service itself.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The key's label, or `cli`, or the name of a job.
+    pub actor: String,
+    pub key_id: Option<Uuid>,
+    pub role: Role,
+    /// Whose rows a `user` key may see.
+    pub user: Option<UserId>,
+    pub request_id: String,
+}
+
+impl Caller {
+    /// The service or the command line, which needs no key.
+    pub fn internal(actor: &str) -> Self {
+        Self { actor: actor.to_owned(), key_id: None, role: Role::Admin, user: None, request_id: Uuid::now_v7().to_string() }
+    }
+
+    pub fn require_admin(&self) -> Result<()> {
+        self.require(&[Role::Admin])
+    }
+
+    /// Ingest and sequencing.
+    pub fn require_scheduler(&self) -> Result<()> {
+        self.require(&[Role::Admin, Role::Scheduler])
+    }
+
+    /// Reads that are not about one user.
+    pub fn require_reader(&self) -> Result<()> {
+        self.require(&[Role::Admin, Role::Scheduler, Role::Viewer])
+    }
+
+    /// The only user whose rows this caller may see; `None`: everybody's.
+    pub fn only_user(&self) -> Option<UserId> {
+        // A user key without a user sees nobody's rows.
+        (self.role == Role::User).then(|| self.user.unwrap_or(UserId(Uuid::nil())))
+    }
+
+    /// Refuses to speak about `user` to somebody else's key.
+    pub fn require_user(&self, user: UserId) -> Result<()> {
+        match self.only_user() {
+            Some(own) if own != user => Err(Error::Forbidden("this key may only see its own user's rows".to_owned())),
+            _ => Ok(()),
+        }
+    }
+
+    fn require(&self, roles: &[Role]) -> Result<()> {
+        if roles.contains(&self.role) {
+            return Ok(());
+        }
+        let names: Vec<_> = roles.iter().map(|r| r.as_str()).collect();
+        Err(Error::Forbidden(format!("this needs a key with the role {}; yours has {}", names.join(" or "), self.role.as_str())))
+    }
+}

@@ -1,0 +1,108 @@
+//! What a use-case can answer instead of a result. REST and GraphQL turn it into their own form,
+//! with the same `code`.
+
+use crate::domain::names::NameError;
+use crate::store::StoreError;
+
+/// One fault in a request, with the place that has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// JSON pointer into the request body, or the name of a parameter.
+    pub pointer: String,
+    pub code: &'static str,
+    pub detail: String,
+}
+
+impl Fault {
+    pub fn new(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
+        Self { pointer: pointer.into(), code, detail: detail.into() }
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// 400: the request cannot be read.
+    #[error("{detail}")]
+    Malformed { code: &'static str, detail: String },
+    /// 401.
+    #[error("{detail}")]
+    Unauthorized { code: &'static str, detail: String },
+    /// 403.
+    #[error("{0}")]
+    Forbidden(String),
+    /// 404: the path names something that is not there.
+    #[error("{detail}")]
+    NotFound { code: &'static str, detail: String },
+    /// 409.
+    #[error("{detail}")]
+    Conflict { code: &'static str, detail: String },
+    /// 412.
+    #[error("the resource has changed since the version that If-Match names")]
+    StaleMatch,
+    /// 413.
+    #[error("{0}")]
+    TooLarge(String),
+    /// 422: readable, but wrong; every fault is named.
+    #[error("{}", summary(.0))]
+    Invalid(Vec<Fault>),
+    /// 503: a later try may work.
+    #[error("{0}")]
+    Unavailable(String),
+    /// 500: a fault of ours. The detail goes to the log, never into an answer.
+    #[error("an internal error happened; its cause is in the server's log")]
+    Internal(String),
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+fn summary(faults: &[Fault]) -> String {
+    match faults {
+        [only] => only.detail.clone(),
+        many => format!("{} faults in the request", many.len()),
+    }
+}
+
+impl Error {
+    /// The stable, machine-readable name of the error, the same in REST and GraphQL.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Malformed { code, .. } | Self::Unauthorized { code, .. } | Self::NotFound { code, .. } | Self::Conflict { code, .. } => code,
+            Self::Forbidden(_) => "forbidden",
+            Self::StaleMatch => "stale_match",
+            Self::TooLarge(_) => "too_large",
+            Self::Invalid(faults) => match faults.as_slice() {
+                [only] => only.code,
+                _ => "invalid",
+            },
+            Self::Unavailable(_) => "unavailable",
+            Self::Internal(_) => "internal",
+        }
+    }
+
+    pub fn invalid(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
+        Self::Invalid(vec![Fault::new(pointer, code, detail)])
+    }
+
+    pub fn unknown_group(name: &str) -> Self {
+        Self::NotFound { code: "unknown_resource_group", detail: format!("there is no resource group {name:?}") }
+    }
+
+    pub fn invalid_name(pointer: &str, error: NameError) -> Self {
+        Self::invalid(pointer, "invalid_name", format!("a name {error}"))
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unavailable(detail) => {
+                tracing::warn!(detail, "database unavailable");
+                Self::Unavailable("the database is busy or out of reach; try again".to_owned())
+            }
+            other => {
+                tracing::error!(error = %other, "database error");
+                Self::Internal(other.to_string())
+            }
+        }
+    }
+}

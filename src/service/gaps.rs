@@ -1,0 +1,22 @@
+//! Downtimes that cost or stretched usage, visible afterwards (§4).
+
+use super::audit::{id_below, id_page};
+use super::page::{Page, Window};
+use super::{Caller, Result, Service};
+use crate::store;
+
+pub use crate::store::runs::Gap;
+
+impl Service {
+    /// The name in cursors of the gaps of a group.
+    pub const GAP_LIST: &'static str = "usage-gaps";
+
+    /// Newest first.
+    pub async fn gaps(&self, caller: &Caller, group: &str, window: &Window) -> Result<Page<Gap>> {
+        caller.require_reader()?;
+        self.group(group)?;
+        let below = id_below(window)?;
+        let (rows, total) = store::runs::gaps(self.store().read(), group, below, u64::from(window.limit) + 1).await?;
+        Ok(id_page(Self::GAP_LIST, rows, |g| g.id, window.limit, total, below.is_none()))
+    }
+}

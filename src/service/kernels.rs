@@ -1,0 +1,46 @@
+//! Kernels and their slices.
+
+use super::page::{Cursor, Key, Page, Window};
+use super::{Caller, Error, Result, Service};
+use crate::domain::ids::KernelId;
+use crate::domain::kernel::Kernel;
+use crate::store;
+
+pub use crate::store::kernels::KernelFilter;
+pub use crate::store::records::Record;
+
+impl Service {
+    /// The name in cursors of the kernels of a group.
+    pub const KERNEL_LIST: &'static str = "kernels";
+
+    /// By kernel id.
+    pub async fn kernels(&self, caller: &Caller, group: &str, mut filter: KernelFilter, window: &Window) -> Result<Page<Kernel>> {
+        if let Some(user) = filter.user {
+            caller.require_user(user)?;
+        }
+        filter.user = caller.only_user().or(filter.user);
+        self.group(group)?;
+        let after = match window.after.as_ref().map(|c| c.key.as_slice()) {
+            None => None,
+            Some([Key::Text(id)]) => Some(id.parse().map_err(|_| Error::invalid("cursor", "invalid_cursor", "not a cursor of this list"))?),
+            Some(_) => return Err(Error::invalid("cursor", "invalid_cursor", "not a cursor of this list")),
+        };
+        let (mut rows, total) =
+            store::kernels::page(self.store().read(), group, &filter, after, u64::from(window.limit) + 1).await?;
+        let has_next = rows.len() > window.limit as usize;
+        rows.truncate(window.limit as usize);
+        let cursor = |k: &Kernel| Cursor::new(Self::KERNEL_LIST, vec![Key::Text(k.report.id.to_string())]);
+        Ok(Page { rows: rows.into_iter().map(|k| (cursor(&k), k)).collect(), has_next, has_previous: after.is_some(), total })
+    }
+
+    /// One kernel with its slices by start.
+    pub async fn kernel(&self, caller: &Caller, group: &str, id: KernelId) -> Result<(Kernel, Vec<Record>)> {
+        self.group(group)?;
+        let unknown = || Error::NotFound { code: "unknown_kernel", detail: format!("there is no kernel {id} in {group:?}") };
+        let kernel = store::kernels::find(self.store().read(), group, id).await?.ok_or_else(unknown)?;
+        // Somebody else's kernel looks like none at all.
+        caller.require_user(kernel.report.owner.user).map_err(|_| unknown())?;
+        let records = store::records::of_kernel(self.store().read(), id).await?;
+        Ok((kernel, records))
+    }
+}

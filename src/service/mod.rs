@@ -1,0 +1,206 @@
+//! Use-cases: authorise, load, apply the domain's rules, save, audit. REST, GraphQL, the command
+//! line and the jobs call nothing below this layer.
+
+pub mod accounting;
+pub mod agents;
+pub mod audit;
+pub mod buckets;
+pub mod caller;
+pub mod clock;
+pub mod conservation;
+pub mod error;
+pub mod gaps;
+pub mod groups;
+pub mod ingest;
+pub mod jobs;
+pub mod kernels;
+pub mod keys;
+pub mod page;
+pub mod published;
+pub mod sequence;
+pub mod shares;
+mod state;
+pub mod weights;
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+pub use caller::{Caller, Role};
+pub use clock::{Clock, SystemClock};
+pub use error::{Error, Fault, Result};
+pub use published::PublishedGroup;
+
+use crate::domain::time::{Span, Timestamp};
+use crate::store::{self, Store};
+use published::Published;
+use state::{GroupState, Session};
+
+type Slot = Arc<tokio::sync::Mutex<Option<GroupState>>>;
+
+/// The service behind every interface. Cheap to share; lives as long as the process.
+pub struct Service {
+    store: Store,
+    clock: Arc<dyn Clock>,
+    published: Published,
+    slots: Mutex<HashMap<String, Slot>>,
+    run: OnceLock<ServiceStart>,
+    keys: keys::KeyCache,
+}
+
+/// What a start of the serving process knows about time in which nothing served.
+struct ServiceStart {
+    id: i64,
+    started_at: Timestamp,
+    downtimes: Vec<Span>,
+}
+
+impl Service {
+    /// A service over `store` that has published every group's state.
+    pub async fn new(store: Store, clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
+        let service = Arc::new(Self {
+            store,
+            clock,
+            published: Published::default(),
+            slots: Mutex::default(),
+            run: OnceLock::new(),
+            keys: keys::KeyCache::default(),
+        });
+        service.refresh().await?;
+        Ok(service)
+    }
+
+    /// Marks this process as the one that serves: from now on heartbeats say that it is alive, and
+    /// what lies between the last heartbeat before and now is downtime (§4).
+    pub async fn start_serving(&self) -> Result<()> {
+        let now = self.clock.now();
+        let tx = self.store.begin().await?;
+        let earlier = store::runs::list(&tx).await?;
+        let run = store::runs::start(&tx, now).await?;
+        store::jobs::abandon_open(&tx, now).await?;
+        tx.commit().await.map_err(store::StoreError::from)?;
+        let start = ServiceStart { id: run.id, started_at: now, downtimes: downtimes(&earlier, now) };
+        if self.run.set(start).is_err() {
+            return Err(Error::Internal("the service was started twice".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Tells later starts that the service was alive until now.
+    pub async fn heartbeat(&self) -> Result<()> {
+        if let Some(run) = self.run.get() {
+            store::runs::beat(self.store.write(), run.id, self.clock.now()).await?;
+        }
+        Ok(())
+    }
+
+    pub fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The published picture of `group`.
+    pub fn group(&self, name: &str) -> Result<Arc<PublishedGroup>> {
+        self.published.get(name).ok_or_else(|| Error::unknown_group(name))
+    }
+
+    /// All groups by name.
+    pub fn published_groups(&self) -> Vec<Arc<PublishedGroup>> {
+        self.published.all().values().cloned().collect()
+    }
+
+    /// Whether the database answers.
+    pub async fn ready(&self) -> Result<()> {
+        store::groups::revisions(self.store.read()).await?;
+        Ok(())
+    }
+
+    /// Publishes again what another process has changed. Returns how many groups that were.
+    pub async fn refresh(self: &Arc<Self>) -> Result<u64> {
+        let mut changed = 0;
+        let known = self.published.all();
+        let stored = store::groups::revisions(self.store.read()).await?;
+        for (name, shares, kernels) in &stored {
+            let current = known.get(name.as_str());
+            if current.is_some_and(|g| g.revision == *shares && g.kernels_revision == *kernels) {
+                continue;
+            }
+            // Sessions of this process publish for themselves.
+            let slot = self.slot(name);
+            let Ok(guard) = slot.try_lock_owned() else { continue };
+            self.reload(name, guard).await?;
+            changed += 1;
+        }
+        for name in known.keys().filter(|n| !stored.iter().any(|(s, _, _)| s.as_str() == &***n)) {
+            self.published.remove(name);
+            changed += 1;
+        }
+        Ok(changed)
+    }
+
+    async fn reload(&self, name: &str, mut slot: tokio::sync::OwnedMutexGuard<Option<GroupState>>) -> Result<()> {
+        let db = self.store.read();
+        let Some(group) = store::groups::find(db, name).await? else { return Ok(()) };
+        let mut state = match slot.take() {
+            Some(mut state) if state.group.shares_revision == group.shares_revision => {
+                let same_kernels = state.group.kernels_revision == group.kernels_revision;
+                state.group = group;
+                if !same_kernels {
+                    state.load_occupancy(db).await?;
+                }
+                state
+            }
+            _ => GroupState::load(db, group, self.clock.now().day()).await?,
+        };
+        let ranking = state.hierarchy.recompute(state.options.default_weight);
+        self.published.put(&Arc::new(PublishedGroup::build(&state, &ranking)));
+        *slot = Some(state);
+        Ok(())
+    }
+
+    fn slot(&self, name: &str) -> Slot {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(slots.entry(name.to_owned()).or_default())
+    }
+
+    fn forget_slot(&self, name: &str) {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+    }
+
+    fn started_at(&self) -> Option<Timestamp> {
+        self.run.get().map(|r| r.started_at)
+    }
+
+    /// Times in which nothing served, at least `micros` long.
+    fn downtimes(&self, micros: u64) -> Vec<Span> {
+        self.run.get().map_or_else(Vec::new, |r| r.downtimes.iter().copied().filter(|d| d.micros() >= micros).collect())
+    }
+}
+
+/// The times that no run covers, from the first run on.
+fn downtimes(runs: &[store::runs::ServiceRun], now: Timestamp) -> Vec<Span> {
+    let mut covered: Option<Timestamp> = None;
+    let mut gaps = Vec::new();
+    let starts = runs.iter().map(|r| (r.started_at, r.last_heartbeat_at)).chain([(now, now)]);
+    for (start, end) in starts {
+        gaps.extend(covered.and_then(|c| Span::new(c, start)));
+        covered = Some(covered.map_or(end, |c| c.max(end)));
+    }
+    gaps
+}
+
+/// Runs a write to its end even if whoever asked for it goes away: a transaction is never cut off
+/// half-way.
+pub async fn detached<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    match tokio::spawn(work).await {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => {
+            tracing::error!("a use-case panicked");
+            Err(Error::Internal("a use-case panicked".to_owned()))
+        }
+        Err(_) => Err(Error::Unavailable("the service is shutting down".to_owned())),
+    }
+}

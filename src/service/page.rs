@@ -1,0 +1,125 @@
+//! Pages over lists, for REST and GraphQL alike. A cursor holds the list's name and the sort key of
+//! a row, not a position: a page goes on behind that key whatever was inserted or moved meanwhile.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+
+use super::error::{Error, Result};
+
+/// The largest page of a list.
+pub const MAX_PAGE: u32 = 1000;
+/// The page that is sent when nobody says how long it should be.
+pub const DEFAULT_PAGE: u32 = 100;
+
+/// One part of a sort key. Parts of one list compare by value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Key {
+    Number(u64),
+    Text(String),
+}
+
+/// The place of a row in one list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    pub list: String,
+    pub key: Vec<Key>,
+}
+
+impl Cursor {
+    pub fn new(list: impl Into<String>, key: Vec<Key>) -> Self {
+        Self { list: list.into(), key }
+    }
+
+    pub fn encode(&self) -> String {
+        let json = serde_json::to_vec(&(&self.list, &self.key)).unwrap_or_default();
+        URL_SAFE_NO_PAD.encode(json)
+    }
+
+    /// Reads a cursor of `list`; one of another list is refused.
+    pub fn decode(text: &str, list: &str, pointer: &str) -> Result<Self> {
+        let fault = |detail: &str| Error::invalid(pointer, "invalid_cursor", detail);
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| fault("not a cursor of this service"))?;
+        let (of, key): (String, Vec<Key>) =
+            serde_json::from_slice(&bytes).map_err(|_| fault("not a cursor of this service"))?;
+        if of != list {
+            return Err(fault("the cursor belongs to another list or another order"));
+        }
+        Ok(Self { list: of, key })
+    }
+}
+
+/// Checks a page size.
+pub fn check_limit(limit: Option<i64>, pointer: &str, max: u32) -> Result<u32> {
+    match limit {
+        None => Ok(DEFAULT_PAGE.min(max)),
+        Some(n) => u32::try_from(n)
+            .ok()
+            .filter(|n| (1..=max).contains(n))
+            .ok_or_else(|| Error::invalid(pointer, "invalid_page_size", format!("a page has 1 to {max} rows"))),
+    }
+}
+
+/// Which rows of a sorted list are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// At most [`MAX_PAGE`] unless the list allows more.
+    pub limit: u32,
+    /// The last rows instead of the first.
+    pub from_end: bool,
+    pub after: Option<Cursor>,
+    pub before: Option<Cursor>,
+    pub offset: u64,
+}
+
+impl Window {
+    /// The first `limit` rows after `after`.
+    pub fn forward(limit: u32, after: Option<Cursor>) -> Self {
+        Self { limit, from_end: false, after, before: None, offset: 0 }
+    }
+}
+
+/// A page of a list.
+#[derive(Clone, Debug)]
+pub struct Page<T> {
+    /// Each row with its place.
+    pub rows: Vec<(Cursor, T)>,
+    pub has_next: bool,
+    pub has_previous: bool,
+    /// Rows of the whole list.
+    pub total: u64,
+}
+
+impl<T> Page<T> {
+    /// Where the next page starts, if there is one.
+    pub fn next_cursor(&self) -> Option<String> {
+        self.rows.last().filter(|_| self.has_next).map(|(cursor, _)| cursor.encode())
+    }
+
+    pub fn map<U>(self, f: impl Fn(T) -> U) -> Page<U> {
+        let Self { rows, has_next, has_previous, total } = self;
+        Page { rows: rows.into_iter().map(|(c, t)| (c, f(t))).collect(), has_next, has_previous, total }
+    }
+}
+
+/// Cuts a window out of rows that ascend by `key`.
+pub fn cut<T: Clone>(list: &str, sorted: &[T], key: impl Fn(&T) -> Vec<Key>, window: &Window) -> Page<T> {
+    let mut from = window.after.as_ref().map_or(0, |c| sorted.partition_point(|row| key(row) <= c.key));
+    let mut to = window.before.as_ref().map_or(sorted.len(), |c| sorted.partition_point(|row| key(row) < c.key)).max(from);
+    let skip = usize::try_from(window.offset).unwrap_or(usize::MAX);
+    let limit = window.limit as usize;
+    if window.from_end {
+        to = to.saturating_sub(skip).max(from);
+        from = to.saturating_sub(limit).max(from);
+    } else {
+        from = from.saturating_add(skip).min(to);
+        to = from.saturating_add(limit).min(to);
+    }
+    Page {
+        rows: sorted[from..to].iter().map(|row| (Cursor::new(list, key(row)), row.clone())).collect(),
+        has_next: to < sorted.len(),
+        has_previous: from > 0,
+        total: sorted.len() as u64,
+    }
+}

@@ -1,0 +1,217 @@
+//! What readers see: one immutable picture of each resource group, swapped whole.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use hashbrown::HashMap;
+use serde_json::{Map, Value};
+
+use super::state::GroupState;
+use crate::domain::decimal::f64_text;
+use crate::domain::factor::History;
+use crate::domain::hierarchy::{Ranking, Share};
+use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::options::Options;
+use crate::domain::sequencer::{Sequencer, Standing, Standings};
+use crate::domain::slots::Amounts;
+use crate::domain::time::{Day, Timestamp};
+use crate::domain::weight::{EffectiveWeight, Weight};
+
+type FastMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
+
+/// The conditions of the last calculation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calculation {
+    pub at: Timestamp,
+    pub lookback_start: Day,
+    pub lookback_end: Day,
+    pub options: Options,
+}
+
+/// A domain's row; ranked in the group.
+#[derive(Clone, Debug)]
+pub struct DomainShare {
+    pub domain_name: Arc<str>,
+    pub share: Share,
+}
+
+/// A project's row; ranked in its domain.
+#[derive(Clone, Debug)]
+pub struct ProjectShare {
+    pub project_id: ProjectId,
+    pub project_name: Option<Arc<str>>,
+    pub domain_name: Arc<str>,
+    pub share: Share,
+}
+
+/// A member's row; ranked in the group.
+#[derive(Clone, Debug)]
+pub struct UserShare {
+    pub member: Member,
+    pub user_name: Option<Arc<str>>,
+    pub domain_name: Arc<str>,
+    pub share: Share,
+}
+
+/// One resource group as of one revision.
+#[derive(Clone, Debug)]
+pub struct PublishedGroup {
+    pub name: Arc<str>,
+    pub scheduler: Sequencer,
+    /// As the admin set them.
+    pub scheduler_opts: Map<String, Value>,
+    pub options: Options,
+    pub revision: i64,
+    pub kernels_revision: i64,
+    pub calculation: Option<Calculation>,
+    pub capacity: Amounts,
+    /// By rank, equals by id; projects by domain first.
+    pub domains: Arc<[DomainShare]>,
+    pub projects: Arc<[ProjectShare]>,
+    pub users: Arc<[UserShare]>,
+    pub standings: Standings,
+    domain_at: Arc<FastMap<Arc<str>, usize>>,
+    project_at: Arc<FastMap<ProjectId, usize>>,
+    user_at: Arc<FastMap<Member, usize>>,
+    users_of: Arc<FastMap<UserId, Vec<usize>>>,
+}
+
+impl PublishedGroup {
+    pub(super) fn build(state: &GroupState, ranking: &Ranking) -> Self {
+        let name_of = |user: &UserId| state.user_names.get(user).cloned();
+        let hierarchy = &state.hierarchy;
+        let domains: Arc<[_]> = ranking
+            .domains
+            .iter()
+            .filter_map(|name| Some(DomainShare { domain_name: Arc::clone(name), share: hierarchy.domains.get(name)?.clone() }))
+            .collect();
+        let projects: Arc<[_]> = ranking
+            .projects
+            .iter()
+            .filter_map(|id| {
+                let (domain, share) = hierarchy.projects.get(id)?;
+                let project_name = state.project_names.get(id).cloned();
+                Some(ProjectShare { project_id: *id, project_name, domain_name: Arc::clone(domain), share: share.clone() })
+            })
+            .collect();
+        let users: Arc<[_]> = ranking
+            .users
+            .iter()
+            .filter_map(|member| {
+                let (domain, _) = hierarchy.projects.get(&member.project)?;
+                let share = hierarchy.users.get(member)?.clone();
+                Some(UserShare { member: *member, user_name: name_of(&member.user), domain_name: Arc::clone(domain), share })
+            })
+            .collect();
+        let members = users.iter().map(|u| (u.member, standing(&u.share))).collect();
+        let mut users_of: FastMap<UserId, Vec<usize>> = HashMap::default();
+        for (at, user) in users.iter().enumerate() {
+            users_of.entry(user.member.user).or_default().push(at);
+        }
+        Self {
+            name: Arc::from(state.group.name.as_str()),
+            scheduler: state.scheduler,
+            scheduler_opts: state.group.scheduler_opts.clone(),
+            options: state.options.clone(),
+            revision: state.group.shares_revision,
+            kernels_revision: state.group.kernels_revision,
+            calculation: state.calculation.clone(),
+            capacity: state.capacity.clone(),
+            domain_at: Arc::new(domains.iter().enumerate().map(|(i, d)| (Arc::clone(&d.domain_name), i)).collect()),
+            project_at: Arc::new(projects.iter().enumerate().map(|(i, p)| (p.project_id, i)).collect()),
+            user_at: Arc::new(users.iter().enumerate().map(|(i, u)| (u.member, i)).collect()),
+            users_of: Arc::new(users_of),
+            standings: Standings { members, dominant_shares: dominant_shares(&state.occupancy, &state.capacity) },
+            domains,
+            projects,
+            users,
+        }
+    }
+
+    /// The same picture with new occupancy.
+    pub(super) fn with_occupancy(&self, state: &GroupState) -> Self {
+        let mut next = self.clone();
+        next.kernels_revision = state.group.kernels_revision;
+        next.standings.dominant_shares = dominant_shares(&state.occupancy, &state.capacity);
+        next
+    }
+
+    pub fn domain(&self, name: &str) -> Option<&DomainShare> {
+        self.domain_at.get(name).map(|at| &self.domains[*at])
+    }
+
+    pub fn project(&self, id: ProjectId) -> Option<&ProjectShare> {
+        self.project_at.get(&id).map(|at| &self.projects[*at])
+    }
+
+    pub fn user(&self, member: Member) -> Option<&UserShare> {
+        self.user_at.get(&member).map(|at| &self.users[*at])
+    }
+
+    /// All projects' rows of one user, best rank first.
+    pub fn memberships(&self, user: UserId) -> impl Iterator<Item = &UserShare> {
+        self.users_of.get(&user).into_iter().flatten().map(|at| &self.users[*at])
+    }
+
+    /// The weight in force: what an admin set, else the group's default.
+    pub fn weight(&self, share: &Share) -> Weight {
+        share.weight.unwrap_or(self.options.default_weight)
+    }
+
+    /// The row of a known entity that has none in this group yet: nothing used, nothing set.
+    pub fn default_share(&self, effective_weight: EffectiveWeight) -> Share {
+        Share { effective_weight, ..Share::new(None, History::default()) }
+    }
+
+    /// A strong validator for answers made from this picture.
+    pub fn etag(&self) -> String {
+        format!("\"{}-{}\"", self.revision, self.kernels_revision)
+    }
+}
+
+fn standing(share: &Share) -> Standing {
+    Standing { exponent: share.exponent, fair_share_factor: f64_text(share.fair_share_factor).into(), rank: share.rank }
+}
+
+/// The largest part of any slot's capacity that each user occupies; a slot without capacity does not count.
+fn dominant_shares(occupancy: &FastMap<UserId, Amounts>, capacity: &Amounts) -> FastMap<UserId, f64> {
+    let share = |occupied: &Amounts| {
+        let parts = occupied.iter().filter_map(|(slot, amount)| {
+            let offered = capacity.get(slot).filter(|c| !c.is_zero())?;
+            Some(amount.to_f64() / offered.to_f64())
+        });
+        parts.fold(0.0, f64::max)
+    };
+    occupancy.iter().map(|(user, occupied)| (*user, share(occupied))).collect()
+}
+
+/// All groups' pictures. Reading never waits.
+#[derive(Default)]
+pub struct Published(ArcSwap<BTreeMap<Arc<str>, Arc<PublishedGroup>>>);
+
+impl Published {
+    pub fn all(&self) -> Arc<BTreeMap<Arc<str>, Arc<PublishedGroup>>> {
+        self.0.load_full()
+    }
+
+    pub fn get(&self, name: &str) -> Option<Arc<PublishedGroup>> {
+        self.0.load().get(name).cloned()
+    }
+
+    pub(super) fn put(&self, group: &Arc<PublishedGroup>) {
+        self.0.rcu(|old| {
+            let mut next = BTreeMap::clone(old);
+            next.insert(Arc::clone(&group.name), Arc::clone(group));
+            next
+        });
+    }
+
+    pub(super) fn remove(&self, name: &str) {
+        self.0.rcu(|old| {
+            let mut next = BTreeMap::clone(old);
+            next.remove(name);
+            next
+        });
+    }
+}

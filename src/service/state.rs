@@ -1,0 +1,383 @@
+//! The working state of one resource group, and the session in which a use-case changes it.
+//!
+//! The database is the truth; the state is a cache of it that belongs to one revision. A session
+//! takes the group's lock in the database, reloads the state if another process was faster, and
+//! either commits everything or leaves no trace.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use sea_orm::ConnectionTrait;
+use tokio::sync::OwnedMutexGuard;
+
+use super::error::{Error, Result};
+use super::published::{Calculation, PublishedGroup};
+use super::{Service, audit};
+use crate::domain::decimal::Amount;
+use crate::domain::factor::{Decayer, History};
+use crate::domain::hierarchy::{Hierarchy, Ranking, Share};
+use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::ledger::{Entity, Ledger};
+use crate::domain::options::Options;
+use crate::domain::sequencer::Sequencer;
+use crate::domain::slots::Amounts;
+use crate::domain::time::{Day, Span, Timestamp};
+use crate::store::agents::Agent;
+use crate::store::groups::{self, Group};
+use crate::store::people::Project;
+use crate::store::{self, Tx};
+
+type FastMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
+
+/// Everything about one group that its use-cases need, as of one revision.
+#[derive(Clone, Debug)]
+pub struct GroupState {
+    pub group: Group,
+    pub scheduler: Sequencer,
+    pub options: Options,
+    pub calculation: Option<Calculation>,
+    pub agents: Vec<Agent>,
+    /// Sum over the agents that are alive and schedulable.
+    pub capacity: Amounts,
+    pub hierarchy: Hierarchy,
+    pub ledger: Ledger,
+    /// Projects of the whole cluster, by id.
+    pub projects: FastMap<ProjectId, Project>,
+    pub project_names: FastMap<ProjectId, Arc<str>>,
+    pub user_names: FastMap<UserId, Arc<str>>,
+    /// What each user's running kernels occupy.
+    pub occupancy: FastMap<UserId, Amounts>,
+}
+
+impl GroupState {
+    /// Reads the state of `group`, with the buckets of its look-back window.
+    pub async fn load(db: &impl ConnectionTrait, group: Group, today: Day) -> Result<Self> {
+        let name = group.name.clone();
+        let options = parse_options(&group)?;
+        let scheduler = Sequencer::by_name(&group.scheduler)
+            .ok_or_else(|| Error::Internal(format!("group {name} has the unknown scheduler {}", group.scheduler)))?;
+        let projects: FastMap<_, _> = store::people::projects(db).await?.into_iter().map(|p| (p.id, p)).collect();
+        let project_names = projects.values().filter_map(|p| Some((p.id, Arc::from(p.display_name.as_deref()?)))).collect();
+        let user_names = store::people::user_names(db).await?.into_iter().map(|(id, name)| (id, Arc::from(name))).collect();
+        let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
+        let domain_names: FastMap<ProjectId, Arc<str>> = projects
+            .values()
+            .map(|p| (p.id, Arc::clone(domains.get_or_insert_with(p.domain_name.as_str(), |n| Arc::from(n)))))
+            .collect();
+        let hierarchy = store::shares::load(db, &name, |id| domain_names.get(&id).cloned()).await?;
+        let calendar = store::capacity::load(db, &name).await?;
+        let mut ledger = Ledger::new(calendar, window_start(&options, today));
+        store::buckets::load(db, &name, &mut ledger).await?;
+        let agents = store::agents::list(db, &name).await?;
+        let mut state = Self {
+            calculation: calculation(&group)?,
+            capacity: capacity_of(&agents),
+            group,
+            scheduler,
+            options,
+            agents,
+            hierarchy,
+            ledger,
+            projects,
+            project_names,
+            user_names,
+            occupancy: FastMap::default(),
+        };
+        state.load_occupancy(db).await?;
+        Ok(state)
+    }
+
+    pub async fn load_occupancy(&mut self, db: &impl ConnectionTrait) -> Result<()> {
+        let mut occupancy: FastMap<UserId, Amounts> = FastMap::default();
+        store::kernels::running(db, &self.group.name, |user, slots| occupancy.entry(user).or_default().add(slots)).await?;
+        self.occupancy = occupancy;
+        Ok(())
+    }
+
+    /// Makes sure that buckets from `day` on are in memory.
+    pub async fn load_back_to(&mut self, db: &impl ConnectionTrait, day: Day) -> Result<()> {
+        if day < self.ledger.loaded_from() {
+            self.ledger.reset(day);
+            store::buckets::load(db, &self.group.name, &mut self.ledger).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes a domain known to the group. Returns what is new.
+    pub fn admit_domain(&mut self, domain: &Arc<str>) -> Vec<Entity> {
+        if self.hierarchy.domains.contains_key(domain) {
+            return Vec::new();
+        }
+        self.hierarchy.domains.insert(Arc::clone(domain), Share::new(None, History::default()));
+        vec![Entity::Domain(Arc::clone(domain))]
+    }
+
+    /// Makes a project and its domain known to the group. Returns what is new.
+    pub fn admit_project(&mut self, project: ProjectId, domain: &Arc<str>) -> Vec<Entity> {
+        let mut new = self.admit_domain(domain);
+        if !self.hierarchy.projects.contains_key(&project) {
+            self.hierarchy.projects.insert(project, (Arc::clone(domain), Share::new(None, History::default())));
+            new.push(Entity::Project(project));
+        }
+        new
+    }
+
+    /// Makes a member, its project and its domain known to the group. Returns what is new.
+    pub fn admit(&mut self, member: Member, domain: &Arc<str>) -> Vec<Entity> {
+        let mut new = self.admit_project(member.project, domain);
+        if !self.hierarchy.users.contains_key(&member) {
+            self.hierarchy.users.insert(member, Share::new(None, History::default()));
+            new.push(Entity::User(member));
+        }
+        new
+    }
+
+    /// Puts a project of the group into another domain. Returns what is new.
+    pub fn move_project(&mut self, id: ProjectId, domain: &Arc<str>) -> Vec<Entity> {
+        let new = self.admit_domain(domain);
+        if let Some((current, _)) = self.hierarchy.projects.get_mut(&id) {
+            *current = Arc::clone(domain);
+        }
+        new
+    }
+
+    /// Recomputes what buckets amount to. Returns whose history changed.
+    pub fn recompute_histories(&mut self, now: Timestamp) -> Vec<Entity> {
+        let today = now.day();
+        let mut decayer = Decayer::new(&self.options, today);
+        let mut changed = Vec::new();
+        let entities: Vec<Entity> = self.hierarchy.entities().collect();
+        for entity in entities {
+            let history = self.ledger.history(&entity, &mut decayer);
+            if let Some(share) = self.hierarchy.share_mut(&entity)
+                && *share.history != history
+            {
+                share.history = Arc::new(history);
+                changed.push(entity);
+            }
+        }
+        self.calculation = Some(Calculation {
+            at: now,
+            lookback_start: window_start(&self.options, today),
+            lookback_end: today,
+            options: self.options.clone(),
+        });
+        changed
+    }
+}
+
+pub fn window_start(options: &Options, today: Day) -> Day {
+    Ledger::window_start(options, today)
+}
+
+fn parse_options(group: &Group) -> Result<Options> {
+    Options::parse(&group.scheduler_opts).map_err(|e| Error::Internal(format!("stored options of {}: {e:?}", group.name)))
+}
+
+fn calculation(group: &Group) -> Result<Option<Calculation>> {
+    let (Some(at), Some(with)) = (group.calculated_at, &group.calculated_with) else { return Ok(None) };
+    let options = Options::parse(with).map_err(|e| Error::Internal(format!("stored calculation of {}: {e:?}", group.name)))?;
+    Ok(Some(Calculation { at, lookback_start: window_start(&options, at.day()), lookback_end: at.day(), options }))
+}
+
+/// The group's capacity: the sum over agents that are alive and schedulable (§1).
+pub fn capacity_of(agents: &[Agent]) -> Amounts {
+    let mut sum = Amounts::default();
+    for agent in agents.iter().filter(|a| a.offers()) {
+        sum.add(&agent.available_slots);
+    }
+    sum.filtered(|amount: Amount| !amount.is_zero())
+}
+
+/// A write of one group: its lock, its transaction and its state.
+pub struct Session {
+    service: Arc<Service>,
+    slot: OwnedMutexGuard<Option<GroupState>>,
+    state: Option<GroupState>,
+    tx: Option<Tx>,
+    touched: bool,
+    shares_changed: bool,
+    changed_shares: BTreeSet<Entity>,
+    update: groups::Update,
+    pub now: Timestamp,
+}
+
+impl Session {
+    /// Opens a session; writers of one group wait for each other.
+    pub async fn open(service: &Arc<Service>, name: &str) -> Result<Self> {
+        let slot = service.slot(name).lock_owned().await;
+        let mut session = Self {
+            tx: Some(service.store.begin().await?),
+            service: Arc::clone(service),
+            slot,
+            state: None,
+            touched: false,
+            shares_changed: false,
+            changed_shares: BTreeSet::new(),
+            update: groups::Update::default(),
+            now: service.clock.now(),
+        };
+        let Some(group) = groups::lock(session.tx(), name).await? else {
+            return Err(Error::unknown_group(name));
+        };
+        session.state = Some(match session.slot.take() {
+            Some(mut state) if state.group.shares_revision == group.shares_revision => {
+                let ingested_elsewhere = state.group.kernels_revision + 1 != group.kernels_revision;
+                state.group = group;
+                if ingested_elsewhere {
+                    state.load_occupancy(session.tx()).await?;
+                }
+                state
+            }
+            _ => GroupState::load(session.tx(), group, session.now.day()).await?,
+        });
+        Ok(session)
+    }
+
+    pub fn state(&self) -> &GroupState {
+        self.state.as_ref().unwrap_or_else(|| unreachable!("a session has a state from open to commit"))
+    }
+
+    /// The state, to be changed; from here on only a commit keeps it.
+    pub fn state_mut(&mut self) -> &mut GroupState {
+        self.touched = true;
+        self.state.as_mut().unwrap_or_else(|| unreachable!("a session has a state from open to commit"))
+    }
+
+    pub fn tx(&self) -> &Tx {
+        self.tx.as_ref().unwrap_or_else(|| unreachable!("a session has a transaction from open to commit"))
+    }
+
+    pub fn service(&self) -> &Arc<Service> {
+        &self.service
+    }
+
+    /// What will change in the group's own row.
+    pub fn update(&mut self) -> &mut groups::Update {
+        self.shares_changed = true;
+        &mut self.update
+    }
+
+    /// Marks shares that must be stored.
+    pub fn share_changed(&mut self, entities: impl IntoIterator<Item = Entity>) {
+        self.changed_shares.extend(entities);
+        self.shares_changed = true;
+    }
+
+    /// Counts the time since the last observation at the capacity that the group had (§5). A group
+    /// that has no agents observes nothing.
+    pub fn observe_capacity(&mut self) {
+        let (now, started_at) = (self.now, self.service.started_at());
+        let state = self.state_mut();
+        if state.agents.is_empty() {
+            return;
+        }
+        let since = state.group.capacity_observed_at;
+        let span = since.and_then(|t| Span::new(started_at.map_or(t, |s| t.max(s)), now));
+        let capacity = state.capacity.clone();
+        state.ledger.observe_capacity(span, now.day(), &capacity);
+        let observed_at = since.map_or(now, |t| t.max(now));
+        state.group.capacity_observed_at = Some(observed_at);
+        self.update().capacity_observed_at = Some(observed_at);
+    }
+
+    /// Recomputes decayed usage, factors and ranks of everybody (§7).
+    pub fn recompute_histories(&mut self) {
+        let now = self.now;
+        let state = self.state_mut();
+        state.ledger.settle_capacities();
+        let changed = state.recompute_histories(now);
+        let with = state.options.to_json();
+        self.share_changed(changed);
+        self.update().calculated = Some((now, with));
+    }
+
+    /// Makes sure that buckets from `day` on are in memory.
+    pub async fn load_back_to(&mut self, day: Day) -> Result<()> {
+        let Some(mut state) = self.state.take() else { return Ok(()) };
+        let loaded = state.load_back_to(self.tx(), day).await;
+        self.touched |= loaded.is_err();
+        self.state = Some(state);
+        loaded
+    }
+
+    /// Commits the removal of the group itself.
+    pub async fn commit_deleted(mut self) -> Result<()> {
+        let Some(state) = self.state.take() else { return Ok(()) };
+        if let Some(tx) = self.tx.take() {
+            tx.commit().await.map_err(store::StoreError::from)?;
+        }
+        self.service.published.remove(&state.group.name);
+        self.service.forget_slot(&state.group.name);
+        Ok(())
+    }
+
+    /// Writes an entry about this session's change.
+    pub async fn audit(&mut self, entry: audit::Change<'_>) -> Result<()> {
+        let group = self.state().group.name.clone();
+        audit::write(self.tx(), entry, Some(&group), self.now).await
+    }
+
+    /// Stores what changed, commits, and publishes.
+    pub async fn commit(mut self) -> Result<Arc<PublishedGroup>> {
+        let now = self.now;
+        let mut state = self.state.take().unwrap_or_else(|| unreachable!("a session commits once"));
+        let name = state.group.name.clone();
+        let ledger_changes = state.ledger.take_changes();
+        if !ledger_changes.is_empty() {
+            self.shares_changed = true;
+            store::buckets::delete(self.tx(), &name, &ledger_changes.deletes).await?;
+            store::buckets::save(self.tx(), &name, &state.ledger, &ledger_changes.upserts, now).await?;
+            store::capacity::save(self.tx(), &name, state.ledger.calendar(), &ledger_changes.capacity_days).await?;
+        }
+        let mut ranking = None;
+        if self.shares_changed {
+            ranking = Some(self.save_shares(&mut state).await?);
+            state.group.shares_revision += 1;
+            let update = std::mem::take(&mut self.update);
+            groups::update(self.tx(), &name, update, state.group.shares_revision, now).await?;
+        }
+        // From here on the database decides; on failure the slot stays empty and the next session
+        // reads the truth.
+        if let Some(tx) = self.tx.take() {
+            tx.commit().await.map_err(store::StoreError::from)?;
+        }
+        let published = match (&ranking, self.service.published.get(&name)) {
+            (None, Some(old)) => old.with_occupancy(&state),
+            (Some(ranking), _) => PublishedGroup::build(&state, ranking),
+            (None, None) => {
+                let ranking = state.hierarchy.recompute(state.options.default_weight);
+                PublishedGroup::build(&state, &ranking)
+            }
+        };
+        state.ledger.forget_before(window_start(&state.options, now.day()));
+        *self.slot = Some(state);
+        let published = Arc::new(published);
+        self.service.published.put(&published);
+        Ok(published)
+    }
+
+    /// Recomputes factors and ranks, and stores every share whose numbers changed.
+    async fn save_shares(&mut self, state: &mut GroupState) -> Result<Ranking> {
+        let entities: Vec<Entity> = state.hierarchy.entities().collect();
+        let factor = |h: &Hierarchy, e: &Entity| h.share(e).map(|s| s.fair_share_factor.to_bits());
+        let before: Vec<_> = entities.iter().map(|e| factor(&state.hierarchy, e)).collect();
+        let ranking = state.hierarchy.recompute(state.options.default_weight);
+        let moved = entities.into_iter().zip(before).filter(|(e, b)| factor(&state.hierarchy, e) != *b).map(|(e, _)| e);
+        self.changed_shares.extend(moved);
+        let name = state.group.name.clone();
+        store::shares::save(self.tx(), &name, &state.hierarchy, &self.changed_shares, self.now).await?;
+        Ok(ranking)
+    }
+}
+
+impl Drop for Session {
+    /// A session that changed nothing gives the state back, so that a refused request costs no reload.
+    fn drop(&mut self) {
+        if let Some(mut state) = self.state.take().filter(|_| !self.touched) {
+            state.group.kernels_revision -= 1;
+            *self.slot = Some(state);
+        }
+    }
+}

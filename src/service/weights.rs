@@ -1,0 +1,203 @@
+//! Weights: all or nothing, effective at once (§7).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::audit::Change;
+use super::published::PublishedGroup;
+use super::state::Session;
+use super::{Caller, Error, Fault, Result, Service, detached};
+use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::ledger::Entity;
+use crate::domain::weight::Weight;
+use crate::store;
+
+/// Whose weight.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    Domain(String),
+    Project(ProjectId),
+    /// Without a project: all projects that the group knows the user in.
+    User(UserId, Option<ProjectId>),
+}
+
+/// One item of a write. `None` unsets the weight and keeps the calculated state.
+#[derive(Clone, Debug)]
+pub struct WeightItem {
+    pub target: Target,
+    pub weight: Option<Weight>,
+}
+
+/// One weight that an admin has set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightRow {
+    pub target: Entity,
+    /// `None` in the answer to a write that unset it.
+    pub weight: Option<Weight>,
+}
+
+#[derive(Clone, Debug)]
+pub struct WeightsChanged {
+    /// Weights that were set, changed or confirmed.
+    pub upserted: u64,
+    /// Weights that were set before and are not any more.
+    pub deleted: u64,
+    pub affected: Vec<WeightRow>,
+    pub group: Arc<PublishedGroup>,
+}
+
+impl Service {
+    /// Every weight that is set in the group: domains, then projects, then users, each by id.
+    pub fn weights(&self, caller: &Caller, group: &str) -> Result<Vec<WeightRow>> {
+        caller.require_reader()?;
+        let group = self.group(group)?;
+        let mut rows: Vec<WeightRow> = Vec::new();
+        rows.extend(group.domains.iter().map(|d| WeightRow { target: Entity::Domain(Arc::clone(&d.domain_name)), weight: d.share.weight }));
+        rows.extend(group.projects.iter().map(|p| WeightRow { target: Entity::Project(p.project_id), weight: p.share.weight }));
+        rows.extend(group.users.iter().map(|u| WeightRow { target: Entity::User(u.member), weight: u.share.weight }));
+        rows.retain(|row| row.weight.is_some());
+        rows.sort_unstable_by(|a, b| a.target.cmp(&b.target));
+        Ok(rows)
+    }
+
+    /// Sets and unsets weights in one transaction. Pointers in faults start at `/items/N`.
+    pub async fn put_weights(
+        self: &Arc<Self>,
+        caller: Caller,
+        group: String,
+        items: Vec<WeightItem>,
+        reason: Option<String>,
+    ) -> Result<WeightsChanged> {
+        caller.require_admin()?;
+        let service = Arc::clone(self);
+        detached(async move {
+            let mut session = Session::open(&service, &group).await?;
+            let resolved = resolve(&session, &items).await?;
+            let mut changed = WeightsChanged { upserted: 0, deleted: 0, affected: Vec::new(), group: service.group(&group)? };
+            let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
+            for (entity, weight) in resolved {
+                admit(&mut session, &entity)?;
+                let Some(share) = session.state_mut().hierarchy.share_mut(&entity) else { continue };
+                let old = std::mem::replace(&mut share.weight, weight);
+                match (old, weight) {
+                    (_, Some(_)) => changed.upserted += 1,
+                    (Some(_), None) => changed.deleted += 1,
+                    (None, None) => continue,
+                }
+                before.insert(label(&entity), old);
+                after.insert(label(&entity), weight);
+                session.share_changed([entity.clone()]);
+                changed.affected.push(WeightRow { target: entity, weight });
+            }
+            if !changed.affected.is_empty() {
+                let change = Change {
+                    caller: &caller,
+                    action: "weights.put",
+                    target: group.clone(),
+                    before: Some(json!(before)),
+                    after: Some(json!(after)),
+                    reason,
+                };
+                session.audit(change).await?;
+                changed.group = session.commit().await?;
+            }
+            Ok(changed)
+        })
+        .await
+    }
+}
+
+/// How the audit log names an entity.
+pub fn label(entity: &Entity) -> String {
+    match entity {
+        Entity::Domain(name) => format!("domain:{name}"),
+        Entity::Project(id) => format!("project:{id}"),
+        Entity::User(m) => format!("user:{}/{}", m.user, m.project),
+    }
+}
+
+/// Turns items into rows, refusing what nobody knows and what is named twice.
+async fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Entity, Option<Weight>)>> {
+    let state = session.state();
+    let domains: BTreeSet<String> = store::people::domains(session.tx()).await?.into_iter().collect();
+    let named: BTreeSet<_> = items
+        .iter()
+        .filter_map(|item| match &item.target {
+            Target::User(user, _) => Some(user.0),
+            _ => None,
+        })
+        .collect();
+    let mut users: BTreeSet<UserId> = BTreeSet::new();
+    for part in named.into_iter().collect::<Vec<_>>().chunks(30_000) {
+        users.extend(store::people::known_users(session.tx(), part.to_vec()).await?);
+    }
+    let mut of_user: BTreeMap<UserId, Vec<Member>> = BTreeMap::new();
+    for member in state.hierarchy.users.keys() {
+        of_user.entry(member.user).or_default().push(*member);
+    }
+    let mut faults = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut resolved = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        let pointer = format!("/items/{at}/target_id");
+        let mut fault = |code, detail: String| faults.push(Fault::new(pointer.clone(), code, detail));
+        let entities = match &item.target {
+            Target::Domain(name) if !domains.contains(name) => {
+                fault("unknown_domain", format!("there is no domain {name:?}"));
+                continue;
+            }
+            Target::Domain(name) => vec![Entity::Domain(Arc::from(name.as_str()))],
+            Target::Project(id) | Target::User(_, Some(id)) if !state.projects.contains_key(id) => {
+                fault("unknown_project", format!("there is no project {id}"));
+                continue;
+            }
+            Target::User(user, _) if !users.contains(user) => {
+                fault("unknown_user", format!("there is no user {user}"));
+                continue;
+            }
+            Target::Project(id) => vec![Entity::Project(*id)],
+            Target::User(user, Some(project)) => vec![Entity::User(Member { user: *user, project: *project })],
+            Target::User(user, None) => {
+                let Some(members) = of_user.get(user) else {
+                    fault("unknown_membership", format!("user {user} has no project in this resource group; name one with project_id"));
+                    continue;
+                };
+                members.iter().map(|m| Entity::User(*m)).collect()
+            }
+        };
+        for entity in entities {
+            if seen.insert(entity.clone()) {
+                resolved.push((entity, item.weight));
+            } else {
+                faults.push(Fault::new(pointer.clone(), "duplicate_target", format!("{} is named twice", label(&entity))));
+            }
+        }
+    }
+    if faults.is_empty() { Ok(resolved) } else { Err(Error::Invalid(faults)) }
+}
+
+/// Makes a known entity known to this group too.
+fn admit(session: &mut Session, entity: &Entity) -> Result<()> {
+    if session.state().hierarchy.share(entity).is_some() {
+        return Ok(());
+    }
+    let domain_of = |session: &Session, id: &ProjectId| {
+        let project = session.state().projects.get(id);
+        project.map(|p| Arc::<str>::from(p.domain_name.as_str())).ok_or_else(|| Error::Internal(format!("project {id} vanished")))
+    };
+    let new = match entity {
+        Entity::Domain(name) => session.state_mut().admit_domain(name),
+        Entity::Project(id) => {
+            let domain = domain_of(session, id)?;
+            session.state_mut().admit_project(*id, &domain)
+        }
+        Entity::User(member) => {
+            let domain = domain_of(session, &member.project)?;
+            session.state_mut().admit(*member, &domain)
+        }
+    };
+    session.share_changed(new);
+    Ok(())
+}

@@ -1,0 +1,293 @@
+//! Filtered, ordered, paged lists of usage buckets, the same for the three tiers.
+
+use sea_orm::sea_query::{Alias, Condition, Expr, ExprTrait, IntoColumnRef, JoinType, Order, Query, SelectStatement, SimpleExpr};
+use sea_orm::{ConnectionTrait, QueryResult};
+use uuid::Uuid;
+
+use super::{Result, StoreError, decode};
+use crate::domain::filter::{Compare, DayMatch, Filter, TextMatch, UuidIn};
+use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::slots::{Amounts, Usages};
+use crate::domain::time::{Day, Timestamp};
+
+/// A tier of the hierarchy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tier {
+    Domain,
+    Project,
+    User,
+}
+
+impl Tier {
+    fn table(self) -> &'static str {
+        match self {
+            Self::Domain => "domain_usage_buckets",
+            Self::Project => "project_usage_buckets",
+            Self::User => "user_usage_buckets",
+        }
+    }
+
+    /// The columns that, with the start, identify a bucket of a group.
+    fn keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Domain => &["domain_name"],
+            Self::Project => &["project_id"],
+            Self::User => &["user_uuid", "project_id"],
+        }
+    }
+}
+
+/// One condition on a bucket.
+#[derive(Clone, Debug)]
+pub enum BucketCondition {
+    Domain(TextMatch),
+    Project(UuidIn),
+    User(UuidIn),
+    PeriodStart(DayMatch),
+    PeriodEnd(DayMatch),
+}
+
+/// What a list is ordered by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BucketField {
+    PeriodStart,
+    PeriodEnd,
+    CreatedAt,
+    UpdatedAt,
+}
+
+impl BucketField {
+    fn column(self) -> &'static str {
+        match self {
+            Self::PeriodStart => "period_start",
+            Self::PeriodEnd => "period_end",
+            Self::CreatedAt => "created_at",
+            Self::UpdatedAt => "updated_at",
+        }
+    }
+}
+
+/// The place of a bucket in a list: order value, then what identifies it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    pub value: i64,
+    pub period_start: i32,
+    pub domain_name: Option<String>,
+    pub user: Option<Uuid>,
+    pub project: Option<Uuid>,
+}
+
+/// One bucket as listed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BucketRow {
+    /// Absent in the tiers above users.
+    pub user: Option<UserId>,
+    /// Absent in the domain tier.
+    pub project: Option<ProjectId>,
+    /// The domain of the bucket, or the domain that its project is in now.
+    pub domain_name: String,
+    pub period_start: Day,
+    pub period_end: Day,
+    pub decay_unit_days: u32,
+    /// Slot-seconds.
+    pub resource_usage: Usages,
+    pub capacity_snapshot: Amounts,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+impl BucketRow {
+    pub fn member(&self) -> Option<Member> {
+        Some(Member { user: self.user?, project: self.project? })
+    }
+
+    /// Where the row stands in a list ordered by `field`.
+    pub fn place(&self, tier: Tier, field: BucketField) -> Place {
+        let value = match field {
+            BucketField::PeriodStart => i64::from(self.period_start.0),
+            BucketField::PeriodEnd => i64::from(self.period_end.0),
+            BucketField::CreatedAt => self.created_at.micros(),
+            BucketField::UpdatedAt => self.updated_at.micros(),
+        };
+        Place {
+            value,
+            period_start: self.period_start.0,
+            domain_name: (tier == Tier::Domain).then(|| self.domain_name.clone()),
+            user: self.user.map(|u| u.0),
+            project: self.project.map(|p| p.0),
+        }
+    }
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct BucketQuery {
+    pub tier: Tier,
+    pub group: String,
+    pub filter: Filter<BucketCondition>,
+    pub field: BucketField,
+    pub descending: bool,
+    /// Read from the other end; the answer is in list order all the same.
+    pub from_end: bool,
+    pub after: Option<Place>,
+    pub before: Option<Place>,
+    pub offset: u64,
+    /// Rows at most; one more is read to see whether there are more.
+    pub limit: u64,
+}
+
+/// The rows, whether more follow on the side that was cut, and how many match in all.
+pub struct BucketPage {
+    pub rows: Vec<BucketRow>,
+    pub cut: bool,
+    pub total: u64,
+}
+
+/// Lists buckets with two statements; `domains` names every domain there is.
+pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[String]) -> Result<BucketPage> {
+    let matching = matching(query, domains);
+    let mut count = base(query.tier);
+    count.expr_as(Expr::cust("COUNT(*)"), "total").cond_where(matching.clone());
+    let total: i64 = match db.query_one(&count).await? {
+        Some(row) => row.try_get("", "total")?,
+        None => 0,
+    };
+    let mut select = base(query.tier);
+    select.cond_where(matching);
+    for column in ["period_start", "period_end", "decay_unit_days", "resource_usage", "capacity_snapshot", "created_at", "updated_at"] {
+        select.column(("b", column));
+    }
+    for key in query.tier.keys() {
+        select.column(("b", *key));
+    }
+    if query.tier != Tier::Domain {
+        select.column(("p", "domain_name"));
+    }
+    let reversed = query.descending != query.from_end;
+    let order = if reversed { Order::Desc } else { Order::Asc };
+    for column in order_columns(query) {
+        select.order_by(("b", column), order.clone());
+    }
+    if let Some(place) = &query.after {
+        select.and_where(beyond(query, place, !query.descending));
+    }
+    if let Some(place) = &query.before {
+        select.and_where(beyond(query, place, query.descending));
+    }
+    select.offset(query.offset).limit(query.limit + 1);
+    let found = db.query_all(&select).await?;
+    let mut rows = found.iter().map(|row| decode_row(query.tier, row)).collect::<Result<Vec<_>>>()?;
+    let wanted = usize::try_from(query.limit).unwrap_or(usize::MAX);
+    let cut = rows.len() > wanted;
+    rows.truncate(wanted);
+    if query.from_end {
+        rows.reverse();
+    }
+    Ok(BucketPage { rows, cut, total: u64::try_from(total).unwrap_or(0) })
+}
+
+fn base(tier: Tier) -> SelectStatement {
+    let mut select = Query::select();
+    select.from_as(tier.table(), "b");
+    if tier != Tier::Domain {
+        let same_project = column("p", "id").equals((Alias::new("b"), Alias::new("project_id")));
+        select.join_as(JoinType::InnerJoin, "projects", "p", same_project);
+    }
+    select
+}
+
+fn column(table: &'static str, name: &'static str) -> SimpleExpr {
+    Expr::col((Alias::new(table), Alias::new(name)).into_column_ref())
+}
+
+fn order_columns(query: &BucketQuery) -> Vec<&'static str> {
+    let mut columns = vec![query.field.column()];
+    if query.field != BucketField::PeriodStart {
+        columns.push("period_start");
+    }
+    columns.extend(query.tier.keys());
+    columns
+}
+
+fn place_value(place: &Place, column: &str, first: bool) -> SimpleExpr {
+    match column {
+        _ if first => place.value.into(),
+        "period_start" => place.period_start.into(),
+        "domain_name" => place.domain_name.clone().unwrap_or_default().into(),
+        "user_uuid" => place.user.unwrap_or_default().into(),
+        _ => place.project.unwrap_or_default().into(),
+    }
+}
+
+/// Rows whose sort key is above (or below) a place.
+fn beyond(query: &BucketQuery, place: &Place, above: bool) -> SimpleExpr {
+    let columns = order_columns(query);
+    let mut any = Condition::any();
+    for (depth, name) in columns.iter().enumerate() {
+        let mut all = Condition::all();
+        for (at, equal) in columns[..depth].iter().enumerate() {
+            all = all.add(column("b", equal).eq(place_value(place, equal, at == 0)));
+        }
+        let (own, value) = (column("b", name), place_value(place, name, depth == 0));
+        any = any.add(all.add(if above { own.gt(value) } else { own.lt(value) }));
+    }
+    any.into()
+}
+
+fn matching(query: &BucketQuery, domains: &[String]) -> Condition {
+    Condition::all().add(column("b", "resource_group").eq(query.group.as_str())).add(condition(&query.filter, query.tier, domains))
+}
+
+fn condition(filter: &Filter<BucketCondition>, tier: Tier, domains: &[String]) -> Condition {
+    match filter {
+        Filter::All(parts) => parts.iter().fold(Condition::all().add(Expr::cust("1 = 1")), |all, p| all.add(condition(p, tier, domains))),
+        Filter::Any(parts) => parts.iter().fold(Condition::any().add(Expr::cust("1 = 0")), |any, p| any.add(condition(p, tier, domains))),
+        Filter::Not(part) => condition(part, tier, domains).not(),
+        Filter::Is(one) => Condition::all().add(is(one, tier, domains)),
+    }
+}
+
+fn is(one: &BucketCondition, tier: Tier, domains: &[String]) -> SimpleExpr {
+    match one {
+        // Texts are matched here and not in SQL, where the two databases differ in case and wildcards.
+        BucketCondition::Domain(text) => {
+            let table = if tier == Tier::Domain { "b" } else { "p" };
+            column(table, "domain_name").is_in(domains.iter().filter(|d| text.holds(d)).cloned())
+        }
+        BucketCondition::Project(ids) => column("b", "project_id").is_in(ids.iter().copied()),
+        BucketCondition::User(ids) => column("b", "user_uuid").is_in(ids.iter().copied()),
+        BucketCondition::PeriodStart(day) => compare(column("b", "period_start"), *day),
+        BucketCondition::PeriodEnd(day) => compare(column("b", "period_end"), *day),
+    }
+}
+
+fn compare(own: SimpleExpr, day: DayMatch) -> SimpleExpr {
+    let value = day.day.0;
+    match day.compare {
+        Compare::Equal => own.eq(value),
+        Compare::Less => own.lt(value),
+        Compare::LessOrEqual => own.lte(value),
+        Compare::Greater => own.gt(value),
+        Compare::GreaterOrEqual => own.gte(value),
+    }
+}
+
+fn decode_row(tier: Tier, row: &QueryResult) -> Result<BucketRow> {
+    let text = |name: &str| -> Result<String> { Ok(row.try_get("", name)?) };
+    let time = |name: &str| -> Result<Timestamp> { Ok(Timestamp::from_micros(row.try_get("", name)?)) };
+    let day = |name: &str| -> Result<Day> { Ok(Day(row.try_get("", name)?)) };
+    let id = |name: &str| -> Result<Uuid> { Ok(row.try_get("", name)?) };
+    let unit: i32 = row.try_get("", "decay_unit_days")?;
+    Ok(BucketRow {
+        user: if tier == Tier::User { Some(UserId(id("user_uuid")?)) } else { None },
+        project: if tier == Tier::Domain { None } else { Some(ProjectId(id("project_id")?)) },
+        domain_name: text("domain_name")?,
+        period_start: day("period_start")?,
+        period_end: day("period_end")?,
+        decay_unit_days: u32::try_from(unit).map_err(|_| StoreError::Damaged(format!("decay_unit_days {unit}")))?,
+        resource_usage: decode::slots(&text("resource_usage")?)?,
+        capacity_snapshot: decode::slots(&text("capacity_snapshot")?)?,
+        created_at: time("created_at")?,
+        updated_at: time("updated_at")?,
+    })
+}
