@@ -167,7 +167,12 @@ impl Ledger {
 
     /// Adds usage. Returns the entities whose chain must be folded again, with the first day to fold.
     /// Where records before `records_from` would be needed for that, a shorter bucket fills the hole.
-    pub fn apply(&mut self, increments: &Increments, unit_days: u32, records_from: Option<Day>) -> BTreeMap<Entity, Day> {
+    pub fn apply(
+        &mut self,
+        increments: &Increments,
+        unit_days: u32,
+        records_from: Option<Day>,
+    ) -> BTreeMap<Entity, Day> {
         let mut refold: BTreeMap<Entity, Day> = BTreeMap::new();
         for ((day, entity), daily) in increments.by_entity() {
             if refold.contains_key(&entity) {

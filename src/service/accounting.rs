@@ -78,7 +78,12 @@ impl Service {
     /// Removes records that no look-back can reach any more, and buckets of the days before `keep_buckets_days`.
     pub async fn purge(self: &Arc<Self>, group: &str, keep_buckets_days: u32) -> Result<(u64, u64)> {
         let (service, group) = (Arc::clone(self), group.to_owned());
-        let longest = self.published_groups().iter().map(|g| g.options.lookback_days + g.options.decay_unit_days).max().unwrap_or(0);
+        let longest = self
+            .published_groups()
+            .iter()
+            .map(|g| g.options.lookback_days + g.options.decay_unit_days)
+            .max()
+            .unwrap_or(0);
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
             let today = session.now.day();
@@ -98,7 +103,12 @@ impl Service {
     }
 
     /// Brings dated capacities of a back-fill (§5). What the service observed itself stands.
-    pub async fn give_capacities(self: &Arc<Self>, caller: Caller, group: &str, days: BTreeMap<Day, Amounts>) -> Result<()> {
+    pub async fn give_capacities(
+        self: &Arc<Self>,
+        caller: Caller,
+        group: &str,
+        days: BTreeMap<Day, Amounts>,
+    ) -> Result<()> {
         caller.require_admin()?;
         let (service, group) = (Arc::clone(self), group.to_owned());
         detached(async move {
@@ -220,7 +230,12 @@ impl Pass {
     fn slice(&mut self, session: &Session, kernel: &Kernel, records: &mut Vec<Record>) -> Result<()> {
         let report = &kernel.report;
         let Some(started_at) = report.started_at else { return Ok(()) };
-        let run = Run { now: session.now, gap_policy: self.policy, max_gap_hours: self.max_gap_hours, downtimes: &self.downtimes };
+        let run = Run {
+            now: session.now,
+            gap_policy: self.policy,
+            max_gap_hours: self.max_gap_hours,
+            downtimes: &self.downtimes,
+        };
         let Some(slices) = slice::plan(started_at, report.terminated_at, kernel.cursor, &run) else { return Ok(()) };
         let domain = self.domain(&report.domain);
         for span in slices.recorded().flat_map(Span::by_day) {
@@ -239,10 +254,13 @@ impl Pass {
         let slots = &kernel.report.slots;
         let from = kernel.cursor.or(kernel.report.started_at).unwrap_or(slices.cursor);
         let Some(whole) = Span::new(from, slices.cursor) else { return };
-        let spanned: Vec<usize> = (0..self.downtimes.len()).filter(|i| self.downtimes[*i].overlap(whole).is_some()).collect();
+        let spanned: Vec<usize> =
+            (0..self.downtimes.len()).filter(|i| self.downtimes[*i].overlap(whole).is_some()).collect();
         for at in &spanned {
             let downtime = self.downtimes[*at];
-            let within = |spans: &mut dyn Iterator<Item = Span>| spans.filter_map(|s| s.overlap(downtime)).map(Span::micros).sum::<u64>();
+            let within = |spans: &mut dyn Iterator<Item = Span>| {
+                spans.filter_map(|s| s.overlap(downtime)).map(Span::micros).sum::<u64>()
+            };
             let tally = self.gaps.entry(*at).or_default();
             tally.kernels += 1;
             tally.recorded.add(&slots.for_micros(within(&mut slices.recorded())));
@@ -320,7 +338,8 @@ async fn refold_entities(session: &mut Session, refold: BTreeMap<Entity, Day>) -
         return Ok(());
     }
     let ledger = &session.state().ledger;
-    let starts: BTreeMap<Entity, Day> = refold.into_iter().map(|(e, day)| (e.clone(), ledger.refold_from(&e, day))).collect();
+    let starts: BTreeMap<Entity, Day> =
+        refold.into_iter().map(|(e, day)| (e.clone(), ledger.refold_from(&e, day))).collect();
     let from = starts.values().min().copied().unwrap_or(Day::MIN);
     let daily = fold_records(session, from, |entity| starts.contains_key(entity)).await?;
     let unit = session.state().options.decay_unit_days;
@@ -339,7 +358,8 @@ async fn fold_records(session: &Session, from: Day, wanted: impl Fn(&Entity) -> 
     let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
     let mut position = None;
     loop {
-        let (records, next) = store::records::page(session.tx(), &session.state().group.name, from, position, PAGE).await?;
+        let (records, next) =
+            store::records::page(session.tx(), &session.state().group.name, from, position, PAGE).await?;
         if records.is_empty() {
             return Ok(sums);
         }
@@ -369,14 +389,24 @@ pub(super) async fn rebuild_buckets(session: &mut Session) -> Result<u64> {
     let daily = fold_records(session, from, |_| true).await?;
     let unit = session.state().options.decay_unit_days;
     let state = session.state_mut();
-    let mut entities: Vec<Entity> = daily.keys().cloned().chain(state.ledger.chains().map(|(e, _)| e.clone())).collect();
+    let mut entities: Vec<Entity> =
+        daily.keys().cloned().chain(state.ledger.chains().map(|(e, _)| e.clone())).collect();
     entities.sort_unstable();
     entities.dedup();
     let empty = BTreeMap::new();
     let before = state.ledger.clone();
     for entity in entities {
         // A bucket that began before the first kept record cannot be folded again; it stands.
-        let from = if purged { state.ledger.chain(&entity).iter().find(|b| b.start < from && b.closes() > from).map_or(from, |b| b.closes()) } else { from };
+        let from = if purged {
+            state
+                .ledger
+                .chain(&entity)
+                .iter()
+                .find(|b| b.start < from && b.closes() > from)
+                .map_or(from, |b| b.closes())
+        } else {
+            from
+        };
         state.ledger.refold(&entity, from, unit, daily.get(&entity).unwrap_or(&empty));
     }
     state.ledger.settle_capacities();

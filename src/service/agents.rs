@@ -31,7 +31,13 @@ impl Service {
     }
 
     /// Creates or replaces one agent. Returns it and whether it is new.
-    pub async fn put_agent(self: &Arc<Self>, caller: Caller, group: String, agent_id: String, spec: AgentSpec) -> Result<(Agent, bool)> {
+    pub async fn put_agent(
+        self: &Arc<Self>,
+        caller: Caller,
+        group: String,
+        agent_id: String,
+        spec: AgentSpec,
+    ) -> Result<(Agent, bool)> {
         caller.require_admin()?;
         check_name(&agent_id).map_err(|e| Error::invalid_name("/agent_id", e))?;
         let service = Arc::clone(self);
@@ -59,7 +65,12 @@ impl Service {
     }
 
     /// Creates or replaces many agents in one transaction.
-    pub async fn put_agents(self: &Arc<Self>, caller: Caller, group: String, specs: BTreeMap<String, AgentSpec>) -> Result<()> {
+    pub async fn put_agents(
+        self: &Arc<Self>,
+        caller: Caller,
+        group: String,
+        specs: BTreeMap<String, AgentSpec>,
+    ) -> Result<()> {
         caller.require_admin()?;
         for agent_id in specs.keys() {
             check_name(agent_id).map_err(|e| Error::invalid_name("/agent_id", e))?;
@@ -68,7 +79,8 @@ impl Service {
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
             let new: Vec<Agent> = specs.into_iter().map(|(id, spec)| agent(id, spec, session.now)).collect();
-            let mut by_id: BTreeMap<_, _> = session.state().agents.iter().map(|a| (a.agent_id.clone(), a.clone())).collect();
+            let mut by_id: BTreeMap<_, _> =
+                session.state().agents.iter().map(|a| (a.agent_id.clone(), a.clone())).collect();
             by_id.extend(new.iter().map(|a| (a.agent_id.clone(), a.clone())));
             crate::store::agents::upsert(session.tx(), &group, &new).await?;
             let change = Change {
@@ -91,14 +103,24 @@ impl Service {
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
             let Some(old) = session.state().agents.iter().find(|a| a.agent_id == agent_id).cloned() else {
-                return Err(Error::NotFound { code: "unknown_agent", detail: format!("there is no agent {agent_id:?} in {group:?}") });
+                return Err(Error::NotFound {
+                    code: "unknown_agent",
+                    detail: format!("there is no agent {agent_id:?} in {group:?}"),
+                });
             };
             let mut agents = session.state().agents.clone();
             agents.retain(|a| a.agent_id != agent_id);
             crate::store::agents::delete(session.tx(), &group, &agent_id).await?;
             let before = Some(describe(&old));
             session
-                .audit(Change { caller: &caller, action: "agent.delete", target: agent_id, before, after: None, reason: None })
+                .audit(Change {
+                    caller: &caller,
+                    action: "agent.delete",
+                    target: agent_id,
+                    before,
+                    after: None,
+                    reason: None,
+                })
                 .await?;
             change_agents(session, agents).await
         })

@@ -23,7 +23,12 @@ pub struct Change<'a> {
     pub reason: Option<String>,
 }
 
-pub(super) async fn write(db: &impl ConnectionTrait, change: Change<'_>, group: Option<&str>, now: Timestamp) -> Result<()> {
+pub(super) async fn write(
+    db: &impl ConnectionTrait,
+    change: Change<'_>,
+    group: Option<&str>,
+    now: Timestamp,
+) -> Result<()> {
     let entry = Entry {
         id: 0,
         at: now,
@@ -41,8 +46,16 @@ pub(super) async fn write(db: &impl ConnectionTrait, change: Change<'_>, group: 
 }
 
 /// A list that is paged by a descending number.
-pub(super) fn id_page<T>(list: &str, rows: Vec<T>, id: impl Fn(&T) -> i64, limit: u32, total: u64, first: bool) -> Page<T> {
-    let mut rows: Vec<_> = rows.into_iter().map(|row| (Cursor::new(list, vec![Key::Number(id(&row).unsigned_abs())]), row)).collect();
+pub(super) fn id_page<T>(
+    list: &str,
+    rows: Vec<T>,
+    id: impl Fn(&T) -> i64,
+    limit: u32,
+    total: u64,
+    first: bool,
+) -> Page<T> {
+    let mut rows: Vec<_> =
+        rows.into_iter().map(|row| (Cursor::new(list, vec![Key::Number(id(&row).unsigned_abs())]), row)).collect();
     let has_next = rows.len() > limit as usize;
     rows.truncate(limit as usize);
     Page { rows, has_next, has_previous: !first, total }

@@ -29,7 +29,9 @@ impl Service {
         let mut filter = list.filter;
         match (caller.only_user(), list.tier) {
             (None, _) => {}
-            (Some(user), Tier::User) => filter = Filter::All(vec![filter, Filter::Is(BucketCondition::User(vec![user.0]))]),
+            (Some(user), Tier::User) => {
+                filter = Filter::All(vec![filter, Filter::Is(BucketCondition::User(vec![user.0]))])
+            }
             (Some(_), _) => caller.require_reader()?,
         }
         self.group(group)?;
@@ -55,7 +57,12 @@ impl Service {
             (found.cut || query.before.is_some(), query.after.is_some() || query.offset > 0)
         };
         let cursor = |row: &BucketRow| Cursor::new(name.clone(), write_place(row.place(list.tier, list.field)));
-        Ok(Page { rows: found.rows.into_iter().map(|r| (cursor(&r), r)).collect(), has_next, has_previous, total: found.total })
+        Ok(Page {
+            rows: found.rows.into_iter().map(|r| (cursor(&r), r)).collect(),
+            has_next,
+            has_previous,
+            total: found.total,
+        })
     }
 }
 

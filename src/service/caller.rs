@@ -50,7 +50,13 @@ pub struct Caller {
 impl Caller {
     /// The service or the command line, which needs no key.
     pub fn internal(actor: &str) -> Self {
-        Self { actor: actor.to_owned(), key_id: None, role: Role::Admin, user: None, request_id: Uuid::now_v7().to_string() }
+        Self {
+            actor: actor.to_owned(),
+            key_id: None,
+            role: Role::Admin,
+            user: None,
+            request_id: Uuid::now_v7().to_string(),
+        }
     }
 
     pub fn require_admin(&self) -> Result<()> {
@@ -86,6 +92,10 @@ impl Caller {
             return Ok(());
         }
         let names: Vec<_> = roles.iter().map(|r| r.as_str()).collect();
-        Err(Error::Forbidden(format!("this needs a key with the role {}; yours has {}", names.join(" or "), self.role.as_str())))
+        Err(Error::Forbidden(format!(
+            "this needs a key with the role {}; yours has {}",
+            names.join(" or "),
+            self.role.as_str()
+        )))
     }
 }

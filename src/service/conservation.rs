@@ -57,7 +57,9 @@ impl Service {
                 }
             }
             found.difference = match store::records::first_overlap(session.tx(), &group).await? {
-                Some((kernel, at)) => Some(Difference { row: format!("kernel:{kernel}"), detail: format!("two records overlap at {at}") }),
+                Some((kernel, at)) => {
+                    Some(Difference { row: format!("kernel:{kernel}"), detail: format!("two records overlap at {at}") })
+                }
                 None => tiers_differ(&found.totals),
             };
             if found.difference.is_none() {
@@ -73,7 +75,11 @@ impl Service {
                     let (is, should) = (usage(&stored), usage(&session.state().ledger));
                     (is != should).then(|| Difference {
                         row: format!("{name} {day}"),
-                        detail: format!("the bucket holds {}; its records sum to {}", describe(is.as_ref()), describe(should.as_ref())),
+                        detail: format!(
+                            "the bucket holds {}; its records sum to {}",
+                            describe(is.as_ref()),
+                            describe(should.as_ref())
+                        ),
                     })
                 });
             }
@@ -93,5 +99,8 @@ fn tiers_differ(totals: &[Usages; 3]) -> Option<Difference> {
 }
 
 fn describe(bucket: Option<&(Usages, Day, u64)>) -> String {
-    bucket.map_or_else(|| "nothing".to_owned(), |(usage, end, records)| format!("{} to {end} from {records} records", usage.to_json()))
+    bucket.map_or_else(
+        || "nothing".to_owned(),
+        |(usage, end, records)| format!("{} to {end} from {records} records", usage.to_json()),
+    )
 }

@@ -66,7 +66,10 @@ impl Error {
     /// The stable, machine-readable name of the error, the same in REST and GraphQL.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Malformed { code, .. } | Self::Unauthorized { code, .. } | Self::NotFound { code, .. } | Self::Conflict { code, .. } => code,
+            Self::Malformed { code, .. }
+            | Self::Unauthorized { code, .. }
+            | Self::NotFound { code, .. }
+            | Self::Conflict { code, .. } => code,
             Self::Forbidden(_) => "forbidden",
             Self::StaleMatch => "stale_match",
             Self::TooLarge(_) => "too_large",

@@ -25,7 +25,12 @@ pub struct SchedulerPatch {
 
 impl Service {
     /// Creates the group, or replaces its scheduler and options. Returns whether it is new.
-    pub async fn put_group(self: &Arc<Self>, caller: Caller, name: String, patch: SchedulerPatch) -> Result<(Arc<PublishedGroup>, bool)> {
+    pub async fn put_group(
+        self: &Arc<Self>,
+        caller: Caller,
+        name: String,
+        patch: SchedulerPatch,
+    ) -> Result<(Arc<PublishedGroup>, bool)> {
         caller.require_admin()?;
         check_name(&name).map_err(|e| Error::invalid_name("/name", e))?;
         let service = Arc::clone(self);
@@ -40,12 +45,21 @@ impl Service {
             let tx = service.store.begin().await?;
             let now = service.clock.now();
             if store::groups::find(&tx, &name).await?.is_some() {
-                return Err(Error::Conflict { code: "concurrent_change", detail: "the group was just created by somebody else".to_owned() });
+                return Err(Error::Conflict {
+                    code: "concurrent_change",
+                    detail: "the group was just created by somebody else".to_owned(),
+                });
             }
             store::groups::create(&tx, &name, &scheduler, &opts, now).await?;
             let after = Some(json!({"scheduler": scheduler, "scheduler_opts": opts}));
-            let change =
-                Change { caller: &caller, action: "resource_group.create", target: name.clone(), before: None, after, reason: patch.reason };
+            let change = Change {
+                caller: &caller,
+                action: "resource_group.create",
+                target: name.clone(),
+                before: None,
+                after,
+                reason: patch.reason,
+            };
             audit::write(&tx, change, Some(&name), now).await?;
             tx.commit().await.map_err(store::StoreError::from)?;
             service.refresh().await?;
@@ -55,13 +69,24 @@ impl Service {
     }
 
     /// Merges scheduler options, effective at once (§7, §8).
-    pub async fn patch_scheduler_options(self: &Arc<Self>, caller: Caller, name: String, patch: SchedulerPatch) -> Result<Arc<PublishedGroup>> {
+    pub async fn patch_scheduler_options(
+        self: &Arc<Self>,
+        caller: Caller,
+        name: String,
+        patch: SchedulerPatch,
+    ) -> Result<Arc<PublishedGroup>> {
         caller.require_admin()?;
         let service = Arc::clone(self);
         detached(async move { service.change_group(&caller, &name, patch, false).await }).await
     }
 
-    async fn change_group(self: &Arc<Self>, caller: &Caller, name: &str, patch: SchedulerPatch, replace: bool) -> Result<Arc<PublishedGroup>> {
+    async fn change_group(
+        self: &Arc<Self>,
+        caller: &Caller,
+        name: &str,
+        patch: SchedulerPatch,
+        replace: bool,
+    ) -> Result<Arc<PublishedGroup>> {
         let mut session = Session::open(self, name).await?;
         if patch.if_match.as_ref().is_some_and(|seen| self.published.get(name).is_some_and(|g| g.etag() != *seen)) {
             return Err(Error::StaleMatch);
@@ -92,7 +117,8 @@ impl Service {
             session.load_back_to(from).await?;
             session.recompute_histories();
         }
-        let describe = |scheduler: &str, opts: &Map<String, Value>| Some(json!({"scheduler": scheduler, "scheduler_opts": opts}));
+        let describe =
+            |scheduler: &str, opts: &Map<String, Value>| Some(json!({"scheduler": scheduler, "scheduler_opts": opts}));
         session
             .audit(Change {
                 caller,
@@ -115,7 +141,14 @@ impl Service {
             let group = session.state().group.clone();
             store::groups::delete(session.tx(), &name).await?;
             let before = Some(json!({"scheduler": group.scheduler, "scheduler_opts": group.scheduler_opts}));
-            let change = Change { caller: &caller, action: "resource_group.delete", target: name.clone(), before, after: None, reason };
+            let change = Change {
+                caller: &caller,
+                action: "resource_group.delete",
+                target: name.clone(),
+                before,
+                after: None,
+                reason,
+            };
             audit::write(session.tx(), change, Some(&name), session.now).await?;
             session.commit_deleted().await?;
             Ok(())
@@ -132,5 +165,7 @@ fn check_scheduler(name: &str) -> Result<Sequencer> {
 }
 
 fn option_faults(errors: Vec<OptionError>) -> Error {
-    Error::Invalid(errors.into_iter().map(|e| Fault::new(format!("/scheduler_opts{}", e.pointer), e.code, e.detail)).collect())
+    Error::Invalid(
+        errors.into_iter().map(|e| Fault::new(format!("/scheduler_opts{}", e.pointer), e.code, e.detail)).collect(),
+    )
 }

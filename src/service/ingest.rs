@@ -68,25 +68,36 @@ impl KernelInput {
         let mut faults = Vec::new();
         let mut fault = |pointer: &str, code, detail: &str| faults.push(Fault::new(pointer, code, detail));
         let names = [("/domain_name", Some(&self.domain_name)), ("/agent_id", self.agent_id.as_ref())];
-        for (pointer, name) in names.into_iter().chain([("/queue", self.queue.as_ref()), ("/gang_id", self.gang_id.as_ref())]) {
+        for (pointer, name) in
+            names.into_iter().chain([("/queue", self.queue.as_ref()), ("/gang_id", self.gang_id.as_ref())])
+        {
             if let Some(Err(error)) = name.map(|n| check_name(n)) {
                 fault(pointer, "invalid_name", &format!("a name {error}"));
             }
         }
         for (pointer, name) in [("/user_name", &self.user_name), ("/project_name", &self.project_name)] {
-            if name.as_ref().is_some_and(|n| n.is_empty() || n.chars().count() > 255 || n.chars().any(char::is_control)) {
+            if name.as_ref().is_some_and(|n| n.is_empty() || n.chars().count() > 255 || n.chars().any(char::is_control))
+            {
                 fault(pointer, "invalid_name", "a display name has 1 to 255 printable characters");
             }
         }
         let phase = Phase::parse(&self.status);
         match (phase, self.started_at, self.terminated_at) {
-            (None, ..) => fault("/status", "unknown_status", "status is PENDING, RUNNING or TERMINATED (or a finer state of one of them)"),
+            (None, ..) => fault(
+                "/status",
+                "unknown_status",
+                "status is PENDING, RUNNING or TERMINATED (or a finer state of one of them)",
+            ),
             (Some(Phase::Running), None, _) => fault("/started_at", "required", "a running kernel has started_at"),
-            (Some(Phase::Terminated), _, None) => fault("/terminated_at", "required", "a terminated kernel has terminated_at"),
+            (Some(Phase::Terminated), _, None) => {
+                fault("/terminated_at", "required", "a terminated kernel has terminated_at")
+            }
             (Some(Phase::Pending | Phase::Running), _, Some(_)) => {
                 fault("/terminated_at", "contradiction", "only a terminated kernel has terminated_at");
             }
-            (Some(Phase::Pending), Some(_), _) => fault("/started_at", "contradiction", "a pending kernel has not started"),
+            (Some(Phase::Pending), Some(_), _) => {
+                fault("/started_at", "contradiction", "a pending kernel has not started")
+            }
             (_, Some(start), Some(end)) if end < start => {
                 fault("/terminated_at", "end_before_start", "terminated_at lies before started_at");
             }
@@ -160,11 +171,24 @@ impl Service {
     }
 
     /// Writes the audit entry of one ingest request, after its last batch.
-    pub async fn ingest_done(self: &Arc<Self>, caller: Caller, group: String, accepted: u64, rejected: u64) -> Result<()> {
+    pub async fn ingest_done(
+        self: &Arc<Self>,
+        caller: Caller,
+        group: String,
+        accepted: u64,
+        rejected: u64,
+    ) -> Result<()> {
         let service = Arc::clone(self);
         detached(async move {
             let after = Some(json!({"accepted": accepted, "rejected": rejected}));
-            let change = Change { caller: &caller, action: "kernels.ingest", target: group.clone(), before: None, after, reason: None };
+            let change = Change {
+                caller: &caller,
+                action: "kernels.ingest",
+                target: group.clone(),
+                before: None,
+                after,
+                reason: None,
+            };
             audit::write(service.store.write(), change, Some(&group), service.clock.now()).await
         })
         .await
@@ -202,11 +226,17 @@ async fn merge(session: &Session, batch: &[Incoming]) -> Result<(Merged, Vec<Ref
                 current.insert(id, kernel);
             }
             Err(conflict) => {
-                refused.push(Refused { at, fault: Fault::new(format!("/{}", conflict.key()), "conflict", conflict.to_string()) });
+                refused.push(Refused {
+                    at,
+                    fault: Fault::new(format!("/{}", conflict.key()), "conflict", conflict.to_string()),
+                });
             }
         }
     }
-    let merged = current.into_iter().map(|(id, kernel)| (known.remove(&id), kernel)).filter(|(old, new)| old.as_ref() != Some(new));
+    let merged = current
+        .into_iter()
+        .map(|(id, kernel)| (known.remove(&id), kernel))
+        .filter(|(old, new)| old.as_ref() != Some(new));
     Ok((merged.collect(), refused))
 }
 
@@ -217,8 +247,12 @@ async fn register(session: &mut Session, batch: &[Incoming], merged: &Merged) ->
     let projects: Vec<Project> = latest_projects(state, batch, merged).into_values().filter(new_project).collect();
     let is_new = |m: &Member| !state.hierarchy.users.contains_key(m);
     let members: BTreeSet<Member> = merged.iter().map(|(_, k)| k.report.owner).filter(is_new).collect();
-    let domains: BTreeSet<String> =
-        merged.iter().map(|(_, k)| &k.report.domain).filter(|d| !state.hierarchy.domains.contains_key(d.as_str())).cloned().collect();
+    let domains: BTreeSet<String> = merged
+        .iter()
+        .map(|(_, k)| &k.report.domain)
+        .filter(|d| !state.hierarchy.domains.contains_key(d.as_str()))
+        .cloned()
+        .collect();
     let renamed = |id: &UserId, name: &String| state.user_names.get(id).is_none_or(|known| **known != **name);
     let mut users: BTreeMap<UserId, Option<String>> = members.iter().map(|m| (m.user, None)).collect();
     for incoming in batch {
@@ -230,7 +264,8 @@ async fn register(session: &mut Session, batch: &[Incoming], merged: &Merged) ->
         return Ok(());
     }
     let now = session.now;
-    let all_domains = domains.iter().cloned().chain(projects.iter().map(|p| p.domain_name.clone())).collect::<BTreeSet<_>>();
+    let all_domains =
+        domains.iter().cloned().chain(projects.iter().map(|p| p.domain_name.clone())).collect::<BTreeSet<_>>();
     store::people::add_domains(session.tx(), all_domains, now).await?;
     store::people::save_projects(session.tx(), projects.clone(), now).await?;
     store::people::save_users(session.tx(), users.clone().into_iter().collect(), now).await?;

@@ -39,7 +39,13 @@ impl Service {
     }
 
     /// Runs a job at somebody's wish.
-    pub async fn run_job(&self, caller: &Caller, jobs: Arc<dyn JobControl>, job: String, group: Option<String>) -> Result<Vec<JobRun>> {
+    pub async fn run_job(
+        &self,
+        caller: &Caller,
+        jobs: Arc<dyn JobControl>,
+        job: String,
+        group: Option<String>,
+    ) -> Result<Vec<JobRun>> {
         caller.require_admin()?;
         if let Some(name) = &group {
             self.group(name)?;

@@ -14,7 +14,13 @@ impl Service {
     pub const KERNEL_LIST: &'static str = "kernels";
 
     /// By kernel id.
-    pub async fn kernels(&self, caller: &Caller, group: &str, mut filter: KernelFilter, window: &Window) -> Result<Page<Kernel>> {
+    pub async fn kernels(
+        &self,
+        caller: &Caller,
+        group: &str,
+        mut filter: KernelFilter,
+        window: &Window,
+    ) -> Result<Page<Kernel>> {
         if let Some(user) = filter.user {
             caller.require_user(user)?;
         }
@@ -22,7 +28,9 @@ impl Service {
         self.group(group)?;
         let after = match window.after.as_ref().map(|c| c.key.as_slice()) {
             None => None,
-            Some([Key::Text(id)]) => Some(id.parse().map_err(|_| Error::invalid("cursor", "invalid_cursor", "not a cursor of this list"))?),
+            Some([Key::Text(id)]) => {
+                Some(id.parse().map_err(|_| Error::invalid("cursor", "invalid_cursor", "not a cursor of this list"))?)
+            }
             Some(_) => return Err(Error::invalid("cursor", "invalid_cursor", "not a cursor of this list")),
         };
         let (mut rows, total) =
@@ -30,13 +38,19 @@ impl Service {
         let has_next = rows.len() > window.limit as usize;
         rows.truncate(window.limit as usize);
         let cursor = |k: &Kernel| Cursor::new(Self::KERNEL_LIST, vec![Key::Text(k.report.id.to_string())]);
-        Ok(Page { rows: rows.into_iter().map(|k| (cursor(&k), k)).collect(), has_next, has_previous: after.is_some(), total })
+        Ok(Page {
+            rows: rows.into_iter().map(|k| (cursor(&k), k)).collect(),
+            has_next,
+            has_previous: after.is_some(),
+            total,
+        })
     }
 
     /// One kernel with its slices by start.
     pub async fn kernel(&self, caller: &Caller, group: &str, id: KernelId) -> Result<(Kernel, Vec<Record>)> {
         self.group(group)?;
-        let unknown = || Error::NotFound { code: "unknown_kernel", detail: format!("there is no kernel {id} in {group:?}") };
+        let unknown =
+            || Error::NotFound { code: "unknown_kernel", detail: format!("there is no kernel {id} in {group:?}") };
         let kernel = store::kernels::find(self.store().read(), group, id).await?.ok_or_else(unknown)?;
         // Somebody else's kernel looks like none at all.
         caller.require_user(kernel.report.owner.user).map_err(|_| unknown())?;

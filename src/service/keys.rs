@@ -53,7 +53,11 @@ impl Service {
             return Err(Error::invalid("/label", "invalid_label", "a label has 1 to 255 printable characters"));
         }
         if (new.role == Role::User) != new.user.is_some() {
-            return Err(Error::invalid("/user_uuid", "invalid_user", "a key with the role user, and no other, names its user"));
+            return Err(Error::invalid(
+                "/user_uuid",
+                "invalid_user",
+                "a key with the role user, and no other, names its user",
+            ));
         }
         let mut bytes = [0u8; 32];
         getrandom::fill(&mut bytes).map_err(|e| Error::Internal(format!("no randomness: {e}")))?;
@@ -73,9 +77,17 @@ impl Service {
             };
             let tx = service.store.begin().await?;
             store::keys::insert(&tx, &key, hash(&text)).await?;
-            let after = Some(json!({"role": key.role, "label": key.label, "user_uuid": key.user, "expires_at": key.expires_at}));
-            let change =
-                Change { caller: &caller, action: "key.create", target: key.id.to_string(), before: None, after, reason: None };
+            let after = Some(
+                json!({"role": key.role, "label": key.label, "user_uuid": key.user, "expires_at": key.expires_at}),
+            );
+            let change = Change {
+                caller: &caller,
+                action: "key.create",
+                target: key.id.to_string(),
+                before: None,
+                after,
+                reason: None,
+            };
             audit::write(&tx, change, None, now).await?;
             tx.commit().await.map_err(store::StoreError::from)?;
             Ok((text, key))
@@ -98,8 +110,14 @@ impl Service {
             if !store::keys::revoke(&tx, id, now).await? {
                 return Err(Error::NotFound { code: "unknown_key", detail: format!("there is no valid key {id}") });
             }
-            let change =
-                Change { caller: &caller, action: "key.revoke", target: id.to_string(), before: None, after: None, reason: None };
+            let change = Change {
+                caller: &caller,
+                action: "key.revoke",
+                target: id.to_string(),
+                before: None,
+                after: None,
+                reason: None,
+            };
             audit::write(&tx, change, None, now).await?;
             tx.commit().await.map_err(store::StoreError::from)?;
             service.keys.lock().retain(|_, cached| cached.key.id != id);
@@ -113,10 +131,17 @@ impl Service {
         let refuse = |code, detail: &str| Error::Unauthorized { code, detail: detail.to_owned() };
         let now = self.clock.now();
         let key_hash = hash(text);
-        let cached = self.keys.lock().get(&key_hash).filter(|c| (now.micros() - c.read_at.micros()).abs() < CACHE_MICROS).cloned();
+        let cached = self
+            .keys
+            .lock()
+            .get(&key_hash)
+            .filter(|c| (now.micros() - c.read_at.micros()).abs() < CACHE_MICROS)
+            .cloned();
         let key = match cached {
             Some(cached) => cached.key,
-            None => self.read_key(&key_hash, now).await?.ok_or_else(|| refuse("unknown_key", "the key is not known"))?,
+            None => {
+                self.read_key(&key_hash, now).await?.ok_or_else(|| refuse("unknown_key", "the key is not known"))?
+            }
         };
         if key.revoked_at.is_some() {
             return Err(refuse("revoked_key", "the key was revoked"));
@@ -124,7 +149,8 @@ impl Service {
         if key.expires_at.is_some_and(|t| t <= now) {
             return Err(refuse("expired_key", "the key has expired"));
         }
-        let role = Role::parse(&key.role).ok_or_else(|| Error::Internal(format!("key {} has an unknown role", key.id)))?;
+        let role =
+            Role::parse(&key.role).ok_or_else(|| Error::Internal(format!("key {} has an unknown role", key.id)))?;
         Ok(Caller { actor: key.label, key_id: Some(key.id), role, user: key.user, request_id })
     }
 

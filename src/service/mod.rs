@@ -34,7 +34,7 @@ pub use published::PublishedGroup;
 use crate::domain::time::{Span, Timestamp};
 use crate::store::{self, Store};
 use published::Published;
-use state::{GroupState, Session};
+use state::GroupState;
 
 type Slot = Arc<tokio::sync::Mutex<Option<GroupState>>>;
 

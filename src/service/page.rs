@@ -106,7 +106,8 @@ impl<T> Page<T> {
 /// Cuts a window out of rows that ascend by `key`.
 pub fn cut<T: Clone>(list: &str, sorted: &[T], key: impl Fn(&T) -> Vec<Key>, window: &Window) -> Page<T> {
     let mut from = window.after.as_ref().map_or(0, |c| sorted.partition_point(|row| key(row) <= c.key));
-    let mut to = window.before.as_ref().map_or(sorted.len(), |c| sorted.partition_point(|row| key(row) < c.key)).max(from);
+    let mut to =
+        window.before.as_ref().map_or(sorted.len(), |c| sorted.partition_point(|row| key(row) < c.key)).max(from);
     let skip = usize::try_from(window.offset).unwrap_or(usize::MAX);
     let limit = window.limit as usize;
     if window.from_end {

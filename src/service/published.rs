@@ -84,7 +84,9 @@ impl PublishedGroup {
         let domains: Arc<[_]> = ranking
             .domains
             .iter()
-            .filter_map(|name| Some(DomainShare { domain_name: Arc::clone(name), share: hierarchy.domains.get(name)?.clone() }))
+            .filter_map(|name| {
+                Some(DomainShare { domain_name: Arc::clone(name), share: hierarchy.domains.get(name)?.clone() })
+            })
             .collect();
         let projects: Arc<[_]> = ranking
             .projects
@@ -92,7 +94,12 @@ impl PublishedGroup {
             .filter_map(|id| {
                 let (domain, share) = hierarchy.projects.get(id)?;
                 let project_name = state.project_names.get(id).cloned();
-                Some(ProjectShare { project_id: *id, project_name, domain_name: Arc::clone(domain), share: share.clone() })
+                Some(ProjectShare {
+                    project_id: *id,
+                    project_name,
+                    domain_name: Arc::clone(domain),
+                    share: share.clone(),
+                })
             })
             .collect();
         let users: Arc<[_]> = ranking
@@ -101,7 +108,12 @@ impl PublishedGroup {
             .filter_map(|member| {
                 let (domain, _) = hierarchy.projects.get(&member.project)?;
                 let share = hierarchy.users.get(member)?.clone();
-                Some(UserShare { member: *member, user_name: name_of(&member.user), domain_name: Arc::clone(domain), share })
+                Some(UserShare {
+                    member: *member,
+                    user_name: name_of(&member.user),
+                    domain_name: Arc::clone(domain),
+                    share,
+                })
             })
             .collect();
         let members = users.iter().map(|u| (u.member, standing(&u.share))).collect();

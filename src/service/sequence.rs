@@ -35,7 +35,12 @@ pub struct Sequenced<'a> {
 
 impl Service {
     /// Orders `pending`; nothing is dropped or invented.
-    pub fn sequence<'a>(&self, caller: &Caller, group: &str, pending: Vec<PendingWorkload<'a>>) -> Result<Sequenced<'a>> {
+    pub fn sequence<'a>(
+        &self,
+        caller: &Caller,
+        group: &str,
+        pending: Vec<PendingWorkload<'a>>,
+    ) -> Result<Sequenced<'a>> {
         caller.require_scheduler()?;
         let group = self.group(group)?;
         let workloads: Vec<Workload<'a>> = pending

@@ -129,12 +129,22 @@ fn list_rows<T: Row + Clone>(tier: &str, rows: impl Iterator<Item = T>, list: &S
 }
 
 impl Service {
-    pub fn domain_shares(&self, caller: &Caller, group: &PublishedGroup, list: &ShareList) -> Result<Page<DomainShare>> {
+    pub fn domain_shares(
+        &self,
+        caller: &Caller,
+        group: &PublishedGroup,
+        list: &ShareList,
+    ) -> Result<Page<DomainShare>> {
         caller.require_reader()?;
         Ok(list_rows("domain", group.domains.iter().cloned(), list))
     }
 
-    pub fn project_shares(&self, caller: &Caller, group: &PublishedGroup, list: &ShareList) -> Result<Page<ProjectShare>> {
+    pub fn project_shares(
+        &self,
+        caller: &Caller,
+        group: &PublishedGroup,
+        list: &ShareList,
+    ) -> Result<Page<ProjectShare>> {
         caller.require_reader()?;
         Ok(list_rows("project", group.projects.iter().cloned(), list))
     }
@@ -146,7 +156,12 @@ impl Service {
     }
 
     /// A domain's share; a known domain without a row has used nothing. `None`: nobody knows it.
-    pub async fn domain_share(&self, caller: &Caller, group: &PublishedGroup, name: &str) -> Result<Option<DomainShare>> {
+    pub async fn domain_share(
+        &self,
+        caller: &Caller,
+        group: &PublishedGroup,
+        name: &str,
+    ) -> Result<Option<DomainShare>> {
         caller.require_reader()?;
         if let Some(found) = group.domain(name) {
             return Ok(Some(found.clone()));
@@ -157,7 +172,12 @@ impl Service {
     }
 
     /// A project's share; a known project without a row has used nothing. `None`: nobody knows it.
-    pub async fn project_share(&self, caller: &Caller, group: &PublishedGroup, id: ProjectId) -> Result<Option<ProjectShare>> {
+    pub async fn project_share(
+        &self,
+        caller: &Caller,
+        group: &PublishedGroup,
+        id: ProjectId,
+    ) -> Result<Option<ProjectShare>> {
         caller.require_reader()?;
         if let Some(found) = group.project(id) {
             return Ok(Some(found.clone()));
@@ -174,7 +194,12 @@ impl Service {
 
     /// A member's share; a known user in a known project without a row has used nothing. `None`:
     /// nobody knows the user or the project.
-    pub async fn user_share(&self, caller: &Caller, group: &PublishedGroup, member: Member) -> Result<Option<UserShare>> {
+    pub async fn user_share(
+        &self,
+        caller: &Caller,
+        group: &PublishedGroup,
+        member: Member,
+    ) -> Result<Option<UserShare>> {
         caller.require_user(member.user)?;
         if let Some(found) = group.user(member) {
             return Ok(Some(found.clone()));
@@ -197,7 +222,12 @@ impl Service {
     }
 
     /// All rows of one user, best rank first. An unknown user is an error.
-    pub async fn user_memberships(&self, caller: &Caller, group: &PublishedGroup, user: UserId) -> Result<Vec<UserShare>> {
+    pub async fn user_memberships(
+        &self,
+        caller: &Caller,
+        group: &PublishedGroup,
+        user: UserId,
+    ) -> Result<Vec<UserShare>> {
         caller.require_user(user)?;
         let rows: Vec<UserShare> = group.memberships(user).cloned().collect();
         if rows.is_empty() {

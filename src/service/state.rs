@@ -58,8 +58,10 @@ impl GroupState {
         let scheduler = Sequencer::by_name(&group.scheduler)
             .ok_or_else(|| Error::Internal(format!("group {name} has the unknown scheduler {}", group.scheduler)))?;
         let projects: FastMap<_, _> = store::people::projects(db).await?.into_iter().map(|p| (p.id, p)).collect();
-        let project_names = projects.values().filter_map(|p| Some((p.id, Arc::from(p.display_name.as_deref()?)))).collect();
-        let user_names = store::people::user_names(db).await?.into_iter().map(|(id, name)| (id, Arc::from(name))).collect();
+        let project_names =
+            projects.values().filter_map(|p| Some((p.id, Arc::from(p.display_name.as_deref()?)))).collect();
+        let user_names =
+            store::people::user_names(db).await?.into_iter().map(|(id, name)| (id, Arc::from(name))).collect();
         let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
         let domain_names: FastMap<ProjectId, Arc<str>> = projects
             .values()
@@ -90,7 +92,8 @@ impl GroupState {
 
     pub async fn load_occupancy(&mut self, db: &impl ConnectionTrait) -> Result<()> {
         let mut occupancy: FastMap<UserId, Amounts> = FastMap::default();
-        store::kernels::running(db, &self.group.name, |user, slots| occupancy.entry(user).or_default().add(slots)).await?;
+        store::kernels::running(db, &self.group.name, |user, slots| occupancy.entry(user).or_default().add(slots))
+            .await?;
         self.occupancy = occupancy;
         Ok(())
     }
@@ -172,12 +175,14 @@ pub fn window_start(options: &Options, today: Day) -> Day {
 }
 
 fn parse_options(group: &Group) -> Result<Options> {
-    Options::parse(&group.scheduler_opts).map_err(|e| Error::Internal(format!("stored options of {}: {e:?}", group.name)))
+    Options::parse(&group.scheduler_opts)
+        .map_err(|e| Error::Internal(format!("stored options of {}: {e:?}", group.name)))
 }
 
 fn calculation(group: &Group) -> Result<Option<Calculation>> {
     let (Some(at), Some(with)) = (group.calculated_at, &group.calculated_with) else { return Ok(None) };
-    let options = Options::parse(with).map_err(|e| Error::Internal(format!("stored calculation of {}: {e:?}", group.name)))?;
+    let options =
+        Options::parse(with).map_err(|e| Error::Internal(format!("stored calculation of {}: {e:?}", group.name)))?;
     Ok(Some(Calculation { at, lookback_start: window_start(&options, at.day()), lookback_end: at.day(), options }))
 }
 

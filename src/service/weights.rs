@@ -54,8 +54,15 @@ impl Service {
         caller.require_reader()?;
         let group = self.group(group)?;
         let mut rows: Vec<WeightRow> = Vec::new();
-        rows.extend(group.domains.iter().map(|d| WeightRow { target: Entity::Domain(Arc::clone(&d.domain_name)), weight: d.share.weight }));
-        rows.extend(group.projects.iter().map(|p| WeightRow { target: Entity::Project(p.project_id), weight: p.share.weight }));
+        rows.extend(
+            group
+                .domains
+                .iter()
+                .map(|d| WeightRow { target: Entity::Domain(Arc::clone(&d.domain_name)), weight: d.share.weight }),
+        );
+        rows.extend(
+            group.projects.iter().map(|p| WeightRow { target: Entity::Project(p.project_id), weight: p.share.weight }),
+        );
         rows.extend(group.users.iter().map(|u| WeightRow { target: Entity::User(u.member), weight: u.share.weight }));
         rows.retain(|row| row.weight.is_some());
         rows.sort_unstable_by(|a, b| a.target.cmp(&b.target));
@@ -75,7 +82,8 @@ impl Service {
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
             let resolved = resolve(&session, &items).await?;
-            let mut changed = WeightsChanged { upserted: 0, deleted: 0, affected: Vec::new(), group: service.group(&group)? };
+            let mut changed =
+                WeightsChanged { upserted: 0, deleted: 0, affected: Vec::new(), group: service.group(&group)? };
             let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
             for (entity, weight) in resolved {
                 admit(&mut session, &entity)?;
@@ -161,7 +169,10 @@ async fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Entity,
             Target::User(user, Some(project)) => vec![Entity::User(Member { user: *user, project: *project })],
             Target::User(user, None) => {
                 let Some(members) = of_user.get(user) else {
-                    fault("unknown_membership", format!("user {user} has no project in this resource group; name one with project_id"));
+                    fault(
+                        "unknown_membership",
+                        format!("user {user} has no project in this resource group; name one with project_id"),
+                    );
                     continue;
                 };
                 members.iter().map(|m| Entity::User(*m)).collect()
@@ -171,7 +182,11 @@ async fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Entity,
             if seen.insert(entity.clone()) {
                 resolved.push((entity, item.weight));
             } else {
-                faults.push(Fault::new(pointer.clone(), "duplicate_target", format!("{} is named twice", label(&entity))));
+                faults.push(Fault::new(
+                    pointer.clone(),
+                    "duplicate_target",
+                    format!("{} is named twice", label(&entity)),
+                ));
             }
         }
     }
@@ -185,7 +200,9 @@ fn admit(session: &mut Session, entity: &Entity) -> Result<()> {
     }
     let domain_of = |session: &Session, id: &ProjectId| {
         let project = session.state().projects.get(id);
-        project.map(|p| Arc::<str>::from(p.domain_name.as_str())).ok_or_else(|| Error::Internal(format!("project {id} vanished")))
+        project
+            .map(|p| Arc::<str>::from(p.domain_name.as_str()))
+            .ok_or_else(|| Error::Internal(format!("project {id} vanished")))
     };
     let new = match entity {
         Entity::Domain(name) => session.state_mut().admit_domain(name),

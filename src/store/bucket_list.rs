@@ -1,6 +1,8 @@
 //! Filtered, ordered, paged lists of usage buckets, the same for the three tiers.
 
-use sea_orm::sea_query::{Alias, Condition, Expr, ExprTrait, IntoColumnRef, JoinType, Order, Query, SelectStatement, SimpleExpr};
+use sea_orm::sea_query::{
+    Alias, Condition, Expr, ExprTrait, IntoColumnRef, JoinType, Order, Query, SelectStatement, SimpleExpr,
+};
 use sea_orm::{ConnectionTrait, QueryResult};
 use uuid::Uuid;
 
@@ -154,7 +156,15 @@ pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[Str
     };
     let mut select = base(query.tier);
     select.cond_where(matching);
-    for column in ["period_start", "period_end", "decay_unit_days", "resource_usage", "capacity_snapshot", "created_at", "updated_at"] {
+    for column in [
+        "period_start",
+        "period_end",
+        "decay_unit_days",
+        "resource_usage",
+        "capacity_snapshot",
+        "created_at",
+        "updated_at",
+    ] {
         select.column(("b", column));
     }
     for key in query.tier.keys() {
@@ -235,13 +245,21 @@ fn beyond(query: &BucketQuery, place: &Place, above: bool) -> SimpleExpr {
 }
 
 fn matching(query: &BucketQuery, domains: &[String]) -> Condition {
-    Condition::all().add(column("b", "resource_group").eq(query.group.as_str())).add(condition(&query.filter, query.tier, domains))
+    Condition::all().add(column("b", "resource_group").eq(query.group.as_str())).add(condition(
+        &query.filter,
+        query.tier,
+        domains,
+    ))
 }
 
 fn condition(filter: &Filter<BucketCondition>, tier: Tier, domains: &[String]) -> Condition {
     match filter {
-        Filter::All(parts) => parts.iter().fold(Condition::all().add(Expr::cust("1 = 1")), |all, p| all.add(condition(p, tier, domains))),
-        Filter::Any(parts) => parts.iter().fold(Condition::any().add(Expr::cust("1 = 0")), |any, p| any.add(condition(p, tier, domains))),
+        Filter::All(parts) => {
+            parts.iter().fold(Condition::all().add(Expr::cust("1 = 1")), |all, p| all.add(condition(p, tier, domains)))
+        }
+        Filter::Any(parts) => {
+            parts.iter().fold(Condition::any().add(Expr::cust("1 = 0")), |any, p| any.add(condition(p, tier, domains)))
+        }
         Filter::Not(part) => condition(part, tier, domains).not(),
         Filter::Is(one) => Condition::all().add(is(one, tier, domains)),
     }

@@ -1,0 +1,1 @@
+//! GraphQL: the schema of the proposal and what it uses without defining.

@@ -1,0 +1,1 @@
+//! Scheduled tasks: a runner, and one file for each job.

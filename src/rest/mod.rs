@@ -1,0 +1,1 @@
+//! REST: one endpoint a file, `<resource>/<verb>.rs`.

@@ -1,0 +1,85 @@
+//! A fresh, migrated database for each test.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use fairshared::store::Store;
+use tempfile::TempDir;
+use tokio::sync::OnceCell;
+
+use super::postgres;
+
+/// An empty, migrated database of its own.
+pub struct TestDb {
+    pub url: String,
+    /// Keeps the files until the test is over.
+    _files: Option<TempDir>,
+}
+
+impl TestDb {
+    pub fn is_postgres(&self) -> bool {
+        self.url.starts_with("postgres")
+    }
+
+    pub async fn store(&self) -> Store {
+        Store::connect(&self.url).await.unwrap_or_else(|e| panic!("cannot open {}: {e}", self.url))
+    }
+}
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+fn next_name() -> String {
+    format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A copy of a migrated SQLite file.
+pub async fn sqlite() -> TestDb {
+    static TEMPLATE: OnceCell<(TempDir, PathBuf)> = OnceCell::const_new();
+    let (_, template) = TEMPLATE
+        .get_or_init(async || {
+            let folder = TempDir::new().unwrap();
+            let file = folder.path().join("template.db");
+            let store = Store::connect(&sqlite_url(&file)).await.unwrap();
+            store.migrate_up().await.unwrap();
+            store.close().await.unwrap();
+            (folder, file)
+        })
+        .await;
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("fairshared.db");
+    std::fs::copy(template, &file).unwrap();
+    TestDb { url: sqlite_url(&file), _files: Some(folder) }
+}
+
+/// An empty SQLite file without any table.
+pub fn sqlite_unmigrated() -> TestDb {
+    let folder = TempDir::new().unwrap();
+    TestDb { url: sqlite_url(&folder.path().join("fairshared.db")), _files: Some(folder) }
+}
+
+fn sqlite_url(file: &std::path::Path) -> String {
+    format!("sqlite://{}", file.display())
+}
+
+/// A clone of a migrated PostgreSQL database, in a throwaway cluster that this process owns.
+pub async fn postgres() -> TestDb {
+    static TEMPLATE: OnceCell<()> = OnceCell::const_new();
+    TEMPLATE
+        .get_or_init(async || {
+            postgres::execute("CREATE DATABASE template_fairshared").await;
+            let store = Store::connect(&postgres::url("template_fairshared")).await.unwrap();
+            store.migrate_up().await.unwrap();
+            store.close().await.unwrap();
+        })
+        .await;
+    let name = next_name();
+    postgres::execute(&format!("CREATE DATABASE {name} TEMPLATE template_fairshared")).await;
+    TestDb { url: postgres::url(&name), _files: None }
+}
+
+/// An empty PostgreSQL database without any table.
+pub async fn postgres_unmigrated() -> TestDb {
+    let name = next_name();
+    postgres::execute(&format!("CREATE DATABASE {name}")).await;
+    TestDb { url: postgres::url(&name), _files: None }
+}

@@ -1,0 +1,114 @@
+//! A service with a group, agents and kernels in few words.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use fairshared::domain::slots::Amounts;
+use fairshared::service::agents::AgentSpec;
+use fairshared::service::groups::SchedulerPatch;
+use fairshared::service::ingest::{Incoming, KernelInput, Refused};
+use fairshared::service::{Caller, Service};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::ManualClock;
+use super::database::TestDb;
+
+pub const GROUP: &str = "gpu-cluster";
+
+/// A serving service over one database.
+pub struct Fixture {
+    pub db: TestDb,
+    pub clock: Arc<ManualClock>,
+    pub service: Arc<Service>,
+}
+
+/// A stable id for a short name.
+pub fn id(name: &str) -> Uuid {
+    Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
+}
+
+pub fn admin() -> Caller {
+    Caller::internal("test")
+}
+
+pub fn slots(value: &Value) -> Amounts {
+    serde_json::from_value(value.clone()).unwrap()
+}
+
+impl Fixture {
+    /// A serving service at `now` with the group `gpu-cluster`, which has no agents yet.
+    pub async fn new(db: TestDb, now: &str) -> Self {
+        let clock = Arc::new(ManualClock::at(now));
+        let service = Service::new(db.store().await, Arc::clone(&clock) as _).await.unwrap();
+        service.start_serving().await.unwrap();
+        let fixture = Self { db, clock, service };
+        fixture.group(GROUP, &json!({})).await;
+        fixture
+    }
+
+    /// The same database after a stop of the service, at the clock's time.
+    pub async fn restart(self) -> Self {
+        let service = Service::new(self.db.store().await, Arc::clone(&self.clock) as _).await.unwrap();
+        service.start_serving().await.unwrap();
+        Self { service, ..self }
+    }
+
+    pub async fn group(&self, name: &str, opts: &Value) {
+        let patch = SchedulerPatch {
+            scheduler: Some("fairshare".into()),
+            scheduler_opts: opts.as_object().unwrap().clone(),
+            ..Default::default()
+        };
+        self.service.put_group(admin(), name.to_owned(), patch).await.unwrap();
+    }
+
+    pub async fn options(&self, opts: &Value) {
+        let patch = SchedulerPatch { scheduler_opts: opts.as_object().unwrap().clone(), ..Default::default() };
+        self.service.patch_scheduler_options(admin(), GROUP.to_owned(), patch).await.unwrap();
+    }
+
+    pub async fn agent(&self, agent: &str, available: &Value) {
+        let spec =
+            AgentSpec { available_slots: slots(available), alive: true, schedulable: true, labels: BTreeMap::new() };
+        self.service.put_agent(admin(), GROUP.to_owned(), agent.to_owned(), spec).await.unwrap();
+    }
+
+    /// Reports kernels, each given as JSON over defaults; names stand for ids.
+    pub async fn ingest(&self, kernels: &[Value]) -> Vec<Refused> {
+        let batch = kernels.iter().map(|k| incoming(k)).collect();
+        self.service.ingest(&admin(), GROUP, batch).await.unwrap()
+    }
+
+    pub async fn tick(&self) -> fairshared::service::accounting::Aggregated {
+        self.service.heartbeat().await.unwrap();
+        self.service.aggregate(GROUP).await.unwrap()
+    }
+
+    /// Fails unless the audit of the group is clean.
+    pub async fn assert_conserved(&self) {
+        let found = self.service.audit_conservation(&admin(), GROUP).await.unwrap();
+        assert_eq!(found.difference, None);
+    }
+}
+
+/// A kernel of `user` in `project` (names), as JSON for the ingest endpoint.
+pub fn kernel(name: &str, user: &str, project: &str, started_at: &str) -> Value {
+    json!({
+        "kernel_id": id(name), "session_id": id(name), "user_uuid": id(user), "project_id": id(project),
+        "domain_name": "research", "occupied_slots": {"cpu": "1"}, "status": "RUNNING", "started_at": started_at,
+    })
+}
+
+/// `base` with the keys of `changes` replaced.
+pub fn with(mut base: Value, changes: &Value) -> Value {
+    for (key, value) in changes.as_object().unwrap() {
+        base[key] = value.clone();
+    }
+    base
+}
+
+pub fn incoming(kernel: &Value) -> Incoming {
+    let input: KernelInput = serde_json::from_value(kernel.clone()).unwrap();
+    input.check().unwrap_or_else(|faults| panic!("{faults:?}"))
+}

@@ -1,0 +1,62 @@
+//! Real databases, a clock in the test's hand, and a service over both.
+
+pub mod database;
+pub mod fixture;
+mod postgres;
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use fairshared::domain::time::Timestamp;
+use fairshared::service::Clock;
+
+/// A clock that only moves when it is told to.
+pub struct ManualClock(AtomicI64);
+
+impl ManualClock {
+    pub fn at(text: &str) -> Self {
+        Self(AtomicI64::new(time(text).micros()))
+    }
+
+    pub fn set(&self, text: &str) {
+        self.0.store(time(text).micros(), Ordering::SeqCst);
+    }
+
+    pub fn advance_seconds(&self, seconds: i64) {
+        self.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+    }
+}
+
+pub fn time(text: &str) -> Timestamp {
+    text.parse().unwrap_or_else(|e| panic!("{text}: {e}"))
+}
+
+/// Runs one test body on SQLite and on PostgreSQL: `on_both! { async fn name(db: TestDb) { … } }`.
+macro_rules! on_both {
+    ($($(#[$meta:meta])* async fn $name:ident($db:ident: TestDb) $body:block)*) => {$(
+        mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+
+            async fn body($db: $crate::support::database::TestDb) $body
+
+            $(#[$meta])*
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                body($crate::support::database::sqlite().await).await;
+            }
+
+            $(#[$meta])*
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                body($crate::support::database::postgres().await).await;
+            }
+        }
+    )*};
+}
+pub(crate) use on_both;
