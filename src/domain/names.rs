@@ -4,7 +4,9 @@
 pub const MAX_NAME: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must have 1 to 64 characters, none of them a control character, a slash or a space at either end")]
+#[error(
+    "must have 1 to 64 characters, none of them a control character, a slash or a space at either end, and not be . or .."
+)]
 pub struct NameError;
 
 /// Checks a name that will become part of a path and of a table.
@@ -12,6 +14,7 @@ pub fn check_name(name: &str) -> Result<(), NameError> {
     let legal = !name.is_empty()
         && name.chars().count() <= MAX_NAME
         && name.trim() == name
+        && !matches!(name, "." | "..")
         && !name.chars().any(|c| c.is_control() || c == '/');
     if legal { Ok(()) } else { Err(NameError) }
 }

@@ -103,7 +103,7 @@ fn names_that_paths_and_tables_can_hold() {
     for name in ["default", "gpu-cluster", "Räume 3", "a", &"x".repeat(64)] {
         assert!(check_name(name).is_ok(), "{name}");
     }
-    for name in ["", " a", "a ", "a/b", "a\nb", "a\0b", "\u{7f}", &"x".repeat(65)] {
+    for name in ["", ".", "..", " a", "a ", "a/b", "a\nb", "a\0b", "\u{7f}", &"x".repeat(65)] {
         assert!(check_name(name).is_err(), "{name:?}");
     }
 }
