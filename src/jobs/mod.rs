@@ -1,1 +1,52 @@
-//! Scheduled tasks: a runner, and one file for each job.
+//! Scheduled tasks: a runner, and one file for each job. A job takes no input, scans in full, and
+//! can be run by hand at any time. A new job is one file here and one line in [`all`].
+
+mod aggregate;
+mod purge;
+mod rebuild;
+mod runner;
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use crate::domain::time::Timestamp;
+use crate::service::{PublishedGroup, Result, Service};
+
+pub use runner::Runner;
+
+/// What the jobs need to know besides the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobSettings {
+    /// Days for which buckets are kept, at least the longest look-back.
+    pub keep_buckets_days: u32,
+}
+
+impl Default for JobSettings {
+    fn default() -> Self {
+        Self { keep_buckets_days: 1_100 }
+    }
+}
+
+/// A task over one resource group.
+trait Job: Send + Sync {
+    fn name(&self) -> &'static str;
+
+    fn description(&self) -> &'static str;
+
+    /// Whether the schedule wants a run at `now`; `last` is the start of the last one.
+    fn is_due(&self, group: &PublishedGroup, last: Option<Timestamp>, now: Timestamp) -> bool;
+
+    /// Does the work; the answer counts what was done.
+    fn run(&self, service: Arc<Service>, group: String) -> BoxFuture<'static, Result<Value>>;
+}
+
+fn all(settings: JobSettings) -> Vec<Arc<dyn Job>> {
+    vec![Arc::new(aggregate::Aggregate), Arc::new(rebuild::Rebuild), Arc::new(purge::Purge { settings })]
+}
+
+/// Whether `seconds` have passed since `last`; a clock that jumped back does not stop a job.
+fn elapsed(last: Option<Timestamp>, now: Timestamp, seconds: i64) -> bool {
+    last.is_none_or(|last| (now.micros() - last.micros()).abs() >= seconds * crate::domain::time::MICROS_PER_SECOND)
+}

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::state::Session;
 use super::{Caller, Result, Service, detached};
-use crate::domain::bucket::Daily;
+use crate::domain::bucket::{Bucket, Daily};
 use crate::domain::ids::UserId;
 use crate::domain::kernel::{Kernel, Phase};
 use crate::domain::ledger::{Entity, Increments};
@@ -210,7 +210,7 @@ impl Pass {
                 if kernel.over_recorded() {
                     self.correct(session, kernel).await?;
                 } else {
-                    self.slice(session, kernel, &mut records)?;
+                    self.slice(session, kernel, &mut records);
                 }
                 if kernel.report.phase == Phase::Running {
                     self.occupancy.entry(kernel.report.owner.user).or_default().add(&kernel.report.slots);
@@ -227,16 +227,16 @@ impl Pass {
         Arc::clone(self.domains.get_or_insert_with(name, |n| Arc::from(n)))
     }
 
-    fn slice(&mut self, session: &Session, kernel: &Kernel, records: &mut Vec<Record>) -> Result<()> {
+    fn slice(&mut self, session: &Session, kernel: &Kernel, records: &mut Vec<Record>) {
         let report = &kernel.report;
-        let Some(started_at) = report.started_at else { return Ok(()) };
+        let Some(started_at) = report.started_at else { return };
         let run = Run {
             now: session.now,
             gap_policy: self.policy,
             max_gap_hours: self.max_gap_hours,
             downtimes: &self.downtimes,
         };
-        let Some(slices) = slice::plan(started_at, report.terminated_at, kernel.cursor, &run) else { return Ok(()) };
+        let Some(slices) = slice::plan(started_at, report.terminated_at, kernel.cursor, &run) else { return };
         let domain = self.domain(&report.domain);
         for span in slices.recorded().flat_map(Span::by_day) {
             let usage = report.slots.for_micros(span.micros());
@@ -247,7 +247,6 @@ impl Pass {
         if slices.spanned_downtime {
             self.tally_gap(kernel, &slices);
         }
-        Ok(())
     }
 
     fn tally_gap(&mut self, kernel: &Kernel, slices: &slice::Slices) {
@@ -403,7 +402,7 @@ pub(super) async fn rebuild_buckets(session: &mut Session) -> Result<u64> {
                 .chain(&entity)
                 .iter()
                 .find(|b| b.start < from && b.closes() > from)
-                .map_or(from, |b| b.closes())
+                .map_or(from, Bucket::closes)
         } else {
             from
         };

@@ -30,7 +30,7 @@ impl Service {
         match (caller.only_user(), list.tier) {
             (None, _) => {}
             (Some(user), Tier::User) => {
-                filter = Filter::All(vec![filter, Filter::Is(BucketCondition::User(vec![user.0]))])
+                filter = Filter::All(vec![filter, Filter::Is(BucketCondition::User(vec![user.0]))]);
             }
             (Some(_), _) => caller.require_reader()?,
         }

@@ -19,7 +19,7 @@ pub struct SchedulerPatch {
     /// Merged key by key; `null` removes a key.
     pub scheduler_opts: Map<String, Value>,
     pub reason: Option<String>,
-    /// The ETag that the caller has seen; a newer one refuses the patch.
+    /// The `ETag` that the caller has seen; a newer one refuses the patch.
     pub if_match: Option<String>,
 }
 
@@ -107,8 +107,8 @@ impl Service {
         let state = session.state_mut();
         state.scheduler = sequencer;
         state.options = options.clone();
-        state.group.scheduler = scheduler.clone();
-        state.group.scheduler_opts = opts.clone();
+        state.group.scheduler.clone_from(&scheduler);
+        state.group.scheduler_opts.clone_from(&opts);
         if before.decay_unit_days != options.decay_unit_days {
             super::accounting::rebuild_buckets(&mut session).await?;
         }

@@ -90,13 +90,13 @@ impl KernelInput {
             ),
             (Some(Phase::Running), None, _) => fault("/started_at", "required", "a running kernel has started_at"),
             (Some(Phase::Terminated), _, None) => {
-                fault("/terminated_at", "required", "a terminated kernel has terminated_at")
+                fault("/terminated_at", "required", "a terminated kernel has terminated_at");
             }
             (Some(Phase::Pending | Phase::Running), _, Some(_)) => {
                 fault("/terminated_at", "contradiction", "only a terminated kernel has terminated_at");
             }
             (Some(Phase::Pending), Some(_), _) => {
-                fault("/started_at", "contradiction", "a pending kernel has not started")
+                fault("/started_at", "contradiction", "a pending kernel has not started");
             }
             (_, Some(start), Some(end)) if end < start => {
                 fault("/terminated_at", "end_before_start", "terminated_at lies before started_at");

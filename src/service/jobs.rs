@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use serde_json::Value;
+use uuid::Uuid;
 
 use super::audit::{id_below, id_page};
 use super::page::{Page, Window};
 use super::{Caller, Error, Result, Service};
+use crate::domain::time::{MICROS_PER_DAY, MICROS_PER_SECOND};
 use crate::store;
 
 pub use crate::store::jobs::JobRun;
@@ -53,4 +56,48 @@ impl Service {
         let unknown = Error::NotFound { code: "unknown_job", detail: format!("there is no job {job:?}") };
         jobs.run_now(job, group).await.ok_or(unknown)?
     }
+
+    /// Opens the record of a run.
+    pub async fn job_started(&self, job: &str, group: &str, trigger: &str) -> Result<i64> {
+        Ok(store::jobs::start(self.store().write(), job, Some(group), trigger, self.clock().now()).await?)
+    }
+
+    /// Closes the record of a run: what it counted, or why it failed.
+    pub async fn job_finished(&self, id: i64, outcome: &std::result::Result<Value, JobFailure>) -> Result<()> {
+        let (status, counts, error) = match outcome {
+            Ok(counts) => ("succeeded", counts.clone(), None),
+            Err(failure) => (failure.status, Value::Object(serde_json::Map::new()), Some(failure.detail.clone())),
+        };
+        Ok(store::jobs::finish(self.store().write(), id, status, &counts, error, self.clock().now()).await?)
+    }
+
+    /// One run by its number.
+    pub async fn job_run(&self, id: i64) -> Result<Option<JobRun>> {
+        Ok(store::jobs::find(self.store().read(), id).await?)
+    }
+
+    /// Takes or renews a lease for `seconds`; false while another process holds it.
+    pub async fn acquire_lease(&self, name: &str, holder: Uuid, seconds: i64) -> Result<bool> {
+        let now = self.clock().now();
+        let until = now.plus_micros(seconds * MICROS_PER_SECOND);
+        Ok(store::jobs::acquire_lease(self.store().write(), name, holder, now, until).await?)
+    }
+
+    pub async fn release_lease(&self, name: &str, holder: Uuid) -> Result<()> {
+        Ok(store::jobs::release_lease(self.store().write(), name, holder).await?)
+    }
+
+    /// Removes records of runs that are older than `keep_days`.
+    pub async fn purge_job_runs(&self, keep_days: u32) -> Result<u64> {
+        let before = self.clock().now().plus_micros(-i64::from(keep_days) * MICROS_PER_DAY);
+        Ok(store::jobs::purge_runs(self.store().write(), before).await?)
+    }
+}
+
+/// Why a run did not succeed.
+#[derive(Clone, Debug)]
+pub struct JobFailure {
+    /// `failed` or `panicked`.
+    pub status: &'static str,
+    pub detail: String,
 }

@@ -5,6 +5,7 @@
 //! either commits everything or leaves no trace.
 
 use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -119,8 +120,8 @@ impl GroupState {
     /// Makes a project and its domain known to the group. Returns what is new.
     pub fn admit_project(&mut self, project: ProjectId, domain: &Arc<str>) -> Vec<Entity> {
         let mut new = self.admit_domain(domain);
-        if !self.hierarchy.projects.contains_key(&project) {
-            self.hierarchy.projects.insert(project, (Arc::clone(domain), Share::new(None, History::default())));
+        if let Entry::Vacant(place) = self.hierarchy.projects.entry(project) {
+            place.insert((Arc::clone(domain), Share::new(None, History::default())));
             new.push(Entity::Project(project));
         }
         new
@@ -129,8 +130,8 @@ impl GroupState {
     /// Makes a member, its project and its domain known to the group. Returns what is new.
     pub fn admit(&mut self, member: Member, domain: &Arc<str>) -> Vec<Entity> {
         let mut new = self.admit_project(member.project, domain);
-        if !self.hierarchy.users.contains_key(&member) {
-            self.hierarchy.users.insert(member, Share::new(None, History::default()));
+        if let Entry::Vacant(place) = self.hierarchy.users.entry(member) {
+            place.insert(Share::new(None, History::default()));
             new.push(Entity::User(member));
         }
         new

@@ -82,6 +82,10 @@ pub async fn finish(
     Ok(())
 }
 
+pub async fn find(db: &impl ConnectionTrait, id: i64) -> Result<Option<JobRun>> {
+    job_run::Entity::find_by_id(id).one(db).await?.map(decode_row).transpose()
+}
+
 /// Closes runs that a process which is gone left open. Returns how many.
 pub async fn abandon_open(db: &impl ConnectionTrait, now: Timestamp) -> Result<u64> {
     let done = job_run::Entity::update_many()

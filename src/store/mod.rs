@@ -3,6 +3,8 @@
 //! Functions take a connection, so that a use-case decides what is one transaction. Rows become
 //! domain types here; nothing above sees a column.
 
+#![allow(clippy::disallowed_methods, reason = "SQL lives here")]
+
 pub mod agents;
 pub mod audit;
 pub mod bucket_list;
@@ -79,7 +81,7 @@ pub struct Store {
     statements: Arc<AtomicU64>,
 }
 
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(60);
+const ACQUIRE_TIMEOUT: Duration = Duration::from_mins(1);
 
 impl Store {
     /// Opens the database at `url`; a missing `SQLite` file is created.

@@ -1,0 +1,30 @@
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use super::{Job, elapsed};
+use crate::domain::time::Timestamp;
+use crate::service::{PublishedGroup, Result, Service};
+
+/// Records usage and recomputes factors and ranks, every `slice_interval_seconds` of the group.
+pub(super) struct Aggregate;
+
+impl Job for Aggregate {
+    fn name(&self) -> &'static str {
+        "aggregate"
+    }
+
+    fn description(&self) -> &'static str {
+        "records usage slices, sums them in buckets, recomputes factors and ranks"
+    }
+
+    fn is_due(&self, group: &PublishedGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
+        elapsed(last, now, group.options.slice_interval_seconds.into())
+    }
+
+    fn run(&self, service: Arc<Service>, group: String) -> BoxFuture<'static, Result<Value>> {
+        async move { Ok(service.aggregate(&group).await?.to_json()) }.boxed()
+    }
+}

@@ -1,0 +1,41 @@
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::{Job, JobSettings, elapsed};
+use crate::domain::time::{SECONDS_PER_DAY, Timestamp};
+use crate::service::{PublishedGroup, Result, Service};
+
+/// Days for which records of job runs are kept.
+const KEEP_RUNS_DAYS: u32 = 30;
+
+/// Removes records that no look-back reaches and buckets past their retention, once a day (§8).
+pub(super) struct Purge {
+    pub(super) settings: JobSettings,
+}
+
+impl Job for Purge {
+    fn name(&self) -> &'static str {
+        "purge"
+    }
+
+    fn description(&self) -> &'static str {
+        "removes usage records beyond every look-back, and buckets and job runs past their retention"
+    }
+
+    fn is_due(&self, _: &PublishedGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
+        elapsed(last, now, SECONDS_PER_DAY)
+    }
+
+    fn run(&self, service: Arc<Service>, group: String) -> BoxFuture<'static, Result<Value>> {
+        let keep = self.settings.keep_buckets_days;
+        async move {
+            let (records, buckets) = service.purge(&group, keep).await?;
+            let runs = service.purge_job_runs(KEEP_RUNS_DAYS).await?;
+            Ok(json!({"records": records, "buckets": buckets, "job_runs": runs}))
+        }
+        .boxed()
+    }
+}

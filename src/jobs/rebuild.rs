@@ -1,0 +1,30 @@
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::Job;
+use crate::domain::time::Timestamp;
+use crate::service::{PublishedGroup, Result, Service};
+
+/// Folds buckets again from their records; nobody needs it unless storage was changed by hand.
+pub(super) struct Rebuild;
+
+impl Job for Rebuild {
+    fn name(&self) -> &'static str {
+        "rebuild"
+    }
+
+    fn description(&self) -> &'static str {
+        "folds all buckets again from the usage records, then recomputes factors and ranks; only by hand"
+    }
+
+    fn is_due(&self, _: &PublishedGroup, _: Option<Timestamp>, _: Timestamp) -> bool {
+        false
+    }
+
+    fn run(&self, service: Arc<Service>, group: String) -> BoxFuture<'static, Result<Value>> {
+        async move { Ok(json!({"buckets_changed": service.rebuild(&group).await?})) }.boxed()
+    }
+}
