@@ -19,6 +19,9 @@ use crate::domain::time::Timestamp;
 use crate::store;
 use crate::store::people::Project;
 
+/// The longest life of a kernel, in days: one run cuts it into as many records.
+pub const MAX_KERNEL_DAYS: i32 = 3_660;
+
 /// Kernels that one transaction takes.
 pub const BATCH: usize = 5_000;
 
@@ -63,8 +66,8 @@ pub struct Incoming {
 }
 
 impl KernelInput {
-    /// Checks what the types do not.
-    pub fn check(self) -> std::result::Result<Incoming, Vec<Fault>> {
+    /// Checks what the types do not; a kernel without an end is measured until `now`.
+    pub fn check(self, now: Timestamp) -> std::result::Result<Incoming, Vec<Fault>> {
         let mut faults = Vec::new();
         let mut fault = |pointer: &str, code, detail: &str| faults.push(Fault::new(pointer, code, detail));
         let names = [("/domain_name", Some(&self.domain_name)), ("/agent_id", self.agent_id.as_ref())];
@@ -102,6 +105,12 @@ impl KernelInput {
                 fault("/terminated_at", "end_before_start", "terminated_at lies before started_at");
             }
             _ => {}
+        }
+        if self
+            .started_at
+            .is_some_and(|start| self.terminated_at.unwrap_or(now).day().days_since(start.day()) > MAX_KERNEL_DAYS)
+        {
+            fault("/started_at", "out_of_range", "a kernel lives at most 3660 days");
         }
         if self.gang_min == Some(0) {
             fault("/gang_min", "out_of_range", "gang_min is at least 1");

@@ -110,5 +110,5 @@ pub fn with(mut base: Value, changes: &Value) -> Value {
 
 pub fn incoming(kernel: &Value) -> Incoming {
     let input: KernelInput = serde_json::from_value(kernel.clone()).unwrap();
-    input.check().unwrap_or_else(|faults| panic!("{faults:?}"))
+    input.check(super::time("2026-01-01T00:00:00Z")).unwrap_or_else(|faults| panic!("{faults:?}"))
 }
