@@ -159,6 +159,7 @@ impl Service {
             if merged.is_empty() {
                 return Ok(refused);
             }
+            session.learn_projects(merged.iter().map(|(_, k)| k.report.owner.project)).await?;
             register(&mut session, &batch, &merged).await?;
             let kernels = merged.iter().map(|(_, kernel)| kernel);
             store::kernels::upsert(session.tx(), &group, kernels).await?;

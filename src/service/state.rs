@@ -212,6 +212,8 @@ pub struct Session {
 impl Session {
     /// Opens a session; writers of one group wait for each other.
     pub async fn open(service: &Arc<Service>, name: &str) -> Result<Self> {
+        // Only groups that exist have a slot, whatever names requests invent.
+        service.group(name)?;
         let slot = service.slot(name).lock_owned().await;
         let mut session = Self {
             tx: Some(service.store.begin().await?),
@@ -306,6 +308,21 @@ impl Session {
         self.touched |= loaded.is_err();
         self.state = Some(state);
         loaded
+    }
+
+    /// Reads projects that another group's reports may have made known since the state was loaded.
+    pub async fn learn_projects(&mut self, ids: impl IntoIterator<Item = ProjectId>) -> Result<()> {
+        let unknown: BTreeSet<ProjectId> =
+            ids.into_iter().filter(|id| !self.state().projects.contains_key(id)).collect();
+        let unknown: Vec<ProjectId> = unknown.into_iter().collect();
+        for part in unknown.chunks(30_000) {
+            let found = store::people::find_projects(self.tx(), part.iter().copied()).await?;
+            // What the database says is no change of this session.
+            if let Some(state) = &mut self.state {
+                state.projects.extend(found.into_iter().map(|p| (p.id, p)));
+            }
+        }
+        Ok(())
     }
 
     /// Commits the removal of the group itself.

@@ -81,6 +81,11 @@ impl Service {
         let service = Arc::clone(self);
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
+            let named = items.iter().filter_map(|item| match &item.target {
+                Target::Project(id) | Target::User(_, Some(id)) => Some(*id),
+                _ => None,
+            });
+            session.learn_projects(named).await?;
             let resolved = resolve(&session, &items).await?;
             let mut changed =
                 WeightsChanged { upserted: 0, deleted: 0, affected: Vec::new(), group: service.group(&group)? };

@@ -104,7 +104,13 @@ pub async fn save_projects(db: &impl ConnectionTrait, projects: Vec<Project>, no
         created_at: Set(now.micros()),
     });
     let mut replace = OnConflict::column(project::Column::Id);
-    replace.update_columns([project::Column::DomainName, project::Column::DomainSince]);
+    // Two groups may name one project at the same time; the newest start wins on either side.
+    let newest = "(excluded.domain_since, excluded.domain_name) > (projects.domain_since, projects.domain_name)";
+    let newer =
+        |column: &str| Expr::cust(format!("CASE WHEN {newest} THEN excluded.{column} ELSE projects.{column} END"));
+    replace
+        .value(project::Column::DomainName, newer("domain_name"))
+        .value(project::Column::DomainSince, newer("domain_since"));
     replace.value(project::Column::DisplayName, Expr::cust("COALESCE(excluded.display_name, projects.display_name)"));
     bulk::insert(db, rows.collect(), Some(replace)).await
 }
