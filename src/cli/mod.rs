@@ -1,3 +1,159 @@
-//! The command line: one file or folder per subcommand.
+//! The command line: one file for each subcommand. Commands work on the database through the
+//! service; a running server notices what they change.
 
+mod audit;
+mod completions;
+mod export;
+mod failure;
 pub mod import;
+mod jobs;
+mod keys;
+mod migrate;
+mod open;
+mod output;
+mod rank;
+mod sequence;
+mod serve;
+mod weights;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::config::Config;
+use crate::telemetry;
+use failure::{Failure, Outcome};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  failed, or `audit` or `weights diff` found a difference
+  2  unusable input or wrong usage; nothing was changed
+
+Every setting is a flag, a FAIRSHARED_* variable or a key of the configuration file, in this order.";
+
+/// A fair-share server for compute clusters.
+#[derive(Parser)]
+#[command(name = "fairshared", version, after_help = EXIT_CODES, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(flatten)]
+    global: GlobalFlags,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Args)]
+struct GlobalFlags {
+    /// Configuration file (TOML) [env: FAIRSHARED_CONFIG]
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Database address [env: FAIRSHARED_DATABASE_URL] [default: sqlite://fairshared.db]
+    #[arg(long, global = true, value_name = "URL")]
+    database_url: Option<String>,
+    /// What to log to standard error, as a tracing filter [env: FAIRSHARED_LOG]
+    #[arg(long, global = true, value_name = "FILTER")]
+    log: Option<String>,
+    /// Form of the log, text or json [env: FAIRSHARED_LOG_FORMAT] [default: text]
+    #[arg(long, global = true, value_name = "FORMAT")]
+    log_format: Option<String>,
+}
+
+impl GlobalFlags {
+    fn values(&self) -> Vec<(&'static str, String)> {
+        let given = [("database_url", &self.database_url), ("log", &self.log), ("log_format", &self.log_format)];
+        given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect()
+    }
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the server
+    Serve(serve::ServeArgs),
+    /// Bring the database to this version's schema, or back
+    #[command(subcommand)]
+    Migrate(migrate::MigrateCommand),
+    /// Create, list and revoke API keys
+    #[command(subcommand)]
+    Keys(keys::KeysCommand),
+    /// Show the ranking of a resource group
+    Rank(rank::RankArgs),
+    /// Read and write fair-share weights, one by one or as a file
+    #[command(subcommand)]
+    Weights(weights::WeightsCommand),
+    /// Order pending workloads
+    Sequence(sequence::SequenceArgs),
+    /// Prove that usage is conserved; exits with 1 at the first row that differs
+    Audit(audit::AuditArgs),
+    /// List scheduled jobs, or run one now
+    #[command(subcommand)]
+    Jobs(jobs::JobsCommand),
+    /// Write schemas and usage buckets
+    #[command(subcommand)]
+    Export(export::ExportCommand),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
+}
+
+impl Command {
+    /// Settings that are flags of this command only.
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Serve(args) => args.settings(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether the command logs without being asked to.
+    fn is_service(&self) -> bool {
+        matches!(self, Self::Serve(_))
+    }
+
+    async fn run(self, config: Config) -> Outcome {
+        match self {
+            Self::Serve(args) => serve::run(args, config).await,
+            Self::Migrate(command) => migrate::run(command, &config).await,
+            Self::Keys(command) => keys::run(command, &config).await,
+            Self::Rank(args) => rank::run(args, &config).await,
+            Self::Weights(command) => weights::run(command, &config).await,
+            Self::Sequence(args) => sequence::run(args, &config).await,
+            Self::Audit(args) => audit::run(args, &config).await,
+            Self::Jobs(command) => jobs::run(command, &config).await,
+            Self::Export(command) => export::run(command, &config).await,
+            Self::Completions(args) => completions::run(&args),
+        }
+    }
+}
+
+/// Runs the program and says how it went.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nobody may be left to read the help.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        }
+    };
+    match execute(cli) {
+        Ok(code) => code,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn execute(cli: Cli) -> Outcome {
+    let mut flags = cli.global.values();
+    flags.extend(cli.command.settings());
+    let config = Config::settle(&flags, cli.global.config.as_deref(), std::env::vars_os())?;
+    if cli.command.is_service() || config.log_chosen {
+        telemetry::start(&config);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::Failed(format!("cannot start: {e}")))?;
+    let outcome = runtime.block_on(cli.command.run(config));
+    // A standard input that nobody closes must not keep the program.
+    runtime.shutdown_background();
+    outcome
+}

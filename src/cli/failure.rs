@@ -1,0 +1,99 @@
+//! How a command ends when it does not end well: one clear line and an exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+use crate::config::ConfigError;
+use crate::service::{Error, Fault};
+use crate::store::StoreError;
+
+/// What a command answers.
+pub type Outcome = Result<ExitCode, Failure>;
+
+/// Exit code of `audit` and `weights diff` when they found a difference.
+pub const DIFFERENT: u8 = 1;
+
+#[derive(Debug)]
+pub enum Failure {
+    /// The machine, the network or the database does not play along: exit code 1.
+    Failed(String),
+    /// What was given cannot be used: exit code 2.
+    Unusable(String),
+    /// Whoever read the output has gone.
+    NobodyReads,
+}
+
+impl Failure {
+    /// Says it on standard error.
+    pub fn report(self) -> ExitCode {
+        let (message, code) = match self {
+            Self::Failed(message) => (message, 1),
+            Self::Unusable(message) => (message, 2),
+            Self::NobodyReads => return ExitCode::SUCCESS,
+        };
+        eprint_line(&format!("error: {message}"));
+        ExitCode::from(code)
+    }
+
+    /// A file that cannot be read.
+    pub fn unreadable(name: &str, error: &io::Error) -> Self {
+        Self::Unusable(format!("cannot read {name}: {error}"))
+    }
+}
+
+/// A line on standard error, whether or not somebody reads it.
+pub fn eprint_line(line: &str) {
+    use io::Write;
+    let _ = writeln!(io::stderr(), "{line}");
+}
+
+impl From<io::Error> for Failure {
+    /// An error while writing results.
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::NobodyReads,
+            _ => Self::Failed(format!("cannot write the output: {error}")),
+        }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::Unusable(error.to_string())
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Address(_) => Self::Unusable(error.to_string()),
+            _ => Self::Failed(one_line(&error.to_string())),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Invalid(faults) => Self::Unusable(describe(&faults)),
+            Error::Malformed { .. } | Error::NotFound { .. } | Error::TooLarge(_) => Self::Unusable(error.to_string()),
+            // Who runs a command may know what a client may not.
+            Error::Internal(detail) => Self::Failed(one_line(&detail)),
+            _ => Self::Failed(one_line(&error.to_string())),
+        }
+    }
+}
+
+/// The first faults with their places, and how many more there are.
+fn describe(faults: &[Fault]) -> String {
+    const SHOWN: usize = 3;
+    let mut parts: Vec<String> = faults.iter().take(SHOWN).map(|f| format!("{}: {}", f.pointer, f.detail)).collect();
+    if faults.len() > SHOWN {
+        parts.push(format!("and {} more faults", faults.len() - SHOWN));
+    }
+    parts.join("; ")
+}
+
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}

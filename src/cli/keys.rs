@@ -1,0 +1,117 @@
+//! `fairshared keys`: who may call the API.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::failure::{Failure, Outcome, eprint_line};
+use super::open::{caller, service};
+use super::output::{OutputArgs, print, print_list};
+use crate::config::Config;
+use crate::domain::ids::UserId;
+use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+use crate::service::Role;
+use crate::service::keys::{ApiKey, NewKey};
+
+#[derive(Subcommand)]
+pub enum KeysCommand {
+    /// Create a key and print it, alone, on standard output; it is shown only once
+    Create(CreateArgs),
+    /// List keys, without their texts
+    List(OutputArgs),
+    /// Revoke a key
+    Revoke {
+        /// The id that `keys list` shows
+        id: Uuid,
+    },
+}
+
+#[derive(Args)]
+pub struct CreateArgs {
+    /// admin (everything), scheduler (ingest, sequence, read), viewer (read) or user (own rows)
+    #[arg(long, value_parser = parse_role)]
+    role: Role,
+    /// What the key is for; names its holder in the audit log
+    #[arg(long)]
+    label: String,
+    /// Whose rows a key with the role user may see
+    #[arg(long, value_name = "UUID")]
+    user: Option<Uuid>,
+    /// When it ends: a time like 2027-01-01T00:00:00Z or a length like 30d or 12h; never when absent
+    #[arg(long, value_name = "WHEN", value_parser = parse_expiry)]
+    expires: Option<Expiry>,
+}
+
+/// An instant, or a length of time from now.
+#[derive(Clone, Copy)]
+enum Expiry {
+    At(Timestamp),
+    In { seconds: i64 },
+}
+
+fn parse_role(text: &str) -> Result<Role, String> {
+    let known: Vec<_> = Role::ALL.iter().map(|r| r.as_str()).collect();
+    Role::parse(text).ok_or_else(|| format!("a role is one of {}", known.join(", ")))
+}
+
+fn parse_expiry(text: &str) -> Result<Expiry, String> {
+    let unit = text.chars().last().and_then(|unit| match unit {
+        's' => Some(1),
+        'm' => Some(60),
+        'h' => Some(3_600),
+        'd' => Some(86_400),
+        'w' => Some(7 * 86_400),
+        _ => None,
+    });
+    if let Some(unit) = unit {
+        let count = text[..text.len() - 1].parse::<u32>().ok().filter(|n| *n > 0);
+        let count = count.ok_or("a length of time is a whole number above 0 with s, m, h, d or w, like 30d")?;
+        return Ok(Expiry::In { seconds: i64::from(count) * unit });
+    }
+    text.parse().map(Expiry::At).map_err(|e| format!("{text:?} {e}, or a length of time like 30d"))
+}
+
+pub async fn run(command: KeysCommand, config: &Config) -> Outcome {
+    let service = service(config).await?;
+    match command {
+        KeysCommand::Create(args) => {
+            let now = service.clock().now();
+            let expires_at = args.expires.map(|expiry| match expiry {
+                Expiry::At(time) => time,
+                Expiry::In { seconds } => now.plus_micros(seconds * MICROS_PER_SECOND),
+            });
+            if expires_at.is_some_and(|t| t <= now) {
+                return Err(Failure::Unusable("--expires: this time has passed already".to_owned()));
+            }
+            let new = NewKey { role: args.role, label: args.label, user: args.user.map(UserId), expires_at };
+            let (text, key) = service.create_key(caller(), new).await?;
+            print(&text)?;
+            eprint_line(&format!("key {} created; it is not shown again. Send it as `Authorization: Bearer …`", key.id));
+        }
+        KeysCommand::List(args) => {
+            let now = service.clock().now();
+            let columns = &["id", "role", "label", "user_uuid", "state", "created_at", "expires_at", "last_used_at"];
+            print_list(args.output, columns, service.keys(&caller()).await?.iter().map(|key| view(key, now)))?;
+        }
+        KeysCommand::Revoke { id } => {
+            service.revoke_key(caller(), id).await?;
+            eprint_line(&format!("key {id} revoked"));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn view(key: &ApiKey, now: Timestamp) -> serde_json::Value {
+    let state = match key {
+        ApiKey { revoked_at: Some(_), .. } => "revoked",
+        ApiKey { expires_at: Some(end), .. } if *end <= now => "expired",
+        _ => "valid",
+    };
+    json!({
+        "id": key.id, "role": key.role, "label": key.label, "user_uuid": key.user, "state": state,
+        "created_at": key.created_at, "expires_at": key.expires_at, "revoked_at": key.revoked_at,
+        "last_used_at": key.last_used_at,
+    })
+}

@@ -1,0 +1,56 @@
+//! `fairshared migrate`: the schema, up and down.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+use serde_json::json;
+
+use super::failure::{Failure, Outcome, eprint_line};
+use super::open::{connect, connect_existing};
+use super::output::{OutputArgs, print_list};
+use crate::config::Config;
+
+#[derive(Subcommand)]
+pub enum MigrateCommand {
+    /// Apply every missing migration; makes a missing SQLite file
+    Up,
+    /// Revert the last migrations, with the data that they hold
+    Down {
+        /// How many
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        steps: u32,
+    },
+    /// List migrations, applied and pending
+    Status(OutputArgs),
+}
+
+pub async fn run(command: MigrateCommand, config: &Config) -> Outcome {
+    match command {
+        MigrateCommand::Up => {
+            let store = connect(config).await?;
+            let (_, missing) = store.migration_status().await?;
+            store.migrate_up().await?;
+            eprint_line(&format!("{} migrations applied", missing.len()));
+        }
+        MigrateCommand::Down { steps } => {
+            let store = connect_existing(config).await?;
+            let (applied, _) = store.migration_status().await?;
+            if (applied.len() as u64) < u64::from(steps) {
+                return Err(Failure::Unusable(format!(
+                    "cannot revert {steps} migrations: only {} are applied",
+                    applied.len()
+                )));
+            }
+            store.migrate_down(steps).await?;
+            eprint_line(&format!("{steps} migrations reverted"));
+        }
+        MigrateCommand::Status(args) => {
+            let store = connect_existing(config).await?;
+            let (applied, pending) = store.migration_status().await?;
+            let rows = applied.into_iter().map(|name| json!({"name": name, "status": "applied"}));
+            let rows = rows.chain(pending.into_iter().map(|name| json!({"name": name, "status": "pending"})));
+            print_list(args.output, &["name", "status"], rows)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,144 @@
+//! Rows as a table, JSON or CSV. A row is what the REST API answers: its keys are the columns.
+
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+
+use clap::{Args, ValueEnum};
+use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::failure::Failure;
+
+#[derive(Args, Clone, Copy)]
+pub struct OutputArgs {
+    /// Form of the output; json is what the REST API answers
+    #[arg(short, long, value_enum, default_value_t = Format::Table)]
+    pub output: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Table,
+    Json,
+    Csv,
+}
+
+/// Standard output, buffered.
+pub fn stdout() -> Out {
+    BufWriter::new(io::stdout().lock())
+}
+
+/// Writes `text` and a line end.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = stdout();
+    writeln!(out, "{text}")?;
+    Ok(out.flush()?)
+}
+
+/// Writes one JSON value, readable.
+pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let mut out = stdout();
+    serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}
+
+/// A list that is written row by row, so that it may be longer than memory.
+pub struct Rows {
+    columns: &'static [&'static str],
+    sink: Sink,
+    count: u64,
+}
+
+type Out = BufWriter<StdoutLock<'static>>;
+
+enum Sink {
+    Table(Box<Table>),
+    Json(Out),
+    Csv(Box<csv::Writer<Out>>),
+}
+
+impl Rows {
+    /// A list with these columns in tables and CSV; JSON rows keep all their keys.
+    pub fn start(format: Format, columns: &'static [&'static str]) -> Result<Self, Failure> {
+        let sink = match format {
+            Format::Table => Sink::Table(Box::new(table(columns))),
+            Format::Json => {
+                let mut out = stdout();
+                write!(out, "{{\"items\": [")?;
+                Sink::Json(out)
+            }
+            Format::Csv => {
+                let mut writer = csv::Writer::from_writer(stdout());
+                writer.write_record(columns).map_err(io::Error::from)?;
+                Sink::Csv(Box::new(writer))
+            }
+        };
+        Ok(Self { columns, sink, count: 0 })
+    }
+
+    pub fn add(&mut self, row: &impl Serialize) -> Result<(), Failure> {
+        match &mut self.sink {
+            Sink::Table(table) => {
+                table.add_row(cells(row, self.columns)?);
+            }
+            Sink::Json(out) => {
+                write!(out, "{}\n  ", if self.count == 0 { "" } else { "," })?;
+                serde_json::to_writer(out, row).map_err(io::Error::from)?;
+            }
+            Sink::Csv(writer) => writer.write_record(cells(row, self.columns)?).map_err(io::Error::from)?,
+        }
+        self.count += 1;
+        Ok(())
+    }
+
+    /// Ends a list that is whole: in JSON, a page without a next one.
+    pub fn finish(self) -> Result<(), Failure> {
+        match self.sink {
+            Sink::Table(table) => print(&table.trim_fmt()),
+            Sink::Json(mut out) => {
+                let end = if self.count == 0 { "" } else { "\n" };
+                writeln!(out, "{end}], \"next_cursor\": null, \"total\": {}}}", self.count)?;
+                Ok(out.flush()?)
+            }
+            Sink::Csv(mut writer) => Ok(writer.flush()?),
+        }
+    }
+}
+
+/// Writes a whole list.
+pub fn print_list<T: Serialize>(
+    format: Format,
+    columns: &'static [&'static str],
+    rows: impl IntoIterator<Item = T>,
+) -> Result<(), Failure> {
+    let mut list = Rows::start(format, columns)?;
+    for row in rows {
+        list.add(&row)?;
+    }
+    list.finish()
+}
+
+fn table(columns: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_header(columns.iter().map(|c| heading(c)));
+    if io::stdout().is_terminal() {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+    }
+    table
+}
+
+fn heading(column: &str) -> Cell {
+    Cell::new(column.replace('_', " ").to_uppercase()).add_attribute(Attribute::Bold)
+}
+
+/// The cells of `row`: texts as they are, absent values empty.
+fn cells(row: &impl Serialize, columns: &[&str]) -> Result<Vec<String>, Failure> {
+    let value = serde_json::to_value(row).map_err(io::Error::from)?;
+    let cell = |column: &&str| match value.get(*column) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    Ok(columns.iter().map(cell).collect())
+}

@@ -1,0 +1,89 @@
+//! `fairshared rank`: who comes first.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use super::failure::Outcome;
+use super::open::service;
+use super::output::{OutputArgs, print_list};
+use crate::config::Config;
+use crate::domain::decimal::f64_text;
+use crate::domain::hierarchy::Share;
+
+#[derive(Args)]
+pub struct RankArgs {
+    /// The resource group
+    group: String,
+    /// Rank domains instead of users
+    #[arg(long, conflicts_with = "projects")]
+    domains: bool,
+    /// Rank projects, each in its domain, instead of users
+    #[arg(long)]
+    projects: bool,
+    /// Show the first rows only
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub async fn run(args: RankArgs, config: &Config) -> Outcome {
+    let service = service(config).await?;
+    let group = service.group(&args.group)?;
+    let limit = usize::try_from(args.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+    let format = args.output.output;
+    if args.domains {
+        let rows = group.domains.iter().take(limit);
+        let columns = &["rank", "domain_name", "fair_share_factor", "effective_usage", "effective_weight"];
+        print_list(format, columns, rows.map(|d| row(json!({"domain_name": d.domain_name}), &d.share)))?;
+    } else if args.projects {
+        let columns = &[
+            "domain_name",
+            "rank",
+            "project_name",
+            "project_id",
+            "fair_share_factor",
+            "effective_usage",
+            "effective_weight",
+        ];
+        let rows = group.projects.iter().take(limit).map(|p| {
+            let names = json!({
+                "project_id": p.project_id, "project_name": p.project_name, "domain_name": p.domain_name,
+            });
+            row(names, &p.share)
+        });
+        print_list(format, columns, rows)?;
+    } else {
+        let columns = &[
+            "rank",
+            "user_name",
+            "user_uuid",
+            "project_id",
+            "domain_name",
+            "fair_share_factor",
+            "effective_usage",
+            "effective_weight",
+        ];
+        let rows = group.users.iter().take(limit).map(|u| {
+            let names = json!({
+                "user_uuid": u.member.user, "project_id": u.member.project, "user_name": u.user_name,
+                "domain_name": u.domain_name,
+            });
+            row(names, &u.share)
+        });
+        print_list(format, columns, rows)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Who, and the figures that decide their rank.
+fn row(who: Value, share: &Share) -> Map<String, Value> {
+    let mut row = if let Value::Object(row) = who { row } else { Map::new() };
+    row.insert("rank".to_owned(), json!(share.rank));
+    row.insert("fair_share_factor".to_owned(), json!(f64_text(share.fair_share_factor)));
+    row.insert("effective_usage".to_owned(), json!(f64_text(share.history.normalized_usage)));
+    row.insert("effective_weight".to_owned(), json!(share.effective_weight));
+    row
+}
