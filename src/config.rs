@@ -27,19 +27,23 @@ pub const SETTINGS: [Setting; 9] = [
         about: "what is logged to standard error, as a tracing filter such as info,fairshared::jobs=debug",
     },
     Setting { key: "log_format", default: "text", about: "text or json" },
-    Setting { key: "max_body_bytes", default: "134217728", about: "largest request body that `serve` reads" },
+    Setting { key: "max_body_bytes", default: "16777216", about: "largest body of an ordinary request to `serve`" },
     Setting {
-        key: "max_ingest_bytes",
-        default: "1073741824",
-        about: "largest body of a kernel ingest, which is read as a stream",
+        key: "max_bulk_bytes",
+        default: "268435456",
+        about: "largest body that lists kernels or workloads; a stream of NDJSON has no limit",
     },
-    Setting { key: "request_timeout_seconds", default: "60", about: "how long `serve` works on one request" },
+    Setting { key: "request_timeout_seconds", default: "60", about: "how long `serve` works on an ordinary request" },
     Setting {
         key: "keep_buckets_days",
         default: "1100",
         about: "days for which the job `purge` keeps usage buckets, never less than the longest look-back",
     },
-    Setting { key: "migrate_on_start", default: "true", about: "whether `serve` applies missing migrations: true or false" },
+    Setting {
+        key: "migrate_on_start",
+        default: "true",
+        about: "whether `serve` applies missing migrations: true or false",
+    },
 ];
 
 const PREFIX: &str = "FAIRSHARED_";
@@ -68,7 +72,7 @@ pub struct Config {
     pub log_chosen: bool,
     pub log_format: LogFormat,
     pub max_body_bytes: usize,
-    pub max_ingest_bytes: usize,
+    pub max_bulk_bytes: usize,
     pub request_timeout_seconds: u64,
     pub keep_buckets_days: u32,
     pub migrate_on_start: bool,
@@ -136,7 +140,7 @@ impl Config {
                 _ => Err(format!("{text:?} is neither text nor json")),
             })?,
             max_body_bytes: read(values, "max_body_bytes", positive)?,
-            max_ingest_bytes: read(values, "max_ingest_bytes", positive)?,
+            max_bulk_bytes: read(values, "max_bulk_bytes", positive)?,
             request_timeout_seconds: read(values, "request_timeout_seconds", positive)?,
             keep_buckets_days: read(values, "keep_buckets_days", positive)?,
             migrate_on_start: read(values, "migrate_on_start", |text| {
@@ -215,6 +219,7 @@ fn read_file(file: &Path) -> Result<Values, ConfigError> {
 
 /// The parser's message with its line, without the picture it draws.
 fn one_line(error: &toml::de::Error, text: &str) -> String {
-    let line = error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.matches('\n').count() + 1);
+    let line =
+        error.span().and_then(|span| text.get(..span.start)).map_or(1, |before| before.matches('\n').count() + 1);
     format!("line {line}: {}", error.message().replace('\n', " "))
 }

@@ -1,9 +1,11 @@
 //! A fair-share server for compute clusters. `docs/ARCHITECTURE.md` tells the flow and the rooms.
 
 pub mod cli;
+pub mod config;
 pub mod domain;
 pub mod graphql;
 pub mod jobs;
 pub mod rest;
 pub mod service;
 pub mod store;
+pub mod telemetry;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use super::failure::{DIFFERENT, Outcome, eprint_line};
+use super::failure::{FAILED, Outcome, eprint_line};
 use super::open::{caller, service};
 use super::output::{OutputArgs, print_list};
 use crate::config::Config;
@@ -47,5 +47,5 @@ pub async fn run(args: AuditArgs, config: &Config) -> Outcome {
         }));
     }
     print_list(args.output.output, &["resource_group", "conserved", "buckets", "records_from"], rows)?;
-    Ok(if differs { ExitCode::from(DIFFERENT) } else { ExitCode::SUCCESS })
+    Ok(if differs { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }

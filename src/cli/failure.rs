@@ -10,8 +10,8 @@ use crate::store::StoreError;
 /// What a command answers.
 pub type Outcome = Result<ExitCode, Failure>;
 
-/// Exit code of `audit` and `weights diff` when they found a difference.
-pub const DIFFERENT: u8 = 1;
+/// Exit code of a command that did its work and found a fault or a difference.
+pub const FAILED: u8 = 1;
 
 #[derive(Debug)]
 pub enum Failure {

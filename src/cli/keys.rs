@@ -88,7 +88,10 @@ pub async fn run(command: KeysCommand, config: &Config) -> Outcome {
             let new = NewKey { role: args.role, label: args.label, user: args.user.map(UserId), expires_at };
             let (text, key) = service.create_key(caller(), new).await?;
             print(&text)?;
-            eprint_line(&format!("key {} created; it is not shown again. Send it as `Authorization: Bearer …`", key.id));
+            eprint_line(&format!(
+                "key {} created; it is not shown again. Send it as `Authorization: Bearer …`",
+                key.id
+            ));
         }
         KeysCommand::List(args) => {
             let now = service.clock().now();

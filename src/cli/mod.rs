@@ -44,6 +44,7 @@ pub struct Cli {
 }
 
 #[derive(Args)]
+#[expect(clippy::doc_markdown, reason = "help texts, printed as they are")]
 struct GlobalFlags {
     /// Configuration file (TOML) [env: FAIRSHARED_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]

@@ -98,7 +98,7 @@ impl Rows {
             Sink::Table(table) => print(&table.trim_fmt()),
             Sink::Json(mut out) => {
                 let end = if self.count == 0 { "" } else { "\n" };
-                writeln!(out, "{end}], \"next_cursor\": null, \"total\": {}}}", self.count)?;
+                writeln!(out, "{end}], \"total\": {}}}", self.count)?;
                 Ok(out.flush()?)
             }
             Sink::Csv(mut writer) => Ok(writer.flush()?),

@@ -38,6 +38,14 @@ pub struct WeightRow {
     pub weight: Option<Weight>,
 }
 
+/// What a write means for one entity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightChange {
+    pub target: Entity,
+    pub from: Option<Weight>,
+    pub to: Option<Weight>,
+}
+
 #[derive(Clone, Debug)]
 pub struct WeightsChanged {
     /// Weights that were set, changed or confirmed.
@@ -67,6 +75,24 @@ impl Service {
         rows.retain(|row| row.weight.is_some());
         rows.sort_unstable_by(|a, b| a.target.cmp(&b.target));
         Ok(rows)
+    }
+
+    /// What a write of `items` would do to whom, and nothing is done; it refuses what the write would.
+    pub async fn preview_weights(
+        self: &Arc<Self>,
+        caller: &Caller,
+        group: &str,
+        items: Vec<WeightItem>,
+    ) -> Result<Vec<WeightChange>> {
+        caller.require_admin()?;
+        let (service, group) = (Arc::clone(self), group.to_owned());
+        detached(async move {
+            let session = Session::open(&service, &group).await?;
+            let resolved = resolve(&session, &items).await?;
+            let now = |entity: &Entity| session.state().hierarchy.share(entity).and_then(|share| share.weight);
+            Ok(resolved.into_iter().map(|(target, to)| WeightChange { from: now(&target), target, to }).collect())
+        })
+        .await
     }
 
     /// Sets and unsets weights in one transaction. Pointers in faults start at `/items/N`.

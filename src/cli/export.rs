@@ -1,0 +1,114 @@
+//! `fairshared export`: the API's documents, and usage history as rows.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+use super::failure::{Failure, Outcome};
+use super::open::{caller, service};
+use super::output::{OutputArgs, Rows};
+use crate::config::Config;
+use crate::domain::filter::{Compare, DayMatch, Filter};
+use crate::domain::time::Day;
+use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow, Tier};
+use crate::service::page::{MAX_PAGE, Window};
+
+#[derive(Subcommand)]
+pub enum ExportCommand {
+    /// Usage buckets of a resource group, oldest first
+    Buckets(BucketsArgs),
+}
+
+#[derive(Args)]
+pub struct BucketsArgs {
+    /// The resource group
+    group: String,
+    /// Whose buckets
+    #[arg(long, value_enum, default_value_t = TierName::Users)]
+    tier: TierName,
+    /// First day, like 2026-01-13: buckets that start on it or later
+    #[arg(long, value_name = "DATE", value_parser = parse_day)]
+    from: Option<Day>,
+    /// Last day: buckets that start on it or earlier
+    #[arg(long, value_name = "DATE", value_parser = parse_day)]
+    to: Option<Day>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TierName {
+    Domains,
+    Projects,
+    Users,
+}
+
+fn parse_day(text: &str) -> Result<Day, String> {
+    text.parse().map_err(|e| format!("{text:?} {e}"))
+}
+
+pub async fn run(command: ExportCommand, config: &Config) -> Outcome {
+    match command {
+        ExportCommand::Buckets(args) => buckets(args, config).await?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn buckets(args: BucketsArgs, config: &Config) -> Result<(), Failure> {
+    if let (Some(from), Some(to)) = (args.from, args.to)
+        && from > to
+    {
+        return Err(Failure::Unusable(format!("--from {from} lies after --to {to}")));
+    }
+    let service = service(config).await?;
+    let (tier, columns) = match args.tier {
+        TierName::Domains => (Tier::Domain, DOMAIN_COLUMNS),
+        TierName::Projects => (Tier::Project, PROJECT_COLUMNS),
+        TierName::Users => (Tier::User, USER_COLUMNS),
+    };
+    let starts =
+        |day: Option<Day>, compare| day.map(|day| Filter::Is(BucketCondition::PeriodStart(DayMatch { day, compare })));
+    let bounds = [starts(args.from, Compare::GreaterOrEqual), starts(args.to, Compare::LessOrEqual)];
+    let filter = Filter::All(bounds.into_iter().flatten().collect());
+    let mut rows: Option<Rows> = None;
+    let mut after = None;
+    loop {
+        let list = BucketList {
+            tier,
+            filter: filter.clone(),
+            field: BucketField::PeriodStart,
+            descending: false,
+            window: Window::forward(MAX_PAGE, after),
+        };
+        let page = service.usage_buckets(&caller(), &args.group, list).await?;
+        // Only now is it sure that there is something to answer.
+        let out = match &mut rows {
+            Some(rows) => rows,
+            none => none.insert(Rows::start(args.output.output, columns)?),
+        };
+        for (_, bucket) in &page.rows {
+            out.add(&view(bucket))?;
+        }
+        after = page.rows.into_iter().next_back().filter(|_| page.has_next).map(|(cursor, _)| cursor);
+        if after.is_none() {
+            break;
+        }
+    }
+    rows.map_or(Ok(()), Rows::finish)
+}
+
+const DOMAIN_COLUMNS: &[&str] = &["period_start", "period_end", "domain_name", "resource_usage", "capacity_snapshot"];
+const PROJECT_COLUMNS: &[&str] =
+    &["period_start", "period_end", "project_id", "domain_name", "resource_usage", "capacity_snapshot"];
+const USER_COLUMNS: &[&str] =
+    &["period_start", "period_end", "user_uuid", "project_id", "domain_name", "resource_usage", "capacity_snapshot"];
+
+fn view(bucket: &BucketRow) -> Value {
+    json!({
+        "user_uuid": bucket.user, "project_id": bucket.project, "domain_name": bucket.domain_name,
+        "period_start": bucket.period_start, "period_end": bucket.period_end,
+        "decay_unit_days": bucket.decay_unit_days, "resource_usage": bucket.resource_usage,
+        "capacity_snapshot": bucket.capacity_snapshot,
+    })
+}

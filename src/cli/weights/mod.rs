@@ -1,0 +1,219 @@
+//! `fairshared weights`: single weights, and all of a group as a file.
+
+mod file;
+mod names;
+mod plan;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{Value, json};
+
+use super::failure::{FAILED, Failure, Outcome, eprint_line};
+use super::open::{caller, read_input, service};
+use super::output::{Format, print, print_list};
+use crate::config::Config;
+use crate::domain::ids::Member;
+use crate::domain::ledger::Entity;
+use crate::domain::weight::Weight;
+use crate::service::PublishedGroup;
+use crate::service::weights::{Target, WeightChange, WeightItem, WeightRow};
+use file::{Named, UserEntry, WeightText, WeightsFile};
+use names::Names;
+use plan::{Items, Plan};
+
+#[derive(Subcommand)]
+pub enum WeightsCommand {
+    /// Print every weight that is set, as a file that `apply` takes
+    Get {
+        /// The resource group
+        group: String,
+        /// yaml is the file; the others are rows, json as the REST API answers
+        #[arg(short, long, value_enum, default_value_t = GetFormat::Yaml)]
+        output: GetFormat,
+    },
+    /// Set or unset one weight; ranks change at once
+    Set(SetArgs),
+    /// Set the weights that a file names: all or nothing, in one transaction
+    Apply {
+        #[command(flatten)]
+        file: FileArgs,
+        /// Show what would change, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+        /// Why, for the audit log
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Show what `apply` would change; exits with 1 when that is anything
+    Diff(FileArgs),
+}
+
+#[derive(Args)]
+pub struct SetArgs {
+    /// The resource group
+    group: String,
+    #[arg(value_enum)]
+    tier: Tier,
+    /// The domain's name, or the project's or user's UUID or unique display name
+    name: String,
+    /// A number above 0 with at most 4 decimals, or `unset` for the group's `default_weight`
+    weight: String,
+    /// The project in which a user's weight counts; all of the user's projects when absent
+    #[arg(long)]
+    project: Option<String>,
+    /// Why, for the audit log
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+#[derive(Args)]
+pub struct FileArgs {
+    /// The resource group
+    group: String,
+    /// YAML or JSON with the keys domains, projects and users; `-` for standard input
+    #[arg(short = 'f', long = "file")]
+    file: PathBuf,
+    /// Unset every weight that the file does not name
+    #[arg(long)]
+    prune: bool,
+    /// Form of the changes
+    #[arg(short, long, value_enum, default_value_t = Format::Table)]
+    output: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Tier {
+    Domain,
+    Project,
+    User,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum GetFormat {
+    Yaml,
+    Table,
+    Json,
+    Csv,
+}
+
+pub async fn run(command: WeightsCommand, config: &Config) -> Outcome {
+    match command {
+        WeightsCommand::Get { group, output } => get(&group, output, config).await,
+        WeightsCommand::Set(args) => set(args, config).await,
+        WeightsCommand::Apply { file, dry_run, reason } => apply(file, dry_run, reason, config).await,
+        WeightsCommand::Diff(file) => diff(file, config).await,
+    }
+}
+
+async fn get(group: &str, output: GetFormat, config: &Config) -> Outcome {
+    let service = service(config).await?;
+    let rows = service.weights(&caller(), group)?;
+    let format = match output {
+        GetFormat::Yaml => {
+            let group = service.group(group)?;
+            print(to_file(&group, &rows).to_yaml()?.trim_end())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        GetFormat::Table => Format::Table,
+        GetFormat::Json => Format::Json,
+        GetFormat::Csv => Format::Csv,
+    };
+    let view = |row: &WeightRow| with_target(&row.target, json!({"weight": row.weight}));
+    print_list(format, &["target_type", "target_id", "project_id", "weight"], rows.iter().map(view))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The file that sets just these weights.
+fn to_file(group: &PublishedGroup, rows: &[WeightRow]) -> WeightsFile {
+    let names = Names::of(group);
+    let mut file = WeightsFile { resource_group: Some(group.name.to_string()), ..WeightsFile::default() };
+    let Named(domains) = &mut file.domains;
+    let Named(projects) = &mut file.projects;
+    for row in rows {
+        let Some(weight) = row.weight.map(WeightText::set) else { continue };
+        match &row.target {
+            Entity::Domain(name) => domains.push((name.to_string(), weight)),
+            Entity::Project(id) => projects.push((names.show_project(*id), weight)),
+            Entity::User(Member { user, project }) => file.users.push(UserEntry {
+                user: names.show_user(*user),
+                project: Some(names.show_project(*project)),
+                weight,
+            }),
+        }
+    }
+    file
+}
+
+async fn set(args: SetArgs, config: &Config) -> Outcome {
+    let weight = match args.weight.as_str() {
+        "unset" => None,
+        text => Some(Weight::parse(text).map_err(|e| Failure::Unusable(format!("weight {text:?}: {e}")))?),
+    };
+    if args.project.is_some() && args.tier != Tier::User {
+        return Err(Failure::Unusable("--project belongs to the weight of a user".to_owned()));
+    }
+    let service = service(config).await?;
+    let group = service.group(&args.group)?;
+    let names = Names::of(&group);
+    let unusable = |(_, detail): (&str, String)| Failure::Unusable(detail);
+    let target = match args.tier {
+        Tier::Domain => Target::Domain(args.name),
+        Tier::Project => Target::Project(names.project(&args.name).map_err(unusable)?),
+        Tier::User => {
+            let project = args.project.as_deref().map(|p| names.project(p).map_err(unusable)).transpose()?;
+            Target::User(names.user(&args.name).map_err(unusable)?, project)
+        }
+    };
+    let items = vec![WeightItem { target, weight }];
+    let changed = service.put_weights(caller(), args.group, items, args.reason).await?;
+    eprint_line(&format!("{} set, {} unset", changed.upserted, changed.deleted));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads the file and works out what it would change.
+async fn plan(args: &FileArgs, config: &Config) -> Result<Plan, Failure> {
+    let name = args.file.display().to_string();
+    let file = WeightsFile::read(&read_input(&args.file)?, &name)?;
+    let service = service(config).await?;
+    let group = service.group(&args.group)?;
+    let items = Items::of(&file, &group)?;
+    Ok(Plan::make(service, &args.group, items, args.prune).await?)
+}
+
+async fn apply(args: FileArgs, dry_run: bool, reason: Option<String>, config: &Config) -> Outcome {
+    let plan = plan(&args, config).await?;
+    if dry_run {
+        print_changes(&plan.changes, args.output)?;
+    }
+    let unchanged = plan.unchanged;
+    let (set, unset) = if dry_run { plan.counts() } else { plan.carry_out(args.group, reason).await? };
+    let verb = if dry_run { "would be " } else { "" };
+    eprint_line(&format!("{set} {verb}set, {unset} {verb}unset, {unchanged} unchanged"));
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn diff(args: FileArgs, config: &Config) -> Outcome {
+    let plan = plan(&args, config).await?;
+    print_changes(&plan.changes, args.output)?;
+    Ok(if plan.changes.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+fn print_changes(changes: &[WeightChange], format: Format) -> Result<(), Failure> {
+    let view = |change: &WeightChange| with_target(&change.target, json!({"from": change.from, "to": change.to}));
+    print_list(format, &["target_type", "target_id", "project_id", "from", "to"], changes.iter().map(view))
+}
+
+/// Whose weight, as the REST API names it, before the figures of `row`.
+fn with_target(target: &Entity, row: Value) -> Value {
+    let mut view = match target {
+        Entity::Domain(name) => json!({"target_type": "domain", "target_id": name}),
+        Entity::Project(id) => json!({"target_type": "project", "target_id": id}),
+        Entity::User(m) => json!({"target_type": "user", "target_id": m.user, "project_id": m.project}),
+    };
+    if let (Value::Object(view), Value::Object(row)) = (&mut view, row) {
+        view.extend(row);
+    }
+    view
+}
