@@ -74,6 +74,12 @@ impl Service {
     /// The name in cursors of the audit log.
     pub const AUDIT_LIST: &'static str = "audit-log";
 
+    /// Entries by their ids, as far as they are there.
+    pub async fn audit_entries(&self, caller: &Caller, ids: impl IntoIterator<Item = i64>) -> Result<Vec<Entry>> {
+        caller.require_admin()?;
+        Ok(audit::by_ids(self.store().read(), ids).await?)
+    }
+
     /// Newest first.
     pub async fn audit_log(&self, caller: &Caller, filter: &AuditFilter, window: &Window) -> Result<Page<Entry>> {
         caller.require_admin()?;

@@ -35,6 +35,12 @@ impl Service {
         Ok(id_page(Self::JOB_RUN_LIST, rows, |r| r.id, window.limit, total, below.is_none()))
     }
 
+    /// Runs by their ids, as far as they are there.
+    pub async fn job_runs_by_id(&self, caller: &Caller, ids: impl IntoIterator<Item = i64>) -> Result<Vec<JobRun>> {
+        caller.require_reader()?;
+        Ok(store::jobs::by_ids(self.store().read(), ids).await?)
+    }
+
     /// The last run of each job and group.
     pub async fn last_job_runs(&self, caller: &Caller) -> Result<Vec<JobRun>> {
         caller.require_reader()?;

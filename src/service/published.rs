@@ -1,7 +1,7 @@
 //! What readers see: one immutable picture of each resource group, swapped whole.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use hashbrown::HashMap;
@@ -75,6 +75,8 @@ pub struct PublishedGroup {
     project_at: Arc<FastMap<ProjectId, usize>>,
     user_at: Arc<FastMap<Member, usize>>,
     users_of: Arc<FastMap<UserId, Vec<usize>>>,
+    /// Built when somebody first asks.
+    members_of: Arc<OnceLock<FastMap<ProjectId, Vec<usize>>>>,
 }
 
 impl PublishedGroup {
@@ -134,6 +136,7 @@ impl PublishedGroup {
             project_at: Arc::new(projects.iter().enumerate().map(|(i, p)| (p.project_id, i)).collect()),
             user_at: Arc::new(users.iter().enumerate().map(|(i, u)| (u.member, i)).collect()),
             users_of: Arc::new(users_of),
+            members_of: Arc::default(),
             standings: Standings { members, dominant_shares: dominant_shares(&state.occupancy, &state.capacity) },
             domains,
             projects,
@@ -164,6 +167,18 @@ impl PublishedGroup {
     /// All projects' rows of one user, best rank first.
     pub fn memberships(&self, user: UserId) -> impl Iterator<Item = &UserShare> {
         self.users_of.get(&user).into_iter().flatten().map(|at| &self.users[*at])
+    }
+
+    /// The rows of one project's users, best rank first.
+    pub fn members_of(&self, project: ProjectId) -> impl Iterator<Item = &UserShare> {
+        let index = self.members_of.get_or_init(|| {
+            let mut index: FastMap<ProjectId, Vec<usize>> = HashMap::default();
+            for (at, user) in self.users.iter().enumerate() {
+                index.entry(user.member.project).or_default().push(at);
+            }
+            index
+        });
+        index.get(&project).into_iter().flatten().map(|at| &self.users[*at])
     }
 
     /// The weight in force: what an admin set, else the group's default.

@@ -110,8 +110,11 @@ fn order_value(share: &Share, field: ShareField, descending: bool) -> u64 {
     if descending { u64::MAX - value } else { value }
 }
 
-fn list_rows<T: Row + Clone>(tier: &str, rows: impl Iterator<Item = T>, list: &ShareList) -> Page<T> {
-    let mut kept: Vec<(u64, T)> = rows
+fn list_rows<'a, T: Row + Clone>(tier: &str, rows: impl Iterator<Item = &'a T>, list: &ShareList) -> Page<T>
+where
+    T: 'a,
+{
+    let mut kept: Vec<(u64, &T)> = rows
         .filter(|row| list.filter.matches(&|c| row.meets(c)))
         .map(|row| (order_value(row.share(), list.field, list.descending), row))
         .collect();
@@ -120,12 +123,12 @@ fn list_rows<T: Row + Clone>(tier: &str, rows: impl Iterator<Item = T>, list: &S
     if !ascends {
         kept.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.id().cmp(&b.1.id())));
     }
-    let key = |(value, row): &(u64, T)| {
+    let key = |(value, row): &(u64, &T)| {
         let mut key = vec![Key::Number(*value)];
         key.extend(row.id());
         key
     };
-    cut(&share_list_name(tier, list.field, list.descending), &kept, key, &list.window).map(|(_, row)| row)
+    cut(&share_list_name(tier, list.field, list.descending), &kept, key, &list.window).map(|(_, row)| row.clone())
 }
 
 impl Service {
@@ -136,7 +139,7 @@ impl Service {
         list: &ShareList,
     ) -> Result<Page<DomainShare>> {
         caller.require_reader()?;
-        Ok(list_rows("domain", group.domains.iter().cloned(), list))
+        Ok(list_rows("domain", group.domains.iter(), list))
     }
 
     pub fn project_shares(
@@ -146,13 +149,26 @@ impl Service {
         list: &ShareList,
     ) -> Result<Page<ProjectShare>> {
         caller.require_reader()?;
-        Ok(list_rows("project", group.projects.iter().cloned(), list))
+        Ok(list_rows("project", group.projects.iter(), list))
     }
 
     pub fn user_shares(&self, caller: &Caller, group: &PublishedGroup, list: &ShareList) -> Result<Page<UserShare>> {
         let only = caller.only_user();
         let visible = group.users.iter().filter(|u| only.is_none_or(|user| user == u.member.user));
-        Ok(list_rows("user", visible.cloned(), list))
+        Ok(list_rows("user", visible, list))
+    }
+
+    /// The users of one project.
+    pub fn project_members(
+        &self,
+        caller: &Caller,
+        group: &PublishedGroup,
+        project: ProjectId,
+        list: &ShareList,
+    ) -> Result<Page<UserShare>> {
+        let only = caller.only_user();
+        let visible = group.members_of(project).filter(|u| only.is_none_or(|user| user == u.member.user));
+        Ok(list_rows("user", visible, list))
     }
 
     /// A domain's share; a known domain without a row has used nothing. `None`: nobody knows it.

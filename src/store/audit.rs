@@ -62,6 +62,12 @@ pub async fn add(db: &impl ConnectionTrait, entry: Entry) -> Result<()> {
     Ok(())
 }
 
+/// The entries with these ids, as far as they are there.
+pub async fn by_ids(db: &impl ConnectionTrait, ids: impl IntoIterator<Item = i64>) -> Result<Vec<Entry>> {
+    let rows = Entity::find().filter(Column::Id.is_in(ids)).all(db).await?;
+    rows.into_iter().map(decode_row).collect()
+}
+
 /// What a list of entries may ask for.
 #[derive(Clone, Debug, Default)]
 pub struct AuditFilter {

@@ -114,6 +114,12 @@ pub async fn page(
     Ok((query.all(db).await?.into_iter().map(decode_row).collect::<Result<_>>()?, total))
 }
 
+/// The runs with these ids, as far as they are there.
+pub async fn by_ids(db: &impl ConnectionTrait, ids: impl IntoIterator<Item = i64>) -> Result<Vec<JobRun>> {
+    let rows = job_run::Entity::find().filter(job_run::Column::Id.is_in(ids)).all(db).await?;
+    rows.into_iter().map(decode_row).collect()
+}
+
 /// The last run of each job and group.
 pub async fn last_runs(db: &impl ConnectionTrait) -> Result<Vec<JobRun>> {
     let newest: Vec<i64> = job_run::Entity::find()

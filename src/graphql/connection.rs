@@ -1,0 +1,98 @@
+//! Connections: page arguments in, `edges`, `pageInfo` and `count` out.
+
+use async_graphql::connection::{
+    Connection, ConnectionNameType, DisableNodesField, Edge, EdgeNameType, EmptyFields,
+};
+use async_graphql::{Context, OutputType, SimpleObject};
+
+use super::guard;
+use crate::service::page::{Cursor, Key, MAX_PAGE, Page, Window, check_limit, cut};
+use crate::service::{Error, Result};
+
+/// `FairShareWeightNode` has a `FairShareWeightConnection`.
+pub struct ListName;
+
+impl ConnectionNameType for ListName {
+    fn type_name<T: OutputType>() -> String {
+        format!("{}Connection", T::type_name().trim_end_matches("Node"))
+    }
+}
+
+impl EdgeNameType for ListName {
+    fn type_name<T: OutputType>() -> String {
+        format!("{}Edge", T::type_name().trim_end_matches("Node"))
+    }
+}
+
+/// What a list tells about itself as a whole.
+#[derive(SimpleObject)]
+pub struct Whole {
+    /// Rows that match, on all pages together.
+    pub count: u64,
+}
+
+pub type List<T> = Connection<String, T, Whole, EmptyFields, ListName, ListName, DisableNodesField>;
+
+/// The page arguments of a list as they came.
+#[derive(Clone, Debug, Default)]
+pub struct PageArgs {
+    pub first: Option<i64>,
+    pub last: Option<i64>,
+    pub before: Option<String>,
+    pub after: Option<String>,
+    pub offset: Option<i64>,
+}
+
+impl PageArgs {
+    /// The window on the list called `list`.
+    pub fn window(&self, list: &str) -> Result<Window> {
+        if self.first.is_some() && self.last.is_some() {
+            return Err(Error::invalid("/last", "invalid_page", "give first or last, not both"));
+        }
+        let (limit, pointer) = if self.last.is_some() { (self.last, "/last") } else { (self.first, "/first") };
+        let cursor = |text: &Option<String>, pointer: &str| {
+            text.as_ref().map(|t| Cursor::decode(t, list, pointer)).transpose()
+        };
+        let offset = u64::try_from(self.offset.unwrap_or(0))
+            .ok()
+            .filter(|n| i64::try_from(*n).is_ok())
+            .ok_or_else(|| Error::invalid("/offset", "invalid_offset", "an offset is 0 or more"))?;
+        Ok(Window {
+            limit: check_limit(limit, pointer, MAX_PAGE)?,
+            from_end: self.last.is_some(),
+            after: cursor(&self.after, "/after")?,
+            before: cursor(&self.before, "/before")?,
+            offset,
+        })
+    }
+}
+
+/// Turns a page into a connection, with `node` making each row.
+pub fn connect<T, N: OutputType>(ctx: &Context<'_>, page: Page<T>, node: impl Fn(T) -> N) -> Result<List<N>> {
+    guard::spend(ctx, page.rows.len())?;
+    let mut list = List::with_additional_fields(page.has_previous, page.has_next, Whole { count: page.total });
+    list.edges.extend(page.rows.into_iter().map(|(cursor, row)| Edge::new(cursor.encode(), node(row))));
+    Ok(list)
+}
+
+/// Cuts a window out of rows that ascend by `key`, read backwards if `descending`.
+pub fn cut_ordered<T: Clone>(
+    list: &str,
+    ascending: &[T],
+    key: impl Fn(&T) -> Vec<Key>,
+    window: &Window,
+    descending: bool,
+) -> Page<T> {
+    if !descending {
+        return cut(list, ascending, key, window);
+    }
+    let mirrored = Window {
+        from_end: !window.from_end,
+        after: window.before.clone(),
+        before: window.after.clone(),
+        ..window.clone()
+    };
+    let mut page = cut(list, ascending, key, &mirrored);
+    page.rows.reverse();
+    Page { has_next: page.has_previous, has_previous: page.has_next, ..page }
+}

@@ -1,0 +1,46 @@
+//! Errors as GraphQL shows them: the service's code in `extensions.code`, each fault of a request in
+//! `extensions.errors`.
+
+use async_graphql::{ErrorExtensionValues, Response, ServerError, Value, value};
+
+use crate::service::Error;
+
+/// A query that cannot be read or does not fit the schema.
+const INVALID_QUERY: &str = "invalid_query";
+
+/// Gives every error of an answer its code.
+pub fn explain(mut response: Response) -> Response {
+    for error in &mut response.errors {
+        let extensions = extensions(error);
+        error.extensions = Some(extensions);
+    }
+    response
+}
+
+fn extensions(error: &ServerError) -> ErrorExtensionValues {
+    let mut extensions = error.extensions.clone().unwrap_or_default();
+    if let Some(cause) = error.source::<Error>() {
+        if let Error::Internal(detail) = cause {
+            tracing::error!(detail, "internal error");
+        }
+        extensions.set("code", cause.code());
+        if let Error::Invalid(faults) = cause {
+            let list = faults
+                .iter()
+                .map(|f| value!({"pointer": f.pointer.clone(), "code": f.code, "detail": f.detail.clone()}))
+                .collect();
+            extensions.set("errors", Value::List(list));
+        }
+    } else if extensions.get("code").is_none() {
+        extensions.set("code", INVALID_QUERY);
+    }
+    extensions
+}
+
+/// An answer that is nothing but one error.
+pub fn refuse(error: Error) -> Response {
+    let error = async_graphql::Error::from(error);
+    let mut refused = ServerError::new(error.message, None);
+    refused.source = error.source;
+    explain(Response::from_errors(vec![refused]))
+}

@@ -1,0 +1,167 @@
+//! Limits that a query meets before it is validated or run. Parser and validator recurse into what
+//! they read and expand fragments as often as they are spread, so both are bounded here first.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_graphql::parser::types::{ExecutableDocument, Selection, SelectionSet};
+use async_graphql::{Context, Name, Positioned, SelectionField};
+
+use crate::service::{Error, Result};
+
+/// The longest query text.
+pub const MAX_BYTES: usize = 256 * 1024;
+/// Brackets inside brackets in the query text, arguments included.
+pub const MAX_NESTING: usize = 48;
+/// Fields inside fields; the introspection query of common clients has 15.
+pub const MAX_DEPTH: usize = 16;
+/// Fields of a query, with fragments written out.
+pub const MAX_FIELDS: usize = 1_000;
+/// Values of one answer: rows times the fields asked of each.
+pub const MAX_VALUES: u64 = 1_000_000;
+
+fn fault(code: &'static str, detail: String) -> Error {
+    Error::invalid("/query", code, detail)
+}
+
+/// Refuses text whose nesting the recursive parser should not see.
+pub fn check_text(query: &str) -> Result<()> {
+    if query.len() > MAX_BYTES {
+        return Err(fault("query_too_large", format!("a query has at most {MAX_BYTES} bytes")));
+    }
+    let (mut depth, mut rest) = (0usize, query.as_bytes());
+    while let Some((&byte, tail)) = rest.split_first() {
+        rest = match byte {
+            b'"' => after_string(rest),
+            b'#' => tail.iter().position(|b| matches!(b, b'\n' | b'\r')).map_or(&[][..], |at| &tail[at..]),
+            _ => tail,
+        };
+        match byte {
+            b'{' | b'[' | b'(' => depth += 1,
+            b'}' | b']' | b')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_NESTING {
+            return Err(fault("query_too_deep", format!("brackets nest at most {MAX_NESTING} deep")));
+        }
+    }
+    Ok(())
+}
+
+/// What follows the string that `text` starts with; an unclosed one ends with the text.
+fn after_string(text: &[u8]) -> &[u8] {
+    let block = text.starts_with(b"\"\"\"");
+    let (mut at, end): (usize, &[u8]) = if block { (3, b"\"\"\"") } else { (1, b"\"") };
+    while at < text.len() {
+        if text[at..].starts_with(end) {
+            return &text[at + end.len()..];
+        }
+        // A plain string cannot span lines: what follows is read as query again.
+        if !block && text[at] == b'\n' {
+            return &text[at..];
+        }
+        let escape = if block { text[at..].starts_with(b"\\\"\"\"") } else { text[at] == b'\\' };
+        at += if escape { end.len() + 1 } else { 1 };
+    }
+    &[]
+}
+
+/// Fields that a selection stands for, and how deep they nest.
+#[derive(Clone, Copy, Default)]
+struct Extent {
+    fields: usize,
+    depth: usize,
+}
+
+/// Refuses a document that is too large or too deep once its fragments are written out.
+pub fn check_document(document: &ExecutableDocument) -> Result<()> {
+    let mut measure = Measure { document, known: HashMap::new() };
+    let fragments: Vec<&Name> = document.fragments.keys().collect();
+    let mut fields = 0;
+    for name in fragments {
+        fields += measure.fragment(name, 0)?.fields;
+        refuse_width(fields)?;
+    }
+    for (_, operation) in document.operations.iter() {
+        fields += measure.set(&operation.node.selection_set, 0)?.fields;
+        refuse_width(fields)?;
+    }
+    Ok(())
+}
+
+fn refuse_width(fields: usize) -> Result<()> {
+    if fields > MAX_FIELDS {
+        return Err(fault("query_too_complex", format!("a query asks for at most {MAX_FIELDS} fields")));
+    }
+    Ok(())
+}
+
+fn refuse_depth(depth: usize) -> Result<()> {
+    if depth > MAX_DEPTH {
+        return Err(fault("query_too_deep", format!("fields nest at most {MAX_DEPTH} deep")));
+    }
+    Ok(())
+}
+
+struct Measure<'a> {
+    document: &'a ExecutableDocument,
+    known: HashMap<&'a Name, Extent>,
+}
+
+impl<'a> Measure<'a> {
+    /// `level` counts spreads and fields alike, so that fragments in a circle end.
+    fn set(&mut self, set: &'a Positioned<SelectionSet>, level: usize) -> Result<Extent> {
+        if level > MAX_NESTING {
+            return Err(fault("query_too_deep", "fragments nest too deep or in a circle".to_owned()));
+        }
+        let mut sum = Extent::default();
+        for selection in &set.node.items {
+            let part = match &selection.node {
+                Selection::Field(field) => {
+                    let inner = self.set(&field.node.selection_set, level + 1)?;
+                    Extent { fields: inner.fields + 1, depth: inner.depth + 1 }
+                }
+                Selection::InlineFragment(fragment) => self.set(&fragment.node.selection_set, level + 1)?,
+                Selection::FragmentSpread(spread) => {
+                    let inner = self.fragment(&spread.node.fragment_name.node, level)?;
+                    Extent { fields: inner.fields + 1, depth: inner.depth }
+                }
+            };
+            sum = Extent { fields: sum.fields + part.fields, depth: sum.depth.max(part.depth) };
+            refuse_width(sum.fields)?;
+            refuse_depth(sum.depth)?;
+        }
+        Ok(sum)
+    }
+
+    fn fragment(&mut self, name: &Name, level: usize) -> Result<Extent> {
+        if let Some(extent) = self.known.get(name) {
+            return Ok(*extent);
+        }
+        // The validator names a fragment that is missing.
+        let Some((name, fragment)) = self.document.fragments.get_key_value(name) else { return Ok(Extent::default()) };
+        let extent = self.set(&fragment.node.selection_set, level + 1)?;
+        self.known.insert(name, extent);
+        Ok(extent)
+    }
+}
+
+/// How many values the answer to one request may still have.
+#[derive(Default)]
+pub struct Budget(AtomicU64);
+
+/// Counts `rows` rows of the list that is being resolved.
+pub fn spend(ctx: &Context<'_>, rows: usize) -> Result<()> {
+    let Some(budget) = ctx.data_opt::<Budget>() else { return Ok(()) };
+    let cost = width(&ctx.field()).saturating_mul(rows as u64);
+    let spent = budget.0.fetch_add(cost, Ordering::Relaxed).saturating_add(cost);
+    if spent > MAX_VALUES {
+        let detail = format!("an answer has at most {MAX_VALUES} values; ask for fewer rows or fields");
+        return Err(fault("query_too_complex", detail));
+    }
+    Ok(())
+}
+
+fn width(field: &SelectionField<'_>) -> u64 {
+    field.selection_set().map(|inner| 1 + width(&inner)).sum()
+}

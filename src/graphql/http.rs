@@ -1,0 +1,43 @@
+//! `POST /graphql` and the query page.
+
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Extension, Json, Router};
+use serde_json::json;
+
+use super::{FairShareSchema, anonymous, execute, page};
+use crate::service::{Caller, Error};
+
+/// The endpoint over `schema`. Whoever authenticates requests puts a [`Caller`] into their extensions.
+pub fn router(schema: FairShareSchema) -> Router {
+    Router::new().route("/graphql", get(page::page).post(answer)).with_state(schema)
+}
+
+async fn answer(State(schema): State<FairShareSchema>, caller: Option<Extension<Caller>>, body: Bytes) -> Response {
+    let Some(Extension(caller)) = caller else { return problem(StatusCode::UNAUTHORIZED, &anonymous(), "") };
+    let request: async_graphql::Request = match serde_json::from_slice(&body) {
+        Ok(request) => request,
+        Err(error) => {
+            let detail = format!("the body is not a GraphQL request in JSON: {error}");
+            let malformed = Error::Malformed { code: "malformed_json", detail };
+            return problem(StatusCode::BAD_REQUEST, &malformed, &caller.request_id);
+        }
+    };
+    Json(execute(&schema, caller, request).await).into_response()
+}
+
+/// RFC 9457, for requests that no GraphQL answer fits.
+fn problem(status: StatusCode, error: &Error, request_id: &str) -> Response {
+    let body = json!({
+        "type": "about:blank",
+        "title": status.canonical_reason(),
+        "status": status.as_u16(),
+        "detail": error.to_string(),
+        "code": error.code(),
+        "request_id": request_id,
+    });
+    (status, [(header::CONTENT_TYPE, "application/problem+json")], body.to_string()).into_response()
+}

@@ -1,0 +1,150 @@
+//! Inputs of mutations, and the weights they ask for.
+
+use async_graphql::{InputObject, MaybeUndefined};
+
+use super::orders::FairShareWeightTargetType;
+use super::scalars::Uuid;
+use crate::domain::ids::{ProjectId, UserId};
+use crate::domain::weight::Weight;
+use crate::service::weights::{Target, WeightItem};
+use crate::service::{Error, Fault, Result};
+
+/// One weight. Null unsets it: the group's default applies.
+#[derive(InputObject, Clone, Debug)]
+#[graphql(rename_fields = "snake_case")]
+pub struct FairShareWeightInput {
+    pub target_type: FairShareWeightTargetType,
+    /// The domain's name, or the id of the project or user.
+    pub target_id: String,
+    /// The project that a user's weight counts in; without it, all of the user's projects.
+    pub project_id: Option<Uuid>,
+    pub weight: MaybeUndefined<String>,
+}
+
+/// Many weights by kind.
+#[derive(InputObject, Clone, Debug)]
+#[graphql(rename_fields = "snake_case")]
+pub struct FairShareWeightsBulkInput {
+    pub domain_weights: Option<Vec<DomainWeightInput>>,
+    pub project_weights: Option<Vec<ProjectWeightInput>>,
+    pub user_weights: Option<Vec<UserWeightInput>>,
+}
+
+#[derive(InputObject, Clone, Debug)]
+#[graphql(rename_fields = "snake_case")]
+pub struct DomainWeightInput {
+    pub domain_name: String,
+    /// Null unsets it.
+    pub weight: MaybeUndefined<String>,
+}
+
+#[derive(InputObject, Clone, Debug)]
+#[graphql(rename_fields = "snake_case")]
+pub struct ProjectWeightInput {
+    pub project_id: Uuid,
+    /// Null unsets it.
+    pub weight: MaybeUndefined<String>,
+}
+
+#[derive(InputObject, Clone, Debug)]
+#[graphql(rename_fields = "snake_case")]
+pub struct UserWeightInput {
+    pub user_uuid: Uuid,
+    /// A user can belong to several projects.
+    pub project_id: Uuid,
+    /// Null unsets it.
+    pub weight: MaybeUndefined<String>,
+}
+
+/// Weights to write, each with the place in the request that its faults point to.
+#[derive(Default)]
+pub struct Items {
+    pub items: Vec<WeightItem>,
+    pointers: Vec<String>,
+    faults: Vec<Fault>,
+}
+
+impl Items {
+    /// `pointer` is the item's own place, empty for a mutation about one weight.
+    pub fn add(&mut self, pointer: &str, target: Target, weight: MaybeUndefined<String>) {
+        match read_weight(weight) {
+            Ok(weight) => {
+                self.items.push(WeightItem { target, weight });
+                self.pointers.push(pointer.to_owned());
+            }
+            Err((code, detail)) => self.faults.push(Fault::new(format!("{pointer}/weight"), code, detail)),
+        }
+    }
+
+    pub fn add_listed(&mut self, items: Vec<FairShareWeightInput>) {
+        for (at, item) in items.into_iter().enumerate() {
+            let pointer = format!("/items/{at}");
+            match read_target(item.target_type, &item.target_id, item.project_id) {
+                Ok(target) => self.add(&pointer, target, item.weight),
+                Err(detail) => self.faults.push(Fault::new(format!("{pointer}/target_id"), "invalid_uuid", detail)),
+            }
+        }
+    }
+
+    pub fn add_bulk(&mut self, input: FairShareWeightsBulkInput) {
+        for (at, item) in input.domain_weights.into_iter().flatten().enumerate() {
+            self.add(&format!("/input/domain_weights/{at}"), Target::Domain(item.domain_name), item.weight);
+        }
+        for (at, item) in input.project_weights.into_iter().flatten().enumerate() {
+            let target = Target::Project(ProjectId(item.project_id.0));
+            self.add(&format!("/input/project_weights/{at}"), target, item.weight);
+        }
+        for (at, item) in input.user_weights.into_iter().flatten().enumerate() {
+            let target = Target::User(UserId(item.user_uuid.0), Some(ProjectId(item.project_id.0)));
+            self.add(&format!("/input/user_weights/{at}"), target, item.weight);
+        }
+    }
+
+    /// The items and where they stood, or every fault.
+    pub fn finish(self) -> Result<(Vec<WeightItem>, Vec<String>)> {
+        if self.faults.is_empty() { Ok((self.items, self.pointers)) } else { Err(Error::Invalid(self.faults)) }
+    }
+}
+
+/// Who is meant; the error says why nobody is.
+pub fn read_target(
+    kind: FairShareWeightTargetType,
+    id: &str,
+    project: Option<Uuid>,
+) -> std::result::Result<Target, String> {
+    let uuid = || id.parse::<uuid::Uuid>().map_err(|_| format!("{id:?} is not a UUID"));
+    Ok(match kind {
+        FairShareWeightTargetType::Domain => Target::Domain(id.to_owned()),
+        FairShareWeightTargetType::Project => Target::Project(ProjectId(uuid()?)),
+        FairShareWeightTargetType::User => Target::User(UserId(uuid()?), project.map(|p| ProjectId(p.0))),
+    })
+}
+
+/// A weight that is left out is not one that is null: nothing is unset by an oversight.
+fn read_weight(weight: MaybeUndefined<String>) -> std::result::Result<Option<Weight>, (&'static str, String)> {
+    match weight {
+        MaybeUndefined::Undefined => Err(("missing_weight", "give a weight, or null to unset it".to_owned())),
+        MaybeUndefined::Null => Ok(None),
+        MaybeUndefined::Value(text) => {
+            Weight::parse(&text).map(Some).map_err(|e| ("invalid_weight", format!("weight {e}")))
+        }
+    }
+}
+
+/// Moves the faults of a write to where its items stood. A mutation about one weight names the argument.
+pub fn relocate(error: Error, pointers: &[String]) -> Error {
+    let Error::Invalid(faults) = error else { return error };
+    let moved = faults.into_iter().map(|fault| {
+        let place = fault.pointer.strip_prefix("/items/").and_then(|p| p.split('/').next());
+        let Some(at) = place.and_then(|p| p.parse::<usize>().ok()).and_then(|at| pointers.get(at)) else { return fault };
+        let field = match fault.code {
+            _ if at.starts_with("/items/") => "target_id",
+            "unknown_domain" => "domain_name",
+            "unknown_project" | "unknown_membership" => "project_id",
+            "unknown_user" => "user_uuid",
+            _ => return Fault { pointer: at.clone(), ..fault },
+        };
+        Fault { pointer: format!("{at}/{field}"), ..fault }
+    });
+    Error::Invalid(moved.collect())
+}

@@ -1,0 +1,171 @@
+//! Mutations. Each is one transaction, and takes effect at once.
+
+use std::sync::Arc;
+
+use async_graphql::{Context, MaybeUndefined, Object, Result};
+
+use super::inputs::{FairShareWeightInput, FairShareWeightsBulkInput, Items, read_target, relocate};
+use super::orders::FairShareTargetType;
+use super::query::{caller, operations, service};
+use super::scalars::{Decimal, JsonString, Uuid};
+use super::types::{
+    DomainFairShare, JobRun, ProjectFairShare, ScalingGroup, UpsertFairShareWeightsResult, UserFairShare, weight_rows,
+};
+use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::service::groups::SchedulerPatch;
+use crate::service::weights::{Target, WeightsChanged};
+use crate::service::{Error, Result as ServiceResult};
+
+/// Writes weights; faults point to where the items stood in the request.
+async fn write(
+    ctx: &Context<'_>,
+    resource_group: String,
+    items: Items,
+    reason: Option<String>,
+) -> ServiceResult<WeightsChanged> {
+    // Who may not write learns nothing about the items.
+    caller(ctx)?.require_admin()?;
+    let (items, pointers) = items.finish()?;
+    let written = service(ctx)?.put_weights(caller(ctx)?.clone(), resource_group, items, reason).await;
+    written.map_err(|e| relocate(e, &pointers))
+}
+
+fn text(weight: MaybeUndefined<Decimal>) -> MaybeUndefined<String> {
+    weight.map_value(|w| w.0)
+}
+
+fn vanished(what: &str) -> Error {
+    Error::Conflict { code: "concurrent_change", detail: format!("the {what} was just removed by somebody else") }
+}
+
+#[derive(Default)]
+pub struct Mutation;
+
+#[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+impl Mutation {
+    /// Sets the weight of a domain; null unsets it, so that the group's default applies.
+    async fn upsert_domain_fair_share(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        domain_name: String,
+        weight: MaybeUndefined<Decimal>,
+        reason: Option<String>,
+    ) -> Result<DomainFairShare> {
+        let mut items = Items::default();
+        items.add("", Target::Domain(domain_name.clone()), text(weight));
+        let changed = write(ctx, resource_group, items, reason).await?;
+        let row = service(ctx)?.domain_share(caller(ctx)?, &changed.group, &domain_name).await?;
+        Ok(DomainFairShare::new(&changed.group, row.ok_or_else(|| vanished("domain"))?))
+    }
+
+    /// Sets the weight of a project; null unsets it, so that the group's default applies.
+    async fn upsert_project_fair_share(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        project_id: Uuid,
+        weight: MaybeUndefined<Decimal>,
+        reason: Option<String>,
+    ) -> Result<ProjectFairShare> {
+        let id = ProjectId(project_id.0);
+        let mut items = Items::default();
+        items.add("", Target::Project(id), text(weight));
+        let changed = write(ctx, resource_group, items, reason).await?;
+        let row = service(ctx)?.project_share(caller(ctx)?, &changed.group, id).await?;
+        Ok(ProjectFairShare::new(&changed.group, row.ok_or_else(|| vanished("project"))?))
+    }
+
+    /// Sets the weight of a user in one project; null unsets it, so that the group's default applies.
+    #[expect(clippy::too_many_arguments, reason = "the arguments of the mutation")]
+    async fn upsert_user_fair_share(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        user_uuid: Uuid,
+        project_id: Uuid,
+        weight: MaybeUndefined<Decimal>,
+        reason: Option<String>,
+    ) -> Result<UserFairShare> {
+        let member = Member { user: UserId(user_uuid.0), project: ProjectId(project_id.0) };
+        let mut items = Items::default();
+        items.add("", Target::User(member.user, Some(member.project)), text(weight));
+        let changed = write(ctx, resource_group, items, reason).await?;
+        let row = service(ctx)?.user_share(caller(ctx)?, &changed.group, member).await?;
+        Ok(UserFairShare::new(&changed.group, row.ok_or_else(|| vanished("user"))?))
+    }
+
+    /// Unsets a weight, so that the group's default applies. A user's is unset in all projects unless
+    /// one is named.
+    #[expect(clippy::too_many_arguments, reason = "the arguments of the mutation")]
+    async fn reset_fair_share_weight(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        target_type: FairShareTargetType,
+        target_id: String,
+        project_id: Option<Uuid>,
+        reason: Option<String>,
+    ) -> Result<bool> {
+        caller(ctx)?.require_admin()?;
+        let target = read_target(target_type.into(), &target_id, project_id)
+            .map_err(|detail| Error::invalid("/target_id", "invalid_uuid", detail))?;
+        let mut items = Items::default();
+        items.add("", target, MaybeUndefined::Null);
+        write(ctx, resource_group, items, reason).await?;
+        Ok(true)
+    }
+
+    /// Sets and unsets many weights, all or none: `items`, or the same by kind as `input`, or both.
+    async fn upsert_fair_share_weights(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        items: Option<Vec<FairShareWeightInput>>,
+        input: Option<FairShareWeightsBulkInput>,
+        reason: Option<String>,
+    ) -> Result<UpsertFairShareWeightsResult> {
+        caller(ctx)?.require_admin()?;
+        if items.is_none() && input.is_none() {
+            return Err(Error::invalid("/items", "missing_items", "give items or input").into());
+        }
+        let mut all = Items::default();
+        all.add_listed(items.unwrap_or_default());
+        if let Some(input) = input {
+            all.add_bulk(input);
+        }
+        let changed = write(ctx, resource_group, all, reason).await?;
+        Ok(UpsertFairShareWeightsResult {
+            upserted_count: changed.upserted,
+            deleted_count: changed.deleted,
+            affected_weights: weight_rows(&changed.group, changed.affected),
+        })
+    }
+
+    /// Chooses a group's scheduler and merges options into those that are set; a null option goes back
+    /// to its default.
+    async fn update_scheduler_options(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        scheduler: Option<String>,
+        scheduler_opts: Option<JsonString>,
+        reason: Option<String>,
+    ) -> Result<ScalingGroup> {
+        let scheduler_opts = match scheduler_opts.map(|o| o.0) {
+            None => serde_json::Map::new(),
+            Some(serde_json::Value::Object(map)) => map,
+            Some(_) => return Err(Error::invalid("/scheduler_opts", "invalid_value", "options are a JSON object").into()),
+        };
+        let patch = SchedulerPatch { scheduler, scheduler_opts, reason, if_match: None };
+        let group = service(ctx)?.patch_scheduler_options(caller(ctx)?.clone(), resource_group, patch).await?;
+        Ok(ScalingGroup(group))
+    }
+
+    /// Runs a job now and waits for its end.
+    async fn run_job(&self, ctx: &Context<'_>, name: String, resource_group: Option<String>) -> Result<Vec<JobRun>> {
+        let jobs = Arc::clone(operations::jobs(ctx)?);
+        let runs = service(ctx)?.run_job(caller(ctx)?, jobs, name, resource_group).await?;
+        Ok(runs.into_iter().map(JobRun).collect())
+    }
+}

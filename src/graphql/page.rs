@@ -1,0 +1,37 @@
+//! The query page at `GET /graphql`: one file, no network but this server.
+
+use std::sync::LazyLock;
+
+use axum::http::header;
+use axum::response::{Html, IntoResponse, Response};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+const PAGE: &str = include_str!("page.html");
+
+/// Allows the page's own script and style, by their hashes, and requests to this server; nothing else.
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let hash = |tag: &str| {
+        let inner = PAGE.split_once(&format!("<{tag}>")).and_then(|(_, rest)| rest.split_once(&format!("</{tag}>")));
+        let digest = Sha256::digest(inner.map_or("", |(text, _)| text));
+        format!("'sha256-{}'", STANDARD.encode(digest))
+    };
+    format!(
+        "default-src 'none'; script-src {}; style-src {}; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+         frame-ancestors 'none'",
+        hash("script"),
+        hash("style")
+    )
+});
+
+/// Served without a key; the page asks for one and sends it with its queries.
+pub async fn page() -> Response {
+    let headers = [
+        (header::CONTENT_SECURITY_POLICY, POLICY.as_str()),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    (headers, Html(PAGE)).into_response()
+}

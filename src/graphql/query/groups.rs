@@ -1,0 +1,98 @@
+use async_graphql::{Context, Object, Result};
+
+use super::{caller, service};
+use crate::graphql::connection::{List, PageArgs, connect, cut_ordered};
+use crate::graphql::filters::{FairShareWeightFilter, WeightCondition};
+use crate::graphql::guard;
+use crate::graphql::orders::{FairShareWeightOrderBy, FairShareWeightOrderField};
+use crate::graphql::types::{Agent, FairShareWeightNode, ScalingGroup, weight_rows};
+use crate::service::page::{Key, cut};
+
+/// The sort key of a weight in ascending order: the field, then what identifies the row.
+fn weight_key(field: FairShareWeightOrderField, node: &FairShareWeightNode) -> Vec<Key> {
+    let kind = Key::Number(node.target_type() as u64);
+    let project = node.project_id().map(|p| Key::Text(p.to_string()));
+    let id = Key::Text(node.target_id());
+    let mut key = match field {
+        FairShareWeightOrderField::TargetType => vec![kind, id],
+        FairShareWeightOrderField::TargetId => vec![id, kind],
+        FairShareWeightOrderField::Weight => {
+            vec![Key::Number(node.weight.ten_thousandths().unsigned_abs()), kind, id]
+        }
+    };
+    key.extend(project);
+    key
+}
+
+fn holds(condition: &WeightCondition, node: &FairShareWeightNode) -> bool {
+    match condition {
+        WeightCondition::Type(kinds) => kinds.contains(&node.target_type()),
+        WeightCondition::Id(text) => text.holds(&node.target_id()),
+    }
+}
+
+#[derive(Default)]
+pub struct GroupQuery;
+
+#[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+impl GroupQuery {
+    /// One resource group; null if there is none of that name.
+    async fn resource_group(&self, ctx: &Context<'_>, name: String) -> Result<Option<ScalingGroup>> {
+        caller(ctx)?;
+        Ok(service(ctx)?.group(&name).ok().map(ScalingGroup))
+    }
+
+    /// All resource groups by name.
+    async fn resource_groups(&self, ctx: &Context<'_>) -> Result<Vec<ScalingGroup>> {
+        caller(ctx)?;
+        let groups = service(ctx)?.published_groups();
+        guard::spend(ctx, groups.len())?;
+        Ok(groups.into_iter().map(ScalingGroup).collect())
+    }
+
+    /// Nodes of a resource group by id.
+    #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
+    async fn agents(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
+        after: Option<String>,
+        offset: Option<i64>,
+    ) -> Result<List<Agent>> {
+        const LIST: &str = "agents";
+        let window = PageArgs { first, last, before, after, offset }.window(LIST)?;
+        let rows = service(ctx)?.agents(caller(ctx)?, &resource_group).await?;
+        let page = cut(LIST, &rows, |a| vec![Key::Text(a.agent_id.clone())], &window);
+        Ok(connect(ctx, page, |row| Agent { group: resource_group.clone(), row })?)
+    }
+
+    /// Weights that are set in a resource group.
+    #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
+    async fn fair_share_weights(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
+        after: Option<String>,
+        offset: Option<i64>,
+        filter: Option<FairShareWeightFilter>,
+        order: Option<FairShareWeightOrderBy>,
+    ) -> Result<List<FairShareWeightNode>> {
+        let (field, descending) =
+            order.map_or((FairShareWeightOrderField::TargetType, false), |o| (o.field, o.descending()));
+        let name = format!("fair-share-weights/{field:?}/{}", if descending { "desc" } else { "asc" });
+        let window = PageArgs { first, last, before, after, offset }.window(&name)?;
+        let filter = FairShareWeightFilter::read(filter)?;
+        let group = service(ctx)?.group(&resource_group)?;
+        let mut rows = weight_rows(&group, service(ctx)?.weights(caller(ctx)?, &resource_group)?);
+        rows.retain(|node| filter.matches(&|c| holds(c, node)));
+        rows.sort_by_cached_key(|node| weight_key(field, node));
+        let page = cut_ordered(&name, &rows, |node| weight_key(field, node), &window, descending);
+        Ok(connect(ctx, page, |node| node)?)
+    }
+}

@@ -1,0 +1,36 @@
+//! Queries, one file for each kind of row.
+
+pub mod buckets;
+pub mod groups;
+pub mod nodes;
+pub mod operations;
+pub mod shares;
+
+use std::sync::Arc;
+
+use async_graphql::{Context, MergedObject};
+
+use crate::service::{Caller, Error, Result, Service};
+
+/// Everything that can be read.
+#[derive(MergedObject, Default)]
+pub struct Query(
+    groups::GroupQuery,
+    shares::ShareQuery,
+    buckets::BucketQuery,
+    operations::OperationsQuery,
+    nodes::NodeQuery,
+);
+
+/// The service behind the schema.
+pub fn service<'a>(ctx: &Context<'a>) -> Result<&'a Arc<Service>> {
+    ctx.data_opt().ok_or_else(|| Error::Internal("a schema without a service".to_owned()))
+}
+
+/// Who asks.
+pub fn caller<'a>(ctx: &Context<'a>) -> Result<&'a Caller> {
+    ctx.data_opt().ok_or_else(|| Error::Unauthorized {
+        code: "missing_key",
+        detail: "this needs a key in the header Authorization: Bearer".to_owned(),
+    })
+}

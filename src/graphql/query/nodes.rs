@@ -1,0 +1,237 @@
+//! `node` and `nodes`: rows by their global ids. Ids of one kind are read together, so that the number
+//! of SQL statements does not grow with the number of ids.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use async_graphql::{Context, ID, Object, Result};
+
+use super::{caller, service};
+use crate::domain::filter::{Compare, DayMatch, Filter, Place, TextMatch};
+use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::ledger::Entity;
+use crate::graphql::global_id;
+use crate::graphql::guard;
+use crate::graphql::types::{
+    Agent, AuditEntry, DomainFairShare, DomainUsageBucketNode, FairShareWeightNode, JobRun, Node, ProjectFairShare,
+    ProjectUsageBucketNode, ScalingGroup, UserFairShare, UserUsageBucketNode,
+};
+use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow, Tier};
+use crate::service::page::Window;
+use crate::service::weights::WeightRow;
+use crate::service::{Error, Result as ServiceResult};
+
+/// Ids that one `nodes` may name.
+const MAX_IDS: usize = 100;
+
+/// The parts of a global id.
+type Key = (String, Vec<String>);
+
+#[derive(Default)]
+pub struct NodeQuery;
+
+#[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+impl NodeQuery {
+    /// The row with this global id; null if it is gone or was never there.
+    async fn node(&self, ctx: &Context<'_>, id: ID) -> Result<Option<Node>> {
+        Ok(find(ctx, &[id]).await?.pop().flatten())
+    }
+
+    /// The rows with these global ids, in their order; null for each that is not there.
+    async fn nodes(&self, ctx: &Context<'_>, ids: Vec<ID>) -> Result<Vec<Option<Node>>> {
+        if ids.len() > MAX_IDS {
+            let detail = format!("at most {MAX_IDS} ids at once");
+            return Err(Error::invalid("/ids", "invalid_page_size", detail).into());
+        }
+        guard::spend(ctx, ids.len())?;
+        Ok(find(ctx, &ids).await?)
+    }
+}
+
+async fn find(ctx: &Context<'_>, ids: &[ID]) -> ServiceResult<Vec<Option<Node>>> {
+    let keys: Vec<Option<Key>> = ids.iter().map(global_id::decode).collect();
+    let mut rows = Rows::load(ctx, keys.iter().flatten()).await?;
+    keys.into_iter().map(|key| key.map_or(Ok(None), |(kind, key)| rows.take(ctx, &kind, &key))).collect()
+}
+
+/// The rows that need SQL, read for all ids at once.
+#[derive(Default)]
+struct Rows {
+    buckets: HashMap<Key, BucketRow>,
+    agents: HashMap<Vec<String>, crate::service::agents::Agent>,
+    job_runs: HashMap<String, crate::service::jobs::JobRun>,
+    audit: HashMap<String, crate::service::audit::AuditEntry>,
+}
+
+impl Rows {
+    async fn load(ctx: &Context<'_>, keys: impl Iterator<Item = &Key>) -> ServiceResult<Self> {
+        let (service, caller) = (service(ctx)?, caller(ctx)?);
+        let mut rows = Self::default();
+        let mut buckets: BTreeMap<(&'static str, &str), Vec<Filter<BucketCondition>>> = BTreeMap::new();
+        let mut groups_of_agents = BTreeSet::new();
+        let (mut runs, mut entries) = (BTreeSet::new(), BTreeSet::new());
+        for (kind, key) in keys {
+            match (kind.as_str(), key.as_slice()) {
+                (Agent::KIND, [group, _]) => {
+                    groups_of_agents.insert(group.as_str());
+                }
+                (JobRun::KIND, [id]) => runs.extend(id.parse::<i64>()),
+                (AuditEntry::KIND, [id]) => entries.extend(id.parse::<i64>()),
+                (kind, [group, rest @ ..]) => {
+                    if let Some((kind, filter)) = bucket_filter(kind, rest) {
+                        buckets.entry((kind, group)).or_default().push(filter);
+                    }
+                }
+                _ => {}
+            }
+        }
+        for ((kind, group), filters) in buckets {
+            rows.load_buckets(ctx, kind, group, filters).await?;
+        }
+        for group in groups_of_agents {
+            if service.group(group).is_ok() {
+                let found = service.agents(caller, group).await?;
+                rows.agents.extend(found.into_iter().map(|a| (vec![group.to_owned(), a.agent_id.clone()], a)));
+            }
+        }
+        if !runs.is_empty() {
+            let found = service.job_runs_by_id(caller, runs).await?;
+            rows.job_runs.extend(found.into_iter().map(|r| (r.id.to_string(), r)));
+        }
+        if !entries.is_empty() {
+            let found = service.audit_entries(caller, entries).await?;
+            rows.audit.extend(found.into_iter().map(|e| (e.id.to_string(), e)));
+        }
+        Ok(rows)
+    }
+
+    async fn load_buckets(
+        &mut self,
+        ctx: &Context<'_>,
+        kind: &'static str,
+        group: &str,
+        filters: Vec<Filter<BucketCondition>>,
+    ) -> ServiceResult<()> {
+        if service(ctx)?.group(group).is_err() {
+            return Ok(());
+        }
+        let list = BucketList {
+            tier: tier(kind),
+            window: Window::forward(u32::try_from(filters.len()).unwrap_or(u32::MAX), None),
+            filter: Filter::Any(filters),
+            field: BucketField::PeriodStart,
+            descending: false,
+        };
+        let page = service(ctx)?.usage_buckets(caller(ctx)?, group, list).await?;
+        self.buckets.extend(page.rows.into_iter().map(|(_, row)| ((kind.to_owned(), bucket_key(kind, group, &row)), row)));
+        Ok(())
+    }
+
+    fn take(&mut self, ctx: &Context<'_>, kind: &str, key: &[String]) -> ServiceResult<Option<Node>> {
+        let [group, ..] = key else { return Ok(None) };
+        Ok(match kind {
+            Agent::KIND => self.agents.get(key).map(|row| Agent { group: group.clone(), row: row.clone() }.into()),
+            JobRun::KIND => self.job_runs.get(group).map(|run| JobRun(run.clone()).into()),
+            AuditEntry::KIND => self.audit.get(group).map(|entry| AuditEntry(entry.clone()).into()),
+            DomainUsageBucketNode::KIND => {
+                self.bucket(kind, key).map(|row| DomainUsageBucketNode::new(group, row).into())
+            }
+            ProjectUsageBucketNode::KIND => {
+                self.bucket(kind, key).and_then(|row| ProjectUsageBucketNode::new(group, row)).map(Node::from)
+            }
+            UserUsageBucketNode::KIND => {
+                self.bucket(kind, key).and_then(|row| UserUsageBucketNode::new(group, row)).map(Node::from)
+            }
+            _ => published(ctx, kind, key)?,
+        })
+    }
+
+    fn bucket(&self, kind: &str, key: &[String]) -> Option<BucketRow> {
+        self.buckets.get(&(kind.to_owned(), key.to_vec())).cloned()
+    }
+}
+
+fn tier(kind: &str) -> Tier {
+    match kind {
+        DomainUsageBucketNode::KIND => Tier::Domain,
+        ProjectUsageBucketNode::KIND => Tier::Project,
+        _ => Tier::User,
+    }
+}
+
+/// The key that the global id of a bucket holds.
+fn bucket_key(kind: &str, group: &str, row: &BucketRow) -> Vec<String> {
+    let mut key = vec![group.to_owned()];
+    if kind == DomainUsageBucketNode::KIND {
+        key.push(row.domain_name.clone());
+    }
+    key.extend(row.user.map(|u| u.to_string()));
+    key.extend(row.project.map(|p| p.to_string()));
+    key.push(row.period_start.to_string());
+    key
+}
+
+/// The one bucket that the rest of a global id means.
+fn bucket_filter(kind: &str, key: &[String]) -> Option<(&'static str, Filter<BucketCondition>)> {
+    let (start, owner) = key.split_last()?;
+    let (kind, mut all) = match (kind, owner) {
+        (DomainUsageBucketNode::KIND, [name]) => {
+            let own = TextMatch::Like { place: Place::Whole, pattern: name.clone(), ignore_case: false };
+            (DomainUsageBucketNode::KIND, vec![BucketCondition::Domain(own)])
+        }
+        (ProjectUsageBucketNode::KIND, [project]) => {
+            (ProjectUsageBucketNode::KIND, vec![BucketCondition::Project(vec![project.parse().ok()?])])
+        }
+        (UserUsageBucketNode::KIND, [user, project]) => {
+            let user = BucketCondition::User(vec![user.parse().ok()?]);
+            (UserUsageBucketNode::KIND, vec![user, BucketCondition::Project(vec![project.parse().ok()?])])
+        }
+        _ => return None,
+    };
+    let day = DayMatch { day: start.parse().ok()?, compare: Compare::Equal };
+    all.push(BucketCondition::PeriodStart(day));
+    Some((kind, Filter::All(all.into_iter().map(Filter::Is).collect())))
+}
+
+/// A row of a published picture.
+fn published(ctx: &Context<'_>, kind: &str, key: &[String]) -> ServiceResult<Option<Node>> {
+    let caller = caller(ctx)?;
+    let [name, rest @ ..] = key else { return Ok(None) };
+    let Ok(group) = service(ctx)?.group(name) else { return Ok(None) };
+    let project = |text: &String| text.parse().ok().map(ProjectId);
+    let member = |user: &String, p: &String| Some(Member { user: UserId(user.parse().ok()?), project: project(p)? });
+    let node = match (kind, rest) {
+        (ScalingGroup::KIND, []) => Some(ScalingGroup(group).into()),
+        (UserFairShare::KIND, [user, project]) => {
+            let Some(member) = member(user, project) else { return Ok(None) };
+            caller.require_user(member.user)?;
+            group.user(member).map(|row| UserFairShare::new(&group, row.clone()).into())
+        }
+        (DomainFairShare::KIND, [domain]) => {
+            caller.require_reader()?;
+            group.domain(domain).map(|row| DomainFairShare::new(&group, row.clone()).into())
+        }
+        (ProjectFairShare::KIND, [id]) => {
+            caller.require_reader()?;
+            let found = project(id).and_then(|id| group.project(id));
+            found.map(|row| ProjectFairShare::new(&group, row.clone()).into())
+        }
+        (FairShareWeightNode::KIND, [tier, ids @ ..]) => {
+            caller.require_reader()?;
+            let found = match (tier.as_str(), ids) {
+                ("domain", [domain]) => group.domain(domain).map(|d| (Entity::Domain(d.domain_name.clone()), &d.share)),
+                ("project", [id]) => project(id)
+                    .and_then(|id| group.project(id))
+                    .map(|p| (Entity::Project(p.project_id), &p.share)),
+                ("user", [user, project]) => {
+                    member(user, project).and_then(|m| group.user(m)).map(|u| (Entity::User(u.member), &u.share))
+                }
+                _ => None,
+            };
+            found.map(|(target, share)| {
+                FairShareWeightNode::new(&group, WeightRow { target, weight: share.weight }).into()
+            })
+        }
+        _ => None,
+    };
+    Ok(node)
+}

@@ -1,0 +1,63 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_graphql::{Context, Object, Result};
+
+use super::{caller, service};
+use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::guard;
+use crate::graphql::types::{AuditEntry, Job, JobRun};
+use crate::service::audit::AuditFilter;
+use crate::service::jobs::JobControl;
+use crate::service::{Error, Result as ServiceResult, Service};
+
+/// What runs the jobs.
+pub fn jobs<'a>(ctx: &Context<'a>) -> ServiceResult<&'a Arc<dyn JobControl>> {
+    ctx.data_opt().ok_or_else(|| Error::Internal("a schema without jobs".to_owned()))
+}
+
+#[derive(Default)]
+pub struct OperationsQuery;
+
+#[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+impl OperationsQuery {
+    /// What the service does on its own, with the last runs.
+    async fn jobs(&self, ctx: &Context<'_>) -> Result<Vec<Job>> {
+        let mut last: HashMap<String, Vec<JobRun>> = HashMap::new();
+        for run in service(ctx)?.last_job_runs(caller(ctx)?).await? {
+            last.entry(run.job.clone()).or_default().push(JobRun(run));
+        }
+        let runs = last.values().map(Vec::len).sum();
+        guard::spend(ctx, runs)?;
+        let job = |(name, description)| Job { name, description, last_runs: last.remove(name).unwrap_or_default() };
+        Ok(jobs(ctx)?.jobs().into_iter().map(job).collect())
+    }
+
+    /// Runs of jobs, newest first.
+    async fn job_runs(
+        &self,
+        ctx: &Context<'_>,
+        job: Option<String>,
+        first: Option<i64>,
+        after: Option<String>,
+    ) -> Result<List<JobRun>> {
+        let window = PageArgs { first, after, ..PageArgs::default() }.window(Service::JOB_RUN_LIST)?;
+        let page = service(ctx)?.job_runs(caller(ctx)?, job.as_deref(), &window).await?;
+        Ok(connect(ctx, page, JobRun)?)
+    }
+
+    /// Changes by people, newest first.
+    async fn audit_log(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: Option<String>,
+        action: Option<String>,
+        first: Option<i64>,
+        after: Option<String>,
+    ) -> Result<List<AuditEntry>> {
+        let window = PageArgs { first, after, ..PageArgs::default() }.window(Service::AUDIT_LIST)?;
+        let filter = AuditFilter { resource_group, action };
+        let page = service(ctx)?.audit_log(caller(ctx)?, &filter, &window).await?;
+        Ok(connect(ctx, page, AuditEntry)?)
+    }
+}

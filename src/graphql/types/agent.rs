@@ -1,0 +1,50 @@
+use async_graphql::{ID, Object};
+
+use crate::graphql::global_id;
+use crate::graphql::scalars::{DateTime, JsonString};
+use crate::service::agents;
+
+/// A node of a resource group.
+pub struct Agent {
+    pub group: String,
+    pub row: agents::Agent,
+}
+
+impl Agent {
+    pub const KIND: &str = "Agent";
+}
+
+#[Object(rename_fields = "snake_case")]
+impl Agent {
+    pub async fn id(&self) -> ID {
+        global_id::encode(Self::KIND, &[&self.group, &self.row.agent_id])
+    }
+
+    async fn agent_id(&self) -> &str {
+        &self.row.agent_id
+    }
+
+    async fn resource_group(&self) -> &str {
+        &self.group
+    }
+
+    async fn available_slots(&self) -> JsonString {
+        JsonString::of(&self.row.available_slots)
+    }
+
+    async fn alive(&self) -> bool {
+        self.row.alive
+    }
+
+    async fn schedulable(&self) -> bool {
+        self.row.schedulable
+    }
+
+    async fn labels(&self) -> JsonString {
+        JsonString::of(&self.row.labels)
+    }
+
+    async fn updated_at(&self) -> DateTime {
+        DateTime(self.row.updated_at)
+    }
+}

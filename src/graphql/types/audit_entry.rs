@@ -1,0 +1,60 @@
+use async_graphql::{ID, Object};
+
+use crate::graphql::global_id;
+use crate::graphql::scalars::{DateTime, JsonString, Uuid};
+use crate::service::audit;
+
+/// One change: who, what, when and why.
+pub struct AuditEntry(pub audit::AuditEntry);
+
+impl AuditEntry {
+    pub const KIND: &str = "AuditEntry";
+}
+
+#[Object(rename_fields = "snake_case")]
+impl AuditEntry {
+    pub async fn id(&self) -> ID {
+        global_id::encode(Self::KIND, &[&self.0.id.to_string()])
+    }
+
+    async fn at(&self) -> DateTime {
+        DateTime(self.0.at)
+    }
+
+    /// The label of the key, or `cli`, or the job.
+    async fn actor(&self) -> &str {
+        &self.0.actor
+    }
+
+    async fn key_id(&self) -> Option<Uuid> {
+        self.0.key_id.map(Uuid)
+    }
+
+    async fn request_id(&self) -> &str {
+        &self.0.request_id
+    }
+
+    async fn action(&self) -> &str {
+        &self.0.action
+    }
+
+    async fn resource_group(&self) -> Option<&str> {
+        self.0.resource_group.as_deref()
+    }
+
+    async fn target(&self) -> &str {
+        &self.0.target
+    }
+
+    async fn before(&self) -> Option<JsonString> {
+        self.0.before.clone().map(JsonString)
+    }
+
+    async fn after(&self) -> Option<JsonString> {
+        self.0.after.clone().map(JsonString)
+    }
+
+    async fn reason(&self) -> Option<&str> {
+        self.0.reason.as_deref()
+    }
+}

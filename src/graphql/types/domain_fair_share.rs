@@ -1,0 +1,64 @@
+use std::sync::Arc;
+
+use async_graphql::{Context, ID, Object, Result};
+
+use super::{ProjectFairShare, ShareFacts};
+use crate::domain::filter::{Filter, Place, TextMatch};
+use crate::graphql::connection::{List, PageArgs};
+use crate::graphql::filters::ProjectFairShareFilter;
+use crate::graphql::global_id;
+use crate::graphql::orders::ProjectFairShareOrderBy;
+use crate::graphql::query::shares;
+use crate::service::PublishedGroup;
+use crate::service::published::DomainShare;
+use crate::service::shares::ShareCondition;
+
+/// A domain in one resource group: weight, decayed usage, factor and rank among the group's domains.
+pub struct DomainFairShare {
+    domain_name: Arc<str>,
+    facts: ShareFacts,
+}
+
+impl DomainFairShare {
+    pub const KIND: &str = "DomainFairShare";
+
+    pub fn new(group: &Arc<PublishedGroup>, row: DomainShare) -> Self {
+        Self { domain_name: row.domain_name, facts: ShareFacts { group: Arc::clone(group), share: row.share } }
+    }
+}
+
+#[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+impl DomainFairShare {
+    pub async fn id(&self) -> ID {
+        global_id::encode(Self::KIND, &[&self.facts.group.name, &self.domain_name])
+    }
+
+    async fn domain_name(&self) -> &str {
+        &self.domain_name
+    }
+
+    #[graphql(flatten)]
+    async fn facts(&self) -> &ShareFacts {
+        &self.facts
+    }
+
+    /// The domain's projects.
+    #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
+    async fn project_fair_shares(
+        &self,
+        ctx: &Context<'_>,
+        first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
+        after: Option<String>,
+        offset: Option<i64>,
+        filter: Option<ProjectFairShareFilter>,
+        order: Option<ProjectFairShareOrderBy>,
+    ) -> Result<List<ProjectFairShare>> {
+        let own = TextMatch::Like { place: Place::Whole, pattern: self.domain_name.to_string(), ignore_case: false };
+        let filter = ProjectFairShareFilter::read(filter)?;
+        let filter = Filter::All(vec![Filter::Is(ShareCondition::Domain(own)), filter]);
+        let page = PageArgs { first, last, before, after, offset };
+        Ok(shares::projects(ctx, &self.facts.group, filter, order, &page)?)
+    }
+}

@@ -1,0 +1,109 @@
+use std::sync::Arc;
+
+use async_graphql::{ID, Object, SimpleObject};
+
+use crate::domain::ledger::Entity;
+use crate::domain::weight::Weight;
+use crate::graphql::global_id;
+use crate::graphql::orders::FairShareWeightTargetType;
+use crate::graphql::scalars::Uuid;
+use crate::service::PublishedGroup;
+use crate::service::weights::WeightRow;
+
+/// A weight of a domain, a project, or a user in a project.
+#[derive(Clone)]
+pub struct FairShareWeightNode {
+    pub group: Arc<str>,
+    pub target: Entity,
+    pub weight: Weight,
+}
+
+impl FairShareWeightNode {
+    pub const KIND: &str = "FairShareWeightNode";
+
+    /// The weight in force: a row whose weight was unset shows the group's default.
+    pub fn new(group: &PublishedGroup, row: WeightRow) -> Self {
+        let weight = row.weight.unwrap_or(group.options.default_weight);
+        Self { group: Arc::clone(&group.name), target: row.target, weight }
+    }
+
+    pub fn target_type(&self) -> FairShareWeightTargetType {
+        match &self.target {
+            Entity::Domain(_) => FairShareWeightTargetType::Domain,
+            Entity::Project(_) => FairShareWeightTargetType::Project,
+            Entity::User(_) => FairShareWeightTargetType::User,
+        }
+    }
+
+    pub fn target_id(&self) -> String {
+        match &self.target {
+            Entity::Domain(name) => name.to_string(),
+            Entity::Project(id) => id.to_string(),
+            Entity::User(member) => member.user.to_string(),
+        }
+    }
+
+    pub fn project_id(&self) -> Option<uuid::Uuid> {
+        match &self.target {
+            Entity::User(member) => Some(member.project.0),
+            _ => None,
+        }
+    }
+}
+
+/// Rows as nodes of `group`.
+pub fn weight_rows(group: &PublishedGroup, rows: Vec<WeightRow>) -> Vec<FairShareWeightNode> {
+    rows.into_iter().map(|row| FairShareWeightNode::new(group, row)).collect()
+}
+
+#[Object(rename_fields = "snake_case")]
+impl FairShareWeightNode {
+    pub async fn id(&self) -> ID {
+        let key = match &self.target {
+            Entity::Domain(name) => vec!["domain".to_owned(), name.to_string()],
+            Entity::Project(id) => vec!["project".to_owned(), id.to_string()],
+            Entity::User(m) => vec!["user".to_owned(), m.user.to_string(), m.project.to_string()],
+        };
+        let mut parts = vec![&*self.group];
+        parts.extend(key.iter().map(String::as_str));
+        global_id::encode(Self::KIND, &parts)
+    }
+
+    async fn resource_group(&self) -> &str {
+        &self.group
+    }
+
+    #[graphql(name = "target_type")]
+    async fn kind(&self) -> FairShareWeightTargetType {
+        self.target_type()
+    }
+
+    /// The domain's name, or the id of the project or user.
+    #[graphql(name = "target_id")]
+    async fn target(&self) -> String {
+        self.target_id()
+    }
+
+    /// The project that a user's weight counts in.
+    #[graphql(name = "project_id")]
+    async fn project(&self) -> Option<Uuid> {
+        self.project_id().map(Uuid)
+    }
+
+    #[graphql(name = "weight")]
+    async fn in_force(&self) -> String {
+        self.weight.to_string()
+    }
+}
+
+/// What a write of weights has done.
+#[derive(SimpleObject)]
+#[graphql(rename_fields = "snake_case")]
+pub struct UpsertFairShareWeightsResult {
+    /// Weights that are set now, new, changed or confirmed.
+    pub upserted_count: u64,
+    /// Weights that were set before and are not any more.
+    pub deleted_count: u64,
+    /// The weights that this write set or unset.
+    pub affected_weights: Vec<FairShareWeightNode>,
+}

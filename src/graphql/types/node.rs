@@ -1,0 +1,24 @@
+use async_graphql::{ID, Interface};
+
+use super::{
+    Agent, AuditEntry, DomainFairShare, DomainUsageBucketNode, FairShareWeightNode, JobRun, ProjectFairShare,
+    ProjectUsageBucketNode, ScalingGroup, UserFairShare, UserUsageBucketNode,
+};
+
+/// Anything that `node(id)` finds again.
+#[derive(Interface)]
+#[graphql(field(name = "id", ty = "ID", desc = "Opaque, and unique over all types."))]
+#[expect(clippy::large_enum_variant, reason = "short-lived, one a row of an answer")]
+pub enum Node {
+    DomainFairShare(DomainFairShare),
+    ProjectFairShare(ProjectFairShare),
+    UserFairShare(UserFairShare),
+    FairShareWeight(FairShareWeightNode),
+    DomainUsageBucket(DomainUsageBucketNode),
+    ProjectUsageBucket(ProjectUsageBucketNode),
+    UserUsageBucket(UserUsageBucketNode),
+    ScalingGroup(ScalingGroup),
+    Agent(Agent),
+    JobRun(JobRun),
+    AuditEntry(AuditEntry),
+}

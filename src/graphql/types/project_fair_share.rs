@@ -1,0 +1,78 @@
+use std::sync::Arc;
+
+use async_graphql::{Context, ID, Object, Result};
+
+use super::{ShareFacts, UserFairShare};
+use crate::domain::ids::ProjectId;
+use crate::graphql::connection::{List, PageArgs};
+use crate::graphql::filters::UserFairShareFilter;
+use crate::graphql::global_id;
+use crate::graphql::orders::UserFairShareOrderBy;
+use crate::graphql::query::shares;
+use crate::graphql::scalars::Uuid;
+use crate::service::PublishedGroup;
+use crate::service::published::ProjectShare;
+
+/// A project in one resource group: weight, decayed usage, factor and rank among its domain's projects.
+pub struct ProjectFairShare {
+    project_id: ProjectId,
+    project_name: Option<Arc<str>>,
+    domain_name: Arc<str>,
+    facts: ShareFacts,
+}
+
+impl ProjectFairShare {
+    pub const KIND: &str = "ProjectFairShare";
+
+    pub fn new(group: &Arc<PublishedGroup>, row: ProjectShare) -> Self {
+        Self {
+            project_id: row.project_id,
+            project_name: row.project_name,
+            domain_name: row.domain_name,
+            facts: ShareFacts { group: Arc::clone(group), share: row.share },
+        }
+    }
+}
+
+#[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+impl ProjectFairShare {
+    pub async fn id(&self) -> ID {
+        global_id::encode(Self::KIND, &[&self.facts.group.name, &self.project_id.to_string()])
+    }
+
+    async fn project_id(&self) -> Uuid {
+        Uuid(self.project_id.0)
+    }
+
+    /// As the scheduler calls it, if it does.
+    async fn project_name(&self) -> Option<&str> {
+        self.project_name.as_deref()
+    }
+
+    async fn domain_name(&self) -> &str {
+        &self.domain_name
+    }
+
+    #[graphql(flatten)]
+    async fn facts(&self) -> &ShareFacts {
+        &self.facts
+    }
+
+    /// The project's users.
+    #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
+    async fn user_fair_shares(
+        &self,
+        ctx: &Context<'_>,
+        first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
+        after: Option<String>,
+        offset: Option<i64>,
+        filter: Option<UserFairShareFilter>,
+        order: Option<UserFairShareOrderBy>,
+    ) -> Result<List<UserFairShare>> {
+        let filter = UserFairShareFilter::read(filter)?;
+        let page = PageArgs { first, last, before, after, offset };
+        Ok(shares::users(ctx, &self.facts.group, Some(self.project_id), filter, order, &page)?)
+    }
+}

@@ -1,0 +1,38 @@
+use async_graphql::{ID, Object};
+
+use super::BucketFacts;
+use crate::graphql::global_id;
+use crate::graphql::scalars::Uuid;
+use crate::service::buckets::BucketRow;
+
+/// What a project has used in one period.
+pub struct ProjectUsageBucketNode {
+    project: uuid::Uuid,
+    facts: BucketFacts,
+}
+
+impl ProjectUsageBucketNode {
+    pub const KIND: &str = "ProjectUsageBucketNode";
+
+    /// `None` for a row of another tier.
+    pub fn new(group: &str, row: BucketRow) -> Option<Self> {
+        Some(Self { project: row.project?.0, facts: BucketFacts { group: group.to_owned(), row } })
+    }
+}
+
+#[Object(rename_fields = "snake_case")]
+impl ProjectUsageBucketNode {
+    pub async fn id(&self) -> ID {
+        let start = self.facts.row.period_start.to_string();
+        global_id::encode(Self::KIND, &[&self.facts.group, &self.project.to_string(), &start])
+    }
+
+    async fn project_id(&self) -> Uuid {
+        Uuid(self.project)
+    }
+
+    #[graphql(flatten)]
+    async fn facts(&self) -> &BucketFacts {
+        &self.facts
+    }
+}

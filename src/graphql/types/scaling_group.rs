@@ -1,0 +1,55 @@
+use std::sync::Arc;
+
+use async_graphql::{ID, Object};
+
+use crate::graphql::global_id;
+use crate::graphql::orders::SliceGapPolicy;
+use crate::graphql::scalars::{DateTime, JsonString};
+use crate::service::PublishedGroup;
+
+/// A resource group: a cluster, partition or node pool with its scheduler.
+pub struct ScalingGroup(pub Arc<PublishedGroup>);
+
+impl ScalingGroup {
+    pub const KIND: &str = "ScalingGroup";
+}
+
+#[Object(rename_fields = "snake_case")]
+impl ScalingGroup {
+    pub async fn id(&self) -> ID {
+        global_id::encode(Self::KIND, &[&self.0.name])
+    }
+
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// `fifo`, `lifo`, `drf` or `fairshare`.
+    async fn scheduler(&self) -> &str {
+        self.0.scheduler.name()
+    }
+
+    /// All options in force, defaults included.
+    async fn scheduler_opts(&self) -> Option<JsonString> {
+        Some(JsonString(self.0.options.to_json().into()))
+    }
+
+    /// Only the options that an admin has set.
+    async fn configured_scheduler_opts(&self) -> JsonString {
+        JsonString(self.0.scheduler_opts.clone().into())
+    }
+
+    async fn gap_policy(&self) -> SliceGapPolicy {
+        self.0.options.gap_policy.into()
+    }
+
+    /// What the alive and schedulable agents offer together, by slot.
+    async fn capacity(&self) -> JsonString {
+        JsonString::of(&self.0.capacity)
+    }
+
+    /// When fair shares were last calculated; null: never yet.
+    async fn calculated_at(&self) -> Option<DateTime> {
+        self.0.calculation.as_ref().map(|c| DateTime(c.at))
+    }
+}

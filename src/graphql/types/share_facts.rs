@@ -1,0 +1,103 @@
+use std::sync::Arc;
+
+use async_graphql::Object;
+
+use crate::domain::decimal::f64_text;
+use crate::domain::hierarchy::Share;
+use crate::graphql::scalars::{Date, DateTime, JsonString};
+use crate::service::PublishedGroup;
+use crate::service::published::Calculation;
+
+/// What the fair shares of all three tiers tell.
+pub struct ShareFacts {
+    pub group: Arc<PublishedGroup>,
+    pub share: Share,
+}
+
+impl ShareFacts {
+    fn calculation(&self) -> Option<&Calculation> {
+        self.group.calculation.as_ref()
+    }
+}
+
+#[Object(rename_fields = "snake_case")]
+impl ShareFacts {
+    async fn resource_group(&self) -> &str {
+        &self.group.name
+    }
+
+    /// The weight in force: what an admin has set, else the group's default.
+    async fn weight(&self) -> String {
+        self.group.weight(&self.share).to_string()
+    }
+
+    /// What an admin has set; null: the default is in force.
+    async fn configured_weight(&self) -> Option<String> {
+        self.share.weight.map(|w| w.to_string())
+    }
+
+    /// The weight that divides the usage: of a user domain x project x own weight, else the own weight.
+    async fn effective_weight(&self) -> String {
+        self.share.effective_weight.to_string()
+    }
+
+    /// The same as `effective_weight`.
+    async fn share(&self) -> String {
+        self.share.effective_weight.to_string()
+    }
+
+    /// Decayed usage as a part of the window's capacity: `fair_share_factor = 2 ^ -(effective_usage / effective_weight)`.
+    async fn effective_usage(&self) -> String {
+        f64_text(self.share.history.normalized_usage)
+    }
+
+    /// The same as `effective_usage`.
+    async fn normalized_usage(&self) -> String {
+        f64_text(self.share.history.normalized_usage)
+    }
+
+    /// Decayed usage by slot, in slot-seconds.
+    async fn total_decayed_usage(&self) -> JsonString {
+        JsonString::of(&self.share.history.total_decayed_usage)
+    }
+
+    /// Between 0 and 1; higher comes first.
+    async fn fair_share_factor(&self) -> String {
+        f64_text(self.share.fair_share_factor)
+    }
+
+    /// Domains and users rank in the group, projects in their domain; equals share a rank.
+    async fn rank(&self) -> Option<u32> {
+        Some(self.share.rank)
+    }
+
+    /// Null: never yet.
+    async fn last_calculated_at(&self) -> Option<DateTime> {
+        self.calculation().map(|c| DateTime(c.at))
+    }
+
+    async fn lookback_start(&self) -> Option<Date> {
+        self.calculation().map(|c| Date(c.lookback_start))
+    }
+
+    async fn lookback_end(&self) -> Option<Date> {
+        self.calculation().map(|c| Date(c.lookback_end))
+    }
+
+    async fn half_life_days(&self) -> Option<u32> {
+        self.calculation().map(|c| c.options.half_life_days)
+    }
+
+    async fn lookback_days(&self) -> Option<u32> {
+        self.calculation().map(|c| c.options.lookback_days)
+    }
+
+    async fn decay_unit_days(&self) -> Option<u32> {
+        self.calculation().map(|c| c.options.decay_unit_days)
+    }
+
+    /// Weights of the slots in the calculation; empty: every slot with capacity counts 1.
+    async fn resource_weights(&self) -> JsonString {
+        JsonString::of(self.calculation().map_or(&self.group.options.resource_weights, |c| &c.options.resource_weights))
+    }
+}
