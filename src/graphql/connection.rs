@@ -1,8 +1,6 @@
 //! Connections: page arguments in, `edges`, `pageInfo` and `count` out.
 
-use async_graphql::connection::{
-    Connection, ConnectionNameType, DisableNodesField, Edge, EdgeNameType, EmptyFields,
-};
+use async_graphql::connection::{Connection, ConnectionNameType, DisableNodesField, Edge, EdgeNameType, EmptyFields};
 use async_graphql::{Context, OutputType, SimpleObject};
 
 use super::guard;
@@ -50,9 +48,8 @@ impl PageArgs {
             return Err(Error::invalid("/last", "invalid_page", "give first or last, not both"));
         }
         let (limit, pointer) = if self.last.is_some() { (self.last, "/last") } else { (self.first, "/first") };
-        let cursor = |text: &Option<String>, pointer: &str| {
-            text.as_ref().map(|t| Cursor::decode(t, list, pointer)).transpose()
-        };
+        let cursor =
+            |text: &Option<String>, pointer: &str| text.as_ref().map(|t| Cursor::decode(t, list, pointer)).transpose();
         let offset = u64::try_from(self.offset.unwrap_or(0))
             .ok()
             .filter(|n| i64::try_from(*n).is_ok())

@@ -164,10 +164,7 @@ pub enum WeightCondition {
 }
 
 /// The kinds of weights that are meant.
-fn lower_types(
-    types: Vec<FairShareWeightTargetType>,
-    measure: &mut Measure,
-) -> Result<Filter<WeightCondition>> {
+fn lower_types(types: Vec<FairShareWeightTargetType>, measure: &mut Measure) -> Result<Filter<WeightCondition>> {
     measure.condition(types.len())?;
     Ok(Filter::Is(WeightCondition::Type(types)))
 }

@@ -136,7 +136,9 @@ pub fn relocate(error: Error, pointers: &[String]) -> Error {
     let Error::Invalid(faults) = error else { return error };
     let moved = faults.into_iter().map(|fault| {
         let place = fault.pointer.strip_prefix("/items/").and_then(|p| p.split('/').next());
-        let Some(at) = place.and_then(|p| p.parse::<usize>().ok()).and_then(|at| pointers.get(at)) else { return fault };
+        let Some(at) = place.and_then(|p| p.parse::<usize>().ok()).and_then(|at| pointers.get(at)) else {
+            return fault;
+        };
         let field = match fault.code {
             _ if at.starts_with("/items/") => "target_id",
             "unknown_domain" => "domain_name",

@@ -155,7 +155,9 @@ impl Mutation {
         let scheduler_opts = match scheduler_opts.map(|o| o.0) {
             None => serde_json::Map::new(),
             Some(serde_json::Value::Object(map)) => map,
-            Some(_) => return Err(Error::invalid("/scheduler_opts", "invalid_value", "options are a JSON object").into()),
+            Some(_) => {
+                return Err(Error::invalid("/scheduler_opts", "invalid_value", "options are a JSON object").into());
+            }
         };
         let patch = SchedulerPatch { scheduler, scheduler_opts, reason, if_match: None };
         let group = service(ctx)?.patch_scheduler_options(caller(ctx)?.clone(), resource_group, patch).await?;

@@ -2,5 +2,6 @@
 
 mod accounting;
 mod domain;
+mod graphql;
 mod import;
 mod support;

@@ -122,7 +122,8 @@ impl Rows {
             descending: false,
         };
         let page = service(ctx)?.usage_buckets(caller(ctx)?, group, list).await?;
-        self.buckets.extend(page.rows.into_iter().map(|(_, row)| ((kind.to_owned(), bucket_key(kind, group, &row)), row)));
+        self.buckets
+            .extend(page.rows.into_iter().map(|(_, row)| ((kind.to_owned(), bucket_key(kind, group, &row)), row)));
         Ok(())
     }
 
@@ -219,9 +220,9 @@ fn published(ctx: &Context<'_>, kind: &str, key: &[String]) -> ServiceResult<Opt
             caller.require_reader()?;
             let found = match (tier.as_str(), ids) {
                 ("domain", [domain]) => group.domain(domain).map(|d| (Entity::Domain(d.domain_name.clone()), &d.share)),
-                ("project", [id]) => project(id)
-                    .and_then(|id| group.project(id))
-                    .map(|p| (Entity::Project(p.project_id), &p.share)),
+                ("project", [id]) => {
+                    project(id).and_then(|id| group.project(id)).map(|p| (Entity::Project(p.project_id), &p.share))
+                }
                 ("user", [user, project]) => {
                     member(user, project).and_then(|m| group.user(m)).map(|u| (Entity::User(u.member), &u.share))
                 }

@@ -2,6 +2,7 @@
 
 mod agent;
 mod audit_entry;
+mod bucket_facts;
 mod domain_fair_share;
 mod domain_usage_bucket;
 mod fair_share_weight;
@@ -12,7 +13,6 @@ mod project_fair_share;
 mod project_usage_bucket;
 mod scaling_group;
 mod share_facts;
-mod bucket_facts;
 mod user_fair_share;
 mod user_usage_bucket;
 
