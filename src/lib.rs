@@ -6,6 +6,7 @@ pub mod domain;
 pub mod graphql;
 pub mod jobs;
 pub mod rest;
+pub mod server;
 pub mod service;
 pub mod store;
 pub mod telemetry;

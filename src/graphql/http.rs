@@ -32,7 +32,7 @@ async fn answer(State(schema): State<FairShareSchema>, caller: Option<Extension<
 /// RFC 9457, for requests that no GraphQL answer fits.
 fn problem(status: StatusCode, error: &Error, request_id: &str) -> Response {
     let body = json!({
-        "type": "about:blank",
+        "type": format!("urn:fairshared:problem:{}", error.code()),
         "title": status.canonical_reason(),
         "status": status.as_u16(),
         "detail": error.to_string(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::audit::{self, Change};
+use super::published::options_etag;
 use super::state::Session;
 use super::{Caller, Error, Fault, PublishedGroup, Result, Service, detached};
 use crate::domain::names::check_name;
@@ -19,7 +20,7 @@ pub struct SchedulerPatch {
     /// Merged key by key; `null` removes a key.
     pub scheduler_opts: Map<String, Value>,
     pub reason: Option<String>,
-    /// The `ETag` that the caller has seen; a newer one refuses the patch.
+    /// The `options_etag` that the caller has seen; a newer one refuses the patch.
     pub if_match: Option<String>,
 }
 
@@ -38,6 +39,9 @@ impl Service {
             if service.published.get(&name).is_some() {
                 let group = service.change_group(&caller, &name, patch, true).await?;
                 return Ok((group, false));
+            }
+            if patch.if_match.is_some() {
+                return Err(Error::StaleMatch);
             }
             let scheduler = patch.scheduler.clone().unwrap_or_else(|| "fairshare".to_owned());
             check_scheduler(&scheduler)?;
@@ -88,10 +92,11 @@ impl Service {
         replace: bool,
     ) -> Result<Arc<PublishedGroup>> {
         let mut session = Session::open(self, name).await?;
-        if patch.if_match.as_ref().is_some_and(|seen| self.published.get(name).is_some_and(|g| g.etag() != *seen)) {
+        let group = session.state().group.clone();
+        let current = options_etag(&group.scheduler, &group.scheduler_opts);
+        if patch.if_match.is_some_and(|seen| seen != current) {
             return Err(Error::StaleMatch);
         }
-        let group = session.state().group.clone();
         let scheduler = patch.scheduler.unwrap_or_else(|| group.scheduler.clone());
         let sequencer = check_scheduler(&scheduler)?;
         let base = if replace { Map::new() } else { group.scheduler_opts.clone() };

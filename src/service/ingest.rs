@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::json;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{self, Change};
@@ -26,7 +27,7 @@ pub const MAX_KERNEL_DAYS: i32 = 3_660;
 pub const BATCH: usize = 5_000;
 
 /// A kernel as a scheduler sends it.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KernelInput {
     pub kernel_id: Uuid,
@@ -37,9 +38,14 @@ pub struct KernelInput {
     /// Shown beside the id, if the scheduler has one.
     pub user_name: Option<String>,
     pub project_name: Option<String>,
+    /// Slot name -> amount.
+    #[schema(value_type = BTreeMap<String, String>)]
     pub occupied_slots: Amounts,
+    /// `PENDING`, `RUNNING` or `TERMINATED`, or a finer state of one of them.
     pub status: String,
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub started_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub terminated_at: Option<Timestamp>,
     pub agent_id: Option<String>,
     pub queue: Option<String>,

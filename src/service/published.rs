@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hashbrown::HashMap;
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 use super::state::GroupState;
 use crate::domain::decimal::f64_text;
@@ -195,6 +198,17 @@ impl PublishedGroup {
     pub fn etag(&self) -> String {
         format!("\"{}-{}\"", self.revision, self.kernels_revision)
     }
+
+    /// A strong validator for the scheduler and its options, which most changes of a group leave alone.
+    pub fn options_etag(&self) -> String {
+        options_etag(self.scheduler.name(), &self.scheduler_opts)
+    }
+}
+
+pub(super) fn options_etag(scheduler: &str, opts: &Map<String, Value>) -> String {
+    let text = serde_json::json!([scheduler, opts]).to_string();
+    let digest = Sha256::digest(text.as_bytes());
+    format!("\"{}\"", URL_SAFE_NO_PAD.encode(&digest[..12]))
 }
 
 fn standing(share: &Share) -> Standing {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::{Caller, PublishedGroup, Result, Service};
 use crate::domain::ids::{Member, ProjectId, UserId};
@@ -12,16 +13,21 @@ use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
 /// A pending workload as a scheduler sends it. Texts borrow from the request's body.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PendingWorkload<'a> {
     #[serde(borrow)]
+    #[schema(value_type = String)]
     pub workload_id: Cow<'a, str>,
+    #[schema(value_type = Uuid)]
     pub user_uuid: UserId,
+    #[schema(value_type = Uuid)]
     pub project_id: ProjectId,
+    #[schema(value_type = Option<String>, format = DateTime)]
     pub submitted_at: Option<Timestamp>,
     #[serde(default)]
     pub priority: i32,
+    #[schema(value_type = Option<BTreeMap<String, String>>)]
     pub requested_slots: Option<Amounts>,
 }
 

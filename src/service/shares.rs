@@ -153,9 +153,17 @@ impl Service {
     }
 
     pub fn user_shares(&self, caller: &Caller, group: &PublishedGroup, list: &ShareList) -> Result<Page<UserShare>> {
+        Ok(list_rows("user", self.ranking(caller, group), list))
+    }
+
+    /// Everybody whom the caller may see, by rank.
+    pub fn ranking<'a>(
+        &self,
+        caller: &Caller,
+        group: &'a PublishedGroup,
+    ) -> impl Iterator<Item = &'a UserShare> + use<'a> {
         let only = caller.only_user();
-        let visible = group.users.iter().filter(|u| only.is_none_or(|user| user == u.member.user));
-        Ok(list_rows("user", visible, list))
+        group.users.iter().filter(move |u| only.is_none_or(|user| user == u.member.user))
     }
 
     /// The users of one project.

@@ -4,4 +4,5 @@ mod accounting;
 mod domain;
 mod graphql;
 mod import;
+mod rest;
 mod support;

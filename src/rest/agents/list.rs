@@ -1,0 +1,30 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+
+use super::view::AgentView;
+use crate::rest::extract::{PathParams, QueryParams};
+use crate::rest::list::{List, PageQuery, Place};
+use crate::rest::paths::GroupPath;
+use crate::rest::problem::Result;
+use crate::service::page::Key;
+use crate::service::{Caller, Service};
+
+/// Agents of a group by id.
+#[utoipa::path(
+    get, path = "/resource-groups/{rg}/agents", operation_id = "list_agents", tag = "Agents",
+    params(GroupPath, PageQuery), responses((status = 200, body = List<AgentView>))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<GroupPath>,
+    QueryParams(query): QueryParams<PageQuery>,
+) -> Result<Json<List<AgentView>>> {
+    let place = Place::new("agents", &path.rg);
+    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let mut agents = service.agents(&caller, &path.rg).await?;
+    agents.sort_by(|a, b| a.agent_id.cmp(&b.agent_id));
+    Ok(Json(place.cut(&agents, |a| vec![Key::Text(a.agent_id.clone())], &window)))
+}

@@ -1,0 +1,23 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+
+use super::view::Audit;
+use crate::rest::extract::PathParams;
+use crate::rest::paths::GroupPath;
+use crate::rest::problem::Result;
+use crate::service::{Caller, Service};
+
+/// Compares records with buckets and tier with tier on live data; writers of the group wait meanwhile.
+#[utoipa::path(
+    get, path = "/resource-groups/{rg}/audit", operation_id = "audit_resource_group", tag = "Operations",
+    params(GroupPath), responses((status = 200, body = Audit))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<GroupPath>,
+) -> Result<Json<Audit>> {
+    Ok(Json(service.audit_conservation(&caller, &path.rg).await?.into()))
+}

@@ -1,0 +1,4 @@
+//! Who changed what, when and why.
+
+pub mod list;
+pub mod view;

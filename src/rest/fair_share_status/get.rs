@@ -1,0 +1,101 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::IntoResponse;
+use axum::response::Response;
+use axum::{Extension, Json};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use uuid::Uuid;
+
+use super::view::{FairShareStatus, SingleUserStatus, UserStatus};
+use crate::domain::filter::Filter;
+use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::rest::etag;
+use crate::rest::extract::{PathParams, QueryParams};
+use crate::rest::list::{List, Place};
+use crate::rest::paths::GroupPath;
+use crate::rest::problem::Result;
+use crate::service::shares::{ShareField, ShareList, share_list_name};
+use crate::service::{Caller, Error, PublishedGroup, Service};
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct StatusQuery {
+    /// One user instead of the ranking: the keys describe the best-ranked project.
+    pub user_uuid: Option<Uuid>,
+    /// Only with `user_uuid`: the keys describe this project instead.
+    pub project_id: Option<Uuid>,
+    /// Rows of a page, 1 to 1000. Without `limit` and `cursor` everybody is in one answer.
+    pub limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    pub cursor: Option<String>,
+}
+
+/// The ranking of the group's users, or one user's place in it.
+#[utoipa::path(
+    get, path = "/resource-groups/{rg}/fair-share-status", operation_id = "get_fair_share_status", tag = "Fair share",
+    params(GroupPath, StatusQuery, ("If-None-Match" = Option<String>, Header, description = "An `ETag` seen before.")),
+    responses(
+        (status = 200, body = FairShareStatus, headers(("ETag" = String, description = "For `If-None-Match`."))),
+        (status = 304, description = "Unchanged since that `ETag`.")
+    )
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<GroupPath>,
+    QueryParams(query): QueryParams<StatusQuery>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let group = service.group(&path.rg)?;
+    let status = match (query.user_uuid, query.project_id) {
+        (Some(user), project) if query.limit.is_none() && query.cursor.is_none() => {
+            FairShareStatus::User(Box::new(single(&service, &caller, &group, UserId(user), project).await?))
+        }
+        (Some(_), _) => return Err(contradiction("user_uuid", "one user has no pages")),
+        (None, Some(_)) => return Err(contradiction("project_id", "project_id goes with user_uuid")),
+        (None, None) => FairShareStatus::Ranking(ranking(&service, &caller, &group, &query)?),
+    };
+    etag::fresh_or(&headers, &group.etag(), || Json(status).into_response())
+}
+
+fn contradiction(parameter: &str, detail: &str) -> crate::rest::problem::Problem {
+    Error::invalid(parameter, "contradiction", detail).into()
+}
+
+fn ranking(
+    service: &Service,
+    caller: &Caller,
+    group: &PublishedGroup,
+    query: &StatusQuery,
+) -> Result<List<UserStatus>> {
+    if query.limit.is_none() && query.cursor.is_none() {
+        return Ok(List::whole(service.ranking(caller, group).map(UserStatus::from).collect()));
+    }
+    let place = Place::new(share_list_name("user", ShareField::Rank, false), &*group.name);
+    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let list = ShareList { filter: Filter::everything(), field: ShareField::Rank, descending: false, window };
+    Ok(place.answer(service.user_shares(caller, group, &list)?))
+}
+
+async fn single(
+    service: &Service,
+    caller: &Caller,
+    group: &PublishedGroup,
+    user: UserId,
+    project: Option<Uuid>,
+) -> Result<SingleUserStatus> {
+    let memberships = service.user_memberships(caller, group, user).await?;
+    let wanted = match project {
+        None => memberships.first().cloned(),
+        Some(project) => service.user_share(caller, group, Member { user, project: ProjectId(project) }).await?,
+    };
+    let unknown = || Error::NotFound { code: "unknown_project", detail: "there is no such project".to_owned() };
+    Ok(SingleUserStatus {
+        status: wanted.as_ref().map(UserStatus::from).ok_or_else(unknown)?,
+        memberships: memberships.into_iter().map(UserStatus::from).collect(),
+    })
+}

@@ -1,0 +1,73 @@
+use std::sync::Arc;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::domain::decimal::f64_text;
+use crate::domain::weight::EffectiveWeight;
+use crate::service::published::UserShare;
+
+/// One user in one project.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "fair_share_factor": "0.949342117601", "rank": 1,
+    "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f", "domain_name": "research", "effective_usage": "0.15",
+    "effective_weight": "2", "user_name": "alice"
+}))]
+pub struct UserStatus {
+    pub user_uuid: Uuid,
+    /// `2 ^ -(effective_usage / effective_weight)`, 0 to 1.
+    pub fair_share_factor: String,
+    /// 1 is first; equals share a rank (1, 2, 2, 4).
+    pub rank: u32,
+    pub project_id: Uuid,
+    #[schema(value_type = String)]
+    pub domain_name: Arc<str>,
+    /// Decayed usage as a part of the window's capacity.
+    pub effective_usage: String,
+    /// Domain weight x project weight x own weight.
+    #[schema(value_type = String)]
+    pub effective_weight: EffectiveWeight,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub user_name: Option<Arc<str>>,
+}
+
+impl From<&UserShare> for UserStatus {
+    fn from(row: &UserShare) -> Self {
+        Self {
+            user_uuid: row.member.user.0,
+            fair_share_factor: f64_text(row.share.fair_share_factor),
+            rank: row.share.rank,
+            project_id: row.member.project.0,
+            domain_name: Arc::clone(&row.domain_name),
+            effective_usage: f64_text(row.share.history.normalized_usage),
+            effective_weight: row.share.effective_weight,
+            user_name: row.user_name.clone(),
+        }
+    }
+}
+
+impl From<UserShare> for UserStatus {
+    fn from(row: UserShare) -> Self {
+        Self::from(&row)
+    }
+}
+
+/// One user: the best-ranked project, or the one asked for; and all of them.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SingleUserStatus {
+    #[serde(flatten)]
+    pub status: UserStatus,
+    /// All of the user's projects, best rank first.
+    pub memberships: Vec<UserStatus>,
+}
+
+/// The ranking, or one user's place in it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum FairShareStatus {
+    Ranking(super::super::list::List<UserStatus>),
+    User(Box<SingleUserStatus>),
+}

@@ -1,0 +1,5 @@
+//! Weights that admins set (§7).
+
+pub mod get;
+pub mod put;
+pub mod view;

@@ -1,0 +1,39 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::rest::extract::QueryParams;
+use crate::rest::jobs::view::JobRunView;
+use crate::rest::list::{List, Place};
+use crate::rest::problem::Result;
+use crate::service::{Caller, Service};
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct JobRunQuery {
+    /// Only runs of this job.
+    pub job: Option<String>,
+    /// Rows of a page, 1 to 1000; 100 unless given.
+    pub limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    pub cursor: Option<String>,
+}
+
+/// Runs of jobs, newest first.
+#[utoipa::path(
+    get, path = "/job-runs", operation_id = "list_job_runs", tag = "Operations",
+    params(JobRunQuery), responses((status = 200, body = List<JobRunView>))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(query): QueryParams<JobRunQuery>,
+) -> Result<Json<List<JobRunView>>> {
+    let place = Place::new(Service::JOB_RUN_LIST, "");
+    let window = place.window(query.limit, query.cursor.as_deref())?;
+    Ok(Json(place.answer(service.job_runs(&caller, query.job.as_deref(), &window).await?)))
+}

@@ -1,0 +1,3 @@
+//! What ran, when, and with which result.
+
+pub mod list;

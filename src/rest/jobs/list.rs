@@ -1,0 +1,35 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+
+use super::view::{JobRunView, JobView};
+use crate::rest::extract::QueryParams;
+use crate::rest::list::{List, PageQuery, Place};
+use crate::rest::problem::Result;
+use crate::service::jobs::JobControl;
+use crate::service::page::Key;
+use crate::service::{Caller, Service};
+
+/// All jobs by name, with their last runs.
+#[utoipa::path(
+    get, path = "/jobs", operation_id = "list_jobs", tag = "Operations",
+    params(PageQuery), responses((status = 200, body = List<JobView>))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    State(jobs): State<Arc<dyn JobControl>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(query): QueryParams<PageQuery>,
+) -> Result<Json<List<JobView>>> {
+    let place = Place::new("jobs", "");
+    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let runs = service.last_job_runs(&caller).await?;
+    let with_runs = |(name, description)| {
+        let last_runs = runs.iter().filter(|r| r.job == name).cloned().map(JobRunView::from).collect();
+        JobView { name, description, last_runs }
+    };
+    let mut jobs: Vec<JobView> = jobs.jobs().into_iter().map(with_runs).collect();
+    jobs.sort_by_key(|job| job.name);
+    Ok(Json(place.cut(&jobs, |job| vec![Key::Text(job.name.to_owned())], &window)))
+}

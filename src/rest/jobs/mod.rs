@@ -1,0 +1,5 @@
+//! Scheduled tasks: what there is, what ran, run one now.
+
+pub mod list;
+pub mod run;
+pub mod view;

@@ -1,0 +1,61 @@
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::domain::time::Timestamp;
+use crate::service::jobs::JobRun;
+
+/// One run of a job over one resource group.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = JobRun, example = json!({
+    "id": 42, "job": "aggregate", "resource_group": "gpu-cluster", "trigger": "schedule", "status": "succeeded",
+    "started_at": "2026-01-13T10:05:00Z", "ended_at": "2026-01-13T10:05:01Z",
+    "counts": {"kernels": 12, "slices_created": 12, "slices_corrected": 0, "buckets_updated": 9, "gaps": 0}, "error": null
+}))]
+pub struct JobRunView {
+    pub id: i64,
+    pub job: String,
+    pub resource_group: Option<String>,
+    pub trigger: String,
+    /// `running`, `succeeded`, `failed`, `panicked` or `abandoned`.
+    pub status: String,
+    #[schema(value_type = String, format = DateTime)]
+    pub started_at: Timestamp,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub ended_at: Option<Timestamp>,
+    /// What was done, by kind.
+    #[schema(value_type = Object)]
+    pub counts: Value,
+    pub error: Option<String>,
+}
+
+impl From<JobRun> for JobRunView {
+    fn from(run: JobRun) -> Self {
+        let JobRun { id, job, resource_group, trigger, status, started_at, ended_at, counts, error } = run;
+        Self { id, job, resource_group, trigger, status, started_at, ended_at, counts, error }
+    }
+}
+
+/// A job and its last run in each group.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Job)]
+pub struct JobView {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub last_runs: Vec<JobRunView>,
+}
+
+/// Where a job should run.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"resource_group": "gpu-cluster"}))]
+pub struct RunJob {
+    /// Only this group; all of them unless given.
+    pub resource_group: Option<String>,
+}
+
+/// The runs that a request caused; each says how it ended.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct JobRuns {
+    pub items: Vec<JobRunView>,
+}

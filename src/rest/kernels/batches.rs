@@ -1,0 +1,117 @@
+//! Rows of an ingest, gathered into batches of one transaction each.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use uuid::Uuid;
+
+use super::view::{IngestAnswer, RejectedItem};
+use crate::rest::extract;
+use crate::service::ingest::{BATCH, Incoming, KernelInput};
+use crate::service::{Caller, Fault, Result, Service};
+
+/// Rejected items that an answer names.
+const NAMED_REJECTIONS: usize = 10_000;
+
+/// How the answer counts rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counting {
+    /// Places in an array, from 0.
+    Index,
+    /// Lines of a stream, from 1.
+    Line,
+}
+
+/// An ingest in progress.
+pub struct Batches {
+    service: Arc<Service>,
+    caller: Caller,
+    group: String,
+    counting: Counting,
+    places: Vec<u64>,
+    batch: Vec<Incoming>,
+    answer: IngestAnswer,
+}
+
+impl Batches {
+    /// Refuses at once who may not ingest, and where nothing can be ingested.
+    pub fn new(service: Arc<Service>, caller: Caller, group: String, counting: Counting) -> Result<Self> {
+        caller.require_scheduler()?;
+        service.group(&group)?;
+        let answer = IngestAnswer::default();
+        Ok(Self { service, caller, group, counting, places: Vec::new(), batch: Vec::new(), answer })
+    }
+
+    /// Takes the row at `place`; a broken one is one rejected item.
+    pub async fn row(&mut self, place: u64, bytes: &[u8]) -> Result<()> {
+        match extract::read::<KernelInput>(bytes) {
+            Err(error) => self.reject(place, id_in(bytes), vec![error.into()]),
+            Ok(input) => {
+                let id = input.kernel_id;
+                match input.check(self.service.clock().now()) {
+                    Err(faults) => self.reject(place, Some(id), faults),
+                    Ok(incoming) => {
+                        self.places.push(place);
+                        self.batch.push(incoming);
+                    }
+                }
+            }
+        }
+        if self.batch.len() >= BATCH { self.flush().await } else { Ok(()) }
+    }
+
+    /// Rejects a row that is not even worth reading.
+    pub fn reject_unread(&mut self, place: u64, code: &'static str, detail: &str) {
+        self.reject(place, None, vec![Fault::new("", code, detail)]);
+    }
+
+    fn reject(&mut self, place: u64, kernel_id: Option<Uuid>, faults: Vec<Fault>) {
+        self.answer.rejected += 1;
+        if self.answer.errors.len() >= NAMED_REJECTIONS {
+            return;
+        }
+        let at = |counting| (self.counting == counting).then_some(place);
+        let (index, line) = (at(Counting::Index), at(Counting::Line));
+        let errors = faults.into_iter().map(Into::into).collect();
+        self.answer.errors.push(RejectedItem { index, line, kernel_id, errors });
+    }
+
+    async fn flush(&mut self) -> Result<()> {
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let batch = std::mem::take(&mut self.batch);
+        let places = std::mem::take(&mut self.places);
+        let ids: Vec<Uuid> = batch.iter().map(|i| i.report.id.0).collect();
+        let refused = self.service.ingest(&self.caller, &self.group, batch).await?;
+        self.answer.accepted += (ids.len() - refused.len()) as u64;
+        for row in refused {
+            let place = places.get(row.at).copied().unwrap_or_default();
+            self.reject(place, ids.get(row.at).copied(), vec![row.fault]);
+        }
+        Ok(())
+    }
+
+    /// Ends the ingest after its last row, or where `outcome` says that it broke off: what came
+    /// before is kept and in the audit log either way.
+    pub async fn finish(mut self, outcome: Result<()>) -> Result<IngestAnswer> {
+        let flushed = self.flush().await;
+        let Self { service, caller, group, mut answer, .. } = self;
+        if answer.accepted + answer.rejected > 0 {
+            service.ingest_done(caller, group, answer.accepted, answer.rejected).await?;
+        }
+        outcome?;
+        flushed?;
+        answer.errors.sort_by_key(|e| (e.index, e.line));
+        Ok(answer)
+    }
+}
+
+/// The id that a broken row still tells.
+fn id_in(bytes: &[u8]) -> Option<Uuid> {
+    #[derive(Deserialize)]
+    struct Named {
+        kernel_id: Uuid,
+    }
+    serde_json::from_slice::<Named>(bytes).ok().map(|n| n.kernel_id)
+}

@@ -1,0 +1,25 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+
+use super::view::{KernelWithSlices, SliceView};
+use crate::domain::ids::KernelId;
+use crate::rest::extract::PathParams;
+use crate::rest::paths::KernelPath;
+use crate::rest::problem::Result;
+use crate::service::{Caller, Service};
+
+/// One kernel with its slices.
+#[utoipa::path(
+    get, path = "/resource-groups/{rg}/kernels/{kernel_id}", operation_id = "get_kernel", tag = "Kernels",
+    params(KernelPath), responses((status = 200, body = KernelWithSlices))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<KernelPath>,
+) -> Result<Json<KernelWithSlices>> {
+    let (kernel, records) = service.kernel(&caller, &path.rg, KernelId(path.kernel_id)).await?;
+    Ok(Json(KernelWithSlices { kernel: kernel.into(), slices: records.into_iter().map(SliceView::from).collect() }))
+}

@@ -1,0 +1,120 @@
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::domain::kernel::Kernel;
+use crate::domain::slots::{Amounts, Usages};
+use crate::domain::time::Timestamp;
+use crate::rest::problem::FaultView;
+use crate::service::kernels::Record;
+
+/// A kernel as it is known.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct KernelView {
+    pub kernel_id: Uuid,
+    pub session_id: Uuid,
+    pub user_uuid: Uuid,
+    pub project_id: Uuid,
+    pub domain_name: String,
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    pub occupied_slots: Amounts,
+    /// `PENDING`, `RUNNING` or `TERMINATED`.
+    pub status: &'static str,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub started_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub terminated_at: Option<Timestamp>,
+    /// Usage before it is recorded.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub last_usage_recorded_at: Option<Timestamp>,
+    pub agent_id: Option<String>,
+    pub queue: Option<String>,
+    pub priority: i32,
+    pub preemptible: bool,
+    pub critical: bool,
+    pub gang_id: Option<String>,
+    pub gang_min: Option<u32>,
+}
+
+impl From<Kernel> for KernelView {
+    fn from(kernel: Kernel) -> Self {
+        let Kernel { report, cursor, .. } = kernel;
+        let traits = report.traits;
+        Self {
+            kernel_id: report.id.0,
+            session_id: report.session.0,
+            user_uuid: report.owner.user.0,
+            project_id: report.owner.project.0,
+            domain_name: report.domain,
+            occupied_slots: report.slots,
+            status: report.phase.as_str(),
+            started_at: report.started_at,
+            terminated_at: report.terminated_at,
+            last_usage_recorded_at: cursor,
+            agent_id: traits.agent_id,
+            queue: traits.queue,
+            priority: traits.priority,
+            preemptible: traits.preemptible,
+            critical: traits.critical,
+            gang_id: traits.gang_id,
+            gang_min: traits.gang_min,
+        }
+    }
+}
+
+/// One slice: usage of one kernel within one day.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SliceView {
+    #[schema(value_type = String, format = DateTime)]
+    pub period_start: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    pub period_end: Timestamp,
+    /// Slot-seconds.
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    pub resource_usage: Usages,
+}
+
+impl From<Record> for SliceView {
+    fn from(record: Record) -> Self {
+        Self { period_start: record.span.start, period_end: record.span.end, resource_usage: record.usage }
+    }
+}
+
+/// A kernel with its slices by start.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct KernelWithSlices {
+    #[serde(flatten)]
+    pub kernel: KernelView,
+    pub slices: Vec<SliceView>,
+}
+
+/// What became of an ingest.
+#[derive(Debug, Default, Serialize, ToSchema)]
+#[schema(example = json!({
+    "accepted": 2, "rejected": 1,
+    "errors": [{
+        "index": 1, "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b",
+        "errors": [{"pointer": "/terminated_at", "code": "end_before_start", "detail": "terminated_at lies before started_at"}]
+    }]
+}))]
+pub struct IngestAnswer {
+    /// Kernels taken, also those that said nothing new.
+    pub accepted: u64,
+    pub rejected: u64,
+    /// One row for each rejected item; the first 10000.
+    pub errors: Vec<RejectedItem>,
+}
+
+/// One item that was not taken; the others were.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RejectedItem {
+    /// Its place in the array, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<u64>,
+    /// Its line in the stream, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel_id: Option<Uuid>,
+    pub errors: Vec<FaultView>,
+}

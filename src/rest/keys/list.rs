@@ -1,0 +1,33 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+
+use super::view::KeyView;
+use crate::rest::extract::QueryParams;
+use crate::rest::list::{List, PageQuery, Place};
+use crate::rest::problem::Result;
+use crate::service::keys::ApiKey;
+use crate::service::page::Key;
+use crate::service::{Caller, Service};
+
+/// All keys by creation, without their texts.
+#[utoipa::path(
+    get, path = "/keys", operation_id = "list_keys", tag = "Access",
+    params(PageQuery), responses((status = 200, body = List<KeyView>))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(query): QueryParams<PageQuery>,
+) -> Result<Json<List<KeyView>>> {
+    let place = Place::new("keys", "");
+    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let mut keys = service.keys(&caller).await?;
+    keys.sort_by_key(|k| (k.created_at, k.id));
+    Ok(Json(place.cut(&keys, sort_key, &window)))
+}
+
+fn sort_key(key: &ApiKey) -> Vec<Key> {
+    vec![Key::Number(key.created_at.micros().unsigned_abs()), Key::Text(key.id.to_string())]
+}

@@ -1,0 +1,74 @@
+//! Lists: `?limit=&cursor=` in, `{items, next_cursor, total}` out.
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::problem::Result;
+use crate::service::page::{Cursor, Key, MAX_PAGE, Page, Window, check_limit, cut};
+
+/// A page of a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct List<T> {
+    pub items: Vec<T>,
+    /// Where the next page starts; absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// Rows of the whole list.
+    pub total: u64,
+}
+
+impl<T> List<T> {
+    /// All rows as one page.
+    pub fn whole(items: Vec<T>) -> Self {
+        Self { total: items.len() as u64, items, next_cursor: None }
+    }
+}
+
+/// One list of one owner: what a cursor of it may be used for.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The list as the service names it.
+    list: String,
+    /// The resource group, so that a cursor of another group's list is refused.
+    scope: String,
+}
+
+impl Place {
+    pub fn new(list: impl Into<String>, scope: impl Into<String>) -> Self {
+        Self { list: list.into(), scope: scope.into() }
+    }
+
+    fn full_name(&self) -> String {
+        format!("{}@{}", self.list, self.scope)
+    }
+
+    /// The rows that `limit` and `cursor` ask for.
+    pub fn window(&self, limit: Option<i64>, cursor: Option<&str>) -> Result<Window> {
+        let limit = check_limit(limit, "limit", MAX_PAGE)?;
+        let after = cursor.map(|text| Cursor::decode(text, &self.full_name(), "cursor")).transpose()?;
+        Ok(Window::forward(limit, after.map(|c| Cursor::new(self.list.clone(), c.key))))
+    }
+
+    /// The answer with a page that the service cut.
+    pub fn answer<T, V: From<T>>(&self, page: Page<T>) -> List<V> {
+        let next = page.rows.last().filter(|_| page.has_next);
+        let next_cursor = next.map(|(cursor, _)| Cursor::new(self.full_name(), cursor.key.clone()).encode());
+        List { next_cursor, total: page.total, items: page.rows.into_iter().map(|(_, row)| V::from(row)).collect() }
+    }
+
+    /// The answer with a page of rows that are all here and ascend by `key`.
+    pub fn cut<T: Clone, V: From<T>>(&self, rows: &[T], key: impl Fn(&T) -> Vec<Key>, window: &Window) -> List<V> {
+        self.answer(cut(&self.list, rows, key, window))
+    }
+}
+
+/// The parameters of a list that has no filter.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct PageQuery {
+    /// Rows of a page, 1 to 1000; 100 unless given.
+    pub limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    pub cursor: Option<String>,
+}

@@ -1,0 +1,20 @@
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+
+use super::recorder;
+use crate::rest::problem::Result;
+use crate::service::{Caller, Service};
+
+/// Figures for Prometheus; needs a key that may read everything.
+#[utoipa::path(
+    get, path = "/metrics", operation_id = "metrics", tag = "Health",
+    responses((status = 200, body = String, content_type = "text/plain"))
+)]
+pub async fn handle(State(service): State<Arc<Service>>, Extension(caller): Extension<Caller>) -> Result<Response> {
+    caller.require_reader()?;
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], recorder::render(&service)).into_response())
+}

@@ -1,0 +1,6 @@
+//! Figures for Prometheus.
+
+pub mod get;
+mod recorder;
+
+pub use recorder::{describe, observe};

@@ -1,0 +1,64 @@
+//! The process's one recorder, and the figures that are read when somebody asks.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+
+use crate::domain::time::MICROS_PER_SECOND;
+use crate::service::Service;
+
+const REQUESTS: &str = "fairshared_http_requests_total";
+const LATENCY: &str = "fairshared_http_request_duration_seconds";
+const STATEMENTS: &str = "fairshared_db_statements_total";
+const GROUPS: &str = "fairshared_resource_groups";
+const AGE: &str = "fairshared_published_age_seconds";
+const USERS: &str = "fairshared_ranked_users";
+/// Seconds.
+const LATENCY_BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
+
+/// Installs the recorder, once in the life of the process. Metrics recorded before are lost.
+pub fn describe() -> Option<&'static PrometheusHandle> {
+    static HANDLE: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
+    HANDLE
+        .get_or_init(|| {
+            let recorder = PrometheusBuilder::new().set_buckets(&LATENCY_BUCKETS).ok()?.build_recorder();
+            let handle = recorder.handle();
+            metrics::set_global_recorder(recorder).ok()?;
+            describe_counter!(REQUESTS, "Requests answered, by method, route and status");
+            describe_histogram!(LATENCY, "Time to the head of the answer, by method and route");
+            describe_counter!(STATEMENTS, "SQL statements sent");
+            describe_gauge!(GROUPS, "Resource groups");
+            describe_gauge!(AGE, "Age of the published factors and ranks, by resource group");
+            describe_gauge!(USERS, "Users in projects that are ranked, by resource group");
+            Some(handle)
+        })
+        .as_ref()
+}
+
+/// Counts one answered request.
+pub fn observe(method: &str, route: &str, status: u16, took: Duration) {
+    let (method, route) = (method.to_owned(), route.to_owned());
+    counter!(REQUESTS, "method" => method.clone(), "route" => route.clone(), "status" => status.to_string())
+        .increment(1);
+    histogram!(LATENCY, "method" => method, "route" => route).record(took.as_secs_f64());
+}
+
+/// Everything recorded, in the text form of Prometheus.
+pub(super) fn render(service: &Service) -> String {
+    let Some(handle) = describe() else { return String::new() };
+    let groups = service.published_groups();
+    let now = service.clock().now();
+    counter!(STATEMENTS).absolute(service.store().statements());
+    gauge!(GROUPS).set(groups.len() as f64);
+    for group in groups {
+        gauge!(USERS, "resource_group" => group.name.to_string()).set(group.users.len() as f64);
+        if let Some(calculation) = &group.calculation {
+            let age = (now.micros() - calculation.at.micros()) as f64 / MICROS_PER_SECOND as f64;
+            gauge!(AGE, "resource_group" => group.name.to_string()).set(age);
+        }
+    }
+    handle.run_upkeep();
+    handle.render()
+}

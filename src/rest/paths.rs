@@ -1,0 +1,46 @@
+//! The parameters that paths share.
+
+use serde::Deserialize;
+use utoipa::IntoParams;
+use uuid::Uuid;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct GroupPath {
+    /// Name of the resource group.
+    #[param(example = "gpu-cluster")]
+    pub rg: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct AgentPath {
+    /// Name of the resource group.
+    #[param(example = "gpu-cluster")]
+    pub rg: String,
+    #[param(example = "node-01")]
+    pub agent_id: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct KernelPath {
+    /// Name of the resource group.
+    #[param(example = "gpu-cluster")]
+    pub rg: String,
+    pub kernel_id: Uuid,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct JobPath {
+    /// Name of the job.
+    #[param(example = "aggregate")]
+    pub name: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct KeyPath {
+    pub id: Uuid,
+}

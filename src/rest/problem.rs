@@ -1,0 +1,197 @@
+//! Refusals as `application/problem+json` (RFC 9457). A handler answers a [`Problem`]; the outermost
+//! layer writes it out, because only there the request id is known and every stray plain-text
+//! answer of a library passes by.
+
+use axum::body::Body;
+use axum::http::header::{self, HeaderName, HeaderValue};
+use axum::http::{Response, StatusCode};
+use axum::response::IntoResponse;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::service::{Error, Fault};
+
+/// What a handler answers instead of a result.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    pub status: StatusCode,
+    pub code: &'static str,
+    pub detail: String,
+    pub faults: Vec<Fault>,
+    /// Headers that belong to the refusal, like `WWW-Authenticate`.
+    headers: Vec<(HeaderName, &'static str)>,
+}
+
+pub type Result<T> = std::result::Result<T, Problem>;
+
+/// A refusal, in the form of RFC 9457.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Problem, example = json!({
+    "type": "urn:fairshared:problem:invalid_weight",
+    "title": "Unprocessable Entity",
+    "status": 422,
+    "detail": "must be above 0; a weight is above 0, at most 999999.9999, with at most 4 decimals",
+    "code": "invalid_weight",
+    "request_id": "0198f9d0-6c5c-7d7e-9c35-0d6a7c4f2b11",
+    "errors": [{
+        "pointer": "/items/0/weight",
+        "code": "invalid_weight",
+        "detail": "must be above 0; a weight is above 0, at most 999999.9999, with at most 4 decimals"
+    }]
+}))]
+pub struct ProblemView<'a> {
+    /// A URI that names the kind of problem.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The status in words.
+    title: &'a str,
+    status: u16,
+    /// What is wrong here, for a person.
+    detail: &'a str,
+    /// The stable name of the error, the same in REST and GraphQL.
+    code: &'a str,
+    /// The request as the log and the audit log know it.
+    request_id: &'a str,
+    /// Every fault found in the request.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<FaultView>,
+}
+
+/// One fault in a request, with the place that has it.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Fault)]
+pub struct FaultView {
+    /// JSON pointer into the body, or the name of a parameter.
+    pub pointer: String,
+    pub code: &'static str,
+    pub detail: String,
+}
+
+impl From<Fault> for FaultView {
+    fn from(Fault { pointer, code, detail }: Fault) -> Self {
+        Self { pointer, code, detail }
+    }
+}
+
+/// After how many seconds a refused request may be tried again.
+const RETRY_AFTER: &str = "1";
+const MISSING_KEY: &str = "Bearer realm=\"fairshared\"";
+const WRONG_KEY: &str = "Bearer realm=\"fairshared\", error=\"invalid_token\"";
+
+impl Problem {
+    pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self { status, code, detail: detail.into(), faults: Vec::new(), headers: Vec::new() }
+    }
+
+    /// 400: cannot be read.
+    pub fn malformed(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, detail)
+    }
+
+    /// What a bare status of some library means.
+    fn of_status(status: StatusCode) -> Self {
+        let (code, detail) = match status {
+            StatusCode::NOT_FOUND => ("unknown_path", "there is nothing at this path"),
+            StatusCode::METHOD_NOT_ALLOWED => {
+                ("method_not_allowed", "this path does not take this method; the header Allow names those it takes")
+            }
+            StatusCode::PAYLOAD_TOO_LARGE => ("too_large", "the body is larger than this endpoint takes"),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+                ("unsupported_media_type", "the body has a content type that this endpoint does not take")
+            }
+            StatusCode::REQUEST_TIMEOUT => ("request_timeout", "the request did not arrive in time"),
+            StatusCode::SERVICE_UNAVAILABLE => ("unavailable", "the service is busy; try again"),
+            s if s.is_server_error() => ("internal", "an internal error happened; its cause is in the server's log"),
+            _ => ("malformed_request", "the request cannot be read"),
+        };
+        Self::new(status, code, detail)
+    }
+
+    fn header(mut self, name: HeaderName, value: &'static str) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// 503: the answer did not come in time; the work may go on.
+    pub fn timeout() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", "the answer took too long; try again")
+            .header(header::RETRY_AFTER, RETRY_AFTER)
+    }
+
+    fn write(self, request_id: &str) -> Response<Body> {
+        let view = ProblemView {
+            kind: format!("urn:fairshared:problem:{}", self.code),
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            detail: &self.detail,
+            code: self.code,
+            request_id,
+            errors: self.faults.into_iter().map(FaultView::from).collect(),
+        };
+        let mut response = Response::new(Body::from(serde_json::to_vec(&view).unwrap_or_default()));
+        *response.status_mut() = self.status;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        for (name, value) in self.headers {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+        response
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let status = match &error {
+            Error::Malformed { .. } => StatusCode::BAD_REQUEST,
+            Error::Unauthorized { .. } => StatusCode::UNAUTHORIZED,
+            Error::Forbidden(_) => StatusCode::FORBIDDEN,
+            Error::NotFound { .. } => StatusCode::NOT_FOUND,
+            Error::Conflict { .. } => StatusCode::CONFLICT,
+            Error::StaleMatch => StatusCode::PRECONDITION_FAILED,
+            Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        let problem = Self::new(status, error.code(), error.to_string());
+        match error {
+            Error::Invalid(faults) => Self { faults, ..problem },
+            Error::Unavailable(_) => problem.header(header::RETRY_AFTER, RETRY_AFTER),
+            Error::Unauthorized { code: "missing_key", .. } => problem.header(header::WWW_AUTHENTICATE, MISSING_KEY),
+            Error::Unauthorized { .. } => problem.header(header::WWW_AUTHENTICATE, WRONG_KEY),
+            _ => problem,
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response<Body> {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = self.status;
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Writes out the problem that a response carries, or that its bare error status stands for.
+pub fn finish(mut response: Response<Body>, request_id: &str) -> Response<Body> {
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        return problem.write(request_id);
+    }
+    let status = response.status();
+    let is_json = response
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .and_then(|v| v.to_str().ok())
+        .is_some_and(|t| t.starts_with("application/") && t.contains("json"));
+    if is_json || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let mut written = Problem::of_status(status).write(request_id);
+    for name in [header::ALLOW, header::RETRY_AFTER] {
+        if let Some(value) = response.headers_mut().remove(&name) {
+            written.headers_mut().insert(name, value);
+        }
+    }
+    written
+}

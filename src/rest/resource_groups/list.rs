@@ -1,0 +1,25 @@
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+
+use super::view::ResourceGroup;
+use crate::rest::extract::QueryParams;
+use crate::rest::list::{List, PageQuery, Place};
+use crate::rest::problem::Result;
+use crate::service::Service;
+use crate::service::page::Key;
+
+/// All resource groups by name.
+#[utoipa::path(
+    get, path = "/resource-groups", operation_id = "list_resource_groups", tag = "Resource groups",
+    params(PageQuery), responses((status = 200, body = List<ResourceGroup>))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    QueryParams(query): QueryParams<PageQuery>,
+) -> Result<Json<List<ResourceGroup>>> {
+    let place = Place::new("resource-groups", "");
+    let window = place.window(query.limit, query.cursor.as_deref())?;
+    Ok(Json(place.cut(&service.published_groups(), |g| vec![Key::Text(g.name.to_string())], &window)))
+}

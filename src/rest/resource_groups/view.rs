@@ -1,0 +1,53 @@
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::domain::slots::Amounts;
+use crate::domain::time::Timestamp;
+use crate::service::PublishedGroup;
+
+/// A resource group.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "name": "gpu-cluster", "scheduler": "fairshare",
+    "scheduler_opts": {
+        "half_life_days": 7, "lookback_days": 28, "decay_unit_days": 1, "slice_interval_seconds": 300,
+        "default_weight": "1.0", "gap_policy": "interpolate", "max_gap_hours": 24, "resource_weights": {}, "decay": "flat"
+    },
+    "capacity": {"cpu": "100", "cuda.device": "16", "mem": "1099511627776"},
+    "calculated_at": "2026-01-13T10:05:00Z"
+}))]
+pub struct ResourceGroup {
+    #[schema(value_type = String)]
+    pub name: Arc<str>,
+    pub scheduler: &'static str,
+    /// The options in force, defaults included.
+    #[schema(value_type = Object)]
+    pub scheduler_opts: Map<String, Value>,
+    /// What its agents that are alive and schedulable offer together.
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    pub capacity: Amounts,
+    /// When factors and ranks were last calculated.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub calculated_at: Option<Timestamp>,
+}
+
+impl From<&PublishedGroup> for ResourceGroup {
+    fn from(group: &PublishedGroup) -> Self {
+        Self {
+            name: Arc::clone(&group.name),
+            scheduler: group.scheduler.name(),
+            scheduler_opts: group.options.to_json(),
+            capacity: group.capacity.clone(),
+            calculated_at: group.calculation.as_ref().map(|c| c.at),
+        }
+    }
+}
+
+impl From<Arc<PublishedGroup>> for ResourceGroup {
+    fn from(group: Arc<PublishedGroup>) -> Self {
+        Self::from(&*group)
+    }
+}

@@ -1,0 +1,66 @@
+//! Every endpoint there is.
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::problem::Problem;
+use super::state::{ApiState, Limits};
+use super::{
+    agents, audit, audit_log, fair_share_status, fair_share_weights, health, job_runs, jobs, kernels, keys, metrics,
+    resource_groups, scheduler_options, sequence, usage_buckets, usage_gaps,
+};
+
+/// Endpoints that answer within the time limit.
+pub(super) fn prompt() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new()
+        .routes(routes!(resource_groups::list::handle))
+        .routes(routes!(resource_groups::get::handle, resource_groups::put::handle, resource_groups::delete::handle))
+        .routes(routes!(scheduler_options::get::handle, scheduler_options::patch::handle))
+        .routes(routes!(fair_share_weights::get::handle, fair_share_weights::put::handle))
+        .routes(routes!(fair_share_status::get::handle))
+        .routes(routes!(agents::list::handle))
+        .routes(routes!(agents::put::handle, agents::delete::handle))
+        .routes(routes!(kernels::get::handle))
+        .routes(routes!(usage_buckets::list::handle))
+        .routes(routes!(usage_gaps::list::handle))
+        .routes(routes!(jobs::list::handle))
+        .routes(routes!(job_runs::list::handle))
+        .routes(routes!(audit_log::list::handle))
+        .routes(routes!(keys::list::handle, keys::create::handle))
+        .routes(routes!(keys::revoke::handle))
+        .routes(routes!(health::live::handle))
+        .routes(routes!(health::ready::handle))
+        .routes(routes!(metrics::get::handle))
+}
+
+/// Endpoints with bodies as large as a cluster.
+pub(super) fn bulk() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new()
+        .routes(routes!(kernels::list::handle, kernels::post::handle))
+        .routes(routes!(sequence::post::handle))
+}
+
+/// Endpoints that take as long as they take.
+pub(super) fn patient() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::new().routes(routes!(jobs::run::handle)).routes(routes!(audit::get::handle))
+}
+
+/// The endpoints with their limits. Who may ask, and how refusals look, is the server's business.
+pub fn router(state: ApiState) -> Router {
+    let limits = state.limits;
+    let prompt = Router::from(prompt()).layer(from_fn_with_state(limits, in_time));
+    let bulk = Router::from(bulk()).layer(DefaultBodyLimit::max(limits.bulk_bytes));
+    prompt.merge(Router::from(patient())).layer(DefaultBodyLimit::max(limits.body_bytes)).merge(bulk).with_state(state)
+}
+
+/// Gives up on an answer that takes too long; a write that has begun still ends.
+pub async fn in_time(State(limits): State<Limits>, request: Request, next: Next) -> Response {
+    match tokio::time::timeout(limits.timeout, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => Problem::timeout().into_response(),
+    }
+}

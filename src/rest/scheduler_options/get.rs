@@ -1,0 +1,31 @@
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+
+use super::view::SchedulerOptions;
+use crate::rest::etag;
+use crate::rest::extract::PathParams;
+use crate::rest::paths::GroupPath;
+use crate::rest::problem::Result;
+use crate::service::Service;
+
+/// Scheduler and options of a resource group.
+#[utoipa::path(
+    get, path = "/resource-groups/{rg}/scheduler-options", operation_id = "get_scheduler_options", tag = "Scheduler options",
+    params(GroupPath, ("If-None-Match" = Option<String>, Header, description = "An `ETag` seen before.")),
+    responses(
+        (status = 200, body = SchedulerOptions, headers(("ETag" = String, description = "For `If-Match` and `If-None-Match`."))),
+        (status = 304, description = "Unchanged since that `ETag`.")
+    )
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    PathParams(path): PathParams<GroupPath>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let group = service.group(&path.rg)?;
+    etag::fresh_or(&headers, &group.options_etag(), || Json(SchedulerOptions::from(&*group)).into_response())
+}

@@ -1,0 +1,36 @@
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+
+use super::view::{SequenceAnswer, SequenceRequest, write};
+use crate::rest::extract::{PathParams, media_type, read, read_body};
+use crate::rest::paths::GroupPath;
+use crate::rest::problem::{Problem, Result};
+use crate::service::{Caller, Error, Service};
+
+/// Orders pending workloads from what the last run published; never waits for a run or a write.
+#[utoipa::path(
+    post, path = "/resource-groups/{rg}/sequence", operation_id = "post_sequence", tag = "Sequencing",
+    params(GroupPath), request_body = SequenceRequest, responses((status = 200, body = SequenceAnswer))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<GroupPath>,
+    request: Request,
+) -> Result<Response> {
+    caller.require_scheduler()?;
+    media_type(request.headers(), &["application/json"])?;
+    let body = read_body(request, &()).await?;
+    // Hundreds of thousands of workloads must not keep other requests from this thread.
+    let work = tokio::task::spawn_blocking(move || {
+        let request: SequenceRequest = read(&body)?;
+        let sequenced = service.sequence(&caller, &path.rg, request.workloads)?;
+        Ok::<_, Problem>(write(&sequenced).map_err(|e| Error::Internal(e.to_string()))?)
+    });
+    let answer = work.await.map_err(|e| Error::Internal(e.to_string()))??;
+    Ok(([(header::CONTENT_TYPE, "application/json")], answer).into_response())
+}

@@ -1,0 +1,81 @@
+//! The answer is written straight from the sequenced workloads: hundreds of thousands of items
+//! never become a tree of values.
+
+use std::io::Write;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::service::sequence::{PendingWorkload, Sequenced};
+
+/// Pending workloads of one resource group.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"workloads": [{
+    "workload_id": "job-1", "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69",
+    "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f", "submitted_at": "2026-01-13T10:00:00Z"
+}]}))]
+pub struct SequenceRequest<'a> {
+    #[serde(borrow)]
+    pub workloads: Vec<PendingWorkload<'a>>,
+}
+
+/// The same workloads in the order in which they should start.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "sequencer": "fairshare", "message": "Ordered by fair-share factor", "calculated_at": "2026-01-13T10:05:00Z",
+    "items": [{"workload_id": "job-1", "position": 1, "fair_share_factor": "0.949342117601", "rank": 1}]
+}))]
+pub struct SequenceAnswer {
+    /// The group's scheduler.
+    pub sequencer: String,
+    pub message: String,
+    /// When the factors were calculated; `null` before the first run.
+    #[schema(format = DateTime)]
+    pub calculated_at: Option<String>,
+    pub items: Vec<SequenceItem>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SequenceItem {
+    pub workload_id: String,
+    /// From 1.
+    pub position: u64,
+    /// "1" for a user and project that nobody knows yet.
+    pub fair_share_factor: String,
+    /// The owner's rank; `null` for an owner that nobody knows yet.
+    pub rank: Option<u32>,
+}
+
+/// Bytes that one item takes, about.
+const ITEM_BYTES: usize = 128;
+
+/// Writes [`SequenceAnswer`].
+pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
+    let group = &sequenced.group;
+    let mut out = Vec::with_capacity(sequenced.order.len() * ITEM_BYTES + 256);
+    out.extend_from_slice(b"{\"sequencer\":");
+    serde_json::to_writer(&mut out, group.scheduler.name())?;
+    out.extend_from_slice(b",\"message\":");
+    serde_json::to_writer(&mut out, group.scheduler.success_message())?;
+    out.extend_from_slice(b",\"calculated_at\":");
+    serde_json::to_writer(&mut out, &group.calculation.as_ref().map(|c| c.at))?;
+    out.extend_from_slice(b",\"items\":[");
+    for (position, at) in (1u64..).zip(&sequenced.order) {
+        let workload = &sequenced.workloads[*at as usize];
+        let standing = group.standings.members.get(&workload.owner);
+        if position > 1 {
+            out.push(b',');
+        }
+        out.extend_from_slice(b"{\"workload_id\":");
+        serde_json::to_writer(&mut out, &workload.id)?;
+        let factor = standing.map_or("1", |s| &*s.fair_share_factor);
+        write!(out, ",\"position\":{position},\"fair_share_factor\":\"{factor}\",\"rank\":")?;
+        match standing {
+            Some(standing) => write!(out, "{}}}", standing.rank)?,
+            None => out.extend_from_slice(b"null}"),
+        }
+    }
+    out.extend_from_slice(b"]}");
+    Ok(out)
+}

@@ -1,0 +1,46 @@
+//! What handlers share.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::FromRef;
+
+use crate::service::Service;
+use crate::service::jobs::JobControl;
+
+/// How much a request may ask of the server.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of an ordinary body.
+    pub body_bytes: usize,
+    /// Bytes of a body that lists kernels or workloads. NDJSON streams have no limit as a whole.
+    pub bulk_bytes: usize,
+    /// How long an ordinary request may take.
+    pub timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { body_bytes: 16 << 20, bulk_bytes: 256 << 20, timeout: Duration::from_secs(60) }
+    }
+}
+
+/// The state of the router.
+#[derive(Clone)]
+pub struct ApiState {
+    pub service: Arc<Service>,
+    pub jobs: Arc<dyn JobControl>,
+    pub limits: Limits,
+}
+
+impl FromRef<ApiState> for Arc<Service> {
+    fn from_ref(state: &ApiState) -> Self {
+        Arc::clone(&state.service)
+    }
+}
+
+impl FromRef<ApiState> for Arc<dyn JobControl> {
+    fn from_ref(state: &ApiState) -> Self {
+        Arc::clone(&state.jobs)
+    }
+}

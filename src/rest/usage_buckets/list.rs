@@ -1,0 +1,91 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use uuid::Uuid;
+
+use super::view::{TierName, UsageBucket};
+use crate::domain::filter::{Compare, DayMatch, Filter, Place as TextPlace, TextMatch};
+use crate::domain::time::Day;
+use crate::rest::extract::{PathParams, QueryParams};
+use crate::rest::list::{List, Place};
+use crate::rest::problem::Result;
+use crate::service::buckets::{BucketCondition, BucketField, BucketList, bucket_list_name};
+use crate::service::{Caller, Error, Service};
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct TierPath {
+    /// Name of the resource group.
+    #[param(example = "gpu-cluster")]
+    pub rg: String,
+    pub tier: TierName,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct BucketQuery {
+    /// The first day, inclusive: buckets that end on it or later.
+    #[param(value_type = Option<String>, format = Date)]
+    pub from: Option<Day>,
+    /// The last day, inclusive: buckets that start on it or earlier.
+    #[param(value_type = Option<String>, format = Date)]
+    pub to: Option<Day>,
+    pub domain_name: Option<String>,
+    /// Not in the domain tier.
+    pub project_id: Option<Uuid>,
+    /// Only in the user tier.
+    pub user_uuid: Option<Uuid>,
+    /// Rows of a page, 1 to 1000; 100 unless given.
+    pub limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    pub cursor: Option<String>,
+}
+
+impl BucketQuery {
+    fn filter(&self, tier: TierName) -> Result<Filter<BucketCondition>> {
+        let refuse = |name: &str, detail: &str| Err(Error::invalid(name, "contradiction", detail).into());
+        if self.user_uuid.is_some() && tier != TierName::Users {
+            return refuse("user_uuid", "only buckets of users belong to a user");
+        }
+        if self.project_id.is_some() && tier == TierName::Domains {
+            return refuse("project_id", "buckets of domains belong to no project");
+        }
+        if self.from.zip(self.to).is_some_and(|(from, to)| to < from) {
+            return refuse("to", "to lies before from");
+        }
+        let whole = |name: &String| {
+            let pattern = name.clone();
+            BucketCondition::Domain(TextMatch::Like { place: TextPlace::Whole, pattern, ignore_case: false })
+        };
+        let conditions = [
+            self.from.map(|day| BucketCondition::PeriodEnd(DayMatch { day, compare: Compare::GreaterOrEqual })),
+            self.to.map(|day| BucketCondition::PeriodStart(DayMatch { day, compare: Compare::LessOrEqual })),
+            self.domain_name.as_ref().map(whole),
+            self.project_id.map(|id| BucketCondition::Project(vec![id])),
+            self.user_uuid.map(|id| BucketCondition::User(vec![id])),
+        ];
+        Ok(Filter::All(conditions.into_iter().flatten().map(Filter::Is).collect()))
+    }
+}
+
+/// Buckets of one tier by their first day.
+#[utoipa::path(
+    get, path = "/resource-groups/{rg}/usage-buckets/{tier}", operation_id = "list_usage_buckets", tag = "Usage",
+    params(TierPath, BucketQuery), responses((status = 200, body = List<UsageBucket>))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<TierPath>,
+    QueryParams(query): QueryParams<BucketQuery>,
+) -> Result<Json<List<UsageBucket>>> {
+    let (tier, field) = (path.tier.into(), BucketField::PeriodStart);
+    let place = Place::new(bucket_list_name(tier, field, false), &path.rg);
+    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let list = BucketList { tier, filter: query.filter(path.tier)?, field, descending: false, window };
+    Ok(Json(place.answer(service.usage_buckets(&caller, &path.rg, list).await?)))
+}

@@ -1,0 +1,4 @@
+//! Usage history (§5).
+
+pub mod list;
+pub mod view;

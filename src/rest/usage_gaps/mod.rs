@@ -1,0 +1,4 @@
+//! Downtimes that cost or stretched usage (§4).
+
+pub mod list;
+pub mod view;

@@ -1,0 +1,46 @@
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::domain::slots::Usages;
+use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+use crate::service::gaps::Gap;
+
+/// A time in which nothing served, and what it did to the usage of running kernels.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct UsageGap {
+    pub id: i64,
+    #[schema(value_type = String, format = DateTime)]
+    pub started_at: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    pub ended_at: Timestamp,
+    pub duration_seconds: u64,
+    /// When a run met it.
+    #[schema(value_type = String, format = DateTime)]
+    pub handled_at: Timestamp,
+    /// The `gap_policy` in force then.
+    pub gap_policy: String,
+    /// Kernels that ran across it.
+    pub kernels: u64,
+    /// Slot-seconds within the gap that were recorded.
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub recorded_usage: Usages,
+    /// Slot-seconds within the gap that were dropped.
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub dropped_usage: Usages,
+}
+
+impl From<Gap> for UsageGap {
+    fn from(gap: Gap) -> Self {
+        Self {
+            id: gap.id,
+            started_at: gap.downtime.start,
+            ended_at: gap.downtime.end,
+            duration_seconds: gap.downtime.micros() / MICROS_PER_SECOND.unsigned_abs(),
+            handled_at: gap.handled_at,
+            gap_policy: gap.policy,
+            kernels: gap.kernels,
+            recorded_usage: gap.recorded_usage,
+            dropped_usage: gap.dropped_usage,
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! One HTTP server out of the interfaces: their routers, and the layers around all of them.
+
+mod access;
+mod layers;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tower_http::CompressionLevel;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use utoipa_swagger_ui::SwaggerUi;
+
+use crate::graphql;
+use crate::rest::{self, ApiState, Limits};
+use crate::service::Service;
+use crate::service::jobs::JobControl;
+
+/// What the server is made of.
+#[derive(Clone)]
+pub struct App {
+    pub service: Arc<Service>,
+    pub jobs: Arc<dyn JobControl>,
+    pub limits: Limits,
+}
+
+impl App {
+    pub fn new(service: Arc<Service>, jobs: Arc<dyn JobControl>) -> Self {
+        Self { service, jobs, limits: Limits::default() }
+    }
+}
+
+/// Every path of the server.
+pub fn router(app: App) -> Router {
+    let App { service, jobs, limits } = app;
+    rest::metrics::describe();
+    let docs = SwaggerUi::new("/docs").url("/openapi.json", rest::openapi());
+    let graphql = graphql::router(graphql::schema(Arc::clone(&service), Arc::clone(&jobs)))
+        .layer(from_fn_with_state(limits, rest::in_time))
+        .layer(DefaultBodyLimit::max(limits.body_bytes));
+    // The last layer is the outermost.
+    rest::router(ApiState { service: Arc::clone(&service), jobs, limits })
+        .merge(graphql)
+        .merge(docs)
+        .layer(from_fn_with_state(service, access::authenticate))
+        .layer(from_fn(layers::observe))
+        .layer(CatchPanicLayer::custom(layers::panicked))
+        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
+        .layer(from_fn(layers::identify))
+}
+
+/// Serves until `shutdown`, then lets the requests in progress end.
+pub async fn serve(app: App, listener: TcpListener, shutdown: CancellationToken) -> std::io::Result<()> {
+    axum::serve(listener, router(app)).with_graceful_shutdown(shutdown.cancelled_owned()).await
+}

@@ -1,0 +1,43 @@
+//! Who asks: every path needs a key, save those that say nothing about the cluster.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, header};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use super::layers::RequestId;
+use crate::rest::problem::Problem;
+use crate::service::{Error, Service};
+
+/// Paths that show no data: health, documentation, and the page that lets a person type a query.
+fn is_open(method: &Method, path: &str) -> bool {
+    let reads = method == Method::GET || method == Method::HEAD;
+    let open = ["/healthz", "/readyz", "/openapi.json", "/docs", "/graphql"];
+    reads && (open.contains(&path) || path.starts_with("/docs/"))
+}
+
+/// Puts the caller into the request, or refuses it.
+pub async fn authenticate(
+    State(service): State<Arc<Service>>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    if !is_open(request.method(), request.uri().path()) {
+        let id = request.extensions().get::<RequestId>().map(|id| id.0.to_string()).unwrap_or_default();
+        let caller = service.authenticate(bearer(request.headers())?, id).await?;
+        request.extensions_mut().insert(caller);
+    }
+    Ok(next.run(request).await)
+}
+
+fn bearer(headers: &HeaderMap) -> Result<&str, Error> {
+    let refuse = |detail: &str| Error::Unauthorized { code: "missing_key", detail: detail.to_owned() };
+    let value = headers.get(header::AUTHORIZATION).ok_or_else(|| refuse("send a key: Authorization: Bearer <key>"))?;
+    let (scheme, key) = value.to_str().ok().and_then(|text| text.split_once(' ')).unwrap_or_default();
+    if !scheme.eq_ignore_ascii_case("bearer") || key.trim().is_empty() {
+        return Err(refuse("the header Authorization holds no key; it reads: Bearer <key>"));
+    }
+    Ok(key.trim())
+}

@@ -1,0 +1,77 @@
+//! Every REST request that the proposal prints, as printed.
+
+use serde_json::json;
+
+use super::support::{Server, group};
+use crate::support::fixture::id;
+use crate::support::on_both;
+
+on_both! {
+    async fn scheduler_options_read_and_patch(db: TestDb) {
+        let server = Server::new(db).await;
+        let path = group("/scheduler-options");
+        let defaults = json!({
+            "half_life_days": 7, "lookback_days": 28, "decay_unit_days": 1, "slice_interval_seconds": 300,
+            "default_weight": "1.0", "gap_policy": "interpolate", "max_gap_hours": 24, "resource_weights": {},
+            "decay": "flat",
+        });
+        assert_eq!(server.get(&path).await, json!({"scheduler": "fairshare", "scheduler_opts": defaults}));
+        let patch = json!({"scheduler": "fairshare", "scheduler_opts": {"half_life_days": 14}});
+        let answer = server.call("PATCH", &path, Some(&patch)).await.json(200);
+        assert_eq!(answer["scheduler_opts"]["half_life_days"], 14);
+        assert_eq!(answer["scheduler_opts"]["lookback_days"], 28);
+        assert_eq!(server.get(&path).await, answer);
+    }
+
+    async fn weights_bulk_write_and_list(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let path = group("/fair-share-weights");
+        assert_eq!(server.get(&path).await, json!({"items": []}));
+        let set = json!({"items": [{"target_type": "user", "target_id": id("alice"), "weight": "1.0"}]});
+        let answer = server.call("PUT", &path, Some(&set)).await.json(200);
+        assert_eq!(answer, json!({"ok": true, "upserted": 1, "deleted": 0}));
+        let body = json!({"items": [
+            {"target_type": "domain", "target_id": "research", "weight": "2.0"},
+            {"target_type": "project", "target_id": id("vision"), "weight": "1.5"},
+            {"target_type": "user", "target_id": id("alice"), "weight": null},
+        ]});
+        let answer = server.call("PUT", &path, Some(&body)).await.json(200);
+        assert_eq!(answer, json!({"ok": true, "upserted": 2, "deleted": 1}));
+        let listed = server.get(&path).await;
+        let ids: Vec<_> = listed["items"].as_array().unwrap().iter().map(|i| i["id"].clone()).collect();
+        assert!(ids.iter().all(serde_json::Value::is_string) && ids[0] != ids[1]);
+        // Decimals carry no trailing zeros: the proposal prints "2.0".
+        assert_eq!(listed, json!({"items": [
+            {"id": ids[0], "target_type": "domain", "target_id": "research", "weight": "2"},
+            {"id": ids[1], "target_type": "project", "target_id": id("vision"), "weight": "1.5"},
+        ]}));
+        // A deletion counts only what was set.
+        let again = server.call("PUT", &path, Some(&body)).await.json(200);
+        assert_eq!(again, json!({"ok": true, "upserted": 2, "deleted": 0}));
+    }
+
+    async fn fair_share_status_of_all_and_of_one(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let all = server.get(&group("/fair-share-status")).await;
+        assert_eq!(all["total"], 3);
+        let rows = all["items"].as_array().unwrap();
+        // Half a day of 5, 10 and 20 of 100 cpu over a window of 28 days.
+        let expected = [("carol", "audio", "sales", "0.000892857143"), ("bob", "vision", "research", "0.001785714286"),
+            ("alice", "vision", "research", "0.003571428571")];
+        for ((rank, (user, project, domain, usage)), row) in (1..).zip(expected).zip(rows) {
+            let factor = 2f64.powf(-usage.parse::<f64>().unwrap());
+            let shown: f64 = row["fair_share_factor"].as_str().unwrap().parse().unwrap();
+            assert!((shown - factor).abs() < 1e-11, "{row}");
+            assert_eq!(row, &json!({
+                "user_uuid": id(user), "fair_share_factor": row["fair_share_factor"], "rank": rank,
+                "project_id": id(project), "domain_name": domain, "effective_usage": usage, "effective_weight": "1",
+                "user_name": user,
+            }));
+        }
+        let one = server.get(&group(&format!("/fair-share-status?user_uuid={}", id("bob")))).await;
+        assert_eq!(one["memberships"], json!([rows[1]]));
+        for key in ["user_uuid", "effective_usage", "effective_weight", "fair_share_factor", "rank", "project_id"] {
+            assert_eq!(one[key], rows[1][key], "{key}");
+        }
+    }
+}

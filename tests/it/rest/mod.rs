@@ -1,0 +1,5 @@
+//! REST through the real router, over real databases.
+
+mod document;
+mod documented;
+mod support;
