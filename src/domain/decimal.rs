@@ -135,6 +135,25 @@ pub struct Amount(u128);
 
 impl Amount {
     pub const ZERO: Self = Self(0);
+    pub const MAX: Self = Self(AMOUNT_MAX);
+
+    /// The amount of so many `10^-12`, at most the largest amount.
+    pub const fn from_units(units: u128) -> Self {
+        Self(if units < AMOUNT_MAX { units } else { AMOUNT_MAX })
+    }
+
+    /// The amount as a count of `10^-12`.
+    pub const fn units(self) -> u128 {
+        self.0
+    }
+
+    /// The nearest amount; what is not a number or below 0 is 0.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a float to an integer saturates
+    pub fn from_f64(value: f64) -> Self {
+        let whole = value.trunc();
+        let fraction = ((value - whole) * AMOUNT_UNIT as f64).round();
+        Self::from_units((whole as u128).saturating_mul(AMOUNT_UNIT).saturating_add(fraction as u128))
+    }
 
     /// The amount of `count` whole units.
     pub const fn whole(count: u64) -> Self {

@@ -1,0 +1,107 @@
+//! Why a list of queues is not a tree (§1), with the place of every fault.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::queue::{MAX_WEIGHT, OverQuotaWeight, QueueSpec};
+use crate::domain::decimal::Amount;
+use crate::domain::names::check_name;
+
+/// More faults than a person would read are left out.
+pub(super) const MAX_FAULTS: usize = 100;
+
+/// Why a list of queues is not a tree, with the place that has the fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeFault {
+    /// JSON pointer, like `/queues/3/parent`.
+    pub pointer: String,
+    pub code: &'static str,
+    pub detail: String,
+}
+
+impl TreeFault {
+    fn at(queue: usize, key: &str, code: &'static str, detail: impl Into<String>) -> Self {
+        Self { pointer: format!("/queues/{queue}/{key}"), code, detail: detail.into() }
+    }
+}
+
+pub(super) fn index_names(specs: &[QueueSpec], faults: &mut Vec<TreeFault>) -> HashMap<Arc<str>, usize> {
+    let mut by_name: HashMap<Arc<str>, usize> = HashMap::with_capacity(specs.len());
+    for (at, spec) in specs.iter().enumerate() {
+        if let Err(error) = check_name(&spec.name) {
+            faults.push(TreeFault::at(at, "name", "invalid_name", format!("a name {error}")));
+        } else if let Some(first) = by_name.get(spec.name.as_str()) {
+            let detail = format!("queue {:?} is named twice, first at /queues/{first}", spec.name);
+            faults.push(TreeFault::at(at, "name", "duplicate_name", detail));
+        } else {
+            by_name.insert(spec.name.as_str().into(), at);
+        }
+    }
+    by_name
+}
+
+pub(super) fn find_parents(
+    specs: &[QueueSpec],
+    by_name: &HashMap<Arc<str>, usize>,
+    faults: &mut Vec<TreeFault>,
+) -> Vec<Option<usize>> {
+    let mut find = |(at, spec): (usize, &QueueSpec)| {
+        let name = spec.parent.as_deref()?;
+        let parent = by_name.get(name).copied();
+        if parent.is_none() {
+            faults.push(TreeFault::at(at, "parent", "unknown_parent", format!("there is no queue {name:?}")));
+        }
+        parent
+    };
+    specs.iter().enumerate().map(&mut find).collect()
+}
+
+/// Amounts cannot be negative by their type; weights and ratios have a ceiling besides.
+pub(super) fn check_figures(specs: &[QueueSpec], faults: &mut Vec<TreeFault>) {
+    for (at, spec) in specs.iter().enumerate() {
+        let mut check = |key: &str, value: Amount| {
+            if value > MAX_WEIGHT {
+                faults.push(TreeFault::at(at, key, "out_of_range", format!("{key} is at most {MAX_WEIGHT}")));
+            }
+        };
+        check("weight", spec.weight);
+        check("min_share_ratio", spec.min_share_ratio);
+        match &spec.over_quota_weight {
+            OverQuotaWeight::Every(weight) => check("over_quota_weight", *weight),
+            OverQuotaWeight::BySlot(weights) => weights.iter().for_each(|(_, w)| check("over_quota_weight", w)),
+        }
+        spec.usage.iter().for_each(|(_, ratio)| check("usage", ratio));
+    }
+}
+
+pub(super) fn report_cycles(
+    specs: &[QueueSpec],
+    parents: &[Option<usize>],
+    reached: &[usize],
+    faults: &mut Vec<TreeFault>,
+) {
+    const NEW: usize = usize::MAX;
+    const DONE: usize = usize::MAX - 1;
+    let mut walk_of = vec![NEW; parents.len()];
+    for queue in reached {
+        walk_of[*queue] = DONE;
+    }
+    for start in 0..parents.len() {
+        let mut at = start;
+        while walk_of[at] == NEW {
+            walk_of[at] = start;
+            let Some(parent) = parents[at] else { break };
+            at = parent;
+        }
+        // Coming back into the same walk closes a cycle; its members are named once.
+        let mut member = at;
+        while walk_of[member] == start {
+            walk_of[member] = DONE;
+            let detail = format!("queue {:?} is its own ancestor", specs[member].name);
+            faults.push(TreeFault::at(member, "parent", "cycle", detail));
+            let Some(parent) = parents[member] else { break };
+            member = parent;
+        }
+    }
+    faults.sort_by(|a, b| (a.pointer.len(), &a.pointer).cmp(&(b.pointer.len(), &b.pointer)));
+}

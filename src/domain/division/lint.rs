@@ -1,0 +1,105 @@
+//! What looks like a mistake in a queue tree (§1). Warnings never refuse anything.
+
+use serde::Serialize;
+
+use super::queue::Bound;
+use super::tree::Tree;
+use crate::domain::decimal::Amount;
+use crate::domain::slots::SlotName;
+
+/// Something that a person should look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    pub code: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slot: Option<&'static str>,
+    pub detail: String,
+}
+
+impl Warning {
+    pub fn new(code: &'static str, queue: Option<&str>, slot: Option<SlotName>, detail: impl Into<String>) -> Self {
+        Self { code, queue: queue.map(str::to_owned), slot: slot.map(SlotName::as_str), detail: detail.into() }
+    }
+
+    pub(super) fn request_below_allocation(queue: &str, slot: SlotName) -> Self {
+        let detail = format!("the request of {slot} is below the allocation and was raised to it");
+        Self::new("request_below_allocation", Some(queue), Some(slot), detail)
+    }
+}
+
+/// All warnings about a tree: what was put right, then what is doubtful.
+pub fn lint(tree: &Tree) -> Vec<Warning> {
+    let mut warnings = tree.raised.clone();
+    for level in tree.levels() {
+        children_above(tree, level, &mut warnings);
+        min_shares_above(tree, level, &mut warnings);
+    }
+    for queue in 0..tree.len() {
+        own_figures(tree, queue, &mut warnings);
+    }
+    missing_capacity(tree, &mut warnings);
+    warnings
+}
+
+/// Children's quotas above the parent's, or the roots' above the capacity.
+fn children_above(tree: &Tree, level: Option<usize>, warnings: &mut Vec<Warning>) {
+    for (column, slot) in tree.slots.iter().enumerate() {
+        let bound = level.map_or(Bound::Limited(tree.capacity[column]), |q| tree.quota[(q, column)]);
+        let Bound::Limited(bound) = bound else { continue };
+        let quotas = tree.children(level).iter().map(|c| tree.quota[(*c, column)]);
+        // An unlimited quota counts as the total of its level (§2.1): alone it fits under a capacity, not under a quota.
+        let unlimited = if level.is_some() { Amount::MAX } else { bound };
+        let sum = quotas.fold(Amount::ZERO, |sum, quota| sum.saturating_add(quota.unwrap_or(unlimited)));
+        if sum > bound {
+            let (code, what) = match level {
+                Some(_) => ("children_quota_above_parent", "the children's quotas are above the queue's quota of"),
+                None => ("quota_above_capacity", "the quotas are above the capacity of"),
+            };
+            let queue = level.map(|q| tree.name(q));
+            warnings.push(Warning::new(code, queue, Some(*slot), format!("{what} {bound} {slot}")));
+        }
+    }
+}
+
+fn min_shares_above(tree: &Tree, level: Option<usize>, warnings: &mut Vec<Warning>) {
+    let ratios = tree.children(level).iter().map(|c| tree.queues[*c].min_share_ratio);
+    let sum = ratios.fold(Amount::ZERO, Amount::saturating_add);
+    if sum > Amount::whole(1) {
+        let detail = format!("the minimum shares of its children add up to {sum}, above 1, and are scaled down");
+        warnings.push(Warning::new("min_shares_above_1", level.map(|q| tree.name(q)), None, detail));
+    }
+}
+
+fn own_figures(tree: &Tree, queue: usize, warnings: &mut Vec<Warning>) {
+    let name = Some(tree.name(queue));
+    let mut demand = false;
+    for (column, slot) in tree.slots.iter().enumerate() {
+        let cell = (queue, column);
+        let (quota, limit, request) = (tree.quota[cell], tree.limit[cell], tree.request[cell]);
+        demand |= !request.is_zero();
+        if limit < quota {
+            let detail = format!("the limit of {limit} {slot} is below the quota of {quota}");
+            warnings.push(Warning::new("limit_below_quota", name, Some(*slot), detail));
+        }
+        if tree.over_quota_weight[cell].is_zero() && Bound::Limited(tree.requestable(queue, column)) > quota {
+            let detail = format!("wants more {slot} than its quota, but its over-quota weight is 0");
+            warnings.push(Warning::new("zero_weight_with_demand", name, Some(*slot), detail));
+        }
+    }
+    if demand && tree.queues[queue].weight.is_zero() {
+        let detail = "has demand, but its weight is 0";
+        warnings.push(Warning::new("zero_weight_with_demand", name, None, detail));
+    }
+}
+
+fn missing_capacity(tree: &Tree, warnings: &mut Vec<Warning>) {
+    for (column, slot) in tree.slots.iter().enumerate() {
+        let wanted = || tree.children(None).iter().any(|q| !tree.request[(*q, column)].is_zero());
+        if tree.capacity[column].is_zero() && wanted() {
+            let detail = format!("queues want {slot}, of which there is no capacity");
+            warnings.push(Warning::new("no_capacity", None, Some(*slot), detail));
+        }
+    }
+}
