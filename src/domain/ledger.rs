@@ -252,14 +252,19 @@ impl Ledger {
         self.recapacitate(changed);
     }
 
-    /// A back-fill brings a day's capacity; what the service observed itself stands.
-    pub fn give_capacity(&mut self, day: Day, capacity: Arc<Amounts>) {
-        if self.calendar.get(day).is_none_or(|c| c.source != CapacitySource::Observed) {
-            self.calendar.insert(day, DayCapacity::fixed(CapacitySource::Given, capacity));
-            self.recapacitate(vec![day]);
+    /// A back-fill brings capacities of days; what the service observed itself stands.
+    pub fn give_capacities(&mut self, days: BTreeMap<Day, Amounts>) {
+        let mut given = Vec::with_capacity(days.len());
+        for (day, capacity) in days {
+            if self.calendar.get(day).is_none_or(|c| c.source != CapacitySource::Observed) {
+                self.calendar.insert(day, DayCapacity::fixed(CapacitySource::Given, Arc::new(capacity)));
+                given.push(day);
+            }
         }
+        self.recapacitate(given);
     }
 
+    /// Buckets that end on one of `days` (ascending) take its capacity.
     fn recapacitate(&mut self, days: Vec<Day>) {
         if days.is_empty() {
             return;
@@ -267,8 +272,10 @@ impl Ledger {
         let mut touched = Vec::new();
         for (entity, chain) in &mut self.chains {
             for bucket in chain.buckets_mut().iter_mut().rev() {
-                let Some(day) = days.iter().find(|d| **d == bucket.end) else { continue };
-                if let Some(known) = self.calendar.get(*day) {
+                if days.binary_search(&bucket.end).is_err() {
+                    continue;
+                }
+                if let Some(known) = self.calendar.get(bucket.end) {
                     if bucket.capacity != known.capacity {
                         touched.push((entity.clone(), bucket.start));
                     }

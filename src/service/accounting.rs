@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::state::Session;
 use super::{Caller, Result, Service, detached};
 use crate::domain::bucket::{Bucket, Daily};
+use crate::domain::capacity::CapacitySource;
 use crate::domain::ids::UserId;
 use crate::domain::kernel::{Kernel, Phase};
 use crate::domain::ledger::{Entity, Increments};
@@ -102,24 +103,30 @@ impl Service {
         .await
     }
 
-    /// Brings dated capacities of a back-fill (§5). What the service observed itself stands.
+    /// Brings dated capacities of a back-fill (§5). What the service observed itself stands. Returns
+    /// how many days that changed.
     pub async fn give_capacities(
         self: &Arc<Self>,
         caller: Caller,
         group: &str,
-        days: BTreeMap<Day, Amounts>,
-    ) -> Result<()> {
+        mut days: BTreeMap<Day, Amounts>,
+    ) -> Result<u64> {
         caller.require_admin()?;
         let (service, group) = (Arc::clone(self), group.to_owned());
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
-            if let Some(first) = days.keys().next() {
-                session.load_back_to(*first).await?;
-            }
-            let count = days.len();
-            for (day, capacity) in days {
-                session.state_mut().ledger.give_capacity(day, Arc::new(capacity));
-            }
+            let calendar = session.state().ledger.calendar();
+            days.retain(|day, capacity| {
+                calendar.get(*day).is_none_or(|known| match known.source {
+                    CapacitySource::Observed => false,
+                    CapacitySource::Given => *known.capacity != *capacity,
+                    CapacitySource::Nearest => true,
+                })
+            });
+            let Some(first) = days.keys().next() else { return Ok(0) };
+            session.load_back_to(*first).await?;
+            let count = days.len() as u64;
+            session.state_mut().ledger.give_capacities(days);
             session.recompute_histories();
             let change = super::audit::Change {
                 caller: &caller,
@@ -131,7 +138,7 @@ impl Service {
             };
             session.audit(change).await?;
             session.commit().await?;
-            Ok(())
+            Ok(count)
         })
         .await
     }

@@ -22,6 +22,7 @@ use crate::store::people::Project;
 
 /// The longest life of a kernel, in days: one run cuts it into as many records.
 pub const MAX_KERNEL_DAYS: i32 = 3_660;
+pub const LIVES_TOO_LONG: &str = "a kernel lives at most 3660 days";
 
 /// Kernels that one transaction takes.
 pub const BATCH: usize = 5_000;
@@ -112,11 +113,8 @@ impl KernelInput {
             }
             _ => {}
         }
-        if self
-            .started_at
-            .is_some_and(|start| self.terminated_at.unwrap_or(now).day().days_since(start.day()) > MAX_KERNEL_DAYS)
-        {
-            fault("/started_at", "out_of_range", "a kernel lives at most 3660 days");
+        if outlives(self.started_at, self.terminated_at, now) {
+            fault("/started_at", "out_of_range", LIVES_TOO_LONG);
         }
         if self.gang_min == Some(0) {
             fault("/gang_min", "out_of_range", "gang_min is at least 1");
@@ -145,6 +143,11 @@ impl KernelInput {
     }
 }
 
+/// Whether a kernel from `start` to `end`, or still running at `now`, lives longer than a kernel may.
+pub fn outlives(start: Option<Timestamp>, end: Option<Timestamp>, now: Timestamp) -> bool {
+    start.is_some_and(|start| end.unwrap_or(now).day().days_since(start.day()) > MAX_KERNEL_DAYS)
+}
+
 /// A report that contradicts what is known.
 #[derive(Clone, Debug)]
 pub struct Refused {
@@ -153,17 +156,36 @@ pub struct Refused {
     pub fault: Fault,
 }
 
+/// What became of one batch.
+#[derive(Clone, Debug, Default)]
+pub struct Ingested {
+    /// Kernels that are new or not what they were.
+    pub changed: u64,
+    pub refused: Vec<Refused>,
+}
+
 impl Service {
     /// Takes one batch of checked reports in one transaction; those that contradict what is known
     /// are refused one by one, the others are kept.
     pub async fn ingest(self: &Arc<Self>, caller: &Caller, group: &str, batch: Vec<Incoming>) -> Result<Vec<Refused>> {
+        Ok(self.ingest_counted(caller, group, batch).await?.refused)
+    }
+
+    /// [`Service::ingest`] for whoever wants to know whether anything changed.
+    pub async fn ingest_counted(
+        self: &Arc<Self>,
+        caller: &Caller,
+        group: &str,
+        batch: Vec<Incoming>,
+    ) -> Result<Ingested> {
         caller.require_scheduler()?;
         let (service, group) = (Arc::clone(self), group.to_owned());
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
             let (merged, refused) = merge(&session, &batch).await?;
+            let done = Ingested { changed: merged.len() as u64, refused };
             if merged.is_empty() {
-                return Ok(refused);
+                return Ok(done);
             }
             session.learn_projects(merged.iter().map(|(_, k)| k.report.owner.project)).await?;
             register(&mut session, &batch, &merged).await?;
@@ -181,7 +203,7 @@ impl Service {
                 }
             }
             session.commit().await?;
-            Ok(refused)
+            Ok(done)
         })
         .await
     }

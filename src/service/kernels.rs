@@ -3,7 +3,7 @@
 use super::page::{Cursor, Key, Page, Window};
 use super::{Caller, Error, Result, Service};
 use crate::domain::ids::KernelId;
-use crate::domain::kernel::Kernel;
+use crate::domain::kernel::{Kernel, Report};
 use crate::store;
 
 pub use crate::store::kernels::KernelFilter;
@@ -44,6 +44,13 @@ impl Service {
             has_previous: after.is_some(),
             total,
         })
+    }
+
+    /// What is known of those of `ids` that are known at all, in whatever group.
+    pub async fn known_reports(&self, caller: &Caller, ids: &[KernelId]) -> Result<Vec<Report>> {
+        caller.require_reader()?;
+        let found = store::kernels::find_many(self.store().read(), ids).await?;
+        Ok(found.into_iter().map(|(_, kernel)| kernel.report).collect())
     }
 
     /// One kernel with its slices by start.

@@ -5,10 +5,10 @@ use csv::StringRecord;
 
 use super::ImportError;
 use super::amounts::of_columns;
-use super::csv_lines::{CsvLines, time};
+use super::csv_lines::{each_record, time};
 use super::format::Header;
 use super::outcome::{Dropped, Reason};
-use super::source::{Line, Source};
+use super::source::Source;
 use crate::domain::names::check_name;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
@@ -76,30 +76,16 @@ impl Columns {
 
 /// Reads the whole file or none of it: a cluster that lacks a few nodes would skew every share.
 pub fn read_capacities(source: &mut Source) -> Result<Vec<Capacity>, ImportError> {
-    let mut lines = CsvLines::default();
     let mut columns = None;
     let mut rows = Vec::new();
-    while let Some(line) = source.next_line() {
-        let text = match line {
-            Line::Text(text) => Ok(text),
-            Line::Unreadable { reason, .. } => Err(reason),
-        };
-        if text.is_ok_and(|text| text.trim().is_empty()) {
-            continue;
-        }
-        let record = text.and_then(|text| lines.fields(text));
+    each_record(source, |line, record| {
         let Some(known) = &columns else {
             columns = Some(Columns::locate(record.map_err(ImportError::UnreadableHeader)?)?);
-            continue;
+            return Ok(());
         };
-        match record.and_then(|record| known.capacity(record)) {
-            Ok(row) => rows.push(row),
-            Err(reason) => return Err(ImportError::Row(Dropped { line: source.line_number(), reason })),
-        }
-    }
-    match source.ended_early() {
-        Some(early) => Err(early.clone().into()),
-        None if columns.is_none() => Err(ImportError::NoHeader),
-        None => Ok(rows),
-    }
+        let row = record.and_then(|record| known.capacity(record));
+        rows.push(row.map_err(|reason| ImportError::Row(Dropped { line, reason }))?);
+        Ok(())
+    })?;
+    if columns.is_some() { Ok(rows) } else { Err(ImportError::NoHeader) }
 }

@@ -4,7 +4,9 @@ use std::io::{self, Read};
 
 use csv::{ReaderBuilder, StringRecord, Terminator};
 
+use super::ImportError;
 use super::outcome::Reason;
+use super::source::{Line, Source};
 use crate::domain::time::Timestamp;
 
 /// Hands the csv reader one line at a time, so that an open quote costs a line, not the file.
@@ -61,6 +63,25 @@ impl CsvLines {
             _ => Err(Reason::FieldCount),
         }
     }
+}
+
+/// Hands every record of a small table, with its line, to `each`; blank lines are skipped. Such a file
+/// is read whole or not at all.
+pub(super) fn each_record(
+    source: &mut Source,
+    mut each: impl FnMut(u64, Result<&StringRecord, Reason>) -> Result<(), ImportError>,
+) -> Result<(), ImportError> {
+    let mut lines = CsvLines::default();
+    while let Some(line) = source.next_line() {
+        let text = match line {
+            Line::Text(text) if text.trim().is_empty() => continue,
+            Line::Text(text) => Ok(text),
+            Line::Unreadable { reason, .. } => Err(reason),
+        };
+        let record = text.and_then(|text| lines.fields(text));
+        each(source.line_number(), record)?;
+    }
+    source.ended_early().map_or(Ok(()), |early| Err(early.clone().into()))
 }
 
 /// An empty field is unknown; anything else must be a time.

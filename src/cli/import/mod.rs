@@ -1,16 +1,23 @@
-//! The file-reading half of `fairshared import`: traces of other schedulers as a stream of jobs.
+//! `fairshared import`: traces of other schedulers as a stream of jobs, and the jobs into the service.
 //!
-//! A [`Source`] gives lines, a format's parser gives jobs, a [`Reader`] checks and counts them.
-//! Nothing here knows the service or the clock, and memory does not grow with the file.
+//! A [`Source`] gives lines, a format's parser gives jobs, a [`Reader`] checks and counts them; up to
+//! there nothing knows the service. A [`feed`] runs that beside the [`load`] into the service, which
+//! [`command`] starts. Memory does not grow with the file.
 
 mod amounts;
 pub mod capacities;
+pub mod command;
 mod csv_lines;
+pub mod domain_map;
+mod feed;
 pub mod format;
 pub mod job;
+pub mod load;
 mod neutral_csv;
+pub mod offered;
 pub mod outcome;
 pub mod rebase;
+pub mod report;
 mod sacct;
 pub mod source;
 mod swf;

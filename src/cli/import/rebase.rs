@@ -1,12 +1,17 @@
 //! `--rebase-to-now`: an old trace moved so that its last event is now.
 //!
-//! Two passes over the file: [`last_event`] finds the end of the trace, then a reader with the
+//! Two passes over the file: [`survey`] finds the end of the trace, then a reader with the
 //! [`Shift`] moves every time by one offset, so that all durations and gaps stay what they were.
 
 use super::job::ImportedJob;
 use super::outcome::Reason;
 use super::{ImportError, Reader, Row};
+use crate::domain::ids::KernelId;
+use crate::domain::kernel::Report;
 use crate::domain::time::Timestamp;
+
+/// Jobs that are asked for in the database: enough to meet one that an earlier import kept.
+const ANCHORS: usize = 1_000;
 
 /// One offset in microseconds; no shift by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,13 +42,48 @@ impl Shift {
     }
 }
 
-/// Pass one: the last event of the jobs that the reader would take; `None` when it takes none.
-pub fn last_event(reader: &mut Reader) -> Result<Option<Timestamp>, ImportError> {
-    let mut last = None;
+/// What pass one finds out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Survey {
+    /// The last event of the jobs that the reader would take; `None` when it takes none.
+    pub last_event: Option<Timestamp>,
+    /// The first jobs, each with a time that tells how far an earlier import has moved it.
+    pub anchors: Vec<(KernelId, Anchor)>,
+}
+
+/// A time that a job has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    Start(Timestamp),
+    End(Timestamp),
+}
+
+/// Pass one.
+pub fn survey(reader: &mut Reader) -> Result<Survey, ImportError> {
+    let mut found = Survey::default();
     for row in reader {
         if let Row::Job(job) = row? {
-            last = last.max(job.last_event());
+            found.last_event = found.last_event.max(job.last_event());
+            let anchor = job.started_at.map(Anchor::Start).or(job.terminated_at.map(Anchor::End));
+            if let Some(anchor) = anchor.filter(|_| found.anchors.len() < ANCHORS) {
+                found.anchors.push((job.kernel_id(), anchor));
+            }
         }
     }
-    Ok(last)
+    Ok(found)
+}
+
+impl Survey {
+    /// The one offset for the whole trace. A trace of which a job is known already keeps the place
+    /// that it has, or a second import would move it.
+    pub fn shift(&self, known: &[Report], now: Timestamp) -> Shift {
+        let earlier = self.anchors.iter().find_map(|(id, anchor)| {
+            let report = known.iter().find(|report| report.id == *id)?;
+            Some(match *anchor {
+                Anchor::Start(start) => Shift::onto(start, report.started_at?),
+                Anchor::End(end) => Shift::onto(end, report.terminated_at?),
+            })
+        });
+        earlier.or_else(|| Some(Shift::onto(self.last_event?, now))).unwrap_or_default()
+    }
 }

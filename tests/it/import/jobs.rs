@@ -3,7 +3,7 @@
 use fairshared::cli::import::format::{FORMATS, Format};
 use fairshared::cli::import::job::ImportedJob;
 use fairshared::cli::import::outcome::Reason;
-use fairshared::cli::import::rebase::{Shift, last_event};
+use fairshared::cli::import::rebase::{Shift, survey};
 use fairshared::cli::import::{ImportError, Options, Reader};
 use fairshared::domain::kernel::Phase;
 use fairshared::domain::time::Timestamp;
@@ -88,7 +88,7 @@ fn formats_are_found_by_name() {
 
 #[test]
 fn a_rebased_trace_ends_now_and_keeps_its_shape() {
-    let last = last_event(&mut reader("csv", TABLE, &Options::default())).unwrap().unwrap();
+    let last = survey(&mut reader("csv", TABLE, &Options::default())).unwrap().last_event.unwrap();
     assert_eq!(last, at("2026-02-02T08:00:00Z"));
     let now = at("2031-07-05T12:34:56.789Z");
     let shift = Shift::onto(last, now);
@@ -106,7 +106,8 @@ fn a_rebased_trace_ends_now_and_keeps_its_shape() {
         assert_eq!(old.kernel_id(), new.kernel_id());
     }
     assert_eq!(after.jobs.len(), before.jobs.len());
-    assert_eq!(last_event(&mut reader("csv", TABLE.lines().next().unwrap(), &Options::default())).unwrap(), None);
+    let empty = survey(&mut reader("csv", TABLE.lines().next().unwrap(), &Options::default())).unwrap();
+    assert_eq!(empty.last_event, None);
 }
 
 #[test]

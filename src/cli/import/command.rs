@@ -1,0 +1,138 @@
+//! The subcommand: `fairshared import sacct dump.txt.gz --rebase-to-now`.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::capacities::{Capacity, read_capacities};
+use super::domain_map::read_domain_map;
+use super::format::{FORMATS, Format};
+use super::load::{Extras, load};
+use super::rebase::{Shift, survey};
+use super::report::{Rebased, Report};
+use super::source::{Progress, Source};
+use super::{ImportError, MemoryUnit, Options, Reader};
+use crate::service::{Caller, Service};
+
+/// Imports the jobs of another scheduler. A second import of the same file changes nothing.
+///
+/// Times without a zone are UTC. Names of users, projects and groups map to stable ids. A cut-off or
+/// damaged file ends with exit code 1; the rows before its end are kept.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ImportArgs {
+    /// What the file is.
+    #[arg(value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| PossibleValue::new(f.name).help(f.about))))]
+    pub format: String,
+    /// The file, gzip or plain; `-` is standard input.
+    pub file: PathBuf,
+    /// Put every job into this resource group, whatever the file says.
+    #[arg(long, value_name = "NAME")]
+    pub resource_group: Option<String>,
+    /// What the memory fields of an SWF file count.
+    #[arg(long, value_name = "UNIT", default_value = MemoryUnit::ALL[0].0,
+        value_parser = PossibleValuesParser::new(MemoryUnit::ALL.map(|(name, _)| name)))]
+    pub swf_memory: String,
+    /// CSV of `resource_group,agent_id,cpu,mem_gib,gpu,from,to`: past days get their capacity, open rows
+    /// become agents.
+    #[arg(long, value_name = "FILE")]
+    pub capacities: Option<PathBuf>,
+    /// CSV of `project,domain`: the domain of each project (account).
+    #[arg(long, value_name = "FILE")]
+    pub domain_map: Option<PathBuf>,
+    /// Shift all times so that the trace's last event is now; a trace that is known keeps its place.
+    #[arg(long)]
+    pub rebase_to_now: bool,
+    /// Leave slices and factors to the next run of the aggregate job.
+    #[arg(long)]
+    pub no_aggregate: bool,
+}
+
+/// Runs the import and prints its report; exit code 1 when the file ended early.
+pub async fn run(args: ImportArgs, service: &Arc<Service>, json: bool) -> anyhow::Result<ExitCode> {
+    let report = import(&args, service).await?;
+    if json {
+        println!("{}", report.to_json());
+    } else {
+        println!("{report}");
+    }
+    Ok(if report.complete() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The import without its output.
+pub async fn import(args: &ImportArgs, service: &Arc<Service>) -> anyhow::Result<Report> {
+    let memory = MemoryUnit::ALL.into_iter().find(|(name, _)| *name == args.swf_memory);
+    let (_, swf_memory) = memory.context("no such unit of memory")?;
+    let options = Options { resource_group: args.resource_group.clone(), swf_memory };
+    let format = Format::named(&args.format).with_context(|| format!("no such format: {}", args.format))?;
+    let open = || Reader::new(format, Source::open(&args.file)?, &options);
+    let domains = read_beside(args.domain_map.as_deref(), read_domain_map)?;
+    let mut capacities = read_beside(args.capacities.as_deref(), read_capacities)?;
+    if let Some(group) = &args.resource_group {
+        capacities.iter_mut().for_each(|row| row.resource_group.clone_from(group));
+    }
+    let mut reader = open()?;
+    let mut rebased = None;
+    if args.rebase_to_now {
+        if !args.file.is_file() {
+            bail!("--rebase-to-now reads the file twice: it needs a real file, not a pipe");
+        }
+        let found = place(open()?, service).await?;
+        reader = reader.shifted(found.shift);
+        capacities.iter_mut().for_each(|row| shift_capacity(row, found.shift));
+        rebased = Some(found);
+    }
+    let bar = progress_bar(reader.source().progress());
+    let loaded = load(service, reader, &Extras { domains, capacities, no_aggregate: args.no_aggregate }).await;
+    if let Some((bar, ticker)) = bar {
+        ticker.abort();
+        bar.finish_and_clear();
+    }
+    let mut report = loaded?;
+    report.rebased = rebased;
+    Ok(report)
+}
+
+fn read_beside<T: Default>(
+    path: Option<&Path>,
+    read: impl Fn(&mut Source) -> Result<T, ImportError>,
+) -> anyhow::Result<T> {
+    let Some(path) = path else { return Ok(T::default()) };
+    read(&mut Source::open(path)?).with_context(|| format!("{}", path.display()))
+}
+
+/// Pass one of `--rebase-to-now`.
+async fn place(mut reader: Reader, service: &Arc<Service>) -> anyhow::Result<Rebased> {
+    let survey = tokio::task::spawn_blocking(move || survey(&mut reader)).await??;
+    let ids: Vec<_> = survey.anchors.iter().map(|(id, _)| *id).collect();
+    let known = service.known_reports(&Caller::internal("cli"), &ids).await?;
+    Ok(Rebased { shift: survey.shift(&known, service.clock().now()), kept: !known.is_empty() })
+}
+
+fn shift_capacity(row: &mut Capacity, shift: Shift) {
+    row.from = row.from.plus_micros(shift.micros());
+    row.to = row.to.map(|to| to.plus_micros(shift.micros()));
+}
+
+/// Shows how far the file is read, if somebody is watching.
+fn progress_bar(progress: Progress) -> Option<(ProgressBar, tokio::task::JoinHandle<()>)> {
+    if !std::io::stderr().is_terminal() {
+        return None;
+    }
+    let bar = progress.total().map_or_else(ProgressBar::no_length, ProgressBar::new);
+    let style = ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes}  {elapsed}").ok()?;
+    bar.set_style(style);
+    let shown = bar.clone();
+    let ticker = tokio::spawn(async move {
+        loop {
+            shown.set_position(progress.bytes_read());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
+    Some((bar, ticker))
+}

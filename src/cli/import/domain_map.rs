@@ -1,0 +1,33 @@
+//! Which domain a project (an account) belongs to, for traces that do not say: lines of
+//! `project,domain`; a first line with these two words, or `account,domain`, is a header.
+
+use std::collections::HashMap;
+
+use super::ImportError;
+use super::csv_lines::each_record;
+use super::outcome::{Dropped, Reason};
+use super::source::Source;
+use crate::domain::names::check_name;
+
+/// Domains by project.
+pub type DomainMap = HashMap<String, String>;
+
+/// Reads the whole file or none of it: usage must not land in the wrong domain.
+pub fn read_domain_map(source: &mut Source) -> Result<DomainMap, ImportError> {
+    let mut map = DomainMap::new();
+    each_record(source, |line, record| {
+        let refuse = |reason| ImportError::Row(Dropped { line, reason });
+        let record = record.map_err(refuse)?;
+        let (Some(project), Some(domain), 2) = (record.get(0), record.get(1), record.len()) else {
+            return Err(refuse(Reason::FieldCount));
+        };
+        let (project, domain) = (project.trim(), domain.trim());
+        if line == 1 && matches!(project, "project" | "account") && domain == "domain" {
+            return Ok(());
+        }
+        check_name(domain).map_err(|_| refuse(Reason::BadName("domain")))?;
+        map.insert(project.to_owned(), domain.to_owned());
+        Ok(())
+    })?;
+    Ok(map)
+}

@@ -1,0 +1,53 @@
+//! Reads a trace on a thread of its own, a few chunks ahead of whoever takes the jobs.
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::job::ImportedJob;
+use super::outcome::Summary;
+use super::{ImportError, Reader, Row};
+
+const CHUNK: usize = 1_000;
+const CHUNKS_AHEAD: usize = 4;
+
+/// A job and the line that it came from.
+pub(super) struct Numbered {
+    pub line: u64,
+    pub job: ImportedJob,
+}
+
+pub(super) struct Feed {
+    chunks: mpsc::Receiver<Vec<Numbered>>,
+    thread: JoinHandle<Result<Summary, ImportError>>,
+}
+
+impl Feed {
+    pub(super) fn start(mut reader: Reader) -> Self {
+        let (sender, chunks) = mpsc::channel(CHUNKS_AHEAD);
+        let thread = tokio::task::spawn_blocking(move || {
+            let mut chunk = Vec::with_capacity(CHUNK);
+            while let Some(row) = reader.next() {
+                if let Row::Job(job) = row? {
+                    chunk.push(Numbered { line: reader.source().line_number(), job: *job });
+                }
+                let full = chunk.len() == CHUNK;
+                if full && sender.blocking_send(std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK))).is_err() {
+                    return Ok(reader.summary().clone());
+                }
+            }
+            // Nobody listens any more only after a failure, which tells more than this would.
+            let _ = sender.blocking_send(chunk);
+            Ok(reader.summary().clone())
+        });
+        Self { chunks, thread }
+    }
+
+    pub(super) async fn next(&mut self) -> Option<Vec<Numbered>> {
+        self.chunks.recv().await
+    }
+
+    /// The balance, once no chunk is left.
+    pub(super) async fn finish(self) -> anyhow::Result<Summary> {
+        Ok(self.thread.await??)
+    }
+}
