@@ -6,3 +6,4 @@ mod graphql;
 mod import;
 mod rest;
 mod support;
+mod traces;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
+use super::Reader;
 use super::capacities::Capacity;
 use super::domain_map::DomainMap;
 use super::feed::{Feed, Numbered};
 use super::offered;
 use super::outcome::Tally;
 use super::report::Report;
-use super::Reader;
 use crate::domain::time::Day;
 use crate::service::agents::{Agent, AgentSpec};
 use crate::service::groups::SchedulerPatch;

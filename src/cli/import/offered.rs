@@ -22,10 +22,7 @@ pub fn by_day<'a>(rows: impl Iterator<Item = &'a Capacity>, first: Day, last: Da
 }
 
 /// Every agent that `rows` name, with what it offers at `now`: `None` when no row covers it.
-pub fn agents<'a>(
-    rows: impl Iterator<Item = &'a Capacity>,
-    now: Timestamp,
-) -> BTreeMap<&'a str, Option<Amounts>> {
+pub fn agents<'a>(rows: impl Iterator<Item = &'a Capacity>, now: Timestamp) -> BTreeMap<&'a str, Option<Amounts>> {
     let mut agents: BTreeMap<&str, Option<Amounts>> = BTreeMap::new();
     for row in rows {
         let offered = agents.entry(&row.agent).or_default();

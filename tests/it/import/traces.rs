@@ -2,8 +2,7 @@
 //! and the neutral CSV beside each file. Skipped where the traces are not at hand.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use fairshared::cli::import::capacities::read_capacities;
 use fairshared::cli::import::format::Format;
@@ -12,25 +11,12 @@ use fairshared::cli::import::source::Source;
 use fairshared::cli::import::{MemoryUnit, Options, Reader};
 use fairshared::domain::decimal::{Amount, Usage};
 use fairshared::domain::time::Span;
-use flate2::read::MultiGzDecoder;
 
 use super::{Outcome, collect, slot};
-
-const SLOTS: [&str; 3] = ["cpu", "mem", "cuda.device"];
-/// The direct sums count 10^-7 slot-seconds: milliseconds of amounts with four decimals.
-const DECIMALS: usize = 7;
-const MILLIS_PER_DAY: u64 = 86_400_000;
-
-fn data() -> Option<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let beside = [here.join("../shared/data"), here.join("../../shared/data")];
-    let found =
-        std::env::var_os("FAIRSHARED_TEST_DATA").map(PathBuf::from).into_iter().chain(beside).find(|d| d.is_dir());
-    if found.is_none() {
-        println!("skipped: no ../shared/data");
-    }
-    found
-}
+use crate::support::plain::{
+    MILLIS_PER_DAY, Plain, SLOTS, data, finished_rows, lcg_rows, millis, neutral_rows, or_unknown, plain_decimal,
+    sacct_rows, unpack, wagap_rows,
+};
 
 fn import(format: &str, path: &Path, options: &Options) -> Outcome {
     let source = Source::open(path).unwrap();
@@ -40,22 +26,6 @@ fn import(format: &str, path: &Path, options: &Options) -> Outcome {
     let kernels: HashSet<_> = outcome.jobs.iter().map(ImportedJob::kernel_id).collect();
     assert_eq!(kernels.len(), outcome.jobs.len(), "a kernel id stands for two jobs");
     outcome
-}
-
-fn unpack(path: &Path) -> String {
-    let mut text = String::new();
-    MultiGzDecoder::new(std::fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
-    text
-}
-
-/// One finished job, read without the code under test; amounts in the order of [`SLOTS`], x 10^4.
-struct Plain {
-    user: String,
-    project: String,
-    group: String,
-    start: u64,
-    end: u64,
-    amounts: [u128; 3],
 }
 
 /// Sums by (`user u1` or `project p` or `group g` or `day 2026-02-01`, slot).
@@ -84,12 +54,6 @@ fn direct_sums(rows: &[Plain]) -> Sums {
     sums.into_iter().map(|(key, sum)| (key, plain_decimal(sum))).collect()
 }
 
-fn plain_decimal(value: u128) -> String {
-    let digits = format!("{value:0>width$}", width = DECIMALS + 1);
-    let (whole, fraction) = digits.split_at(digits.len() - DECIMALS);
-    format!("{whole}.{fraction}").trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 fn imported_sums(jobs: &[ImportedJob]) -> Sums {
     let mut sums: BTreeMap<(String, &'static str), Usage> = BTreeMap::new();
     for job in jobs {
@@ -109,21 +73,6 @@ fn imported_sums(jobs: &[ImportedJob]) -> Sums {
     sums.into_iter().map(|(key, sum)| (key, sum.to_string())).collect()
 }
 
-/// Milliseconds since 1970 of `YYYY-MM-DDTHH:MM:SS[.mmm][Z]`.
-fn millis(text: &str) -> u64 {
-    let (whole, fraction) = text.trim_end_matches('Z').split_once('.').unwrap_or((text.trim_end_matches('Z'), "000"));
-    let n: Vec<u64> = whole.split(['-', 'T', ':']).map(|part| part.parse().unwrap()).collect();
-    let (year, month) = if n[1] <= 2 { (n[0] - 1, n[1] + 9) } else { (n[0], n[1] - 3) };
-    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + n[2] - 1 - 719_468;
-    (((days * 24 + n[3]) * 60 + n[4]) * 60 + n[5]) * 1_000 + fraction.parse::<u64>().unwrap()
-}
-
-/// A decimal with at most four places, x 10^4.
-fn four_places(text: &str) -> u128 {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    format!("{whole}{fraction:0<4}").parse().unwrap()
-}
-
 /// Bytes as the neutral files write them: GiB with four places, half to even.
 fn gib(bytes: u128) -> String {
     let (scaled, unit) = (bytes * 10_000, 1_u128 << 30);
@@ -132,21 +81,12 @@ fn gib(bytes: u128) -> String {
     plain_decimal((floor + u128::from(up)) * 1_000)
 }
 
-fn or_unknown(name: &str) -> String {
-    if name.is_empty() { "unknown".to_owned() } else { name.to_owned() }
-}
-
 fn amount(job: &ImportedJob, name: &str) -> String {
     job.slots.get(slot(name)).unwrap_or(Amount::ZERO).to_string()
 }
 
 fn distinct(jobs: &[ImportedJob], name: impl Fn(&ImportedJob) -> &String) -> usize {
     jobs.iter().map(name).collect::<BTreeSet<_>>().len()
-}
-
-/// The fields of each row of a neutral CSV: no field of the real files is quoted.
-fn neutral_rows(text: &str) -> Vec<Vec<&str>> {
-    text.lines().skip(1).map(|line| line.split(',').collect()).collect()
 }
 
 /// That a job and a neutral row (`user` to `end_time`, without the domain) tell the same.
@@ -166,8 +106,7 @@ fn sacct_dumps() {
         assert_eq!((outcome.summary.rows, outcome.summary.taken), (count, count));
         assert_eq!((distinct(&outcome.jobs, |j| &j.user), distinct(&outcome.jobs, |j| &j.project)), (users, projects));
         let text = unpack(&path);
-        let rows: Vec<Plain> =
-            text.lines().skip(1).map(|line| sacct_row(&line.split('|').collect::<Vec<_>>())).collect();
+        let rows = sacct_rows(&text);
         assert_eq!(imported_sums(&outcome.jobs), direct_sums(&rows));
 
         let neutral = unpack(&data.join(format!("xdmod-sacct/{cluster}.jobs.csv.gz")));
@@ -184,26 +123,6 @@ fn sacct_dumps() {
     }
 }
 
-/// Columns as in the dump's header: cluster 2, account 5, user 8, start 12, end 13, alloctres 22.
-fn sacct_row(fields: &[&str]) -> Plain {
-    let entry = |name: &str| fields[22].split(',').find_map(|e| e.strip_prefix(name)).unwrap_or("0");
-    let memory = entry("mem=");
-    let shift = if memory.ends_with('G') { 30 } else { 20 };
-    assert!(memory.ends_with(['G', 'M']));
-    Plain {
-        user: fields[8].to_owned(),
-        project: fields[5].to_owned(),
-        group: fields[2].to_owned(),
-        start: millis(fields[12]),
-        end: millis(fields[13]),
-        amounts: [
-            four_places(entry("cpu=")),
-            four_places(&memory[..memory.len() - 1]) << shift,
-            four_places(entry("gres/gpu=")),
-        ],
-    }
-}
-
 #[test]
 fn lcg2005() {
     let Some(data) = data() else { return };
@@ -215,28 +134,7 @@ fn lcg2005() {
     assert_eq!(distinct(jobs, |j| &j.resource_group), 168);
 
     let text = unpack(&path);
-    let sites: HashMap<&str, &str> = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("; Partition:"))
-        .map(|line| line.trim().split_once(' ').unwrap())
-        .map(|(number, name)| (number, name.trim()))
-        .collect();
-    let rows: Vec<Plain> = text
-        .lines()
-        .filter(|line| !line.starts_with(';'))
-        .map(|line| {
-            let f: Vec<&str> = line.split_whitespace().collect();
-            let start = 1_132_444_805 + f[1].parse::<u64>().unwrap();
-            Plain {
-                user: format!("u{}", f[11]),
-                project: format!("vo{}", f[12]),
-                group: sites[f[15]].to_owned(),
-                start: start * 1_000,
-                end: (start + f[3].parse::<u64>().unwrap()) * 1_000,
-                amounts: [four_places(f[4]), 0, 0],
-            }
-        })
-        .collect();
+    let rows = lcg_rows(&text);
     assert_eq!(imported_sums(jobs), direct_sums(&rows));
 
     let neutral = unpack(&data.join("lcg2005/jobs.csv.gz"));
@@ -259,23 +157,7 @@ fn wagap2013() {
     assert_eq!(distinct(&outcome.jobs, |j| &j.user), 55);
 
     let text = unpack(&path);
-    let rows: Vec<Plain> = text
-        .lines()
-        .map(|line| {
-            let f: Vec<&str> = line.split_whitespace().collect();
-            let number = |at: usize| f[at].parse::<u64>().unwrap();
-            let nodes: BTreeSet<&str> = f[18].trim_matches(['{', '}']).split(',').collect();
-            let start = number(1) + number(2);
-            Plain {
-                user: format!("u{}", f[11]),
-                project: format!("vo{}", f[12]),
-                group: format!("partition{}", f[15]),
-                start: start * 1_000,
-                end: (start + number(3)) * 1_000,
-                amounts: [four_places(f[4]), four_places(f[9]) * nodes.len() as u128, 0],
-            }
-        })
-        .collect();
+    let rows = wagap_rows(&text);
     assert_eq!(imported_sums(&outcome.jobs), direct_sums(&rows));
 
     // The neutral file has a row for each node of a job.
@@ -323,18 +205,7 @@ fn neutral_files() {
         assert_eq!(distinct(jobs, |j| &j.resource_group), groups, "{file}");
         assert_eq!(jobs.iter().filter(|job| job.terminated_at.is_none()).count(), open, "{file}");
         let text = unpack(&path);
-        let rows: Vec<Plain> = neutral_rows(&text)
-            .into_iter()
-            .filter(|row| !row[8].is_empty())
-            .map(|row| Plain {
-                user: or_unknown(row[2]),
-                project: or_unknown(row[3]),
-                group: or_unknown(row[5]),
-                start: millis(row[7]),
-                end: millis(row[8]),
-                amounts: [four_places(row[9]), four_places(row[10]) << 30, four_places(row[11])],
-            })
-            .collect();
+        let rows = finished_rows(&text);
         assert_eq!(imported_sums(jobs), direct_sums(&rows), "{file}");
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod database;
 pub mod fixture;
+pub mod plain;
 mod postgres;
 
 use std::sync::atomic::{AtomicI64, Ordering};
