@@ -1,0 +1,179 @@
+//! Who works on the demo's cluster, and how: projects, habits, and what a habit submits on a day.
+
+use super::random::Random;
+use crate::domain::time::Day;
+
+pub const GPU_CLUSTER: &str = "gpu-cluster";
+pub const CPU_FARM: &str = "cpu-farm";
+pub const INFERENCE: &str = "inference";
+
+/// Projects with their domain.
+pub const PROJECTS: [(&str, &str); 8] = [
+    ("vision", "research"),
+    ("language", "research"),
+    ("robotics", "research"),
+    ("genomics", "life-science"),
+    ("imaging", "life-science"),
+    ("ml-course", "education"),
+    ("theses", "education"),
+    ("forecasting", "industry"),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Habit {
+    /// Weekdays, office hours, a few jobs of some hours.
+    Office,
+    /// From the evening into the night.
+    NightOwl,
+    /// Weeks of silence, then a deadline.
+    BurstyStudent,
+    /// One service after another, each for many days.
+    SteadyService,
+    /// Saturdays and Sundays, on processors.
+    WeekendCruncher,
+    /// Whole nodes, for days.
+    BigTrainer,
+    /// Came this week and has hardly done anything yet.
+    Newcomer,
+}
+
+/// A user's work in one project. One name twice is one user in two projects.
+#[derive(Clone, Copy, Debug)]
+pub struct Person {
+    pub name: &'static str,
+    pub project: usize,
+    pub habit: Habit,
+    pub group: &'static str,
+}
+
+const fn person(name: &'static str, project: usize, habit: Habit, group: &'static str) -> Person {
+    Person { name, project, habit, group }
+}
+
+pub const PEOPLE: [Person; 49] = {
+    use Habit::{BigTrainer, BurstyStudent, NightOwl, Newcomer, Office, SteadyService, WeekendCruncher};
+    [
+        person("amelia", 0, BigTrainer, GPU_CLUSTER),
+        person("bruno", 0, NightOwl, GPU_CLUSTER),
+        person("chiara", 0, Office, GPU_CLUSTER),
+        person("dmitri", 0, Office, GPU_CLUSTER),
+        person("elif", 0, SteadyService, INFERENCE),
+        person("farid", 0, NightOwl, GPU_CLUSTER),
+        person("grace", 1, BigTrainer, GPU_CLUSTER),
+        person("hana", 1, BigTrainer, GPU_CLUSTER),
+        person("igor", 1, NightOwl, GPU_CLUSTER),
+        person("jonas", 1, Office, GPU_CLUSTER),
+        person("keiko", 1, SteadyService, INFERENCE),
+        person("lucia", 1, NightOwl, GPU_CLUSTER),
+        person("mara", 1, Office, GPU_CLUSTER),
+        person("nils", 2, Office, GPU_CLUSTER),
+        person("olga", 2, NightOwl, GPU_CLUSTER),
+        person("pavel", 2, BigTrainer, GPU_CLUSTER),
+        person("quinn", 2, Office, CPU_FARM),
+        person("rosa", 2, WeekendCruncher, CPU_FARM),
+        person("samir", 3, WeekendCruncher, CPU_FARM),
+        person("tara", 3, WeekendCruncher, CPU_FARM),
+        person("ulrich", 3, Office, CPU_FARM),
+        person("vera", 3, Office, CPU_FARM),
+        person("wen", 3, NightOwl, CPU_FARM),
+        person("ximena", 3, Office, CPU_FARM),
+        person("yusuf", 4, Office, GPU_CLUSTER),
+        person("zoe", 4, BigTrainer, GPU_CLUSTER),
+        person("anton", 4, NightOwl, GPU_CLUSTER),
+        person("bea", 4, WeekendCruncher, CPU_FARM),
+        person("carlos", 4, SteadyService, INFERENCE),
+        person("dora", 5, BurstyStudent, GPU_CLUSTER),
+        person("emil", 5, BurstyStudent, GPU_CLUSTER),
+        person("fiona", 5, BurstyStudent, GPU_CLUSTER),
+        person("goran", 5, BurstyStudent, GPU_CLUSTER),
+        person("heidi", 5, BurstyStudent, GPU_CLUSTER),
+        person("ivan", 5, BurstyStudent, CPU_FARM),
+        person("julia", 5, BurstyStudent, CPU_FARM),
+        person("kofi", 5, Newcomer, GPU_CLUSTER),
+        person("lena", 6, BurstyStudent, GPU_CLUSTER),
+        person("mara", 6, NightOwl, GPU_CLUSTER),
+        person("niko", 6, NightOwl, GPU_CLUSTER),
+        person("oscar", 6, BurstyStudent, GPU_CLUSTER),
+        person("priya", 6, Office, GPU_CLUSTER),
+        person("ravi", 6, Newcomer, GPU_CLUSTER),
+        person("sofia", 7, SteadyService, INFERENCE),
+        person("tomas", 7, SteadyService, INFERENCE),
+        person("uma", 7, Office, CPU_FARM),
+        person("viktor", 7, WeekendCruncher, CPU_FARM),
+        person("willa", 7, Office, CPU_FARM),
+        person("yara", 7, Newcomer, GPU_CLUSTER),
+    ]
+};
+
+/// What a kernel holds while it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Need {
+    pub cpu: i64,
+    pub mem_gib: i64,
+    pub gpu: i64,
+}
+
+impl Need {
+    pub const fn new(cpu: i64, mem_gib: i64, gpu: i64) -> Self {
+        Self { cpu, mem_gib, gpu }
+    }
+}
+
+/// A job as its user hands it in; times in seconds, counted from the day's start.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish {
+    pub at: i64,
+    pub seconds: i64,
+    pub need: Need,
+}
+
+const HOUR: i64 = 3_600;
+/// Students work towards a date: every third week belongs to it.
+const TERM_DAYS: i32 = 21;
+
+impl Person {
+    fn small(&self, random: &mut Random) -> Need {
+        if self.group == CPU_FARM {
+            return random.pick(&[Need::new(4, 8, 0), Need::new(8, 32, 0), Need::new(16, 32, 0)]).unwrap_or_default();
+        }
+        random.pick(&[Need::new(4, 16, 1), Need::new(8, 48, 1), Need::new(16, 96, 2)]).unwrap_or_default()
+    }
+
+    /// What this person hands in on `day`, when the demo's last day is `today`.
+    pub fn wishes(&self, day: Day, today: Day, random: &mut Random) -> Vec<Wish> {
+        // 1970-01-01 was a Thursday; 0 is Monday.
+        let weekday = (day.0 + 3).rem_euclid(7);
+        let weekend = weekday >= 5;
+        let to_go = today.days_since(day);
+        let (count, from, until, shortest, longest) = match self.habit {
+            Habit::Office if !weekend => (random.range(1, 7), 7 * HOUR, 17 * HOUR, HOUR / 3, 4 * HOUR),
+            Habit::NightOwl if random.chance(75) => (random.range(2, 6), 19 * HOUR, 24 * HOUR, HOUR, 7 * HOUR),
+            Habit::BurstyStudent if (to_go + 4).rem_euclid(TERM_DAYS) < 6 => {
+                (random.range(5, 22), 9 * HOUR, 23 * HOUR, HOUR / 12, 3 * HOUR / 2)
+            }
+            Habit::BurstyStudent => (i64::from(random.chance(8)), 9 * HOUR, 23 * HOUR, HOUR / 6, HOUR),
+            Habit::WeekendCruncher if weekend => (random.range(6, 14), 0, 24 * HOUR, 2 * HOUR, 9 * HOUR),
+            Habit::BigTrainer => (i64::from(random.chance(28)), 8 * HOUR, 20 * HOUR, 16 * HOUR, 60 * HOUR),
+            Habit::SteadyService => {
+                (i64::from((day.0 + self.project_offset()).rem_euclid(6) == 0), HOUR, 2 * HOUR, 142 * HOUR, 144 * HOUR)
+            }
+            Habit::Newcomer if (1..4).contains(&to_go) => (random.range(0, 1), 9 * HOUR, 17 * HOUR, HOUR / 6, HOUR),
+            _ => return Vec::new(),
+        };
+        (0..count)
+            .map(|_| {
+                let need = match self.habit {
+                    Habit::BigTrainer => Need::new(48, 384, 8),
+                    Habit::SteadyService => Need::new(8, 24, 1),
+                    _ => self.small(random),
+                };
+                Wish { at: random.range(from, until - 1), seconds: random.range(shortest, longest), need }
+            })
+            .collect()
+    }
+
+    /// Services of different people do not all restart on the same day.
+    fn project_offset(&self) -> i32 {
+        self.name.bytes().map(i32::from).sum::<i32>() % 6
+    }
+}
