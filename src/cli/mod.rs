@@ -3,6 +3,7 @@
 
 mod audit;
 mod completions;
+pub mod demo;
 mod export;
 mod failure;
 pub mod import;
@@ -77,6 +78,8 @@ enum Command {
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Keys(keys::KeysCommand),
+    /// Import the jobs of another scheduler from a file
+    Import(import::command::ImportCommand),
     /// Show the ranking of a resource group
     Rank(rank::RankArgs),
     /// Read and write fair-share weights, one by one or as a file
@@ -115,6 +118,7 @@ impl Command {
             Self::Serve(args) => serve::run(args, config).await,
             Self::Migrate(command) => migrate::run(command, &config).await,
             Self::Keys(command) => keys::run(command, &config).await,
+            Self::Import(command) => import::command::run(command, &config).await,
             Self::Rank(args) => rank::run(args, &config).await,
             Self::Weights(command) => weights::run(command, &config).await,
             Self::Sequence(args) => sequence::run(args, &config).await,

@@ -107,7 +107,11 @@ fn submissions(now: i64, first: Day, today: Day, random: &mut Random) -> Vec<Job
     // A rush in the last quarter of an hour: more than there are nodes, so that some must wait.
     let rush = |p: &Person| if p.group == CPU_FARM { Need::new(56, 128, 0) } else { Need::new(48, 384, 8) };
     for (at, person) in PEOPLE.iter().enumerate().filter(|(_, p)| p.group != INFERENCE) {
-        submit(at, now - random.range(30, 900), Wish { at: 0, seconds: random.range(7_200, 36_000), need: rush(person) });
+        submit(
+            at,
+            now - random.range(30, 900),
+            Wish { at: 0, seconds: random.range(7_200, 36_000), need: rush(person) },
+        );
     }
     jobs.sort_by_key(|job| (job.submitted_at, job.person));
     jobs.iter_mut().enumerate().for_each(|(number, job)| job.number = number);

@@ -19,7 +19,7 @@ pub const PROJECTS: [(&str, &str); 8] = [
     ("forecasting", "industry"),
 ];
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Habit {
     /// Weekdays, office hours, a few jobs of some hours.
     Office,
@@ -51,7 +51,7 @@ const fn person(name: &'static str, project: usize, habit: Habit, group: &'stati
 }
 
 pub const PEOPLE: [Person; 49] = {
-    use Habit::{BigTrainer, BurstyStudent, NightOwl, Newcomer, Office, SteadyService, WeekendCruncher};
+    use Habit::{BigTrainer, BurstyStudent, Newcomer, NightOwl, Office, SteadyService, WeekendCruncher};
     [
         person("amelia", 0, BigTrainer, GPU_CLUSTER),
         person("bruno", 0, NightOwl, GPU_CLUSTER),

@@ -4,10 +4,10 @@ use super::outcome::Reason;
 use crate::domain::decimal::Amount;
 use crate::domain::slots::{Amounts, MAX_SLOTS, SlotName};
 
-pub(super) const CPU: &str = "cpu";
+pub(in crate::cli) const CPU: &str = "cpu";
 /// In bytes.
-pub(super) const MEM: &str = "mem";
-pub(super) const GPU: &str = "cuda.device";
+pub(in crate::cli) const MEM: &str = "mem";
+pub(in crate::cli) const GPU: &str = "cuda.device";
 
 const BYTES_PER_GIB: u64 = 1 << 30;
 

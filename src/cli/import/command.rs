@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -18,13 +19,18 @@ use super::rebase::{Shift, survey};
 use super::report::{Rebased, Report};
 use super::source::{Progress, Source};
 use super::{ImportError, MemoryUnit, Options, Reader};
+use crate::cli::failure::{FAILED, Failure, Outcome};
+use crate::cli::open;
+use crate::cli::output::{self, OutputArgs};
+use crate::config::Config;
 use crate::service::{Caller, Service};
 
 /// Imports the jobs of another scheduler. A second import of the same file changes nothing.
 ///
 /// Times without a zone are UTC. Names of users, projects and groups map to stable ids. A cut-off or
 /// damaged file ends with exit code 1; the rows before its end are kept.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Args)]
+#[expect(clippy::doc_markdown, reason = "help texts, printed as they are")]
 pub struct ImportArgs {
     /// What the file is.
     #[arg(value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| PossibleValue::new(f.name).help(f.about))))]
@@ -53,15 +59,37 @@ pub struct ImportArgs {
     pub no_aggregate: bool,
 }
 
+/// The subcommand with its output.
+#[derive(Args)]
+pub struct ImportCommand {
+    #[command(flatten)]
+    import: ImportArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
 /// Runs the import and prints its report; exit code 1 when the file ended early.
-pub async fn run(args: ImportArgs, service: &Arc<Service>, json: bool) -> anyhow::Result<ExitCode> {
-    let report = import(&args, service).await?;
-    if json {
-        println!("{}", report.to_json());
-    } else {
-        println!("{report}");
+pub async fn run(command: ImportCommand, config: &Config) -> Outcome {
+    let format = command.output.output;
+    if format == output::Format::Csv {
+        return Err(Failure::Unusable("an import reports as table or json".to_owned()));
     }
-    Ok(if report.complete() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    let service = open::service(config).await?;
+    let report = import(&command.import, &service).await.map_err(failure)?;
+    if format == output::Format::Json {
+        output::print_json(&report.to_json())?;
+    } else {
+        output::print(&report.to_string())?;
+    }
+    Ok(if report.complete() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+/// What is wrong with a file is the user's to mend; the rest is ours or the machine's.
+fn failure(error: anyhow::Error) -> Failure {
+    match error.downcast_ref::<ImportError>() {
+        Some(ImportError::EndedEarly(_)) | None => Failure::Failed(format!("{error:#}")),
+        Some(_) => Failure::Unusable(format!("{error:#}")),
+    }
 }
 
 /// The import without its output.

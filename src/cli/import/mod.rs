@@ -4,7 +4,7 @@
 //! there nothing knows the service. A [`feed`] runs that beside the [`load`] into the service, which
 //! [`command`] starts. Memory does not grow with the file.
 
-mod amounts;
+pub(super) mod amounts;
 pub mod capacities;
 pub mod command;
 mod csv_lines;

@@ -1,0 +1,153 @@
+//! The generated cluster into the service, the way a scheduler and an admin would do it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use super::cluster::{Cluster, DemoKernel, GROUPS, GroupPlan};
+use super::people::{GPU_CLUSTER, Need, PEOPLE, PROJECTS};
+use crate::cli::import::amounts::{CPU, GPU, MEM};
+use crate::cli::import::capacities::Capacity;
+use crate::cli::import::offered;
+use crate::domain::decimal::Amount;
+use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
+use crate::domain::kernel::{Phase, Report, Traits};
+use crate::domain::slots::{Amounts, SlotName};
+use crate::domain::time::{Span, Timestamp};
+use crate::domain::weight::Weight;
+use crate::service::agents::AgentSpec;
+use crate::service::groups::SchedulerPatch;
+use crate::service::ingest::{BATCH, Incoming};
+use crate::service::weights::{Target, WeightItem};
+use crate::service::{Caller, Result, Service};
+
+/// Ids are those of the names, the same in every demo.
+const NAMESPACE: Uuid = Uuid::from_u128(0x3c1d_6a52_70f4_4e0b_9b55_64c1_0a7e_9d21);
+const BYTES_PER_GIB: u64 = 1 << 30;
+
+fn id(kind: &str, name: &str) -> Uuid {
+    Uuid::new_v5(&NAMESPACE, format!("{kind}/{name}").as_bytes())
+}
+
+pub fn user_id(name: &str) -> UserId {
+    UserId(id("user", name))
+}
+
+pub fn project_id(name: &str) -> ProjectId {
+    ProjectId(id("project", name))
+}
+
+/// Stores the cluster and brings its accounts up to now.
+pub async fn fill(service: &Arc<Service>, cluster: &Cluster, seed: u64) -> Result<()> {
+    let caller = Caller::internal("demo");
+    for group in &GROUPS {
+        let patch = SchedulerPatch {
+            scheduler: Some(group.scheduler.to_owned()),
+            scheduler_opts: options(group),
+            ..SchedulerPatch::default()
+        };
+        service.put_group(caller.clone(), group.name.to_owned(), patch).await?;
+        let kernels: Vec<&DemoKernel> = cluster.kernels.iter().filter(|k| k.group == group.name).collect();
+        for batch in kernels.chunks(BATCH) {
+            let batch = batch.iter().map(|kernel| incoming(kernel, seed)).collect();
+            service.ingest(&caller, group.name, batch).await?;
+        }
+        offer(service, &caller, cluster, group).await?;
+        if group.name == GPU_CLUSTER {
+            let reason = Some("research comes first, courses and theses second".to_owned());
+            service.put_weights(caller.clone(), group.name.to_owned(), weights(), reason).await?;
+        }
+        service.aggregate(group.name).await?;
+    }
+    Ok(())
+}
+
+/// On the GPU cluster an accelerator counts most.
+fn options(group: &GroupPlan) -> Map<String, Value> {
+    let mut options = Map::new();
+    if group.name == GPU_CLUSTER {
+        options.insert("resource_weights".to_owned(), json!({GPU: "1", CPU: "0.25", MEM: "0.1"}));
+    }
+    options
+}
+
+fn weights() -> Vec<WeightItem> {
+    let domain = |name: &str| Target::Domain(name.to_owned());
+    let weighed = [
+        (domain("research"), 20_000),
+        (domain("education"), 5_000),
+        (Target::Project(project_id("language")), 15_000),
+        (Target::User(user_id("priya"), Some(project_id("theses"))), 20_000),
+    ];
+    let item = |(target, weight)| WeightItem { target, weight: Weight::from_ten_thousandths(weight) };
+    weighed.into_iter().map(item).collect()
+}
+
+/// Capacities of the past days, nodes as they are now.
+async fn offer(service: &Arc<Service>, caller: &Caller, cluster: &Cluster, group: &GroupPlan) -> Result<()> {
+    let now = service.clock().now();
+    let whole = slots(group.node);
+    let mut rows = Vec::new();
+    for node in 0..group.nodes {
+        let outages = cluster.outages.iter().filter(|o| o.group == group.name && o.node == node);
+        let down: Vec<Span> = outages
+            .filter_map(|o| Span::new(Timestamp::from_seconds(o.from), Timestamp::from_seconds(o.until)))
+            .collect();
+        let life = Span::new(cluster.first_day.start(), Timestamp::MAX);
+        for up in life.into_iter().flat_map(|life| life.without(&down)) {
+            rows.push(Capacity {
+                resource_group: group.name.to_owned(),
+                agent: agent_name(group.name, node),
+                slots: whole.clone(),
+                from: up.start,
+                to: Some(up.end),
+            });
+        }
+    }
+    let days = offered::by_day(rows.iter(), cluster.first_day, now.day().plus(-1));
+    service.give_capacities(caller.clone(), group.name, days).await?;
+    let agent = |(name, offered): (&str, Option<Amounts>)| {
+        let alive = offered.is_some();
+        let available_slots = offered.unwrap_or_else(|| whole.clone());
+        (name.to_owned(), AgentSpec { available_slots, alive, schedulable: true, labels: BTreeMap::new() })
+    };
+    let specs = offered::agents(rows.iter(), now).into_iter().map(agent).collect();
+    service.put_agents(caller.clone(), group.name.to_owned(), specs).await
+}
+
+fn agent_name(group: &str, node: usize) -> String {
+    format!("{group}-{:02}", node + 1)
+}
+
+fn slots(need: Need) -> Amounts {
+    let count = |n: i64| Amount::whole(n.unsigned_abs());
+    let memory = count(need.mem_gib).checked_mul(BYTES_PER_GIB);
+    let named = [(CPU, Some(count(need.cpu))), (MEM, memory), (GPU, Some(count(need.gpu)))];
+    let slots: Amounts = named.into_iter().filter_map(|(name, amount)| Some((SlotName::new(name)?, amount?))).collect();
+    slots.filtered(|amount| !amount.is_zero())
+}
+
+fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
+    let person = &PEOPLE[kernel.person];
+    let (project, domain) = PROJECTS[person.project];
+    let job = format!("{seed}/{}", kernel.job);
+    let phase = match (kernel.placed, kernel.ended_at) {
+        (None, _) => Phase::Pending,
+        (Some(_), None) => Phase::Running,
+        (Some(_), Some(_)) => Phase::Terminated,
+    };
+    let report = Report {
+        id: KernelId(id("kernel", &format!("{job}/{}", kernel.attempt))),
+        session: SessionId(id("session", &job)),
+        owner: Member { user: user_id(person.name), project: project_id(project) },
+        domain: domain.to_owned(),
+        slots: slots(kernel.need),
+        phase,
+        started_at: kernel.placed.map(|(_, start)| Timestamp::from_seconds(start)),
+        terminated_at: kernel.ended_at.map(Timestamp::from_seconds),
+        traits: Traits { agent_id: kernel.placed.map(|(node, _)| agent_name(kernel.group, node)), ..Traits::default() },
+    };
+    Incoming { report, user_name: Some(person.name.to_owned()), project_name: Some(project.to_owned()) }
+}

@@ -1,0 +1,9 @@
+//! `fairshared demo`: one command, and there is a cluster to look at.
+
+pub mod cluster;
+mod fill;
+pub mod people;
+mod random;
+mod welcome;
+
+pub use fill::fill;

@@ -1,0 +1,105 @@
+//! The generated cluster is the same for the same seed, and possible.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use fairshared::cli::demo::cluster::{Cluster, DemoKernel, GROUPS, generate};
+use fairshared::cli::demo::people::{Habit, Need, PEOPLE, PROJECTS};
+
+/// 2026-02-18T10:30:00Z, a Wednesday.
+const NOW: i64 = 1_771_410_600;
+
+fn demo() -> Cluster {
+    generate(NOW, 1, 60)
+}
+
+fn person(kernel: &DemoKernel) -> &'static str {
+    PEOPLE[kernel.person].name
+}
+
+#[test]
+fn a_seed_decides_everything() {
+    assert_eq!(demo(), demo());
+    let other = generate(NOW, 2, 60);
+    assert_ne!(demo().kernels, other.kernels);
+    assert_ne!(demo().outages, other.outages);
+}
+
+#[test]
+fn no_node_ever_holds_more_than_it_has() {
+    for seed in 1..=5 {
+        let cluster = generate(NOW, seed, 60);
+        for group in &GROUPS {
+            let mut changes: BTreeMap<usize, Vec<(i64, i64, Need)>> = BTreeMap::new();
+            for kernel in cluster.kernels.iter().filter(|k| k.group == group.name) {
+                let Some((node, start)) = kernel.placed else { continue };
+                let end = kernel.ended_at.unwrap_or(NOW);
+                assert!(start <= end && end <= NOW, "{kernel:?}");
+                let of_node = changes.entry(node).or_default();
+                of_node.extend([(start, 1, kernel.need), (end, -1, kernel.need)]);
+                for outage in cluster.outages.iter().filter(|o| (o.group, o.node) == (group.name, node)) {
+                    assert!(end <= outage.from || start >= outage.until, "{kernel:?} outlives {outage:?}");
+                }
+            }
+            for (node, mut of_node) in changes {
+                assert!(node < group.nodes);
+                of_node.sort_by_key(|(at, sign, _)| (*at, *sign));
+                let mut used = Need::default();
+                for (_, sign, need) in of_node {
+                    used.cpu += sign * need.cpu;
+                    used.mem_gib += sign * need.mem_gib;
+                    used.gpu += sign * need.gpu;
+                    let whole = group.node;
+                    assert!(used.cpu <= whole.cpu && used.mem_gib <= whole.mem_gib && used.gpu <= whole.gpu);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn it_looks_like_a_cluster() {
+    let cluster = demo();
+    let kernels = &cluster.kernels;
+    assert!((4_000..12_000).contains(&kernels.len()), "{} kernels", kernels.len());
+    let names: BTreeSet<&str> = PEOPLE.iter().map(|p| p.name).collect();
+    assert!(names.len() >= 40);
+    assert!(PEOPLE.iter().filter(|p| p.name == "mara").map(|p| p.project).collect::<BTreeSet<_>>().len() == 2);
+    assert!(PROJECTS.iter().map(|(_, domain)| domain).collect::<BTreeSet<_>>().len() >= 3);
+    for group in &GROUPS {
+        let of_group = || kernels.iter().filter(|k| k.group == group.name);
+        assert!(of_group().any(|k| k.placed.is_some() && k.ended_at.is_none()), "{}: something runs", group.name);
+    }
+    let waiting = kernels.iter().filter(|k| k.placed.is_none()).count();
+    assert!((3..80).contains(&waiting), "{waiting} wait");
+    // Nobody is in two runs of one job at a time, and what a node failure ended runs again.
+    let again = kernels.iter().filter(|k| k.attempt > 0).count();
+    assert!(again > 5, "{again} second runs");
+    let ids: BTreeSet<_> = kernels.iter().map(|k| (k.job, k.attempt)).collect();
+    assert_eq!(ids.len(), kernels.len());
+    assert!(cluster.outages.iter().any(|o| o.until > NOW), "a node is down right now");
+    let first = kernels.iter().filter_map(|k| k.placed).map(|(_, start)| start).min().unwrap();
+    assert_eq!(i32::try_from(first.div_euclid(86_400)).unwrap(), cluster.first_day.0);
+}
+
+#[test]
+fn people_keep_their_habits() {
+    let cluster = demo();
+    let mut hours: HashMap<Habit, [u64; 24]> = HashMap::new();
+    let mut weekend = 0;
+    for kernel in &cluster.kernels {
+        let (Some((_, start)), habit) = (kernel.placed, PEOPLE[kernel.person].habit) else { continue };
+        hours.entry(habit).or_default()[usize::try_from(start.rem_euclid(86_400) / 3_600).unwrap()] += 1;
+        let weekday = (start.div_euclid(86_400) + 3).rem_euclid(7);
+        if habit == Habit::WeekendCruncher && NOW - start > 86_400 {
+            weekend += 1;
+            assert!(weekday >= 5 || kernel.attempt > 0 || weekday == 0, "{}", person(kernel));
+        }
+    }
+    assert!(weekend > 100);
+    let share = |habit, range: std::ops::Range<usize>| {
+        let all = hours[&habit];
+        all[range].iter().sum::<u64>() * 100 / all.iter().sum::<u64>()
+    };
+    assert!(share(Habit::NightOwl, 18..24) > 80);
+    assert!(share(Habit::Office, 6..18) > 80);
+}

@@ -1,0 +1,3 @@
+//! The demo: the cluster that it makes up, and the real program.
+
+mod cluster;
