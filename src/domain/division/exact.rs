@@ -1,0 +1,73 @@
+//! Integer arithmetic without rounding: products of 128-bit numbers are compared and divided in 256 bits.
+
+use std::cmp::{Ordering, Reverse};
+
+use ethnum::U256;
+
+/// `a * b / c` rounded down, and the remainder; 0 for `c` = 0. Saturates.
+pub fn mul_div(a: u128, b: u128, c: u128) -> (u128, u128) {
+    if c == 0 {
+        return (0, 0);
+    }
+    if let Some(product) = a.checked_mul(b) {
+        return (product / c, product % c);
+    }
+    let product = U256::from(a) * U256::from(b);
+    let quotient = product / U256::from(c);
+    let rest = product - quotient * U256::from(c);
+    (u128::try_from(quotient).unwrap_or(u128::MAX), rest.as_u128())
+}
+
+/// `a * b / c` rounded up.
+pub fn mul_div_up(a: u128, b: u128, c: u128) -> u128 {
+    let (quotient, rest) = mul_div(a, b, c);
+    quotient.saturating_add(u128::from(rest > 0))
+}
+
+/// How `a * b` compares with `c * d`.
+pub fn cmp_products(a: u128, b: u128, c: u128, d: u128) -> Ordering {
+    match (a.checked_mul(b), c.checked_mul(d)) {
+        (Some(left), Some(right)) => left.cmp(&right),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => (U256::from(a) * U256::from(b)).cmp(&(U256::from(c) * U256::from(d))),
+    }
+}
+
+/// Divides `total` in proportion to `weights`; the parts are whole and add up to `total`. What rounding down leaves
+/// goes one by one to the largest remainders, then to whom `first` puts first. All zeros without any weight.
+pub fn apportion(total: u128, weights: &[u128], first: impl Fn(usize, usize) -> Ordering) -> Vec<u128> {
+    let sum = weights.iter().fold(0u128, |sum, w| sum.saturating_add(*w));
+    let mut parts = Vec::with_capacity(weights.len());
+    if sum == 0 {
+        parts.resize(weights.len(), 0);
+        return parts;
+    }
+    let (mut remainders, mut left) = (Vec::with_capacity(weights.len()), total);
+    for (at, weight) in weights.iter().enumerate() {
+        let (part, remainder) = mul_div(total, *weight, sum);
+        parts.push(part);
+        left = left.saturating_sub(part);
+        if remainder > 0 {
+            remainders.push((Reverse(remainder), at));
+        }
+    }
+    raise_first(&mut parts, remainders, left, |a, b| a.0.cmp(&b.0).then_with(|| first(a.1, b.1)));
+    parts
+}
+
+/// Adds 1 to `count` of the parts, those whose entry comes first.
+pub fn raise_first<K>(
+    parts: &mut [u128],
+    mut entries: Vec<(K, usize)>,
+    count: u128,
+    order: impl Fn(&(K, usize), &(K, usize)) -> Ordering,
+) {
+    let count = usize::try_from(count).unwrap_or(usize::MAX).min(entries.len());
+    if (1..entries.len()).contains(&count) {
+        entries.select_nth_unstable_by(count - 1, order);
+    }
+    for (_, at) in &entries[..count] {
+        parts[*at] += 1;
+    }
+}

@@ -1,0 +1,128 @@
+//! `quota_over_quota` (§2, KAI and Run:ai): quotas first, then what is left by priority and weight.
+
+use std::cmp::Reverse;
+
+use super::options::{HistoryBase, Options, Rounding};
+use super::queue::OverQuotaBy;
+use super::rounds::{History, Member, Rounds};
+use super::trace::{Step, Trace};
+use super::{Algorithm, Grid, Shares, Tree, Warning, kai, remaining};
+use crate::domain::decimal::Amount;
+
+pub(super) struct QuotaOverQuota;
+
+impl Algorithm for QuotaOverQuota {
+    fn name(&self) -> &'static str {
+        "quota_over_quota"
+    }
+
+    fn divide(&self, tree: &Tree, options: &Options, trace: &mut Trace) -> Shares {
+        if options.rounding == Rounding::Kai {
+            return kai::divide(tree, options, trace);
+        }
+        let mut fair_share = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
+        let mut warnings = Vec::new();
+        for level in tree.levels() {
+            for column in 0..tree.slots.len() {
+                let total = level.map_or(tree.capacity[column], |q| fair_share[(q, column)]);
+                let mut division = Level { tree, options, level, column, total, trace };
+                division.divide(&mut fair_share, &mut warnings);
+            }
+        }
+        Shares { remaining: remaining(tree, &fair_share), fair_share, ratios: None, warnings }
+    }
+}
+
+/// The division of one slot among the children of one queue, or among the roots.
+struct Level<'a> {
+    tree: &'a Tree,
+    options: &'a Options,
+    level: Option<usize>,
+    column: usize,
+    total: Amount,
+    trace: &'a mut Trace,
+}
+
+impl Level<'_> {
+    fn divide(&mut self, fair_share: &mut Grid<Amount>, warnings: &mut Vec<Warning>) {
+        let (tree, column) = (self.tree, self.column);
+        let (mut quotas, mut members) = (Amount::ZERO, Vec::new());
+        for queue in tree.children(self.level).iter().copied() {
+            let requestable = tree.requestable(queue, column);
+            let quota = tree.quota[(queue, column)].cut(requestable).min(self.quota(queue));
+            fair_share[(queue, column)] = quota;
+            quotas = quotas.saturating_add(quota);
+            if !quota.is_zero() {
+                self.trace.push(|| Step { queue, column: Some(column), rule: "quota", gift: quota, ..Step::default() });
+            }
+            let own = self.own_weight(queue).units();
+            if requestable > quota && own > 0 {
+                let (share, wanted) = (quota.units(), requestable.saturating_sub(quota).units());
+                members.push(Member { queue, share, wanted, own, served: 0 });
+            }
+        }
+        if quotas > self.total {
+            let detail = format!(
+                "quotas in use add up to {quotas} {}, above the {} there are to divide",
+                tree.slots[column], self.total
+            );
+            warnings.push(Warning::new(
+                "over_committed",
+                self.level.map(|q| tree.name(q)),
+                Some(tree.slots[column]),
+                detail,
+            ));
+        }
+        let mut left = self.total.saturating_sub(quotas).units();
+        let priority = |m: &Member| tree.queues[m.queue].priority;
+        if !members.is_sorted_by_key(|m| Reverse(priority(m))) {
+            members.sort_by_key(|m| Reverse(priority(m)));
+        }
+        for group in members.chunk_by_mut(|a, b| priority(a) == priority(b)) {
+            if left == 0 {
+                break;
+            }
+            left = self.divide_group(group, left);
+            for member in group {
+                fair_share[(member.queue, column)] = Amount::from_units(member.share);
+            }
+        }
+    }
+
+    /// An unlimited quota counts as the total of the level.
+    fn quota(&self, queue: usize) -> Amount {
+        self.tree.quota[(queue, self.column)].unwrap_or(self.total)
+    }
+
+    fn own_weight(&self, queue: usize) -> Amount {
+        let by = self.level.map_or(self.options.over_quota_by, |q| self.tree.queues[q].children_over_quota_by);
+        match by {
+            OverQuotaBy::Weight => self.tree.over_quota_weight[(queue, self.column)],
+            OverQuotaBy::Quota => self.quota(queue),
+        }
+    }
+
+    /// Divides `left` in one priority group, to exhaustion; answers what nobody here may have.
+    fn divide_group(&mut self, group: &mut [Member], left: u128) -> u128 {
+        let (options, slot) = (self.options, self.tree.slots[self.column]);
+        let mut rounds = Rounds {
+            tree: self.tree,
+            column: self.column,
+            whole: options.is_whole(slot),
+            history: (!options.history_gain.is_zero()).then(|| History {
+                gain: options.history_gain.units(),
+                siblings: match options.history_base {
+                    HistoryBase::Cluster => None,
+                    HistoryBase::Siblings => Some(self.usage_of_all().units()),
+                },
+            }),
+            trace: self.trace,
+        };
+        rounds.divide(group, left)
+    }
+
+    fn usage_of_all(&self) -> Amount {
+        let siblings = self.tree.children(self.level).iter();
+        siblings.fold(Amount::ZERO, |sum, q| sum.saturating_add(self.tree.usage[(*q, self.column)]))
+    }
+}

@@ -1,0 +1,157 @@
+//! Why every queue gets what it gets: each step that gave it something, so that a person can redo it.
+
+use serde::Serialize;
+
+use super::tree::Tree;
+use crate::domain::decimal::Amount;
+
+/// One gift to one queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    pub queue: usize,
+    /// The slot; `None` for a step over all slots (a ratio).
+    pub column: Option<usize>,
+    /// What gave it: `quota`, `over_quota`, `last_digit`, `whole`, `remainder`, `min_share`, `weight`, `fifo`, `filling`, ...
+    pub rule: &'static str,
+    /// Rounds count from 1 in each level, slot and priority group; 0 for rules without rounds.
+    pub round: u32,
+    pub priority: Option<i32>,
+    /// What was divided in this round.
+    pub divided: Option<Amount>,
+    pub weight: Option<Amount>,
+    pub weight_sum: Option<Amount>,
+    pub offer: Option<Amount>,
+    pub gift: Amount,
+    /// What kept the gift below the offer: `request` or `limit`.
+    pub capped_by: Option<&'static str>,
+}
+
+/// Collects steps, or nothing at all when nobody asked.
+#[derive(Debug, Default)]
+pub struct Trace {
+    steps: Option<Vec<Step>>,
+}
+
+impl Trace {
+    pub fn on() -> Self {
+        Self { steps: Some(Vec::new()) }
+    }
+
+    pub fn off() -> Self {
+        Self::default()
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.steps.is_some()
+    }
+
+    /// Keeps the step when it gave something or was an offer that came to nothing.
+    pub fn push(&mut self, step: impl FnOnce() -> Step) {
+        if let Some(steps) = &mut self.steps {
+            steps.push(step());
+        }
+    }
+
+    /// The steps of each queue, in the order in which they happened.
+    pub fn explain(self, tree: &Tree, fair_share: impl Fn(usize, usize) -> Amount) -> Option<Vec<Explanation>> {
+        let steps = self.steps?;
+        let mut explanations: Vec<Explanation> = (0..tree.len())
+            .map(|q| Explanation { queue: tree.name(q).to_owned(), sentence: String::new(), steps: Vec::new() })
+            .collect();
+        for step in steps {
+            explanations[step.queue].steps.push(step);
+        }
+        for (queue, explanation) in explanations.iter_mut().enumerate() {
+            explanation.sentence = sentence(tree, queue, &explanation.steps, &fair_share);
+        }
+        Some(explanations)
+    }
+}
+
+/// What one queue gets, in words and in steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    pub queue: String,
+    pub sentence: String,
+    pub steps: Vec<Step>,
+}
+
+/// A step as it is shown: names for indices, no empty keys.
+#[derive(Serialize)]
+pub struct ShownStep<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slot: Option<&'a str>,
+    pub rule: &'a str,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub round: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub divided: Option<Amount>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<Amount>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight_sum: Option<Amount>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offer: Option<Amount>,
+    pub gift: Amount,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capped_by: Option<&'a str>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
+fn is_zero(round: &u32) -> bool {
+    *round == 0
+}
+
+impl Step {
+    pub fn shown<'a>(&'a self, tree: &'a Tree) -> ShownStep<'a> {
+        ShownStep {
+            slot: self.column.map(|c| tree.slots[c].as_str()),
+            rule: self.rule,
+            round: self.round,
+            priority: self.priority,
+            divided: self.divided,
+            weight: self.weight,
+            weight_sum: self.weight_sum,
+            offer: self.offer,
+            gift: self.gift,
+            capped_by: self.capped_by,
+        }
+    }
+}
+
+/// "gets 16 of 36 gpu: 6 quota + 3/6 of the 20 unused", one clause for each slot.
+fn sentence(tree: &Tree, queue: usize, steps: &[Step], fair_share: &impl Fn(usize, usize) -> Amount) -> String {
+    let mut clauses = Vec::new();
+    let ratio: Vec<String> = steps.iter().filter(|s| s.column.is_none()).map(part).collect();
+    if !ratio.is_empty() {
+        clauses.push(format!("gets a ratio of {}", ratio.join(" + ")));
+    }
+    for (column, slot) in tree.slots.iter().enumerate() {
+        let share = fair_share(queue, column);
+        if tree.requestable(queue, column).is_zero() && share.is_zero() {
+            continue;
+        }
+        let parts: Vec<String> =
+            steps.iter().filter(|s| s.column == Some(column) && !s.gift.is_zero()).map(part).collect();
+        let reason = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(" + ")) };
+        clauses.push(format!("gets {share} of {} {slot}{reason}", tree.capacity[column]));
+    }
+    if clauses.is_empty() { "wants nothing and gets nothing".to_owned() } else { clauses.join("; ") }
+}
+
+fn part(step: &Step) -> String {
+    let gift = step.gift;
+    match (step.rule, step.weight, step.weight_sum, step.divided) {
+        (_, Some(weight), Some(sum), Some(divided)) => {
+            let offer = format!("{weight}/{sum} of the {divided} unused");
+            match (step.capped_by, step.rule) {
+                (Some(cap), _) => format!("{gift} ({offer}, capped by its {cap})"),
+                (None, "over_quota") => offer,
+                (None, rule) => format!("{gift} {rule} ({offer})"),
+            }
+        }
+        (rule, ..) => format!("{gift} {}", rule.replace('_', " ")),
+    }
+}
