@@ -87,9 +87,10 @@ impl Chain {
         self.0.binary_search_by_key(&start, |b| b.start).ok().map(|at| &mut self.0[at])
     }
 
-    /// Adds a stored bucket; loads come in ascending order.
-    pub fn push(&mut self, bucket: Bucket) {
-        self.0.push(bucket);
+    /// Puts a stored bucket in its place.
+    pub fn place(&mut self, bucket: Bucket) {
+        let at = self.0.partition_point(|b| b.start < bucket.start);
+        self.0.insert(at, bucket);
     }
 
     /// Drops what starts before `day`; gives memory back, never touches storage.
@@ -138,16 +139,23 @@ impl Chain {
 
     /// Takes one day's usage back. Only a one-day bucket knows which days it still covers.
     pub fn subtract(&mut self, day: Day, removed: &Daily) -> Result<Day, NeedsRebuild> {
-        let at = self.0.iter().position(|b| b.takes(day)).ok_or(NeedsRebuild)?;
-        let bucket = &mut self.0[at];
+        let bucket = self.0.iter().find(|b| b.takes(day)).ok_or(NeedsRebuild)?;
         if bucket.unit_days != 1 || bucket.records < removed.records {
             return Err(NeedsRebuild);
         }
+        self.subtract_kept(day, removed)
+    }
+
+    /// Takes one day's usage back from a bucket that keeps its days, because it cannot be folded again.
+    pub fn subtract_kept(&mut self, day: Day, removed: &Daily) -> Result<Day, NeedsRebuild> {
+        let at = self.0.iter().position(|b| b.takes(day)).ok_or(NeedsRebuild)?;
+        let bucket = &mut self.0[at];
+        let start = bucket.start;
         bucket.usage.subtract(&removed.usage);
-        bucket.records -= removed.records;
+        bucket.records = bucket.records.saturating_sub(removed.records);
         if bucket.records == 0 {
             self.0.remove(at);
         }
-        Ok(day)
+        Ok(start)
     }
 }

@@ -123,12 +123,6 @@ impl Ledger {
         &self.changes
     }
 
-    /// The longest bucket in memory, in days.
-    pub fn longest_unit(&self) -> u32 {
-        let units = self.chains.values().flat_map(|c| c.buckets().iter().map(|b| b.unit_days));
-        units.max().unwrap_or(1)
-    }
-
     /// After a rebuild: only buckets that differ from `before` must be stored. Returns how many do.
     pub fn keep_only_differences(&mut self, before: &Self) -> u64 {
         let mut upserts = std::mem::take(&mut self.changes.upserts);
@@ -142,16 +136,16 @@ impl Ledger {
         std::mem::take(&mut self.changes)
     }
 
-    /// Puts a stored bucket in place; calls come in ascending order of start.
+    /// Puts a stored bucket in its place.
     pub fn load(&mut self, entity: Entity, bucket: Bucket) {
         self.some_lack_capacity |= bucket.capacity.is_empty();
-        self.chains.entry(entity).or_default().push(bucket);
+        self.chains.entry(entity).or_default().place(bucket);
     }
 
-    /// Replaces everything in memory by what storage holds from `day` on.
-    pub fn reset(&mut self, day: Day) {
-        self.chains.clear();
-        self.loaded_from = day;
+    /// From now on the ledger claims to know every bucket from the earlier `day` on; whoever calls
+    /// this loads those that are missing. What is in memory stands, changed or not.
+    pub fn reach_back(&mut self, day: Day) {
+        self.loaded_from = self.loaded_from.min(day);
     }
 
     /// Frees buckets that started before `day`.
@@ -193,17 +187,26 @@ impl Ledger {
         refold
     }
 
-    /// Takes usage back that was recorded past a kernel's end. Returns what must be folded again.
-    pub fn retract(&mut self, removed: &Increments) -> BTreeMap<Entity, Day> {
+    /// Takes usage back that was recorded past a kernel's end. Returns what must be folded again; a bucket
+    /// that began before `records_from` cannot be, and keeps its days.
+    pub fn retract(&mut self, removed: &Increments, records_from: Option<Day>) -> BTreeMap<Entity, Day> {
         let mut refold: BTreeMap<Entity, Day> = BTreeMap::new();
         for ((day, entity), daily) in removed.by_entity() {
             if refold.contains_key(&entity) {
                 continue;
             }
             let chain = self.chains.entry(entity.clone()).or_default();
-            match chain.subtract(day, &daily) {
+            let taken = match chain.subtract(day, &daily) {
+                Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => {
+                    chain.subtract_kept(day, &daily)
+                }
+                taken => taken,
+            };
+            match taken {
                 Ok(start) if chain.buckets().iter().any(|b| b.start == start) => self.touch(entity, start),
                 Ok(start) => self.drop_bucket(entity, start),
+                // Its bucket was purged with its records: there is nothing to take back from.
+                Err(_) if records_from.is_some_and(|from| day < from) => {}
                 Err(_) => {
                     refold.insert(entity, day);
                 }

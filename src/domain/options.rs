@@ -7,6 +7,9 @@ use super::slice::GapPolicy;
 use super::slots::Amounts;
 use super::weight::Weight;
 
+/// The longest bucket that options allow.
+pub const MAX_DECAY_UNIT_DAYS: u32 = 365;
+
 /// The options in force: what is stored, over the defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -95,7 +98,7 @@ impl Options {
         match key {
             "half_life_days" => self.half_life_days = integer(key, value, 1, 3650)?,
             "lookback_days" => self.lookback_days = integer(key, value, 1, 3650)?,
-            "decay_unit_days" => self.decay_unit_days = integer(key, value, 1, 365)?,
+            "decay_unit_days" => self.decay_unit_days = integer(key, value, 1, MAX_DECAY_UNIT_DAYS)?,
             "slice_interval_seconds" => self.slice_interval_seconds = integer(key, value, 1, 86_400)?,
             "max_gap_hours" => self.max_gap_hours = integer(key, value, 0, 8_760)?,
             "default_weight" => {

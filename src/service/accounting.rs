@@ -14,6 +14,7 @@ use crate::domain::capacity::CapacitySource;
 use crate::domain::ids::UserId;
 use crate::domain::kernel::{Kernel, Phase};
 use crate::domain::ledger::{Entity, Increments};
+use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::slice::{self, GapPolicy, Run};
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, MICROS_PER_SECOND, Span};
@@ -51,12 +52,12 @@ impl Service {
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
             let mut pass = Pass::new(&session);
-            session.observe_capacity();
+            session.observe_capacity().await?;
             refresh_projects(&mut session).await?;
             pass.scan(&mut session).await?;
             store::kernels::advance_cursors(session.tx(), &group, session.now).await?;
             let done = pass.book(&mut session).await?;
-            session.recompute_histories();
+            session.recompute_histories().await?;
             session.commit().await?;
             Ok(done)
         })
@@ -69,7 +70,7 @@ impl Service {
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
             let changed = rebuild_buckets(&mut session).await?;
-            session.recompute_histories();
+            session.recompute_histories().await?;
             session.commit().await?;
             Ok(changed)
         })
@@ -124,10 +125,10 @@ impl Service {
                 })
             });
             let Some(first) = days.keys().next() else { return Ok(0) };
-            session.load_back_to(*first).await?;
+            session.load_buckets_of(*first).await?;
             let count = days.len() as u64;
             session.state_mut().ledger.give_capacities(days);
-            session.recompute_histories();
+            session.recompute_histories().await?;
             let change = super::audit::Change {
                 caller: &caller,
                 action: "capacities.give",
@@ -262,15 +263,18 @@ impl Pass {
         let Some(whole) = Span::new(from, slices.cursor) else { return };
         let spanned: Vec<usize> =
             (0..self.downtimes.len()).filter(|i| self.downtimes[*i].overlap(whole).is_some()).collect();
-        for at in &spanned {
+        let within = |spans: &mut dyn Iterator<Item = Span>, window: Option<Span>| {
+            spans.filter_map(|s| s.overlap(window?)).map(Span::micros).sum::<u64>()
+        };
+        for (nth, at) in spanned.iter().enumerate() {
             let downtime = self.downtimes[*at];
-            let within = |spans: &mut dyn Iterator<Item = Span>| {
-                spans.filter_map(|s| s.overlap(downtime)).map(Span::micros).sum::<u64>()
-            };
+            // What max_gap_hours drops beside the downtime shows in the gap before it, or in the first.
+            let from = if nth == 0 { whole.start } else { downtime.start };
+            let until = spanned.get(nth + 1).map_or(whole.end, |next| self.downtimes[*next].start);
             let tally = self.gaps.entry(*at).or_default();
             tally.kernels += 1;
-            tally.recorded.add(&slots.for_micros(within(&mut slices.recorded())));
-            tally.dropped.add(&slots.for_micros(within(&mut slices.dropped.iter().copied())));
+            tally.recorded.add(&slots.for_micros(within(&mut slices.recorded(), Some(downtime))));
+            tally.dropped.add(&slots.for_micros(within(&mut slices.dropped.iter().copied(), Span::new(from, until))));
         }
         if self.policy == GapPolicy::Interpolate && !slices.dropped.is_empty() {
             let hours = slices.dropped.iter().map(|s| s.micros()).sum::<u64>() as f64 / 3.6e9;
@@ -323,11 +327,10 @@ impl Pass {
         let first = [self.added.first_day(), self.removed.first_day()].into_iter().flatten().min();
         if let Some(first) = first {
             let unit = session.state().options.decay_unit_days;
-            let longest = session.state().ledger.longest_unit().max(unit);
-            session.load_back_to(first.plus(-longest.cast_signed())).await?;
+            session.load_chains_of(first).await?;
             let records_from = session.state().group.records_from;
             let state = session.state_mut();
-            let mut refold = state.ledger.retract(&self.removed);
+            let mut refold = state.ledger.retract(&self.removed, records_from);
             for (entity, day) in state.ledger.apply(&self.added, unit, records_from) {
                 refold.entry(entity).and_modify(|d| *d = day.min(*d)).or_insert(day);
             }
@@ -385,13 +388,10 @@ async fn fold_records(session: &Session, from: Day, wanted: impl Fn(&Entity) -> 
 /// Folds all buckets of the group again, for the days that records cover in full; snapshots of
 /// capacities are kept. Returns how many buckets changed.
 pub(super) async fn rebuild_buckets(session: &mut Session) -> Result<u64> {
-    let from = match session.state().group.records_from {
-        Some(day) => day,
-        None => store::records::first_day(session.tx(), &session.state().group.name).await?.unwrap_or(Day::MIN),
-    };
-    let longest = session.state().ledger.longest_unit().max(365);
-    session.load_back_to(from.plus(-longest.cast_signed())).await?;
-    let purged = session.state().group.records_from.is_some();
+    let records_from = session.state().group.records_from;
+    let purged = records_from.is_some();
+    let from = records_from.unwrap_or(Day::MIN);
+    session.load_back_to(from.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await?;
     let daily = fold_records(session, from, |_| true).await?;
     let unit = session.state().options.decay_unit_days;
     let state = session.state_mut();

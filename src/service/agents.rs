@@ -139,13 +139,13 @@ fn describe(agent: &Agent) -> serde_json::Value {
 
 /// Closes the time at the old capacity, then lets the new one count.
 async fn change_agents(mut session: Session, mut agents: Vec<Agent>) -> Result<()> {
-    session.observe_capacity();
+    session.observe_capacity().await?;
     agents.sort_by(|a, b| a.agent_id.cmp(&b.agent_id));
     let state = session.state_mut();
     state.capacity = capacity_of(&agents);
     state.agents = agents;
-    session.observe_capacity();
-    session.recompute_histories();
+    session.observe_capacity().await?;
+    session.recompute_histories().await?;
     session.commit().await?;
     Ok(())
 }

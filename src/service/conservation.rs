@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::state::Session;
 use super::{Caller, Result, Service, accounting, detached};
-use crate::domain::ledger::Entity;
+use crate::domain::bucket::Bucket;
+use crate::domain::ledger::{Entity, Ledger};
 use crate::domain::slots::Usages;
 use crate::domain::time::Day;
 use crate::service::weights::label;
@@ -46,21 +47,16 @@ impl Service {
                 records_from: session.state().group.records_from,
             };
             for (entity, buckets) in stored.chains() {
-                let tier = match entity {
-                    Entity::User(_) => 0,
-                    Entity::Project(_) => 1,
-                    Entity::Domain(_) => 2,
-                };
                 for bucket in buckets {
                     found.buckets += 1;
-                    found.totals[tier].add(&bucket.usage);
+                    found.totals[tier(entity)].add(&bucket.usage);
                 }
             }
             found.difference = match store::records::first_overlap(session.tx(), &group).await? {
                 Some((kernel, at)) => {
                     Some(Difference { row: format!("kernel:{kernel}"), detail: format!("two records overlap at {at}") })
                 }
-                None => tiers_differ(&found.totals),
+                None => tiers_differ(&stored, found.records_from),
             };
             if found.difference.is_none() {
                 // Folding the records again must give the very same buckets; nothing of it is kept.
@@ -69,7 +65,7 @@ impl Service {
                 let rows: BTreeMap<(Day, String), (Entity, Day)> =
                     changes.upserts.into_iter().chain(changes.deletes).map(|(e, d)| ((d, label(&e)), (e, d))).collect();
                 found.difference = rows.into_iter().find_map(|((day, name), (entity, start))| {
-                    let usage = |ledger: &crate::domain::ledger::Ledger| {
+                    let usage = |ledger: &Ledger| {
                         ledger.bucket(&entity, start).map(|b| (b.usage.filtered(|u| !u.is_zero()), b.end, b.records))
                     };
                     let (is, should) = (usage(&stored), usage(&session.state().ledger));
@@ -89,13 +85,54 @@ impl Service {
     }
 }
 
-fn tiers_differ(totals: &[Usages; 3]) -> Option<Difference> {
-    let [users, projects, domains] = totals.each_ref().map(|t| t.filtered(|u| !u.is_zero()));
-    let detail = |other: &Usages| format!("users sum to {}, this tier to {}", users.to_json(), other.to_json());
-    if users != projects {
-        return Some(Difference { row: "tier:project".to_owned(), detail: detail(&projects) });
+/// Tier against tier, for every run of days that no bucket crosses; with one-day buckets that is every
+/// day. Where records were purged, buckets of several days may be purged in one tier and kept in
+/// another: such days tell nothing.
+fn tiers_differ(ledger: &Ledger, records_from: Option<Day>) -> Option<Difference> {
+    let mut buckets: Vec<(usize, &Bucket)> =
+        ledger.chains().flat_map(|(entity, chain)| chain.iter().map(move |b| (tier(entity), b))).collect();
+    buckets.sort_unstable_by_key(|(_, b)| b.start);
+    let mut rest = buckets.as_slice();
+    while let Some((_, first)) = rest.first() {
+        let mut last_day = first.end;
+        let mut same_end = true;
+        let mut sums: [Usages; 3] = Default::default();
+        let mut taken = 0;
+        for (tier, bucket) in rest {
+            if bucket.start > last_day {
+                break;
+            }
+            last_day = last_day.max(bucket.end);
+            same_end &= bucket.end == first.end;
+            sums[*tier].add(&bucket.usage);
+            taken += 1;
+        }
+        rest = &rest[taken..];
+        let may_be_purged = !same_end && records_from.is_some_and(|from| first.start < from);
+        let [users, projects, domains] = &sums;
+        if let (false, Some((name, other))) =
+            (may_be_purged, [("project", projects), ("domain", domains)].into_iter().find(|(_, other)| *other != users))
+        {
+            return Some(Difference {
+                row: format!("tier:{name} {}", first.start),
+                detail: format!(
+                    "from {} to {last_day} users sum to {}, this tier to {}",
+                    first.start,
+                    users.to_json(),
+                    other.to_json()
+                ),
+            });
+        }
     }
-    (users != domains).then(|| Difference { row: "tier:domain".to_owned(), detail: detail(&domains) })
+    None
+}
+
+fn tier(entity: &Entity) -> usize {
+    match entity {
+        Entity::User(_) => 0,
+        Entity::Project(_) => 1,
+        Entity::Domain(_) => 2,
+    }
 }
 
 fn describe(bucket: Option<&(Usages, Day, u64)>) -> String {

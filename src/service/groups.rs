@@ -118,9 +118,7 @@ impl Service {
             super::accounting::rebuild_buckets(&mut session).await?;
         }
         if before.changes_factors(&options) {
-            let from = super::state::window_start(&options, session.now.day());
-            session.load_back_to(from).await?;
-            session.recompute_histories();
+            session.recompute_histories().await?;
         }
         let describe =
             |scheduler: &str, opts: &Map<String, Value>| Some(json!({"scheduler": scheduler, "scheduler_opts": opts}));

@@ -305,7 +305,10 @@ async fn register(session: &mut Session, batch: &[Incoming], merged: &Merged) ->
     let all_domains =
         domains.iter().cloned().chain(projects.iter().map(|p| p.domain_name.clone())).collect::<BTreeSet<_>>();
     store::people::add_domains(session.tx(), all_domains, now).await?;
-    store::people::save_projects(session.tx(), projects.clone(), now).await?;
+    let named: Vec<ProjectId> = projects.iter().map(|p| p.id).collect();
+    store::people::save_projects(session.tx(), projects, now).await?;
+    // Another group may have moved them meanwhile: what is stored counts.
+    let projects = store::people::find_projects(session.tx(), named).await?;
     store::people::save_users(session.tx(), users.clone().into_iter().collect(), now).await?;
     store::people::add_memberships(session.tx(), members.iter().copied()).await?;
     let mut new = Vec::new();

@@ -136,6 +136,7 @@ impl Service {
         }
         for name in known.keys().filter(|n| !stored.iter().any(|(s, _, _)| s.as_str() == &***n)) {
             self.published.remove(name);
+            self.forget_slot(name);
             changed += 1;
         }
         Ok(changed)
@@ -145,7 +146,7 @@ impl Service {
         let db = self.store.read();
         let Some(group) = store::groups::find(db, name).await? else { return Ok(()) };
         let mut state = match slot.take() {
-            Some(mut state) if state.group.shares_revision == group.shares_revision => {
+            Some(mut state) if state.is_of(&group) => {
                 let same_kernels = state.group.kernels_revision == group.kernels_revision;
                 state.group = group;
                 if !same_kernels {

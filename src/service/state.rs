@@ -20,7 +20,7 @@ use crate::domain::factor::{Decayer, History};
 use crate::domain::hierarchy::{Hierarchy, Ranking, Share};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::ledger::{Entity, Ledger};
-use crate::domain::options::Options;
+use crate::domain::options::{MAX_DECAY_UNIT_DAYS, Options};
 use crate::domain::sequencer::Sequencer;
 use crate::domain::slots::Amounts;
 use crate::domain::time::{Day, Span, Timestamp};
@@ -71,7 +71,7 @@ impl GroupState {
         let hierarchy = store::shares::load(db, &name, |id| domain_names.get(&id).cloned()).await?;
         let calendar = store::capacity::load(db, &name).await?;
         let mut ledger = Ledger::new(calendar, window_start(&options, today));
-        store::buckets::load(db, &name, &mut ledger).await?;
+        store::buckets::load(db, &name, &mut ledger, None).await?;
         let agents = store::agents::list(db, &name).await?;
         let mut state = Self {
             calculation: calculation(&group)?,
@@ -91,6 +91,11 @@ impl GroupState {
         Ok(state)
     }
 
+    /// Whether everything but the occupancy is as of `stored`, and not of an earlier group of that name.
+    pub fn is_of(&self, stored: &Group) -> bool {
+        self.group.shares_revision == stored.shares_revision && self.group.created_at == stored.created_at
+    }
+
     pub async fn load_occupancy(&mut self, db: &impl ConnectionTrait) -> Result<()> {
         let mut occupancy: FastMap<UserId, Amounts> = FastMap::default();
         store::kernels::running(db, &self.group.name, |user, slots| occupancy.entry(user).or_default().add(slots))
@@ -101,9 +106,10 @@ impl GroupState {
 
     /// Makes sure that buckets from `day` on are in memory.
     pub async fn load_back_to(&mut self, db: &impl ConnectionTrait, day: Day) -> Result<()> {
-        if day < self.ledger.loaded_from() {
-            self.ledger.reset(day);
-            store::buckets::load(db, &self.group.name, &mut self.ledger).await?;
+        let known_from = self.ledger.loaded_from();
+        if day < known_from {
+            self.ledger.reach_back(day);
+            store::buckets::load(db, &self.group.name, &mut self.ledger, Some(known_from)).await?;
         }
         Ok(())
     }
@@ -230,7 +236,7 @@ impl Session {
             return Err(Error::unknown_group(name));
         };
         session.state = Some(match session.slot.take() {
-            Some(mut state) if state.group.shares_revision == group.shares_revision => {
+            Some(mut state) if state.is_of(&group) => {
                 let ingested_elsewhere = state.group.kernels_revision + 1 != group.kernels_revision;
                 state.group = group;
                 if ingested_elsewhere {
@@ -274,31 +280,60 @@ impl Session {
     }
 
     /// Counts the time since the last observation at the capacity that the group had (§5). A group
-    /// that has no agents observes nothing.
-    pub fn observe_capacity(&mut self) {
+    /// that has no agents observes nothing; its time passes all the same.
+    pub async fn observe_capacity(&mut self) -> Result<()> {
         let (now, started_at) = (self.now, self.service.started_at());
-        let state = self.state_mut();
-        if state.agents.is_empty() {
-            return;
-        }
+        let state = self.state();
         let since = state.group.capacity_observed_at;
-        let span = since.and_then(|t| Span::new(started_at.map_or(t, |s| t.max(s)), now));
-        let capacity = state.capacity.clone();
-        state.ledger.observe_capacity(span, now.day(), &capacity);
+        if !state.agents.is_empty() {
+            let span = since.and_then(|t| Span::new(started_at.map_or(t, |s| t.max(s)), now));
+            let first_change = span.map_or(now, |s| s.start).day();
+            self.load_buckets_of(first_change).await?;
+            let state = self.state_mut();
+            let capacity = state.capacity.clone();
+            state.ledger.observe_capacity(span, now.day(), &capacity);
+        }
         let observed_at = since.map_or(now, |t| t.max(now));
-        state.group.capacity_observed_at = Some(observed_at);
+        self.state_mut().group.capacity_observed_at = Some(observed_at);
         self.update().capacity_observed_at = Some(observed_at);
+        Ok(())
+    }
+
+    /// Makes sure that every bucket whose capacity a change from `day` on may touch is in memory. The
+    /// first capacity that a group ever knows reaches all its buckets.
+    pub async fn load_buckets_of(&mut self, day: Day) -> Result<()> {
+        let state = self.state();
+        let first = match state.ledger.calendar().days().next() {
+            Some(_) => day.plus(1 - state.options.decay_unit_days.cast_signed()),
+            None => Day::MIN,
+        };
+        self.load_back_to(first).await
+    }
+
+    /// Makes sure that every bucket that usage of `day` may fall in, or push along, is in memory.
+    pub async fn load_chains_of(&mut self, day: Day) -> Result<()> {
+        let state = self.state();
+        let unit = state.options.decay_unit_days.cast_signed();
+        if day.plus(1 - unit) >= state.ledger.loaded_from() {
+            return Ok(());
+        }
+        // Buckets that are older than every record may be longer than the option says today.
+        self.load_back_to(day.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await
     }
 
     /// Recomputes decayed usage, factors and ranks of everybody (§7).
-    pub fn recompute_histories(&mut self) {
+    pub async fn recompute_histories(&mut self) -> Result<()> {
         let now = self.now;
+        // A clock that jumped back, or a longer look-back, sees older buckets again.
+        let from = window_start(&self.state().options, now.day());
+        self.load_back_to(from).await?;
         let state = self.state_mut();
         state.ledger.settle_capacities();
         let changed = state.recompute_histories(now);
         let with = state.options.to_json();
         self.share_changed(changed);
         self.update().calculated = Some((now, with));
+        Ok(())
     }
 
     /// Makes sure that buckets from `day` on are in memory.
@@ -314,13 +349,10 @@ impl Session {
     pub async fn learn_projects(&mut self, ids: impl IntoIterator<Item = ProjectId>) -> Result<()> {
         let unknown: BTreeSet<ProjectId> =
             ids.into_iter().filter(|id| !self.state().projects.contains_key(id)).collect();
-        let unknown: Vec<ProjectId> = unknown.into_iter().collect();
-        for part in unknown.chunks(30_000) {
-            let found = store::people::find_projects(self.tx(), part.iter().copied()).await?;
-            // What the database says is no change of this session.
-            if let Some(state) = &mut self.state {
-                state.projects.extend(found.into_iter().map(|p| (p.id, p)));
-            }
+        let found = store::people::find_projects(self.tx(), unknown).await?;
+        // What the database says is no change of this session.
+        if let Some(state) = &mut self.state {
+            state.projects.extend(found.into_iter().map(|p| (p.id, p)));
         }
         Ok(())
     }
@@ -367,9 +399,9 @@ impl Session {
             tx.commit().await.map_err(store::StoreError::from)?;
         }
         let published = match (&ranking, self.service.published.get(&name)) {
-            (None, Some(old)) => old.with_occupancy(&state),
             (Some(ranking), _) => PublishedGroup::build(&state, ranking),
-            (None, None) => {
+            (None, Some(old)) if old.revision == state.group.shares_revision => old.with_occupancy(&state),
+            (None, _) => {
                 let ranking = state.hierarchy.recompute(state.options.default_weight);
                 PublishedGroup::build(&state, &ranking)
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::OnConflict;
+use sea_orm::sea_query::{Condition, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
 
 use super::decode::SlotDecoder;
@@ -17,8 +17,8 @@ use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::ledger::{Entity as Owner, Ledger};
 use crate::domain::time::{Day, Timestamp};
 
-/// Loads every bucket of the group that starts at or after the ledger's `loaded_from`.
-pub async fn load(db: &impl ConnectionTrait, group: &str, ledger: &mut Ledger) -> Result<()> {
+/// Loads every bucket of the group that starts at or after the ledger's `loaded_from`, and before `until`.
+pub async fn load(db: &impl ConnectionTrait, group: &str, ledger: &mut Ledger, until: Option<Day>) -> Result<()> {
     let from = ledger.loaded_from();
     let mut capacities = SlotDecoder::<Amount>::new();
     let mut domains: HashSet<Arc<str>> = HashSet::new();
@@ -27,6 +27,7 @@ pub async fn load(db: &impl ConnectionTrait, group: &str, ledger: &mut Ledger) -
             let rows = $table::Entity::find()
                 .filter($table::Column::ResourceGroup.eq(group))
                 .filter($table::Column::PeriodStart.gte(from.0))
+                .filter(Condition::all().add_option(until.map(|day| $table::Column::PeriodStart.lt(day.0))))
                 .order_by_asc($table::Column::PeriodStart)
                 .all(db)
                 .await?;

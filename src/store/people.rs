@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, OnConflict};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect};
 use uuid::Uuid;
 
 use super::entity::{domain, membership, project, user};
@@ -35,8 +35,13 @@ pub async fn find_projects(
     db: &impl ConnectionTrait,
     ids: impl IntoIterator<Item = ProjectId>,
 ) -> Result<Vec<Project>> {
-    let rows = project::Entity::find().filter(project::Column::Id.is_in(ids.into_iter().map(|p| p.0))).all(db).await?;
-    Ok(rows.into_iter().map(Project::from).collect())
+    let ids: Vec<Uuid> = ids.into_iter().map(|p| p.0).collect();
+    let mut found = Vec::new();
+    for part in ids.chunks(30_000) {
+        let rows = project::Entity::find().filter(project::Column::Id.is_in(part.iter().copied())).all(db).await?;
+        found.extend(rows.into_iter().map(Project::from));
+    }
+    Ok(found)
 }
 
 impl From<project::Model> for Project {
@@ -105,7 +110,11 @@ pub async fn save_projects(db: &impl ConnectionTrait, projects: Vec<Project>, no
     });
     let mut replace = OnConflict::column(project::Column::Id);
     // Two groups may name one project at the same time; the newest start wins on either side.
-    let newest = "(excluded.domain_since, excluded.domain_name) > (projects.domain_since, projects.domain_name)";
+    // Names compare by their bytes, as everywhere, whatever the database's locale.
+    let bytes = if db.get_database_backend() == DbBackend::Postgres { r#"COLLATE "C""# } else { "COLLATE BINARY" };
+    let newest = format!(
+        "(excluded.domain_since, excluded.domain_name {bytes}) > (projects.domain_since, projects.domain_name {bytes})"
+    );
     let newer =
         |column: &str| Expr::cust(format!("CASE WHEN {newest} THEN excluded.{column} ELSE projects.{column} END"));
     replace

@@ -130,15 +130,3 @@ pub async fn first_overlap(db: &impl ConnectionTrait, group: &str) -> Result<Opt
     let found = Overlap::find_by_statement(statement).one(db).await?;
     Ok(found.map(|o| (KernelId(o.kernel_id), Timestamp::from_micros(o.period_start))))
 }
-
-/// The day of the group's first record.
-pub async fn first_day(db: &impl ConnectionTrait, group: &str) -> Result<Option<Day>> {
-    let first: Option<Option<i64>> = Entity::find()
-        .select_only()
-        .column_as(Column::PeriodStart.min(), "first")
-        .filter(Column::ResourceGroup.eq(group))
-        .into_tuple()
-        .one(db)
-        .await?;
-    Ok(first.flatten().map(|micros| Timestamp::from_micros(micros).day()))
-}

@@ -206,7 +206,7 @@ proptest! {
         let before = buckets(&ledger);
         take(&mut ledger, &mut Vec::new(), &taken, 1);
         ledger.take_changes();
-        prop_assert!(ledger.retract(&increments(&taken)).is_empty());
+        prop_assert!(ledger.retract(&increments(&taken), None).is_empty());
         ledger.settle_capacities();
         let after = buckets(&ledger);
         for (entity, start) in ledger.take_changes().deletes {
