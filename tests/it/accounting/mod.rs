@@ -1,5 +1,8 @@
 //! Slices, buckets, factors and ranks through the service, on real databases.
 
+mod history;
+mod model;
+
 use serde_json::json;
 
 use crate::support::fixture::{Fixture, GROUP, id, kernel, with};
