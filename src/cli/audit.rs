@@ -3,12 +3,13 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use serde_json::json;
+use serde::Serialize;
 
 use super::failure::{FAILED, Outcome, eprint_line};
 use super::open::{caller, service};
 use super::output::{OutputArgs, print_list};
 use crate::config::Config;
+use crate::rest::audit::view::Audit;
 
 #[derive(Args)]
 pub struct AuditArgs {
@@ -16,6 +17,14 @@ pub struct AuditArgs {
     groups: Vec<String>,
     #[command(flatten)]
     output: OutputArgs,
+}
+
+/// What the audit of one of several groups found.
+#[derive(Serialize)]
+struct GroupAudit {
+    resource_group: String,
+    #[serde(flatten)]
+    audit: Audit,
 }
 
 pub async fn run(args: AuditArgs, config: &Config) -> Outcome {
@@ -32,20 +41,12 @@ pub async fn run(args: AuditArgs, config: &Config) -> Outcome {
     let mut differs = false;
     for group in groups {
         let found = service.audit_conservation(&caller(), &group).await?;
-        let [users, projects, domains] = &found.totals;
         if let Some(difference) = &found.difference {
             differs = true;
             eprint_line(&format!("{group}: {} differs: {}", difference.row, difference.detail));
         }
-        rows.push(json!({
-            "resource_group": group,
-            "conserved": found.difference.is_none(),
-            "buckets": found.buckets,
-            "records_from": found.records_from,
-            "totals": {"users": users, "projects": projects, "domains": domains},
-            "difference": found.difference.map(|d| json!({"row": d.row, "detail": d.detail})),
-        }));
+        rows.push(GroupAudit { resource_group: group, audit: found.into() });
     }
-    print_list(args.output.output, &["resource_group", "conserved", "buckets", "records_from"], rows)?;
+    print_list(args.output.output, &["resource_group", "ok", "buckets", "records_from"], rows)?;
     Ok(if differs { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }

@@ -3,19 +3,25 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
-use serde_json::{Value, json};
 
 use super::failure::{Failure, Outcome};
 use super::open::{caller, service};
-use super::output::{OutputArgs, Rows};
+use super::output::{OutputArgs, Rows, print, print_json};
 use crate::config::Config;
 use crate::domain::filter::{Compare, DayMatch, Filter};
 use crate::domain::time::Day;
-use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow, Tier};
+use crate::graphql;
+use crate::rest;
+use crate::rest::usage_buckets::view::UsageBucket;
+use crate::service::buckets::{BucketCondition, BucketField, BucketList, Tier};
 use crate::service::page::{MAX_PAGE, Window};
 
 #[derive(Subcommand)]
 pub enum ExportCommand {
+    /// The GraphQL schema
+    Schema,
+    /// The OpenAPI document of the REST API
+    Openapi,
     /// Usage buckets of a resource group, oldest first
     Buckets(BucketsArgs),
 }
@@ -27,7 +33,7 @@ pub struct BucketsArgs {
     /// Whose buckets
     #[arg(long, value_enum, default_value_t = TierName::Users)]
     tier: TierName,
-    /// First day, like 2026-01-13: buckets that start on it or later
+    /// First day, like 2026-01-13: buckets that end on it or later
     #[arg(long, value_name = "DATE", value_parser = parse_day)]
     from: Option<Day>,
     /// Last day: buckets that start on it or earlier
@@ -50,6 +56,8 @@ fn parse_day(text: &str) -> Result<Day, String> {
 
 pub async fn run(command: ExportCommand, config: &Config) -> Outcome {
     match command {
+        ExportCommand::Schema => print(graphql::sdl().trim_end())?,
+        ExportCommand::Openapi => print_json(&rest::openapi())?,
         ExportCommand::Buckets(args) => buckets(args, config).await?,
     }
     Ok(ExitCode::SUCCESS)
@@ -87,10 +95,10 @@ async fn buckets(args: BucketsArgs, config: &Config) -> Result<(), Failure> {
             Some(rows) => rows,
             none => none.insert(Rows::start(args.output.output, columns)?),
         };
-        for (_, bucket) in &page.rows {
-            out.add(&view(bucket))?;
+        after = page.rows.last().filter(|_| page.has_next).map(|(cursor, _)| cursor.clone());
+        for (_, bucket) in page.rows {
+            out.add(&UsageBucket::from(bucket))?;
         }
-        after = page.rows.into_iter().next_back().filter(|_| page.has_next).map(|(cursor, _)| cursor);
         if after.is_none() {
             break;
         }
@@ -103,12 +111,3 @@ const PROJECT_COLUMNS: &[&str] =
     &["period_start", "period_end", "project_id", "domain_name", "resource_usage", "capacity_snapshot"];
 const USER_COLUMNS: &[&str] =
     &["period_start", "period_end", "user_uuid", "project_id", "domain_name", "resource_usage", "capacity_snapshot"];
-
-fn view(bucket: &BucketRow) -> Value {
-    json!({
-        "user_uuid": bucket.user, "project_id": bucket.project, "domain_name": bucket.domain_name,
-        "period_start": bucket.period_start, "period_end": bucket.period_end,
-        "decay_unit_days": bucket.decay_unit_days, "resource_usage": bucket.resource_usage,
-        "capacity_snapshot": bucket.capacity_snapshot,
-    })
-}

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 
 use super::failure::{FAILED, Outcome, eprint_line};
 use super::open::{caller, service};
-use super::output::{OutputArgs, print_list};
+use super::output::{Format, OutputArgs, print_json, print_list};
 use crate::config::Config;
 use crate::jobs::{JobSettings, Runner};
-use crate::service::jobs::{JobControl, JobRun};
+use crate::rest::jobs::view::{JobRunView, JobRuns, JobView};
+use crate::service::jobs::JobControl;
 
 #[derive(Subcommand)]
 pub enum JobsCommand {
@@ -39,19 +40,15 @@ pub async fn run(command: JobsCommand, config: &Config) -> Outcome {
     let runner = Runner::new(Arc::clone(&service), settings(config));
     match command {
         JobsCommand::List(args) => {
-            let last = service.last_job_runs(&caller()).await?;
-            let rows = runner.jobs().into_iter().flat_map(|(name, description)| {
-                let runs: Vec<_> = last.iter().filter(|r| r.job == name).collect();
-                let row = move |run: Option<&JobRun>| {
-                    json!({
-                        "name": name, "description": description,
-                        "resource_group": run.map(|r| &r.resource_group), "status": run.map(|r| &r.status),
-                        "started_at": run.map(|r| r.started_at),
-                    })
-                };
-                if runs.is_empty() { vec![row(None)] } else { runs.into_iter().map(|r| row(Some(r))).collect() }
-            });
-            print_list(args.output, &["name", "resource_group", "status", "started_at", "description"], rows)?;
+            let runs = service.last_job_runs(&caller()).await?;
+            let mut jobs: Vec<JobView> = runner.jobs().into_iter().map(|job| JobView::new(job, &runs)).collect();
+            jobs.sort_by_key(|job| job.name);
+            if args.output == Format::Json {
+                print_list(args.output, &[], jobs)?;
+            } else {
+                let columns = &["name", "resource_group", "status", "started_at", "description"];
+                print_list(args.output, columns, jobs.iter().flat_map(lines))?;
+            }
             Ok(ExitCode::SUCCESS)
         }
         JobsCommand::Run { name, group, output } => {
@@ -66,17 +63,25 @@ pub async fn run(command: JobsCommand, config: &Config) -> Outcome {
                 ));
             }
             let failed = runs.iter().any(|r| r.error.is_some());
-            let columns = &["id", "job", "resource_group", "status", "started_at", "ended_at", "counts"];
-            print_list(output.output, columns, runs.iter().map(view))?;
+            let items: Vec<JobRunView> = runs.into_iter().map(JobRunView::from).collect();
+            if output.output == Format::Json {
+                print_json(&JobRuns { items })?;
+            } else {
+                let columns = &["id", "job", "resource_group", "status", "started_at", "ended_at", "counts"];
+                print_list(output.output, columns, items)?;
+            }
             Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
         }
     }
 }
 
-fn view(run: &JobRun) -> Value {
-    json!({
-        "id": run.id, "job": run.job, "resource_group": run.resource_group, "trigger": run.trigger,
-        "status": run.status, "started_at": run.started_at, "ended_at": run.ended_at, "counts": run.counts,
-        "error": run.error,
-    })
+/// A line for each group that the job ran in, or one for a job that never ran.
+fn lines(job: &JobView) -> Vec<Value> {
+    let line = |run: Option<&JobRunView>| {
+        json!({
+            "name": job.name, "description": job.description, "resource_group": run.map(|r| &r.resource_group),
+            "status": run.map(|r| &r.status), "started_at": run.map(|r| r.started_at),
+        })
+    };
+    if job.last_runs.is_empty() { vec![line(None)] } else { job.last_runs.iter().map(|r| line(Some(r))).collect() }
 }

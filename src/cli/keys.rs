@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use serde_json::json;
 use uuid::Uuid;
 
 use super::failure::{Failure, Outcome, eprint_line};
@@ -12,8 +11,9 @@ use super::output::{OutputArgs, print, print_list};
 use crate::config::Config;
 use crate::domain::ids::UserId;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+use crate::rest::keys::view::KeyView;
 use crate::service::Role;
-use crate::service::keys::{ApiKey, NewKey};
+use crate::service::keys::NewKey;
 
 #[derive(Subcommand)]
 pub enum KeysCommand {
@@ -65,8 +65,10 @@ fn parse_expiry(text: &str) -> Result<Expiry, String> {
         'w' => Some(7 * 86_400),
         _ => None,
     });
-    if let Some(unit) = unit {
-        let count = text[..text.len() - 1].parse::<u32>().ok().filter(|n| *n > 0);
+    // A unit is one ASCII letter, so what is before it is a text.
+    let digits = unit.and_then(|_| text.get(..text.len() - 1)).filter(|d| d.bytes().all(|b| b.is_ascii_digit()));
+    if let (Some(unit), Some(digits)) = (unit, digits) {
+        let count = digits.parse::<u32>().ok().filter(|n| *n > 0);
         let count = count.ok_or("a length of time is a whole number above 0 with s, m, h, d or w, like 30d")?;
         return Ok(Expiry::In { seconds: i64::from(count) * unit });
     }
@@ -94,9 +96,8 @@ pub async fn run(command: KeysCommand, config: &Config) -> Outcome {
             ));
         }
         KeysCommand::List(args) => {
-            let now = service.clock().now();
-            let columns = &["id", "role", "label", "user_uuid", "state", "created_at", "expires_at", "last_used_at"];
-            print_list(args.output, columns, service.keys(&caller()).await?.iter().map(|key| view(key, now)))?;
+            let columns = &["id", "role", "label", "user_uuid", "expires_at", "revoked_at", "last_used_at"];
+            print_list(args.output, columns, service.keys(&caller()).await?.into_iter().map(KeyView::from))?;
         }
         KeysCommand::Revoke { id } => {
             service.revoke_key(caller(), id).await?;
@@ -104,17 +105,4 @@ pub async fn run(command: KeysCommand, config: &Config) -> Outcome {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn view(key: &ApiKey, now: Timestamp) -> serde_json::Value {
-    let state = match key {
-        ApiKey { revoked_at: Some(_), .. } => "revoked",
-        ApiKey { expires_at: Some(end), .. } if *end <= now => "expired",
-        _ => "valid",
-    };
-    json!({
-        "id": key.id, "role": key.role, "label": key.label, "user_uuid": key.user, "state": state,
-        "created_at": key.created_at, "expires_at": key.expires_at, "revoked_at": key.revoked_at,
-        "last_used_at": key.last_used_at,
-    })
 }

@@ -115,7 +115,7 @@ impl Command {
 
     async fn run(self, config: Config) -> Outcome {
         match self {
-            Self::Serve(args) => serve::run(args, config).await,
+            Self::Serve(_) => serve::run(config).await,
             Self::Migrate(command) => migrate::run(command, &config).await,
             Self::Keys(command) => keys::run(command, &config).await,
             Self::Import(command) => import::command::run(command, &config).await,

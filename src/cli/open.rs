@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::failure::Failure;
 use crate::config::Config;
@@ -14,11 +15,17 @@ pub fn caller() -> Caller {
     Caller::internal("cli")
 }
 
+/// How long a database may take to answer at all.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// Connects; a missing `SQLite` file is created.
 pub async fn connect(config: &Config) -> Result<Store, Failure> {
-    Store::connect(&config.database_url)
-        .await
-        .map_err(|e| Failure::Failed(format!("cannot open the database {}: {}", shown(&config.database_url), e)))
+    let failed =
+        |detail: &str| Failure::Failed(format!("cannot open the database {}: {detail}", shown(&config.database_url)));
+    match tokio::time::timeout(CONNECT_TIMEOUT, Store::connect(&config.database_url)).await {
+        Ok(store) => store.map_err(|e| failed(&e.to_string())),
+        Err(_) => Err(failed(&format!("no answer within {} seconds", CONNECT_TIMEOUT.as_secs()))),
+    }
 }
 
 /// Connects to a database that is there.
@@ -68,13 +75,18 @@ pub fn shown(url: &str) -> String {
     format!("{scheme}://{user}@{host}")
 }
 
+/// What messages call a file, or standard input for `-`.
+pub fn input_name(file: &Path) -> String {
+    if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() }
+}
+
 /// The bytes of a file, or of standard input for `-`.
-pub fn read_input(name: &Path) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    if name == Path::new("-") {
-        std::io::stdin().lock().read_to_end(&mut bytes).map_err(|e| Failure::unreadable("standard input", &e))?;
+pub fn read_input(file: &Path) -> Result<Vec<u8>, Failure> {
+    let read = if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
     } else {
-        bytes = std::fs::read(name).map_err(|e| Failure::unreadable(&name.display().to_string(), &e))?;
-    }
-    Ok(bytes)
+        std::fs::read(file)
+    };
+    read.map_err(|e| Failure::unreadable(&input_name(file), &e))
 }

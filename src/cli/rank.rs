@@ -11,6 +11,7 @@ use super::output::{OutputArgs, print_list};
 use crate::config::Config;
 use crate::domain::decimal::f64_text;
 use crate::domain::hierarchy::Share;
+use crate::rest::fair_share_status::view::UserStatus;
 
 #[derive(Args)]
 pub struct RankArgs {
@@ -66,14 +67,7 @@ pub async fn run(args: RankArgs, config: &Config) -> Outcome {
             "effective_usage",
             "effective_weight",
         ];
-        let rows = group.users.iter().take(limit).map(|u| {
-            let names = json!({
-                "user_uuid": u.member.user, "project_id": u.member.project, "user_name": u.user_name,
-                "domain_name": u.domain_name,
-            });
-            row(names, &u.share)
-        });
-        print_list(format, columns, rows)?;
+        print_list(format, columns, group.users.iter().take(limit).map(UserStatus::from))?;
     }
     Ok(ExitCode::SUCCESS)
 }

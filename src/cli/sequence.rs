@@ -1,17 +1,15 @@
 //! `fairshared sequence`: the order of pending workloads (§9).
 
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
-use serde::Deserialize;
-use serde_json::json;
-
 use super::failure::{Failure, Outcome};
-use super::open::{caller, read_input, service};
-use super::output::{Format, OutputArgs, print_json, print_list};
+use super::open::{caller, input_name, read_input, service};
+use super::output::{Format, OutputArgs, print_list, stdout};
 use crate::config::Config;
-use crate::service::sequence::PendingWorkload;
+use crate::rest::sequence::view::{SequenceItem, SequenceRequest, write};
+use clap::Args;
 
 #[derive(Args)]
 pub struct SequenceArgs {
@@ -23,39 +21,31 @@ pub struct SequenceArgs {
     output: OutputArgs,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Pending<'a> {
-    #[serde(borrow)]
-    workloads: Vec<PendingWorkload<'a>>,
-}
-
 pub async fn run(args: SequenceArgs, config: &Config) -> Outcome {
+    let name = input_name(&args.file);
     let body = read_input(&args.file)?;
-    let pending: Pending =
-        serde_json::from_slice(&body).map_err(|e| Failure::Unusable(format!("{}: {e}", args.file.display())))?;
+    let request: SequenceRequest =
+        serde_json::from_slice(&body).map_err(|e| Failure::Unusable(format!("{name}: {e}")))?;
     let service = service(config).await?;
-    let sequenced = service.sequence(&caller(), &args.group, pending.workloads)?;
-    let group = &sequenced.group;
-    let items = sequenced.order.iter().zip(1u32..).filter_map(|(at, position)| {
-        let workload = sequenced.workloads.get(*at as usize)?;
-        let standing = group.standings.members.get(&workload.owner);
-        Some(json!({
-            "workload_id": workload.id,
-            "position": position,
-            "fair_share_factor": standing.map_or("1", |s| &*s.fair_share_factor),
-            "rank": standing.map(|s| s.rank),
-        }))
-    });
+    let sequenced = service.sequence(&caller(), &args.group, request.workloads)?;
     if args.output.output == Format::Json {
-        print_json(&json!({
-            "sequencer": group.scheduler.name(),
-            "message": group.scheduler.success_message(),
-            "calculated_at": group.calculation.as_ref().map(|c| c.at),
-            "items": items.collect::<Vec<_>>(),
-        }))?;
-    } else {
-        print_list(args.output.output, &["position", "workload_id", "fair_share_factor", "rank"], items)?;
+        let mut out = stdout();
+        out.write_all(&write(&sequenced)?)?;
+        writeln!(out)?;
+        out.flush()?;
+        return Ok(ExitCode::SUCCESS);
     }
+    let standings = &sequenced.group.standings.members;
+    let items = sequenced.order.iter().zip(1u64..).filter_map(|(at, position)| {
+        let workload = sequenced.workloads.get(*at as usize)?;
+        let standing = standings.get(&workload.owner);
+        Some(SequenceItem {
+            workload_id: workload.id.to_string(),
+            position,
+            fair_share_factor: standing.map_or("1", |s| &*s.fair_share_factor).to_owned(),
+            rank: standing.map(|s| s.rank),
+        })
+    });
+    print_list(args.output.output, &["position", "workload_id", "fair_share_factor", "rank"], items)?;
     Ok(ExitCode::SUCCESS)
 }

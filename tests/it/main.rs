@@ -1,6 +1,7 @@
 //! The one integration test binary.
 
 mod accounting;
+mod cli;
 mod demo;
 mod domain;
 mod graphql;

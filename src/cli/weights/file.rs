@@ -38,6 +38,8 @@ pub struct UserEntry {
     pub user: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// May be null, but not absent.
+    #[serde(deserialize_with = "WeightText::deserialize")]
     pub weight: WeightText,
 }
 

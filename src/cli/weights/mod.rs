@@ -8,15 +8,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use super::failure::{FAILED, Failure, Outcome, eprint_line};
-use super::open::{caller, read_input, service};
-use super::output::{Format, print, print_list};
+use super::open::{caller, input_name, read_input, service};
+use super::output::{Format, print, print_json, print_list};
 use crate::config::Config;
 use crate::domain::ids::Member;
 use crate::domain::ledger::Entity;
 use crate::domain::weight::Weight;
+use crate::rest::fair_share_weights::view::{WeightList, WeightView};
 use crate::service::PublishedGroup;
 use crate::service::weights::{Target, WeightChange, WeightItem, WeightRow};
 use file::{Named, UserEntry, WeightText, WeightsFile};
@@ -116,12 +117,15 @@ async fn get(group: &str, output: GetFormat, config: &Config) -> Outcome {
             print(to_file(&group, &rows).to_yaml()?.trim_end())?;
             return Ok(ExitCode::SUCCESS);
         }
+        GetFormat::Json => {
+            print_json(&WeightList { items: rows.into_iter().map(|row| WeightView::new(group, row)).collect() })?;
+            return Ok(ExitCode::SUCCESS);
+        }
         GetFormat::Table => Format::Table,
-        GetFormat::Json => Format::Json,
         GetFormat::Csv => Format::Csv,
     };
-    let view = |row: &WeightRow| with_target(&row.target, json!({"weight": row.weight}));
-    print_list(format, &["target_type", "target_id", "project_id", "weight"], rows.iter().map(view))?;
+    let columns = &["target_type", "target_id", "project_id", "weight"];
+    print_list(format, columns, rows.into_iter().map(|row| WeightView::new(group, row)))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -174,8 +178,7 @@ async fn set(args: SetArgs, config: &Config) -> Outcome {
 
 /// Reads the file and works out what it would change.
 async fn plan(args: &FileArgs, config: &Config) -> Result<Plan, Failure> {
-    let name = args.file.display().to_string();
-    let file = WeightsFile::read(&read_input(&args.file)?, &name)?;
+    let file = WeightsFile::read(&read_input(&args.file)?, &input_name(&args.file))?;
     let service = service(config).await?;
     let group = service.group(&args.group)?;
     let items = Items::of(&file, &group)?;
@@ -185,7 +188,7 @@ async fn plan(args: &FileArgs, config: &Config) -> Result<Plan, Failure> {
 async fn apply(args: FileArgs, dry_run: bool, reason: Option<String>, config: &Config) -> Outcome {
     let plan = plan(&args, config).await?;
     if dry_run {
-        print_changes(&plan.changes, args.output)?;
+        print_changes(&args.group, &plan.changes, args.output)?;
     }
     let unchanged = plan.unchanged;
     let (set, unset) = if dry_run { plan.counts() } else { plan.carry_out(args.group, reason).await? };
@@ -196,24 +199,22 @@ async fn apply(args: FileArgs, dry_run: bool, reason: Option<String>, config: &C
 
 async fn diff(args: FileArgs, config: &Config) -> Outcome {
     let plan = plan(&args, config).await?;
-    print_changes(&plan.changes, args.output)?;
+    print_changes(&args.group, &plan.changes, args.output)?;
     Ok(if plan.changes.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
-fn print_changes(changes: &[WeightChange], format: Format) -> Result<(), Failure> {
-    let view = |change: &WeightChange| with_target(&change.target, json!({"from": change.from, "to": change.to}));
-    print_list(format, &["target_type", "target_id", "project_id", "from", "to"], changes.iter().map(view))
+/// A change, with its target as the REST API names it.
+#[derive(Serialize)]
+struct ChangeView {
+    #[serde(flatten)]
+    to: WeightView,
+    from: Option<Weight>,
 }
 
-/// Whose weight, as the REST API names it, before the figures of `row`.
-fn with_target(target: &Entity, row: Value) -> Value {
-    let mut view = match target {
-        Entity::Domain(name) => json!({"target_type": "domain", "target_id": name}),
-        Entity::Project(id) => json!({"target_type": "project", "target_id": id}),
-        Entity::User(m) => json!({"target_type": "user", "target_id": m.user, "project_id": m.project}),
+fn print_changes(group: &str, changes: &[WeightChange], format: Format) -> Result<(), Failure> {
+    let view = |change: &WeightChange| {
+        let row = WeightRow { target: change.target.clone(), weight: change.to };
+        ChangeView { to: WeightView::new(group, row), from: change.from }
     };
-    if let (Value::Object(view), Value::Object(row)) = (&mut view, row) {
-        view.extend(row);
-    }
-    view
+    print_list(format, &["target_type", "target_id", "project_id", "from", "weight"], changes.iter().map(view))
 }

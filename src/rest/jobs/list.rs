@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 
-use super::view::{JobRunView, JobView};
+use super::view::JobView;
 use crate::rest::extract::QueryParams;
 use crate::rest::list::{List, PageQuery, Place};
 use crate::rest::problem::Result;
@@ -25,11 +25,7 @@ pub async fn handle(
     let place = Place::new("jobs", "");
     let window = place.window(query.limit, query.cursor.as_deref())?;
     let runs = service.last_job_runs(&caller).await?;
-    let with_runs = |(name, description)| {
-        let last_runs = runs.iter().filter(|r| r.job == name).cloned().map(JobRunView::from).collect();
-        JobView { name, description, last_runs }
-    };
-    let mut jobs: Vec<JobView> = jobs.jobs().into_iter().map(with_runs).collect();
+    let mut jobs: Vec<JobView> = jobs.jobs().into_iter().map(|job| JobView::new(job, &runs)).collect();
     jobs.sort_by_key(|job| job.name);
     Ok(Json(place.cut(&jobs, |job| vec![Key::Text(job.name.to_owned())], &window)))
 }

@@ -45,6 +45,14 @@ pub struct JobView {
     pub last_runs: Vec<JobRunView>,
 }
 
+impl JobView {
+    /// The job, with those of `runs` that are its own.
+    pub fn new((name, description): (&'static str, &'static str), runs: &[JobRun]) -> Self {
+        let last_runs = runs.iter().filter(|r| r.job == name).cloned().map(JobRunView::from).collect();
+        Self { name, description, last_runs }
+    }
+}
+
 /// Where a job should run.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

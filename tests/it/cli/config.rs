@@ -1,0 +1,129 @@
+use std::ffi::OsString;
+use std::path::Path;
+
+use fairshared::config::{CONFIG_VARIABLE, Config, LogFormat, SETTINGS};
+use tempfile::TempDir;
+
+use super::program::{end, file, program};
+
+fn settle(
+    flags: &[(&'static str, &str)],
+    config: Option<&str>,
+    environment: &[(&str, &str)],
+) -> Result<Config, String> {
+    let flags: Vec<_> = flags.iter().map(|(key, value)| (*key, (*value).to_owned())).collect();
+    let environment = environment.iter().map(|(k, v)| (OsString::from(k), OsString::from(v)));
+    Config::settle(&flags, config.map(Path::new), environment).map_err(|e| e.to_string())
+}
+
+#[test]
+fn defaults() {
+    let config = settle(&[], None, &[("HOME", "/root"), ("PATH", "/bin")]).unwrap();
+    assert_eq!(config.database_url, "sqlite://fairshared.db");
+    assert_eq!(config.listen.to_string(), "127.0.0.1:8080");
+    assert_eq!((config.log.as_str(), config.log_chosen, config.log_format), ("info", false, LogFormat::Text));
+    assert!(config.migrate_on_start);
+}
+
+#[test]
+fn flags_over_environment_over_file_over_defaults() {
+    let folder = TempDir::new().unwrap();
+    let toml = file(
+        folder.path(),
+        "a.toml",
+        "listen = \"10.0.0.1:1\"\nkeep_buckets_days = 400\nlog_format = \"json\"\nmigrate_on_start = false\n",
+    );
+    let from_file = settle(&[], Some(&toml), &[]).unwrap();
+    assert_eq!((from_file.listen.port(), from_file.keep_buckets_days), (1, 400));
+    assert_eq!((from_file.log_format, from_file.migrate_on_start), (LogFormat::Json, false));
+    let environment = [("FAIRSHARED_LISTEN", "10.0.0.1:2"), ("FAIRSHARED_KEEP_BUCKETS_DAYS", "500")];
+    let from_environment = settle(&[], Some(&toml), &environment).unwrap();
+    assert_eq!((from_environment.listen.port(), from_environment.keep_buckets_days), (2, 500));
+    let flag = [("listen", "10.0.0.1:3")];
+    let from_flag = settle(&flag, Some(&toml), &environment).unwrap();
+    assert_eq!((from_flag.listen.port(), from_flag.keep_buckets_days), (3, 500));
+    // The file by its variable; a flag names another one.
+    assert_eq!(settle(&[], None, &[(CONFIG_VARIABLE, &toml)]).unwrap().listen.port(), 1);
+    let other = file(folder.path(), "b.toml", "listen = \"10.0.0.1:9\"\n");
+    assert_eq!(settle(&[], Some(&other), &[(CONFIG_VARIABLE, &toml)]).unwrap().listen.port(), 9);
+}
+
+#[test]
+fn every_bad_setting_is_named_with_its_place() {
+    let folder = TempDir::new().unwrap();
+    let refused = |toml: &str| settle(&[], Some(&file(folder.path(), "c.toml", toml)), &[]).unwrap_err();
+    let name = folder.path().join("c.toml").display().to_string();
+    assert!(
+        refused("listne = \"x\"")
+            .starts_with(&format!("{name}: listne is not a setting of fairshared; known are database_url, "))
+    );
+    assert!(refused("a = \n").starts_with(&format!("cannot read the configuration file {name}: line 1: ")));
+    assert!(refused("\n\n[server]\nlisten = 1\n").contains("server is not a setting"));
+    assert!(refused("listen = [1]").contains("listen is neither a text nor a whole number"));
+    assert!(
+        refused("keep_buckets_days = -1")
+            .starts_with(&format!("{name}: keep_buckets_days: \"-1\" is not a whole number"))
+    );
+    assert!(
+        settle(&[], Some("/nowhere.toml"), &[])
+            .unwrap_err()
+            .starts_with("cannot read the configuration file /nowhere.toml: ")
+    );
+
+    let variable = |name: &str, value: &str| settle(&[], None, &[(name, value)]).unwrap_err();
+    assert!(
+        variable("FAIRSHARED_LISTNE", "x").starts_with("FAIRSHARED_LISTNE is not a setting of fairshared; known are ")
+    );
+    for (name, value) in [
+        ("FAIRSHARED_LISTEN", "8080"),
+        ("FAIRSHARED_DATABASE_URL", "mysql://x"),
+        ("FAIRSHARED_DATABASE_URL", "sqlite::memory:"),
+        ("FAIRSHARED_LOG", "fairshared=notalevel"),
+        ("FAIRSHARED_LOG_FORMAT", "xml"),
+        ("FAIRSHARED_MAX_BODY_BYTES", "0"),
+        ("FAIRSHARED_MAX_BULK_BYTES", "1e9"),
+        ("FAIRSHARED_REQUEST_TIMEOUT_SECONDS", ""),
+        ("FAIRSHARED_KEEP_BUCKETS_DAYS", "99999999999"),
+        ("FAIRSHARED_MIGRATE_ON_START", "yes"),
+    ] {
+        let detail = variable(name, value);
+        assert!(detail.starts_with(&format!("{name}: ")), "{detail}");
+    }
+    assert!(settle(&[("listen", "x")], None, &[]).unwrap_err().starts_with("--listen: "));
+}
+
+#[test]
+fn the_example_shows_every_setting_with_its_default() {
+    let example = include_str!("../../../.env.example");
+    let shown: Vec<(&str, &str)> = example
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with("# "))
+        .map(|line| line.trim_start_matches('#').split_once('=').unwrap())
+        .collect();
+    let expected: Vec<(String, &str)> = SETTINGS.iter().map(|s| (s.variable(), s.default)).collect();
+    assert_eq!(shown[0].0, CONFIG_VARIABLE);
+    assert_eq!(shown[1..].iter().map(|(k, v)| ((*k).to_owned(), *v)).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn the_program_reads_all_four() {
+    let folder = TempDir::new().unwrap();
+    let missing = |name: &str| format!("sqlite://{}/{name}.db", folder.path().display());
+    let toml = file(folder.path(), "f.toml", format!("database_url = {:?}\n", missing("file")));
+    let asks = |args: &[&str], environment: &[(&str, &str)]| {
+        let mut command = program();
+        command.args(args).args(["rank", "g"]).envs(environment.iter().copied()).current_dir(folder.path());
+        end(&mut command).refused(1)
+    };
+    assert!(asks(&[], &[]).contains("there is no database fairshared.db"));
+    assert!(asks(&["--config", &toml], &[]).contains("/file.db"));
+    assert!(asks(&[], &[("FAIRSHARED_CONFIG", &toml)]).contains("/file.db"));
+    let variable = missing("variable");
+    let environment = [("FAIRSHARED_CONFIG", toml.as_str()), ("FAIRSHARED_DATABASE_URL", &variable)];
+    assert!(asks(&[], &environment).contains("/variable.db"));
+    assert!(asks(&["--database-url", &missing("flag")], &environment).contains("/flag.db"));
+
+    let mut command = program();
+    command.args(["rank", "g"]).env("FAIRSHARED_NONSENSE", "1");
+    assert!(end(&mut command).refused(2).starts_with("FAIRSHARED_NONSENSE is not a setting of fairshared"));
+}

@@ -1,0 +1,68 @@
+use fairshared::service::Role;
+use uuid::Uuid;
+
+use super::program::run;
+use crate::support::fixture::{Fixture, id};
+use crate::support::on_both;
+
+on_both! {
+    async fn a_key_is_printed_alone_and_lets_its_holder_in(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T10:00:00Z").await;
+        let db = &f.db;
+        let created = run(db, ["keys", "create", "--role", "admin", "--label", "ops", "--expires", "2099-01-01T00:00:00Z"]);
+        assert!(created.stderr.contains("not shown again"));
+        let text = created.ok();
+        let key = text.strip_suffix('\n').unwrap();
+        assert!(key.starts_with("fsk_") && !key.contains(char::is_whitespace), "{key:?}");
+        let caller = f.service.authenticate(key, "r".to_owned()).await.unwrap();
+        assert_eq!((caller.actor.as_str(), caller.role), ("ops", Role::Admin));
+
+        let alice = id("alice").to_string();
+        let key = run(db, ["keys", "create", "--role", "user", "--label", "alice", "--user", &alice, "--expires", "30d"]).ok();
+        assert_eq!(f.service.authenticate(key.trim_end(), "r".to_owned()).await.unwrap().only_user().unwrap().0, id("alice"));
+
+        let list = run(db, ["keys", "list", "-o", "json"]).json();
+        assert_eq!(list["total"], 2);
+        let [ops, user] = list["items"].as_array().unwrap().as_slice() else { panic!("{list}") };
+        assert_eq!(ops["expires_at"], "2099-01-01T00:00:00Z");
+        assert_eq!((user["user_uuid"].as_str(), user["revoked_at"].is_null()), (Some(alice.as_str()), true));
+        assert!(!list.to_string().contains("fsk_"));
+
+        let ops_id = ops["id"].as_str().unwrap();
+        run(db, ["keys", "revoke", ops_id]).ok();
+        let list = run(db, ["keys", "list", "-o", "json"]).json();
+        assert!(list["items"][0]["revoked_at"].is_string());
+        assert_eq!(run(db, ["keys", "revoke", ops_id]).refused(2), format!("there is no valid key {ops_id}"));
+        let csv = run(db, ["keys", "list", "-o", "csv"]).ok();
+        assert!(csv.starts_with("id,role,label,user_uuid,"), "{csv}");
+        assert_eq!(csv.lines().count(), 3);
+    }
+
+    async fn a_bad_key_is_refused_and_not_made(db: TestDb) {
+        let create = |args: &[&str]| run(&db, [&["keys", "create"], args].concat());
+        let fault = |args: &[&str]| create(args).refused(2);
+        let some = Uuid::nil().to_string();
+        assert!(fault(&["--role", "user", "--label", "x"]).starts_with("/user_uuid: "));
+        assert!(fault(&["--role", "admin", "--label", "x", "--user", &some]).starts_with("/user_uuid: "));
+        assert!(fault(&["--role", "admin", "--label", ""]).starts_with("/label: "));
+        assert!(fault(&["--role", "admin", "--label", "a\nb"]).starts_with("/label: "));
+        assert_eq!(
+            fault(&["--role", "admin", "--label", "x", "--expires", "2020-01-01T00:00:00Z"]),
+            "--expires: this time has passed already"
+        );
+        for (args, part) in [
+            (&["--role", "root", "--label", "x"][..], "a role is one of admin, scheduler, viewer, user"),
+            (&["--role", "user", "--label", "x", "--user", "bob"], "invalid value 'bob'"),
+            (&["--role", "admin", "--label", "x", "--expires", "0d"], "a whole number above 0"),
+            (&["--role", "admin", "--label", "x", "--expires", "99999999999d"], "a whole number above 0"),
+            (&["--role", "admin", "--label", "x", "--expires", "tomorrow"], "RFC 3339"),
+            (&["--role", "admin", "--label", "x", "--expires", "é"], "RFC 3339"),
+            (&["--role", "admin"], "--label"),
+        ] {
+            let ended = create(args);
+            assert_eq!(ended.code, Some(2), "{ended:?}");
+            assert!(ended.stderr.contains(part), "{ended:?}");
+        }
+        assert_eq!(run(&db, ["keys", "list", "-o", "json"]).json()["total"], 0);
+    }
+}

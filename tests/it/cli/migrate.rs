@@ -1,0 +1,71 @@
+use fairshared::store::Store;
+
+use super::program::{end, over, run};
+use crate::support::database::{TestDb, postgres_unmigrated, sqlite_unmigrated};
+
+const DOWN_ALL: &[&str] = &["migrate", "down", "--steps"];
+
+async fn up_down_up(db: TestDb) {
+    // Something to ask the status of.
+    let store = Store::connect(&db.url).await.unwrap();
+    store.close().await.unwrap();
+    let statuses = || {
+        let list = run(&db, ["migrate", "status", "-o", "json"]).json();
+        let items = list["items"].as_array().unwrap().clone();
+        items.iter().map(|m| m["status"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let all = statuses().len();
+    assert!(all > 0);
+    assert_eq!(statuses(), vec!["pending"; all]);
+    for _ in 0..2 {
+        run(&db, ["migrate", "up"]).ok();
+        assert_eq!(statuses(), vec!["applied"; all]);
+        assert_eq!(run(&db, ["rank", "nowhere"]).refused(2), "there is no resource group \"nowhere\"");
+        run(&db, DOWN_ALL.iter().copied().chain([all.to_string().as_str()])).ok();
+        assert_eq!(statuses(), vec!["pending"; all]);
+        assert!(run(&db, ["rank", "nowhere"]).refused(1).ends_with("`fairshared migrate up` applies them"));
+    }
+    assert_eq!(run(&db, ["migrate", "down"]).refused(2), "cannot revert 1 migrations: only 0 are applied");
+}
+
+#[tokio::test]
+async fn up_down_up_on_sqlite() {
+    up_down_up(sqlite_unmigrated()).await;
+}
+
+#[tokio::test]
+async fn up_down_up_on_postgres() {
+    up_down_up(postgres_unmigrated().await).await;
+}
+
+#[test]
+fn status_is_a_table_or_csv() {
+    let db = sqlite_unmigrated();
+    run(&db, ["migrate", "up"]).ok();
+    let csv = run(&db, ["migrate", "status", "-o", "csv"]).ok();
+    assert!(csv.starts_with("name,status\nm0001_initial,applied\n"), "{csv}");
+    let table = run(&db, ["migrate", "status"]).ok();
+    assert!(table.lines().next().unwrap().contains("NAME"), "{table}");
+    assert!(table.contains("m0001_initial"), "{table}");
+}
+
+#[test]
+fn only_what_should_make_a_database_makes_one() {
+    let db = sqlite_unmigrated();
+    let path = db.url.strip_prefix("sqlite://").unwrap();
+    for args in [&["rank", "g"][..], &["migrate", "status"], &["migrate", "down"], &["keys", "list"], &["audit"]] {
+        let line = run(&db, args).refused(1);
+        assert!(line.starts_with(&format!("there is no database {path}")), "{line}");
+        assert!(!std::path::Path::new(path).exists());
+    }
+}
+
+#[test]
+fn a_database_out_of_reach_is_one_line_without_the_password() {
+    let line =
+        end(over("postgres://someone:secret@127.0.0.1:1/nothing?connect_timeout=1").args(["rank", "g"])).refused(1);
+    assert!(line.starts_with("cannot open the database postgres://someone@127.0.0.1:1/nothing"), "{line}");
+    assert!(!line.contains("secret"));
+    let line = end(over("sqlite:///nowhere/at/all.db").args(["migrate", "up"])).refused(1);
+    assert!(line.starts_with("cannot open the database sqlite:///nowhere/at/all.db"), "{line}");
+}

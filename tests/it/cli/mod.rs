@@ -1,0 +1,29 @@
+//! The command line, as a person meets it: the real program over real databases.
+
+mod config;
+mod keys;
+mod migrate;
+pub mod program;
+mod reading;
+mod serve;
+mod usage;
+mod weights;
+
+use serde_json::json;
+
+use crate::support::database::TestDb;
+use crate::support::fixture::{Fixture, kernel, with};
+
+/// Two users of the domains research and teaching, an hour after both began.
+async fn two_users(db: TestDb) -> Fixture {
+    let f = Fixture::new(db, "2026-01-13T10:00:00Z").await;
+    f.agent("node-1", &json!({"cpu": "10"})).await;
+    let named = |user: &str, project: &str| json!({"user_name": user, "project_name": project});
+    let alice = with(kernel("k1", "alice", "ml", "2026-01-13T10:00:00Z"), &named("alice", "ml"));
+    let bob = with(kernel("k2", "bob", "course", "2026-01-13T10:00:00Z"), &named("bob", "course"));
+    let bob = with(bob, &json!({"domain_name": "teaching", "occupied_slots": {"cpu": "4"}}));
+    assert!(f.ingest(&[alice, bob]).await.is_empty());
+    f.clock.advance_seconds(3600);
+    f.tick().await;
+    f
+}

@@ -1,0 +1,184 @@
+use serde_json::{Value, json};
+
+use super::program::{end, over, run, run_with_input};
+use super::two_users;
+use crate::support::database::TestDb;
+use crate::support::fixture::{GROUP, id};
+use crate::support::on_both;
+
+fn items(answer: &Value) -> &[Value] {
+    answer["items"].as_array().unwrap()
+}
+
+/// Changes stored usage behind the service's back.
+#[expect(clippy::disallowed_methods, reason = "damage that no use-case can do")]
+async fn damage(db: &TestDb) {
+    use sea_orm::ConnectionTrait;
+    let sql = "UPDATE user_usage_buckets SET resource_usage = '{\"cpu\":\"1\"}'";
+    db.store().await.write().execute_unprepared(sql).await.unwrap();
+}
+
+on_both! {
+    async fn the_ranking(db: TestDb) {
+        let f = two_users(db).await;
+        let ranking = run(&f.db, ["rank", GROUP, "-o", "json"]).json();
+        let [first, second] = items(&ranking) else { panic!("{ranking}") };
+        assert_eq!((&first["user_name"], &first["rank"]), (&json!("alice"), &json!(1)));
+        assert_eq!((&second["user_uuid"], &second["rank"]), (&json!(id("bob")), &json!(2)));
+        assert_eq!(ranking["total"], 2);
+        // 4 of 10 cores for one hour, in 28 days.
+        let used: f64 = second["effective_usage"].as_str().unwrap().parse().unwrap();
+        assert!((used - 0.4 / 24.0 / 28.0).abs() < 1e-12);
+        let factor: f64 = second["fair_share_factor"].as_str().unwrap().parse().unwrap();
+        assert!((factor - (-used).exp2()).abs() < 1e-11);
+
+        let table = run(&f.db, ["rank", GROUP]).ok();
+        let lines: Vec<Vec<&str>> = table.lines().map(|l| l.split_whitespace().collect()).collect();
+        assert_eq!(lines[0][..2], ["RANK", "USER"]);
+        assert_eq!(lines[1][..2], ["1", "alice"]);
+        assert_eq!(lines[2][..2], ["2", "bob"]);
+        let csv = run(&f.db, ["rank", GROUP, "-o", "csv", "--limit", "1"]).ok();
+        assert_eq!(csv.lines().count(), 2);
+        assert!(csv.starts_with("rank,user_name,user_uuid,project_id,domain_name,"), "{csv}");
+
+        let domains = run(&f.db, ["rank", GROUP, "--domains", "-o", "json"]).json();
+        assert_eq!(items(&domains).iter().map(|d| &d["domain_name"]).collect::<Vec<_>>(), ["research", "teaching"]);
+        let projects = run(&f.db, ["rank", GROUP, "--projects", "-o", "json"]).json();
+        assert_eq!(items(&projects).iter().map(|p| &p["project_name"]).collect::<Vec<_>>(), ["ml", "course"]);
+        assert_eq!(items(&projects).iter().map(|p| &p["rank"]).collect::<Vec<_>>(), [1, 1]);
+
+        assert_eq!(run(&f.db, ["rank", "nowhere"]).refused(2), "there is no resource group \"nowhere\"");
+        assert_eq!(run(&f.db, ["rank", GROUP, "--limit", "0"]).code, Some(2));
+        assert_eq!(run(&f.db, ["rank", GROUP, "--domains", "--projects"]).code, Some(2));
+    }
+
+    async fn an_order_of_workloads(db: TestDb) {
+        let f = two_users(db).await;
+        let workload = |name: &str, user: &str, project: &str| json!({
+            "workload_id": name, "user_uuid": id(user), "project_id": id(project), "submitted_at": "2026-01-13T11:00:00Z",
+        });
+        let body = json!({"workloads": [workload("b1", "bob", "course"), workload("a1", "alice", "ml"), workload("n1", "new", "ml")]});
+        let sequence = |args: &[&str], body: &[u8]| run_with_input(&f.db, &[&["sequence", GROUP, "-"], args].concat(), body);
+        let answer = sequence(&["-o", "json"], body.to_string().as_bytes()).json();
+        assert_eq!(answer["sequencer"], "fairshare");
+        assert_eq!(answer["calculated_at"], "2026-01-13T11:00:00Z");
+        let order: Vec<_> = items(&answer).iter().map(|i| i["workload_id"].as_str().unwrap()).collect();
+        assert_eq!(order, ["n1", "a1", "b1"]);
+        assert_eq!((&items(&answer)[0]["fair_share_factor"], &items(&answer)[0]["rank"]), (&json!("1"), &Value::Null));
+        let csv = sequence(&["-o", "csv"], body.to_string().as_bytes()).ok();
+        assert!(csv.starts_with("position,workload_id,fair_share_factor,rank\n1,n1,1,\n2,a1,0."), "{csv}");
+        let table = sequence(&[], body.to_string().as_bytes()).ok();
+        assert_eq!(table.lines().nth(3).unwrap().split_whitespace().take(2).collect::<Vec<_>>(), ["3", "b1"]);
+        let deep = format!("{{\"workloads\": {}", "[".repeat(10_000));
+        for (body, part) in [
+            ("", "EOF"), ("{}", "missing field `workloads`"), ("{\"workloads\": [{}]}", "missing field"),
+            ("{\"workloads\": [], \"x\": 1}", "unknown field `x`"), (deep.as_str(), "line 1"),
+        ] {
+            let line = sequence(&[], body.as_bytes()).refused(2);
+            assert!(line.starts_with("standard input: ") && line.contains(part), "{line}");
+        }
+        assert!(sequence(&[], b"\xff\xfe").refused(2).starts_with("standard input: "));
+        assert!(run(&f.db, ["sequence", GROUP, "/nowhere.json"]).refused(2).starts_with("cannot read /nowhere.json: "));
+        assert!(run_with_input(&f.db, &["sequence", "nowhere", "-"], b"{\"workloads\":[]}").refused(2).contains("no resource group"));
+    }
+
+    async fn an_audit_names_the_first_row_that_differs(db: TestDb) {
+        let f = two_users(db).await;
+        let clean = run(&f.db, ["audit", "-o", "json"]).json();
+        assert_eq!((&clean["items"][0]["resource_group"], &clean["items"][0]["ok"]), (&json!(GROUP), &json!(true)));
+        assert_eq!(clean["items"][0]["totals"]["users"], json!({"cpu": "18000"}));
+        assert!(run(&f.db, ["audit", GROUP]).ok().contains("true"));
+        assert!(run(&f.db, ["audit", GROUP, "nowhere"]).refused(2).contains("nowhere"));
+        damage(&f.db).await;
+        let ended = run(&f.db, ["audit", GROUP]);
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(ended.stdout.contains("false"), "{ended:?}");
+        assert!(ended.stderr.starts_with("gpu-cluster: tier:project differs: users sum to"), "{ended:?}");
+    }
+
+    async fn buckets_as_rows(db: TestDb) {
+        let f = two_users(db).await;
+        let export = |args: &[&str]| run(&f.db, [&["export", "buckets", GROUP], args].concat());
+        let csv = export(&["-o", "csv"]).ok();
+        let mut lines = csv.lines();
+        assert_eq!(lines.next(), Some("period_start,period_end,user_uuid,project_id,domain_name,resource_usage,capacity_snapshot"));
+        assert_eq!(lines.count(), 2);
+        assert!(csv.contains("research,\"{\"\"cpu\"\":\"\"3600\"\"}\",\"{\"\"cpu\"\":\"\"10\"\"}\""), "{csv}");
+        let users = export(&["-o", "json"]).json();
+        assert_eq!(users["total"], 2);
+        assert_eq!(items(&export(&["--tier", "projects", "-o", "json"]).json()).len(), 2);
+        let domains = export(&["--tier", "domains", "-o", "json"]).json();
+        assert_eq!(items(&domains)[1]["resource_usage"], json!({"cpu": "14400"}));
+        assert!(items(&domains)[1].get("user_uuid").is_none());
+        assert!(export(&[]).ok().contains("2026-01-13"));
+        for (args, rows) in [(["--from", "2026-01-13"], 2), (["--from", "2026-01-14"], 0), (["--to", "2026-01-13"], 2), (["--to", "2026-01-12"], 0)] {
+            assert_eq!(export(&[&args[..], &["-o", "json"]].concat()).json()["total"], rows, "{args:?}");
+        }
+        assert_eq!(run(&f.db, ["export", "buckets", "nowhere"]).refused(2), "there is no resource group \"nowhere\"");
+        let crossed = export(&["--from", "2026-01-14", "--to", "2026-01-13"]);
+        assert_eq!(crossed.refused(2), "--from 2026-01-14 lies after --to 2026-01-13");
+        assert_eq!(export(&["--from", "2026-02-30"]).code, Some(2));
+    }
+
+    async fn a_job_by_hand(db: TestDb) {
+        let f = two_users(db).await;
+        let runs = run(&f.db, ["jobs", "run", "rebuild", "--group", GROUP, "-o", "json"]).json();
+        assert_eq!((&items(&runs)[0]["status"], &items(&runs)[0]["trigger"]), (&json!("succeeded"), &json!("manual")));
+        let list = run(&f.db, ["jobs", "list", "-o", "csv"]).ok();
+        assert!(list.starts_with("name,resource_group,status,started_at,description\n"), "{list}");
+        assert!(list.contains("rebuild,gpu-cluster,succeeded,"), "{list}");
+        assert!(list.contains("purge,,,,"), "{list}");
+        assert_eq!(run(&f.db, ["jobs", "run", "nothing"]).refused(2), "there is no job \"nothing\"");
+        assert!(run(&f.db, ["jobs", "run", "purge", "--group", "nowhere"]).refused(2).contains("nowhere"));
+    }
+
+    async fn whoever_stops_reading_ends_the_program_quietly(db: TestDb) {
+        let f = two_users(db).await;
+        for args in [&["rank", GROUP, "-o", "csv"][..], &["rank", GROUP], &["rank", GROUP, "-o", "json"], &["completions", "bash"], &["weights", "get", GROUP]] {
+            let (reader, writer) = std::io::pipe().unwrap();
+            drop(reader);
+            let output = over(&f.db.url).args(args).stdout(writer).output().unwrap();
+            assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{args:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_buckets_come_in_pages() {
+    use crate::support::fixture::{Fixture, kernel};
+    let f = Fixture::new(crate::support::database::sqlite().await, "2026-01-13T10:00:00Z").await;
+    let kernels: Vec<_> =
+        (0..1_205).map(|n| kernel(&format!("k{n}"), &format!("u{n}"), "ml", "2026-01-13T10:00:00Z")).collect();
+    assert!(f.ingest(&kernels).await.is_empty());
+    f.clock.advance_seconds(60);
+    f.tick().await;
+    let export = |format: &str| run(&f.db, ["export", "buckets", GROUP, "-o", format]);
+    let json = export("json").json();
+    let mut users: Vec<_> = items(&json).iter().map(|b| b["user_uuid"].as_str().unwrap()).collect();
+    users.sort_unstable();
+    users.dedup();
+    assert_eq!((users.len(), &json["total"]), (1_205, &json!(1_205)));
+    assert_eq!(export("csv").ok().lines().count(), 1_206);
+    assert_eq!(export("table").ok().lines().count(), 1_206);
+}
+
+#[test]
+fn the_documents_of_the_interfaces() {
+    let export = |what: &str| end(super::program::program().args(["export", what])).ok();
+    assert_eq!(export("schema").trim_end(), include_str!("../../../schema.graphql").trim_end());
+    let document: Value = serde_json::from_str(include_str!("../../../openapi/fairshared.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&export("openapi")).unwrap(), document);
+}
+
+#[test]
+fn completions_for_each_shell() {
+    for (shell, part) in [("bash", "_fairshared()"), ("zsh", "#compdef fairshared"), ("fish", "complete -c fairshared")]
+    {
+        let script = end(super::program::program().args(["completions", shell])).ok();
+        assert!(script.contains(part), "{shell}");
+        for command in ["serve", "migrate", "keys", "rank", "weights", "sequence", "audit", "export"] {
+            assert!(script.contains(command), "{shell} {command}");
+        }
+    }
+    assert_eq!(end(super::program::program().args(["completions", "tcsh"])).code, Some(2));
+}

@@ -1,0 +1,24 @@
+use super::program::{end, program};
+
+#[test]
+fn help_tells_the_commands_and_the_exit_codes() {
+    let help = end(program().arg("--help")).ok();
+    for part in ["serve", "migrate", "keys", "rank", "weights", "sequence", "audit", "export", "completions"] {
+        assert!(help.contains(part), "{part}");
+    }
+    assert!(help.contains(
+        "Exit codes:\n  0  done\n  1  failed, or `audit` or `weights diff` found a difference\n  2  unusable"
+    ));
+    for commands in [&["serve"][..], &["weights", "apply"], &["keys", "create"]] {
+        assert!(end(program().args(commands).arg("--help")).ok().contains("Usage: fairshared"));
+    }
+}
+
+#[test]
+fn wrong_usage_exits_with_2() {
+    for args in [&["nonsense"][..], &["rank"], &["rank", "g", "-o", "xml"], &["weights", "apply", "g"], &["migrate"]] {
+        let ended = end(program().args(args));
+        assert_eq!(ended.code, Some(2), "{args:?}");
+        assert_eq!(ended.stdout, "", "{args:?}");
+    }
+}

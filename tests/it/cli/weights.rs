@@ -1,0 +1,163 @@
+use std::fmt::Write;
+
+use fairshared::service::audit::AuditFilter;
+use fairshared::service::page::Window;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::program::{file, run, run_with_input};
+use super::two_users;
+use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, with};
+use crate::support::on_both;
+
+/// What is set, as `target weight`.
+fn weights(f: &Fixture) -> Vec<String> {
+    let rows = run(&f.db, ["weights", "get", GROUP, "-o", "csv"]).ok();
+    let names = [("alice", "alice"), ("bob", "bob"), ("ml", "ml"), ("course", "course")];
+    let named = names.iter().fold(rows, |text, (name, shown)| text.replace(&id(name).to_string(), shown));
+    let mut rows: Vec<String> = named.lines().skip(1).map(str::to_owned).collect();
+    rows.sort();
+    rows
+}
+
+fn apply(f: &Fixture, args: &[&str], text: &str) -> super::program::Ended {
+    run_with_input(&f.db, &[&["weights", "apply", GROUP, "-f", "-"], args].concat(), text.as_bytes())
+}
+
+fn diff(f: &Fixture, args: &[&str], text: &str) -> super::program::Ended {
+    run_with_input(&f.db, &[&["weights", "diff", GROUP, "-f", "-", "-o", "csv"], args].concat(), text.as_bytes())
+}
+
+const FILE: &str = "\
+resource_group: gpu-cluster
+domains:
+  research: 2.0
+projects:
+  course: '1.5'
+users:
+  - {user: alice, project: ml, weight: 3}
+  - {user: bob, weight: 0.25}
+";
+
+on_both! {
+    async fn one_weight_shows_in_the_ranks_at_once(db: TestDb) {
+        let f = two_users(db).await;
+        let set = |args: &[&str]| run(&f.db, [&["weights", "set", GROUP], args].concat());
+        set(&["domain", "research", "2.0"]).ok();
+        set(&["project", "course", "1.5", "--reason", "term begins"]).ok();
+        set(&["user", "bob", "9"]).ok();
+        set(&["user", &id("alice").to_string(), "3", "--project", "ml"]).ok();
+        assert_eq!(weights(&f), ["domain,research,,2", "project,course,,1.5", "user,alice,ml,3", "user,bob,course,9"]);
+        let ranking = run(&f.db, ["rank", GROUP, "-o", "json"]).json();
+        assert_eq!((&ranking["items"][0]["user_name"], &ranking["items"][0]["effective_weight"]), (&json!("bob"), &json!("13.5")));
+        set(&["user", "bob", "unset"]).ok();
+        assert_eq!(weights(&f).len(), 3);
+        let log = f.service.audit_log(&admin(), &AuditFilter::default(), &Window::forward(100, None)).await.unwrap();
+        assert!(log.rows.iter().any(|(_, e)| e.actor == "cli" && e.reason.as_deref() == Some("term begins")));
+
+        for weight in ["0", "-1", "NaN", "1.00001", "1000000", "", "1e3", "inf"] {
+            let args = ["domain", "research", "--", weight];
+            assert!(set(&args).refused(2).starts_with(&format!("weight {weight:?}: ")), "{weight}");
+        }
+        assert_eq!(set(&["domain", "nowhere", "1"]).refused(2), "/items/0/target_id: there is no domain \"nowhere\"");
+        assert_eq!(set(&["user", "carol", "1"]).refused(2), "no user of the resource group is called \"carol\"");
+        assert_eq!(set(&["project", "ml", "1", "--project", "ml"]).refused(2), "--project belongs to the weight of a user");
+        assert_eq!(weights(&f).len(), 3);
+    }
+
+    async fn what_get_prints_apply_takes(db: TestDb) {
+        let f = two_users(db).await;
+        let applied = apply(&f, &[], FILE);
+        assert_eq!(applied.stderr, "4 set, 0 unset, 0 unchanged\n");
+        let all = ["domain,research,,2", "project,course,,1.5", "user,alice,ml,3", "user,bob,course,0.25"];
+        assert_eq!(weights(&f), all);
+        let printed = run(&f.db, ["weights", "get", GROUP]).ok();
+        assert!(printed.contains("user: alice") && printed.contains("research: '2'"), "{printed}");
+        assert_eq!(diff(&f, &["--prune"], &printed).code, Some(0));
+        assert_eq!(apply(&f, &["--prune"], &printed).stderr, "0 set, 0 unset, 4 unchanged\n");
+        // The same file as JSON.
+        let json = json!({"domains": {"research": "2"}, "users": [{"user": id("alice"), "project": "ml", "weight": null}]});
+        assert_eq!(diff(&f, &[], &json.to_string()).code, Some(1));
+        assert_eq!(apply(&f, &[], &json.to_string()).stderr, "0 set, 1 unset, 1 unchanged\n");
+        assert_eq!(weights(&f), [all[0], all[1], all[3]]);
+        let rows = run(&f.db, ["weights", "get", GROUP, "-o", "json"]).json();
+        assert_eq!(rows["items"][0]["target_type"], "domain");
+        // Nothing but a change leaves an entry.
+        let log = f.service.audit_log(&admin(), &AuditFilter::default(), &Window::forward(100, None)).await.unwrap();
+        assert_eq!(log.rows.iter().filter(|(_, e)| e.action == "weights.put").count(), 2);
+    }
+
+    async fn a_diff_and_a_dry_run_change_nothing(db: TestDb) {
+        let f = two_users(db).await;
+        run(&f.db, ["weights", "set", GROUP, "project", "ml", "7"]).ok();
+        let before = weights(&f);
+        let ended = diff(&f, &["--prune"], FILE);
+        assert_eq!(ended.code, Some(1));
+        let shown = ended.stdout.replace(&id("ml").to_string(), "ml");
+        assert!(shown.starts_with("target_type,target_id,project_id,from,weight\ndomain,research,,,2\n"), "{shown}");
+        assert!(shown.ends_with("project,ml,,7,\n"), "{shown}");
+        let dry = apply(&f, &["--prune", "--dry-run", "-o", "csv"], FILE);
+        assert_eq!((&dry.stderr, &dry.stdout), (&"4 would be set, 1 would be unset, 0 unchanged\n".to_owned(), &ended.stdout));
+        assert_eq!(weights(&f), before);
+        assert_eq!(apply(&f, &["--prune"], FILE).stderr, "4 set, 1 unset, 0 unchanged\n");
+        assert_eq!(diff(&f, &["--prune"], FILE).ok(), "target_type,target_id,project_id,from,weight\n");
+    }
+
+    async fn a_file_with_a_fault_changes_nothing(db: TestDb) {
+        let f = two_users(db).await;
+        let other = with(kernel("k3", "alice2", "ml2", "2026-01-13T10:00:00Z"), &json!({"user_name": "alice", "project_name": "p3"}));
+        assert!(f.ingest(&[other]).await.is_empty());
+        let alias_bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: [*b,*b,*b,*b,*b,*b,*b,*b,*b]\n";
+        let deep = format!("domains: {}", "[".repeat(10_000));
+        let deep_json = format!("{{\"domains\": {}", "{\"a\":".repeat(10_000));
+        for (text, part) in [
+            ("domains: {research: 0}", "/domains/research: "),
+            ("domains: {research: -1}", "/domains/research: "),
+            ("domains: {research: .nan}", ""),
+            ("domains: {research: 1.00001}", "/domains/research: "),
+            ("domains: {research: 1000000}", "/domains/research: "),
+            ("domains: {research: [1]}", ""),
+            ("domains: {research: 1, research: 2}", "/domains/research: domain:research is named twice"),
+            ("domains: {'a~b': 1}", "/domains/a~0b: there is no domain"),
+            ("projects: {nothing: 1}", "/projects/nothing: no project of the resource group is called"),
+            ("users: [{user: alice, weight: 1}]", "/users/0: more than one user is called \"alice\""),
+            ("users: [{user: bob, weight: 1}, {user: bob, project: course, weight: 2}]", "/users/1: "),
+            ("users: [{user: bob}]", "weight"),
+            ("users: [{user: 00000000-0000-0000-0000-000000000000, weight: 1}]", "/users/0: there is no user"),
+            ("groups: {}", "unknown field `groups`"),
+            ("resource_group: other", "/resource_group: the file is for the resource group \"other\""),
+            ("domains: {research: 1}\nprojects: {nothing: 1}", "/projects/nothing"),
+            ("domains: {research: 1}\nprojects: {nothing: x}", "/projects/nothing"),
+            ("domains: [", ""), ("just text", ""), ("{\"domains\": }", ""), (alias_bomb, ""), (&deep, ""), (&deep_json, ""),
+        ] {
+            for ended in [apply(&f, &[], text), apply(&f, &["--dry-run"], text), diff(&f, &[], text)] {
+                let line = ended.refused(2);
+                assert!(line.contains(part), "{text}: {line}");
+            }
+        }
+        assert!(run_with_input(&f.db, &["weights", "apply", GROUP, "-f", "-"], b"\xff").refused(2).contains("UTF-8"));
+        assert!(run(&f.db, ["weights", "apply", GROUP, "-f", "/nowhere"]).refused(2).contains("cannot read /nowhere"));
+        assert!(run(&f.db, ["weights", "get", "nowhere"]).refused(2).contains("nowhere"));
+        assert_eq!(weights(&f), Vec::<String>::new());
+        // An empty file asks for nothing.
+        assert_eq!(apply(&f, &[], "").stderr, "0 set, 0 unset, 0 unchanged\n");
+    }
+
+    async fn ten_thousand_weights_are_one_write(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T10:00:00Z").await;
+        let kernels: Vec<Value> = (0..10_000).map(|n| kernel(&format!("k{n}"), &format!("u{n}"), "ml", "2026-01-13T10:00:00Z")).collect();
+        assert!(f.ingest(&kernels).await.is_empty());
+        let folder = TempDir::new().unwrap();
+        let text = (0..10_000).fold("users:\n".to_owned(), |mut text, n| {
+            writeln!(text, "- {{user: {}, weight: {}.5}}", id(&format!("u{n}")), n + 1).unwrap();
+            text
+        });
+        let path = file(folder.path(), "weights.yaml", text);
+        let ended = run(&f.db, ["weights", "apply", GROUP, "-f", &path]);
+        assert_eq!(ended.stderr, "10000 set, 0 unset, 0 unchanged\n");
+        f.service.refresh().await.unwrap();
+        assert_eq!(f.service.weights(&admin(), GROUP).unwrap().len(), 10_000);
+        let log = f.service.audit_log(&admin(), &AuditFilter::default(), &Window::forward(100, None)).await.unwrap();
+        assert_eq!(log.rows.iter().filter(|(_, e)| e.action == "weights.put").count(), 1);
+    }
+}
