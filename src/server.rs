@@ -3,11 +3,14 @@
 mod access;
 mod layers;
 
+use std::future::IntoFuture;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower_http::CompressionLevel;
@@ -53,7 +56,28 @@ pub fn router(app: App) -> Router {
         .layer(from_fn(layers::identify))
 }
 
+/// How long requests in progress may take to end after a shutdown was asked for.
+const DRAIN: Duration = Duration::from_secs(30);
+
 /// Serves until `shutdown`, then lets the requests in progress end.
 pub async fn serve(app: App, listener: TcpListener, shutdown: CancellationToken) -> std::io::Result<()> {
-    axum::serve(listener, router(app)).with_graceful_shutdown(shutdown.cancelled_owned()).await
+    let listener = listener.tap_io(|stream| {
+        // A small answer must not wait for the acknowledgement of the one before.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "TCP_NODELAY not set");
+        }
+    });
+    let asked = shutdown.clone();
+    let server = axum::serve(listener, router(app)).with_graceful_shutdown(shutdown.cancelled_owned());
+    let overdue = async {
+        asked.cancelled().await;
+        tokio::time::sleep(DRAIN).await;
+    };
+    tokio::select! {
+        result = server.into_future() => result,
+        () = overdue => {
+            tracing::warn!("requests were still in progress at the end of the drain");
+            Ok(())
+        }
+    }
 }

@@ -1,5 +1,14 @@
 //! REST through the real router, over real databases.
 
+mod access;
+mod bad_input;
 mod document;
 mod documented;
+mod groups;
+mod kernels;
+mod lists;
+mod operations;
+mod sequence;
+mod serving;
 mod support;
+mod validators;

@@ -51,10 +51,14 @@ impl Server {
 
     pub async fn with_limits(db: TestDb, limits: Limits) -> Self {
         let fixture = Fixture::new(db, NOW).await;
-        let jobs = Runner::new(Arc::clone(&fixture.service), JobSettings::default());
-        let app = App { limits, ..App::new(Arc::clone(&fixture.service), jobs) };
         let key = create_key(&fixture, Role::Admin, None).await;
-        Self { router: server::router(app), key, fixture }
+        let router = server::router(App { limits, ..app(&fixture) });
+        Self { fixture, router, key }
+    }
+
+    /// A server over a service that has a key already.
+    pub fn over(fixture: Fixture, key: String) -> Self {
+        Self { router: server::router(app(&fixture)), key, fixture }
     }
 
     /// A server with a day of usage: alice and bob in `vision` (domain research), carol in `audio`.
@@ -114,6 +118,11 @@ impl Server {
         let rows = answer["items"].as_array().unwrap();
         rows.iter().map(|r| (r["user_uuid"].as_str().unwrap().parse().unwrap(), r["rank"].as_u64().unwrap())).collect()
     }
+}
+
+pub fn app(fixture: &Fixture) -> App {
+    let jobs = Runner::new(Arc::clone(&fixture.service), JobSettings::default());
+    App::new(Arc::clone(&fixture.service), jobs)
 }
 
 pub fn request(key: &str, method: &str, path: &str) -> axum::http::request::Builder {

@@ -1,0 +1,147 @@
+//! Keys and roles.
+
+use axum::body::Body;
+use axum::http::Request;
+use fairshared::service::Role;
+use fairshared::service::keys::NewKey;
+use serde_json::{Value, json};
+
+use super::support::{Server, group};
+use crate::support::fixture::{admin, id, kernel};
+use crate::support::{on_both, time};
+
+const ALL: [Role; 4] = [Role::Admin, Role::Scheduler, Role::Viewer, Role::User];
+const READERS: &[Role] = &[Role::Admin, Role::Scheduler, Role::Viewer];
+const SCHEDULERS: &[Role] = &[Role::Admin, Role::Scheduler];
+const ADMINS: &[Role] = &[Role::Admin];
+
+/// Every endpoint with a request that works, and who may send it.
+fn endpoints() -> Vec<(&'static str, String, Option<Value>, &'static [Role])> {
+    let (carol, alice) = (id("carol"), id("alice"));
+    let new_kernel = json!([kernel("extra", "dave", "vision", "2026-01-13T09:00:00Z")]);
+    let workload = json!({"workloads": [{"workload_id": "w", "user_uuid": alice, "project_id": id("vision")}]});
+    vec![
+        ("GET", "/resource-groups".into(), None, &ALL),
+        ("GET", group(""), None, &ALL),
+        ("PUT", "/resource-groups/other".into(), Some(json!({})), ADMINS),
+        ("DELETE", "/resource-groups/other".into(), None, ADMINS),
+        ("GET", group("/scheduler-options"), None, &ALL),
+        ("PATCH", group("/scheduler-options"), Some(json!({})), ADMINS),
+        ("GET", group("/fair-share-weights"), None, READERS),
+        ("PUT", group("/fair-share-weights"), Some(json!({"items": []})), ADMINS),
+        ("GET", group("/fair-share-status"), None, &ALL),
+        ("GET", group(&format!("/fair-share-status?user_uuid={alice}")), None, &ALL),
+        ("GET", group(&format!("/fair-share-status?user_uuid={carol}")), None, READERS),
+        ("GET", group("/agents"), None, READERS),
+        ("PUT", group("/agents/spare"), Some(json!({"available_slots": {}})), ADMINS),
+        ("DELETE", group("/agents/spare"), None, ADMINS),
+        ("POST", group("/kernels"), Some(new_kernel), SCHEDULERS),
+        ("GET", group("/kernels"), None, &ALL),
+        ("GET", group(&format!("/kernels?user_uuid={carol}")), None, READERS),
+        ("GET", group(&format!("/kernels/{}", id("k1"))), None, &ALL),
+        ("POST", group("/sequence"), Some(workload), SCHEDULERS),
+        ("GET", group("/usage-buckets/domains"), None, READERS),
+        ("GET", group("/usage-buckets/projects"), None, READERS),
+        ("GET", group("/usage-buckets/users"), None, &ALL),
+        ("GET", group("/usage-gaps"), None, READERS),
+        ("GET", group("/audit"), None, READERS),
+        ("GET", "/jobs".into(), None, READERS),
+        ("POST", "/jobs/aggregate/run".into(), None, ADMINS),
+        ("GET", "/job-runs".into(), None, READERS),
+        ("GET", "/audit-log".into(), None, ADMINS),
+        ("GET", "/keys".into(), None, ADMINS),
+        ("POST", "/keys".into(), Some(json!({"role": "viewer", "label": "x"})), ADMINS),
+        ("GET", "/metrics".into(), None, READERS),
+    ]
+}
+
+on_both! {
+    async fn each_role_may_do_what_the_rules_say_and_no_more(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        server.group("other", &json!({})).await;
+        server.call("PUT", &group("/agents/spare"), Some(&json!({"available_slots": {}}))).await.json(201);
+        // Those who may least come first, so that a deletion by an admin is the last call.
+        for role in ALL.into_iter().rev() {
+            let key = server.key_for(role, (role == Role::User).then_some("alice")).await;
+            for (method, path, body, allowed) in endpoints() {
+                let answer = server.call_as(&key, method, &path, body.as_ref()).await;
+                if allowed.contains(&role) {
+                    assert!(answer.status.is_success(), "{role:?} {method} {path}: {answer:?}");
+                } else {
+                    answer.refused(403, "forbidden");
+                }
+            }
+        }
+    }
+
+    async fn a_user_key_sees_its_own_rows_only(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let key = server.key_for(Role::User, Some("alice")).await;
+        let get = async |path: &str| server.call_as(&key, "GET", &group(path), None).await.json(200);
+        for path in ["/fair-share-status", "/fair-share-status?limit=10", "/kernels", "/usage-buckets/users"] {
+            let found = get(path).await;
+            assert_eq!(found["total"], 1, "{path}");
+            assert_eq!(found["items"][0]["user_uuid"], json!(id("alice")), "{path}");
+        }
+        // The rank is that among everybody.
+        assert_eq!(get("/fair-share-status").await["items"][0]["rank"], 3);
+        // Somebody else's kernel looks like none at all.
+        let other = server.call_as(&key, "GET", &group(&format!("/kernels/{}", id("k2"))), None).await;
+        other.refused(404, "unknown_kernel");
+    }
+
+    async fn keys_that_do_not_open(db: TestDb) {
+        let server = Server::new(db).await;
+        let path = group("/scheduler-options");
+        let bare = |value: Option<&str>| {
+            let request = Request::get(&path);
+            let request = value.map_or_else(|| Request::get(&path), |v| request.header("authorization", v));
+            server.send(request.body(Body::empty()).unwrap())
+        };
+        let missing = bare(None).await;
+        missing.refused(401, "missing_key");
+        assert_eq!(missing.header("www-authenticate"), "Bearer realm=\"fairshared\"");
+        for wrong in ["Basic dXNlcjpwYXNz", "Bearer", "Bearer ", "", "fsk_abc"] {
+            bare(Some(wrong)).await.refused(401, "missing_key");
+        }
+        let unknown = bare(Some("Bearer fsk_wrong")).await;
+        unknown.refused(401, "unknown_key");
+        assert!(unknown.header("www-authenticate").contains("invalid_token"));
+
+        let new = NewKey {
+            role: Role::Admin, label: "short".into(), user: None, expires_at: Some(time("2026-01-13T13:00:00Z")),
+        };
+        let (text, _) = server.service.create_key(admin(), new).await.unwrap();
+        server.call_as(&text, "GET", &path, None).await.json(200);
+        server.clock.advance_seconds(3600);
+        server.call_as(&text, "GET", &path, None).await.refused(401, "expired_key");
+
+        let created = server.call("POST", "/keys", Some(&json!({"role": "viewer", "label": "v"}))).await.json(201);
+        let text = created["key"].as_str().unwrap();
+        server.call_as(text, "GET", &path, None).await.json(200);
+        let revoke = format!("/keys/{}", created["id"].as_str().unwrap());
+        assert_eq!(server.call("DELETE", &revoke, None).await.status, 204);
+        server.call_as(text, "GET", &path, None).await.refused(401, "revoked_key");
+        server.call("DELETE", &revoke, None).await.refused(404, "unknown_key");
+        // What the key's text is, nobody is told again.
+        let listed = server.get("/keys").await;
+        assert!(!listed.to_string().contains(text));
+        let row = listed["items"].as_array().unwrap().iter().find(|k| k["id"] == created["id"]).unwrap().clone();
+        assert!(row["revoked_at"].is_string() && row["role"] == "viewer" && row["label"] == "v");
+    }
+
+    async fn only_what_shows_no_data_is_open(db: TestDb) {
+        let server = Server::new(db).await;
+        let plain = |method: &str, path: &str| {
+            server.send(Request::builder().method(method).uri(path).body(Body::empty()).unwrap())
+        };
+        for path in ["/healthz", "/readyz", "/openapi.json", "/docs/", "/graphql"] {
+            assert_eq!(plain("GET", path).await.status, 200, "{path}");
+        }
+        let paths = endpoints().into_iter().map(|(method, path, ..)| (method, path));
+        let more = [("POST", "/graphql".to_owned()), ("GET", "/nothing".to_owned()), ("GET", "/docsx".to_owned())];
+        for (method, path) in paths.chain(more) {
+            plain(method, &path).await.refused(401, "missing_key");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Resource groups and their agents.
+
+use serde_json::json;
+
+use super::support::{Server, group};
+use crate::support::fixture::{id, kernel, with};
+use crate::support::on_both;
+
+on_both! {
+    async fn groups_come_change_and_go(db: TestDb) {
+        let server = Server::new(db).await;
+        let path = "/resource-groups/batch queue";
+        let path = path.replace(' ', "%20");
+        let body = json!({"scheduler": "fifo", "scheduler_opts": {"half_life_days": 3}, "reason": "new cluster"});
+        let created = server.call("PUT", &path, Some(&body)).await.json(201);
+        assert_eq!((&created["name"], &created["scheduler"]), (&json!("batch queue"), &json!("fifo")));
+        assert_eq!(created["scheduler_opts"]["half_life_days"], 3);
+        assert_eq!((&created["capacity"], &created["calculated_at"]), (&json!({}), &json!(null)));
+        assert_eq!(server.get(&path).await, created);
+        // A second PUT replaces: what it leaves out gets its default.
+        let replaced = server.call("PUT", &path, Some(&json!({"scheduler_opts": {"lookback_days": 14}}))).await.json(200);
+        assert_eq!(replaced["scheduler_opts"]["half_life_days"], 7);
+        assert_eq!(replaced["scheduler_opts"]["lookback_days"], 14);
+        let names: Vec<_> = server.get("/resource-groups").await["items"].as_array().unwrap().iter()
+            .map(|g| g["name"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(names, ["batch queue", "gpu-cluster"]);
+        let gone = server.call("DELETE", &format!("{path}?reason=sold"), None).await;
+        assert_eq!((gone.status.as_u16(), gone.bytes.len()), (204, 0));
+        server.call("GET", &path, None).await.refused(404, "unknown_resource_group");
+        server.call("DELETE", &path, None).await.refused(404, "unknown_resource_group");
+        let log = server.get("/audit-log?resource_group=batch%20queue").await;
+        let entries: Vec<_> = log["items"].as_array().unwrap().iter()
+            .map(|e| (e["action"].as_str().unwrap(), e["reason"].as_str(), e["actor"].as_str().unwrap())).collect();
+        assert_eq!(entries[0], ("resource_group.delete", Some("sold"), "admin"));
+        assert_eq!(entries[2], ("resource_group.create", Some("new cluster"), "admin"));
+    }
+
+    async fn agents_are_the_capacity(db: TestDb) {
+        let server = Server::new(db).await;
+        let path = group("/agents/node%2001");
+        let body = json!({"available_slots": {"cpu": "64", "mem": 1024}, "labels": {"rack": "r7"}});
+        let created = server.call("PUT", &path, Some(&body)).await.json(201);
+        assert_eq!(created, json!({
+            "agent_id": "node 01", "available_slots": {"cpu": "64", "mem": "1024"}, "alive": true, "schedulable": true,
+            "labels": {"rack": "r7"}, "updated_at": "2026-01-13T12:00:00Z",
+        }));
+        server.call("PUT", &group("/agents/node-02"), Some(&json!({"available_slots": {"cpu": "6.5"}}))).await.json(201);
+        assert_eq!(server.get(&group("")).await["capacity"], json!({"cpu": "70.5", "mem": "1024"}));
+        let dead = json!({"available_slots": {"cpu": "6.5"}, "alive": false});
+        server.call("PUT", &group("/agents/node-02"), Some(&dead)).await.json(200);
+        assert_eq!(server.get(&group("")).await["capacity"], json!({"cpu": "64", "mem": "1024"}));
+        assert_eq!(server.get(&group("/agents")).await["total"], 2);
+        assert_eq!(server.call("DELETE", &path, None).await.status, 204);
+        assert_eq!(server.get(&group("")).await["capacity"], json!({}));
+        for (body, pointer) in [
+            (json!({"available_slots": {"cpu": "-1"}}), "/available_slots/cpu"),
+            (json!({"available_slots": {"c pu": "1"}}), "/available_slots"),
+            (json!({"available_slots": []}), "/available_slots"),
+            (json!({"available_slots": {}, "labels": {"rack": 7}}), "/labels/rack"),
+            (json!({"labels": {}}), "/available_slots"),
+            (json!({"available_slots": {}, "colour": 1}), "/colour"),
+        ] {
+            let answer = server.call("PUT", &group("/agents/a"), Some(&body)).await;
+            let code = answer.json(422)["code"].as_str().unwrap().to_owned();
+            assert_eq!(answer.refused(422, &code), [pointer], "{body}");
+        }
+        assert_eq!(server.get(&group("/agents")).await["total"], 1);
+    }
+
+    async fn one_user_in_two_projects(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let row = kernel("second", "alice", "audio", "2026-01-13T11:00:00Z");
+        let row = with(row, &json!({"domain_name": "sales", "occupied_slots": {"cpu": "1"}}));
+        server.call("POST", &group("/kernels"), Some(&row)).await.json(200);
+        server.tick().await;
+        let path = group(&format!("/fair-share-status?user_uuid={}", id("alice")));
+        let best = server.get(&path).await;
+        assert_eq!((&best["project_id"], &best["rank"]), (&json!(id("audio")), &json!(1)));
+        assert_eq!(best["memberships"].as_array().unwrap().len(), 2);
+        let other = server.get(&format!("{path}&project_id={}", id("vision"))).await;
+        assert_eq!((&other["project_id"], &other["rank"]), (&json!(id("vision")), &json!(4)));
+        assert_eq!(other["memberships"], best["memberships"]);
+        // A weight without a project goes to both.
+        let weights = json!({"items": [{"target_type": "user", "target_id": id("alice"), "weight": "2"}]});
+        let answer = server.call("PUT", &group("/fair-share-weights"), Some(&weights)).await.json(200);
+        assert_eq!(answer["upserted"], 2);
+        let one = json!({"items": [{"target_type": "user", "target_id": id("alice"), "project_id": id("audio"), "weight": null}]});
+        let answer = server.call("PUT", &group("/fair-share-weights"), Some(&one)).await.json(200);
+        assert_eq!(answer, json!({"ok": true, "upserted": 0, "deleted": 1}));
+        let listed = server.get(&group("/fair-share-weights")).await["items"].clone();
+        assert_eq!(listed, json!([{"id": listed[0]["id"], "target_type": "user", "target_id": id("alice"),
+            "project_id": id("vision"), "weight": "2"}]));
+        // A known user whom this group has never seen.
+        server.group("other", &json!({})).await;
+        let refused = server.call("PUT", "/resource-groups/other/fair-share-weights", Some(&weights)).await;
+        assert_eq!(refused.refused(422, "unknown_membership"), ["/items/0/target_id"]);
+        let elsewhere = server.get(&format!("/resource-groups/other/fair-share-status?user_uuid={}", id("alice"))).await;
+        assert_eq!((&elsewhere["fair_share_factor"], &elsewhere["effective_usage"]), (&json!("1"), &json!("0")));
+    }
+}

@@ -1,0 +1,158 @@
+//! Ingest and what it left.
+
+use axum::body::Body;
+use futures::stream;
+use serde_json::{Value, json};
+
+use super::support::{Server, group};
+use crate::support::fixture::{id, kernel, with};
+use crate::support::on_both;
+
+const NDJSON: &str = "application/x-ndjson";
+
+fn running(name: &str) -> Value {
+    kernel(name, "alice", "vision", "2026-01-13T10:00:00Z")
+}
+
+fn lines(rows: &[Value]) -> String {
+    rows.iter().map(|row| format!("{row}\n")).collect()
+}
+
+on_both! {
+    async fn array_object_and_stream_are_taken_any_number_of_times(db: TestDb) {
+        let server = Server::new(db).await;
+        let path = group("/kernels");
+        let taken = |accepted: u64| json!({"accepted": accepted, "rejected": 0, "errors": []});
+        let array = json!([running("a"), running("b")]);
+        assert_eq!(server.call("POST", &path, Some(&array)).await.json(200), taken(2));
+        assert_eq!(server.call("POST", &path, Some(&running("c"))).await.json(200), taken(1));
+        let stream = server.raw("POST", &path, NDJSON, lines(&[running("d"), running("e")])).await;
+        assert_eq!(stream.json(200), taken(2));
+        let before = server.get(&path).await;
+        assert_eq!(before["total"], 5);
+        assert_eq!(server.call("POST", &path, Some(&array)).await.json(200), taken(2));
+        assert_eq!(server.get(&path).await, before);
+        // The end comes later, then the start again: the end stands.
+        let end = json!({"status": "TERMINATED", "terminated_at": "2026-01-13T11:00:00Z"});
+        server.call("POST", &path, Some(&with(running("a"), &end))).await.json(200);
+        server.call("POST", &path, Some(&running("a"))).await.json(200);
+        server.tick().await;
+        let one = server.get(&format!("{path}/{}", id("a"))).await;
+        assert_eq!(one["status"], "TERMINATED");
+        assert_eq!(one["slices"], json!([{
+            "period_start": "2026-01-13T10:00:00Z", "period_end": "2026-01-13T11:00:00Z", "resource_usage": {"cpu": "3600"},
+        }]));
+        assert_eq!(one["last_usage_recorded_at"], "2026-01-13T11:00:00Z");
+        server.assert_conserved().await;
+        let entry = server.get("/audit-log?action=kernels.ingest&limit=1").await["items"][0].clone();
+        assert_eq!(entry["after"], json!({"accepted": 1, "rejected": 0}));
+        assert_eq!(entry["resource_group"], "gpu-cluster");
+    }
+
+    async fn broken_rows_are_named_and_the_others_kept(db: TestDb) {
+        let server = Server::new(db).await;
+        let broken = [
+            (json!({"occupied_slots": {"cpu": "-1"}}), "/occupied_slots/cpu", "invalid_value"),
+            (json!({"occupied_slots": {"cpu": "1".repeat(60)}}), "/occupied_slots/cpu", "invalid_value"),
+            (json!({"occupied_slots": {"cpu": "NaN"}}), "/occupied_slots/cpu", "invalid_value"),
+            (json!({"status": "TERMINATED", "terminated_at": "2026-01-13T09:00:00Z"}), "/terminated_at", "end_before_start"),
+            (json!({"status": "DANCING"}), "/status", "unknown_status"),
+            (json!({"started_at": "noon"}), "/started_at", "invalid_value"),
+            (json!({"started_at": null}), "/started_at", "required"),
+            (json!({"user_uuid": "alice"}), "/user_uuid", "invalid_value"),
+            (json!({"domain_name": "a/b"}), "/domain_name", "invalid_name"),
+            (json!({"colour": "red"}), "/colour", "unknown_field"),
+            (json!({"priority": "high"}), "/priority", "invalid_type"),
+        ];
+        let mut rows = vec![running("first")];
+        for (at, (changes, ..)) in broken.iter().enumerate() {
+            rows.push(with(running(&format!("broken{at}")), changes));
+        }
+        rows.push(running("last"));
+        let answer = server.call("POST", &group("/kernels"), Some(&json!(rows))).await.json(200);
+        assert_eq!((&answer["accepted"], &answer["rejected"]), (&json!(2), &json!(broken.len())));
+        for (at, (error, (changes, pointer, code))) in answer["errors"].as_array().unwrap().iter().zip(&broken).enumerate() {
+            assert_eq!(error["index"], at + 1, "{changes}");
+            assert_eq!(error["kernel_id"], json!(id(&format!("broken{at}"))), "{changes}");
+            let fault = &error["errors"][0];
+            assert_eq!((&fault["pointer"], &fault["code"]), (&json!(pointer), &json!(code)), "{changes}: {fault}");
+        }
+        assert_eq!(server.get(&group("/kernels")).await["total"], 2);
+        // An array whose row contradicts what is known.
+        let moved = with(running("first"), &json!({"user_uuid": id("bob")}));
+        let answer = server.call("POST", &group("/kernels"), Some(&json!([moved]))).await.json(200);
+        assert_eq!(answer["errors"][0]["errors"][0]["code"], "conflict");
+        assert_eq!(answer["errors"][0]["index"], 0);
+    }
+
+    async fn broken_lines_are_named_and_the_others_kept(db: TestDb) {
+        let server = Server::new(db).await;
+        let mut body = Vec::new();
+        body.extend_from_slice(running("one").to_string().as_bytes());
+        body.extend_from_slice(b"\r\n\n{\"kernel_id\": \n\xff\xfe\nnull\n");
+        body.extend(std::iter::repeat_n(b'x', (1 << 20) + 1));
+        body.push(b'\n');
+        body.extend("[".repeat(5_000).bytes());
+        body.push(b'\n');
+        body.extend_from_slice(running("two").to_string().as_bytes());
+        // However the network cuts it.
+        for size in [7, 4096, usize::MAX] {
+            let chunks: Vec<_> = body.chunks(size.min(body.len())).map(<[u8]>::to_vec).collect();
+            let stream = stream::iter(chunks.into_iter().map(Ok::<_, std::io::Error>));
+            let answer = server.raw("POST", &group("/kernels"), NDJSON, Body::from_stream(stream)).await.json(200);
+            assert_eq!((&answer["accepted"], &answer["rejected"]), (&json!(2), &json!(5)));
+            let errors = answer["errors"].as_array().unwrap();
+            let found: Vec<_> = errors.iter().map(|e| (e["line"].as_u64().unwrap(), e["errors"][0]["code"].as_str().unwrap())).collect();
+            let expected =
+                [(3, "malformed_json"), (4, "invalid_utf8"), (5, "invalid_type"), (6, "too_large"), (7, "too_deep")];
+            assert_eq!(found, expected);
+        }
+        assert_eq!(server.get(&group("/kernels")).await["total"], 2);
+    }
+
+    async fn a_stream_that_breaks_off_keeps_its_whole_lines(db: TestDb) {
+        let server = Server::new(db).await;
+        let whole = lines(&[running("one"), running("two")]);
+        let parts = vec![Ok(whole), Ok("{\"kernel_id\"".to_owned()), Err(std::io::Error::other("gone"))];
+        let body = Body::from_stream(stream::iter(parts));
+        server.raw("POST", &group("/kernels"), NDJSON, body).await.refused(400, "incomplete_body");
+        assert_eq!(server.get(&group("/kernels")).await["total"], 2);
+        let entry = server.get("/audit-log?limit=1").await["items"][0].clone();
+        assert_eq!((&entry["action"], &entry["after"]), (&json!("kernels.ingest"), &json!({"accepted": 2, "rejected": 0})));
+    }
+
+    async fn more_rows_than_a_batch(db: TestDb) {
+        let server = Server::new(db).await;
+        let count = fairshared::service::ingest::BATCH + 3;
+        let rows: Vec<Value> = (0..count).map(|n| running(&format!("n{n}"))).collect();
+        let answer = server.raw("POST", &group("/kernels"), NDJSON, lines(&rows)).await.json(200);
+        assert_eq!((&answer["accepted"], &answer["rejected"]), (&json!(count), &json!(0)));
+        assert_eq!(server.get(&group("/kernels?limit=1")).await["total"], count);
+        // A conflict in the second batch is named by its own line.
+        let last = with(running(&format!("n{}", count - 1)), &json!({"user_uuid": id("bob")}));
+        let mut again = rows;
+        again[count - 1] = last;
+        let answer = server.raw("POST", &group("/kernels"), NDJSON, lines(&again)).await.json(200);
+        assert_eq!(answer["errors"][0]["line"], count);
+        assert_eq!(answer["errors"][0]["kernel_id"], json!(id(&format!("n{}", count - 1))));
+    }
+
+    async fn lists_are_filtered(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let end = json!({"status": "TERMINATED", "terminated_at": "2026-01-13T11:00:00Z"});
+        server.call("POST", &group("/kernels"), Some(&with(running("done"), &end))).await.json(200);
+        let (alice, vision) = (id("alice"), id("vision"));
+        for (filter, names) in [
+            (format!("user_uuid={alice}"), vec!["k1", "done"]), (format!("project_id={vision}"), vec!["k1", "k2", "done"]),
+            ("domain_name=sales".into(), vec!["k3"]), ("status=TERMINATED".into(), vec!["done"]),
+            (format!("status=running&user_uuid={alice}"), vec!["k1"]), (format!("user_uuid={}", id("nobody")), vec![]),
+        ] {
+            let found = server.get(&group(&format!("/kernels?{filter}"))).await;
+            let mut ids: Vec<_> = names.into_iter().map(|n| json!(id(n))).collect();
+            ids.sort_by_key(Value::to_string);
+            let items: Vec<_> = found["items"].as_array().unwrap().iter().map(|k| k["kernel_id"].clone()).collect();
+            assert_eq!(items, ids, "{filter}");
+            assert_eq!(found["total"], ids.len(), "{filter}");
+        }
+    }
+}

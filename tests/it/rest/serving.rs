@@ -1,0 +1,84 @@
+//! The layers around every endpoint, and the server on a socket.
+
+use std::io::Read;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use fairshared::rest::Limits;
+use fairshared::server;
+use fairshared::service::Result;
+use fairshared::service::jobs::{JobControl, JobRun};
+use futures::future::BoxFuture;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::support::{Server, app, group, request};
+use crate::support::fixture::kernel;
+use crate::support::on_both;
+
+/// Jobs that nobody should have asked for.
+struct Broken;
+
+impl JobControl for Broken {
+    fn jobs(&self) -> Vec<(&'static str, &'static str)> {
+        panic!("a secret of the house")
+    }
+
+    fn run_now(self: Arc<Self>, _: String, _: Option<String>) -> BoxFuture<'static, Option<Result<Vec<JobRun>>>> {
+        Box::pin(async { None })
+    }
+}
+
+on_both! {
+    async fn a_panic_is_a_problem_that_tells_nothing(db: TestDb) {
+        let mut server = Server::new(db).await;
+        let app = server::App { jobs: Arc::new(Broken), ..app(&server.fixture) };
+        server.router = server::router(app);
+        let answer = server.call("GET", "/jobs", None).await;
+        answer.refused(500, "internal");
+        assert!(!String::from_utf8_lossy(&answer.bytes).contains("secret"));
+        // And the server goes on.
+        server.get("/resource-groups").await;
+    }
+
+    async fn an_answer_that_takes_too_long_is_given_up(db: TestDb) {
+        let limits = Limits { timeout: Duration::ZERO, ..Limits::default() };
+        let server = Server::with_limits(db, limits).await;
+        let late = server.call("GET", "/audit-log", None).await;
+        late.refused(503, "timeout");
+        assert_eq!(late.header("retry-after"), "1");
+        // A stream of kernels may take its time.
+        let row = kernel("k", "alice", "vision", "2026-01-13T10:00:00Z").to_string();
+        let answer = server.raw("POST", &group("/kernels"), "application/x-ndjson", row).await.json(200);
+        assert_eq!(answer["accepted"], 1);
+    }
+
+    async fn answers_are_compressed_for_those_who_ask(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let path = group("/fair-share-status");
+        let plain = server.call("GET", &path, None).await;
+        let packed = request(&server.key, "GET", &path).header("accept-encoding", "gzip");
+        let packed = server.send(packed.body(Body::empty()).unwrap()).await;
+        assert_eq!(packed.header("content-encoding"), "gzip");
+        let mut text = Vec::new();
+        flate2::read::GzDecoder::new(&packed.bytes[..]).read_to_end(&mut text).unwrap();
+        assert_eq!(text, plain.bytes);
+    }
+
+    async fn the_server_listens_and_stops_when_told(db: TestDb) {
+        let server = Server::new(db).await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let shutdown = CancellationToken::new();
+        let running = tokio::spawn(server::serve(app(&server.fixture), listener, shutdown.clone()));
+        let client = reqwest::Client::new();
+        let answer = client.get(format!("http://{address}{}", group("/scheduler-options")));
+        let answer = answer.bearer_auth(&server.key).send().await.unwrap();
+        assert_eq!(answer.json::<serde_json::Value>().await.unwrap()["scheduler"], json!("fairshare"));
+        shutdown.cancel();
+        running.await.unwrap().unwrap();
+        assert!(client.get(format!("http://{address}/healthz")).send().await.is_err());
+    }
+}
