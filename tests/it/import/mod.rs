@@ -3,6 +3,7 @@
 mod csv;
 mod hostile;
 mod jobs;
+mod loading;
 mod sacct;
 mod source;
 mod swf;
