@@ -4,6 +4,7 @@ mod csv;
 mod hostile;
 mod jobs;
 mod loading;
+mod program;
 mod sacct;
 mod source;
 mod swf;
