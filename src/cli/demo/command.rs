@@ -1,7 +1,6 @@
 //! The subcommand: makes or finds the cluster, says what to try, and serves.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::Args;
