@@ -70,6 +70,8 @@ impl GlobalFlags {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Run the server over a made-up cluster, to look around
+    Demo(demo::DemoArgs),
     /// Run the server
     Serve(serve::ServeArgs),
     /// Bring the database to this version's schema, or back
@@ -103,6 +105,7 @@ impl Command {
     /// Settings that are flags of this command only.
     fn settings(&self) -> Vec<(&'static str, String)> {
         match self {
+            Self::Demo(args) => args.settings(),
             Self::Serve(args) => args.settings(),
             _ => Vec::new(),
         }
@@ -115,6 +118,7 @@ impl Command {
 
     async fn run(self, config: Config) -> Outcome {
         match self {
+            Self::Demo(args) => demo::run(args, config).await,
             Self::Serve(_) => serve::run(config).await,
             Self::Migrate(command) => migrate::run(command, &config).await,
             Self::Keys(command) => keys::run(command, &config).await,
@@ -146,7 +150,10 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn execute(cli: Cli) -> Outcome {
+fn execute(mut cli: Cli) -> Outcome {
+    if let Command::Demo(args) = &mut cli.command {
+        args.database_url.clone_from(&cli.global.database_url);
+    }
     let mut flags = cli.global.values();
     flags.extend(cli.command.settings());
     let config = Config::settle(&flags, cli.global.config.as_deref(), std::env::vars_os())?;

@@ -352,7 +352,12 @@ impl Session {
         let found = store::people::find_projects(self.tx(), unknown).await?;
         // What the database says is no change of this session.
         if let Some(state) = &mut self.state {
-            state.projects.extend(found.into_iter().map(|p| (p.id, p)));
+            for project in found {
+                if let Some(name) = &project.display_name {
+                    state.project_names.insert(project.id, Arc::from(name.as_str()));
+                }
+                state.projects.insert(project.id, project);
+            }
         }
         Ok(())
     }

@@ -1,9 +1,10 @@
 //! `fairshared demo`: one command, and there is a cluster to look at.
 
 pub mod cluster;
+mod command;
 mod fill;
 pub mod people;
 mod random;
 mod welcome;
 
-pub use fill::fill;
+pub use command::{DemoArgs, run};

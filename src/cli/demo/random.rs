@@ -1,4 +1,4 @@
-//! A small seeded generator (SplitMix64): the same numbers on every machine and in every version.
+//! A small seeded generator (`SplitMix64`): the same numbers on every machine and in every version.
 
 pub struct Random(u64);
 
@@ -7,7 +7,7 @@ impl Random {
         Self(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -18,7 +18,7 @@ impl Random {
     /// A whole number from `low` to `high`, both included.
     pub fn range(&mut self, low: i64, high: i64) -> i64 {
         let width = u128::from(low.abs_diff(high)) + 1;
-        let offset = (u128::from(self.next()) * width) >> 64;
+        let offset = (u128::from(self.number()) * width) >> 64;
         low + i64::try_from(offset).unwrap_or(0)
     }
 

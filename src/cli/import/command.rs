@@ -75,7 +75,7 @@ pub async fn run(command: ImportCommand, config: &Config) -> Outcome {
         return Err(Failure::Unusable("an import reports as table or json".to_owned()));
     }
     let service = open::service(config).await?;
-    let report = import(&command.import, &service).await.map_err(failure)?;
+    let report = import(&command.import, &service).await.map_err(|error| failure(&error))?;
     if format == output::Format::Json {
         output::print_json(&report.to_json())?;
     } else {
@@ -85,7 +85,7 @@ pub async fn run(command: ImportCommand, config: &Config) -> Outcome {
 }
 
 /// What is wrong with a file is the user's to mend; the rest is ours or the machine's.
-fn failure(error: anyhow::Error) -> Failure {
+fn failure(error: &anyhow::Error) -> Failure {
     match error.downcast_ref::<ImportError>() {
         Some(ImportError::EndedEarly(_)) | None => Failure::Failed(format!("{error:#}")),
         Some(_) => Failure::Unusable(format!("{error:#}")),

@@ -1,3 +1,4 @@
 //! The demo: the cluster that it makes up, and the real program.
 
 mod cluster;
+mod program;

@@ -3,6 +3,8 @@
 mod csv;
 mod hostile;
 mod jobs;
+mod loading;
+mod program;
 mod sacct;
 mod source;
 mod swf;

@@ -57,7 +57,8 @@ pub fn ranking(rows: &[&Plain], today: u64, capacity: [f64; 3]) -> Vec<Standing>
         .map(|user| {
             let days = used.range((user.clone(), 0)..=(user.clone(), u64::MAX));
             let in_window = days.filter(|((_, day), _)| today - day < 28);
-            let sum: f64 = in_window.map(|((_, day), n)| 0.5_f64.powi(((today - day) / 7) as i32) * n).sum();
+            let sum: f64 =
+                in_window.map(|((_, day), n)| 0.5_f64.powi(i32::try_from((today - day) / 7).unwrap()) * n).sum();
             let exponent = (sum / 28.0 * 1e12).round() / 1e12;
             Standing { user, exponent, factor: 2_f64.powf(-sum / 28.0), rank: 0 }
         })
@@ -65,7 +66,7 @@ pub fn ranking(rows: &[&Plain], today: u64, capacity: [f64; 3]) -> Vec<Standing>
     standings.sort_by(|a, b| a.exponent.total_cmp(&b.exponent));
     for at in 0..standings.len() {
         let same = at > 0 && standings[at].exponent.total_cmp(&standings[at - 1].exponent).is_eq();
-        standings[at].rank = if same { standings[at - 1].rank } else { at as u32 + 1 };
+        standings[at].rank = if same { standings[at - 1].rank } else { u32::try_from(at).unwrap() + 1 };
     }
     standings
 }

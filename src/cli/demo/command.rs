@@ -1,0 +1,125 @@
+//! The subcommand: makes or finds the cluster, says what to try, and serves.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+
+use super::cluster::{self, Cluster};
+use super::fill::fill;
+use super::people::GPU_CLUSTER;
+use super::welcome::Welcome;
+use crate::cli::failure::{Failure, Outcome};
+use crate::cli::{open, output, serve};
+use crate::config::Config;
+use crate::domain::time::MICROS_PER_SECOND;
+use crate::service::keys::NewKey;
+use crate::service::{Caller, Role, Service, SystemClock};
+use crate::store::Store;
+
+#[derive(Args)]
+#[expect(clippy::doc_markdown, reason = "help texts, printed as they are")]
+pub struct DemoArgs {
+    /// Another number, another history
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Keep the database in this folder; a demo found there goes on [default: a temporary folder]
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Days of history
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=365))]
+    days: u32,
+    /// Address and port [default: 127.0.0.1:8080, or a free port if that one is taken]
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// The flag `--database-url`: neither a variable nor a file can point the demo at a real database.
+    #[arg(skip)]
+    pub database_url: Option<String>,
+}
+
+impl DemoArgs {
+    pub fn settings(&self) -> Vec<(&'static str, String)> {
+        self.listen.iter().map(|value| ("listen", value.clone())).collect()
+    }
+}
+
+pub async fn run(args: DemoArgs, config: Config) -> Outcome {
+    let place = Place::of(&args)?;
+    let service = open_service(&place).await?;
+    let origin = prepare(&service, &args).await?;
+    let new = NewKey { role: Role::Admin, label: "demo".to_owned(), user: None, expires_at: None };
+    let (key, _) = service.create_key(Caller::internal("demo"), new).await?;
+    let listener = listen(&args, &config).await?;
+    let shown = Arc::clone(&service);
+    let ready = |address: &str| {
+        let welcome = Welcome { address: address.to_owned(), key, data: place.describe(), origin };
+        output::print(&welcome.text(&shown)?)
+    };
+    serve::until_stopped(service, listener, &config, ready).await
+}
+
+/// Where the database is. A temporary folder goes with it.
+struct Place {
+    url: String,
+    temporary: Option<TempDir>,
+}
+
+impl Place {
+    fn of(args: &DemoArgs) -> Result<Self, Failure> {
+        let in_folder = |folder: &Path| format!("sqlite://{}", folder.join("fairshared-demo.db").display());
+        match (&args.database_url, &args.folder) {
+            (Some(_), Some(_)) => Err(Failure::Unusable("give --folder or --database-url, not both".to_owned())),
+            (Some(url), None) => Ok(Self { url: url.clone(), temporary: None }),
+            (None, Some(folder)) => {
+                let made = std::fs::create_dir_all(folder);
+                made.map_err(|e| Failure::Unusable(format!("cannot make {}: {e}", folder.display())))?;
+                Ok(Self { url: in_folder(folder), temporary: None })
+            }
+            (None, None) => {
+                let folder = TempDir::with_prefix("fairshared-demo-");
+                let folder = folder.map_err(|e| Failure::Failed(format!("no temporary folder: {e}")))?;
+                Ok(Self { url: in_folder(folder.path()), temporary: Some(folder) })
+            }
+        }
+    }
+
+    fn describe(&self) -> String {
+        let shown = open::shown(&self.url);
+        if self.temporary.is_some() { format!("{shown} (goes when the demo ends)") } else { shown }
+    }
+}
+
+async fn open_service(place: &Place) -> Result<Arc<Service>, Failure> {
+    let store = Store::connect(&place.url).await?;
+    store.migrate_up().await?;
+    Ok(Service::new(store, Arc::new(SystemClock)).await?)
+}
+
+/// Makes the cluster, unless an earlier demo has. Says which.
+async fn prepare(service: &Arc<Service>, args: &DemoArgs) -> Result<String, Failure> {
+    if !service.published_groups().is_empty() {
+        let found = service.group(GPU_CLUSTER).is_ok();
+        let foreign = || Failure::Unusable("this database holds something else than a demo".to_owned());
+        return if found { Ok("The cluster of an earlier demo goes on".to_owned()) } else { Err(foreign()) };
+    }
+    let began = service.clock().now();
+    let (seed, days, now) = (args.seed, args.days, began.micros().div_euclid(MICROS_PER_SECOND));
+    let cluster: Cluster = cluster::generate(now, seed, days);
+    fill(service, &cluster, seed).await?;
+    let seconds = (service.clock().now().micros() - began.micros()) as f64 / 1e6;
+    let (kernels, nodes) = (cluster.kernels.len(), cluster::GROUPS.iter().map(|g| g.nodes).sum::<usize>());
+    Ok(format!("{nodes} nodes with {days} days and {kernels} kernels behind them, made in {seconds:.1} s"))
+}
+
+/// Takes the address that was asked for; without a wish, any free port if the usual one is taken.
+async fn listen(args: &DemoArgs, config: &Config) -> Result<TcpListener, Failure> {
+    match TcpListener::bind(config.listen).await {
+        Err(_) if args.listen.is_none() => {
+            let free = (config.listen.ip(), 0);
+            TcpListener::bind(free).await.map_err(|e| Failure::Failed(format!("cannot listen on {}: {e}", free.0)))
+        }
+        bound => bound.map_err(|e| Failure::Failed(format!("cannot listen on {}: {e}", config.listen))),
+    }
+}

@@ -1,0 +1,121 @@
+//! The demo as a new user meets it: started, read, and its three lines copied into a shell.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+/// The running program; it dies with the value.
+struct Demo {
+    child: Child,
+    welcome: Vec<String>,
+}
+
+impl Demo {
+    fn start(args: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_fairshared"));
+        // A database address in the environment must not lead the demo to a real one.
+        command.env_clear().env("FAIRSHARED_DATABASE_URL", "sqlite:///nowhere/at/all.db");
+        command.arg("demo").args(args).args(["--listen", "127.0.0.1:0"]);
+        let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut demo = Self { child, welcome: Vec::new() };
+        for line in lines {
+            demo.welcome.push(line.unwrap());
+            if demo.welcome.last().unwrap().contains("Ctrl-C") {
+                return demo;
+            }
+        }
+        panic!("the demo ended before it was ready: {:?}", demo.welcome);
+    }
+
+    fn stop(mut self) -> Option<i32> {
+        let sent = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status().unwrap();
+        assert!(sent.success());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs a printed line: a shell takes it apart, so that quoting counts; the request is made here.
+async fn run(line: &str) -> Value {
+    let shell = "curl() { for word in \"$@\"; do printf '%s\\0' \"$word\"; done; }; ";
+    let words = Command::new("sh").arg("-c").arg(format!("{shell}{line}")).output().unwrap();
+    assert!(words.status.success(), "{line}");
+    let words = String::from_utf8(words.stdout).unwrap();
+    let mut words = words.split_terminator('\0');
+    let (mut headers, mut body, mut url) = (Vec::new(), None, None);
+    while let Some(word) = words.next() {
+        match word {
+            "-s" => {}
+            "-H" => headers.push(words.next().unwrap().split_once(": ").unwrap()),
+            "-d" => body = words.next(),
+            other => url = Some(other),
+        }
+    }
+    let client = reqwest::Client::new();
+    let mut request = match body {
+        Some(body) => client.post(url.unwrap()).body(body.to_owned()),
+        None => client.get(url.unwrap()),
+    };
+    for (name, value) in headers {
+        request = request.header(name, value);
+    }
+    let answer = request.send().await.unwrap();
+    assert_eq!(answer.status(), 200, "{line}");
+    answer.json().await.unwrap()
+}
+
+#[tokio::test]
+async fn the_printed_lines_work() {
+    let demo = Demo::start(&[]);
+    let lines: Vec<&String> = demo.welcome.iter().filter(|line| line.starts_with("curl ")).collect();
+    let [ranking, sequence, graphql] = lines[..] else { panic!("{:?}", demo.welcome) };
+
+    let ranking = run(ranking).await;
+    let ranks: Vec<u64> = ranking["items"].as_array().unwrap().iter().map(|r| r["rank"].as_u64().unwrap()).collect();
+    assert_eq!(ranks.len(), 5);
+    assert!(ranks.is_sorted() && ranks[0] == 1);
+    assert!(ranking["total"].as_u64().unwrap() >= 25);
+
+    let sequenced = run(sequence).await;
+    assert_eq!(sequenced["sequencer"], "fairshare");
+    let items = sequenced["items"].as_array().unwrap();
+    let ranks: Vec<u64> = items.iter().map(|i| i["rank"].as_u64().unwrap()).collect();
+    assert!(ranks.len() == 3 && ranks[0] < ranks[1] && ranks[1] < ranks[2], "{items:?}");
+    assert_eq!(items[0]["position"].as_u64().unwrap() + 2, items[2]["position"].as_u64().unwrap());
+
+    let answer = run(graphql).await;
+    assert_eq!(answer["errors"], Value::Null, "{answer}");
+    let edges = answer["data"]["user_fair_shares"]["edges"].as_array().unwrap();
+    assert_eq!(edges.len(), 5);
+    assert_eq!(edges[0]["node"]["rank"], json!(1));
+    assert!(edges.iter().all(|e| e["node"]["user_name"].is_string() && e["node"]["project_name"].is_string()));
+
+    for path in ["/docs/", "/graphql"] {
+        let address = demo.welcome.iter().find_map(|l| l.trim().strip_prefix("GraphQL")).unwrap().trim();
+        let url = format!("{}{path}", address.trim_end_matches("/graphql"));
+        assert_eq!(reqwest::get(&url).await.unwrap().status(), 200, "{url}");
+    }
+    assert_eq!(demo.stop(), Some(0));
+}
+
+#[tokio::test]
+async fn a_demo_in_a_folder_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("demo");
+    let args = ["--folder", place.to_str().unwrap(), "--days", "10"];
+    let demo = Demo::start(&args);
+    assert!(demo.welcome[0].contains("10 days"), "{:?}", demo.welcome);
+    assert_eq!(demo.stop(), Some(0));
+    let demo = Demo::start(&args);
+    assert!(demo.welcome[0].contains("goes on"), "{:?}", demo.welcome);
+    let ranking = demo.welcome.iter().find(|line| line.starts_with("curl ")).unwrap();
+    assert_eq!(run(ranking).await["items"].as_array().unwrap().len(), 5);
+}

@@ -1,0 +1,239 @@
+//! Jobs into the service: what arrives, what is refused, and what a second import leaves alone.
+
+use std::path::PathBuf;
+
+use fairshared::cli::import::MemoryUnit;
+use fairshared::cli::import::command::{ImportArgs, import};
+use fairshared::cli::import::report::Report;
+use fairshared::domain::filter::Filter;
+use fairshared::domain::kernel::Kernel;
+use fairshared::service::buckets::{BucketField, BucketList, BucketRow, Tier};
+use fairshared::service::kernels::KernelFilter;
+use fairshared::service::page::Window;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::{at, gzip};
+use crate::support::fixture::{Fixture, admin};
+use crate::support::on_both;
+
+const HEADER: &str = "job_id,user,project,domain,resource_group,start_time,end_time,cpu,mem_gib,gpu\n";
+const NOW: &str = "2026-02-10T12:00:00Z";
+
+/// A service and a folder for files.
+struct Desk {
+    fixture: Fixture,
+    folder: TempDir,
+}
+
+impl Desk {
+    async fn new(db: crate::support::database::TestDb) -> Self {
+        Self { fixture: Fixture::new(db, NOW).await, folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    fn args(&self, rows: &str) -> ImportArgs {
+        ImportArgs {
+            format: "csv".to_owned(),
+            file: self.file("jobs.csv", format!("{HEADER}{rows}")),
+            resource_group: None,
+            swf_memory: MemoryUnit::ALL[0].0.to_owned(),
+            capacities: None,
+            domain_map: None,
+            rebase_to_now: false,
+            no_aggregate: false,
+        }
+    }
+
+    async fn import(&self, args: &ImportArgs) -> Report {
+        import(args, &self.fixture.service).await.unwrap()
+    }
+
+    async fn kernels(&self, group: &str) -> Vec<Kernel> {
+        let window = Window::forward(100, None);
+        let page = self.fixture.service.kernels(&admin(), group, KernelFilter::default(), &window).await.unwrap();
+        page.rows.into_iter().map(|(_, kernel)| kernel).collect()
+    }
+
+    async fn buckets(&self, group: &str, tier: Tier) -> Vec<BucketRow> {
+        let list = BucketList {
+            tier,
+            filter: Filter::All(vec![]),
+            field: BucketField::PeriodStart,
+            descending: false,
+            window: Window::forward(100, None),
+        };
+        let page = self.fixture.service.usage_buckets(&admin(), group, list).await.unwrap();
+        page.rows.into_iter().map(|(_, row)| row).collect()
+    }
+}
+
+fn json_of(value: &impl serde::Serialize) -> Value {
+    serde_json::to_value(value).unwrap()
+}
+
+on_both! {
+    async fn rows_become_groups_kernels_and_usage(db: TestDb) {
+        let desk = Desk::new(db).await;
+        let args = desk.args(
+            "1,ann,ml,research,east,2026-02-09T00:00:00Z,2026-02-09T01:00:00Z,4,,\n\
+             2,bob,ml,research,west,2026-02-09T00:00:00Z,2026-02-09T01:00:00Z,2,1,1\n\
+             3,ann,ml,research,east,2026-02-09T00:00:00Z,yesterday,4,,\n",
+        );
+        let report = desk.import(&args).await;
+        assert_eq!((report.summary.rows, report.summary.taken, report.summary.dropped_rows()), (3, 2, 1));
+        assert_eq!((report.changed, report.known(), report.groups, report.new_groups), (2, 0, 2, 2));
+        assert_eq!(report.slices, Some(2));
+        let [bucket] = &desk.buckets("west", Tier::User).await[..] else { panic!("one bucket") };
+        assert_eq!(json_of(&bucket.resource_usage), json!({"cpu": "7200", "cuda.device": "3600", "mem": "3865470566400"}));
+        let group = desk.fixture.service.group("east").unwrap();
+        assert_eq!(group.scheduler.name(), "fairshare");
+        assert_eq!(group.users[0].user_name.as_deref(), Some("ann"));
+        assert_eq!(group.projects[0].project_name.as_deref(), Some("ml"));
+        assert_eq!(&*group.domains[0].domain_name, "research");
+        let again = desk.import(&args).await;
+        assert!(again.changed_nothing() && again.known() == 2, "{again}");
+        assert!(again.to_string().contains("nothing changed"), "{again}");
+    }
+
+    async fn without_aggregating_the_usage_waits(db: TestDb) {
+        let desk = Desk::new(db).await;
+        let row = "1,ann,ml,research,east,2026-02-09T00:00:00Z,2026-02-09T01:00:00Z,4,,\n";
+        let report = desk.import(&ImportArgs { no_aggregate: true, ..desk.args(row) }).await;
+        assert_eq!((report.changed, report.slices), (1, None));
+        assert!(desk.buckets("east", Tier::User).await.is_empty());
+        assert_eq!(desk.import(&desk.args(row)).await.slices, Some(1));
+    }
+
+    async fn a_rebased_trace_ends_now_and_stays_there(db: TestDb) {
+        let desk = Desk::new(db).await;
+        let rows = "1,ann,ml,,east,2005-11-20T00:00:00Z,2005-11-20T01:00:00Z,4,,\n\
+                    2,ann,ml,,east,2005-11-20T00:30:00Z,2005-11-20T02:00:00Z,4,,\n";
+        let args = ImportArgs { rebase_to_now: true, ..desk.args(rows) };
+        let report = desk.import(&args).await;
+        assert_eq!((report.changed, report.rebased.unwrap().kept), (2, false));
+        let first = desk.kernels("east").await;
+        assert_eq!(first.iter().filter_map(|k| k.report.terminated_at).max(), Some(at(NOW)));
+        assert_eq!(first.iter().filter_map(|k| k.report.started_at).min(), Some(at("2026-02-10T10:00:00Z")));
+        desk.fixture.clock.advance_seconds(3_600);
+        let again = desk.import(&args).await;
+        assert!(again.changed_nothing() && again.rebased.unwrap().kept, "{again}");
+        assert_eq!(desk.kernels("east").await, first);
+        // The rest of a trace joins the part that is known, where that was put.
+        let more = format!("{rows}3,bob,ml,,east,2005-11-20T00:00:00Z,2005-11-20T00:10:00Z,4,,\n");
+        let report = desk.import(&ImportArgs { rebase_to_now: true, ..desk.args(&more) }).await;
+        assert_eq!((report.changed, report.known()), (1, 2));
+        let ends: Vec<_> = desk.kernels("east").await.iter().filter_map(|k| k.report.terminated_at).collect();
+        assert!(ends.contains(&at("2026-02-10T10:10:00Z")));
+    }
+
+    async fn a_cut_file_keeps_its_rows_and_says_where(db: TestDb) {
+        let desk = Desk::new(db).await;
+        let row = |n: u32| format!("{n},u{n},ml,,east,2026-02-0{}T00:00:00Z,2026-02-09T23:00:0{}Z,{n},,\n", n % 9 + 1, n % 10);
+        let text = HEADER.to_owned() + &(0..4_000).map(row).collect::<String>();
+        let whole = gzip(text.as_bytes());
+        let args = ImportArgs { file: desk.file("cut.csv.gz", &whole[..whole.len() / 2]), ..desk.args("") };
+        let report = desk.import(&args).await;
+        let early = report.summary.ended_early.clone().unwrap();
+        assert!(!report.complete() && report.changed > 0 && report.changed == report.summary.taken, "{report}");
+        assert_eq!(early.line, report.summary.rows + 2);
+        assert!(report.to_string().contains(&format!("ends early at line {}", early.line)), "{report}");
+        let args = ImportArgs { file: desk.file("whole.csv.gz", &whole), ..args };
+        let rest = desk.import(&args).await;
+        assert_eq!((rest.known(), rest.changed), (report.changed, 4_000 - report.changed));
+        let audit = desk.fixture.service.audit_conservation(&admin(), "east").await.unwrap();
+        assert_eq!(audit.difference, None);
+    }
+
+    async fn capacities_count_for_the_time_that_they_were_there(db: TestDb) {
+        let desk = Desk::new(db).await;
+        let capacities = desk.file(
+            "capacities.csv",
+            "resource_group,agent_id,cpu,mem_gib,gpu,from,to\n\
+             east,a,10,,,2026-01-01T00:00:00Z,\n\
+             east,b,8,,,2026-02-08T12:00:00Z,2026-02-09T06:00:00Z\n",
+        );
+        let rows = "1,ann,ml,,east,2026-02-07T00:00:00Z,2026-02-10T12:00:00Z,4,,\n";
+        let args = ImportArgs { capacities: Some(capacities), ..desk.args(rows) };
+        let report = desk.import(&args).await;
+        assert_eq!((report.capacity_days, report.agents_changed), (3, 1));
+        let days: Vec<Value> =
+            desk.buckets("east", Tier::User).await.iter().map(|b| json!([b.period_start, b.capacity_snapshot])).collect();
+        let cpu = |day: &str, amount: &str| json!([day, {"cpu": amount}]);
+        assert_eq!(
+            days,
+            [cpu("2026-02-07", "10"), cpu("2026-02-08", "14"), cpu("2026-02-09", "12"), cpu("2026-02-10", "10")]
+        );
+        let agents = desk.fixture.service.agents(&admin(), "east").await.unwrap();
+        assert_eq!(agents.iter().map(|a| a.agent_id.as_str()).collect::<Vec<_>>(), ["a"]);
+        assert!(desk.import(&args).await.changed_nothing());
+        // A node that has gone since goes here too.
+        let gone = desk.file(
+            "gone.csv",
+            "resource_group,agent_id,cpu,mem_gib,gpu,from,to\neast,a,10,,,2026-01-01T00:00:00Z,2026-02-10T11:00:00Z\n",
+        );
+        assert_eq!(desk.import(&ImportArgs { capacities: Some(gone), ..args }).await.agents_changed, 1);
+        assert!(!desk.fixture.service.agents(&admin(), "east").await.unwrap()[0].alive);
+    }
+
+    async fn the_domain_map_places_projects(db: TestDb) {
+        let desk = Desk::new(db).await;
+        let map = desk.file("map.csv", "account,domain\n\"ml\",\"research\"\n");
+        let rows = "1,ann,ml,,east,2026-02-09T00:00:00Z,2026-02-09T01:00:00Z,4,,\n\
+                    2,bob,arts,,east,2026-02-09T00:00:00Z,2026-02-09T01:00:00Z,4,,\n";
+        let args = ImportArgs { domain_map: Some(map), ..desk.args(rows) };
+        desk.import(&args).await;
+        let domains: Vec<_> = desk.buckets("east", Tier::Domain).await.into_iter().map(|b| b.domain_name).collect();
+        assert_eq!(domains, ["research", "unknown"]);
+        for (bad, line) in [("ml,research,too\n", 1), ("ml,research\nx,a/b\n", 2)] {
+            let args = ImportArgs { domain_map: Some(desk.file("bad.csv", bad)), ..args.clone() };
+            let error = format!("{:#}", import(&args, &desk.fixture.service).await.unwrap_err());
+            assert!(error.contains(&format!("line {line}: ")), "{error}");
+        }
+    }
+
+    async fn what_contradicts_is_refused_with_its_line(db: TestDb) {
+        let desk = Desk::new(db).await;
+        desk.import(&desk.args("1,ann,ml,,east,2026-02-09T00:00:00Z,2026-02-09T01:00:00Z,4,,\n")).await;
+        let report = desk
+            .import(&desk.args(
+                "2,ann,ml,,east,2026-02-09T00:00:00Z,2026-02-09T01:00:00Z,4,,\n\
+                 1,bob,ml,,east,2026-02-09T00:00:00Z,2026-02-09T01:00:00Z,4,,\n\
+                 3,ann,ml,,east,1970-01-02T00:00:00Z,,4,,\n",
+            ))
+            .await;
+        assert_eq!((report.changed, report.refused_rows(), report.known()), (1, 2, 0));
+        let refused = report.to_json()["refused"].clone();
+        let reasons: Vec<_> = refused.as_array().unwrap().iter().map(|r| (r["first_line"].as_u64().unwrap(), r["reason"].to_string())).collect();
+        assert!(reasons.iter().any(|(line, why)| *line == 3 && why.contains("another user")), "{reasons:?}");
+        assert!(reasons.iter().any(|(line, why)| *line == 4 && why.contains("3660 days")), "{reasons:?}");
+        assert_eq!(desk.kernels("east").await.len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_pipe_cannot_be_rebased() {
+    let desk = Desk::new(crate::support::database::sqlite().await).await;
+    let args = ImportArgs { file: "-".into(), rebase_to_now: true, ..desk.args("") };
+    let error = import(&args, &desk.fixture.service).await.unwrap_err().to_string();
+    assert!(error.contains("real file"), "{error}");
+}
+
+/// More rows than may wait, in more groups than one, so that every way of sending a batch is taken.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_groups_share_the_waiting_room() {
+    let desk = Desk::new(crate::support::database::sqlite().await).await;
+    let row = |n: u32| {
+        let group = if n % 3 == 0 { 0 } else { n % 40 };
+        format!("{n},u{},p{},,g{group},2026-02-09T00:00:00Z,2026-02-09T00:00:10Z,1,,\n", n % 50, n % 5)
+    };
+    let rows: String = (0..24_000).map(row).collect();
+    let report = desk.import(&desk.args(&rows)).await;
+    assert_eq!((report.changed, report.slices, report.groups), (24_000, Some(24_000), 40));
+    assert!(desk.import(&desk.args(&rows)).await.changed_nothing());
+}
