@@ -1,0 +1,34 @@
+//! Ingest of NDJSON, against a bulk insert of the same kernel rows.
+
+#[allow(dead_code, reason = "every bench uses a part")]
+mod common;
+#[allow(dead_code, unused_imports, unused_macros, reason = "every bench uses a part")]
+#[path = "../tests/it/support/mod.rs"]
+mod support;
+
+use common::twin::KERNELS;
+use common::{Bar, block_on, row, timed_async, world};
+use support::database::{self, TestDb};
+
+const COUNT: usize = 100_000;
+const USERS: usize = 10_000;
+
+fn main() {
+    block_on(async {
+        measure("SQLite", database::sqlite().await).await;
+        measure("PostgreSQL (fsync off)", database::postgres().await).await;
+    });
+}
+
+async fn measure(database: &str, db: TestDb) {
+    let cluster = world::cluster(db).await;
+    let store = cluster.service.store().clone();
+    let lines = world::running(COUNT, USERS);
+    let took = timed_async(world::ingest(&cluster, &lines)).await;
+    KERNELS.create_twin(&store).await;
+    let rows = KERNELS.rows(&store, "1 = 1").await;
+    let floor = KERNELS.insert(&store, &rows).await;
+    row(&format!("ingest: {COUNT} kernels, {USERS} new users, {database}"), took, Some(floor), Bar::Floors(2.5));
+    let again = timed_async(world::ingest(&cluster, &lines)).await;
+    row(&format!("ingest: the same again, {database}"), again, Some(floor), Bar::Floors(2.5));
+}
