@@ -8,6 +8,8 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use smallvec::SmallVec;
+
 use super::decimal::{Amount, Usage};
 
 /// Slots one map may name.
@@ -79,9 +81,12 @@ impl fmt::Display for SlotName {
     }
 }
 
+/// Slots that a map holds in place: CPU, memory and one kind of accelerator.
+const INLINE: usize = 3;
+
 /// Values by slot, in name order, so that sums over it never depend on insertion.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SlotMap<V>(Vec<(SlotName, V)>);
+pub struct SlotMap<V>(SmallVec<[(SlotName, V); INLINE]>);
 
 /// Amounts by slot: what a kernel occupies, what an agent offers.
 pub type Amounts = SlotMap<Amount>;
@@ -90,7 +95,7 @@ pub type Usages = SlotMap<Usage>;
 
 impl<V> Default for SlotMap<V> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self(SmallVec::new())
     }
 }
 
@@ -129,7 +134,12 @@ impl<V: Copy> SlotMap<V> {
     }
 
     fn merge(&mut self, other: impl Iterator<Item = (SlotName, V)>, add: impl Fn(V, V) -> V) {
-        for (name, value) in other {
+        for (at, (name, value)) in other.enumerate() {
+            // Maps that are added up mostly name the same slots.
+            if let Some((_, mine)) = self.0.get_mut(at).filter(|(n, _)| *n == name) {
+                *mine = add(*mine, value);
+                continue;
+            }
             match self.0.iter_mut().find(|(n, _)| *n == name) {
                 Some((_, mine)) => *mine = add(*mine, value),
                 None => self.set(name, value),

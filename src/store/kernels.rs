@@ -15,9 +15,12 @@ use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Report, Traits};
 use crate::domain::time::Timestamp;
 
+fn phase(status: &str) -> Result<Phase> {
+    Phase::parse(status).ok_or_else(|| StoreError::Damaged(format!("kernel status {status}")))
+}
+
 fn decode(row: Model, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
-    let phase =
-        Phase::parse(&row.status).ok_or_else(|| StoreError::Damaged(format!("kernel status {}", row.status)))?;
+    let phase = phase(&row.status)?;
     let report = Report {
         id: KernelId(row.kernel_id),
         session: SessionId(row.session_id),
@@ -106,24 +109,55 @@ pub async fn upsert<'a>(
     bulk::insert(db, rows.collect(), Some(replace)).await
 }
 
-/// The next page of kernels whose last slice is not recorded yet, by id after `after`.
+/// The next page of kernels whose last slice is not recorded yet, by id after `after`. Without their
+/// traits: they are read by the ten thousand, and no run needs what the scheduler alone cares about.
 pub async fn unsettled(
     db: &impl ConnectionTrait,
     group: &str,
     after: Option<KernelId>,
     limit: u64,
 ) -> Result<Vec<Kernel>> {
-    let mut query = Entity::find()
+    type Row = (Uuid, Uuid, Uuid, Uuid, String, String, String, Option<i64>, Option<i64>, Option<i64>);
+    let rows: Vec<Row> = Entity::find()
+        .select_only()
+        .columns([
+            Column::KernelId,
+            Column::SessionId,
+            Column::UserUuid,
+            Column::ProjectId,
+            Column::DomainName,
+            Column::OccupiedSlots,
+            Column::Status,
+            Column::StartedAt,
+            Column::TerminatedAt,
+            Column::LastUsageRecordedAt,
+        ])
         .filter(Column::ResourceGroup.eq(group))
         // Spelled as in the partial index, or the index does not serve.
         .filter(Expr::cust("NOT settled"))
         .filter(Column::StartedAt.is_not_null())
+        .filter(Condition::all().add_option(after.map(|a| Column::KernelId.gt(a.0))))
         .order_by_asc(Column::KernelId)
-        .limit(limit);
-    if let Some(after) = after {
-        query = query.filter(Column::KernelId.gt(after.0));
-    }
-    fetch(db, query).await
+        .limit(limit)
+        .into_tuple()
+        .all(db)
+        .await?;
+    let mut slots = SlotDecoder::new();
+    let decode = |(id, session, user, project, domain, occupied, status, started_at, terminated_at, cursor): Row| {
+        let report = Report {
+            id: KernelId(id),
+            session: SessionId(session),
+            owner: Member { user: UserId(user), project: ProjectId(project) },
+            domain,
+            slots: (*slots.decode(&occupied)?).clone(),
+            phase: phase(&status)?,
+            started_at: started_at.map(Timestamp::from_micros),
+            terminated_at: terminated_at.map(Timestamp::from_micros),
+            traits: Traits::default(),
+        };
+        Ok(Kernel { report, cursor: cursor.map(Timestamp::from_micros), settled: false })
+    };
+    rows.into_iter().map(decode).collect()
 }
 
 /// Moves every cursor of the group to where a run at `now` leaves it (§3): set-based, the rule is that of

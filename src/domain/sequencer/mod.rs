@@ -56,12 +56,12 @@ trait Sequence: Sync {
     /// What the answer says about the order.
     fn success_message(&self) -> &'static str;
 
-    /// Ascending sort keys, one for each workload; equal keys keep `tie_break`.
+    /// Ascending sort keys, one for each workload; equal keys keep submission order, then id.
     fn keys(&self, workloads: &[Workload], standings: &Standings) -> Vec<u64>;
 
-    /// How equal keys are ordered: submission order, then id.
-    fn tie_break(&self, workloads: &[Workload], a: u32, b: u32) -> Ordering {
-        submission_order(workloads, a, b)
+    /// Whether equal keys start in reverse.
+    fn latest_first(&self) -> bool {
+        false
     }
 }
 
@@ -91,9 +91,21 @@ impl Sequencer {
     /// The positions of `workloads` in the order in which they should start: a permutation, always.
     pub fn order(self, workloads: &[Workload], standings: &Standings) -> Vec<u32> {
         let keys = self.0.keys(workloads, standings);
-        let mut order: Vec<(u64, u32)> = keys.into_iter().zip(0u32..).collect();
-        order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.0.tie_break(workloads, a.1, b.1)));
-        order.into_iter().map(|(_, at)| at).collect()
+        // What decides nearly always lies side by side; workloads themselves are only met among equals.
+        let mut order: Vec<(u64, i64, u32)> = keys
+            .into_iter()
+            .zip(workloads)
+            .zip(0u32..)
+            .map(|((key, workload), at)| (key, workload.submitted_at.map_or(i64::MAX, Timestamp::micros), at))
+            .collect();
+        let latest_first = self.0.latest_first();
+        order.sort_unstable_by(|a, b| {
+            a.0.cmp(&b.0).then_with(|| {
+                let submission = a.1.cmp(&b.1).then_with(|| tie_break(workloads, a.2, b.2));
+                if latest_first { submission.reverse() } else { submission }
+            })
+        });
+        order.into_iter().map(|(_, _, at)| at).collect()
     }
 }
 
@@ -103,13 +115,9 @@ impl fmt::Debug for Sequencer {
     }
 }
 
-/// Workloads with a submission time by time, then id; those without follow in the order they were given.
-fn submission_order(workloads: &[Workload], a: u32, b: u32) -> Ordering {
+/// Among workloads of one submission time by id; those without a time keep the order they were given.
+fn tie_break(workloads: &[Workload], a: u32, b: u32) -> Ordering {
     let (left, right) = (&workloads[a as usize], &workloads[b as usize]);
-    match (left.submitted_at, right.submitted_at) {
-        (Some(one), Some(other)) => one.cmp(&other).then_with(|| left.id.cmp(&right.id)).then(a.cmp(&b)),
-        (Some(_), None) => Ordering::Less,
-        (None, Some(_)) => Ordering::Greater,
-        (None, None) => a.cmp(&b),
-    }
+    let by_id = left.submitted_at.map_or(Ordering::Equal, |_| left.id.cmp(&right.id));
+    by_id.then(a.cmp(&b))
 }
