@@ -6,13 +6,13 @@ mod common;
 #[path = "../tests/it/support/mod.rs"]
 mod support;
 
+use common::http::Server;
 use common::twin::USER_SHARES;
 use common::world::member;
-use common::{Bar, block_on, median, row, timed_async, world};
-use fairshared::domain::weight::Weight;
-use fairshared::service::weights::{Target, WeightItem};
+use common::{Bar, block_on, median, row, world};
+use serde_json::{Value, json};
 use support::database::{self, TestDb};
-use support::fixture::{GROUP, admin};
+use support::fixture::GROUP;
 
 const USERS: usize = 10_000;
 
@@ -28,20 +28,20 @@ async fn measure(database: &str, db: TestDb) {
     let store = cluster.service.store().clone();
     world::ingest(&cluster, &world::finished(USERS, USERS)).await;
     cluster.service.aggregate(GROUP).await.unwrap();
+    let server = Server::start(&cluster).await;
     let mut times = Vec::new();
     for run in 0..5 {
-        let items: Vec<WeightItem> = (0..USERS)
-            .map(|n| WeightItem {
-                target: Target::User(member(n).user, Some(member(n).project)),
-                weight: Weight::from_ten_thousandths(1 + (n as i64 * 7_919 + run) % 90_000),
+        let items: Vec<Value> = (0..USERS)
+            .map(|n| {
+                let owner = member(n);
+                let weight = format!("{}.{:04}", 1 + (n * 7_919 + run) % 9, n % 10_000);
+                json!({
+                    "target_type": "user", "target_id": owner.user, "project_id": owner.project, "weight": weight,
+                })
             })
             .collect();
-        times.push(
-            timed_async(async {
-                cluster.service.put_weights(admin(), GROUP.to_owned(), items, None).await.unwrap();
-            })
-            .await,
-        );
+        let body = json!({"items": items}).to_string();
+        times.push(server.put("/fair-share-weights", body.into()).await.0);
     }
     USER_SHARES.create_twin(&store).await;
     let rows = USER_SHARES.rows(&store, "1 = 1").await;

@@ -1,5 +1,6 @@
 //! What all benches share: repeating, a table of results with floors and bars, a cluster to measure on.
 
+pub mod http;
 pub mod twin;
 pub mod world;
 

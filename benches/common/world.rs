@@ -106,6 +106,6 @@ pub async fn ingest(fixture: &Fixture, lines: &str) {
 }
 
 async fn take(fixture: &Fixture, batch: Vec<fairshared::service::ingest::Incoming>) {
-    let refused = fixture.service.ingest(&admin(), GROUP, batch).await.unwrap_or_else(|e| panic!("{e}"));
-    assert!(refused.is_empty(), "{refused:?}");
+    let done = fixture.service.ingest(&admin(), GROUP, batch).await.unwrap_or_else(|e| panic!("{e}"));
+    assert!(done.refused.is_empty(), "{:?}", done.refused);
 }

@@ -1,9 +1,9 @@
 use sea_orm_migration::prelude::*;
-use sea_orm_migration::sea_orm::DbBackend;
 use sea_orm_migration::schema::{
     big_integer, big_integer_null, boolean, double, integer, integer_null, string_len, string_len_null, text,
     text_null, uuid, uuid_null,
 };
+use sea_orm_migration::sea_orm::DbBackend;
 
 /// Names that people give have at most 64 characters.
 const NAME: u32 = 64;

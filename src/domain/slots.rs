@@ -1,7 +1,7 @@
 //! Slot maps: slot name -> amount or usage. Slot names are data, never an enum (§1).
 
 use std::collections::HashSet;
-use std::fmt;
+use std::fmt::{self, Write};
 use std::sync::{LazyLock, RwLock};
 
 use serde::de::{MapAccess, Visitor};
@@ -198,10 +198,28 @@ impl Usages {
     }
 }
 
-impl<V: Serialize + Copy> SlotMap<V> {
+impl<V: fmt::Display + Copy> SlotMap<V> {
     /// The stored form: a JSON object of decimal texts in name order.
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+        let mut json = String::with_capacity(self.0.len() * 40 + 2);
+        json.push('{');
+        for (name, value) in &self.0 {
+            if json.len() > 1 {
+                json.push(',');
+            }
+            // Of printable ASCII only these two are escaped; digits and points never are. Writing to
+            // a text cannot fail.
+            json.push('"');
+            for c in name.0.chars() {
+                if matches!(c, '"' | '\\') {
+                    json.push('\\');
+                }
+                json.push(c);
+            }
+            let _ = write!(json, "\":\"{value}\"");
+        }
+        json.push('}');
+        json
     }
 }
 

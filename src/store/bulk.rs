@@ -18,7 +18,9 @@ use super::Result;
 const SQLITE_BIND_LIMIT: usize = 32_766;
 /// Rows of one statement, past which nothing is won.
 const SQLITE_ROWS: usize = 500;
-const POSTGRES_ROWS: usize = 10_000;
+const POSTGRES_ROWS: usize = 5_000;
+/// A part is sent on while the next is made: it is longer than a socket takes at once.
+const ROWS_BETWEEN_YIELDS: usize = 200;
 
 type Column<A> = <<A as ActiveModelTrait>::Entity as EntityTrait>::Column;
 
@@ -27,28 +29,79 @@ pub async fn insert<A>(db: &impl ConnectionTrait, rows: Vec<A>, on_conflict: Opt
 where
     A: ActiveModelTrait + Send,
 {
-    let backend = db.get_database_backend();
-    let columns: Vec<Column<A>> = Column::<A>::iter().collect();
-    let most = match backend {
-        DbBackend::Postgres => POSTGRES_ROWS,
-        _ => (SQLITE_BIND_LIMIT / columns.len().max(1)).clamp(1, SQLITE_ROWS),
+    let mut parts = Parts {
+        backend: db.get_database_backend(),
+        columns: Column::<A>::iter().collect(),
+        rows: rows.into_iter(),
+        on_conflict,
+        built: None,
     };
-    let mut rows = rows.into_iter();
-    let mut sql = String::new();
-    let mut built_for = 0;
-    while rows.len() > 0 {
-        let count = rows.len().min(most);
-        if built_for != count {
-            sql = build::<A>(backend, &columns, count, on_conflict.as_ref())?;
-            built_for = count;
-        }
-        let values = match backend {
-            DbBackend::Postgres => arrays(&columns, rows.by_ref().take(count))?,
-            _ => rows.by_ref().take(count).flat_map(|row| cells(&columns, row)).collect(),
-        };
-        db.execute_raw(Statement::from_sql_and_values(backend, sql.as_str(), values)).await?;
+    let mut next = parts.next().await?;
+    while let Some(statement) = next {
+        // The database works on one part while the next is made.
+        let (sent, following) = futures::future::join(db.execute_raw(statement), parts.next()).await;
+        sent?;
+        next = following?;
     }
     Ok(())
+}
+
+/// Rows on their way into statements.
+struct Parts<A: ActiveModelTrait> {
+    backend: DbBackend,
+    columns: Vec<Column<A>>,
+    rows: std::vec::IntoIter<A>,
+    on_conflict: Option<OnConflict>,
+    /// The last statement and how many rows it takes.
+    built: Option<(usize, String)>,
+}
+
+impl<A: ActiveModelTrait + Send> Parts<A> {
+    async fn next(&mut self) -> Result<Option<Statement>> {
+        let (count, values) = match self.backend {
+            DbBackend::Postgres => self.arrays().await?,
+            _ => self.cells(),
+        };
+        if count == 0 {
+            return Ok(None);
+        }
+        let sql = match self.built.take() {
+            Some((rows, sql)) if rows == count || self.backend == DbBackend::Postgres => sql,
+            _ => build::<A>(self.backend, &self.columns, count, self.on_conflict.as_ref())?,
+        };
+        let statement = Statement::from_sql_and_values(self.backend, sql.as_str(), values);
+        self.built = Some((count, sql));
+        Ok(Some(statement))
+    }
+
+    /// The values of the next rows, one after the other; what is not set is null.
+    fn cells(&mut self) -> (usize, Vec<Value>) {
+        let most = (SQLITE_BIND_LIMIT / self.columns.len().max(1)).clamp(1, SQLITE_ROWS);
+        let mut values = Vec::with_capacity(most * self.columns.len());
+        for mut row in self.rows.by_ref().take(most) {
+            values.extend(self.columns.iter().map(|c| row.take(*c).into_value().unwrap_or(Value::Int(None))));
+        }
+        (values.len() / self.columns.len().max(1), values)
+    }
+
+    /// The next rows as one array for each column, in `PostgreSQL`'s notation, which allows nulls in every type.
+    async fn arrays(&mut self) -> Result<(usize, Vec<Value>)> {
+        let mut arrays = vec![String::from("{"); self.columns.len()];
+        let mut count = 0;
+        for mut row in self.rows.by_ref().take(POSTGRES_ROWS) {
+            for (array, column) in arrays.iter_mut().zip(&self.columns) {
+                if count > 0 {
+                    array.push(',');
+                }
+                push_element(array, row.take(*column).into_value())?;
+            }
+            count += 1;
+            if count % ROWS_BETWEEN_YIELDS == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        Ok((count, arrays.into_iter().map(|array| (array + "}").into()).collect()))
+    }
 }
 
 fn build<A: ActiveModelTrait>(
@@ -87,25 +140,6 @@ fn type_name(column: impl ColumnTrait) -> Result<&'static str> {
         ColumnType::Text | ColumnType::String(_) => "text",
         other => return Err(DbErr::Type(format!("no bulk insert of {other:?}")).into()),
     })
-}
-
-/// A row's values in the order of `columns`; what is not set is null.
-fn cells<A: ActiveModelTrait>(columns: &[Column<A>], mut row: A) -> Vec<Value> {
-    columns.iter().map(|column| row.take(*column).into_value().unwrap_or(Value::Int(None))).collect()
-}
-
-/// One array for each column, in `PostgreSQL`'s notation, which allows nulls in every type.
-fn arrays<A: ActiveModelTrait>(columns: &[Column<A>], rows: impl Iterator<Item = A>) -> Result<Vec<Value>> {
-    let mut arrays = vec![String::from("{"); columns.len()];
-    for mut row in rows {
-        for (array, column) in arrays.iter_mut().zip(columns) {
-            if array.len() > 1 {
-                array.push(',');
-            }
-            push_element(array, row.take(*column).into_value())?;
-        }
-    }
-    Ok(arrays.into_iter().map(|array| (array + "}").into()).collect())
 }
 
 fn push_element(array: &mut String, value: Option<Value>) -> Result<()> {
