@@ -87,7 +87,7 @@ impl<A: ActiveModelTrait + Send> Parts<A> {
     /// The next rows as one array for each column, in `PostgreSQL`'s notation, which allows nulls in every type.
     async fn arrays(&mut self) -> Result<(usize, Vec<Value>)> {
         let mut arrays = vec![String::from("{"); self.columns.len()];
-        let mut count = 0;
+        let mut count: usize = 0;
         for mut row in self.rows.by_ref().take(POSTGRES_ROWS) {
             for (array, column) in arrays.iter_mut().zip(&self.columns) {
                 if count > 0 {
@@ -96,7 +96,7 @@ impl<A: ActiveModelTrait + Send> Parts<A> {
                 push_element(array, row.take(*column).into_value())?;
             }
             count += 1;
-            if count % ROWS_BETWEEN_YIELDS == 0 {
+            if count.is_multiple_of(ROWS_BETWEEN_YIELDS) {
                 tokio::task::yield_now().await;
             }
         }
