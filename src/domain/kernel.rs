@@ -1,5 +1,7 @@
 //! Kernels as schedulers report them, merged so that reports may come in any order, any number of times.
 
+use std::sync::Arc;
+
 use super::ids::{KernelId, Member, SessionId};
 use super::slots::Amounts;
 use super::time::Timestamp;
@@ -115,10 +117,53 @@ impl Kernel {
         let settled = never_ran(&merged) || (cursor.is_some() && merged.terminated_at == cursor);
         Ok(Self { report: merged, cursor, settled })
     }
+}
+
+/// A started kernel whose last slice is not recorded yet, as far as accounting needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unsettled {
+    pub id: KernelId,
+    pub session: SessionId,
+    pub owner: Member,
+    pub domain: Arc<str>,
+    pub slots: Amounts,
+    pub phase: Phase,
+    pub started_at: Timestamp,
+    pub terminated_at: Option<Timestamp>,
+    pub cursor: Option<Timestamp>,
+}
+
+impl Unsettled {
+    /// `None`: no run has anything to do with the kernel.
+    pub fn of(kernel: &Kernel) -> Option<Self> {
+        let report = &kernel.report;
+        let started_at = report.started_at.filter(|_| !kernel.settled)?;
+        Some(Self {
+            id: report.id,
+            session: report.session,
+            owner: report.owner,
+            domain: Arc::from(report.domain.as_str()),
+            slots: report.slots.clone(),
+            phase: report.phase,
+            started_at,
+            terminated_at: report.terminated_at,
+            cursor: kernel.cursor,
+        })
+    }
 
     /// Usage was recorded past the kernel's end, because its end was reported late.
     pub fn over_recorded(&self) -> bool {
-        matches!((self.cursor, self.report.terminated_at), (Some(c), Some(t)) if t < c)
+        matches!((self.cursor, self.terminated_at), (Some(c), Some(t)) if t < c)
+    }
+
+    /// Moves the cursor to where a run at `now` leaves it (§3). Returns whether the kernel goes on.
+    pub fn advance(&mut self, now: Timestamp) -> bool {
+        match self.terminated_at {
+            Some(end) if end <= now => return false,
+            _ if self.cursor.unwrap_or(self.started_at) < now => self.cursor = Some(now),
+            _ => {}
+        }
+        true
     }
 }
 

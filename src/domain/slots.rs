@@ -1,12 +1,14 @@
 //! Slot maps: slot name -> amount or usage. Slot names are data, never an enum (§1).
 
 use std::collections::HashSet;
-use std::fmt;
+use std::fmt::{self, Write};
 use std::sync::{LazyLock, RwLock};
 
 use serde::de::{MapAccess, Visitor};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use smallvec::SmallVec;
 
 use super::decimal::{Amount, Usage};
 
@@ -79,9 +81,12 @@ impl fmt::Display for SlotName {
     }
 }
 
+/// Slots that a map holds in place: CPU, memory and one kind of accelerator.
+const INLINE: usize = 3;
+
 /// Values by slot, in name order, so that sums over it never depend on insertion.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct SlotMap<V>(Vec<(SlotName, V)>);
+pub struct SlotMap<V>(SmallVec<[(SlotName, V); INLINE]>);
 
 /// Amounts by slot: what a kernel occupies, what an agent offers.
 pub type Amounts = SlotMap<Amount>;
@@ -90,7 +95,7 @@ pub type Usages = SlotMap<Usage>;
 
 impl<V> Default for SlotMap<V> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self(SmallVec::new())
     }
 }
 
@@ -129,7 +134,12 @@ impl<V: Copy> SlotMap<V> {
     }
 
     fn merge(&mut self, other: impl Iterator<Item = (SlotName, V)>, add: impl Fn(V, V) -> V) {
-        for (name, value) in other {
+        for (at, (name, value)) in other.enumerate() {
+            // Maps that are added up mostly name the same slots.
+            if let Some((_, mine)) = self.0.get_mut(at).filter(|(n, _)| *n == name) {
+                *mine = add(*mine, value);
+                continue;
+            }
             match self.0.iter_mut().find(|(n, _)| *n == name) {
                 Some((_, mine)) => *mine = add(*mine, value),
                 None => self.set(name, value),
@@ -188,10 +198,28 @@ impl Usages {
     }
 }
 
-impl<V: Serialize + Copy> SlotMap<V> {
+impl<V: fmt::Display + Copy> SlotMap<V> {
     /// The stored form: a JSON object of decimal texts in name order.
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+        let mut json = String::with_capacity(self.0.len() * 40 + 2);
+        json.push('{');
+        for (name, value) in &self.0 {
+            if json.len() > 1 {
+                json.push(',');
+            }
+            // Of printable ASCII only these two are escaped; digits and points never are. Writing to
+            // a text cannot fail.
+            json.push('"');
+            for c in name.0.chars() {
+                if matches!(c, '"' | '\\') {
+                    json.push('\\');
+                }
+                json.push(c);
+            }
+            let _ = write!(json, "\":\"{value}\"");
+        }
+        json.push('}');
+        json
     }
 }
 

@@ -11,8 +11,8 @@ use super::state::Session;
 use super::{Caller, Result, Service, detached};
 use crate::domain::bucket::{Bucket, Daily};
 use crate::domain::capacity::CapacitySource;
-use crate::domain::ids::UserId;
-use crate::domain::kernel::{Kernel, Phase};
+use crate::domain::ids::{KernelId, UserId};
+use crate::domain::kernel::{Phase, Unsettled};
 use crate::domain::ledger::{Entity, Increments};
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::slice::{self, GapPolicy, Run};
@@ -22,8 +22,8 @@ use crate::store;
 use crate::store::records::Record;
 use crate::store::runs::Gap;
 
-/// Kernels and records that are in memory at the same time.
-const PAGE: u64 = 20_000;
+/// Records that are in memory at the same time.
+const PAGE: usize = 20_000;
 
 /// What one `aggregate` run did for a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,8 +54,12 @@ impl Service {
             let mut pass = Pass::new(&session);
             session.observe_capacity().await?;
             refresh_projects(&mut session).await?;
-            pass.scan(&mut session).await?;
-            store::kernels::advance_cursors(session.tx(), &group, session.now).await?;
+            let mut kernels = session.take_unsettled().await?;
+            pass.scan(&mut session, &kernels).await?;
+            let now = session.now;
+            store::kernels::advance_cursors(session.tx(), &group, now).await?;
+            kernels.retain(|_, kernel| kernel.advance(now));
+            session.state_mut().keep_unsettled(kernels);
             let done = pass.book(&mut session).await?;
             session.recompute_histories().await?;
             session.commit().await?;
@@ -176,7 +180,6 @@ struct Pass {
     removed: Increments,
     gaps: BTreeMap<usize, GapTally>,
     occupancy: HashMap<UserId, Amounts, foldhash::fast::FixedState>,
-    domains: hashbrown::HashSet<Arc<str>>,
     done: Aggregated,
 }
 
@@ -200,28 +203,24 @@ impl Pass {
             removed: Increments::default(),
             gaps: BTreeMap::new(),
             occupancy: HashMap::default(),
-            domains: hashbrown::HashSet::new(),
             done: Aggregated::default(),
         }
     }
 
     /// Records the slices of every unsettled kernel.
-    async fn scan(&mut self, session: &mut Session) -> Result<()> {
-        let mut after = None;
-        loop {
-            let kernels = store::kernels::unsettled(session.tx(), &self.group, after, PAGE).await?;
-            let Some(last) = kernels.last() else { break };
-            after = Some(last.report.id);
-            let mut records = Vec::with_capacity(kernels.len());
-            for kernel in &kernels {
+    async fn scan(&mut self, session: &mut Session, kernels: &BTreeMap<KernelId, Unsettled>) -> Result<()> {
+        let kernels: Vec<&Unsettled> = kernels.values().collect();
+        for page in kernels.chunks(PAGE) {
+            let mut records = Vec::with_capacity(page.len());
+            for kernel in page {
                 self.done.kernels += 1;
                 if kernel.over_recorded() {
                     self.correct(session, kernel).await?;
                 } else {
                     self.slice(session, kernel, &mut records);
                 }
-                if kernel.report.phase == Phase::Running {
-                    self.occupancy.entry(kernel.report.owner.user).or_default().add(&kernel.report.slots);
+                if kernel.phase == Phase::Running {
+                    self.occupancy.entry(kernel.owner.user).or_default().add(&kernel.slots);
                 }
             }
             self.done.slices_created += records.len() as u64;
@@ -231,35 +230,35 @@ impl Pass {
         self.store_gaps(session).await
     }
 
-    fn domain(&mut self, name: &str) -> Arc<str> {
-        Arc::clone(self.domains.get_or_insert_with(name, |n| Arc::from(n)))
-    }
-
-    fn slice(&mut self, session: &Session, kernel: &Kernel, records: &mut Vec<Record>) {
-        let report = &kernel.report;
-        let Some(started_at) = report.started_at else { return };
+    fn slice(&mut self, session: &Session, kernel: &Unsettled, records: &mut Vec<Record>) {
         let run = Run {
             now: session.now,
             gap_policy: self.policy,
             max_gap_hours: self.max_gap_hours,
             downtimes: &self.downtimes,
         };
-        let Some(slices) = slice::plan(started_at, report.terminated_at, kernel.cursor, &run) else { return };
-        let domain = self.domain(&report.domain);
+        let planned = slice::plan(kernel.started_at, kernel.terminated_at, kernel.cursor, &run);
+        let Some(slices) = planned else { return };
         for span in slices.recorded().flat_map(Span::by_day) {
-            let usage = report.slots.for_micros(span.micros());
-            self.added.add(report.owner, &domain, span.start.day(), &usage);
-            let (kernel, session, owner, domain) = (report.id, report.session, report.owner, report.domain.clone());
-            records.push(Record { kernel, session, owner, domain, span, usage });
+            let usage = kernel.slots.for_micros(span.micros());
+            self.added.add(kernel.owner, &kernel.domain, span.start.day(), &usage);
+            records.push(Record {
+                kernel: kernel.id,
+                session: kernel.session,
+                owner: kernel.owner,
+                domain: kernel.domain.to_string(),
+                span,
+                usage,
+            });
         }
         if slices.spanned_downtime {
             self.tally_gap(kernel, &slices);
         }
     }
 
-    fn tally_gap(&mut self, kernel: &Kernel, slices: &slice::Slices) {
-        let slots = &kernel.report.slots;
-        let from = kernel.cursor.or(kernel.report.started_at).unwrap_or(slices.cursor);
+    fn tally_gap(&mut self, kernel: &Unsettled, slices: &slice::Slices) {
+        let slots = &kernel.slots;
+        let from = kernel.cursor.unwrap_or(kernel.started_at);
         let Some(whole) = Span::new(from, slices.cursor) else { return };
         let spanned: Vec<usize> =
             (0..self.downtimes.len()).filter(|i| self.downtimes[*i].overlap(whole).is_some()).collect();
@@ -278,7 +277,7 @@ impl Pass {
         }
         if self.policy == GapPolicy::Interpolate && !slices.dropped.is_empty() {
             let hours = slices.dropped.iter().map(|s| s.micros()).sum::<u64>() as f64 / 3.6e9;
-            tracing::warn!(group = self.group, kernel = %kernel.report.id, hours, "large gap: hours beyond max_gap_hours dropped");
+            tracing::warn!(group = self.group, kernel = %kernel.id, hours, "large gap: hours beyond max_gap_hours dropped");
         }
     }
 
@@ -300,12 +299,12 @@ impl Pass {
     }
 
     /// Takes back what was recorded past the end of a kernel whose end was reported late.
-    async fn correct(&mut self, session: &Session, kernel: &Kernel) -> Result<()> {
-        let Some(end) = kernel.report.terminated_at else { return Ok(()) };
-        for record in store::records::past_end(session.tx(), kernel.report.id, end).await? {
+    async fn correct(&mut self, session: &Session, kernel: &Unsettled) -> Result<()> {
+        let Some(end) = kernel.terminated_at else { return Ok(()) };
+        for record in store::records::past_end(session.tx(), kernel.id, end).await? {
             self.done.slices_corrected += 1;
             store::records::delete(session.tx(), &record).await?;
-            let domain = self.domain(&record.domain);
+            let domain: Arc<str> = Arc::from(record.domain.as_str());
             let day = record.span.start.day();
             let kept = Span::new(record.span.start, end);
             let mut removed = Daily { usage: record.usage.clone(), records: 1 };
@@ -317,7 +316,7 @@ impl Pass {
                 let shortened = Record { span, usage, ..record };
                 store::records::insert(session.tx(), &self.group, &[shortened]).await?;
             }
-            self.removed.add_daily(kernel.report.owner, &domain, day, &removed);
+            self.removed.add_daily(kernel.owner, &domain, day, &removed);
         }
         Ok(())
     }
@@ -368,7 +367,7 @@ async fn fold_records(session: &Session, from: Day, wanted: impl Fn(&Entity) -> 
     let mut position = None;
     loop {
         let (records, next) =
-            store::records::page(session.tx(), &session.state().group.name, from, position, PAGE).await?;
+            store::records::page(session.tx(), &session.state().group.name, from, position, PAGE as u64).await?;
         if records.is_empty() {
             return Ok(sums);
         }

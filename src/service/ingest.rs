@@ -25,7 +25,7 @@ pub const MAX_KERNEL_DAYS: i32 = 3_660;
 pub const LIVES_TOO_LONG: &str = "a kernel lives at most 3660 days";
 
 /// Kernels that one transaction takes.
-pub const BATCH: usize = 5_000;
+pub const BATCH: usize = 10_000;
 
 /// A kernel as a scheduler sends it.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -191,16 +191,9 @@ impl Service {
             register(&mut session, &batch, &merged).await?;
             let kernels = merged.iter().map(|(_, kernel)| kernel);
             store::kernels::upsert(session.tx(), &group, kernels).await?;
-            let occupancy = &mut session.state_mut().occupancy;
+            let state = session.state_mut();
             for (old, new) in &merged {
-                for kernel in old.iter().filter(|k| k.report.phase == Phase::Running) {
-                    if let Some(sum) = occupancy.get_mut(&kernel.report.owner.user) {
-                        sum.subtract(&kernel.report.slots);
-                    }
-                }
-                if new.report.phase == Phase::Running {
-                    occupancy.entry(new.report.owner.user).or_default().add(&new.report.slots);
-                }
+                state.kernel_changed(old.as_ref(), new);
             }
             session.commit().await?;
             Ok(done)

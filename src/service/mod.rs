@@ -150,7 +150,7 @@ impl Service {
                 let same_kernels = state.group.kernels_revision == group.kernels_revision;
                 state.group = group;
                 if !same_kernels {
-                    state.load_occupancy(db).await?;
+                    state.reload_kernels(db).await?;
                 }
                 state
             }

@@ -4,8 +4,8 @@
 //! takes the group's lock in the database, reloads the state if another process was faster, and
 //! either commits everything or leaves no trace.
 
-use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -18,7 +18,8 @@ use super::{Service, audit};
 use crate::domain::decimal::Amount;
 use crate::domain::factor::{Decayer, History};
 use crate::domain::hierarchy::{Hierarchy, Ranking, Share};
-use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
+use crate::domain::kernel::{Kernel, Phase, Unsettled};
 use crate::domain::ledger::{Entity, Ledger};
 use crate::domain::options::{MAX_DECAY_UNIT_DAYS, Options};
 use crate::domain::sequencer::Sequencer;
@@ -49,6 +50,8 @@ pub struct GroupState {
     pub user_names: FastMap<UserId, Arc<str>>,
     /// What each user's running kernels occupy.
     pub occupancy: FastMap<UserId, Amounts>,
+    /// What runs still have to record; read when it is first needed.
+    unsettled: Option<BTreeMap<KernelId, Unsettled>>,
 }
 
 impl GroupState {
@@ -86,6 +89,7 @@ impl GroupState {
             project_names,
             user_names,
             occupancy: FastMap::default(),
+            unsettled: None,
         };
         state.load_occupancy(db).await?;
         Ok(state)
@@ -96,12 +100,49 @@ impl GroupState {
         self.group.shares_revision == stored.shares_revision && self.group.created_at == stored.created_at
     }
 
-    pub async fn load_occupancy(&mut self, db: &impl ConnectionTrait) -> Result<()> {
+    /// Reads again what another process has ingested.
+    pub async fn reload_kernels(&mut self, db: &impl ConnectionTrait) -> Result<()> {
+        self.unsettled = None;
+        self.load_occupancy(db).await
+    }
+
+    async fn load_occupancy(&mut self, db: &impl ConnectionTrait) -> Result<()> {
         let mut occupancy: FastMap<UserId, Amounts> = FastMap::default();
         store::kernels::running(db, &self.group.name, |user, slots| occupancy.entry(user).or_default().add(slots))
             .await?;
         self.occupancy = occupancy;
         Ok(())
+    }
+
+    /// Takes the unsettled kernels out; [`Self::keep_unsettled`] puts them back.
+    pub async fn take_unsettled(&mut self, db: &impl ConnectionTrait) -> Result<BTreeMap<KernelId, Unsettled>> {
+        match self.unsettled.take() {
+            Some(kernels) => Ok(kernels),
+            None => Ok(store::kernels::unsettled(db, &self.group.name).await?),
+        }
+    }
+
+    /// The kernels that the next run has to look at.
+    pub fn keep_unsettled(&mut self, kernels: BTreeMap<KernelId, Unsettled>) {
+        self.unsettled = Some(kernels);
+    }
+
+    /// Notes what an ingest made of a kernel.
+    pub fn kernel_changed(&mut self, old: Option<&Kernel>, new: &Kernel) {
+        if let Some(known) = &mut self.unsettled {
+            match Unsettled::of(new) {
+                Some(kernel) => known.insert(kernel.id, kernel),
+                None => known.remove(&new.report.id),
+            };
+        }
+        if let Some(old) = old.filter(|k| k.report.phase == Phase::Running)
+            && let Some(sum) = self.occupancy.get_mut(&old.report.owner.user)
+        {
+            sum.subtract(&old.report.slots);
+        }
+        if new.report.phase == Phase::Running {
+            self.occupancy.entry(new.report.owner.user).or_default().add(&new.report.slots);
+        }
     }
 
     /// Makes sure that buckets from `day` on are in memory.
@@ -240,7 +281,7 @@ impl Session {
                 let ingested_elsewhere = state.group.kernels_revision + 1 != group.kernels_revision;
                 state.group = group;
                 if ingested_elsewhere {
-                    state.load_occupancy(session.tx()).await?;
+                    state.reload_kernels(session.tx()).await?;
                 }
                 state
             }
@@ -360,6 +401,15 @@ impl Session {
             }
         }
         Ok(())
+    }
+
+    /// Takes the unsettled kernels out of the state.
+    pub async fn take_unsettled(&mut self) -> Result<BTreeMap<KernelId, Unsettled>> {
+        self.touched = true;
+        let Some(mut state) = self.state.take() else { return Ok(BTreeMap::new()) };
+        let taken = state.take_unsettled(self.tx()).await;
+        self.state = Some(state);
+        taken
     }
 
     /// Commits the removal of the group itself.

@@ -1,5 +1,8 @@
 //! Kernels with their accounting cursors.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Condition, Expr, ExprTrait, OnConflict};
 use sea_orm::{
@@ -12,12 +15,18 @@ use super::entity::kernel::{ActiveModel, Column, Entity, Model};
 use super::{Result, StoreError, bulk};
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
-use crate::domain::kernel::{Kernel, Phase, Report, Traits};
+use crate::domain::kernel::{Kernel, Phase, Report, Traits, Unsettled};
 use crate::domain::time::Timestamp;
 
+/// Rows that one statement reads.
+const PAGE: u64 = 20_000;
+
+fn phase(status: &str) -> Result<Phase> {
+    Phase::parse(status).ok_or_else(|| StoreError::Damaged(format!("kernel status {status}")))
+}
+
 fn decode(row: Model, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
-    let phase =
-        Phase::parse(&row.status).ok_or_else(|| StoreError::Damaged(format!("kernel status {}", row.status)))?;
+    let phase = phase(&row.status)?;
     let report = Report {
         id: KernelId(row.kernel_id),
         session: SessionId(row.session_id),
@@ -106,28 +115,60 @@ pub async fn upsert<'a>(
     bulk::insert(db, rows.collect(), Some(replace)).await
 }
 
-/// The next page of kernels whose last slice is not recorded yet, by id after `after`.
-pub async fn unsettled(
-    db: &impl ConnectionTrait,
-    group: &str,
-    after: Option<KernelId>,
-    limit: u64,
-) -> Result<Vec<Kernel>> {
-    let mut query = Entity::find()
-        .filter(Column::ResourceGroup.eq(group))
-        // Spelled as in the partial index, or the index does not serve.
-        .filter(Expr::cust("NOT settled"))
-        .filter(Column::StartedAt.is_not_null())
-        .order_by_asc(Column::KernelId)
-        .limit(limit);
-    if let Some(after) = after {
-        query = query.filter(Column::KernelId.gt(after.0));
+/// The group's kernels whose last slice is not recorded yet.
+pub async fn unsettled(db: &impl ConnectionTrait, group: &str) -> Result<BTreeMap<KernelId, Unsettled>> {
+    type Row = (Uuid, Uuid, Uuid, Uuid, String, String, String, i64, Option<i64>, Option<i64>);
+    let mut found = BTreeMap::new();
+    let mut slots = SlotDecoder::new();
+    let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
+    loop {
+        let after = found.last_key_value().map(|(id, _): (&KernelId, _)| Column::KernelId.gt(id.0));
+        let rows: Vec<Row> = Entity::find()
+            .select_only()
+            .columns([
+                Column::KernelId,
+                Column::SessionId,
+                Column::UserUuid,
+                Column::ProjectId,
+                Column::DomainName,
+                Column::OccupiedSlots,
+                Column::Status,
+                Column::StartedAt,
+                Column::TerminatedAt,
+                Column::LastUsageRecordedAt,
+            ])
+            .filter(Column::ResourceGroup.eq(group))
+            // Spelled as in the partial index, or the index does not serve.
+            .filter(Expr::cust("NOT settled"))
+            .filter(Column::StartedAt.is_not_null())
+            .filter(Condition::all().add_option(after))
+            .order_by_asc(Column::KernelId)
+            .limit(PAGE)
+            .into_tuple()
+            .all(db)
+            .await?;
+        if rows.is_empty() {
+            return Ok(found);
+        }
+        for (id, session, user, project, domain, occupied, status, started_at, terminated_at, cursor) in rows {
+            let kernel = Unsettled {
+                id: KernelId(id),
+                session: SessionId(session),
+                owner: Member { user: UserId(user), project: ProjectId(project) },
+                domain: Arc::clone(domains.get_or_insert_with(domain.as_str(), |d| Arc::from(d))),
+                slots: (*slots.decode(&occupied)?).clone(),
+                phase: phase(&status)?,
+                started_at: Timestamp::from_micros(started_at),
+                terminated_at: terminated_at.map(Timestamp::from_micros),
+                cursor: cursor.map(Timestamp::from_micros),
+            };
+            found.insert(kernel.id, kernel);
+        }
     }
-    fetch(db, query).await
 }
 
 /// Moves every cursor of the group to where a run at `now` leaves it (§3): set-based, the rule is that of
-/// `domain::slice::plan`.
+/// `domain::slice::plan` and [`Unsettled::advance`].
 pub async fn advance_cursors(db: &impl ConnectionTrait, group: &str, now: Timestamp) -> Result<()> {
     let unsettled = || Condition::all().add(Column::ResourceGroup.eq(group)).add(Expr::cust("NOT settled"));
     let cursor = || Expr::cust("COALESCE(last_usage_recorded_at, started_at)");
@@ -200,7 +241,7 @@ pub async fn running(
             .filter(Column::Status.eq(Phase::Running.as_str()))
             .filter(Condition::all().add_option(after.map(|a| Column::KernelId.gt(a))))
             .order_by_asc(Column::KernelId)
-            .limit(20_000)
+            .limit(PAGE)
             .into_tuple()
             .all(db)
             .await?;

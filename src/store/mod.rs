@@ -176,6 +176,10 @@ fn sqlite_options(url: &str, connections: u32) -> ConnectOptions {
             .busy_timeout(ACQUIRE_TIMEOUT)
             .foreign_keys(true)
             .pragma("temp_store", "memory")
+            // A batch touches index pages all over; they stay in memory until it is complete,
+            .pragma("cache_size", "-32768")
+            // and reach the file once for several batches (in pages of 4 KiB).
+            .pragma("wal_autocheckpoint", "8192")
     });
     options
 }

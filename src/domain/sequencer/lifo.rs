@@ -1,6 +1,4 @@
-use std::cmp::Ordering;
-
-use super::{Sequence, Standings, Workload, submission_order};
+use super::{Sequence, Standings, Workload};
 
 /// Last submitted, first started.
 pub(super) struct Lifo;
@@ -18,7 +16,7 @@ impl Sequence for Lifo {
         vec![0; workloads.len()]
     }
 
-    fn tie_break(&self, workloads: &[Workload], a: u32, b: u32) -> Ordering {
-        submission_order(workloads, b, a)
+    fn latest_first(&self) -> bool {
+        true
     }
 }

@@ -56,12 +56,12 @@ trait Sequence: Sync {
     /// What the answer says about the order.
     fn success_message(&self) -> &'static str;
 
-    /// Ascending sort keys, one for each workload; equal keys keep `tie_break`.
+    /// Ascending sort keys, one for each workload; equal keys keep submission order, then id.
     fn keys(&self, workloads: &[Workload], standings: &Standings) -> Vec<u64>;
 
-    /// How equal keys are ordered: submission order, then id.
-    fn tie_break(&self, workloads: &[Workload], a: u32, b: u32) -> Ordering {
-        submission_order(workloads, a, b)
+    /// Whether equal keys start in reverse.
+    fn latest_first(&self) -> bool {
+        false
     }
 }
 
@@ -91,8 +91,21 @@ impl Sequencer {
     /// The positions of `workloads` in the order in which they should start: a permutation, always.
     pub fn order(self, workloads: &[Workload], standings: &Standings) -> Vec<u32> {
         let keys = self.0.keys(workloads, standings);
-        let mut order: Vec<(u64, u32)> = keys.into_iter().zip(0u32..).collect();
-        order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.0.tie_break(workloads, a.1, b.1)));
+        let latest_first = self.0.latest_first();
+        // Key and submission as one number, because comparing two costs more than the sort.
+        let number = |key: u64, workload: &Workload| {
+            let submitted = workload.submitted_at.map_or(u64::MAX, |t| t.micros().unsigned_abs());
+            u128::from(key) << 64 | u128::from(if latest_first { !submitted } else { submitted })
+        };
+        let numbers = keys.into_iter().zip(workloads).map(|(key, workload)| number(key, workload));
+        let mut order: Vec<(u128, u32)> = numbers.zip(0u32..).collect();
+        order.sort_unstable_by_key(|(number, _)| *number);
+        for equals in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
+            equals.sort_unstable_by(|a, b| {
+                let by_id = tie_break(workloads, a.1, b.1);
+                if latest_first { by_id.reverse() } else { by_id }
+            });
+        }
         order.into_iter().map(|(_, at)| at).collect()
     }
 }
@@ -103,13 +116,9 @@ impl fmt::Debug for Sequencer {
     }
 }
 
-/// Workloads with a submission time by time, then id; those without follow in the order they were given.
-fn submission_order(workloads: &[Workload], a: u32, b: u32) -> Ordering {
+/// Among workloads of one submission time by id; those without a time keep the order they were given.
+fn tie_break(workloads: &[Workload], a: u32, b: u32) -> Ordering {
     let (left, right) = (&workloads[a as usize], &workloads[b as usize]);
-    match (left.submitted_at, right.submitted_at) {
-        (Some(one), Some(other)) => one.cmp(&other).then_with(|| left.id.cmp(&right.id)).then(a.cmp(&b)),
-        (Some(_), None) => Ordering::Less,
-        (None, Some(_)) => Ordering::Greater,
-        (None, None) => a.cmp(&b),
-    }
+    let by_id = left.submitted_at.map_or(Ordering::Equal, |_| left.id.cmp(&right.id));
+    by_id.then(a.cmp(&b))
 }

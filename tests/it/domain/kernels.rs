@@ -1,7 +1,7 @@
 //! Reports of kernels, in any order and any number of times.
 
 use fairshared::domain::ids::{KernelId, SessionId};
-use fairshared::domain::kernel::{Conflict, Kernel, Phase, Report, Traits};
+use fairshared::domain::kernel::{Conflict, Kernel, Phase, Report, Traits, Unsettled};
 use fairshared::domain::names::check_name;
 use fairshared::domain::slots::{Amounts, SlotName, Usages};
 use fairshared::domain::time::Timestamp;
@@ -74,9 +74,30 @@ fn a_recorded_kernel_stays_settled_until_its_end_moves() {
     for (end, over_recorded) in [("10:30", false), ("10:10", true)] {
         let moved = Report { terminated_at: Some(clock(end)), ..ended.clone() };
         let kernel = Kernel::merge(Some(known.clone()), moved).expect("a kernel");
-        assert_eq!((kernel.settled, kernel.over_recorded()), (false, over_recorded), "{end}");
+        let unsettled = Unsettled::of(&kernel).expect("nothing is settled yet");
+        assert_eq!((kernel.settled, unsettled.over_recorded()), (false, over_recorded), "{end}");
     }
-    assert!(!known.over_recorded());
+    assert_eq!(Unsettled::of(&known), None);
+}
+
+#[test]
+fn a_run_moves_the_cursor_to_now_or_lets_the_kernel_go() {
+    let running = Kernel { report: report(Phase::Running, Some(clock("10:00")), None), cursor: None, settled: false };
+    let ended = Kernel {
+        report: report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:23"))),
+        cursor: Some(clock("10:10")),
+        settled: false,
+    };
+    let after = |kernel: &Kernel, now: &str| {
+        let mut unsettled = Unsettled::of(kernel).expect("a started kernel");
+        unsettled.advance(clock(now)).then_some(unsettled.cursor)
+    };
+    assert_eq!(after(&running, "10:05"), Some(Some(clock("10:05"))));
+    // A clock that jumped back moves no cursor back.
+    assert_eq!(after(&running, "09:55"), Some(None));
+    assert_eq!(after(&ended, "10:05"), Some(Some(clock("10:10"))));
+    assert_eq!(after(&ended, "10:20"), Some(Some(clock("10:20"))));
+    assert_eq!(after(&ended, "10:23"), None);
 }
 
 #[test]

@@ -1,0 +1,69 @@
+//! The server on a port of this machine, and a client for it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use bytes::Bytes;
+use fairshared::jobs::{JobSettings, Runner};
+use fairshared::server::{self, App};
+use fairshared::service::Role;
+use fairshared::service::keys::NewKey;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::support::fixture::{Fixture, GROUP, admin};
+
+pub struct Server {
+    url: String,
+    key: String,
+    client: reqwest::Client,
+}
+
+impl Server {
+    pub async fn start(fixture: &Fixture) -> Self {
+        let service = Arc::clone(&fixture.service);
+        let new = NewKey { role: Role::Admin, label: "bench".to_owned(), user: None, expires_at: None };
+        let (key, _) = service.create_key(admin(), new).await.unwrap();
+        let jobs = Runner::new(Arc::clone(&service), JobSettings::default());
+        let (listener, address) = port().await;
+        tokio::spawn(server::serve(App::new(service, jobs), listener, CancellationToken::new()));
+        Self { url: format!("{address}/resource-groups/{GROUP}"), key, client: reqwest::Client::new() }
+    }
+
+    /// Serves `router` without anything around it.
+    pub async fn of(router: Router) -> Self {
+        let (listener, url) = port().await;
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { url, key: String::new(), client: reqwest::Client::new() }
+    }
+
+    pub async fn get(&self, path: &str) -> (Duration, Bytes) {
+        self.send(self.client.get(format!("{}{path}", self.url))).await
+    }
+
+    pub async fn post(&self, path: &str, media_type: &str, body: Bytes) -> (Duration, Bytes) {
+        self.send(self.client.post(format!("{}{path}", self.url)).header("content-type", media_type).body(body)).await
+    }
+
+    pub async fn put(&self, path: &str, body: Bytes) -> (Duration, Bytes) {
+        let request = self.client.put(format!("{}{path}", self.url)).header("content-type", "application/json");
+        self.send(request.body(body)).await
+    }
+
+    /// From the first byte sent to the last byte received.
+    async fn send(&self, request: reqwest::RequestBuilder) -> (Duration, Bytes) {
+        let start = Instant::now();
+        let response = request.bearer_auth(&self.key).send().await.unwrap();
+        let status = response.status();
+        let body = response.bytes().await.unwrap();
+        assert!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&body));
+        (start.elapsed(), body)
+    }
+}
+
+async fn port() -> (TcpListener, String) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    (listener, address)
+}

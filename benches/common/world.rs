@@ -1,0 +1,111 @@
+//! A cluster of a given size: the same ids and amounts in every run.
+
+use std::fmt::Write;
+
+use fairshared::domain::ids::{Member, ProjectId, UserId};
+use fairshared::domain::time::Timestamp;
+use fairshared::service::ingest::{BATCH, KernelInput};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::support::database::TestDb;
+use crate::support::fixture::{Fixture, GROUP, admin};
+
+pub const DOMAINS: usize = 10;
+pub const PROJECTS: usize = 500;
+/// When every cluster starts.
+pub const START: &str = "2026-01-13T00:00:00Z";
+
+/// Ids that are spread over their whole range, like random ones.
+fn spread(kind: u64, n: usize) -> Uuid {
+    let mix = |seed: u64| {
+        let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    let high = mix(kind << 32 | n as u64);
+    Uuid::from_u64_pair(high, mix(high))
+}
+
+pub fn kernel_id(n: usize) -> Uuid {
+    spread(1, n)
+}
+
+pub fn domain_name(n: usize) -> String {
+    format!("domain-{}", n % DOMAINS)
+}
+
+pub fn member(n: usize) -> Member {
+    Member { user: UserId(spread(2, n)), project: ProjectId(spread(3, n % PROJECTS)) }
+}
+
+/// One kernel of the `n`th user as one line of NDJSON; the end only if it has ended.
+pub fn kernel_line(out: &mut String, kernel: usize, user: usize, start: Timestamp, end: Option<Timestamp>) {
+    let Member { user: user_uuid, project } = member(user);
+    let id = kernel_id(kernel);
+    let domain = domain_name(user % PROJECTS);
+    let (cpu, mem, gpu) = (1 + kernel % 32, (1 + kernel % 64) << 30, kernel % 5);
+    let status = if end.is_some() { "TERMINATED" } else { "RUNNING" };
+    let _ = write!(
+        out,
+        "{{\"kernel_id\":\"{id}\",\"session_id\":\"{id}\",\"user_uuid\":\"{user_uuid}\",\"project_id\":\"{project}\",\
+         \"domain_name\":\"{domain}\",\"occupied_slots\":{{\"cpu\":\"{cpu}\",\"mem\":\"{mem}\",\"cuda.device\":\"{gpu}\"}},\
+         \"status\":\"{status}\",\"started_at\":\"{start}\""
+    );
+    if let Some(end) = end {
+        let _ = write!(out, ",\"terminated_at\":\"{end}\"");
+    }
+    out.push_str("}\n");
+}
+
+/// `count` kernels of `users` users that run since the start.
+pub fn running(count: usize, users: usize) -> String {
+    let start = crate::support::time(START);
+    let mut lines = String::with_capacity(count * 400);
+    for kernel in 0..count {
+        kernel_line(&mut lines, kernel, kernel % users, start.plus_micros(-(kernel as i64 % 3600) * 1_000_000), None);
+    }
+    lines
+}
+
+/// `count` kernels of `users` users, each over before the start and not a day old.
+pub fn finished(count: usize, users: usize) -> String {
+    let start = crate::support::time(START).plus_micros(-86_400_000_000);
+    let mut lines = String::with_capacity(count * 400);
+    for kernel in 0..count {
+        let begin = start.plus_micros((kernel as i64 * 7_919 % 72_000) * 1_000_000);
+        let end = begin.plus_micros((60 + kernel as i64 * 104_729 % 14_000) * 1_000_000 + 123_456);
+        kernel_line(&mut lines, kernel, kernel % users, begin, Some(end));
+    }
+    lines
+}
+
+/// A serving service with one group and its agents.
+pub async fn cluster(db: TestDb) -> Fixture {
+    let fixture = Fixture::new(db, START).await;
+    for node in 0..10 {
+        let slots = json!({"cpu": "100000", "mem": "1000000000000000", "cuda.device": "20000"});
+        fixture.agent(&format!("node-{node}"), &slots).await;
+    }
+    fixture
+}
+
+/// Takes NDJSON in as the service does below HTTP.
+pub async fn ingest(fixture: &Fixture, lines: &str) {
+    let now = fixture.service.clock().now();
+    let mut batch = Vec::with_capacity(BATCH);
+    for line in lines.lines() {
+        let input: KernelInput = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+        batch.push(input.check(now).unwrap_or_else(|faults| panic!("{faults:?}")));
+        if batch.len() == BATCH {
+            take(fixture, std::mem::take(&mut batch)).await;
+        }
+    }
+    take(fixture, batch).await;
+}
+
+async fn take(fixture: &Fixture, batch: Vec<fairshared::service::ingest::Incoming>) {
+    let done = fixture.service.ingest(&admin(), GROUP, batch).await.unwrap_or_else(|e| panic!("{e}"));
+    assert!(done.refused.is_empty(), "{:?}", done.refused);
+}

@@ -1,0 +1,139 @@
+//! Ordering pending workloads from published state. The floor of the engine sorts the bare keys; that of
+//! the requests during a run is the same requests without one.
+
+#[allow(dead_code, reason = "every bench uses a part")]
+mod common;
+#[allow(dead_code, unused_imports, unused_macros, reason = "every bench uses a part")]
+#[path = "../tests/it/support/mod.rs"]
+mod support;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::post;
+use bytes::Bytes;
+
+use common::http::Server;
+use common::world::member;
+use common::{Bar, block_on, median, percentile, repeat, row, world};
+use fairshared::domain::factor::Exponent;
+use fairshared::domain::sequencer::{Sequencer, Standing, Standings, Workload};
+use fairshared::domain::weight::{EffectiveWeight, Weight};
+use serde_json::{Value, json};
+use support::database;
+use support::fixture::GROUP;
+
+const WORKLOADS: usize = 320_000;
+const USERS: usize = 10_000;
+
+fn main() {
+    engine();
+    block_on(async {
+        over_http().await;
+        during_aggregation().await;
+    });
+}
+
+/// `count` pending workloads as a scheduler sends them.
+fn request(count: usize) -> Bytes {
+    let workloads: Vec<Value> = (0..count)
+        .map(|n| {
+            let owner = member(n * 31 % USERS);
+            let submitted_at = format!("2026-01-13T0{}:{:02}:{:02}Z", n % 10, n / 10 % 60, n / 600 % 60);
+            json!({
+                "workload_id": format!("workload-{n}"), "user_uuid": owner.user, "project_id": owner.project,
+                "submitted_at": submitted_at,
+            })
+        })
+        .collect();
+    json!({"workloads": workloads}).to_string().into()
+}
+
+async fn over_http() {
+    let cluster = world::cluster(database::sqlite().await).await;
+    world::ingest(&cluster, &world::finished(USERS, USERS)).await;
+    cluster.service.aggregate(GROUP).await.unwrap();
+    let server = Server::start(&cluster).await;
+    let body = request(WORKLOADS);
+    let (mut times, mut answer) = (Vec::new(), Bytes::new());
+    for _ in 0..5 {
+        let (time, bytes) = server.post("/sequence", "application/json", body.clone()).await;
+        times.push(time);
+        answer = bytes;
+    }
+    // The floor sends the same bytes both ways without reading them.
+    let ready = answer.clone();
+    let echo = post(async move |_: Bytes| ready).layer(DefaultBodyLimit::disable());
+    let plain = Server::of(Router::new().route("/sequence", echo)).await;
+    let mut floors = Vec::new();
+    for _ in 0..5 {
+        floors.push(plain.post("/sequence", "application/json", body.clone()).await.0);
+    }
+    let name = format!("sequence over HTTP: {WORKLOADS} workloads");
+    row(&name, median(times), Some(median(floors)), Bar::millis(1_000));
+}
+
+/// Small requests while one run follows the other.
+async fn during_aggregation() {
+    let databases = [("SQLite", database::sqlite().await), ("PostgreSQL (fsync off)", database::postgres().await)];
+    for (database, db) in databases {
+        let cluster = Arc::new(world::cluster(db).await);
+        world::ingest(&cluster, &world::running(50_000, USERS)).await;
+        cluster.service.aggregate(GROUP).await.unwrap();
+        let server = Server::start(&cluster).await;
+        let body = request(1_000);
+        let requests = async |count| {
+            let mut times = Vec::new();
+            for _ in 0..count {
+                times.push(server.post("/sequence", "application/json", body.clone()).await.0);
+            }
+            percentile(times, 99)
+        };
+        let floor = requests(500).await;
+        let runs = tokio::spawn({
+            let cluster = Arc::clone(&cluster);
+            async move {
+                loop {
+                    cluster.clock.advance_seconds(300);
+                    cluster.service.aggregate(GROUP).await.unwrap();
+                }
+            }
+        });
+        let busy = requests(1_000).await;
+        runs.abort();
+        let name = format!("p99 of 1000 workloads while aggregating, {database}");
+        row(&name, busy, Some(floor), Bar::millis(5));
+    }
+}
+
+fn engine() {
+    let mut standings = Standings::default();
+    for n in 0..USERS {
+        let used = (n * 7_919 % USERS) as f64 / USERS as f64;
+        let exponent = Exponent::new(used, EffectiveWeight::single(Weight::ONE));
+        let standing = Standing { exponent, fair_share_factor: "0.5".into(), rank: 1 };
+        standings.members.insert(member(n), standing);
+    }
+    let start = support::time(common::world::START);
+    let workloads: Vec<Workload> = (0..WORKLOADS)
+        .map(|n| Workload {
+            id: Cow::Owned(format!("workload-{n}")),
+            owner: member(n * 31 % USERS),
+            submitted_at: Some(start.plus_micros((n as i64 * 7_919 % 100_000) * 1_000)),
+            priority: 0,
+        })
+        .collect();
+    let floor = repeat(10, || {
+        let mut keys: Vec<(u64, u32)> =
+            workloads.iter().zip(0u32..).map(|(w, at)| (w.owner.user.0.as_u64_pair().0, at)).collect();
+        keys.sort_unstable();
+        keys
+    });
+    for name in ["fairshare", "fifo", "drf"] {
+        let sequencer = Sequencer::by_name(name).unwrap_or_else(|| panic!("no sequencer {name}"));
+        let measured = repeat(10, || sequencer.order(&workloads, &standings));
+        row(&format!("sequence engine, {name}: {WORKLOADS} workloads"), measured, Some(floor), Bar::millis(60));
+    }
+}
