@@ -1,7 +1,7 @@
 //! Limits that a query meets before it is validated or run. Parser and validator recurse into what
 //! they read and expand fragments as often as they are spread, so both are bounded here first.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_graphql::parser::types::{ExecutableDocument, Selection, SelectionSet};
@@ -18,7 +18,7 @@ pub const MAX_DEPTH: usize = 16;
 /// Fields of a query, with fragments written out.
 pub const MAX_FIELDS: usize = 1_000;
 /// Values of one answer: rows times the fields asked of each.
-pub const MAX_VALUES: u64 = 1_000_000;
+pub const MAX_VALUES: u64 = 250_000;
 
 fn fault(code: &'static str, detail: String) -> Error {
     Error::invalid("/query", code, detail)
@@ -71,12 +71,15 @@ fn after_string(text: &[u8]) -> &[u8] {
 struct Extent {
     fields: usize,
     depth: usize,
+    /// Like `depth`, but fragments count too.
+    height: usize,
 }
 
 /// Refuses a document that is too large or too deep once its fragments are written out.
 pub fn check_document(document: &ExecutableDocument) -> Result<()> {
     let mut measure = Measure { document, known: HashMap::new() };
-    let fragments: Vec<&Name> = document.fragments.keys().collect();
+    // Sorted, so that one document always gets one answer.
+    let fragments: BTreeSet<&Name> = document.fragments.keys().collect();
     let mut fields = 0;
     for name in fragments {
         fields += measure.fragment(name, 0)?.fields;
@@ -103,6 +106,13 @@ fn refuse_depth(depth: usize) -> Result<()> {
     Ok(())
 }
 
+fn refuse_height(height: usize) -> Result<()> {
+    if height > MAX_NESTING {
+        return Err(fault("query_too_deep", "fragments nest too deep or in a circle".to_owned()));
+    }
+    Ok(())
+}
+
 struct Measure<'a> {
     document: &'a ExecutableDocument,
     known: HashMap<&'a Name, Extent>,
@@ -111,25 +121,31 @@ struct Measure<'a> {
 impl<'a> Measure<'a> {
     /// `level` counts spreads and fields alike, so that fragments in a circle end.
     fn set(&mut self, set: &'a Positioned<SelectionSet>, level: usize) -> Result<Extent> {
-        if level > MAX_NESTING {
-            return Err(fault("query_too_deep", "fragments nest too deep or in a circle".to_owned()));
-        }
+        refuse_height(level)?;
         let mut sum = Extent::default();
         for selection in &set.node.items {
             let part = match &selection.node {
                 Selection::Field(field) => {
                     let inner = self.set(&field.node.selection_set, level + 1)?;
-                    Extent { fields: inner.fields + 1, depth: inner.depth + 1 }
+                    Extent { fields: inner.fields + 1, depth: inner.depth + 1, height: inner.height + 1 }
                 }
-                Selection::InlineFragment(fragment) => self.set(&fragment.node.selection_set, level + 1)?,
+                Selection::InlineFragment(fragment) => {
+                    let inner = self.set(&fragment.node.selection_set, level + 1)?;
+                    Extent { height: inner.height + 1, ..inner }
+                }
                 Selection::FragmentSpread(spread) => {
                     let inner = self.fragment(&spread.node.fragment_name.node, level)?;
-                    Extent { fields: inner.fields + 1, depth: inner.depth }
+                    Extent { fields: inner.fields + 1, height: inner.height + 1, ..inner }
                 }
             };
-            sum = Extent { fields: sum.fields + part.fields, depth: sum.depth.max(part.depth) };
+            sum = Extent {
+                fields: sum.fields + part.fields,
+                depth: sum.depth.max(part.depth),
+                height: sum.height.max(part.height),
+            };
             refuse_width(sum.fields)?;
             refuse_depth(sum.depth)?;
+            refuse_height(sum.height)?;
         }
         Ok(sum)
     }

@@ -18,7 +18,7 @@ pub fn router(schema: FairShareSchema) -> Router {
 
 async fn answer(State(schema): State<FairShareSchema>, caller: Option<Extension<Caller>>, body: Bytes) -> Response {
     let Some(Extension(caller)) = caller else { return problem(StatusCode::UNAUTHORIZED, &anonymous(), "") };
-    let request: async_graphql::Request = match serde_json::from_slice(&body) {
+    let request = match read(&body) {
         Ok(request) => request,
         Err(error) => {
             let detail = format!("the body is not a GraphQL request in JSON: {error}");
@@ -27,6 +27,12 @@ async fn answer(State(schema): State<FairShareSchema>, caller: Option<Extension<
         }
     };
     Json(execute(&schema, caller, request).await).into_response()
+}
+
+/// A request is a JSON object; read on its own, it would be taken from an array too.
+fn read(body: &[u8]) -> Result<async_graphql::Request, serde_json::Error> {
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(body)?;
+    serde_json::from_value(object.into())
 }
 
 /// RFC 9457, for requests that no GraphQL answer fits.

@@ -1,10 +1,10 @@
 //! GraphQL: the schema of the proposal and what it uses without defining.
 
-pub mod connection;
+mod connection;
 mod errors;
 mod filters;
 mod global_id;
-pub mod guard;
+mod guard;
 mod http;
 mod inputs;
 mod mutation;
@@ -28,7 +28,8 @@ use crate::service::{Caller, Error, Service};
 pub type FairShareSchema = Schema<Query, Mutation, EmptySubscription>;
 
 fn builder() -> SchemaBuilder<Query, Mutation, EmptySubscription> {
-    Schema::build(Query::default(), Mutation, EmptySubscription)
+    // The guard refuses deeper documents before this limit can.
+    Schema::build(Query::default(), Mutation, EmptySubscription).limit_recursive_depth(guard::MAX_NESTING + 1)
 }
 
 /// The schema over a service.

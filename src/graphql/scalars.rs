@@ -1,6 +1,6 @@
 //! Scalars. A value that cannot be read is refused with a code of its own.
 
-use async_graphql::{InputValueError, InputValueResult, Number, Scalar, ScalarType, Value};
+use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
 
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::deserialize_nullable_text;
@@ -70,7 +70,7 @@ impl ScalarType for Decimal {
     fn parse(value: Value) -> InputValueResult<Self> {
         let json = match value {
             Value::String(text) => text.into(),
-            Value::Number(number) => number_json(number),
+            Value::Number(number) => serde_json::Value::Number(number),
             _ => return Err(fault("invalid_decimal", "a decimal is a text or a number")),
         };
         match deserialize_nullable_text(json) {
@@ -83,10 +83,6 @@ impl ScalarType for Decimal {
     fn to_value(&self) -> Value {
         Value::String(self.0.clone())
     }
-}
-
-fn number_json(number: Number) -> serde_json::Value {
-    serde_json::Value::Number(number)
 }
 
 /// JSON inside a text.

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use async_graphql::{Context, MergedObject};
 
+use super::anonymous;
 use crate::service::{Caller, Error, Result, Service};
 
 /// Everything that can be read.
@@ -29,8 +30,5 @@ pub fn service<'a>(ctx: &Context<'a>) -> Result<&'a Arc<Service>> {
 
 /// Who asks.
 pub fn caller<'a>(ctx: &Context<'a>) -> Result<&'a Caller> {
-    ctx.data_opt().ok_or_else(|| Error::Unauthorized {
-        code: "missing_key",
-        detail: "this needs a key in the header Authorization: Bearer".to_owned(),
-    })
+    ctx.data_opt().ok_or_else(anonymous)
 }

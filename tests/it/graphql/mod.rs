@@ -1,3 +1,14 @@
 //! GraphQL over HTTP, on real databases: the proposal's examples as printed, and everything around them.
 
+mod access;
+mod bad_input;
+mod filters;
+mod http;
+mod limits;
+mod mutations;
+mod nodes;
+mod operations;
+mod paging;
+mod scenarios;
 mod schema;
+mod support;

@@ -1,0 +1,163 @@
+//! Laws of pages: however a list is walked, it is the same list.
+
+use serde_json::{Value, json};
+
+use super::support::{Api, column};
+use crate::support::fixture::{id, kernel, with};
+use crate::support::on_both;
+
+const USERS: usize = 23;
+
+/// Users of whom most have used exactly the same.
+async fn crowd(db: crate::support::database::TestDb) -> Api {
+    let api = Api::empty(db, "2026-01-13T00:00:00Z").await;
+    api.fixture.agent("node-1", &json!({"cpu": "100"})).await;
+    let kernels: Vec<_> = (0..USERS)
+        .map(|n| {
+            let (user, project) = (format!("u{n}"), format!("p{}", n % 4));
+            let cpu = if n < 3 { "2" } else { "1" };
+            with(
+                kernel(&user, &user, &project, "2026-01-12T01:00:00Z"),
+                &json!({
+                    "domain_name": format!("d{}", n % 2), "occupied_slots": {"cpu": cpu},
+                    "status": "TERMINATED", "terminated_at": "2026-01-12T02:00:00Z",
+                }),
+            )
+        })
+        .collect();
+    api.fixture.ingest(&kernels).await;
+    api.fixture.tick().await;
+    let items: Vec<_> = (0..USERS)
+        .map(|n| format!(r#"{{target_type: USER, target_id: "{}", weight: "{}"}}"#, id(&format!("u{n}")), n % 3 + 1))
+        .collect();
+    api.ask(&format!(
+        r#"mutation {{ upsert_fair_share_weights(resource_group: "gpu-cluster", items: [{}]) {{ upserted_count }} }}"#,
+        items.join(" ")
+    ))
+    .await;
+    api
+}
+
+/// One list under one order.
+struct Walk<'a> {
+    api: &'a Api,
+    list: &'a str,
+    order: String,
+}
+
+impl Walk<'_> {
+    async fn page(&self, args: &str) -> Value {
+        let Self { list, order, .. } = self;
+        let query = format!(
+            r#"{{ {list}(resource_group: "gpu-cluster" {order} {args}) {{
+                count edges {{ cursor node {{ id }} }} pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} }}"#
+        );
+        self.api.ask(&query).await[list].clone()
+    }
+
+    /// Follows cursors from one end to the other.
+    async fn follow(&self, forward: bool, size: usize) -> Vec<Value> {
+        let (count, from, more, less, next) = if forward {
+            ("first", "after", "hasNextPage", "hasPreviousPage", "endCursor")
+        } else {
+            ("last", "before", "hasPreviousPage", "hasNextPage", "startCursor")
+        };
+        let (mut rows, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = self.page(&format!("{count}: {size} {cursor}")).await;
+            assert_eq!(page["pageInfo"][less], !cursor.is_empty(), "{} {}", self.list, self.order);
+            let ids = column(&page, "id");
+            if forward {
+                rows.extend(ids);
+            } else {
+                rows.splice(0..0, ids);
+            }
+            assert!(rows.len() <= USERS, "{} {} repeats rows", self.list, self.order);
+            if page["pageInfo"][more] == false {
+                return rows;
+            }
+            cursor = format!("{from}: {}", page["pageInfo"][next]);
+        }
+    }
+
+    async fn check(&self) {
+        let whole = self.page("first: 1000").await;
+        let rows = column(&whole, "id");
+        assert_eq!(whole["count"], rows.len());
+        assert_eq!(whole["pageInfo"]["hasNextPage"], false);
+        assert_eq!(whole["pageInfo"]["hasPreviousPage"], false);
+        assert_eq!(whole["pageInfo"]["startCursor"], whole["edges"][0]["cursor"]);
+        for size in [1, 5, rows.len()] {
+            assert_eq!(self.follow(true, size).await, rows, "{} {} forward by {size}", self.list, self.order);
+            assert_eq!(self.follow(false, size).await, rows, "{} {} backward by {size}", self.list, self.order);
+        }
+        for offset in [0, 3, rows.len() - 1, rows.len() + 5] {
+            let page = self.page(&format!("first: 2 offset: {offset}")).await;
+            let expected: Vec<_> = rows.iter().skip(offset).take(2).cloned().collect();
+            assert_eq!(column(&page, "id"), expected);
+            assert_eq!(page["pageInfo"]["hasNextPage"], offset + 2 < rows.len());
+        }
+        // Between two cursors, and away from one.
+        let (third, sixth) = (&whole["edges"][2]["cursor"], &whole["edges"][5]["cursor"]);
+        let page = self.page(&format!("first: 10 after: {third} before: {sixth}")).await;
+        assert_eq!(column(&page, "id"), rows[3..5]);
+        assert_eq!(page["pageInfo"]["hasPreviousPage"], true);
+        assert_eq!(page["pageInfo"]["hasNextPage"], true);
+    }
+}
+
+on_both! {
+    async fn user_shares_in_every_order(db: TestDb) {
+        let api = crowd(db).await;
+        Walk { api: &api, list: "user_fair_shares", order: String::new() }.check().await;
+        for field in ["FAIR_SHARE_FACTOR", "EFFECTIVE_USAGE", "EFFECTIVE_WEIGHT", "RANK"] {
+            for direction in ["ASC", "DESC"] {
+                let order = format!("order: {{field: {field}, direction: {direction}}}");
+                Walk { api: &api, list: "user_fair_shares", order }.check().await;
+            }
+        }
+    }
+
+    async fn user_buckets_in_every_order(db: TestDb) {
+        let api = crowd(db).await;
+        for field in ["PERIOD_START", "PERIOD_END", "CREATED_AT", "UPDATED_AT"] {
+            for direction in ["ASC", "DESC"] {
+                let order = format!("order: {{field: {field}, direction: {direction}}}");
+                Walk { api: &api, list: "user_usage_buckets", order }.check().await;
+            }
+        }
+    }
+
+    async fn weights_in_every_order(db: TestDb) {
+        let api = crowd(db).await;
+        for field in ["TARGET_TYPE", "TARGET_ID", "WEIGHT"] {
+            for direction in ["ASC", "DESC"] {
+                let order = format!("order: {{field: {field}, direction: {direction}}}");
+                Walk { api: &api, list: "fair_share_weights", order }.check().await;
+            }
+        }
+    }
+
+    async fn a_nested_list_pages_like_any_other(db: TestDb) {
+        let api = crowd(db).await;
+        let ask = async |args: &str| {
+            let query = format!(r#"{{ project_fair_share(resource_group: "gpu-cluster", project_id: "{}") {{
+                user_fair_shares({args}) {{ count edges {{ node {{ id }} }} pageInfo {{ hasNextPage endCursor }} }} }} }}"#, id("p1"));
+            api.ask(&query).await["project_fair_share"]["user_fair_shares"].clone()
+        };
+        let whole = ask("first: 100").await;
+        let mut rows = Vec::new();
+        let mut args = "first: 2".to_owned();
+        loop {
+            let page = ask(&args).await;
+            assert_eq!(page["count"], whole["count"]);
+            rows.extend(column(&page, "id"));
+            if page["pageInfo"]["hasNextPage"] == false {
+                break;
+            }
+            args = format!("first: 2, after: {}", page["pageInfo"]["endCursor"]);
+        }
+        assert_eq!(rows.len(), 6);
+        assert_eq!(rows, column(&whole, "id"));
+    }
+}
