@@ -12,6 +12,7 @@ use futures::FutureExt;
 use serde_json::json;
 
 use super::history::{other, picture};
+use super::usages;
 use crate::support::fixture::{Fixture, GROUP, admin, id, incoming, kernel};
 use crate::support::on_both;
 
@@ -55,7 +56,7 @@ on_both! {
         for (group, kernels) in [(GROUP, 401), ("second", 400)] {
             let found = f.service.audit_conservation(&admin(), group).await.unwrap();
             assert_eq!(found.difference, None);
-            assert_eq!(found.totals[0].to_json(), super::usages(&(kernels * 3_600).to_string()));
+            assert_eq!(found.totals[0].to_json(), usages(&(kernels * 3_600).to_string()));
         }
         second.refresh().await.unwrap();
         assert_eq!(picture(&second.group(GROUP).unwrap()), picture(&f.service.group(GROUP).unwrap()));
@@ -73,7 +74,7 @@ on_both! {
         f.tick().await;
         f.assert_conserved().await;
         let found = f.service.audit_conservation(&admin(), GROUP).await.unwrap();
-        assert_eq!(found.totals[0].to_json(), super::usages("3900"));
+        assert_eq!(found.totals[0].to_json(), usages("3900"));
     }
 
     // A cancelled `begin` may leave its transaction open on the connection; the pool must not hand it on.
