@@ -95,7 +95,7 @@ fn tiers_differ(ledger: &Ledger, records_from: Option<Day>) -> Option<Difference
     let mut rest = buckets.as_slice();
     while let Some((_, first)) = rest.first() {
         let mut last_day = first.end;
-        let mut same_end = true;
+        let mut one_day = true;
         let mut sums: [Usages; 3] = Default::default();
         let mut taken = 0;
         for (tier, bucket) in rest {
@@ -103,12 +103,12 @@ fn tiers_differ(ledger: &Ledger, records_from: Option<Day>) -> Option<Difference
                 break;
             }
             last_day = last_day.max(bucket.end);
-            same_end &= bucket.end == first.end;
+            one_day &= bucket.start == bucket.end;
             sums[*tier].add(&bucket.usage);
             taken += 1;
         }
         rest = &rest[taken..];
-        let may_be_purged = !same_end && records_from.is_some_and(|from| first.start < from);
+        let may_be_purged = !one_day && records_from.is_some_and(|from| first.start < from);
         let [users, projects, domains] = &sums;
         if let (false, Some((name, other))) =
             (may_be_purged, [("project", projects), ("domain", domains)].into_iter().find(|(_, other)| *other != users))

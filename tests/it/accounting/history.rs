@@ -30,18 +30,15 @@ pub fn picture(group: &PublishedGroup) -> String {
         group.kernels_revision,
         group.capacity
     );
-    for d in group.domains.iter() {
-        text += &format!("{:?}\n", d);
-    }
-    for p in group.projects.iter() {
-        text += &format!("{:?}\n", p);
-    }
-    for u in group.users.iter() {
-        text += &format!("{:?} {:?}\n", u, group.standings.members.get(&u.member));
-    }
+    let tiers = [
+        group.domains.iter().map(|d| format!("{d:?}")).collect::<Vec<_>>(),
+        group.projects.iter().map(|p| format!("{p:?}")).collect(),
+        group.users.iter().map(|u| format!("{u:?} {:?}", group.standings.members.get(&u.member))).collect(),
+    ];
+    text.extend(tiers.concat().into_iter().flat_map(|row| [row, "\n".to_owned()]));
     let mut shares: Vec<_> = group.standings.dominant_shares.iter().filter(|(_, s)| **s != 0.0).collect();
     shares.sort_unstable_by_key(|(user, _)| **user);
-    text + &format!("{shares:?}\n")
+    text + &format!("{shares:?}")
 }
 
 /// The same without revisions and the time of calculation.
@@ -133,10 +130,10 @@ impl History {
                 let now = self.now();
                 self.model.started(now);
             }
-            13 => self
-                .f
-                .clock
-                .advance_seconds(-self.dice.below(*[600, 100_000].get(usize::from(self.log.len() % 2 == 0)).unwrap())),
+            13 => {
+                let far = *self.dice.pick(&[600, 100_000]);
+                self.f.clock.advance_seconds(-self.dice.below(far));
+            }
             14 => {
                 let cpu = self.dice.below(64) + 1;
                 let node = format!("node-{}", self.dice.below(2));

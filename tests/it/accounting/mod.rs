@@ -1,12 +1,62 @@
 //! Slices, buckets, factors and ranks through the service, on real databases.
 
+mod buckets;
+mod capacity;
+mod gaps;
 mod history;
 mod model;
+mod together;
+mod weights;
 
+use fairshared::domain::bucket::Bucket;
+use fairshared::domain::capacity::CapacityCalendar;
+use fairshared::domain::ids::{KernelId, Member, ProjectId, UserId};
+use fairshared::domain::ledger::{Entity, Ledger};
+use fairshared::domain::time::Day;
+use fairshared::service::published::UserShare;
 use serde_json::json;
 
 use crate::support::fixture::{Fixture, GROUP, id, kernel, with};
 use crate::support::on_both;
+
+fn member(user: &str, project: &str) -> Member {
+    Member { user: UserId(id(user)), project: ProjectId(id(project)) }
+}
+
+/// The published row of a member.
+fn user(f: &Fixture, user: &str, project: &str) -> UserShare {
+    f.service.group(GROUP).unwrap().user(member(user, project)).cloned().unwrap()
+}
+
+/// The recorded slices of a kernel as `start-end`, without the date.
+async fn spans(f: &Fixture, kernel: &str) -> Vec<String> {
+    let records = fairshared::store::records::of_kernel(f.service.store().read(), KernelId(id(kernel))).await.unwrap();
+    let time = |t: fairshared::domain::time::Timestamp| t.to_string()[11..19].to_owned();
+    records.iter().map(|r| format!("{}-{}", time(r.span.start), time(r.span.end))).collect()
+}
+
+fn usages(cpu_seconds: &str) -> String {
+    json!({"cpu": cpu_seconds}).to_string()
+}
+
+/// The stored buckets of a member.
+async fn chain(f: &Fixture, user: &str, project: &str) -> Vec<Bucket> {
+    let mut ledger = Ledger::new(CapacityCalendar::default(), Day::MIN);
+    fairshared::store::buckets::load(f.service.store().read(), GROUP, &mut ledger, None).await.unwrap();
+    ledger.chain(&Entity::User(member(user, project))).to_vec()
+}
+
+/// The stored buckets of a member as `start..end cpu-seconds`.
+async fn buckets(f: &Fixture, user: &str, project: &str) -> Vec<String> {
+    let cpu = fairshared::domain::slots::SlotName::new("cpu").unwrap();
+    let text = |b: &Bucket| format!("{}..{} {}", b.start, b.end, b.usage.get(cpu).unwrap_or_default());
+    chain(f, user, project).await.iter().map(text).collect()
+}
+
+/// The stored buckets of a member as `start capacity`.
+async fn capacities(f: &Fixture, user: &str, project: &str) -> Vec<String> {
+    chain(f, user, project).await.iter().map(|b| format!("{} {}", b.start, b.capacity.to_json())).collect()
+}
 
 on_both! {
     async fn one_kernel_from_start_to_end(db: TestDb) {

@@ -74,7 +74,6 @@ pub struct Model {
 }
 
 impl Model {
-    #[allow(clippy::too_many_arguments)]
     pub fn born(
         &mut self,
         user: &'static str,

@@ -1,0 +1,123 @@
+//! Buckets (§5): when they open, what late usage does to them, rebuilding and purging.
+
+use serde_json::json;
+
+use super::history::other;
+use super::{buckets, spans};
+use crate::support::fixture::{Fixture, GROUP, kernel, with};
+use crate::support::on_both;
+
+/// A kernel that ran for an hour at noon.
+fn hour(day: &str) -> serde_json::Value {
+    let ended = json!({"status": "TERMINATED", "terminated_at": format!("{day}T13:00:00Z")});
+    with(kernel(&format!("k-{day}"), "ann", "ml", &format!("{day}T12:00:00Z")), &ended)
+}
+
+on_both! {
+    async fn seven_days_share_a_bucket_and_the_eighth_opens_the_next(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-06T14:00:00Z").await;
+        f.options(&json!({"decay_unit_days": 7})).await;
+        for day in 6..=13 {
+            let day = format!("2026-01-{day:02}");
+            f.clock.set(&format!("{day}T14:00:00Z"));
+            f.ingest(&[hour(&day)]).await;
+            f.tick().await;
+        }
+        let expected = ["2026-01-06..2026-01-12 25200", "2026-01-13..2026-01-13 3600"];
+        assert_eq!(buckets(&f, "ann", "ml").await, expected);
+        assert_eq!(other(&f).await.rebuild(GROUP).await.unwrap(), 0);
+        assert_eq!(buckets(&f, "ann", "ml").await, expected);
+    }
+
+    async fn late_usage_folds_the_chain_again(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-20T14:00:00Z").await;
+        f.options(&json!({"decay_unit_days": 7})).await;
+        f.ingest(&[hour("2026-01-10"), hour("2026-01-14"), hour("2026-01-18")]).await;
+        f.tick().await;
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-10..2026-01-14 7200", "2026-01-18..2026-01-18 3600"]);
+        f.ingest(&[hour("2026-01-08")]).await;
+        f.tick().await;
+        let expected = ["2026-01-08..2026-01-14 10800", "2026-01-18..2026-01-18 3600"];
+        assert_eq!(buckets(&f, "ann", "ml").await, expected);
+        f.ingest(&[hour("2026-01-05")]).await;
+        f.tick().await;
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-05..2026-01-10 10800", "2026-01-14..2026-01-18 7200"]);
+        f.assert_conserved().await;
+        assert_eq!(other(&f).await.rebuild(GROUP).await.unwrap(), 0);
+    }
+
+    async fn a_new_unit_rebuilds_this_group_only(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
+        f.agent("node", &json!({"cpu": "10"})).await;
+        f.group("second", &json!({})).await;
+        f.ingest(&[hour("2026-01-11"), hour("2026-01-12")]).await;
+        f.tick().await;
+        let elsewhere = f.service.group("second").unwrap().revision;
+        f.options(&json!({"decay_unit_days": 7})).await;
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-11..2026-01-12 7200"]);
+        assert_eq!(f.service.group("second").unwrap().revision, elsewhere);
+        f.options(&json!({"decay_unit_days": null})).await;
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-11..2026-01-11 3600", "2026-01-12..2026-01-12 3600"]);
+    }
+
+    async fn a_slice_is_cut_at_midnight(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T23:50:00Z").await;
+        f.ingest(&[kernel("k1", "ann", "ml", "2026-01-13T23:50:00Z")]).await;
+        f.clock.set("2026-01-14T00:05:00Z");
+        assert_eq!(f.tick().await.slices_created, 2);
+        assert_eq!(spans(&f, "k1").await, ["23:50:00-00:00:00", "00:00:00-00:05:00"]);
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-13..2026-01-13 600", "2026-01-14..2026-01-14 300"]);
+    }
+
+    // The record shrinks to the true end although its bucket began before the first record that is kept.
+    async fn a_late_end_keeps_what_was_purged(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-01T12:00:00Z").await;
+        f.options(&json!({"decay_unit_days": 7, "lookback_days": 7})).await;
+        f.ingest(&[kernel("long", "ann", "ml", "2026-01-01T12:00:00Z")]).await;
+        f.clock.set("2026-01-07T12:00:00Z");
+        f.tick().await;
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-01..2026-01-07 518400"]);
+        // Records are kept for 14 days: those of January 1 to 4 go.
+        f.clock.set("2026-01-19T12:00:00Z");
+        f.service.purge(GROUP, 1_000).await.unwrap();
+        let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-06T12:00:00Z"});
+        f.ingest(&[with(kernel("long", "ann", "ml", "2026-01-01T12:00:00Z"), &ended)]).await;
+        f.tick().await;
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-01..2026-01-07 432000"]);
+        f.assert_conserved().await;
+        assert_eq!(other(&f).await.rebuild(GROUP).await.unwrap(), 0);
+    }
+
+    async fn purging_and_late_usage_of_purged_days_stay_conserved(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-10T14:00:00Z").await;
+        f.options(&json!({"decay_unit_days": 3, "lookback_days": 3})).await;
+        let of_bob = |k: serde_json::Value| with(k, &json!({
+            "kernel_id": uuid::Uuid::new_v4(), "user_uuid": crate::support::fixture::id("bob"),
+        }));
+        let big = with(hour("2026-01-08"), &json!({"occupied_slots": {"cpu": "5"}}));
+        f.ingest(&[hour("2026-01-05"), big, of_bob(hour("2026-01-07")), of_bob(hour("2026-01-09"))]).await;
+        f.tick().await;
+        f.clock.set("2026-01-15T14:00:00Z");
+        // The cut runs through the domain's bucket, but between those of its users.
+        let (records, removed) = f.service.purge(GROUP, 6).await.unwrap();
+        assert!(records > 0 && removed > 0);
+        f.assert_conserved().await;
+        f.ingest(&[hour("2026-01-06"), hour("2026-01-04"), of_bob(hour("2026-01-12"))]).await;
+        f.tick().await;
+        f.assert_conserved().await;
+        assert_eq!(other(&f).await.rebuild(GROUP).await.unwrap(), 0);
+    }
+
+    // Buckets before the first record have no source.
+    async fn the_audit_sees_records_that_vanished(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
+        f.ingest(&[hour("2026-01-11"), hour("2026-01-12")]).await;
+        f.tick().await;
+        let db = f.service.store();
+        for record in fairshared::store::records::page(db.read(), GROUP, fairshared::domain::time::Day::MIN, None, 1).await.unwrap().0 {
+            fairshared::store::records::delete(db.write(), &record).await.unwrap();
+        }
+        let found = f.service.audit_conservation(&crate::support::fixture::admin(), GROUP).await.unwrap();
+        assert!(found.difference.unwrap().row.ends_with("2026-01-11"));
+    }
+}
