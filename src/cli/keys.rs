@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use uuid::Uuid;
 
 use super::failure::{Failure, Outcome, eprint_line};
-use super::open::{caller, service};
+use super::open::{caller, service, service_made};
 use super::output::{OutputArgs, print, print_list};
 use crate::config::Config;
 use crate::domain::ids::UserId;
@@ -76,7 +76,10 @@ fn parse_expiry(text: &str) -> Result<Expiry, String> {
 }
 
 pub async fn run(command: KeysCommand, config: &Config) -> Outcome {
-    let service = service(config).await?;
+    let service = match &command {
+        KeysCommand::Create(_) => service_made(config).await?,
+        _ => service(config).await?,
+    };
     match command {
         KeysCommand::Create(args) => {
             let now = service.clock().now();

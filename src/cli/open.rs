@@ -47,6 +47,17 @@ pub async fn service(config: &Config) -> Result<Arc<Service>, Failure> {
     Ok(Service::new(store, Arc::new(SystemClock)).await?)
 }
 
+/// The service over a database that is made, or brought to this version's schema, where it is not.
+pub async fn service_made(config: &Config) -> Result<Arc<Service>, Failure> {
+    let store = connect(config).await?;
+    if config.migrate_on_start {
+        store.migrate_up().await?;
+    } else {
+        check_schema(&store, &config.database_url).await?;
+    }
+    Ok(Service::new(store, Arc::new(SystemClock)).await?)
+}
+
 /// Refuses a database that lacks migrations.
 pub async fn check_schema(store: &Store, url: &str) -> Result<(), Failure> {
     let (_, pending) = store.migration_status().await?;

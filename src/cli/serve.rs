@@ -11,13 +11,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::failure::{Failure, Outcome};
 use super::jobs::settings;
-use super::open::{caller, check_schema, connect};
+use super::open::{caller, service_made};
 use super::output::print;
 use crate::config::Config;
 use crate::jobs::Runner;
 use crate::rest::Limits;
 use crate::server::{self, App};
-use crate::service::{Service, SystemClock};
+use crate::service::Service;
 
 #[derive(Args)]
 #[expect(clippy::doc_markdown, reason = "help texts, printed as they are")]
@@ -39,13 +39,7 @@ impl ServeArgs {
 }
 
 pub async fn run(config: Config) -> Outcome {
-    let store = connect(&config).await?;
-    if config.migrate_on_start {
-        store.migrate_up().await?;
-    } else {
-        check_schema(&store, &config.database_url).await?;
-    }
-    let service = Service::new(store, Arc::new(SystemClock)).await?;
+    let service = service_made(&config).await?;
     if service.keys(&caller()).await?.is_empty() {
         tracing::warn!("there is no API key yet; `fairshared keys create --role admin --label NAME` makes one");
     }

@@ -18,8 +18,8 @@ use crate::service::jobs::{JobControl, JobFailure, JobRun};
 use crate::service::{Caller, Error, Result, Service};
 
 /// Long enough to survive a stall, short enough that a crashed process does not hold a job up.
-const LEASE_SECONDS: i64 = 60;
-const RENEW_EVERY: Duration = Duration::from_secs(20);
+const LEASE_SECONDS: i64 = 15;
+const RENEW_EVERY: Duration = Duration::from_secs(5);
 /// How precisely downtime is known afterwards.
 const HEARTBEAT_SECONDS: i64 = 5;
 const EVERY_SECOND: &str = "* * * * * *";

@@ -63,9 +63,15 @@ impl Service {
         jobs.run_now(job, group).await.ok_or(unknown)?
     }
 
-    /// Opens the record of a run.
+    /// Opens the record of a run, and closes those that a process which is gone left open. The caller
+    /// holds the job's lease.
     pub async fn job_started(&self, job: &str, group: &str, trigger: &str) -> Result<i64> {
-        Ok(store::jobs::start(self.store().write(), job, Some(group), trigger, self.clock().now()).await?)
+        let now = self.clock().now();
+        let tx = self.store().begin().await?;
+        store::jobs::abandon_open(&tx, job, group, now).await?;
+        let id = store::jobs::start(&tx, job, Some(group), trigger, now).await?;
+        tx.commit().await.map_err(store::StoreError::from)?;
+        Ok(id)
     }
 
     /// Closes the record of a run: what it counted, or why it failed.

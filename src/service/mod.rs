@@ -45,6 +45,8 @@ pub struct Service {
     published: Published,
     slots: Mutex<HashMap<String, Slot>>,
     run: OnceLock<ServiceStart>,
+    /// When the service ran before this process opened it.
+    earlier: Vec<store::runs::ServiceRun>,
     keys: keys::KeyCache,
 }
 
@@ -59,6 +61,7 @@ impl Service {
     /// A service over `store` that has published every group's state.
     pub async fn new(store: Store, clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
         let service = Arc::new(Self {
+            earlier: store::runs::list(store.read()).await?,
             store,
             clock,
             published: Published::default(),
@@ -77,7 +80,6 @@ impl Service {
         let tx = self.store.begin().await?;
         let earlier = store::runs::list(&tx).await?;
         let run = store::runs::start(&tx, now).await?;
-        store::jobs::abandon_open(&tx, now).await?;
         tx.commit().await.map_err(store::StoreError::from)?;
         let start = ServiceStart { id: run.id, started_at: now, downtimes: downtimes(&earlier, now) };
         if self.run.set(start).is_err() {
@@ -177,7 +179,9 @@ impl Service {
 
     /// Times in which nothing served, at least `micros` long.
     fn downtimes(&self, micros: u64) -> Vec<Span> {
-        self.run.get().map_or_else(Vec::new, |r| r.downtimes.iter().copied().filter(|d| d.micros() >= micros).collect())
+        // A process that does not serve itself, as the command line, sees the service down until now.
+        let known = self.run.get().map_or_else(|| downtimes(&self.earlier, self.clock.now()), |r| r.downtimes.clone());
+        known.into_iter().filter(|d| d.micros() >= micros).collect()
     }
 }
 

@@ -86,12 +86,15 @@ pub async fn find(db: &impl ConnectionTrait, id: i64) -> Result<Option<JobRun>> 
     job_run::Entity::find_by_id(id).one(db).await?.map(decode_row).transpose()
 }
 
-/// Closes runs that a process which is gone left open. Returns how many.
-pub async fn abandon_open(db: &impl ConnectionTrait, now: Timestamp) -> Result<u64> {
+/// Closes runs of a job and group that a process which is gone left open: whoever holds the lease
+/// knows that there is no other. Returns how many.
+pub async fn abandon_open(db: &impl ConnectionTrait, job: &str, group: &str, now: Timestamp) -> Result<u64> {
     let done = job_run::Entity::update_many()
         .col_expr(job_run::Column::Status, Expr::value("abandoned"))
         .col_expr(job_run::Column::EndedAt, Expr::value(now.micros()))
         .filter(job_run::Column::Status.eq("running"))
+        .filter(job_run::Column::Job.eq(job))
+        .filter(job_run::Column::ResourceGroup.eq(group))
         .exec(db)
         .await?;
     Ok(done.rows_affected)

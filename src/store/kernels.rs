@@ -112,6 +112,8 @@ pub async fn upsert<'a>(
         Column::GangId,
         Column::GangMin,
     ]);
+    // Two groups may claim one id at the same time; the first keeps it.
+    replace.action_and_where(Expr::cust("kernels.resource_group = excluded.resource_group"));
     bulk::insert(db, rows.collect(), Some(replace)).await
 }
 

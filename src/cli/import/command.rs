@@ -74,7 +74,7 @@ pub async fn run(command: ImportCommand, config: &Config) -> Outcome {
     if format == output::Format::Csv {
         return Err(Failure::Unusable("an import reports as table or json".to_owned()));
     }
-    let service = open::service(config).await?;
+    let service = open::service_made(config).await?;
     let report = import(&command.import, &service).await.map_err(|error| failure(&error))?;
     if format == output::Format::Json {
         output::print_json(&report.to_json())?;
