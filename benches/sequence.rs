@@ -121,7 +121,7 @@ fn engine() {
         .map(|n| Workload {
             id: Cow::Owned(format!("workload-{n}")),
             owner: member(n * 31 % USERS),
-            submitted_at: Some(start.plus_micros((n as i64 * 7_919 % 100_000) * 1_000)),
+            submitted_at: Some(start.plus_micros(world::seconds(n * 7_919 % 100_000) / 1_000)),
             priority: 0,
         })
         .collect();
