@@ -30,7 +30,7 @@ fn main() {
             body = answer;
         }
         let ready = body.clone();
-        let plain = Server::of(Router::new().route("/ready", get(async move || ready))).await;
+        let plain = Server::of(Router::new().route("/ready", get(move || async move { ready }))).await;
         let mut floors = Vec::new();
         for _ in 0..TIMES {
             floors.push(plain.get("/ready").await.0);

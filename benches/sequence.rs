@@ -65,7 +65,7 @@ async fn over_http() {
     }
     // The floor sends the same bytes both ways without reading them.
     let ready = answer.clone();
-    let echo = post(async move |_: Bytes| ready).layer(DefaultBodyLimit::disable());
+    let echo = post(move |_: Bytes| async move { ready }).layer(DefaultBodyLimit::disable());
     let plain = Server::of(Router::new().route("/sequence", echo)).await;
     let mut floors = Vec::new();
     for _ in 0..5 {
@@ -121,7 +121,7 @@ fn engine() {
         .map(|n| Workload {
             id: Cow::Owned(format!("workload-{n}")),
             owner: member(n * 31 % USERS),
-            submitted_at: Some(start.plus_micros((n as i64 * 7_919 % 100_000) * 1_000)),
+            submitted_at: Some(start.plus_micros(world::seconds(n * 7_919 % 100_000) / 1_000)),
             priority: 0,
         })
         .collect();

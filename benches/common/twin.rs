@@ -212,7 +212,7 @@ impl Table {
     }
 }
 
-/// Rows of one statement on SQLite; the fastest of 100, 500, 1000 and 1500.
+/// Rows of one statement on SQLite.
 const ROWS: usize = 500;
 
 pub fn len(column: &Column) -> usize {

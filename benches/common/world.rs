@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use fairshared::domain::ids::{Member, ProjectId, UserId};
-use fairshared::domain::time::Timestamp;
+use fairshared::domain::time::{MICROS_PER_SECOND, Timestamp};
 use fairshared::service::ingest::{BATCH, KernelInput};
 use serde_json::json;
 use uuid::Uuid;
@@ -59,12 +59,17 @@ pub fn kernel_line(out: &mut String, kernel: usize, user: usize, start: Timestam
     out.push_str("}\n");
 }
 
+/// So many seconds, in microseconds.
+pub fn seconds(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(0) * MICROS_PER_SECOND
+}
+
 /// `count` kernels of `users` users that run since the start.
 pub fn running(count: usize, users: usize) -> String {
     let start = crate::support::time(START);
     let mut lines = String::with_capacity(count * 400);
     for kernel in 0..count {
-        kernel_line(&mut lines, kernel, kernel % users, start.plus_micros(-(kernel as i64 % 3600) * 1_000_000), None);
+        kernel_line(&mut lines, kernel, kernel % users, start.plus_micros(-seconds(kernel % 3_600)), None);
     }
     lines
 }
@@ -74,8 +79,8 @@ pub fn finished(count: usize, users: usize) -> String {
     let start = crate::support::time(START).plus_micros(-86_400_000_000);
     let mut lines = String::with_capacity(count * 400);
     for kernel in 0..count {
-        let begin = start.plus_micros((kernel as i64 * 7_919 % 72_000) * 1_000_000);
-        let end = begin.plus_micros((60 + kernel as i64 * 104_729 % 14_000) * 1_000_000 + 123_456);
+        let begin = start.plus_micros(seconds(kernel * 7_919 % 72_000));
+        let end = begin.plus_micros(seconds(60 + kernel * 104_729 % 14_000) + 123_456);
         kernel_line(&mut lines, kernel, kernel % users, begin, Some(end));
     }
     lines

@@ -16,7 +16,7 @@ use super::Result;
 
 /// `SQLite`'s limit on values in one statement.
 const SQLITE_BIND_LIMIT: usize = 32_766;
-/// Rows of one statement, past which nothing is won.
+/// Rows of one statement.
 const SQLITE_ROWS: usize = 500;
 const POSTGRES_ROWS: usize = 5_000;
 /// A part is sent on while the next is made: it is longer than a socket takes at once.
