@@ -2,6 +2,7 @@
 
 mod accounting;
 mod cli;
+mod crash;
 mod demo;
 mod domain;
 mod graphql;

@@ -13,7 +13,6 @@ use super::model::{Dice, Model, Policy};
 use crate::support::fixture::{Fixture, GROUP, admin, id};
 use crate::support::on_both;
 
-const SECOND: i64 = 1_000_000;
 const USERS: [&str; 3] = ["ann", "bob", "cem"];
 const PROJECTS: [&str; 3] = ["ml", "bio", "sky"];
 const DOMAINS: [&str; 2] = ["research", "teaching"];

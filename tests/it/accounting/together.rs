@@ -131,11 +131,14 @@ on_both! {
         assert!(Runner::new(Arc::clone(&f.service), JobSettings::default()).run_now("nothing".into(), None).await.is_none());
     }
 
-    async fn runs_that_a_crash_left_open_are_closed_at_the_next_start(db: TestDb) {
+    async fn a_run_that_a_crash_left_open_is_closed_by_the_next_one(db: TestDb) {
         let f = Fixture::new(db, "2026-01-13T10:00:00Z").await;
         let open = f.service.job_started("aggregate", GROUP, "schedule").await.unwrap();
         f.clock.advance_seconds(30);
         let f = f.restart().await;
+        assert_eq!(now(&f.service, "purge").await.unwrap()[0].status, "succeeded");
+        assert_eq!(f.service.job_run(open).await.unwrap().unwrap().status, "running");
+        assert_eq!(now(&f.service, "aggregate").await.unwrap()[0].status, "succeeded");
         let run = f.service.job_run(open).await.unwrap().unwrap();
         assert_eq!((run.status.as_str(), run.ended_at), ("abandoned", Some(crate::support::time("2026-01-13T10:00:30Z"))));
     }
