@@ -3,6 +3,7 @@
 mod accounting;
 mod cli;
 mod demo;
+mod division;
 mod domain;
 mod graphql;
 mod import;
