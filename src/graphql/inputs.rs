@@ -24,6 +24,7 @@ pub struct FairShareWeightInput {
 /// Many weights by kind.
 #[derive(InputObject, Clone, Debug)]
 #[graphql(rename_fields = "snake_case")]
+#[expect(clippy::struct_field_names, reason = "names of the proposal")]
 pub struct FairShareWeightsBulkInput {
     pub domain_weights: Option<Vec<DomainWeightInput>>,
     pub project_weights: Option<Vec<ProjectWeightInput>>,
@@ -59,7 +60,7 @@ pub struct UserWeightInput {
 /// Weights to write, each with the place in the request that its faults point to.
 #[derive(Default)]
 pub struct Items {
-    pub items: Vec<WeightItem>,
+    weights: Vec<WeightItem>,
     pointers: Vec<String>,
     faults: Vec<Fault>,
 }
@@ -69,7 +70,7 @@ impl Items {
     pub fn add(&mut self, pointer: &str, target: Target, weight: MaybeUndefined<String>) {
         match read_weight(weight) {
             Ok(weight) => {
-                self.items.push(WeightItem { target, weight });
+                self.weights.push(WeightItem { target, weight });
                 self.pointers.push(pointer.to_owned());
             }
             Err((code, detail)) => self.faults.push(Fault::new(format!("{pointer}/weight"), code, detail)),
@@ -102,7 +103,7 @@ impl Items {
 
     /// The items and where they stood, or every fault.
     pub fn finish(self) -> Result<(Vec<WeightItem>, Vec<String>)> {
-        if self.faults.is_empty() { Ok((self.items, self.pointers)) } else { Err(Error::Invalid(self.faults)) }
+        if self.faults.is_empty() { Ok((self.weights, self.pointers)) } else { Err(Error::Invalid(self.faults)) }
     }
 }
 

@@ -77,7 +77,6 @@ impl Mutation {
     }
 
     /// Sets the weight of a user in one project; null unsets it, so that the group's default applies.
-    #[expect(clippy::too_many_arguments, reason = "the arguments of the mutation")]
     async fn upsert_user_fair_share(
         &self,
         ctx: &Context<'_>,
@@ -97,7 +96,6 @@ impl Mutation {
 
     /// Unsets a weight, so that the group's default applies. A user's is unset in all projects unless
     /// one is named.
-    #[expect(clippy::too_many_arguments, reason = "the arguments of the mutation")]
     async fn reset_fair_share_weight(
         &self,
         ctx: &Context<'_>,

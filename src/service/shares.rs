@@ -110,10 +110,7 @@ fn order_value(share: &Share, field: ShareField, descending: bool) -> u64 {
     if descending { u64::MAX - value } else { value }
 }
 
-fn list_rows<'a, T: Row + Clone>(tier: &str, rows: impl Iterator<Item = &'a T>, list: &ShareList) -> Page<T>
-where
-    T: 'a,
-{
+fn list_rows<'a, T: Row + Clone + 'a>(tier: &str, rows: impl Iterator<Item = &'a T>, list: &ShareList) -> Page<T> {
     let mut kept: Vec<(u64, &T)> = rows
         .filter(|row| list.filter.matches(&|c| row.meets(c)))
         .map(|row| (order_value(row.share(), list.field, list.descending), row))

@@ -4,6 +4,7 @@ mod accounting;
 mod cli;
 mod crash;
 mod demo;
+mod division;
 mod domain;
 mod graphql;
 mod import;

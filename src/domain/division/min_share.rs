@@ -55,11 +55,11 @@ impl Standing {
         let of_dominant = |row: &[Amount]| dominant.map_or(0, |column| ratio(row[column], column));
         let demand = of_dominant(request);
         let mut upper = demand;
-        for column in 0..tree.slots.len() {
+        for (column, wanted) in request.iter().enumerate() {
             let capacity = tree.capacity[column].units();
             if let Bound::Limited(limit) = tree.limit[(queue, column)]
                 && capacity > 0
-                && !request[column].is_zero()
+                && !wanted.is_zero()
             {
                 let limit = match dominant {
                     Some(dominant) if dominant == column => ratio(limit, column),

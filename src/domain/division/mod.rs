@@ -1,13 +1,17 @@
 //! What every queue deserves now: the queue tree and the algorithms that divide a group's capacity over it.
 //! Section numbers (`§2`) cite the division semantics in `docs/DIVISION.md`.
 
+mod clock;
+mod drf;
 pub mod exact;
 pub mod faults;
+mod filling;
 pub mod fraction;
 pub mod grid;
 mod kai;
 pub mod lint;
 mod min_share;
+mod node;
 pub mod options;
 pub mod order;
 mod proportion;
@@ -61,8 +65,8 @@ pub trait Algorithm: Sync {
 }
 
 /// A new algorithm is a new file and a line here.
-static ALGORITHMS: [&dyn Algorithm; 3] =
-    [&quota_over_quota::QuotaOverQuota, &min_share::MinShare, &proportion::Proportion];
+static ALGORITHMS: [&dyn Algorithm; 4] =
+    [&quota_over_quota::QuotaOverQuota, &min_share::MinShare, &proportion::Proportion, &drf::Drf];
 
 pub fn algorithm(name: &str) -> Option<&'static dyn Algorithm> {
     ALGORITHMS.into_iter().find(|a| a.name() == name)

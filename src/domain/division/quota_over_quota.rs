@@ -25,7 +25,7 @@ impl Algorithm for QuotaOverQuota {
         for level in tree.levels() {
             for column in 0..tree.slots.len() {
                 let total = level.map_or(tree.capacity[column], |q| fair_share[(q, column)]);
-                let mut division = Level { tree, options, level, column, total, trace };
+                let mut division = Level { tree, options, parent: level, column, total, trace };
                 division.divide(&mut fair_share, &mut warnings);
             }
         }
@@ -37,7 +37,7 @@ impl Algorithm for QuotaOverQuota {
 struct Level<'a> {
     tree: &'a Tree,
     options: &'a Options,
-    level: Option<usize>,
+    parent: Option<usize>,
     column: usize,
     total: Amount,
     trace: &'a mut Trace,
@@ -47,7 +47,7 @@ impl Level<'_> {
     fn divide(&mut self, fair_share: &mut Grid<Amount>, warnings: &mut Vec<Warning>) {
         let (tree, column) = (self.tree, self.column);
         let (mut quotas, mut members) = (Amount::ZERO, Vec::new());
-        for queue in tree.children(self.level).iter().copied() {
+        for queue in tree.children(self.parent).iter().copied() {
             let requestable = tree.requestable(queue, column);
             let quota = tree.quota[(queue, column)].cut(requestable).min(self.quota(queue));
             fair_share[(queue, column)] = quota;
@@ -68,7 +68,7 @@ impl Level<'_> {
             );
             warnings.push(Warning::new(
                 "over_committed",
-                self.level.map(|q| tree.name(q)),
+                self.parent.map(|q| tree.name(q)),
                 Some(tree.slots[column]),
                 detail,
             ));
@@ -95,7 +95,7 @@ impl Level<'_> {
     }
 
     fn own_weight(&self, queue: usize) -> Amount {
-        let by = self.level.map_or(self.options.over_quota_by, |q| self.tree.queues[q].children_over_quota_by);
+        let by = self.parent.map_or(self.options.over_quota_by, |q| self.tree.queues[q].children_over_quota_by);
         match by {
             OverQuotaBy::Weight => self.tree.over_quota_weight[(queue, self.column)],
             OverQuotaBy::Quota => self.quota(queue),
@@ -122,7 +122,7 @@ impl Level<'_> {
     }
 
     fn usage_of_all(&self) -> Amount {
-        let siblings = self.tree.children(self.level).iter();
+        let siblings = self.tree.children(self.parent).iter();
         siblings.fold(Amount::ZERO, |sum, q| sum.saturating_add(self.tree.usage[(*q, self.column)]))
     }
 }

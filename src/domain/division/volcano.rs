@@ -1,5 +1,7 @@
 //! Volcano's rounds of `proportion` (appendix C): capped slot by slot, with guarantees.
 
+use std::cmp::Ordering;
+
 use super::exact::apportion;
 use super::trace::{Step, Trace};
 use super::{Bound, Grid, Tree};
@@ -30,33 +32,40 @@ pub(super) fn divide(
         let weight_sum = weights.iter().fold(0u128, |sum, w| sum.saturating_add(*w));
         let (mut changed, mut complete) = (vec![false; unmet.len()], vec![true; unmet.len()]);
         for (column, left) in left.iter_mut().enumerate() {
-            let divided = *left;
-            let offers = apportion(divided, &weights, |a, b| tree.by_age(children[unmet[a]], children[unmet[b]]));
-            for (i, offer) in offers.into_iter().enumerate() {
-                let (at, cell) = (unmet[i], (children[unmet[i]], column));
-                let before = deserved[cell].units();
-                let ceiling = ceilings[(at, column)];
-                let guarantee = tree.guarantee[cell].units();
-                let after = before.saturating_add(offer).min(ceiling).max(guarantee).max(before);
-                deserved[cell] = Amount::from_units(after);
-                *left = left.saturating_sub(after - before);
-                changed[i] |= after != before;
-                complete[i] &= tree.request[cell].units() <= after;
-                if after != before {
-                    trace.push(|| Step {
-                        queue: cell.0,
-                        column: Some(column),
-                        rule: if after == guarantee && after > ceiling { "guarantee" } else { "by_weight" },
-                        round,
-                        divided: Some(Amount::from_units(divided)),
-                        weight: Some(Amount::from_units(weights[i])),
-                        weight_sum: Some(Amount::from_units(weight_sum)),
-                        offer: Some(Amount::from_units(offer)),
-                        gift: Amount::from_units(after - before),
-                        capped_by: (after == ceiling && after - before < offer).then_some("request or limit"),
-                        ..Step::default()
-                    });
-                }
+            let first = |a: usize, b: usize| tree.by_age(children[unmet[a]], children[unmet[b]]);
+            let offers = apportion(*left, &weights, first);
+            let wishes: Vec<Wish> = unmet
+                .iter()
+                .zip(&offers)
+                .map(|(at, offer)| {
+                    let cell = (children[*at], column);
+                    Wish::new(deserved[cell], *offer, ceilings[(*at, column)], tree.guarantee[cell])
+                })
+                .collect();
+            let gifts = gifts(*left, &wishes, first);
+            let given: u128 = gifts.iter().sum();
+            for (i, gift) in gifts.into_iter().enumerate().filter(|(_, gift)| *gift > 0) {
+                let cell = (children[unmet[i]], column);
+                changed[i] = true;
+                deserved[cell] = Amount::from_units(deserved[cell].units() + gift);
+                trace.push(|| Step {
+                    queue: cell.0,
+                    column: Some(column),
+                    rule: if wishes[i].guaranteed { "guarantee" } else { "by_weight" },
+                    round,
+                    divided: Some(Amount::from_units(*left)),
+                    weight: Some(Amount::from_units(weights[i])),
+                    weight_sum: Some(Amount::from_units(weight_sum)),
+                    offer: Some(Amount::from_units(offers[i])),
+                    gift: Amount::from_units(gift),
+                    capped_by: (gift < offers[i]).then_some("request or limit"),
+                    ..Step::default()
+                });
+            }
+            *left -= given;
+            for (complete, at) in complete.iter_mut().zip(&unmet) {
+                let cell = (children[*at], column);
+                *complete &= tree.request[cell] <= deserved[cell];
             }
         }
         let mut at = 0;
@@ -66,6 +75,35 @@ pub(super) fn divide(
         });
     }
     unmet.is_empty()
+}
+
+/// What a queue takes of an offer.
+struct Wish {
+    gift: u128,
+    /// Whether its guarantee asks for more than the offer.
+    guaranteed: bool,
+}
+
+impl Wish {
+    fn new(has: Amount, offer: u128, ceiling: u128, guarantee: Amount) -> Self {
+        let has = has.units();
+        let capped = has.saturating_add(offer).min(ceiling).max(has);
+        Self { gift: capped.max(guarantee.units()) - has, guaranteed: guarantee.units() > capped }
+    }
+}
+
+/// Guarantees first, then the others; either is cut in proportion when there is not enough.
+fn gifts(left: u128, wishes: &[Wish], first: impl Fn(usize, usize) -> Ordering) -> Vec<u128> {
+    let of = |guaranteed: bool| -> Vec<u128> {
+        wishes.iter().map(|w| if w.guaranteed == guaranteed { w.gift } else { 0 }).collect()
+    };
+    let cut = |gifts: Vec<u128>, left: u128| {
+        let sum = gifts.iter().fold(0u128, |sum, g| sum.saturating_add(*g));
+        if sum > left { (apportion(left, &gifts, &first), left) } else { (gifts, sum) }
+    };
+    let (guaranteed, given) = cut(of(true), left);
+    let (others, _) = cut(of(false), left - given);
+    guaranteed.into_iter().zip(others).map(|(g, o)| g + o).collect()
 }
 
 /// The smallest of request, limit, and what the other queues' guarantees leave.

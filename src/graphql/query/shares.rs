@@ -79,8 +79,8 @@ impl ShareQuery {
         let group = service(ctx)?.group(&resource_group)?;
         let page = PageArgs { first, last, before, after, offset };
         let order = order.map_or(BY_RANK, |o| (o.field.into(), o.descending()));
-        let list = list("domain", order, DomainFairShareFilter::read(filter)?, &page)?;
-        let rows = service(ctx)?.domain_shares(caller(ctx)?, &group, &list)?;
+        let wanted = list("domain", order, DomainFairShareFilter::read(filter)?, &page)?;
+        let rows = service(ctx)?.domain_shares(caller(ctx)?, &group, &wanted)?;
         Ok(connect(ctx, rows, |row| DomainFairShare::new(&group, row))?)
     }
 

@@ -8,7 +8,6 @@ use super::{
 /// Anything that `node(id)` finds again.
 #[derive(Interface)]
 #[graphql(field(name = "id", ty = "ID", desc = "Opaque, and unique over all types."))]
-#[expect(clippy::large_enum_variant, reason = "short-lived, one a row of an answer")]
 pub enum Node {
     DomainFairShare(DomainFairShare),
     ProjectFairShare(ProjectFairShare),

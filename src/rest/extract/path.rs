@@ -26,6 +26,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathPar
                 ErrorKind::DeserializeError { key, value, message } => {
                     Error::invalid(key, "invalid_value", format!("{value:?}: {message}")).into()
                 }
+                ErrorKind::Message(message) => Error::invalid("path", "invalid_value", message).into(),
                 other => Problem::malformed("malformed_path", other.to_string()),
             }),
             Err(_) => Err(Problem::malformed("malformed_path", "the path cannot be read")),

@@ -50,7 +50,7 @@ on_both! {
     async fn the_audit_log_tells_who_and_what(db: TestDb) {
         let api = Api::cluster(db).await;
         api.ask(r#"mutation { upsert_domain_fair_share(resource_group: "gpu-cluster", domain_name: "sales", weight: 2, reason: "asked for it") { id } }"#).await;
-        let data = api.ask(r#"{ audit_log(first: 1) { edges { node { at actor request_id key_id action resource_group target before after reason } } } }"#).await;
+        let data = api.ask("{ audit_log(first: 1) { edges { node { at actor request_id key_id action resource_group target before after reason } } } }").await;
         let mut entry = data["audit_log"]["edges"][0]["node"].clone();
         assert!(entry.as_object_mut().unwrap().remove("request_id").unwrap().is_string());
         assert_eq!(entry, json!({

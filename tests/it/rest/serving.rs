@@ -10,6 +10,7 @@ use fairshared::server;
 use fairshared::service::Result;
 use fairshared::service::jobs::{JobControl, JobRun};
 use futures::future::BoxFuture;
+use futures::stream;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -44,9 +45,10 @@ on_both! {
     }
 
     async fn an_answer_that_takes_too_long_is_given_up(db: TestDb) {
-        let limits = Limits { timeout: Duration::ZERO, ..Limits::default() };
+        let limits = Limits { timeout: Duration::from_millis(10), ..Limits::default() };
         let server = Server::with_limits(db, limits).await;
-        let late = server.call("GET", "/audit-log", None).await;
+        let endless = Body::from_stream(stream::pending::<std::io::Result<Vec<u8>>>());
+        let late = server.raw("PUT", &group("/fair-share-weights"), "application/json", endless).await;
         late.refused(503, "timeout");
         assert_eq!(late.header("retry-after"), "1");
         // A stream of kernels may take its time.

@@ -1,0 +1,34 @@
+//! Times and shares of the filling as floats: ordered, and compared with a tolerance far below 12 decimals' worth.
+
+use std::cmp::Ordering;
+
+/// A float that is never NaN, to be kept in a heap.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Clock(pub f64);
+
+impl Eq for Clock {}
+
+impl PartialOrd for Clock {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Clock {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+/// Equal but for rounding.
+pub(super) fn close(a: f64, b: f64) -> bool {
+    const TOLERANCE: f64 = 1e-13;
+    (a - b).abs() <= TOLERANCE * a.abs().max(b.abs())
+}
+
+/// Keeps the earlier of two events.
+pub(super) fn earliest<S>(next: &mut (f64, S), time: f64, source: S) {
+    if time < next.0 {
+        *next = (time, source);
+    }
+}

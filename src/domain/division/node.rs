@@ -1,0 +1,95 @@
+//! What the filling of `drf` knows of one node.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::clock::Clock;
+
+/// Why a leaf stopped to grow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    Request,
+    Limit,
+    UsedUp,
+}
+
+impl Stop {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Request => "request",
+            Self::Limit => "limit",
+            Self::UsedUp => "a slot that is used up",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    Child(usize),
+    /// A child that was ahead is reached.
+    CatchUp,
+    /// Another slot becomes dominant.
+    Switch,
+    /// A limit (the capacity, at the root) is met on a slot.
+    Limit(usize),
+    /// A leaf has what it may have.
+    Full,
+}
+
+/// Where one node of the filling stands.
+pub(super) struct Node {
+    pub now: f64,
+    /// Dominant share over the slots that are not used up.
+    pub dominant: f64,
+    /// Growth of the dominant share by the node's clock.
+    pub rate: f64,
+    pub can_grow: bool,
+    pub weight: f64,
+    /// The level of the growing children.
+    pub level: f64,
+    /// Whether the children of weight 0 have their turn.
+    pub weightless: bool,
+    pub growing: usize,
+    /// `growing` when the growth was last added up.
+    pub counted: usize,
+    /// Whether it grows within its parent now; the entry of its events in the parent's queue counts only for this turn.
+    pub turn: u32,
+    pub grows: bool,
+    pub events: BinaryHeap<Reverse<(Clock, usize, u32)>>,
+    /// Children that are ahead, the furthest first.
+    pub ahead: Vec<(f64, usize)>,
+    /// Growing children whose dominant share stands still: the last one grows alone, as this costs nobody a turn.
+    pub free: Vec<usize>,
+    pub next: f64,
+    pub source: Source,
+    /// Leaves: the dominant share at which the whole demand is had.
+    pub demand: f64,
+    pub full: f64,
+    pub stop: Option<Stop>,
+}
+
+impl Node {
+    pub fn new(weight: f64) -> Self {
+        Self {
+            now: 0.0,
+            dominant: 0.0,
+            rate: 0.0,
+            can_grow: false,
+            weight,
+            level: 0.0,
+            weightless: false,
+            growing: 0,
+            counted: 0,
+            turn: 0,
+            grows: false,
+            events: BinaryHeap::new(),
+            ahead: Vec::new(),
+            free: Vec::new(),
+            next: f64::INFINITY,
+            source: Source::Switch,
+            demand: 0.0,
+            full: 0.0,
+            stop: None,
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Laws of the division on random trees.
+
+use fairshared::domain::decimal::Amount;
+use fairshared::domain::division::{Grid, Options, Shares, Tree, algorithm_names};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::support::{Shape, cases, divide, leaves_demand, options, queues, slots, tree};
+
+const SMALL: Shape = Shape { queues: 24, depth: 4, slots: 2 };
+const LARGE: Shape = Shape { queues: 2_000, depth: 6, slots: 5 };
+
+fn all_options() -> [Value; 6] {
+    [
+        json!({}),
+        json!({"rounding": "whole"}),
+        json!({"rounding": "kai"}),
+        json!({"rule": "on_top"}),
+        json!({"proportion_variant": "volcano"}),
+        json!({"history_gain": "0.5", "history_base": "siblings", "over_quota_by": "quota"}),
+    ]
+}
+
+fn units(amounts: impl Iterator<Item = Amount>) -> u128 {
+    amounts.map(Amount::units).sum()
+}
+
+/// Children never get more than their parent has, but for quotas that are over-committed; at the roots, shares and
+/// remainder are the capacity.
+fn check_conservation(tree: &Tree, shares: &Shares, exact: bool) -> Result<(), TestCaseError> {
+    let share = &shares.fair_share;
+    for level in tree.levels() {
+        for column in 0..tree.slots.len() {
+            let total = level.map_or(tree.capacity[column], |q| share[(q, column)]).units();
+            let children = tree.children(level).iter();
+            let sum = units(children.clone().map(|q| share[(*q, column)]));
+            let quotas = units(children.map(|q| {
+                let requestable = tree.requestable(*q, column);
+                tree.quota[(*q, column)].unwrap_or(Amount::from_units(total)).min(requestable)
+            }));
+            if !exact || (quotas > total && sum > total) {
+                continue;
+            }
+            prop_assert!(sum <= total, "{level:?} {column}: {sum} of {total}");
+            if level.is_none() {
+                prop_assert_eq!(sum + shares.remaining[column].units(), total);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_ceilings(tree: &Tree, shares: &Grid<Amount>) -> Result<(), TestCaseError> {
+    for queue in 0..tree.len() {
+        for column in 0..tree.slots.len() {
+            prop_assert!(shares[(queue, column)] <= tree.requestable(queue, column), "{} {column}", tree.name(queue));
+        }
+    }
+    Ok(())
+}
+
+/// Nothing is left at a level while a member with a weight wants it and may have it.
+fn check_nothing_idle(tree: &Tree, shares: &Grid<Amount>, unit: u128) -> Result<(), TestCaseError> {
+    for level in tree.levels() {
+        for column in 0..tree.slots.len() {
+            let total = level.map_or(tree.capacity[column], |q| shares[(q, column)]).units();
+            let left = total.saturating_sub(units(tree.children(level).iter().map(|q| shares[(*q, column)])));
+            let hungry = tree.children(level).iter().any(|q| {
+                let more = tree.requestable(*q, column).saturating_sub(shares[(*q, column)]).units();
+                let by_quota = match level {
+                    Some(parent) => tree.queues[parent].children_over_quota_by,
+                    None => fairshared::domain::division::OverQuotaBy::Weight,
+                } == fairshared::domain::division::OverQuotaBy::Quota;
+                !by_quota
+                    && !tree.over_quota_weight[(*q, column)].is_zero()
+                    && more.min(unit) > 0
+                    && more.min(unit) <= left
+            });
+            prop_assert!(!hungry, "{level:?} {column}: {left} left");
+        }
+    }
+    Ok(())
+}
+
+fn shuffled(queues: &[Value], seed: u64) -> Vec<Value> {
+    let mut keyed: Vec<(u64, &Value)> =
+        queues.iter().enumerate().map(|(at, q)| ((at as u64 + 1).wrapping_mul(seed | 1).rotate_left(17), q)).collect();
+    keyed.sort_by_key(|(key, _)| *key);
+    keyed.into_iter().map(|(_, q)| q.clone()).collect()
+}
+
+fn check_all(queues: &[Value], slot_count: usize, total: u32, seed: u64) -> Result<(), TestCaseError> {
+    let capacity = slots(slot_count, total);
+    let original = tree(Value::Array(queues.to_vec()), capacity.clone());
+    let permuted = tree(Value::Array(shuffled(queues, seed)), capacity);
+    for opts in all_options() {
+        let opts: Options = options(opts);
+        for name in algorithm_names() {
+            let shares = divide(&original, name, &opts);
+            let kai =
+                name == "quota_over_quota" && opts.rounding == fairshared::domain::division::options::Rounding::Kai;
+            check_conservation(&original, &shares, !kai)?;
+            if (name == "quota_over_quota" && !kai) || name == "drf" {
+                check_ceilings(&original, &shares.fair_share)?;
+            }
+            let others = divide(&permuted, name, &opts);
+            for queue in 0..original.len() {
+                let other = permuted.find(original.name(queue)).expect("the same queue");
+                let rows = (shares.fair_share.row(queue), others.fair_share.row(other));
+                if name == "drf" {
+                    // Floats are added in the order of the input; their last digits may differ.
+                    let far = rows.0.iter().zip(rows.1).any(|(a, b)| a.units().abs_diff(b.units()) > 1_000);
+                    prop_assert!(!far, "{name} {}: {rows:?}", original.name(queue));
+                } else {
+                    prop_assert_eq!(rows.0, rows.1, "{} {}", name, original.name(queue));
+                }
+            }
+        }
+    }
+    for (rounding, unit) in [("exact", 1), ("whole", Amount::whole(1).units())] {
+        let shares = divide(&original, "quota_over_quota", &options(json!({"rounding": rounding})));
+        check_nothing_idle(&original, &shares.fair_share, unit)?;
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(150))]
+
+    #[test]
+    fn on_small_trees(mut queues in queues(SMALL), total in 0u32..200, seed: u64) {
+        leaves_demand(&mut queues);
+        check_all(&queues, SMALL.slots, total, seed)?;
+    }
+
+    #[test]
+    fn more_weight_or_quota_is_never_less(
+        mut queues in queues(SMALL), total in 0u32..200, chosen: prop::sample::Index, change in 0..5usize,
+    ) {
+        leaves_demand(&mut queues);
+        let at = chosen.index(queues.len());
+        let before = tree(Value::Array(queues.clone()), slots(SMALL.slots, total));
+        let queue = &mut queues[at];
+        match change {
+            0 => queue["over_quota_weight"] = json!(5),
+            1 => queue["weight"] = json!(9),
+            2 => queue["min_share_ratio"] = json!("0.9"),
+            // "unlimited" counts as the total of the level, which may be less than a quota above it.
+            3 => ["slot0", "slot1"].iter().for_each(|slot| {
+                if let Some(quota) = queue["quota"][slot].as_u64() {
+                    queue["quota"][slot] = json!(quota + 5);
+                }
+            }),
+            _ => queue["priority"] = json!(7),
+        }
+        let after = tree(Value::Array(queues), slots(SMALL.slots, total));
+        // A weight that another algorithm reads, or a quota that is divided by, is no business of this law.
+        for (name, changes) in [("quota_over_quota", &[0, 3, 4][..]), ("min_share", &[1, 2, 4]), ("drf", &[4])] {
+            if !changes.contains(&change) || (change == 2 && before.queues[at].parent.is_some()) {
+                continue;
+            }
+            let (old, new) = (divide(&before, name, &Options::default()), divide(&after, name, &Options::default()));
+            for column in 0..before.slots.len() {
+                let (old, new) = (old.fair_share[(at, column)], new.fair_share[(at, column)]);
+                // A last digit may move to a rival.
+                prop_assert!(new.units() + 1_000 >= old.units(), "{name} {change}: {old} -> {new}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rivals_smaller_demand_never_costs(
+        mut queues in queues(Shape { queues: 12, depth: 1, slots: 1 }), total in 0u32..200, chosen: prop::sample::Index,
+    ) {
+        let at = chosen.index(queues.len());
+        let before = tree(Value::Array(queues.clone()), slots(1, total));
+        queues[at]["request"] = queues[at]["allocated"].clone();
+        let after = tree(Value::Array(queues), slots(1, total));
+        for name in ["quota_over_quota", "min_share", "proportion", "drf"] {
+            let (old, new) = (divide(&before, name, &Options::default()), divide(&after, name, &Options::default()));
+            for queue in (0..before.len()).filter(|q| *q != at) {
+                let (old, new) = (old.fair_share[(queue, 0)], new.fair_share[(queue, 0)]);
+                prop_assert!(new.units() + 1_000 >= old.units(), "{name}: {old} -> {new}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(3))]
+
+    #[test]
+    fn on_large_trees(mut queues in queues(LARGE), total in 0u32..20_000, seed: u64) {
+        leaves_demand(&mut queues);
+        check_all(&queues, LARGE.slots, total, seed)?;
+    }
+}

@@ -1,0 +1,10 @@
+//! Queues and what they deserve: worked examples, laws on random trees, hostile input.
+
+mod brute;
+mod drf;
+mod examples;
+mod hostile;
+mod laws;
+mod orders;
+mod support;
+mod tree;

@@ -1,0 +1,111 @@
+//! The tree: what it refuses, what it derives, what the linter says.
+
+use fairshared::domain::division::{QueueSpec, lint};
+use serde_json::{Value, json};
+
+use super::support::{amount, build, tree};
+
+fn faults(queues: Value) -> Vec<(String, &'static str)> {
+    let faults = build(queues, json!({"gpu": 8})).expect_err("faults");
+    faults.into_iter().map(|f| (f.pointer, f.code)).collect()
+}
+
+#[test]
+fn faults_name_their_place() {
+    let queues = json!([
+        {"name": "a", "parent": "nobody"},
+        {"name": "b"},
+        {"name": "b"},
+        {"name": ""},
+        {"name": "c", "weight": 1_000_001},
+        {"name": "d", "over_quota_weight": {"gpu": 2_000_000}, "usage": {"gpu": 1_000_000_000}},
+    ]);
+    let expected = [
+        ("/queues/2/name", "duplicate_name"),
+        ("/queues/3/name", "invalid_name"),
+        ("/queues/0/parent", "unknown_parent"),
+        ("/queues/4/weight", "out_of_range"),
+        ("/queues/5/over_quota_weight", "out_of_range"),
+        ("/queues/5/usage", "out_of_range"),
+    ];
+    assert_eq!(faults(queues), expected.map(|(pointer, code)| (pointer.to_owned(), code)));
+}
+
+#[test]
+fn a_cycle_is_named_by_its_members_only() {
+    let queues = json!([
+        {"name": "root"},
+        {"name": "below", "parent": "x"},
+        {"name": "x", "parent": "y"},
+        {"name": "y", "parent": "x"},
+        {"name": "self", "parent": "self"},
+    ]);
+    let expected = [2, 3, 4].map(|at| (format!("/queues/{at}/parent"), "cycle"));
+    assert_eq!(faults(queues), expected);
+}
+
+#[test]
+fn negative_amounts_nan_and_unknown_keys_are_no_queues() {
+    for queue in [
+        json!({"name": "a", "request": {"gpu": -1}}),
+        json!({"name": "a", "request": {"gpu": "-0.5"}}),
+        json!({"name": "a", "weight": "NaN"}),
+        json!({"name": "a", "weight": -1}),
+        json!({"name": "a", "quota": {"gpu": "infinite"}}),
+        json!({"name": "a", "over_quota_weight": "-1"}),
+        json!({"name": "a", "over_quota_weight": []}),
+        json!({"name": "a", "min_share": 1}),
+        json!({"name": "a", "mode": "lifo"}),
+    ] {
+        assert!(serde_json::from_value::<QueueSpec>(queue.clone()).is_err(), "{queue}");
+    }
+}
+
+#[test]
+fn a_parent_has_the_sum_of_its_descendants_unless_it_is_given() {
+    let tree = tree(
+        json!([
+            {"name": "leaf2", "parent": "mid", "request": {"gpu": 3}, "allocated": {"gpu": 1}},
+            {"name": "top"},
+            {"name": "mid", "parent": "top"},
+            {"name": "leaf1", "parent": "mid", "allocated": {"gpu": 2}, "allocated_non_preemptible": {"gpu": 1}},
+            {"name": "given", "parent": "top", "request": {"gpu": 7}},
+            {"name": "under", "parent": "given", "request": {"gpu": 1}},
+        ]),
+        json!({"gpu": 8}),
+    );
+    let figures = |name: &str| {
+        let at = (tree.find(name).unwrap(), 0);
+        [&tree.request, &tree.allocated, &tree.allocated_non_preemptible].map(|grid| grid[at])
+    };
+    assert_eq!(figures("leaf1"), ["2", "2", "1"].map(amount), "no request is a request of what is allocated");
+    assert_eq!(figures("mid"), ["5", "3", "1"].map(amount));
+    assert_eq!(figures("given"), ["7", "0", "0"].map(amount));
+    assert_eq!(figures("top"), ["12", "3", "1"].map(amount));
+    assert!(tree.raised.is_empty());
+}
+
+#[test]
+fn the_linter_warns_and_never_refuses() {
+    let tree = tree(
+        json!([
+            {"name": "a", "quota": {"gpu": 5}, "min_share_ratio": "0.7"},
+            {"name": "a1", "parent": "a", "quota": {"gpu": 6}, "limit": {"gpu": 2}, "request": {"gpu": 1}, "allocated": {"gpu": 2}},
+            {"name": "b", "quota": {"gpu": 4}, "min_share_ratio": "0.4", "weight": 0, "request": {"gpu": 1, "fpga": 1}},
+            {"name": "c", "quota": {"gpu": 0}, "over_quota_weight": 0, "request": {"gpu": 1}},
+        ]),
+        json!({"gpu": 8}),
+    );
+    let warnings: Vec<_> = lint(&tree).into_iter().map(|w| (w.code, w.queue.unwrap_or_default(), w.slot)).collect();
+    let expected = [
+        ("request_below_allocation", "a1", Some("gpu")),
+        ("quota_above_capacity", "", Some("gpu")),
+        ("min_shares_above_1", "", None),
+        ("children_quota_above_parent", "a", Some("gpu")),
+        ("limit_below_quota", "a1", Some("gpu")),
+        ("zero_weight_with_demand", "b", None),
+        ("zero_weight_with_demand", "c", Some("gpu")),
+        ("no_capacity", "", Some("fpga")),
+    ];
+    assert_eq!(warnings, expected.map(|(code, queue, slot)| (code, queue.to_owned(), slot)));
+}
