@@ -4,6 +4,8 @@
 //! amounts are decimal texts (slot maps are JSON objects of them), because a decimal column of
 //! `SQLite` is a float.
 
+#![allow(clippy::disallowed_methods, reason = "SQL lives here too")]
+
 pub use sea_orm_migration::prelude::{MigrationTrait, MigratorTrait};
 use sea_orm_migration::sea_orm::{ConnectionTrait, DbErr};
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::cli::program::{Server, run};
-use crate::support::database::TestDb;
 use crate::support::fixture::id;
 use crate::support::on_both;
 

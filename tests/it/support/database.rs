@@ -17,10 +17,6 @@ pub struct TestDb {
 }
 
 impl TestDb {
-    pub fn is_postgres(&self) -> bool {
-        self.url.starts_with("postgres")
-    }
-
     pub async fn store(&self) -> Store {
         Store::connect(&self.url).await.unwrap_or_else(|e| panic!("cannot open {}: {e}", self.url))
     }
