@@ -1,5 +1,7 @@
 //! Floors of writes: the same rows into a twin of a table, with raw SQL in one transaction.
 
+#![allow(clippy::disallowed_methods, reason = "the floor is raw SQL")]
+
 use std::time::Duration;
 
 use fairshared::store::Store;

@@ -6,9 +6,9 @@ use axum::response::{IntoResponse, Response};
 use super::problem::{Problem, Result};
 
 /// The validators that a header lists; `None`: there is no such header.
-fn listed(headers: &HeaderMap, name: HeaderName) -> Result<Option<Vec<String>>> {
+fn listed(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Vec<String>>> {
     let mut tags = Vec::new();
-    for value in headers.get_all(&name) {
+    for value in headers.get_all(name) {
         let text = value
             .to_str()
             .map_err(|_| Problem::malformed("malformed_header", format!("{name} holds characters beyond ASCII")))?;
@@ -19,7 +19,7 @@ fn listed(headers: &HeaderMap, name: HeaderName) -> Result<Option<Vec<String>>> 
 
 /// 304 if the client has seen `etag` already, else the answer that `body` makes.
 pub fn fresh_or(headers: &HeaderMap, etag: &str, body: impl FnOnce() -> Response) -> Result<Response> {
-    let seen = listed(headers, header::IF_NONE_MATCH)?.unwrap_or_default();
+    let seen = listed(headers, &header::IF_NONE_MATCH)?.unwrap_or_default();
     let known = seen.iter().any(|t| t == "*" || t.strip_prefix("W/").unwrap_or(t) == etag);
     let response = if known { StatusCode::NOT_MODIFIED.into_response() } else { body() };
     Ok(tagged(response, etag))
@@ -36,7 +36,7 @@ pub fn tagged(mut response: Response, etag: &str) -> Response {
 
 /// The one validator that `If-Match` demands of the resource: of several that which is in force.
 pub fn required(headers: &HeaderMap, current: impl FnOnce() -> Option<String>) -> Result<Option<String>> {
-    let Some(tags) = listed(headers, header::IF_MATCH)? else { return Ok(None) };
+    let Some(tags) = listed(headers, &header::IF_MATCH)? else { return Ok(None) };
     let current = current();
     if tags.iter().any(|t| t == "*") && current.is_some() {
         return Ok(None);

@@ -21,7 +21,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { body_bytes: 16 << 20, bulk_bytes: 256 << 20, timeout: Duration::from_secs(60) }
+        Self { body_bytes: 16 << 20, bulk_bytes: 256 << 20, timeout: Duration::from_mins(1) }
     }
 }
 

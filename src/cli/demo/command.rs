@@ -20,7 +20,6 @@ use crate::service::{Caller, Role, Service, SystemClock};
 use crate::store::Store;
 
 #[derive(Args)]
-#[expect(clippy::doc_markdown, reason = "help texts, printed as they are")]
 pub struct DemoArgs {
     /// Another number, another history
     #[arg(long, default_value_t = 1)]

@@ -26,7 +26,7 @@ impl Welcome {
         let curl = format!("curl -s -H 'Authorization: Bearer {key}'");
         let post = format!("{curl} -H 'Content-Type: application/json'");
         let ranking = format!("{curl} '{address}/resource-groups/{GPU_CLUSTER}/fair-share-status?limit=5'");
-        let workloads = self.workloads(service)?;
+        let workloads = Self::workloads(service)?;
         let sequence = format!("{post} '{address}/resource-groups/{GPU_CLUSTER}/sequence' -d '{workloads}'");
         let query = format!(
             "{{ user_fair_shares(resource_group: \"{GPU_CLUSTER}\", first: 5, order: {{field: RANK, direction: ASC}}) \
@@ -61,7 +61,7 @@ Kernels are running and the jobs account for them as time passes. Ctrl-C ends th
     }
 
     /// The worst, the middle and the best placed, in this order.
-    fn workloads(&self, service: &Service) -> Result<serde_json::Value> {
+    fn workloads(service: &Service) -> Result<serde_json::Value> {
         let group = service.group(GPU_CLUSTER)?;
         let users = &group.users;
         let places = [users.len().saturating_sub(1), users.len() / 2, 0];

@@ -30,7 +30,6 @@ use crate::service::{Caller, Service};
 /// Times without a zone are UTC. Names of users, projects and groups map to stable ids. A cut-off or
 /// damaged file ends with exit code 1; the rows before its end are kept.
 #[derive(Clone, Debug, Args)]
-#[expect(clippy::doc_markdown, reason = "help texts, printed as they are")]
 pub struct ImportArgs {
     /// What the file is.
     #[arg(value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| PossibleValue::new(f.name).help(f.about))))]
@@ -102,7 +101,9 @@ pub async fn import(args: &ImportArgs, service: &Arc<Service>) -> anyhow::Result
     let domains = read_beside(args.domain_map.as_deref(), read_domain_map)?;
     let mut capacities = read_beside(args.capacities.as_deref(), read_capacities)?;
     if let Some(group) = &args.resource_group {
-        capacities.iter_mut().for_each(|row| row.resource_group.clone_from(group));
+        for row in &mut capacities {
+            row.resource_group.clone_from(group);
+        }
     }
     let mut reader = open()?;
     let mut rebased = None;
@@ -112,7 +113,9 @@ pub async fn import(args: &ImportArgs, service: &Arc<Service>) -> anyhow::Result
         }
         let found = place(open()?, service).await?;
         reader = reader.shifted(found.shift);
-        capacities.iter_mut().for_each(|row| shift_capacity(row, found.shift));
+        for row in &mut capacities {
+            shift_capacity(row, found.shift);
+        }
         rebased = Some(found);
     }
     let bar = progress_bar(reader.source().progress());

@@ -16,7 +16,7 @@ use crate::service::{Error, Fault};
 /// Deeper JSON than this is refused as unreadable; nothing here needs ten levels.
 pub const MAX_DEPTH: usize = 100;
 /// How long a whole body may take to arrive.
-const ARRIVAL: Duration = Duration::from_secs(60);
+const ARRIVAL: Duration = Duration::from_mins(1);
 
 /// A JSON body.
 pub struct JsonBody<T>(pub T);

@@ -34,22 +34,19 @@ fn decoded(query: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(query.len());
     let mut at = 0;
     while let Some(byte) = query.get(at) {
-        match (byte, hex(query.get(at + 1)), hex(query.get(at + 2))) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.push(high * 16 + low);
-                at += 3;
-            }
-            _ => {
-                bytes.push(*byte);
-                at += 1;
-            }
+        if let (b'%', Some(high), Some(low)) = (byte, hex(query.get(at + 1)), hex(query.get(at + 2))) {
+            bytes.push(high * 16 + low);
+            at += 3;
+        } else {
+            bytes.push(*byte);
+            at += 1;
         }
     }
     bytes
 }
 
 fn name(path: &Path, key: Option<&str>) -> String {
-    let last = path.iter().last().and_then(|segment| match segment {
+    let last = path.iter().next_back().and_then(|segment| match segment {
         Segment::Map { key } => Some(key.clone()),
         _ => None,
     });

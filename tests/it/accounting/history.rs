@@ -162,7 +162,7 @@ impl History {
             _ => {
                 let weight = (self.dice.below(3) > 0).then(|| Weight::parse("2.5").unwrap());
                 let targets = [
-                    Target::Project(fairshared::domain::ids::ProjectId(id(*self.dice.pick::<&str>(&PROJECTS)))),
+                    Target::Project(fairshared::domain::ids::ProjectId(id(self.dice.pick::<&str>(&PROJECTS)))),
                     Target::Domain((*self.dice.pick(&DOMAINS)).to_owned()),
                 ];
                 let items = vec![WeightItem { target: self.dice.pick(&targets).clone(), weight }];

@@ -211,7 +211,9 @@ impl Model {
         assert_eq!(sums, expected);
         let (gaps, _) = fairshared::store::runs::gaps(db, GROUP, None, 1_000_000).await.unwrap();
         let mut dropped = Usages::default();
-        gaps.iter().for_each(|g| dropped.add(&g.dropped_usage));
+        for gap in &gaps {
+            dropped.add(&gap.dropped_usage);
+        }
         let expected = if self.dropped == 0 { Usages::default() } else { cpu_seconds(self.dropped) };
         assert_eq!(dropped, expected);
     }

@@ -26,7 +26,7 @@ fn kernels(round: u64, of: &str) -> String {
     let mine = (round * PER_ROUND..(round + 1) * PER_ROUND).filter(|n| group(n % (ROUNDS + 1)) == of);
     mine.fold(String::new(), |text, n| {
         let (cpu, seconds) = shape(n);
-        let start = crate::support::time("2026-01-01T23:50:00Z").plus_micros((n % 20) as i64 * 86_400_000_000);
+        let start = crate::support::time("2026-01-01T23:50:00Z").plus_micros((n % 20).cast_signed() * 86_400_000_000);
         let name = format!("k{n}");
         let kernel = json!({
             "kernel_id": id(&name), "session_id": id(&name), "user_uuid": id(&format!("u{}", n % 40)),

@@ -229,7 +229,7 @@ async fn a_pipe_cannot_be_rebased() {
 async fn many_groups_share_the_waiting_room() {
     let desk = Desk::new(crate::support::database::sqlite().await).await;
     let row = |n: u32| {
-        let group = if n % 3 == 0 { 0 } else { n % 40 };
+        let group = if n.is_multiple_of(3) { 0 } else { n % 40 };
         format!("{n},u{},p{},,g{group},2026-02-09T00:00:00Z,2026-02-09T00:00:10Z,1,,\n", n % 50, n % 5)
     };
     let rows: String = (0..24_000).map(row).collect();

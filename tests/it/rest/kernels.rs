@@ -15,7 +15,7 @@ fn running(name: &str) -> Value {
 }
 
 fn lines(rows: &[Value]) -> String {
-    rows.iter().map(|row| format!("{row}\n")).collect()
+    rows.iter().fold(String::new(), |text, row| text + &row.to_string() + "\n")
 }
 
 on_both! {

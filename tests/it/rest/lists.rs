@@ -18,13 +18,11 @@ async fn walk(server: &Server, path: &str, limit: u32) -> (Vec<Value>, usize) {
         assert!(items.len() <= limit as usize);
         rows.extend(items.iter().cloned());
         pages += 1;
-        match page.get("next_cursor") {
-            Some(next) => cursor = format!("&cursor={}", next.as_str().unwrap()),
-            None => {
-                assert_eq!(page["total"], rows.len(), "{path}");
-                return (rows, pages);
-            }
-        }
+        let Some(next) = page.get("next_cursor") else {
+            assert_eq!(page["total"], rows.len(), "{path}");
+            return (rows, pages);
+        };
+        cursor = format!("&cursor={}", next.as_str().unwrap());
         assert!(pages < 1000, "{path} has no end");
     }
 }

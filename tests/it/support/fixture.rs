@@ -76,7 +76,7 @@ impl Fixture {
 
     /// Reports kernels, each given as JSON over defaults; names stand for ids.
     pub async fn ingest(&self, kernels: &[Value]) -> Vec<Refused> {
-        let batch = kernels.iter().map(|k| incoming(k)).collect();
+        let batch = kernels.iter().map(incoming).collect();
         self.service.ingest(&admin(), GROUP, batch).await.unwrap()
     }
 

@@ -17,6 +17,7 @@ pub fn url(database: &str) -> String {
 }
 
 /// One administrative statement at a time: databases are cloned from a template that nobody may use meanwhile.
+#[expect(clippy::disallowed_methods, reason = "databases are made here")]
 pub async fn execute(sql: &str) {
     static TURN: Mutex<()> = Mutex::const_new(());
     let _turn = TURN.lock().await;
@@ -66,7 +67,7 @@ fn start() -> Cluster {
         let _ = child.wait();
     });
     wait.recv().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_mins(1);
     let socket = folder.join(".s.PGSQL.5432");
     let ready =
         || Command::new(bin.join("pg_isready")).arg("-q").arg("-h").arg(&folder).status().is_ok_and(|s| s.success());

@@ -54,10 +54,9 @@ fn args(format: &str, file: PathBuf) -> ImportArgs {
 /// The same capacity for every group, where a trace brings none.
 fn capacities_file(folder: &Path, rows: &[Plain], columns: &str) -> PathBuf {
     let groups: BTreeSet<&str> = rows.iter().map(|row| row.group.as_str()).collect();
-    let mut text = "resource_group,agent_id,cpu,mem_gib,gpu,from,to\n".to_owned();
-    for group in groups {
-        text += &format!("{group},all,{columns},2000-01-01T00:00:00Z,\n");
-    }
+    let header = "resource_group,agent_id,cpu,mem_gib,gpu,from,to".to_owned();
+    let text =
+        groups.iter().fold(header, |text, group| text + "\n" + group + ",all," + columns + ",2000-01-01T00:00:00Z,");
     let path = folder.join("capacities.csv");
     std::fs::write(&path, text).unwrap();
     path
@@ -86,7 +85,9 @@ fn sacct(data: &Path, cluster: &str) -> Trace {
 fn wagap(data: &Path) -> Trace {
     let file = data.join("wagap2013/wagap2013.swf.gz");
     let mut rows = wagap_rows(&unpack(&file));
-    rows.iter_mut().for_each(|row| "wagap".clone_into(&mut row.group));
+    for row in &mut rows {
+        "wagap".clone_into(&mut row.group);
+    }
     Trace {
         args: ImportArgs {
             resource_group: Some("wagap".to_owned()),
