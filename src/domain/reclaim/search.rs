@@ -197,11 +197,11 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Surplus of a gang whose core goes has to go as well.
+    /// A gang is counted: whichever of its members stay, they are enough for its minimum.
     pub(super) fn may_stay(&self, at: usize) -> bool {
         let unit = &self.units[at];
-        unit.is_core
-            || self.by_job[&unit.job].iter().all(|other| self.reasons[*other].is_none() || !self.units[*other].is_core)
+        let left = self.standing.running(unit.job) + unit.members.len();
+        !self.policy.keeps_gangs_whole() || left >= self.scene.jobs[unit.job].core
     }
 
     /// Victims under every ancestor whose limit the request does not meet.

@@ -130,3 +130,19 @@ fn pending_gang_is_planned_for_its_minimum() {
     assert_eq!(plan.verdict, Verdict::Fits);
     assert!(plan.warnings.is_empty());
 }
+
+/// The core's only member is on the node that is needed; the other one is enough for the gang.
+#[test]
+fn surplus_elsewhere_stays_when_it_is_enough() {
+    let member = |n: usize, agent: &str| json!({"kernel_id": format!("w/{n}"), "slots": {"gpu": 1}, "agent_id": agent});
+    let plan = plan_of(&json!({
+        "capacity": {"gpu": 2, "cpu": 1}, "queues": [{"name": "a"}, {"name": "b"}],
+        "shares": {"a": {"gpu": 1, "cpu": 1}, "b": {"gpu": 0, "cpu": 0}},
+        "agents": [{"agent_id": "n0", "available_slots": {"gpu": 1, "cpu": 1}},
+                   {"agent_id": "n1", "available_slots": {"gpu": 1}}],
+        "running": [workload("w", "b", 0, &[], json!({"gang_min": 1, "members": [member(0, "n0"), member(1, "n1")]}))],
+        "pending": pending("a", &[json!({"gpu": 1, "cpu": 1})], json!({})),
+    }));
+    assert_eq!(plan.verdict, Verdict::Reclaim, "{plan:#?}");
+    assert_eq!(kernels(&plan), ["w/0"]);
+}

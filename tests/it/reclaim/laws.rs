@@ -9,7 +9,7 @@ use fairshared::domain::reclaim::{Rule, Strategy, Verdict};
 use fairshared::domain::time::Timestamp;
 
 /// How many random clusters each law sees.
-const CASES: u32 = 400;
+const CASES: u32 = 1_000;
 
 fn taken(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Reclaim | Verdict::Preempt)
