@@ -16,6 +16,7 @@ pub mod names;
 pub mod normalize;
 pub mod options;
 pub mod reclaim;
+mod schemas;
 pub mod sequencer;
 pub mod slice;
 pub mod slots;

@@ -13,12 +13,14 @@ pub mod gaps;
 pub mod groups;
 pub mod ingest;
 pub mod jobs;
+pub mod json;
 pub mod kernels;
 pub mod keys;
 pub mod page;
 pub mod published;
 pub mod sequence;
 pub mod shares;
+pub mod simulate;
 mod state;
 pub mod weights;
 
