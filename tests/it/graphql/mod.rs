@@ -11,4 +11,5 @@ mod operations;
 mod paging;
 mod scenarios;
 mod schema;
+mod simulations;
 mod support;

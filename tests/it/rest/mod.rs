@@ -10,5 +10,6 @@ mod lists;
 mod operations;
 mod sequence;
 mod serving;
+mod simulations;
 mod support;
 mod validators;
