@@ -37,9 +37,7 @@ impl MigrationTrait for Migration {
         for table in ["division_days", "queues"] {
             manager.drop_table(Table::drop().table(table).to_owned()).await?;
         }
-        manager
-            .alter_table(Table::alter().table("resource_groups").drop_column("queues_revision").to_owned())
-            .await
+        manager.alter_table(Table::alter().table("resource_groups").drop_column("queues_revision").to_owned()).await
     }
 }
 

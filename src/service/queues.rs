@@ -112,7 +112,10 @@ impl Service {
             if let Some(child) = queues.values().find(|q| q.parent.as_deref() == Some(name.as_str())) {
                 return Err(Error::Conflict {
                     code: "has_children",
-                    detail: format!("queue {name:?} has children, {:?} among them; remove or move them first", child.name),
+                    detail: format!(
+                        "queue {name:?} has children, {:?} among them; remove or move them first",
+                        child.name
+                    ),
                 });
             }
             let mut left = Queues::clone(queues);
@@ -197,8 +200,7 @@ async fn store_changes(
     }
     let group = session.state().group.name.clone();
     let upserts: Vec<QueueConfig> = changed.changes.iter().filter_map(|c| c.to.clone()).collect();
-    let gone: Vec<Arc<str>> =
-        changed.changes.iter().filter(|c| c.to.is_none()).map(|c| Arc::clone(&c.name)).collect();
+    let gone: Vec<Arc<str>> = changed.changes.iter().filter(|c| c.to.is_none()).map(|c| Arc::clone(&c.name)).collect();
     store::queues::upsert(session.tx(), &group, &upserts, session.now).await?;
     store::queues::delete(session.tx(), &group, &gone).await?;
     session.set_queues(Arc::clone(&changed.queues)).await?;

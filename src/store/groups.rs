@@ -139,12 +139,7 @@ pub async fn update(
 }
 
 /// Notes that the queues of the group are those of `revision`.
-pub async fn set_queues_revision(
-    db: &impl ConnectionTrait,
-    name: &str,
-    revision: i64,
-    now: Timestamp,
-) -> Result<()> {
+pub async fn set_queues_revision(db: &impl ConnectionTrait, name: &str, revision: i64, now: Timestamp) -> Result<()> {
     Entity::update_many()
         .col_expr(Column::QueuesRevision, Expr::value(revision))
         .col_expr(Column::UpdatedAt, Expr::value(now.micros()))

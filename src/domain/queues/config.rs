@@ -101,7 +101,7 @@ pub struct ConfigFault {
 
 /// Checks `written` beside the queues that stay as they are, as one tree. Returns the linter's warnings.
 pub fn check<'a>(
-    written: &[QueueConfig],
+    written: &'a [QueueConfig],
     unchanged: impl Iterator<Item = &'a QueueConfig>,
     capacity: &Amounts,
 ) -> Result<Vec<Warning>, Vec<ConfigFault>> {

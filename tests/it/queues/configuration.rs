@@ -7,7 +7,6 @@ use fairshared::service::queues::{QueuesChanged, QueuesWrite};
 use fairshared::service::{Caller, Error, Role, Service};
 use serde_json::{Value, json};
 
-use crate::support::database::TestDb;
 use crate::support::fixture::{Fixture, GROUP, admin};
 use crate::support::{ManualClock, on_both, time};
 
