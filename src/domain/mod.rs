@@ -16,6 +16,7 @@ pub mod names;
 pub mod normalize;
 pub mod options;
 pub mod queues;
+pub mod reclaim;
 pub mod sequencer;
 pub mod slice;
 pub mod slots;
