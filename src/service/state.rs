@@ -241,14 +241,14 @@ pub fn window_start(options: &Options, today: Day) -> Day {
 }
 
 fn parse_options(group: &Group) -> Result<Options> {
-    Options::parse(&group.scheduler_opts)
+    Options::parse_stored(&group.scheduler_opts)
         .map_err(|e| Error::Internal(format!("stored options of {}: {e:?}", group.name)))
 }
 
 fn calculation(group: &Group) -> Result<Option<Calculation>> {
     let (Some(at), Some(with)) = (group.calculated_at, &group.calculated_with) else { return Ok(None) };
-    let options =
-        Options::parse(with).map_err(|e| Error::Internal(format!("stored calculation of {}: {e:?}", group.name)))?;
+    let options = Options::parse_stored(with)
+        .map_err(|e| Error::Internal(format!("stored calculation of {}: {e:?}", group.name)))?;
     Ok(Some(Calculation { at, lookback_start: window_start(&options, at.day()), lookback_end: at.day(), options }))
 }
 

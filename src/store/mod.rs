@@ -14,6 +14,7 @@ pub mod capacity;
 mod decode;
 pub mod entity;
 pub mod groups;
+pub mod id_list;
 pub mod jobs;
 pub mod kernels;
 pub mod keys;
