@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use serde_json::{Value, json};
 
 use super::state::Session;
-use super::{Caller, Result, Service, detached};
+use super::{Caller, PublishedGroup, Result, Service, detached};
 use crate::domain::bucket::{Bucket, Daily};
 use crate::domain::capacity::CapacitySource;
 use crate::domain::ids::{KernelId, UserId};
@@ -84,12 +84,7 @@ impl Service {
     /// Removes records that no look-back can reach any more, and buckets of the days before `keep_buckets_days`.
     pub async fn purge(self: &Arc<Self>, group: &str, keep_buckets_days: u32) -> Result<(u64, u64)> {
         let (service, group) = (Arc::clone(self), group.to_owned());
-        let longest = self
-            .published_groups()
-            .iter()
-            .map(|g| g.options.lookback_days + g.options.decay_unit_days)
-            .max()
-            .unwrap_or(0);
+        let longest = self.longest_reach();
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
             let today = session.now.day();
@@ -106,6 +101,19 @@ impl Service {
             Ok((records, buckets))
         })
         .await
+    }
+
+    /// Removes what is known of when the service ran before any look-back. Returns how many starts that was.
+    pub async fn purge_service_runs(&self) -> Result<u64> {
+        let today = self.clock.now().day();
+        let before = today.plus(-self.longest_reach().cast_signed()).start();
+        Ok(store::runs::purge(self.store.write(), before).await?)
+    }
+
+    /// How many days back the calculation of some group may look.
+    fn longest_reach(&self) -> u32 {
+        let reach = |g: &Arc<PublishedGroup>| g.options.lookback_days + g.options.decay_unit_days;
+        self.published_groups().iter().map(reach).max().unwrap_or(0)
     }
 
     /// Brings dated capacities of a back-fill (§5). What the service observed itself stands. Returns
@@ -260,17 +268,16 @@ impl Pass {
         let slots = &kernel.slots;
         let from = kernel.cursor.unwrap_or(kernel.started_at);
         let Some(whole) = Span::new(from, slices.cursor) else { return };
-        let spanned: Vec<usize> =
-            (0..self.downtimes.len()).filter(|i| self.downtimes[*i].overlap(whole).is_some()).collect();
+        let spanned = slice::overlapping(&self.downtimes, whole);
         let within = |spans: &mut dyn Iterator<Item = Span>, window: Option<Span>| {
             spans.filter_map(|s| s.overlap(window?)).map(Span::micros).sum::<u64>()
         };
-        for (nth, at) in spanned.iter().enumerate() {
-            let downtime = self.downtimes[*at];
+        for at in spanned.clone() {
+            let downtime = self.downtimes[at];
             // What max_gap_hours drops beside the downtime shows in the gap before it, or in the first.
-            let from = if nth == 0 { whole.start } else { downtime.start };
-            let until = spanned.get(nth + 1).map_or(whole.end, |next| self.downtimes[*next].start);
-            let tally = self.gaps.entry(*at).or_default();
+            let from = if at == spanned.start { whole.start } else { downtime.start };
+            let until = if at + 1 < spanned.end { self.downtimes[at + 1].start } else { whole.end };
+            let tally = self.gaps.entry(at).or_default();
             tally.kernels += 1;
             tally.recorded.add(&slots.for_micros(within(&mut slices.recorded(), Some(downtime))));
             tally.dropped.add(&slots.for_micros(within(&mut slices.dropped.iter().copied(), Span::new(from, until))));

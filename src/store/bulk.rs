@@ -24,8 +24,9 @@ const ROWS_BETWEEN_YIELDS: usize = 200;
 
 type Column<A> = <<A as ActiveModelTrait>::Entity as EntityTrait>::Column;
 
-/// Inserts rows with all columns set, with one rule for those that exist. No key may come twice.
-pub async fn insert<A>(db: &impl ConnectionTrait, rows: Vec<A>, on_conflict: Option<OnConflict>) -> Result<()>
+/// Inserts rows with all columns set, with one rule for those that exist. No key may come twice. Returns
+/// how many rows were inserted or changed.
+pub async fn insert<A>(db: &impl ConnectionTrait, rows: Vec<A>, on_conflict: Option<OnConflict>) -> Result<u64>
 where
     A: ActiveModelTrait + Send,
 {
@@ -36,14 +37,15 @@ where
         on_conflict,
         built: None,
     };
+    let mut written = 0;
     let mut next = parts.next().await?;
     while let Some(statement) = next {
         // The database works on one part while the next is made.
         let (sent, following) = futures::future::join(db.execute_raw(statement), parts.next()).await;
-        sent?;
+        written += sent?.rows_affected();
         next = following?;
     }
-    Ok(())
+    Ok(written)
 }
 
 /// Rows on their way into statements.

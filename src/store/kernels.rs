@@ -66,11 +66,12 @@ pub async fn find_many(db: &impl ConnectionTrait, ids: &[KernelId]) -> Result<Ve
     Ok(found)
 }
 
+/// Stores kernels of the group. Returns how many were stored: one that another group has stays as it is.
 pub async fn upsert<'a>(
     db: &impl ConnectionTrait,
     group: &str,
     kernels: impl Iterator<Item = &'a Kernel>,
-) -> Result<()> {
+) -> Result<u64> {
     let rows = kernels.map(|kernel| {
         let report = &kernel.report;
         ActiveModel {

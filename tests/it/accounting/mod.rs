@@ -5,6 +5,7 @@ mod capacity;
 mod gaps;
 mod history;
 mod model;
+mod reports;
 mod together;
 mod weights;
 

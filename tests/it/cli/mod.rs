@@ -7,6 +7,7 @@ pub mod program;
 mod reading;
 mod serve;
 mod simulations;
+mod slots;
 mod usage;
 mod weights;
 

@@ -1,9 +1,13 @@
 //! JSON documents with the place of every fault. 400: not parseable; 422: parseable but wrong.
 
+mod objects;
+
 use serde::Deserialize;
 use serde_path_to_error::{Path, Segment};
 
 use super::error::{Error, Fault};
+use crate::domain::slots::SlotNameError;
+use objects::Objects;
 
 /// Deeper JSON than this is refused as unreadable; nothing here needs ten levels.
 pub const MAX_DEPTH: usize = 100;
@@ -37,7 +41,9 @@ impl From<Unreadable> for Fault {
 
 /// Reads one JSON document.
 pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable> {
-    serde_json::from_slice(bytes).map_err(|_| why::<T>(bytes))
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = T::deserialize(Objects(&mut deserializer)).and_then(|value| deserializer.end().map(|()| value));
+    value.map_err(|_| why::<T>(bytes))
 }
 
 /// Looks for the reason at leisure: whether the document is JSON, and which place has the fault.
@@ -53,7 +59,7 @@ fn why<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Unreadable {
         return malformed("malformed_json", format!("not JSON: {error}"));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+    match serde_path_to_error::deserialize::<_, T>(Objects(&mut deserializer)) {
         Err(error) => {
             let message = error.inner().to_string();
             if error.inner().is_data() {
@@ -98,6 +104,8 @@ pub fn fault(path: &Path, message: &str, place: impl Fn(&Path, Option<&str>) -> 
         ("duplicate_field", Some(key))
     } else if message.starts_with("invalid type") {
         ("invalid_type", None)
+    } else if let Some(code) = SlotNameError::code_of(message) {
+        (code, None)
     } else {
         ("invalid_value", None)
     };
