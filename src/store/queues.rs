@@ -95,7 +95,7 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, queues: &[QueueConfi
         Column::CreatedAt,
         Column::UpdatedAt,
     ]);
-    bulk::insert(db, rows.collect(), Some(replace)).await
+    bulk::insert(db, rows.collect(), Some(replace)).await.map(drop)
 }
 
 /// Removes the named queues.

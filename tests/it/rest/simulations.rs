@@ -4,7 +4,7 @@ use fairshared::service::Role;
 use serde_json::{Value, json};
 
 use super::support::{Answer, Server};
-use crate::support::database::{TestDb, sqlite};
+use crate::support::database::sqlite;
 use crate::support::fixture::with;
 use crate::support::on_both;
 
@@ -96,7 +96,7 @@ on_both! {
         let report = server.divide(&run_ai()).await;
         assert_eq!(shares(&report), ["p1 16.666666666667", "p2 16", "p3 3.333333333333"]);
         assert_eq!(report["trace"][1]["sentence"], "gets 16 of 36 gpu: 6 quota + 3/6 of the 20 unused");
-        assert_eq!((&report["remaining"], &report["order"]), (&json!({"gpu": "0"}), &json!(["p1", "p2", "p3"])));
+        assert_eq!((&report["remaining"], &report["order"]), (&json!({"gpu": "0"}), &json!(["p3", "p2", "p1"])));
         let whole = with(run_ai(), &json!({"options": {"rounding": "whole"}, "explain": false}));
         let report = server.divide(&whole).await;
         assert_eq!(shares(&report), ["p1 17", "p2 16", "p3 3"]);
@@ -146,23 +146,32 @@ on_both! {
         assert_eq!(plan["after"][0], json!({"queue": "a", "allocated": {"gpu": "2"}, "fair_share": {"gpu": "2"}, "saturation_ratio": {"gpu": "1"}}));
         assert!(plan.get("placement").is_none());
 
-        // In quota itself, from a queue over its quota: c's priority leaves b its 6.
+        // In quota itself, from a queue over its quota that holds all of its share: the free gpus are on two nodes.
         let mut quota = eight(2);
-        quota["queues"] = json!([
-            {"name": "a", "quota": {"gpu": 2}}, {"name": "b", "quota": {"gpu": 2}, "priority": 1},
-        ]);
-        quota["running"][0]["members"][0]["slots"] = json!({"gpu": "0.5"});
+        quota["capacity"] = json!({"gpu": 12});
+        quota["agents"] = json!([{"agent_id": "n0", "available_slots": {"gpu": 6}}, {"agent_id": "n1", "available_slots": {"gpu": 6}}]);
+        quota["queues"] =
+            json!([{"name": "a", "quota": {"gpu": 4}}, {"name": "b", "quota": {"gpu": 4}}, {"name": "c", "quota": {"gpu": 2}}]);
+        let mut running = [singles("b", 8), singles("c", 2)].concat();
+        for (at, workload) in running.iter_mut().enumerate() {
+            workload["members"][0]["agent_id"] = json!(if at < 5 { "n0" } else { "n1" });
+        }
+        quota["running"] = json!(running);
         let plan = server.plan(&quota).await;
-        assert_eq!(plan["verdict"], "reclaim");
+        let victim = &plan["victims"][0];
+        assert_eq!((&victim["workload_id"], &victim["rule"]), (&json!("b-7"), &json!("quota")), "{plan}");
+        assert_eq!((plan["victims"].as_array().unwrap().len(), &plan["placement"]), (1, &json!([{"member": 0, "agent_id": "n1"}])));
+        quota["options"] = json!({"strategies": ["fair_share"]});
+        assert_eq!(server.plan(&quota).await["verdict"], "refused");
 
         // After the transfer d1 holds 5 of 4; d2 stays above that with 8 of 6, not with a multiplier of 1.2.
         let departments = |multiplier: &str| {
             let mut case = eight(1);
-            case["capacity"] = json!({"gpu": 10});
+            case["capacity"] = json!({"gpu": 13});
             case["options"] = json!({"reclaimer_utilization_multiplier": multiplier});
             case["queues"] = json!([
                 {"name": "d1", "quota": {"gpu": 4}, "over_quota_weight": 0}, {"name": "d2", "quota": {"gpu": 6}, "over_quota_weight": 0},
-                {"name": "a", "parent": "d1", "quota": {"gpu": 2}}, {"name": "b", "parent": "d1", "quota": {"gpu": 2}},
+                {"name": "a", "parent": "d1", "quota": {"gpu": 2}}, {"name": "b", "parent": "d1", "quota": {"gpu": 3}},
                 {"name": "c", "parent": "d2"},
             ]);
             case["running"] = json!([singles("a", 1), singles("b", 3), singles("c", 9)].concat());
@@ -202,7 +211,7 @@ on_both! {
             server.call_as(&key, "POST", RECLAIM, Some(&eight(1))).await.json(200);
         }
         for path in [DIVIDE, RECLAIM] {
-            server.call_as("wrong", "POST", path, Some(&run_ai())).await.refused(401, "invalid_key");
+            server.call_as("wrong", "POST", path, Some(&run_ai())).await.refused(401, "unknown_key");
         }
     }
 
