@@ -17,6 +17,7 @@ pub mod kernels;
 pub mod keys;
 pub mod page;
 pub mod published;
+pub mod queues;
 pub mod sequence;
 pub mod shares;
 mod state;
@@ -138,11 +139,7 @@ impl Service {
         let Some(group) = store::groups::find(db, name).await? else { return Ok(()) };
         let mut state = match slot.take() {
             Some(mut state) if state.is_of(&group) => {
-                let same_kernels = state.group.kernels_revision == group.kernels_revision;
-                state.group = group;
-                if !same_kernels {
-                    state.reload_kernels(db).await?;
-                }
+                state.catch_up(db, group, 0).await?;
                 state
             }
             _ => GroupState::load(db, group, self.clock.now().day()).await?,

@@ -19,6 +19,7 @@ pub mod jobs;
 pub mod kernels;
 pub mod keys;
 pub mod people;
+pub mod queues;
 pub mod records;
 pub mod runs;
 pub mod shares;

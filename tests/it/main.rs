@@ -9,6 +9,7 @@ mod division;
 mod domain;
 mod graphql;
 mod import;
+mod queues;
 mod reclaim;
 mod rest;
 mod support;
