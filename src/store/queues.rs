@@ -95,7 +95,8 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, queues: &[QueueConfi
         Column::CreatedAt,
         Column::UpdatedAt,
     ]);
-    bulk::insert(db, rows.collect(), Some(replace)).await
+    bulk::insert(db, rows.collect(), Some(replace)).await?;
+    Ok(())
 }
 
 /// Removes the named queues.
