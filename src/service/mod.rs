@@ -16,6 +16,7 @@ pub mod jobs;
 pub mod json;
 pub mod kernels;
 pub mod keys;
+mod objects;
 pub mod page;
 pub mod published;
 pub mod queues;

@@ -11,5 +11,5 @@ mod operations;
 mod sequence;
 mod serving;
 mod simulations;
-mod support;
+pub mod support;
 mod validators;

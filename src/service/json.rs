@@ -1,13 +1,11 @@
 //! JSON documents with the place of every fault. 400: not parseable; 422: parseable but wrong.
 
-mod objects;
-
 use serde::Deserialize;
 use serde_path_to_error::{Path, Segment};
 
 use super::error::{Error, Fault};
+use super::objects::Objects;
 use crate::domain::slots::SlotNameError;
-use objects::Objects;
 
 /// Deeper JSON than this is refused as unreadable; nothing here needs ten levels.
 pub const MAX_DEPTH: usize = 100;
