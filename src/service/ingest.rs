@@ -189,8 +189,7 @@ impl Service {
             }
             session.learn_projects(merged.iter().map(|(_, k)| k.report.owner.project)).await?;
             register(&mut session, &batch, &merged).await?;
-            let kernels = merged.iter().map(|(_, kernel)| kernel);
-            store::kernels::upsert(session.tx(), &group, kernels).await?;
+            store::kernels::upsert(session.tx(), &group, &merged).await?;
             let state = session.state_mut();
             for (old, new) in &merged {
                 state.kernel_changed(old.as_ref(), new);

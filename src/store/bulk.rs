@@ -6,11 +6,12 @@
 
 use std::fmt::Write;
 
-use sea_orm::sea_query::{Expr, OnConflict, Query};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, Query, SimpleExpr};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ColumnType, ConnectionTrait, DbBackend, DbErr, EntityTrait, Iterable, Statement,
     Value,
 };
+use uuid::Uuid;
 
 use super::Result;
 
@@ -52,76 +53,171 @@ struct Parts<A: ActiveModelTrait> {
     columns: Vec<Column<A>>,
     rows: std::vec::IntoIter<A>,
     on_conflict: Option<OnConflict>,
-    /// The last statement and how many rows it takes.
-    built: Option<(usize, String)>,
+    /// The last statement and what it takes.
+    built: Option<(Shape, String)>,
+}
+
+/// What a statement takes.
+#[derive(PartialEq)]
+enum Shape {
+    /// So many rows of single values.
+    Rows(usize),
+    /// Columns, each with one value for every row or one for all of them.
+    Columns(Vec<bool>),
 }
 
 impl<A: ActiveModelTrait + Send> Parts<A> {
     async fn next(&mut self) -> Result<Option<Statement>> {
-        let (count, values) = match self.backend {
+        let (shape, values) = match self.backend {
             DbBackend::Postgres => self.arrays().await?,
             _ => self.cells(),
         };
-        if count == 0 {
+        if values.is_empty() {
             return Ok(None);
         }
         let sql = match self.built.take() {
-            Some((rows, sql)) if rows == count || self.backend == DbBackend::Postgres => sql,
-            _ => build::<A>(self.backend, &self.columns, count, self.on_conflict.as_ref())?,
+            Some((of, sql)) if of == shape => sql,
+            _ => build::<A>(self.backend, &self.columns, &shape, self.on_conflict.as_ref())?,
         };
         let statement = Statement::from_sql_and_values(self.backend, sql.as_str(), values);
-        self.built = Some((count, sql));
+        self.built = Some((shape, sql));
         Ok(Some(statement))
     }
 
     /// The values of the next rows, one after the other; what is not set is null.
-    fn cells(&mut self) -> (usize, Vec<Value>) {
+    fn cells(&mut self) -> (Shape, Vec<Value>) {
         let most = (SQLITE_BIND_LIMIT / self.columns.len().max(1)).clamp(1, SQLITE_ROWS);
         let mut values = Vec::with_capacity(most * self.columns.len());
         for mut row in self.rows.by_ref().take(most) {
             values.extend(self.columns.iter().map(|c| row.take(*c).into_value().unwrap_or(Value::Int(None))));
         }
-        (values.len() / self.columns.len().max(1), values)
+        (Shape::Rows(values.len() / self.columns.len().max(1)), values)
     }
 
-    /// The next rows as one array for each column, in `PostgreSQL`'s notation, which allows nulls in every type.
-    async fn arrays(&mut self) -> Result<(usize, Vec<Value>)> {
-        let mut arrays = vec![String::from("{"); self.columns.len()];
+    /// The next rows by column, in `PostgreSQL`'s notation of arrays, which allows nulls in every type. A value that
+    /// all rows share is sent once.
+    async fn arrays(&mut self) -> Result<(Shape, Vec<Value>)> {
+        let mut cells: Vec<Cells> = self.columns.iter().map(|_| Cells::default()).collect();
         let mut count: usize = 0;
         for mut row in self.rows.by_ref().take(POSTGRES_ROWS) {
-            for (array, column) in arrays.iter_mut().zip(&self.columns) {
-                if count > 0 {
-                    array.push(',');
-                }
-                push_element(array, row.take(*column).into_value())?;
+            for (cells, column) in cells.iter_mut().zip(&self.columns) {
+                cells.push(row.take(*column).into_value(), count)?;
             }
             count += 1;
             if count.is_multiple_of(ROWS_BETWEEN_YIELDS) {
                 tokio::task::yield_now().await;
             }
         }
-        Ok((count, arrays.into_iter().map(|array| (array + "}").into()).collect()))
+        if count == 0 {
+            return Ok((Shape::Columns(Vec::new()), Vec::new()));
+        }
+        // One column tells how many rows there are.
+        if let Some(first) = cells.first_mut() {
+            first.spell_out(count)?;
+        }
+        let shape = Shape::Columns(cells.iter().map(|c| c.array.is_some()).collect());
+        Ok((shape, cells.into_iter().map(Cells::into_value).collect::<Result<_>>()?))
     }
+}
+
+/// The values of one column.
+#[derive(Default)]
+struct Cells {
+    /// What every row has so far.
+    shared: Option<Value>,
+    /// All values, once two of them differ.
+    array: Option<String>,
+}
+
+impl Cells {
+    /// Adds a value after `count` others.
+    fn push(&mut self, value: Option<Value>, count: usize) -> Result<()> {
+        if self.array.is_none() {
+            if count == 0 {
+                self.shared = value;
+                return Ok(());
+            }
+            if self.shared == value {
+                return Ok(());
+            }
+            self.spell_out(count)?;
+        }
+        let Some(array) = &mut self.array else { return Ok(()) };
+        if count > 0 {
+            array.push(',');
+        }
+        push_element(array, value)
+    }
+
+    /// Writes the shared value `count` times.
+    fn spell_out(&mut self, count: usize) -> Result<()> {
+        if self.array.is_some() {
+            return Ok(());
+        }
+        let mut one = String::new();
+        push_element(&mut one, self.shared.take())?;
+        self.array = Some(format!("{{{}", vec![one.as_str(); count].join(",")));
+        Ok(())
+    }
+
+    fn into_value(self) -> Result<Value> {
+        Ok(match (self.array, self.shared) {
+            (Some(array), _) => (array + "}").into(),
+            (None, Some(Value::String(text))) => Value::String(text),
+            (None, shared) => {
+                let mut text = String::new();
+                push_element(&mut text, shared)?;
+                Value::String((text != "NULL").then_some(text))
+            }
+        })
+    }
+}
+
+/// Ids that one [`one_of`] takes on either database.
+pub const MOST_IDS: usize = 30_000;
+
+/// Whether `column` is one of `ids`. `PostgreSQL` gets them as one array, because it plans long lists slowly.
+pub fn one_of(db: &impl ConnectionTrait, column: impl ColumnTrait, ids: impl Iterator<Item = Uuid>) -> SimpleExpr {
+    if db.get_database_backend() != DbBackend::Postgres {
+        return column.is_in(ids);
+    }
+    let mut array = String::from("{");
+    for id in ids {
+        if array.len() > 1 {
+            array.push(',');
+        }
+        // Writing to a text cannot fail.
+        let _ = write!(array, "{}", id.simple());
+    }
+    Expr::cust_with_exprs("$1 = ANY($2::text::uuid[])", [column.into_expr(), Expr::value(array + "}")])
 }
 
 fn build<A: ActiveModelTrait>(
     backend: DbBackend,
     columns: &[Column<A>],
-    rows: usize,
+    shape: &Shape,
     on_conflict: Option<&OnConflict>,
 ) -> Result<String> {
     let mut insert = Query::insert();
     insert.into_table(A::Entity::default()).columns(columns.iter().copied());
     let refused = |e: sea_orm::sea_query::error::Error| DbErr::Custom(e.to_string());
-    if backend == DbBackend::Postgres {
-        let mut select = Query::select();
-        for (n, column) in (1..).zip(columns) {
-            select.expr(Expr::cust(format!("UNNEST(${n}::text::{}[])", type_name(*column)?)));
+    match shape {
+        Shape::Columns(arrays) => {
+            let mut select = Query::select();
+            for ((n, column), is_array) in (1..).zip(columns).zip(arrays) {
+                let kind = type_name(*column)?;
+                select.expr(Expr::cust(if *is_array {
+                    format!("UNNEST(${n}::text::{kind}[])")
+                } else {
+                    format!("${n}::text::{kind}")
+                }));
+            }
+            insert.select_from(select).map_err(refused)?;
         }
-        insert.select_from(select).map_err(refused)?;
-    } else {
-        for _ in 0..rows {
-            insert.values(columns.iter().map(|_| Expr::cust("?"))).map_err(refused)?;
+        Shape::Rows(rows) => {
+            for _ in 0..*rows {
+                insert.values(columns.iter().map(|_| Expr::cust("?"))).map_err(refused)?;
+            }
         }
     }
     if let Some(rule) = on_conflict {
