@@ -24,8 +24,11 @@ use crate::store::kernels::Progress;
 use crate::store::records::Record;
 use crate::store::runs::Gap;
 
-/// Kernels that are looked at at the same time, with their records.
+/// Rows that are read at once.
 const PAGE: usize = 20_000;
+/// Kernels whose records are made together.
+const PART: usize = 5_000;
+const KERNELS_BETWEEN_YIELDS: usize = 250;
 
 /// What one `aggregate` run did for a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -181,28 +184,32 @@ struct Pass {
     done: Aggregated,
 }
 
-/// Where a run gets the unsettled kernels from, page by page: from memory, or else from the database.
+/// Where a run gets the unsettled kernels from, part by part: from memory, or else page by page from the database.
 enum Source {
     Memory(btree_map::IntoValues<KernelId, Unsettled>),
-    Store { after: Option<KernelId> },
+    Store { page: std::vec::IntoIter<Unsettled>, after: Option<KernelId> },
 }
 
 impl Source {
     fn new(session: &mut Session) -> Self {
         match session.state_mut().take_unsettled() {
             Some(known) => Self::Memory(known.into_values()),
-            None => Self::Store { after: None },
+            None => Self::Store { page: Vec::new().into_iter(), after: None },
         }
     }
 
+    /// The next kernels; none at the end.
     async fn next(&mut self, session: &Session) -> Result<Vec<Unsettled>> {
         match self {
-            Self::Memory(known) => Ok(known.by_ref().take(PAGE).collect()),
-            Self::Store { after } => {
-                let group = &session.state().group.name;
-                let page = store::kernels::unsettled(session.tx(), group, *after, PAGE as u64).await?;
-                *after = page.last().map(|k| k.id).or(*after);
-                Ok(page)
+            Self::Memory(known) => Ok(known.by_ref().take(PART).collect()),
+            Self::Store { page, after } => {
+                if page.as_slice().is_empty() {
+                    let group = &session.state().group.name;
+                    let read = store::kernels::unsettled(session.tx(), group, *after, PAGE as u64).await?;
+                    *after = read.last().map(|k| k.id).or(*after);
+                    *page = read.into_iter();
+                }
+                Ok(page.by_ref().take(PART).collect())
             }
         }
     }
@@ -235,18 +242,20 @@ impl Pass {
     /// Records the slices of every unsettled kernel, and moves its cursor.
     async fn scan(&mut self, session: &mut Session) -> Result<()> {
         let now = session.now;
-        let group_until = session.state().group.recorded_until;
-        let leads = group_until.is_none_or(|until| until <= now);
+        let leads = session.state().group.recorded_until.is_none_or(|until| until <= now);
         let mut source = Source::new(session);
         let mut kept = Some(BTreeMap::new());
+        let (mut progress, mut records) = (Progress::default(), Vec::new());
         loop {
-            let page = source.next(session).await?;
-            if page.is_empty() {
-                break;
-            }
-            self.record(session, &page).await?;
-            let mut progress = Progress::default();
-            for mut kernel in page {
+            let part = source.next(session).await?;
+            // The database takes the records of one part while those of the next are made.
+            let group = self.group.clone();
+            let insert = store::records::insert(session.tx(), &group, &records);
+            let (inserted, next) = futures::future::join(insert, self.record(session, &part)).await;
+            inserted?;
+            records = next?;
+            let last = part.is_empty();
+            for mut kernel in part {
                 match kernel.advance(now) {
                     Advance::Settled => {
                         progress.settled.push(kernel.id);
@@ -263,8 +272,13 @@ impl Pass {
                     kept.insert(kernel.id, kernel);
                 }
             }
-            store::kernels::advance(session.tx(), &self.group, &progress, now).await?;
             kept = kept.filter(|k| k.len() <= MOST_AT_HAND);
+            if last || progress.count() >= PAGE {
+                store::kernels::advance(session.tx(), &self.group, &std::mem::take(&mut progress), now).await?;
+            }
+            if last {
+                break;
+            }
         }
         let state = session.state_mut();
         state.keep_unsettled(kept);
@@ -276,9 +290,9 @@ impl Pass {
         self.store_gaps(session).await
     }
 
-    async fn record(&mut self, session: &Session, page: &[Unsettled]) -> Result<()> {
-        let mut records = Vec::with_capacity(page.len());
-        for kernel in page {
+    async fn record(&mut self, session: &Session, part: &[Unsettled]) -> Result<Vec<Record>> {
+        let mut records = Vec::with_capacity(part.len());
+        for (at, kernel) in part.iter().enumerate() {
             self.done.kernels += 1;
             if kernel.over_recorded() {
                 self.correct(session, kernel).await?;
@@ -288,9 +302,12 @@ impl Pass {
             if kernel.phase == Phase::Running {
                 self.occupancy.entry(kernel.owner.user).or_default().add(&kernel.slots);
             }
+            if at % KERNELS_BETWEEN_YIELDS == 0 {
+                tokio::task::yield_now().await;
+            }
         }
         self.done.slices_created += records.len() as u64;
-        Ok(store::records::insert(session.tx(), &self.group, &records).await?)
+        Ok(records)
     }
 
     fn slice(&mut self, session: &Session, kernel: &Unsettled, records: &mut Vec<Record>) {

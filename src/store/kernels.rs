@@ -245,6 +245,12 @@ pub struct Progress {
     pub behind: Vec<KernelId>,
 }
 
+impl Progress {
+    pub fn count(&self) -> usize {
+        self.settled.len() + self.in_step.len() + self.behind.len()
+    }
+}
+
 /// Moves cursors (§3). What is in step already moves with its group.
 pub async fn advance(db: &impl ConnectionTrait, group: &str, progress: &Progress, now: Timestamp) -> Result<()> {
     use kernel_cursor::Column as Cursor;
