@@ -176,7 +176,8 @@ impl Cells {
 /// Ids that one [`one_of`] takes on either database.
 pub const MOST_IDS: usize = 30_000;
 
-/// Whether `column` is one of `ids`. `PostgreSQL` gets them as one array, because it plans long lists slowly.
+/// Whether `column` is one of `ids`. `PostgreSQL` gets them as one array, because it plans long lists slowly, and as
+/// rows, because it looks through an array one by one.
 pub fn one_of(db: &impl ConnectionTrait, column: impl ColumnTrait, ids: impl Iterator<Item = Uuid>) -> SimpleExpr {
     if db.get_database_backend() != DbBackend::Postgres {
         return column.is_in(ids);
@@ -189,7 +190,7 @@ pub fn one_of(db: &impl ConnectionTrait, column: impl ColumnTrait, ids: impl Ite
         // Writing to a text cannot fail.
         let _ = write!(array, "{}", id.simple());
     }
-    Expr::cust_with_exprs("$1 = ANY($2::text::uuid[])", [column.into_expr(), Expr::value(array + "}")])
+    Expr::cust_with_exprs("$1 IN (SELECT UNNEST($2::text::uuid[]))", [column.into_expr(), Expr::value(array + "}")])
 }
 
 fn build<A: ActiveModelTrait>(
