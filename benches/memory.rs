@@ -42,7 +42,8 @@ async fn serving(db: TestDb) {
     let base = &server.address;
     let group = format!("{base}/resource-groups/{GROUP}");
     send(client.put(&group).json(&serde_json::json!({}))).await;
-    let lines = world::running(KERNELS, USERS);
+    // The server's clock is the machine's: kernels that started in the bench's own time would have run for ages.
+    let lines = world::running_since(KERNELS, USERS, fairshared::service::SystemClock.now());
     let ingest = client.post(format!("{group}/kernels")).header("content-type", "application/x-ndjson");
     send(ingest.body(lines)).await;
     for _ in 0..3 {

@@ -15,6 +15,8 @@ pub mod ledger;
 pub mod names;
 pub mod normalize;
 pub mod options;
+pub mod queues;
+pub mod reclaim;
 pub mod sequencer;
 pub mod slice;
 pub mod slots;

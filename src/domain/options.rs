@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::decay::Decay;
 use super::slice::GapPolicy;
-use super::slots::Amounts;
+use super::slots::{Amounts, SlotName, SlotNameError};
 use super::weight::Weight;
 
 /// The longest bucket that options allow.
@@ -75,7 +75,16 @@ const KEYS: [&str; 9] = [
 ];
 
 impl Options {
-    /// Reads stored options. Every fault is named.
+    /// Reads options from the database: the slots that they name are known however many there are.
+    pub fn parse_stored(stored: &Map<String, Value>) -> Result<Self, Vec<OptionError>> {
+        for name in stored.get("resource_weights").and_then(Value::as_object).into_iter().flatten() {
+            // What is no legal name, `parse` refuses.
+            let _ = SlotName::stored(name.0);
+        }
+        Self::parse(stored)
+    }
+
+    /// Reads options. Every fault is named.
     pub fn parse(stored: &Map<String, Value>) -> Result<Self, Vec<OptionError>> {
         let mut options = Self::default();
         let mut errors = Vec::new();
@@ -129,7 +138,8 @@ impl Options {
             }
             "resource_weights" => {
                 self.resource_weights = serde_json::from_value(value.clone()).map_err(|e| {
-                    OptionError::new(key, "invalid_value", format!("resource_weights maps slots to weights >= 0: {e}"))
+                    let code = SlotNameError::code_of(&e.to_string()).unwrap_or("invalid_value");
+                    OptionError::new(key, code, format!("resource_weights maps slots to weights >= 0: {e}"))
                 })?;
             }
             _ => {

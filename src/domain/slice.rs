@@ -1,5 +1,7 @@
 //! Which intervals of a kernel one run records (§3), and what downtime does to them (§4).
 
+use std::ops::Range;
+
 use super::time::{MICROS_PER_HOUR, Span, Timestamp};
 
 /// `gap_policy`: what happens to time in which the service was down.
@@ -58,6 +60,13 @@ impl Slices {
     }
 }
 
+/// Which of `downtimes` (ascending, disjoint) reach into `whole`; those before it are not looked at one by one.
+pub fn overlapping(downtimes: &[Span], whole: Span) -> Range<usize> {
+    let from = downtimes.partition_point(|d| d.end <= whole.start);
+    let until = downtimes.partition_point(|d| d.start < whole.end);
+    from..until.max(from)
+}
+
 /// Plans the slices of a kernel that started. `None`: this run has nothing to do with it.
 pub fn plan(
     started_at: Timestamp,
@@ -90,7 +99,7 @@ pub fn plan(
     let holes: Vec<Span> = match cursor {
         // A first slice is never a gap.
         None => Vec::new(),
-        Some(_) => run.downtimes.iter().filter_map(|d| d.overlap(whole)).collect(),
+        Some(_) => run.downtimes[overlapping(run.downtimes, whole)].iter().filter_map(|d| d.overlap(whole)).collect(),
     };
     if holes.is_empty() {
         return Some(slices);

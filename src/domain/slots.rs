@@ -14,6 +14,8 @@ use super::decimal::{Amount, Usage};
 
 /// Slots one map may name.
 pub const MAX_SLOTS: usize = 64;
+/// Different names that input may bring in: each is kept for the life of the process.
+pub const MAX_NAMES: usize = 10_000;
 const MAX_NAME: usize = 64;
 
 /// An interned slot name: equal names are one pointer, so hot paths compare and copy for free.
@@ -22,22 +24,57 @@ pub struct SlotName(&'static str);
 
 static NAMES: LazyLock<RwLock<HashSet<&'static str, foldhash::fast::FixedState>>> = LazyLock::new(RwLock::default);
 
+/// Why a text is no slot name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SlotNameError {
+    #[error("a slot name has 1 to 64 printable ASCII characters without spaces")]
+    Illegal,
+    #[error("too many different slot names; {MAX_NAMES} are known already")]
+    TooMany,
+}
+
+impl SlotNameError {
+    /// The stable name of the error in answers. Deserialisers pass on nothing but the sentence.
+    pub fn code_of(message: &str) -> Option<&'static str> {
+        message.contains("too many different slot names").then_some("too_many_slots")
+    }
+}
+
 impl SlotName {
-    /// A name of 1 to 64 printable ASCII characters.
+    /// A name of 1 to 64 printable ASCII characters that the program holds; one that input brings is
+    /// [`Self::offered`].
     pub fn new(name: &str) -> Option<Self> {
+        Self::stored(name).ok()
+    }
+
+    /// A name that the database holds.
+    pub fn stored(name: &str) -> Result<Self, SlotNameError> {
+        Self::intern(name, usize::MAX)
+    }
+
+    /// A name as input brings it: a new one is refused when there are too many.
+    pub fn offered(name: &str) -> Result<Self, SlotNameError> {
+        Self::intern(name, MAX_NAMES)
+    }
+
+    fn intern(name: &str, most: usize) -> Result<Self, SlotNameError> {
         if let Some(known) = read_names().get(name) {
-            return Some(Self(known));
+            return Ok(Self(known));
         }
         let legal = !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(|b| b.is_ascii_graphic());
-        legal.then(|| {
-            let mut names = NAMES.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if let Some(known) = names.get(name) {
-                return Self(known);
-            }
-            let leaked: &'static str = Box::leak(name.to_owned().into_boxed_str());
-            names.insert(leaked);
-            Self(leaked)
-        })
+        if !legal {
+            return Err(SlotNameError::Illegal);
+        }
+        let mut names = NAMES.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(known) = names.get(name) {
+            return Ok(Self(known));
+        }
+        if names.len() >= most {
+            return Err(SlotNameError::TooMany);
+        }
+        let leaked: &'static str = Box::leak(name.to_owned().into_boxed_str());
+        names.insert(leaked);
+        Ok(Self(leaked))
     }
 
     pub fn as_str(self) -> &'static str {
@@ -224,8 +261,12 @@ impl<V: fmt::Display + Copy> SlotMap<V> {
 }
 
 impl<V: for<'de> Deserialize<'de> + Copy> SlotMap<V> {
+    /// Reads the stored form: what is stored is read however many names there are.
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        serde_json::from_str(text)
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let map = deserializer.deserialize_map(Entries::new(SlotName::stored))?;
+        deserializer.end()?;
+        Ok(map)
     }
 }
 
@@ -241,30 +282,42 @@ impl<V: Serialize> Serialize for SlotMap<V> {
 
 impl<'de, V: Deserialize<'de> + Copy> Deserialize<'de> for SlotMap<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Entries<V>(std::marker::PhantomData<V>);
-        impl<'de, V: Deserialize<'de> + Copy> Visitor<'de> for Entries<V> {
-            type Value = SlotMap<V>;
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("an object of slot names and decimals")
+        deserializer.deserialize_map(Entries::new(SlotName::offered))
+    }
+}
+
+/// Reads a map whose names `name` makes.
+struct Entries<V> {
+    name: fn(&str) -> Result<SlotName, SlotNameError>,
+    values: std::marker::PhantomData<V>,
+}
+
+impl<V> Entries<V> {
+    fn new(name: fn(&str) -> Result<SlotName, SlotNameError>) -> Self {
+        Self { name, values: std::marker::PhantomData }
+    }
+}
+
+impl<'de, V: Deserialize<'de> + Copy> Visitor<'de> for Entries<V> {
+    type Value = SlotMap<V>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("an object of slot names and decimals")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<SlotMap<V>, A::Error> {
+        let mut map = SlotMap::default();
+        while let Some(key) = access.next_key::<std::borrow::Cow<'de, str>>()? {
+            let name = (self.name)(&key).map_err(de::Error::custom)?;
+            if map.get(name).is_some() {
+                return Err(de::Error::custom(format!("slot {name} is named twice")));
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<SlotMap<V>, A::Error> {
-                let mut map = SlotMap::default();
-                while let Some(key) = access.next_key::<std::borrow::Cow<'de, str>>()? {
-                    let name = SlotName::new(&key).ok_or_else(|| {
-                        de::Error::custom("a slot name has 1 to 64 printable ASCII characters without spaces")
-                    })?;
-                    if map.get(name).is_some() {
-                        return Err(de::Error::custom(format!("slot {name} is named twice")));
-                    }
-                    let value = access.next_value::<V>().map_err(|e| de::Error::custom(format!("slot {name}: {e}")))?;
-                    map.set(name, value);
-                    if map.len() > MAX_SLOTS {
-                        return Err(de::Error::custom(format!("more than {MAX_SLOTS} slots")));
-                    }
-                }
-                Ok(map)
+            let value = access.next_value::<V>().map_err(|e| de::Error::custom(format!("slot {name}: {e}")))?;
+            map.set(name, value);
+            if map.len() > MAX_SLOTS {
+                return Err(de::Error::custom(format!("more than {MAX_SLOTS} slots")));
             }
         }
-        deserializer.deserialize_map(Entries(std::marker::PhantomData))
+        Ok(map)
     }
 }

@@ -4,7 +4,7 @@ use async_graphql::connection::{Connection, ConnectionNameType, DisableNodesFiel
 use async_graphql::{Context, OutputType, SimpleObject};
 
 use super::guard;
-use crate::service::page::{Cursor, Key, MAX_PAGE, Page, Window, check_limit, cut};
+use crate::service::page::{Cursor, MAX_PAGE, Page, Window, check_limit};
 use crate::service::{Error, Result};
 
 /// `FairShareWeightNode` has a `FairShareWeightConnection`.
@@ -70,26 +70,4 @@ pub fn connect<T, N: OutputType>(ctx: &Context<'_>, page: Page<T>, node: impl Fn
     let mut list = List::with_additional_fields(page.has_previous, page.has_next, Whole { count: page.total });
     list.edges.extend(page.rows.into_iter().map(|(cursor, row)| Edge::new(cursor.encode(), node(row))));
     Ok(list)
-}
-
-/// Cuts a window out of rows that ascend by `key`, read backwards if `descending`.
-pub fn cut_ordered<T: Clone>(
-    list: &str,
-    ascending: &[T],
-    key: impl Fn(&T) -> Vec<Key>,
-    window: &Window,
-    descending: bool,
-) -> Page<T> {
-    if !descending {
-        return cut(list, ascending, key, window);
-    }
-    let mirrored = Window {
-        from_end: !window.from_end,
-        after: window.before.clone(),
-        before: window.after.clone(),
-        ..window.clone()
-    };
-    let mut page = cut(list, ascending, key, &mirrored);
-    page.rows.reverse();
-    Page { has_next: page.has_previous, has_previous: page.has_next, ..page }
 }

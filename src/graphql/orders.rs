@@ -78,9 +78,9 @@ macro_rules! service_order {
 }
 
 service_order! {
-    DomainFairShareOrderBy(DomainFairShareOrderField => ShareField) { FairShareFactor, EffectiveUsage, EffectiveWeight, Rank }
-    ProjectFairShareOrderBy(ProjectFairShareOrderField => ShareField) { FairShareFactor, EffectiveUsage, EffectiveWeight, Rank }
-    UserFairShareOrderBy(UserFairShareOrderField => ShareField) { FairShareFactor, EffectiveUsage, EffectiveWeight, Rank }
+    DomainFairShareOrderBy(DomainFairShareOrderField => ShareField) { FairShareFactor, EffectiveUsage, EffectiveWeight, Rank, Name }
+    ProjectFairShareOrderBy(ProjectFairShareOrderField => ShareField) { FairShareFactor, EffectiveUsage, EffectiveWeight, Rank, Name }
+    UserFairShareOrderBy(UserFairShareOrderField => ShareField) { FairShareFactor, EffectiveUsage, EffectiveWeight, Rank, Name }
     DomainUsageBucketOrderBy(DomainUsageBucketOrderField => BucketField) { PeriodStart, PeriodEnd, CreatedAt, UpdatedAt }
     ProjectUsageBucketOrderBy(ProjectUsageBucketOrderField => BucketField) { PeriodStart, PeriodEnd, CreatedAt, UpdatedAt }
     UserUsageBucketOrderBy(UserUsageBucketOrderField => BucketField) { PeriodStart, PeriodEnd, CreatedAt, UpdatedAt }

@@ -22,7 +22,7 @@ impl Job for Purge {
     }
 
     fn description(&self) -> &'static str {
-        "removes usage records beyond every look-back, and buckets and job runs past their retention"
+        "removes usage records and downtimes beyond every look-back, and buckets and job runs past their retention"
     }
 
     fn is_due(&self, _: &PublishedGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
@@ -34,7 +34,8 @@ impl Job for Purge {
         async move {
             let (records, buckets) = service.purge(&group, keep).await?;
             let runs = service.purge_job_runs(KEEP_RUNS_DAYS).await?;
-            Ok(json!({"records": records, "buckets": buckets, "job_runs": runs}))
+            let starts = service.purge_service_runs().await?;
+            Ok(json!({"records": records, "buckets": buckets, "job_runs": runs, "service_runs": starts}))
         }
         .boxed()
     }

@@ -1,4 +1,4 @@
-//! The parameters that paths share.
+//! The parameters that requests share.
 
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -43,4 +43,13 @@ pub struct JobPath {
 #[into_params(parameter_in = Path)]
 pub struct KeyPath {
     pub id: Uuid,
+}
+
+/// What a removal may say, as it has no body.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ReasonQuery {
+    /// Why, for the audit log.
+    pub reason: Option<String>,
 }

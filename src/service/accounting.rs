@@ -9,7 +9,7 @@ use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 
 use super::state::{GroupState, MOST_AT_HAND, Session};
-use super::{Caller, Result, Service, detached};
+use super::{Caller, PublishedGroup, Result, Service, detached};
 use crate::domain::bucket::{Bucket, Daily};
 use crate::domain::capacity::CapacitySource;
 use crate::domain::ids::{KernelId, UserId};
@@ -26,7 +26,7 @@ use crate::store::runs::Gap;
 
 /// Rows that are read at once.
 const PAGE: usize = 20_000;
-/// Kernels whose records are made together.
+/// Kernels, and records of theirs, that are made together.
 const PART: usize = 5_000;
 const KERNELS_BETWEEN_YIELDS: usize = 250;
 
@@ -85,12 +85,7 @@ impl Service {
     /// Removes records that no look-back can reach any more, and buckets of the days before `keep_buckets_days`.
     pub async fn purge(self: &Arc<Self>, group: &str, keep_buckets_days: u32) -> Result<(u64, u64)> {
         let (service, group) = (Arc::clone(self), group.to_owned());
-        let longest = self
-            .published_groups()
-            .iter()
-            .map(|g| g.options.lookback_days + g.options.decay_unit_days)
-            .max()
-            .unwrap_or(0);
+        let longest = self.longest_reach();
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
             let today = session.now.day();
@@ -107,6 +102,19 @@ impl Service {
             Ok((records, buckets))
         })
         .await
+    }
+
+    /// Removes what is known of when the service ran before any look-back. Returns how many starts that was.
+    pub async fn purge_service_runs(&self) -> Result<u64> {
+        let today = self.clock.now().day();
+        let before = today.plus(-self.longest_reach().cast_signed()).start();
+        Ok(store::runs::purge(self.store.write(), before).await?)
+    }
+
+    /// How many days back the calculation of some group may look.
+    fn longest_reach(&self) -> u32 {
+        let reach = |g: &Arc<PublishedGroup>| g.options.lookback_days + g.options.decay_unit_days;
+        self.published_groups().iter().map(reach).max().unwrap_or(0)
     }
 
     /// Brings dated capacities of a back-fill (§5). What the service observed itself stands. Returns
@@ -184,7 +192,7 @@ struct Pass {
     done: Aggregated,
 }
 
-/// Where a run gets the unsettled kernels from, part by part: from memory, or else page by page from the database.
+/// Where a run gets the unsettled kernels from: from memory, or else page by page from the database.
 enum Source {
     Memory(btree_map::IntoValues<KernelId, Unsettled>),
     Store { page: std::vec::IntoIter<Unsettled>, after: Option<KernelId> },
@@ -198,19 +206,23 @@ impl Source {
         }
     }
 
-    /// The next kernels; none at the end.
-    async fn next(&mut self, session: &Session) -> Result<Vec<Unsettled>> {
-        match self {
-            Self::Memory(known) => Ok(known.by_ref().take(PART).collect()),
-            Self::Store { page, after } => {
-                if page.as_slice().is_empty() {
-                    let group = &session.state().group.name;
-                    let read = store::kernels::unsettled(session.tx(), group, *after, PAGE as u64).await?;
-                    *after = read.last().map(|k| k.id).or(*after);
-                    *page = read.into_iter();
-                }
-                Ok(page.by_ref().take(PART).collect())
+    async fn next(&mut self, session: &Session) -> Result<Option<Unsettled>> {
+        let (page, after) = match self {
+            Self::Memory(known) => return Ok(known.next()),
+            Self::Store { page, after } => (page, after),
+        };
+        loop {
+            if let Some(kernel) = page.next() {
+                return Ok(Some(kernel));
             }
+            let group = &session.state().group;
+            let (read, last) =
+                store::kernels::unsettled(session.tx(), &group.name, group.recorded_until, *after, PAGE as u64).await?;
+            if last.is_none() {
+                return Ok(None);
+            }
+            *after = last;
+            *page = read.into_iter();
         }
     }
 }
@@ -247,13 +259,13 @@ impl Pass {
         let mut kept = Some(BTreeMap::new());
         let (mut progress, mut records) = (Progress::default(), Vec::new());
         loop {
-            let part = source.next(session).await?;
             // The database takes the records of one part while those of the next are made.
             let group = self.group.clone();
             let insert = store::records::insert(session.tx(), &group, &records);
-            let (inserted, next) = futures::future::join(insert, self.record(session, &part)).await;
+            let (inserted, next) = futures::future::join(insert, self.record(session, &mut source)).await;
             inserted?;
-            records = next?;
+            let part;
+            (part, records) = next?;
             let last = part.is_empty();
             for mut kernel in part {
                 match kernel.advance(now) {
@@ -290,24 +302,29 @@ impl Pass {
         self.store_gaps(session).await
     }
 
-    async fn record(&mut self, session: &Session, part: &[Unsettled]) -> Result<Vec<Record>> {
-        let mut records = Vec::with_capacity(part.len());
-        for (at, kernel) in part.iter().enumerate() {
+    /// Makes the records of the next kernels: of so many that neither grows without bound.
+    async fn record(&mut self, session: &Session, source: &mut Source) -> Result<(Vec<Unsettled>, Vec<Record>)> {
+        let (mut part, mut records) = (Vec::new(), Vec::new());
+        while part.len() < PART
+            && records.len() < PART
+            && let Some(kernel) = source.next(session).await?
+        {
             self.done.kernels += 1;
             if kernel.over_recorded() {
-                self.correct(session, kernel).await?;
+                self.correct(session, &kernel).await?;
             } else {
-                self.slice(session, kernel, &mut records);
+                self.slice(session, &kernel, &mut records);
             }
             if kernel.phase == Phase::Running {
                 self.occupancy.entry(kernel.owner.user).or_default().add(&kernel.slots);
             }
-            if at % KERNELS_BETWEEN_YIELDS == 0 {
+            part.push(kernel);
+            if part.len() % KERNELS_BETWEEN_YIELDS == 0 {
                 tokio::task::yield_now().await;
             }
         }
         self.done.slices_created += records.len() as u64;
-        Ok(records)
+        Ok((part, records))
     }
 
     fn slice(&mut self, session: &Session, kernel: &Unsettled, records: &mut Vec<Record>) {
@@ -340,17 +357,16 @@ impl Pass {
         let slots = &kernel.slots;
         let from = kernel.cursor.unwrap_or(kernel.started_at);
         let Some(whole) = Span::new(from, slices.cursor) else { return };
-        let spanned: Vec<usize> =
-            (0..self.downtimes.len()).filter(|i| self.downtimes[*i].overlap(whole).is_some()).collect();
+        let spanned = slice::overlapping(&self.downtimes, whole);
         let within = |spans: &mut dyn Iterator<Item = Span>, window: Option<Span>| {
             spans.filter_map(|s| s.overlap(window?)).map(Span::micros).sum::<u64>()
         };
-        for (nth, at) in spanned.iter().enumerate() {
-            let downtime = self.downtimes[*at];
+        for at in spanned.clone() {
+            let downtime = self.downtimes[at];
             // What max_gap_hours drops beside the downtime shows in the gap before it, or in the first.
-            let from = if nth == 0 { whole.start } else { downtime.start };
-            let until = spanned.get(nth + 1).map_or(whole.end, |next| self.downtimes[*next].start);
-            let tally = self.gaps.entry(*at).or_default();
+            let from = if at == spanned.start { whole.start } else { downtime.start };
+            let until = if at + 1 < spanned.end { self.downtimes[at + 1].start } else { whole.end };
+            let tally = self.gaps.entry(at).or_default();
             tally.kernels += 1;
             tally.recorded.add(&slots.for_micros(within(&mut slices.recorded(), Some(downtime))));
             tally.dropped.add(&slots.for_micros(within(&mut slices.dropped.iter().copied(), Span::new(from, until))));

@@ -37,6 +37,7 @@ impl Service {
         group: String,
         agent_id: String,
         spec: AgentSpec,
+        reason: Option<String>,
     ) -> Result<(Agent, bool)> {
         caller.require_admin()?;
         check_name(&agent_id).map_err(|e| Error::invalid_name("/agent_id", e))?;
@@ -55,7 +56,7 @@ impl Service {
                 target: agent.agent_id.clone(),
                 before: old.as_ref().map(describe),
                 after: Some(describe(&agent)),
-                reason: None,
+                reason,
             };
             session.audit(change).await?;
             change_agents(session, agents).await?;
@@ -97,7 +98,13 @@ impl Service {
         .await
     }
 
-    pub async fn delete_agent(self: &Arc<Self>, caller: Caller, group: String, agent_id: String) -> Result<()> {
+    pub async fn delete_agent(
+        self: &Arc<Self>,
+        caller: Caller,
+        group: String,
+        agent_id: String,
+        reason: Option<String>,
+    ) -> Result<()> {
         caller.require_admin()?;
         let service = Arc::clone(self);
         detached(async move {
@@ -112,16 +119,8 @@ impl Service {
             agents.retain(|a| a.agent_id != agent_id);
             crate::store::agents::delete(session.tx(), &group, &agent_id).await?;
             let before = Some(describe(&old));
-            session
-                .audit(Change {
-                    caller: &caller,
-                    action: "agent.delete",
-                    target: agent_id,
-                    before,
-                    after: None,
-                    reason: None,
-                })
-                .await?;
+            let action = "agent.delete";
+            session.audit(Change { caller: &caller, action, target: agent_id, before, after: None, reason }).await?;
             change_agents(session, agents).await
         })
         .await

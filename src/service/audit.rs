@@ -9,6 +9,7 @@ use super::page::{Cursor, Key, Page, Window};
 use super::{Error, Service};
 use crate::domain::time::Timestamp;
 use crate::store::audit::{self, Entry};
+use crate::store::id_list::{IdPage, IdWindow};
 
 pub use crate::store::audit::{AuditFilter, Entry as AuditEntry};
 
@@ -45,29 +46,28 @@ pub(super) async fn write(
     Ok(audit::add(db, entry).await?)
 }
 
-/// A list that is paged by a descending number.
-pub(super) fn id_page<T>(
-    list: &str,
-    rows: Vec<T>,
-    id: impl Fn(&T) -> i64,
-    limit: u32,
-    total: u64,
-    first: bool,
-) -> Page<T> {
-    let mut rows: Vec<_> =
-        rows.into_iter().map(|row| (Cursor::new(list, vec![Key::Number(id(&row).unsigned_abs())]), row)).collect();
-    let has_next = rows.len() > limit as usize;
-    rows.truncate(limit as usize);
-    Page { rows, has_next, has_previous: !first, total }
+/// The page that the store read through [`id_window`].
+pub(super) fn id_page<T>(list: &str, found: IdPage<T>, id: impl Fn(&T) -> i64, window: &Window) -> Page<T> {
+    let cursor = |row: &T| Cursor::new(list, vec![Key::Number(id(row).unsigned_abs())]);
+    let (has_next, has_previous) = window.neighbours(found.cut);
+    let rows = found.rows.into_iter().map(|row| (cursor(&row), row)).collect();
+    Page { rows, has_next, has_previous, total: found.total }
 }
 
-/// The number that a cursor of such a list holds.
-pub(super) fn id_below(window: &Window) -> Result<Option<i64>> {
-    match window.after.as_ref().map(|c| c.key.as_slice()) {
+/// A window on a list whose rows are numbered, newest first.
+pub(super) fn id_window(window: &Window) -> Result<IdWindow> {
+    let number = |cursor: &Option<Cursor>| match cursor.as_ref().map(|c| c.key.as_slice()) {
         None => Ok(None),
         Some([Key::Number(n)]) => Ok(i64::try_from(*n).ok()),
         Some(_) => Err(Error::invalid("cursor", "invalid_cursor", "not a cursor of this list")),
-    }
+    };
+    Ok(IdWindow {
+        after: number(&window.after)?,
+        before: number(&window.before)?,
+        from_end: window.from_end,
+        offset: window.offset,
+        limit: window.limit.into(),
+    })
 }
 
 impl Service {
@@ -83,8 +83,7 @@ impl Service {
     /// Newest first.
     pub async fn audit_log(&self, caller: &Caller, filter: &AuditFilter, window: &Window) -> Result<Page<Entry>> {
         caller.require_admin()?;
-        let below = id_below(window)?;
-        let (rows, total) = audit::page(self.store().read(), filter, below, u64::from(window.limit) + 1).await?;
-        Ok(id_page(Self::AUDIT_LIST, rows, |e| e.id, window.limit, total, below.is_none()))
+        let found = audit::page(self.store().read(), filter, &id_window(window)?).await?;
+        Ok(id_page(Self::AUDIT_LIST, found, |e| e.id, window))
     }
 }

@@ -51,11 +51,7 @@ impl Service {
         };
         let domains = crate::store::people::domains(self.store().read()).await?;
         let found = bucket_list::list(self.store().read(), &query, &domains).await?;
-        let (has_next, has_previous) = if query.from_end {
-            (query.before.is_some() || query.offset > 0, found.cut || query.after.is_some())
-        } else {
-            (found.cut || query.before.is_some(), query.after.is_some() || query.offset > 0)
-        };
+        let (has_next, has_previous) = list.window.neighbours(found.cut);
         let cursor = |row: &BucketRow| Cursor::new(name.clone(), write_place(row.place(list.tier, list.field)));
         Ok(Page {
             rows: found.rows.into_iter().map(|r| (cursor(&r), r)).collect(),

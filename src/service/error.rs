@@ -90,6 +90,10 @@ impl Error {
         Self::NotFound { code: "unknown_resource_group", detail: format!("there is no resource group {name:?}") }
     }
 
+    pub fn unknown_queue(name: &str, group: &str) -> Self {
+        Self::NotFound { code: "unknown_queue", detail: format!("there is no queue {name:?} in {group:?}") }
+    }
+
     pub fn invalid_name(pointer: &str, error: NameError) -> Self {
         Self::invalid(pointer, "invalid_name", format!("a name {error}"))
     }

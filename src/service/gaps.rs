@@ -1,6 +1,6 @@
 //! Downtimes that cost or stretched usage, visible afterwards (§4).
 
-use super::audit::{id_below, id_page};
+use super::audit::{id_page, id_window};
 use super::page::{Page, Window};
 use super::{Caller, Result, Service};
 use crate::store;
@@ -15,8 +15,7 @@ impl Service {
     pub async fn gaps(&self, caller: &Caller, group: &str, window: &Window) -> Result<Page<Gap>> {
         caller.require_reader()?;
         self.group(group)?;
-        let below = id_below(window)?;
-        let (rows, total) = store::runs::gaps(self.store().read(), group, below, u64::from(window.limit) + 1).await?;
-        Ok(id_page(Self::GAP_LIST, rows, |g| g.id, window.limit, total, below.is_none()))
+        let found = store::runs::gaps(self.store().read(), group, &id_window(window)?).await?;
+        Ok(id_page(Self::GAP_LIST, found, |g| g.id, window))
     }
 }

@@ -182,14 +182,16 @@ impl Service {
         let (service, group) = (Arc::clone(self), group.to_owned());
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
-            let (merged, refused) = merge(&session, &batch).await?;
+            let (mut merged, mut refused) = merge(&session, &batch).await?;
+            save(&session, &batch, &mut merged, &mut refused).await?;
+            let refused_at: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
+            let taken: Vec<&Incoming> =
+                batch.iter().enumerate().filter(|(at, _)| !refused_at.contains(at)).map(|(_, i)| i).collect();
             let done = Ingested { changed: merged.len() as u64, refused };
-            if merged.is_empty() {
+            session.learn_projects(taken.iter().map(|i| i.report.owner.project)).await?;
+            if !register(&mut session, &taken, &merged).await? && merged.is_empty() {
                 return Ok(done);
             }
-            session.learn_projects(merged.iter().map(|(_, k)| k.report.owner.project)).await?;
-            register(&mut session, &batch, &merged).await?;
-            store::kernels::upsert(session.tx(), &group, &merged).await?;
             let state = session.state_mut();
             for (old, new) in &merged {
                 state.kernel_changed(old.as_ref(), new);
@@ -225,6 +227,11 @@ impl Service {
     }
 }
 
+fn of_another_group(at: usize) -> Refused {
+    let detail = "the kernel belongs to another resource group";
+    Refused { at, fault: Fault::new("/kernel_id", "kernel_of_another_group", detail) }
+}
+
 type Merged = Vec<(Option<Kernel>, Kernel)>;
 
 /// Merges every report with what is known about its kernel, in the order of the batch.
@@ -246,8 +253,7 @@ async fn merge(session: &Session, batch: &[Incoming]) -> Result<(Merged, Vec<Ref
     for (at, incoming) in batch.iter().enumerate() {
         let id = incoming.report.id;
         if elsewhere.contains(&id) {
-            let fault = Fault::new("/kernel_id", "conflict", "the kernel belongs to another resource group");
-            refused.push(Refused { at, fault });
+            refused.push(of_another_group(at));
             continue;
         }
         let before = current.get(&id).or_else(|| known.get(&id)).cloned();
@@ -270,11 +276,28 @@ async fn merge(session: &Session, batch: &[Incoming]) -> Result<(Merged, Vec<Ref
     Ok((merged.collect(), refused))
 }
 
-/// Makes everybody whom the kernels name known.
-async fn register(session: &mut Session, batch: &[Incoming], merged: &Merged) -> Result<()> {
+/// Stores what was merged. A kernel that another group has claimed since `merge` looked is refused.
+async fn save(session: &Session, batch: &[Incoming], merged: &mut Merged, refused: &mut Vec<Refused>) -> Result<()> {
+    let group = &session.state().group.name;
+    if store::kernels::upsert(session.tx(), group, merged).await? == merged.len() as u64 {
+        return Ok(store::kernels::save_cursors(session.tx(), group, merged).await?);
+    }
+    let ids: Vec<KernelId> = merged.iter().map(|(_, kernel)| kernel.report.id).collect();
+    let found = store::kernels::find_many(session.tx(), &ids).await?;
+    let lost: BTreeSet<KernelId> = found.into_iter().filter(|(of, _)| of != group).map(|(_, k)| k.report.id).collect();
+    merged.retain(|(_, kernel)| !lost.contains(&kernel.report.id));
+    let known: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
+    let late = (0..batch.len()).filter(|at| lost.contains(&batch[*at].report.id) && !known.contains(at));
+    refused.extend(late.map(of_another_group));
+    Ok(store::kernels::save_cursors(session.tx(), group, merged).await?)
+}
+
+/// Makes everybody whom the reports taken name known, by the names they give. Returns whether that
+/// changed anything.
+async fn register(session: &mut Session, taken: &[&Incoming], merged: &Merged) -> Result<bool> {
     let state = session.state();
     let new_project = |p: &Project| state.projects.get(&p.id) != Some(p);
-    let projects: Vec<Project> = latest_projects(state, batch, merged).into_values().filter(new_project).collect();
+    let projects: Vec<Project> = latest_projects(state, taken, merged).into_values().filter(new_project).collect();
     let is_new = |m: &Member| !state.hierarchy.users.contains_key(m);
     let members: BTreeSet<Member> = merged.iter().map(|(_, k)| k.report.owner).filter(is_new).collect();
     let domains: BTreeSet<String> = merged
@@ -285,13 +308,13 @@ async fn register(session: &mut Session, batch: &[Incoming], merged: &Merged) ->
         .collect();
     let renamed = |id: &UserId, name: &String| state.user_names.get(id).is_none_or(|known| **known != **name);
     let mut users: BTreeMap<UserId, Option<String>> = members.iter().map(|m| (m.user, None)).collect();
-    for incoming in batch {
+    for incoming in taken {
         if let Some(name) = incoming.user_name.as_ref().filter(|n| renamed(&incoming.report.owner.user, n)) {
             users.insert(incoming.report.owner.user, Some(name.clone()));
         }
     }
     if projects.is_empty() && members.is_empty() && users.is_empty() && domains.is_empty() {
-        return Ok(());
+        return Ok(false);
     }
     let now = session.now;
     let all_domains =
@@ -327,13 +350,13 @@ async fn register(session: &mut Session, batch: &[Incoming], merged: &Merged) ->
         }
     }
     session.share_changed(new);
-    Ok(())
+    Ok(true)
 }
 
 /// Each named project with the domain of its newest kernel, so that reports in any order agree.
-fn latest_projects(state: &GroupState, batch: &[Incoming], merged: &Merged) -> BTreeMap<ProjectId, Project> {
+fn latest_projects(state: &GroupState, taken: &[&Incoming], merged: &Merged) -> BTreeMap<ProjectId, Project> {
     let names: BTreeMap<ProjectId, &String> =
-        batch.iter().filter_map(|i| Some((i.report.owner.project, i.project_name.as_ref()?))).collect();
+        taken.iter().filter_map(|i| Some((i.report.owner.project, i.project_name.as_ref()?))).collect();
     let mut latest: BTreeMap<ProjectId, Project> = BTreeMap::new();
     for (_, kernel) in merged {
         let id = kernel.report.owner.project;
@@ -350,8 +373,11 @@ fn latest_projects(state: &GroupState, batch: &[Incoming], merged: &Merged) -> B
             project.domain_since = since;
             project.domain_name.clone_from(&kernel.report.domain);
         }
-        if let Some(name) = names.get(&id) {
-            project.display_name = Some((*name).clone());
+    }
+    for (id, name) in names {
+        let known = || state.projects.get(&id).cloned();
+        if let Some(project) = latest.remove(&id).or_else(known) {
+            latest.insert(id, Project { display_name: Some(name.clone()), ..project });
         }
     }
     latest

@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::audit::{id_below, id_page};
+use super::audit::{id_page, id_window};
 use super::page::{Page, Window};
 use super::{Caller, Error, Result, Service};
 use crate::domain::time::{MICROS_PER_DAY, MICROS_PER_SECOND};
@@ -30,9 +30,8 @@ impl Service {
     /// Newest first.
     pub async fn job_runs(&self, caller: &Caller, job: Option<&str>, window: &Window) -> Result<Page<JobRun>> {
         caller.require_reader()?;
-        let below = id_below(window)?;
-        let (rows, total) = store::jobs::page(self.store().read(), job, below, u64::from(window.limit) + 1).await?;
-        Ok(id_page(Self::JOB_RUN_LIST, rows, |r| r.id, window.limit, total, below.is_none()))
+        let found = store::jobs::page(self.store().read(), job, &id_window(window)?).await?;
+        Ok(id_page(Self::JOB_RUN_LIST, found, |r| r.id, window))
     }
 
     /// Runs by their ids, as far as they are there.

@@ -17,6 +17,7 @@ pub mod kernels;
 pub mod keys;
 pub mod page;
 pub mod published;
+pub mod queues;
 pub mod sequence;
 pub mod shares;
 mod state;
@@ -44,17 +45,11 @@ pub struct Service {
     clock: Arc<dyn Clock>,
     published: Published,
     slots: Mutex<HashMap<String, Slot>>,
-    run: OnceLock<ServiceStart>,
-    /// When the service ran before this process opened it.
+    /// The run of this process, if it serves.
+    run: OnceLock<store::runs::ServiceRun>,
+    /// When the service ran before this process opened it, by start.
     earlier: Vec<store::runs::ServiceRun>,
     keys: keys::KeyCache,
-}
-
-/// What a start of the serving process knows about time in which nothing served.
-struct ServiceStart {
-    id: i64,
-    started_at: Timestamp,
-    downtimes: Vec<Span>,
 }
 
 impl Service {
@@ -76,13 +71,8 @@ impl Service {
     /// Marks this process as the one that serves: from now on heartbeats say that it is alive, and
     /// what lies between the last heartbeat before and now is downtime (§4).
     pub async fn start_serving(&self) -> Result<()> {
-        let now = self.clock.now();
-        let tx = self.store.begin().await?;
-        let earlier = store::runs::list(&tx).await?;
-        let run = store::runs::start(&tx, now).await?;
-        tx.commit().await.map_err(store::StoreError::from)?;
-        let start = ServiceStart { id: run.id, started_at: now, downtimes: downtimes(&earlier, now) };
-        if self.run.set(start).is_err() {
+        let run = store::runs::start(self.store.write(), self.clock.now()).await?;
+        if self.run.set(run).is_err() {
             return Err(Error::Internal("the service was started twice".to_owned()));
         }
         Ok(())
@@ -149,11 +139,7 @@ impl Service {
         let Some(group) = store::groups::find(db, name).await? else { return Ok(()) };
         let mut state = match slot.take() {
             Some(mut state) if state.is_of(&group) => {
-                let same_kernels = state.group.kernels_revision == group.kernels_revision;
-                state.group = group;
-                if !same_kernels {
-                    state.reload_kernels(db).await?;
-                }
+                state.catch_up(db, group, 0).await?;
                 state
             }
             _ => GroupState::load(db, group, self.clock.now().day()).await?,
@@ -180,8 +166,8 @@ impl Service {
     /// Times in which nothing served, at least `micros` long.
     fn downtimes(&self, micros: u64) -> Vec<Span> {
         // A process that does not serve itself, as the command line, sees the service down until now.
-        let known = self.run.get().map_or_else(|| downtimes(&self.earlier, self.clock.now()), |r| r.downtimes.clone());
-        known.into_iter().filter(|d| d.micros() >= micros).collect()
+        let until = self.started_at().unwrap_or_else(|| self.clock.now());
+        downtimes(&self.earlier, until).into_iter().filter(|d| d.micros() >= micros).collect()
     }
 }
 

@@ -78,6 +78,15 @@ impl Window {
     pub fn forward(limit: u32, after: Option<Cursor>) -> Self {
         Self { limit, from_end: false, after, before: None, offset: 0 }
     }
+
+    /// Whether rows follow the page and whether rows precede it, when reading stopped at `limit` or not.
+    pub fn neighbours(&self, cut: bool) -> (bool, bool) {
+        if self.from_end {
+            (self.before.is_some() || self.offset > 0, cut || self.after.is_some())
+        } else {
+            (cut || self.before.is_some(), self.after.is_some() || self.offset > 0)
+        }
+    }
 }
 
 /// A page of a list.
@@ -123,4 +132,26 @@ pub fn cut<T: Clone>(list: &str, sorted: &[T], key: impl Fn(&T) -> Vec<Key>, win
         has_previous: from > 0,
         total: sorted.len() as u64,
     }
+}
+
+/// Cuts a window out of rows that ascend by `key`, read backwards if `descending`.
+pub fn cut_ordered<T: Clone>(
+    list: &str,
+    ascending: &[T],
+    key: impl Fn(&T) -> Vec<Key>,
+    window: &Window,
+    descending: bool,
+) -> Page<T> {
+    if !descending {
+        return cut(list, ascending, key, window);
+    }
+    let mirrored = Window {
+        from_end: !window.from_end,
+        after: window.before.clone(),
+        before: window.after.clone(),
+        ..window.clone()
+    };
+    let mut page = cut(list, ascending, key, &mirrored);
+    page.rows.reverse();
+    Page { has_next: page.has_previous, has_previous: page.has_next, ..page }
 }

@@ -10,6 +10,7 @@ use hashbrown::HashMap;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::queues::Queues;
 use super::state::GroupState;
 use crate::domain::decimal::f64_text;
 use crate::domain::factor::History;
@@ -74,6 +75,8 @@ pub struct PublishedGroup {
     pub projects: Arc<[ProjectShare]>,
     pub users: Arc<[UserShare]>,
     pub standings: Standings,
+    /// As admins configure them.
+    pub queues: Arc<Queues>,
     domain_at: Arc<FastMap<Arc<str>, usize>>,
     project_at: Arc<FastMap<ProjectId, usize>>,
     user_at: Arc<FastMap<Member, usize>>,
@@ -141,16 +144,18 @@ impl PublishedGroup {
             users_of: Arc::new(users_of),
             members_of: Arc::default(),
             standings: Standings { members, dominant_shares: dominant_shares(&state.occupancy, &state.capacity) },
+            queues: Arc::clone(&state.queues),
             domains,
             projects,
             users,
         }
     }
 
-    /// The same picture with new occupancy.
-    pub(super) fn with_occupancy(&self, state: &GroupState) -> Self {
+    /// The same picture with new occupancy and queues.
+    pub(super) fn with_queues(&self, state: &GroupState) -> Self {
         let mut next = self.clone();
         next.kernels_revision = state.group.kernels_revision;
+        next.queues = Arc::clone(&state.queues);
         next.standings.dominant_shares = dominant_shares(&state.occupancy, &state.capacity);
         next
     }

@@ -1,16 +1,19 @@
 //! Fair shares of the three tiers: filtered, ordered and paged from the published picture, so that
 //! one page never mixes two calculations and no list needs SQL.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::page::{Key, Page, Window, cut};
+use super::page::{Key, Page, Window, cut, cut_ordered};
 use super::published::{DomainShare, ProjectShare, PublishedGroup, UserShare};
 use super::{Caller, Error, Result, Service};
 use crate::domain::filter::{Filter, TextMatch, UuidIn};
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::ledger::Entity;
 use crate::domain::weight::EffectiveWeight;
 use crate::store;
+use crate::store::people::Project;
 
 /// One condition on a share of any tier; a tier that lacks the property never meets it.
 #[derive(Clone, Debug)]
@@ -20,13 +23,15 @@ pub enum ShareCondition {
     User(UuidIn),
 }
 
-/// What a list of shares is ordered by; equals by id, ascending.
+/// What a list of shares is ordered by; equals by id, ascending. An order by name is one of names and
+/// ids together, so that one direction is the other reversed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ShareField {
     FairShareFactor,
     EffectiveUsage,
     EffectiveWeight,
     Rank,
+    /// What is shown; without a name the id.
     Name,
 }
 
@@ -49,6 +54,7 @@ trait Row {
     fn share(&self) -> &Share;
     /// What tells equals apart, in order.
     fn id(&self) -> Vec<Key>;
+    fn name(&self) -> Option<&str>;
     fn meets(&self, condition: &ShareCondition) -> bool;
 }
 
@@ -58,6 +64,9 @@ impl Row for DomainShare {
     }
     fn id(&self) -> Vec<Key> {
         vec![Key::Text(self.domain_name.to_string())]
+    }
+    fn name(&self) -> Option<&str> {
+        Some(&self.domain_name)
     }
     fn meets(&self, condition: &ShareCondition) -> bool {
         matches!(condition, ShareCondition::Domain(text) if text.holds(&self.domain_name))
@@ -70,6 +79,9 @@ impl Row for ProjectShare {
     }
     fn id(&self) -> Vec<Key> {
         vec![Key::Text(self.project_id.to_string())]
+    }
+    fn name(&self) -> Option<&str> {
+        self.project_name.as_deref()
     }
     fn meets(&self, condition: &ShareCondition) -> bool {
         match condition {
@@ -87,6 +99,9 @@ impl Row for UserShare {
     fn id(&self) -> Vec<Key> {
         vec![Key::Text(self.member.user.to_string()), Key::Text(self.member.project.to_string())]
     }
+    fn name(&self) -> Option<&str> {
+        self.user_name.as_deref()
+    }
     fn meets(&self, condition: &ShareCondition) -> bool {
         match condition {
             ShareCondition::Domain(text) => text.holds(&self.domain_name),
@@ -96,8 +111,8 @@ impl Row for UserShare {
     }
 }
 
-/// The order value of a row; ascending whatever the direction.
-fn order_value(share: &Share, field: ShareField, descending: bool) -> u64 {
+/// The order value of a row; ascending whatever the direction. A name has none.
+fn order_value(share: &Share, field: ShareField, descending: bool) -> Option<u64> {
     // Non-negative floats order like their bits.
     let value = match field {
         // The factor falls as the exponent grows, and never ties where the exponent does not (§2).
@@ -105,16 +120,29 @@ fn order_value(share: &Share, field: ShareField, descending: bool) -> u64 {
         ShareField::EffectiveUsage => share.history.normalized_usage.to_bits(),
         ShareField::EffectiveWeight => share.effective_weight.to_f64().to_bits(),
         ShareField::Rank => share.rank.into(),
-        ShareField::Name => 0,
+        ShareField::Name => return None,
     };
-    if descending { u64::MAX - value } else { value }
+    Some(if descending { u64::MAX - value } else { value })
+}
+
+fn by_name<T: Row + Clone>(list_name: &str, mut rows: Vec<&T>, list: &ShareList) -> Page<T> {
+    let key = |row: &T| {
+        let id = row.id();
+        let name = row.name().map(|name| Key::Text(name.to_owned())).or_else(|| id.first().cloned());
+        name.into_iter().chain(id).collect::<Vec<Key>>()
+    };
+    rows.sort_by_cached_key(|row| key(row));
+    cut_ordered(list_name, &rows, |row| key(row), &list.window, list.descending).map(T::clone)
 }
 
 fn list_rows<'a, T: Row + Clone + 'a>(tier: &str, rows: impl Iterator<Item = &'a T>, list: &ShareList) -> Page<T> {
-    let mut kept: Vec<(u64, &T)> = rows
-        .filter(|row| list.filter.matches(&|c| row.meets(c)))
-        .map(|row| (order_value(row.share(), list.field, list.descending), row))
-        .collect();
+    let name = share_list_name(tier, list.field, list.descending);
+    let rows = rows.filter(|row| list.filter.matches(&|c| row.meets(c)));
+    if list.field == ShareField::Name {
+        return by_name(&name, rows.collect(), list);
+    }
+    let valued = |row: &'a T| Some((order_value(row.share(), list.field, list.descending)?, row));
+    let mut kept: Vec<(u64, &T)> = rows.filter_map(valued).collect();
     // Published rows ascend by rank and id already; only another order costs a sort.
     let ascends = kept.windows(2).all(|w| w[0].0 < w[1].0 || (w[0].0 == w[1].0 && w[0].1.id() <= w[1].1.id()));
     if !ascends {
@@ -125,7 +153,7 @@ fn list_rows<'a, T: Row + Clone + 'a>(tier: &str, rows: impl Iterator<Item = &'a
         key.extend(row.id());
         key
     };
-    cut(&share_list_name(tier, list.field, list.descending), &kept, key, &list.window).map(|(_, row)| row.clone())
+    cut(&name, &kept, key, &list.window).map(|(_, row)| row.clone())
 }
 
 impl Service {
@@ -184,12 +212,8 @@ impl Service {
         name: &str,
     ) -> Result<Option<DomainShare>> {
         caller.require_reader()?;
-        if let Some(found) = group.domain(name) {
-            return Ok(Some(found.clone()));
-        }
-        let known = store::people::domains(self.store().read()).await?.iter().any(|d| d == name);
-        let weight = EffectiveWeight::single(group.options.default_weight);
-        Ok(known.then(|| DomainShare { domain_name: Arc::from(name), share: group.default_share(weight) }))
+        let entity = Entity::Domain(Arc::from(name));
+        Ok(self.without_row(group, [&entity]).await?.domain_share(group, name))
     }
 
     /// A project's share; a known project without a row has used nothing. `None`: nobody knows it.
@@ -200,17 +224,7 @@ impl Service {
         id: ProjectId,
     ) -> Result<Option<ProjectShare>> {
         caller.require_reader()?;
-        if let Some(found) = group.project(id) {
-            return Ok(Some(found.clone()));
-        }
-        let known = store::people::find_projects(self.store().read(), [id]).await?.pop();
-        let weight = EffectiveWeight::single(group.options.default_weight);
-        Ok(known.map(|project| ProjectShare {
-            project_id: id,
-            project_name: project.display_name.map(Arc::from),
-            domain_name: Arc::from(project.domain_name),
-            share: group.default_share(weight),
-        }))
+        Ok(self.without_row(group, [&Entity::Project(id)]).await?.project_share(group, id))
     }
 
     /// A member's share; a known user in a known project without a row has used nothing. `None`:
@@ -222,24 +236,46 @@ impl Service {
         member: Member,
     ) -> Result<Option<UserShare>> {
         caller.require_user(member.user)?;
-        if let Some(found) = group.user(member) {
-            return Ok(Some(found.clone()));
+        Ok(self.without_row(group, [&Entity::User(member)]).await?.user_share(group, member))
+    }
+
+    /// What is known of those of `entities` that have no row in the group: three statements at most,
+    /// none if all have one.
+    pub async fn without_row(
+        &self,
+        group: &PublishedGroup,
+        entities: impl IntoIterator<Item = &Entity>,
+    ) -> Result<Known> {
+        let (mut domains, mut projects, mut users) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for entity in entities {
+            match entity {
+                Entity::Domain(name) if group.domain(name).is_none() => {
+                    domains.insert(Arc::clone(name));
+                }
+                Entity::Project(id) if group.project(*id).is_none() => {
+                    projects.insert(*id);
+                }
+                Entity::User(member) if group.user(*member).is_none() => {
+                    projects.insert(member.project);
+                    users.insert(member.user.0);
+                }
+                _ => {}
+            }
         }
+        let mut known = Known::default();
         let db = self.store().read();
-        let Some(project) = store::people::find_projects(db, [member.project]).await?.pop() else { return Ok(None) };
-        if !store::people::user_exists(db, member.user).await? {
-            return Ok(None);
+        if !domains.is_empty() {
+            let all = store::people::domains(db).await?.into_iter().map(Arc::from);
+            known.domains = all.filter(|d| domains.contains(d)).collect();
         }
-        let default = group.options.default_weight;
-        let domain_weight = group.domain(&project.domain_name).map_or(default, |d| group.weight(&d.share));
-        let project_weight = group.project(member.project).map_or(default, |p| group.weight(&p.share));
-        let weight = EffectiveWeight::product(domain_weight, project_weight, default);
-        Ok(Some(UserShare {
-            member,
-            user_name: None,
-            domain_name: Arc::from(project.domain_name),
-            share: group.default_share(weight),
-        }))
+        if !projects.is_empty() {
+            let found = store::people::find_projects(db, projects).await?;
+            known.projects = found.into_iter().map(|p| (p.id, p)).collect();
+        }
+        if !users.is_empty() {
+            known.users = store::people::known_users(db, users.into_iter().collect()).await?.into_iter().collect();
+        }
+        Ok(known)
     }
 
     /// All rows of one user, best rank first. An unknown user is an error.
@@ -252,17 +288,65 @@ impl Service {
         caller.require_user(user)?;
         let rows: Vec<UserShare> = group.memberships(user).cloned().collect();
         if rows.is_empty() {
-            let db = self.store().read();
-            let members: Vec<_> = store::people::memberships_of(db, user).await?;
-            let mut defaults = Vec::new();
-            for member in members {
-                defaults.extend(self.user_share(caller, group, member).await?);
-            }
+            let members = store::people::memberships_of(self.store().read(), user).await?;
+            let entities: Vec<Entity> = members.iter().map(|m| Entity::User(*m)).collect();
+            let known = self.without_row(group, &entities).await?;
+            let defaults: Vec<_> = members.into_iter().filter_map(|m| known.user_share(group, m)).collect();
             if defaults.is_empty() {
                 return Err(Error::NotFound { code: "unknown_user", detail: format!("there is no user {user}") });
             }
             return Ok(defaults);
         }
         Ok(rows)
+    }
+}
+
+/// Who is known without having a row in a group: whoever has used nothing there.
+#[derive(Debug, Default)]
+pub struct Known {
+    domains: BTreeSet<Arc<str>>,
+    projects: BTreeMap<ProjectId, Project>,
+    users: BTreeSet<UserId>,
+}
+
+impl Known {
+    /// The domain's row, or that of a known domain that has none.
+    pub fn domain_share(&self, group: &PublishedGroup, name: &str) -> Option<DomainShare> {
+        let weight = EffectiveWeight::single(group.options.default_weight);
+        group.domain(name).cloned().or_else(|| {
+            let domain_name = Arc::clone(self.domains.get(name)?);
+            Some(DomainShare { domain_name, share: group.default_share(weight) })
+        })
+    }
+
+    /// The project's row, or that of a known project that has none.
+    pub fn project_share(&self, group: &PublishedGroup, id: ProjectId) -> Option<ProjectShare> {
+        let weight = EffectiveWeight::single(group.options.default_weight);
+        group.project(id).cloned().or_else(|| {
+            let project = self.projects.get(&id)?;
+            Some(ProjectShare {
+                project_id: id,
+                project_name: project.display_name.as_deref().map(Arc::from),
+                domain_name: Arc::from(project.domain_name.as_str()),
+                share: group.default_share(weight),
+            })
+        })
+    }
+
+    /// The member's row, or that of a known user in a known project who has none.
+    pub fn user_share(&self, group: &PublishedGroup, member: Member) -> Option<UserShare> {
+        group.user(member).cloned().or_else(|| {
+            let project = self.projects.get(&member.project).filter(|_| self.users.contains(&member.user))?;
+            let default = group.options.default_weight;
+            let domain_weight = group.domain(&project.domain_name).map_or(default, |d| group.weight(&d.share));
+            let project_weight = group.project(member.project).map_or(default, |p| group.weight(&p.share));
+            let weight = EffectiveWeight::product(domain_weight, project_weight, default);
+            Some(UserShare {
+                member,
+                user_name: None,
+                domain_name: Arc::from(project.domain_name.as_str()),
+                share: group.default_share(weight),
+            })
+        })
     }
 }

@@ -14,6 +14,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::error::{Error, Result};
 use super::published::{Calculation, PublishedGroup};
+use super::queues::Queues;
 use super::{Service, audit};
 use crate::domain::decimal::Amount;
 use crate::domain::factor::{Decayer, History};
@@ -51,6 +52,8 @@ pub struct GroupState {
     pub projects: FastMap<ProjectId, Project>,
     pub project_names: FastMap<ProjectId, Arc<str>>,
     pub user_names: FastMap<UserId, Arc<str>>,
+    /// As admins configure them.
+    pub queues: Arc<Queues>,
     /// What each user's running kernels occupy.
     pub occupancy: FastMap<UserId, Amounts>,
     /// What runs still have to record; read when it is first needed.
@@ -79,6 +82,7 @@ impl GroupState {
         let mut ledger = Ledger::new(calendar, window_start(&options, today));
         store::buckets::load(db, &name, &mut ledger, None).await?;
         let agents = store::agents::list(db, &name).await?;
+        let queues = Arc::new(store::queues::list(db, &name).await?);
         let mut state = Self {
             calculation: calculation(&group)?,
             capacity: capacity_of(&agents),
@@ -91,6 +95,7 @@ impl GroupState {
             projects,
             project_names,
             user_names,
+            queues,
             occupancy: FastMap::default(),
             unsettled: None,
         };
@@ -101,6 +106,19 @@ impl GroupState {
     /// Whether everything but the occupancy is as of `stored`, and not of an earlier group of that name.
     pub fn is_of(&self, stored: &Group) -> bool {
         self.group.shares_revision == stored.shares_revision && self.group.created_at == stored.created_at
+    }
+
+    /// Takes the group's row as it is now, and reads again what another process has changed of queues and
+    /// kernels; `own_writes` is how often this process has bumped the revision of the kernels itself.
+    pub async fn catch_up(&mut self, db: &impl ConnectionTrait, group: Group, own_writes: i64) -> Result<()> {
+        let known = std::mem::replace(&mut self.group, group);
+        if known.queues_revision != self.group.queues_revision {
+            self.queues = Arc::new(store::queues::list(db, &self.group.name).await?);
+        }
+        if known.kernels_revision + own_writes != self.group.kernels_revision {
+            self.reload_kernels(db).await?;
+        }
+        Ok(())
     }
 
     /// Reads again what another process has ingested.
@@ -227,14 +245,14 @@ pub fn window_start(options: &Options, today: Day) -> Day {
 }
 
 fn parse_options(group: &Group) -> Result<Options> {
-    Options::parse(&group.scheduler_opts)
+    Options::parse_stored(&group.scheduler_opts)
         .map_err(|e| Error::Internal(format!("stored options of {}: {e:?}", group.name)))
 }
 
 fn calculation(group: &Group) -> Result<Option<Calculation>> {
     let (Some(at), Some(with)) = (group.calculated_at, &group.calculated_with) else { return Ok(None) };
-    let options =
-        Options::parse(with).map_err(|e| Error::Internal(format!("stored calculation of {}: {e:?}", group.name)))?;
+    let options = Options::parse_stored(with)
+        .map_err(|e| Error::Internal(format!("stored calculation of {}: {e:?}", group.name)))?;
     Ok(Some(Calculation { at, lookback_start: window_start(&options, at.day()), lookback_end: at.day(), options }))
 }
 
@@ -282,11 +300,7 @@ impl Session {
         };
         session.state = Some(match session.slot.take() {
             Some(mut state) if state.is_of(&group) => {
-                let ingested_elsewhere = state.group.kernels_revision + 1 != group.kernels_revision;
-                state.group = group;
-                if ingested_elsewhere {
-                    state.reload_kernels(session.tx()).await?;
-                }
+                state.catch_up(session.tx(), group, 1).await?;
                 state
             }
             _ => GroupState::load(session.tx(), group, session.now.day()).await?,
@@ -331,6 +345,16 @@ impl Session {
     pub fn share_changed(&mut self, entities: impl IntoIterator<Item = Entity>) {
         self.changed_shares.extend(entities);
         self.shares_changed = true;
+    }
+
+    /// Replaces the queues of the group; their rows are stored by whoever asks.
+    pub async fn set_queues(&mut self, queues: Arc<Queues>) -> Result<()> {
+        let now = self.now;
+        let state = self.state_mut();
+        state.queues = queues;
+        state.group.queues_revision += 1;
+        let group = &self.state().group;
+        Ok(groups::set_queues_revision(self.tx(), &group.name, group.queues_revision, now).await?)
     }
 
     /// Counts the time since the last observation at the capacity that the group had (§5). A group
@@ -459,7 +483,7 @@ impl Session {
         }
         let published = match (&ranking, self.service.published.get(&name)) {
             (Some(ranking), _) => PublishedGroup::build(&state, ranking),
-            (None, Some(old)) if old.revision == state.group.shares_revision => old.with_occupancy(&state),
+            (None, Some(old)) if old.revision == state.group.shares_revision => old.with_queues(&state),
             (None, _) => {
                 let ranking = state.hierarchy.recompute(state.options.default_weight);
                 PublishedGroup::build(&state, &ranking)

@@ -67,7 +67,8 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, agents: &[Agent]) ->
         Column::Labels,
         Column::UpdatedAt,
     ]);
-    bulk::insert(db, rows.collect(), Some(replace)).await
+    bulk::insert(db, rows.collect(), Some(replace)).await?;
+    Ok(())
 }
 
 pub async fn delete(db: &impl ConnectionTrait, group: &str, agent_id: &str) -> Result<()> {

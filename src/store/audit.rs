@@ -2,12 +2,13 @@
 
 use sea_orm::ActiveValue::{NotSet, Set};
 use sea_orm::sea_query::Condition;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::entity::audit_entry::{ActiveModel, Column, Entity, Model};
-use super::{Result, decode};
+use super::id_list::{IdPage, IdWindow};
+use super::{Result, decode, id_list};
 use crate::domain::time::Timestamp;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -75,21 +76,10 @@ pub struct AuditFilter {
     pub action: Option<String>,
 }
 
-/// One page, newest first, below the id `before`; and how many match.
-pub async fn page(
-    db: &impl ConnectionTrait,
-    filter: &AuditFilter,
-    before: Option<i64>,
-    limit: u64,
-) -> Result<(Vec<Entry>, u64)> {
+/// One page, newest first.
+pub async fn page(db: &impl ConnectionTrait, filter: &AuditFilter, window: &IdWindow) -> Result<IdPage<Entry>> {
     let matching = Condition::all()
         .add_option(filter.resource_group.as_ref().map(|g| Column::ResourceGroup.eq(g)))
         .add_option(filter.action.as_ref().map(|a| Column::Action.eq(a)));
-    let total = Entity::find().filter(matching.clone()).count(db).await?;
-    let query = Entity::find()
-        .filter(matching)
-        .filter(Condition::all().add_option(before.map(|b| Column::Id.lt(b))))
-        .order_by_desc(Column::Id)
-        .limit(limit);
-    Ok((query.all(db).await?.into_iter().map(decode_row).collect::<Result<_>>()?, total))
+    id_list::page(db, Entity::find().filter(matching), Column::Id, window).await?.try_map(decode_row)
 }

@@ -3,7 +3,7 @@
 use sea_orm::sea_query::{
     Alias, Condition, Expr, ExprTrait, IntoColumnRef, JoinType, Order, Query, SelectStatement, SimpleExpr,
 };
-use sea_orm::{ConnectionTrait, QueryResult};
+use sea_orm::{ConnectionTrait, DbBackend, QueryResult};
 use uuid::Uuid;
 
 use super::{Result, StoreError, decode};
@@ -147,7 +147,7 @@ pub struct BucketPage {
 
 /// Lists buckets with two statements; `domains` names every domain there is.
 pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[String]) -> Result<BucketPage> {
-    let matching = matching(query, domains);
+    let matching = matching(query, domains, db.get_database_backend());
     let mut count = Query::select();
     count.from_as(query.tier.table(), "b");
     if names_domain(&query.filter) {
@@ -250,38 +250,53 @@ fn beyond(query: &BucketQuery, place: &Place, above: bool) -> SimpleExpr {
     if above { key.gt(place) } else { key.lt(place) }
 }
 
-fn matching(query: &BucketQuery, domains: &[String]) -> Condition {
-    Condition::all().add(column("b", "resource_group").eq(query.group.as_str())).add(condition(
-        &query.filter,
-        query.tier,
-        domains,
-    ))
+fn matching(query: &BucketQuery, domains: &[String], backend: DbBackend) -> Condition {
+    let matcher = Matcher { tier: query.tier, domains, backend };
+    Condition::all().add(column("b", "resource_group").eq(query.group.as_str())).add(matcher.condition(&query.filter))
 }
 
-fn condition(filter: &Filter<BucketCondition>, tier: Tier, domains: &[String]) -> Condition {
-    match filter {
-        Filter::All(parts) => {
-            parts.iter().fold(Condition::all().add(Expr::cust("1 = 1")), |all, p| all.add(condition(p, tier, domains)))
+/// Turns filters into SQL.
+struct Matcher<'a> {
+    tier: Tier,
+    domains: &'a [String],
+    backend: DbBackend,
+}
+
+impl Matcher<'_> {
+    fn condition(&self, filter: &Filter<BucketCondition>) -> Condition {
+        match filter {
+            Filter::All(parts) => {
+                parts.iter().fold(Condition::all().add(Expr::cust("1 = 1")), |all, p| all.add(self.condition(p)))
+            }
+            Filter::Any(parts) => {
+                parts.iter().fold(Condition::any().add(Expr::cust("1 = 0")), |any, p| any.add(self.condition(p)))
+            }
+            Filter::Not(part) => self.condition(part).not(),
+            Filter::Is(one) => Condition::all().add(self.is(one)),
         }
-        Filter::Any(parts) => {
-            parts.iter().fold(Condition::any().add(Expr::cust("1 = 0")), |any, p| any.add(condition(p, tier, domains)))
-        }
-        Filter::Not(part) => condition(part, tier, domains).not(),
-        Filter::Is(one) => Condition::all().add(is(one, tier, domains)),
     }
-}
 
-fn is(one: &BucketCondition, tier: Tier, domains: &[String]) -> SimpleExpr {
-    match one {
-        // Texts are matched here and not in SQL, where the two databases differ in case and wildcards.
-        BucketCondition::Domain(text) => {
-            let table = if tier == Tier::Domain { "b" } else { "p" };
-            column(table, "domain_name").is_in(domains.iter().filter(|d| text.holds(d)).cloned())
+    fn is(&self, one: &BucketCondition) -> SimpleExpr {
+        match one {
+            BucketCondition::Domain(text) => self.in_domain(text),
+            BucketCondition::Project(ids) => column("b", "project_id").is_in(ids.iter().copied()),
+            BucketCondition::User(ids) => column("b", "user_uuid").is_in(ids.iter().copied()),
+            BucketCondition::PeriodStart(day) => compare(column("b", "period_start"), *day),
+            BucketCondition::PeriodEnd(day) => compare(column("b", "period_end"), *day),
         }
-        BucketCondition::Project(ids) => column("b", "project_id").is_in(ids.iter().copied()),
-        BucketCondition::User(ids) => column("b", "user_uuid").is_in(ids.iter().copied()),
-        BucketCondition::PeriodStart(day) => compare(column("b", "period_start"), *day),
-        BucketCondition::PeriodEnd(day) => compare(column("b", "period_end"), *day),
+    }
+
+    /// Texts are matched here and not in SQL, where the two databases differ in case and wildcards. All
+    /// names are one value of the statement, or a filter over many domains would have more than it takes.
+    fn in_domain(&self, text: &TextMatch) -> SimpleExpr {
+        let names: Vec<&String> = self.domains.iter().filter(|d| text.holds(d)).collect();
+        let table = if self.tier == Tier::Domain { "b" } else { "p" };
+        let listed = match self.backend {
+            DbBackend::Postgres => "SELECT jsonb_array_elements_text($1::text::jsonb)",
+            _ => "SELECT value FROM json_each(?)",
+        };
+        let sql = format!("{table}.domain_name IN ({listed})");
+        Expr::cust_with_values(sql, [serde_json::json!(names).to_string()])
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use sea_orm::sea_query::{Expr, OnConflict, Query, SimpleExpr};
+use sea_orm::sea_query::{ArrayType, Expr, OnConflict, Query, SimpleExpr};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ColumnType, ConnectionTrait, DbBackend, DbErr, EntityTrait, Iterable, Statement,
     Value,
@@ -25,8 +25,9 @@ const ROWS_BETWEEN_YIELDS: usize = 200;
 
 type Column<A> = <<A as ActiveModelTrait>::Entity as EntityTrait>::Column;
 
-/// Inserts rows with all columns set, with one rule for those that exist. No key may come twice.
-pub async fn insert<A>(db: &impl ConnectionTrait, rows: Vec<A>, on_conflict: Option<OnConflict>) -> Result<()>
+/// Inserts rows with all columns set, with one rule for those that exist. No key may come twice. Returns
+/// how many rows were inserted or changed.
+pub async fn insert<A>(db: &impl ConnectionTrait, rows: Vec<A>, on_conflict: Option<OnConflict>) -> Result<u64>
 where
     A: ActiveModelTrait + Send,
 {
@@ -37,14 +38,15 @@ where
         on_conflict,
         built: None,
     };
+    let mut written = 0;
     let mut next = parts.next().await?;
     while let Some(statement) = next {
         // The database works on one part while the next is made.
         let (sent, following) = futures::future::join(db.execute_raw(statement), parts.next()).await;
-        sent?;
+        written += sent?.rows_affected();
         next = following?;
     }
-    Ok(())
+    Ok(written)
 }
 
 /// Rows on their way into statements.
@@ -62,8 +64,18 @@ struct Parts<A: ActiveModelTrait> {
 enum Shape {
     /// So many rows of single values.
     Rows(usize),
-    /// Columns, each with one value for every row or one for all of them.
-    Columns(Vec<bool>),
+    Columns(Vec<Form>),
+}
+
+/// How the values of a column are sent to `PostgreSQL`.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    /// One value for all rows, as text.
+    Shared,
+    /// One value for each row.
+    Array,
+    /// The same as text, because arrays with nulls are not sent otherwise.
+    Text,
 }
 
 impl<A: ActiveModelTrait + Send> Parts<A> {
@@ -89,19 +101,18 @@ impl<A: ActiveModelTrait + Send> Parts<A> {
         let most = (SQLITE_BIND_LIMIT / self.columns.len().max(1)).clamp(1, SQLITE_ROWS);
         let mut values = Vec::with_capacity(most * self.columns.len());
         for mut row in self.rows.by_ref().take(most) {
-            values.extend(self.columns.iter().map(|c| row.take(*c).into_value().unwrap_or(Value::Int(None))));
+            values.extend(self.columns.iter().map(|c| row.take(*c).into_value().unwrap_or(NULL)));
         }
         (Shape::Rows(values.len() / self.columns.len().max(1)), values)
     }
 
-    /// The next rows by column, in `PostgreSQL`'s notation of arrays, which allows nulls in every type. A value that
-    /// all rows share is sent once.
+    /// The next rows by column.
     async fn arrays(&mut self) -> Result<(Shape, Vec<Value>)> {
         let mut cells: Vec<Cells> = self.columns.iter().map(|_| Cells::default()).collect();
         let mut count: usize = 0;
         for mut row in self.rows.by_ref().take(POSTGRES_ROWS) {
             for (cells, column) in cells.iter_mut().zip(&self.columns) {
-                cells.push(row.take(*column).into_value(), count)?;
+                cells.push(row.take(*column).into_value().unwrap_or(NULL), count);
             }
             count += 1;
             if count.is_multiple_of(ROWS_BETWEEN_YIELDS) {
@@ -113,12 +124,20 @@ impl<A: ActiveModelTrait + Send> Parts<A> {
         }
         // One column tells how many rows there are.
         if let Some(first) = cells.first_mut() {
-            first.spell_out(count)?;
+            first.spell_out(count);
         }
-        let shape = Shape::Columns(cells.iter().map(|c| c.array.is_some()).collect());
-        Ok((shape, cells.into_iter().map(Cells::into_value).collect::<Result<_>>()?))
+        let mut forms = Vec::with_capacity(cells.len());
+        let mut values = Vec::with_capacity(cells.len());
+        for (cells, column) in cells.into_iter().zip(&self.columns) {
+            let (form, value) = cells.into_value(*column)?;
+            forms.push(form);
+            values.push(value);
+        }
+        Ok((Shape::Columns(forms), values))
     }
 }
+
+const NULL: Value = Value::Int(None);
 
 /// The values of one column.
 #[derive(Default)]
@@ -126,51 +145,58 @@ struct Cells {
     /// What every row has so far.
     shared: Option<Value>,
     /// All values, once two of them differ.
-    array: Option<String>,
+    all: Vec<Value>,
 }
 
 impl Cells {
     /// Adds a value after `count` others.
-    fn push(&mut self, value: Option<Value>, count: usize) -> Result<()> {
-        if self.array.is_none() {
-            if count == 0 {
-                self.shared = value;
-                return Ok(());
-            }
-            if self.shared == value {
-                return Ok(());
-            }
-            self.spell_out(count)?;
+    fn push(&mut self, value: Value, count: usize) {
+        if count == 0 {
+            self.shared = Some(value);
+        } else if self.shared.as_ref() != Some(&value) {
+            self.spell_out(count);
+            self.all.push(value);
         }
-        let Some(array) = &mut self.array else { return Ok(()) };
-        if count > 0 {
-            array.push(',');
-        }
-        push_element(array, value)
     }
 
-    /// Writes the shared value `count` times.
-    fn spell_out(&mut self, count: usize) -> Result<()> {
-        if self.array.is_some() {
-            return Ok(());
+    fn spell_out(&mut self, count: usize) {
+        if let Some(shared) = self.shared.take() {
+            self.all = vec![shared; count];
         }
-        let mut one = String::new();
-        push_element(&mut one, self.shared.take())?;
-        self.array = Some(format!("{{{}", vec![one.as_str(); count].join(",")));
-        Ok(())
     }
 
-    fn into_value(self) -> Result<Value> {
-        Ok(match (self.array, self.shared) {
-            (Some(array), _) => (array + "}").into(),
-            (None, Some(Value::String(text))) => Value::String(text),
-            (None, shared) => {
-                let mut text = String::new();
-                push_element(&mut text, shared)?;
-                Value::String((text != "NULL").then_some(text))
+    fn into_value(self, column: impl ColumnTrait) -> Result<(Form, Value)> {
+        let mut text = String::new();
+        if let Some(shared) = self.shared {
+            if let Value::String(text) = shared {
+                return Ok((Form::Shared, Value::String(text)));
             }
-        })
+            push_element(&mut text, shared)?;
+            return Ok((Form::Shared, Value::String((text != "NULL").then_some(text))));
+        }
+        if self.all.iter().all(is_set) {
+            let (_, kind) = types(column)?;
+            return Ok((Form::Array, Value::Array(kind, Some(Box::new(self.all)))));
+        }
+        for value in self.all {
+            text.push(if text.is_empty() { '{' } else { ',' });
+            push_element(&mut text, value)?;
+        }
+        text.push('}');
+        Ok((Form::Text, text.into()))
     }
+}
+
+fn is_set(value: &Value) -> bool {
+    !matches!(
+        value,
+        Value::Uuid(None)
+            | Value::BigInt(None)
+            | Value::Int(None)
+            | Value::Bool(None)
+            | Value::Double(None)
+            | Value::String(None)
+    )
 }
 
 /// Ids that one [`one_of`] takes on either database.
@@ -182,15 +208,8 @@ pub fn one_of(db: &impl ConnectionTrait, column: impl ColumnTrait, ids: impl Ite
     if db.get_database_backend() != DbBackend::Postgres {
         return column.is_in(ids);
     }
-    let mut array = String::from("{");
-    for id in ids {
-        if array.len() > 1 {
-            array.push(',');
-        }
-        // Writing to a text cannot fail.
-        let _ = write!(array, "{}", id.simple());
-    }
-    Expr::cust_with_exprs("$1 IN (SELECT UNNEST($2::text::uuid[]))", [column.into_expr(), Expr::value(array + "}")])
+    let ids = Value::Array(ArrayType::Uuid, Some(Box::new(ids.map(Value::from).collect())));
+    Expr::cust_with_exprs("$1 IN (SELECT UNNEST($2::uuid[]))", [column.into_expr(), Expr::value(ids)])
 }
 
 fn build<A: ActiveModelTrait>(
@@ -203,14 +222,14 @@ fn build<A: ActiveModelTrait>(
     insert.into_table(A::Entity::default()).columns(columns.iter().copied());
     let refused = |e: sea_orm::sea_query::error::Error| DbErr::Custom(e.to_string());
     match shape {
-        Shape::Columns(arrays) => {
+        Shape::Columns(forms) => {
             let mut select = Query::select();
-            for ((n, column), is_array) in (1..).zip(columns).zip(arrays) {
-                let kind = type_name(*column)?;
-                select.expr(Expr::cust(if *is_array {
-                    format!("UNNEST(${n}::text::{kind}[])")
-                } else {
-                    format!("${n}::text::{kind}")
+            for ((n, column), form) in (1..).zip(columns).zip(forms) {
+                let (kind, _) = types(*column)?;
+                select.expr(Expr::cust(match form {
+                    Form::Shared => format!("${n}::text::{kind}"),
+                    Form::Array => format!("UNNEST(${n}::{kind}[])"),
+                    Form::Text => format!("UNNEST(${n}::text::{kind}[])"),
                 }));
             }
             insert.select_from(select).map_err(refused)?;
@@ -227,43 +246,35 @@ fn build<A: ActiveModelTrait>(
     Ok(backend.build(&insert).sql)
 }
 
-fn type_name(column: impl ColumnTrait) -> Result<&'static str> {
+fn types(column: impl ColumnTrait) -> Result<(&'static str, ArrayType)> {
     Ok(match column.def().get_column_type() {
-        ColumnType::Uuid => "uuid",
-        ColumnType::BigInteger => "bigint",
-        ColumnType::Integer => "integer",
-        ColumnType::Boolean => "boolean",
-        ColumnType::Double => "double precision",
-        ColumnType::Text | ColumnType::String(_) => "text",
+        ColumnType::Uuid => ("uuid", ArrayType::Uuid),
+        ColumnType::BigInteger => ("bigint", ArrayType::BigInt),
+        ColumnType::Integer => ("integer", ArrayType::Int),
+        ColumnType::Boolean => ("boolean", ArrayType::Bool),
+        ColumnType::Double => ("double precision", ArrayType::Double),
+        ColumnType::Text | ColumnType::String(_) => ("text", ArrayType::String),
         other => return Err(DbErr::Type(format!("no bulk insert of {other:?}")).into()),
     })
 }
 
-fn push_element(array: &mut String, value: Option<Value>) -> Result<()> {
+fn push_element(array: &mut String, value: Value) -> Result<()> {
     // Writing to a text cannot fail.
     let _ = match value {
-        Some(Value::Uuid(Some(id))) => write!(array, "{}", id.simple()),
-        Some(Value::BigInt(Some(n))) => write!(array, "{n}"),
-        Some(Value::Int(Some(n))) => write!(array, "{n}"),
-        Some(Value::Bool(Some(b))) => write!(array, "{b}"),
-        Some(Value::Double(Some(d))) => write!(array, "{d:e}"),
-        Some(Value::String(Some(text))) => {
+        Value::Uuid(Some(id)) => write!(array, "{}", id.simple()),
+        Value::BigInt(Some(n)) => write!(array, "{n}"),
+        Value::Int(Some(n)) => write!(array, "{n}"),
+        Value::Bool(Some(b)) => write!(array, "{b}"),
+        Value::Double(Some(d)) => write!(array, "{d:e}"),
+        Value::String(Some(text)) => {
             push_quoted(array, &text);
             Ok(())
         }
-        None
-        | Some(
-            Value::Uuid(None)
-            | Value::BigInt(None)
-            | Value::Int(None)
-            | Value::Bool(None)
-            | Value::Double(None)
-            | Value::String(None),
-        ) => {
+        unset if !is_set(&unset) => {
             array.push_str("NULL");
             Ok(())
         }
-        Some(other) => return Err(DbErr::Type(format!("no bulk insert of {other:?}")).into()),
+        other => return Err(DbErr::Type(format!("no bulk insert of {other:?}")).into()),
     };
     Ok(())
 }

@@ -20,6 +20,8 @@ pub struct Group {
     pub shares_revision: i64,
     /// Grows with every write of the group.
     pub kernels_revision: i64,
+    /// Grows with every change of the queues.
+    pub queues_revision: i64,
     /// Until when the group's capacity has been observed.
     pub capacity_observed_at: Option<Timestamp>,
     /// Until when usage is recorded of every kernel that is in step with the group's runs.
@@ -43,6 +45,7 @@ impl TryFrom<Model> for Group {
             scheduler: row.scheduler,
             shares_revision: row.shares_revision,
             kernels_revision: row.kernels_revision,
+            queues_revision: row.queues_revision,
             capacity_observed_at: row.capacity_observed_at.map(Timestamp::from_micros),
             recorded_until: row.recorded_until.map(Timestamp::from_micros),
             records_from: row.records_from_day.map(Day),
@@ -85,6 +88,7 @@ pub async fn create(
         scheduler_opts: Set(Value::Object(opts.clone()).to_string()),
         shares_revision: Set(1),
         kernels_revision: Set(1),
+        queues_revision: Set(0),
         capacity_observed_at: Set(None),
         recorded_until: Set(None),
         records_from_day: Set(None),
@@ -127,6 +131,7 @@ pub async fn update(
         scheduler_opts: update.scheduler_opts.map_or(NotSet, |o| Set(object(o))),
         shares_revision: Set(shares_revision),
         kernels_revision: NotSet,
+        queues_revision: NotSet,
         capacity_observed_at: update.capacity_observed_at.map_or(NotSet, |t| Set(Some(t.micros()))),
         recorded_until: update.recorded_until.map_or(NotSet, |t| Set(Some(t.micros()))),
         records_from_day: update.records_from.map_or(NotSet, |d| Set(Some(d.0))),
@@ -139,7 +144,18 @@ pub async fn update(
     Ok(())
 }
 
-/// Removes the group with its agents, capacities, kernels, records, buckets and shares.
+/// Notes that the queues of the group are those of `revision`.
+pub async fn set_queues_revision(db: &impl ConnectionTrait, name: &str, revision: i64, now: Timestamp) -> Result<()> {
+    Entity::update_many()
+        .col_expr(Column::QueuesRevision, Expr::value(revision))
+        .col_expr(Column::UpdatedAt, Expr::value(now.micros()))
+        .filter(Column::Name.eq(name))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+/// Removes the group with its agents, capacities, kernels, records, buckets, shares and queues.
 pub async fn delete(db: &impl ConnectionTrait, name: &str) -> Result<()> {
     use super::entity as e;
     macro_rules! clear {
@@ -147,7 +163,7 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str) -> Result<()> {
             e::$table::Entity::delete_many().filter(e::$table::Column::ResourceGroup.eq(name)).exec(db).await?;
         )*};
     }
-    clear!(agent capacity_day kernel kernel_cursor usage_record usage_gap);
+    clear!(agent capacity_day kernel kernel_cursor usage_record usage_gap queue division_day);
     clear!(domain_usage_bucket project_usage_bucket user_usage_bucket);
     clear!(domain_fair_share project_fair_share user_fair_share);
     Entity::delete_by_id(name.to_owned()).exec(db).await?;

@@ -2,14 +2,13 @@
 
 use sea_orm::ActiveValue::{NotSet, Set, Unchanged};
 use sea_orm::sea_query::{Condition, Expr, ExprTrait, OnConflict};
-use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
-};
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::entity::{job_lease, job_run};
-use super::{Result, decode};
+use super::id_list::{IdPage, IdWindow};
+use super::{Result, decode, id_list};
 use crate::domain::time::Timestamp;
 
 /// One run of one job.
@@ -100,21 +99,10 @@ pub async fn abandon_open(db: &impl ConnectionTrait, job: &str, group: &str, now
     Ok(done.rows_affected)
 }
 
-/// One page of runs, newest first, below the id `before`; and how many there are.
-pub async fn page(
-    db: &impl ConnectionTrait,
-    job: Option<&str>,
-    before: Option<i64>,
-    limit: u64,
-) -> Result<(Vec<JobRun>, u64)> {
-    let matching =
-        || job_run::Entity::find().filter(Condition::all().add_option(job.map(|j| job_run::Column::Job.eq(j))));
-    let total = matching().count(db).await?;
-    let query = matching()
-        .filter(Condition::all().add_option(before.map(|b| job_run::Column::Id.lt(b))))
-        .order_by_desc(job_run::Column::Id)
-        .limit(limit);
-    Ok((query.all(db).await?.into_iter().map(decode_row).collect::<Result<_>>()?, total))
+/// One page of runs, newest first.
+pub async fn page(db: &impl ConnectionTrait, job: Option<&str>, window: &IdWindow) -> Result<IdPage<JobRun>> {
+    let matching = Condition::all().add_option(job.map(|j| job_run::Column::Job.eq(j)));
+    id_list::page(db, job_run::Entity::find().filter(matching), job_run::Column::Id, window).await?.try_map(decode_row)
 }
 
 /// The runs with these ids, as far as they are there.

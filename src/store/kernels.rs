@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Condition, Expr, JoinType, OnConflict};
 use sea_orm::{
@@ -107,8 +108,11 @@ pub async fn find_many(db: &impl ConnectionTrait, ids: &[KernelId]) -> Result<Ve
     Ok(found)
 }
 
-/// Stores kernels, each with what it was before: cursors come and go with what there is to record.
-pub async fn upsert(db: &impl ConnectionTrait, group: &str, kernels: &[(Option<Kernel>, Kernel)]) -> Result<()> {
+/// Kernels, each with what it was before.
+pub type Changed = [(Option<Kernel>, Kernel)];
+
+/// Stores kernels of the group. Returns how many were stored: one that another group has stays as it is.
+pub async fn upsert(db: &impl ConnectionTrait, group: &str, kernels: &Changed) -> Result<u64> {
     let rows = kernels.iter().map(|(_, kernel)| {
         let report = &kernel.report;
         ActiveModel {
@@ -149,7 +153,11 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, kernels: &[(Option<K
     ]);
     // Two groups may claim one id at the same time; the first keeps it.
     replace.action_and_where(Expr::cust("kernels.resource_group = excluded.resource_group"));
-    bulk::insert(db, rows.collect(), Some(replace)).await?;
+    bulk::insert(db, rows.collect(), Some(replace)).await
+}
+
+/// Cursors come and go with what there is to record.
+pub async fn save_cursors(db: &impl ConnectionTrait, group: &str, kernels: &Changed) -> Result<()> {
     let was_open = |old: &Option<Kernel>| old.as_ref().is_some_and(|k| !k.settled);
     let opened = kernels.iter().filter(|(old, new)| !new.settled && !was_open(old)).map(|(_, kernel)| {
         kernel_cursor::ActiveModel {
@@ -176,17 +184,32 @@ fn cursors_of(db: &impl ConnectionTrait, group: &str, ids: &[KernelId]) -> Condi
     Condition::all().add(kernel_cursor::Column::ResourceGroup.eq(group)).add(one_of)
 }
 
-/// The next kernels of the group, by id, whose last slice is not recorded yet.
+/// The next kernels of the group, by id, whose last slice is not recorded yet, and the id to go on after; none at the
+/// end. What is in step is recorded until `recorded_until`.
 pub async fn unsettled(
     db: &impl ConnectionTrait,
     group: &str,
+    recorded_until: Option<Timestamp>,
     after: Option<KernelId>,
     limit: u64,
-) -> Result<Vec<Unsettled>> {
-    type Row = (Uuid, Uuid, Uuid, Uuid, String, String, String, i64, Option<i64>, bool, Option<i64>);
+) -> Result<(Vec<Unsettled>, Option<KernelId>)> {
+    type Row = (Uuid, Uuid, Uuid, Uuid, String, String, String, i64, Option<i64>);
+    // Two statements: one that joins may read everything for each page.
+    let cursors: HashMap<Uuid, (bool, Option<i64>)> = kernel_cursor::Entity::find()
+        .filter(kernel_cursor::Column::ResourceGroup.eq(group))
+        .filter(Condition::all().add_option(after.map(|id| kernel_cursor::Column::KernelId.gt(id.0))))
+        .order_by_asc(kernel_cursor::Column::KernelId)
+        .limit(limit)
+        .all(db)
+        .await?
+        .into_iter()
+        .map(|c| (c.kernel_id, (c.in_step, c.recorded_until)))
+        .collect();
+    let Some(last) = cursors.keys().max() else { return Ok((Vec::new(), None)) };
     let mut slots = SlotDecoder::new();
     let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
-    let rows: Vec<Row> = open_kernels(group, after, limit)
+    let rows: Vec<Row> = Entity::find()
+        .select_only()
         .columns([
             Column::KernelId,
             Column::SessionId,
@@ -198,15 +221,16 @@ pub async fn unsettled(
             Column::StartedAt,
             Column::TerminatedAt,
         ])
-        .column(kernel_cursor::Column::InStep)
-        .column_as(Expr::cust(CURSOR), "cursor")
-        .join(JoinType::InnerJoin, group_of_cursor())
+        .filter(bulk::one_of(db, Column::KernelId, cursors.keys().copied()))
+        .filter(Column::ResourceGroup.eq(group))
         .filter(Column::StartedAt.is_not_null())
         .into_tuple()
         .all(db)
         .await?;
     let decode = |row: Row| {
-        let (id, session, user, project, domain, occupied, status, started_at, terminated_at, in_step, cursor) = row;
+        let (id, session, user, project, domain, occupied, status, started_at, terminated_at) = row;
+        let (in_step, cursor) = cursors.get(&id).copied().unwrap_or_default();
+        let cursor = if in_step { recorded_until } else { cursor.map(Timestamp::from_micros) };
         Ok(Unsettled {
             id: KernelId(id),
             session: SessionId(session),
@@ -216,22 +240,13 @@ pub async fn unsettled(
             phase: phase(&status)?,
             started_at: Timestamp::from_micros(started_at),
             terminated_at: terminated_at.map(Timestamp::from_micros),
-            cursor: cursor.map(Timestamp::from_micros),
+            cursor,
             in_step,
         })
     };
-    rows.into_iter().map(decode).collect()
-}
-
-/// The next kernels that have a cursor, by id.
-fn open_kernels(group: &str, after: Option<KernelId>, limit: u64) -> Select<kernel_cursor::Entity> {
-    kernel_cursor::Entity::find()
-        .select_only()
-        .join(JoinType::InnerJoin, cursor_of_kernel().rev())
-        .filter(kernel_cursor::Column::ResourceGroup.eq(group))
-        .filter(Condition::all().add_option(after.map(|id| kernel_cursor::Column::KernelId.gt(id.0))))
-        .order_by_asc(kernel_cursor::Column::KernelId)
-        .limit(limit)
+    let mut found: Vec<Unsettled> = rows.into_iter().map(decode).collect::<Result<_>>()?;
+    found.sort_unstable_by_key(|kernel| kernel.id);
+    Ok((found, Some(KernelId(*last))))
 }
 
 /// Where a run at one time left the kernels that it looked at.
@@ -296,11 +311,18 @@ pub async fn page(
         .add_option(filter.domain.as_ref().map(|d| Column::DomainName.eq(d)))
         .add_option(filter.phase.map(|p| Column::Status.eq(p.as_str())));
     let total = Entity::find().filter(matching.clone()).count(db).await?;
-    let query = Entity::find()
+    // Ids first: joined with their cursors, all kernels might be read for a page.
+    let ids: Vec<Uuid> = Entity::find()
+        .select_only()
+        .column(Column::KernelId)
         .filter(matching)
         .filter(Condition::all().add_option(after.map(|a| Column::KernelId.gt(a.0))))
         .order_by_asc(Column::KernelId)
-        .limit(limit);
+        .limit(limit)
+        .into_tuple()
+        .all(db)
+        .await?;
+    let query = Entity::find().filter(Column::KernelId.is_in(ids)).order_by_asc(Column::KernelId);
     Ok((fetch(db, query).await?, total))
 }
 
@@ -315,19 +337,15 @@ pub async fn running(
     group: &str,
     mut each: impl FnMut(UserId, &crate::domain::slots::Amounts),
 ) -> Result<()> {
-    let mut slots = SlotDecoder::<Amount>::new();
-    let mut after: Option<KernelId> = None;
+    let mut after = None;
     loop {
-        let rows: Vec<(Uuid, Uuid, String)> = open_kernels(group, after, PAGE)
-            .columns([Column::KernelId, Column::UserUuid, Column::OccupiedSlots])
-            .filter(Column::Status.eq(Phase::Running.as_str()))
-            .into_tuple()
-            .all(db)
-            .await?;
-        let Some((last, _, _)) = rows.last() else { return Ok(()) };
-        after = Some(KernelId(*last));
-        for (_, user, text) in &rows {
-            each(UserId(*user), &*slots.decode(text)?);
+        let (kernels, last) = unsettled(db, group, None, after, PAGE).await?;
+        if last.is_none() {
+            return Ok(());
+        }
+        after = last;
+        for kernel in kernels.iter().filter(|k| k.phase == Phase::Running) {
+            each(kernel.owner.user, &kernel.slots);
         }
     }
 }

@@ -67,10 +67,6 @@ pub async fn user_names(db: &impl ConnectionTrait) -> Result<HashMap<UserId, Str
     Ok(rows.into_iter().filter_map(|(id, name)| Some((UserId(id), name?))).collect())
 }
 
-pub async fn user_exists(db: &impl ConnectionTrait, id: UserId) -> Result<bool> {
-    Ok(user::Entity::find_by_id(id.0).one(db).await?.is_some())
-}
-
 /// Which of `ids` are known users.
 pub async fn known_users(db: &impl ConnectionTrait, ids: Vec<Uuid>) -> Result<Vec<UserId>> {
     let rows: Vec<Uuid> = user::Entity::find()
@@ -96,7 +92,8 @@ pub async fn add_domains(
 ) -> Result<()> {
     let rows = names.into_iter().map(|name| domain::ActiveModel { name: Set(name), created_at: Set(now.micros()) });
     let mut keep = OnConflict::column(domain::Column::Name);
-    bulk::insert(db, rows.collect(), Some(keep.do_nothing().to_owned())).await
+    bulk::insert(db, rows.collect(), Some(keep.do_nothing().to_owned())).await?;
+    Ok(())
 }
 
 /// Adds projects, or moves them to another domain; a display name once known is not forgotten.
@@ -121,7 +118,8 @@ pub async fn save_projects(db: &impl ConnectionTrait, projects: Vec<Project>, no
         .value(project::Column::DomainName, newer("domain_name"))
         .value(project::Column::DomainSince, newer("domain_since"));
     replace.value(project::Column::DisplayName, Expr::cust("COALESCE(excluded.display_name, projects.display_name)"));
-    bulk::insert(db, rows.collect(), Some(replace)).await
+    bulk::insert(db, rows.collect(), Some(replace)).await?;
+    Ok(())
 }
 
 /// Adds users; a display name once known is not forgotten.
@@ -133,12 +131,14 @@ pub async fn save_users(db: &impl ConnectionTrait, users: Vec<(UserId, Option<St
     });
     let mut replace = OnConflict::column(user::Column::Id);
     replace.value(user::Column::DisplayName, Expr::cust("COALESCE(excluded.display_name, users.display_name)"));
-    bulk::insert(db, rows.collect(), Some(replace)).await
+    bulk::insert(db, rows.collect(), Some(replace)).await?;
+    Ok(())
 }
 
 pub async fn add_memberships(db: &impl ConnectionTrait, members: impl IntoIterator<Item = Member>) -> Result<()> {
     let rows =
         members.into_iter().map(|m| membership::ActiveModel { user_uuid: Set(m.user.0), project_id: Set(m.project.0) });
     let mut keep = OnConflict::columns([membership::Column::UserUuid, membership::Column::ProjectId]);
-    bulk::insert(db, rows.collect(), Some(keep.do_nothing().to_owned())).await
+    bulk::insert(db, rows.collect(), Some(keep.do_nothing().to_owned())).await?;
+    Ok(())
 }

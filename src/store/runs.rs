@@ -2,12 +2,11 @@
 
 use sea_orm::ActiveValue::{NotSet, Set};
 use sea_orm::sea_query::Expr;
-use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
-};
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
 
 use super::entity::{service_run, usage_gap};
-use super::{Result, decode};
+use super::id_list::{IdPage, IdWindow};
+use super::{Result, decode, id_list};
 use crate::domain::slots::Usages;
 use crate::domain::time::{Span, Timestamp};
 
@@ -34,6 +33,20 @@ pub async fn beat(db: &impl ConnectionTrait, run: i64, now: Timestamp) -> Result
         .exec(db)
         .await?;
     Ok(())
+}
+
+/// Removes runs that ended before `before`. The last of them stays: the downtime after it reaches on.
+pub async fn purge(db: &impl ConnectionTrait, before: Timestamp) -> Result<u64> {
+    let ended = || service_run::Column::LastHeartbeatAt.lt(before.micros());
+    let last = service_run::Entity::find()
+        .filter(ended())
+        .order_by_desc(service_run::Column::LastHeartbeatAt)
+        .order_by_desc(service_run::Column::Id)
+        .one(db)
+        .await?;
+    let Some(last) = last else { return Ok(0) };
+    let old = service_run::Entity::delete_many().filter(ended()).filter(service_run::Column::Id.ne(last.id));
+    Ok(old.exec(db).await?.rows_affected)
 }
 
 /// All runs by start.
@@ -82,16 +95,10 @@ pub async fn add_gap(db: &impl ConnectionTrait, group: &str, gap: &Gap) -> Resul
     Ok(())
 }
 
-/// One page of gaps, newest first, below the id `before`; and how many there are.
-pub async fn gaps(db: &impl ConnectionTrait, group: &str, before: Option<i64>, limit: u64) -> Result<(Vec<Gap>, u64)> {
-    let all = || usage_gap::Entity::find().filter(usage_gap::Column::ResourceGroup.eq(group));
-    let total = all().count(db).await?;
-    let mut query = all().order_by_desc(usage_gap::Column::Id).limit(limit);
-    if let Some(before) = before {
-        query = query.filter(usage_gap::Column::Id.lt(before));
-    }
-    let rows = query.all(db).await?;
-    let gap = |row: usage_gap::Model| {
+/// One page of gaps, newest first.
+pub async fn gaps(db: &impl ConnectionTrait, group: &str, window: &IdWindow) -> Result<IdPage<Gap>> {
+    let of_group = usage_gap::Entity::find().filter(usage_gap::Column::ResourceGroup.eq(group));
+    id_list::page(db, of_group, usage_gap::Column::Id, window).await?.try_map(|row| {
         let span = Span { start: Timestamp::from_micros(row.started_at), end: Timestamp::from_micros(row.ended_at) };
         Ok(Gap {
             id: row.id,
@@ -102,6 +109,5 @@ pub async fn gaps(db: &impl ConnectionTrait, group: &str, before: Option<i64>, l
             recorded_usage: decode::slots(&row.recorded_usage)?,
             dropped_usage: decode::slots(&row.dropped_usage)?,
         })
-    };
-    Ok((rows.into_iter().map(gap).collect::<Result<_>>()?, total))
+    })
 }

@@ -8,6 +8,8 @@ mod division;
 mod domain;
 mod graphql;
 mod import;
+mod queues;
+mod reclaim;
 mod rest;
 mod support;
 mod traces;

@@ -2,7 +2,7 @@
 
 use super::outcome::Reason;
 use crate::domain::decimal::Amount;
-use crate::domain::slots::{Amounts, MAX_SLOTS, SlotName};
+use crate::domain::slots::{Amounts, MAX_SLOTS, SlotName, SlotNameError};
 
 pub(in crate::cli) const CPU: &str = "cpu";
 /// In bytes.
@@ -21,9 +21,12 @@ pub(super) fn slots(
         return Err(Reason::TooManySlots);
     }
     named
-        .map(|(name, amount)| Some((SlotName::new(name.as_ref())?, amount)))
-        .collect::<Option<_>>()
-        .ok_or(Reason::BadResources(field))
+        .map(|(name, amount)| match SlotName::offered(name.as_ref()) {
+            Ok(name) => Ok((name, amount)),
+            Err(SlotNameError::Illegal) => Err(Reason::BadResources(field)),
+            Err(SlotNameError::TooMany) => Err(Reason::TooManySlotNames),
+        })
+        .collect()
 }
 
 /// The columns `cpu`, `mem_gib` and `gpu` of our own CSV files; memory is exactly 2^30 times the figure.

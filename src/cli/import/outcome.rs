@@ -40,6 +40,8 @@ pub enum Reason {
     BadName(&'static str),
     #[error("more kinds of slots than a kernel may hold")]
     TooManySlots,
+    #[error("too many different slot names")]
+    TooManySlotNames,
     #[error("shifted out of the years 1970 to 9999")]
     ShiftedOut,
     #[error("not valid UTF-8")]

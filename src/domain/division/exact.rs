@@ -10,7 +10,12 @@ pub fn mul_div(a: u128, b: u128, c: u128) -> (u128, u128) {
         return (0, 0);
     }
     if let Some(product) = a.checked_mul(b) {
-        return (product / c, product % c);
+        // One division: the second would cost as much as the first.
+        let quotient = match (u64::try_from(product), u64::try_from(c)) {
+            (Ok(product), Ok(c)) => u128::from(product / c),
+            _ => product / c,
+        };
+        return (quotient, product - quotient * c);
     }
     let product = U256::from(a) * U256::from(b);
     let quotient = product / U256::from(c);

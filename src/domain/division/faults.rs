@@ -23,6 +23,15 @@ impl TreeFault {
     fn at(queue: usize, key: &str, code: &'static str, detail: impl Into<String>) -> Self {
         Self { pointer: format!("/queues/{queue}/{key}"), code, detail: detail.into() }
     }
+
+    /// What stands at `pointer` names a queue that the tree does not have.
+    pub fn unknown_queue(pointer: &str, name: &str) -> Self {
+        Self {
+            pointer: format!("{pointer}/queue"),
+            code: "unknown_queue",
+            detail: format!("there is no queue {name:?}"),
+        }
+    }
 }
 
 pub(super) fn index_names(specs: &[QueueSpec], faults: &mut Vec<TreeFault>) -> HashMap<Arc<str>, usize> {

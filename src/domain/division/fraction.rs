@@ -38,6 +38,12 @@ impl Fraction {
         Self::new(amount.units(), UNIT)
     }
 
+    /// What is missing to 1; 0 above it.
+    #[must_use]
+    pub const fn complement(self) -> Self {
+        Self { num: self.den.saturating_sub(self.num), den: if self.den == 0 { 1 } else { self.den } }
+    }
+
     pub const fn is_infinite(self) -> bool {
         self.den == 0
     }

@@ -23,7 +23,7 @@ impl Warning {
         Self { code, queue: queue.map(str::to_owned), slot: slot.map(SlotName::as_str), detail: detail.into() }
     }
 
-    pub(super) fn request_below_allocation(queue: &str, slot: SlotName) -> Self {
+    pub fn request_below_allocation(queue: &str, slot: SlotName) -> Self {
         let detail = format!("the request of {slot} is below the allocation and was raised to it");
         Self::new("request_below_allocation", Some(queue), Some(slot), detail)
     }

@@ -2,7 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::fraction::Fraction;
 use super::grid::Grid;
@@ -10,7 +10,7 @@ use super::options::ScoreWeights;
 use super::queue::Bound;
 use super::state::Position;
 use super::tree::Tree;
-use crate::domain::decimal::Amount;
+use crate::domain::decimal::{Amount, f64_text};
 
 /// A tie of more queues than this is settled by the list of allocatable shares instead of pair by pair.
 const MAX_PAIRWISE: usize = 64;
@@ -126,10 +126,19 @@ fn depth_first(tree: &Tree, order: impl Fn(&[usize]) -> Vec<usize>) -> Vec<usize
 /// A queue's score among its siblings, with its parts: each normalised to 0..=1 and weighted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Score {
+    #[serde(serialize_with = "as_text")]
     pub total: f64,
+    #[serde(serialize_with = "as_text")]
     pub priority: f64,
+    #[serde(serialize_with = "as_text")]
     pub drf: f64,
+    #[serde(serialize_with = "as_text")]
     pub proportion: f64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
+fn as_text<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&f64_text(*value))
 }
 
 /// The scores of all queues: higher priority, lower dominant share of the capacity and lower allocated / fair share

@@ -77,11 +77,11 @@ pub struct Explanation {
 }
 
 /// A step as it is shown: names for indices, no empty keys.
-#[derive(Serialize)]
-pub struct ShownStep<'a> {
+#[derive(Clone, Debug, Serialize)]
+pub struct ShownStep {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub slot: Option<&'a str>,
-    pub rule: &'a str,
+    pub slot: Option<&'static str>,
+    pub rule: &'static str,
     #[serde(skip_serializing_if = "is_zero")]
     pub round: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ pub struct ShownStep<'a> {
     pub offer: Option<Amount>,
     pub gift: Amount,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub capped_by: Option<&'a str>,
+    pub capped_by: Option<&'static str>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
@@ -105,7 +105,7 @@ fn is_zero(round: &u32) -> bool {
 }
 
 impl Step {
-    pub fn shown<'a>(&'a self, tree: &'a Tree) -> ShownStep<'a> {
+    pub fn shown(&self, tree: &Tree) -> ShownStep {
         ShownStep {
             slot: self.column.map(|c| tree.slots[c].as_str()),
             rule: self.rule,

@@ -1,12 +1,12 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
-use crate::graphql::connection::{List, PageArgs, connect, cut_ordered};
+use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::filters::{FairShareWeightFilter, WeightCondition};
 use crate::graphql::guard;
 use crate::graphql::orders::{FairShareWeightOrderBy, FairShareWeightOrderField};
 use crate::graphql::types::{Agent, FairShareWeightNode, ScalingGroup, weight_rows};
-use crate::service::page::{Key, cut};
+use crate::service::page::{Key, cut, cut_ordered};
 
 /// The sort key of a weight in ascending order: the field, then what identifies the row.
 fn weight_key(field: FairShareWeightOrderField, node: &FairShareWeightNode) -> Vec<Key> {

@@ -2,6 +2,7 @@
 //! of SQL statements does not grow with the number of ids.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
 use async_graphql::{Context, ID, Object, Result};
 
@@ -17,8 +18,9 @@ use crate::graphql::types::{
 };
 use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow, Tier};
 use crate::service::page::Window;
+use crate::service::shares::Known;
 use crate::service::weights::WeightRow;
-use crate::service::{Error, Result as ServiceResult};
+use crate::service::{Error, PublishedGroup, Result as ServiceResult};
 
 /// Ids that one `nodes` may name.
 const MAX_IDS: usize = 100;
@@ -60,6 +62,8 @@ struct Rows {
     agents: HashMap<Vec<String>, crate::service::agents::Agent>,
     job_runs: HashMap<String, crate::service::jobs::JobRun>,
     audit: HashMap<String, crate::service::audit::AuditEntry>,
+    /// By group: who has no row there.
+    known: HashMap<String, Known>,
 }
 
 impl Rows {
@@ -67,6 +71,7 @@ impl Rows {
         let (service, caller) = (service(ctx)?, caller(ctx)?);
         let mut rows = Self::default();
         let mut buckets: BTreeMap<(&'static str, &str), Vec<Filter<BucketCondition>>> = BTreeMap::new();
+        let mut shares: BTreeMap<&str, Vec<Entity>> = BTreeMap::new();
         let mut groups_of_agents = BTreeSet::new();
         let (mut runs, mut entries) = (BTreeSet::new(), BTreeSet::new());
         for (kind, key) in keys {
@@ -77,7 +82,9 @@ impl Rows {
                 (JobRun::KIND, [id]) => runs.extend(id.parse::<i64>()),
                 (AuditEntry::KIND, [id]) => entries.extend(id.parse::<i64>()),
                 (kind, [group, rest @ ..]) => {
-                    if let Some((kind, filter)) = bucket_filter(kind, rest) {
+                    if let Some(entity) = share_of(kind, rest) {
+                        shares.entry(group).or_default().push(entity);
+                    } else if let Some((kind, filter)) = bucket_filter(kind, rest) {
                         buckets.entry((kind, group)).or_default().push(filter);
                     }
                 }
@@ -86,6 +93,11 @@ impl Rows {
         }
         for ((kind, group), filters) in buckets {
             rows.load_buckets(ctx, kind, group, filters).await?;
+        }
+        for (name, entities) in shares {
+            if let Ok(group) = service.group(name) {
+                rows.known.insert(name.to_owned(), service.without_row(&group, &entities).await?);
+            }
         }
         for group in groups_of_agents {
             if service.group(group).is_ok() {
@@ -142,13 +154,77 @@ impl Rows {
             UserUsageBucketNode::KIND => {
                 self.bucket(kind, key).and_then(|row| UserUsageBucketNode::new(group, row)).map(Node::from)
             }
-            _ => published(ctx, kind, key)?,
+            _ => self.published(ctx, kind, key)?,
         })
     }
 
     fn bucket(&self, kind: &str, key: &[String]) -> Option<BucketRow> {
         self.buckets.get(&(kind.to_owned(), key.to_vec())).cloned()
     }
+
+    /// A row of a published picture, or that of somebody who is known and has none there.
+    fn published(&self, ctx: &Context<'_>, kind: &str, key: &[String]) -> ServiceResult<Option<Node>> {
+        let caller = caller(ctx)?;
+        let [name, rest @ ..] = key else { return Ok(None) };
+        let Ok(group) = service(ctx)?.group(name) else { return Ok(None) };
+        if let Some(entity) = share_of(kind, rest) {
+            let Some(known) = self.known.get(name) else { return Ok(None) };
+            return Ok(match entity {
+                Entity::User(member) => {
+                    caller.require_user(member.user)?;
+                    known.user_share(&group, member).map(|row| UserFairShare::new(&group, row).into())
+                }
+                Entity::Domain(domain) => {
+                    caller.require_reader()?;
+                    known.domain_share(&group, &domain).map(|row| DomainFairShare::new(&group, row).into())
+                }
+                Entity::Project(id) => {
+                    caller.require_reader()?;
+                    known.project_share(&group, id).map(|row| ProjectFairShare::new(&group, row).into())
+                }
+            });
+        }
+        match (kind, rest) {
+            (ScalingGroup::KIND, []) => Ok(Some(ScalingGroup(group).into())),
+            (FairShareWeightNode::KIND, [tier, ids @ ..]) => {
+                caller.require_reader()?;
+                Ok(weight(&group, tier, ids).map(|row| FairShareWeightNode::new(&group, row).into()))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Whose fair share a global id means.
+fn share_of(kind: &str, key: &[String]) -> Option<Entity> {
+    match kind {
+        DomainFairShare::KIND => entity("domain", key),
+        ProjectFairShare::KIND => entity("project", key),
+        UserFairShare::KIND => entity("user", key),
+        _ => None,
+    }
+}
+
+fn entity(tier: &str, ids: &[String]) -> Option<Entity> {
+    match (tier, ids) {
+        ("domain", [name]) => Some(Entity::Domain(Arc::from(name.as_str()))),
+        ("project", [id]) => Some(Entity::Project(ProjectId(id.parse().ok()?))),
+        ("user", [user, project]) => {
+            Some(Entity::User(Member { user: UserId(user.parse().ok()?), project: ProjectId(project.parse().ok()?) }))
+        }
+        _ => None,
+    }
+}
+
+/// The weight of a row that the group has.
+fn weight(group: &PublishedGroup, tier: &str, ids: &[String]) -> Option<WeightRow> {
+    let target = entity(tier, ids)?;
+    let share = match &target {
+        Entity::Domain(name) => &group.domain(name)?.share,
+        Entity::Project(id) => &group.project(*id)?.share,
+        Entity::User(member) => &group.user(*member)?.share,
+    };
+    Some(WeightRow { weight: share.weight, target })
 }
 
 fn tier(kind: &str) -> Tier {
@@ -191,48 +267,4 @@ fn bucket_filter(kind: &str, key: &[String]) -> Option<(&'static str, Filter<Buc
     let day = DayMatch { day: start.parse().ok()?, compare: Compare::Equal };
     all.push(BucketCondition::PeriodStart(day));
     Some((kind, Filter::All(all.into_iter().map(Filter::Is).collect())))
-}
-
-/// A row of a published picture.
-fn published(ctx: &Context<'_>, kind: &str, key: &[String]) -> ServiceResult<Option<Node>> {
-    let caller = caller(ctx)?;
-    let [name, rest @ ..] = key else { return Ok(None) };
-    let Ok(group) = service(ctx)?.group(name) else { return Ok(None) };
-    let project = |text: &String| text.parse().ok().map(ProjectId);
-    let member = |user: &String, p: &String| Some(Member { user: UserId(user.parse().ok()?), project: project(p)? });
-    let node = match (kind, rest) {
-        (ScalingGroup::KIND, []) => Some(ScalingGroup(group).into()),
-        (UserFairShare::KIND, [user, project]) => {
-            let Some(member) = member(user, project) else { return Ok(None) };
-            caller.require_user(member.user)?;
-            group.user(member).map(|row| UserFairShare::new(&group, row.clone()).into())
-        }
-        (DomainFairShare::KIND, [domain]) => {
-            caller.require_reader()?;
-            group.domain(domain).map(|row| DomainFairShare::new(&group, row.clone()).into())
-        }
-        (ProjectFairShare::KIND, [id]) => {
-            caller.require_reader()?;
-            let found = project(id).and_then(|id| group.project(id));
-            found.map(|row| ProjectFairShare::new(&group, row.clone()).into())
-        }
-        (FairShareWeightNode::KIND, [tier, ids @ ..]) => {
-            caller.require_reader()?;
-            let found = match (tier.as_str(), ids) {
-                ("domain", [domain]) => group.domain(domain).map(|d| (Entity::Domain(d.domain_name.clone()), &d.share)),
-                ("project", [id]) => {
-                    project(id).and_then(|id| group.project(id)).map(|p| (Entity::Project(p.project_id), &p.share))
-                }
-                ("user", [user, project]) => {
-                    member(user, project).and_then(|m| group.user(m)).map(|u| (Entity::User(u.member), &u.share))
-                }
-                _ => None,
-            };
-            found.map(|(target, share)| {
-                FairShareWeightNode::new(&group, WeightRow { target, weight: share.weight }).into()
-            })
-        }
-        _ => None,
-    };
-    Ok(node)
 }

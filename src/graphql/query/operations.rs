@@ -20,6 +20,7 @@ pub fn jobs<'a>(ctx: &Context<'a>) -> ServiceResult<&'a Arc<dyn JobControl>> {
 pub struct OperationsQuery;
 
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+#[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
 impl OperationsQuery {
     /// What the service does on its own, with the last runs.
     async fn jobs(&self, ctx: &Context<'_>) -> Result<Vec<Job>> {
@@ -39,9 +40,12 @@ impl OperationsQuery {
         ctx: &Context<'_>,
         job: Option<String>,
         first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
         after: Option<String>,
+        offset: Option<i64>,
     ) -> Result<List<JobRun>> {
-        let window = PageArgs { first, after, ..PageArgs::default() }.window(Service::JOB_RUN_LIST)?;
+        let window = PageArgs { first, last, before, after, offset }.window(Service::JOB_RUN_LIST)?;
         let page = service(ctx)?.job_runs(caller(ctx)?, job.as_deref(), &window).await?;
         Ok(connect(ctx, page, JobRun)?)
     }
@@ -53,9 +57,12 @@ impl OperationsQuery {
         resource_group: Option<String>,
         action: Option<String>,
         first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
         after: Option<String>,
+        offset: Option<i64>,
     ) -> Result<List<AuditEntry>> {
-        let window = PageArgs { first, after, ..PageArgs::default() }.window(Service::AUDIT_LIST)?;
+        let window = PageArgs { first, last, before, after, offset }.window(Service::AUDIT_LIST)?;
         let filter = AuditFilter { resource_group, action };
         let page = service(ctx)?.audit_log(caller(ctx)?, &filter, &window).await?;
         Ok(connect(ctx, page, AuditEntry)?)

@@ -20,9 +20,10 @@ pub async fn handle(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<AgentPath>,
-    JsonBody(body): JsonBody<AgentBody>,
+    JsonBody(mut body): JsonBody<AgentBody>,
 ) -> Result<(StatusCode, Json<AgentView>)> {
-    let (agent, is_new) = service.put_agent(caller, path.rg, path.agent_id, body.into()).await?;
+    let reason = body.reason.take();
+    let (agent, is_new) = service.put_agent(caller, path.rg, path.agent_id, body.into(), reason).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(agent.into())))
 }

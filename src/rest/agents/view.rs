@@ -44,6 +44,8 @@ pub struct AgentBody {
     pub schedulable: bool,
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
+    /// Why, for the audit log.
+    pub reason: Option<String>,
 }
 
 fn yes() -> bool {
@@ -52,7 +54,7 @@ fn yes() -> bool {
 
 impl From<AgentBody> for AgentSpec {
     fn from(body: AgentBody) -> Self {
-        let AgentBody { available_slots, alive, schedulable, labels } = body;
+        let AgentBody { available_slots, alive, schedulable, labels, reason: _ } = body;
         Self { available_slots, alive, schedulable, labels }
     }
 }

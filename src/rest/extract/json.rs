@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::super::problem::Problem;
+use super::objects::Objects;
 use super::{fault, pointer};
 use crate::service::{Error, Fault};
 
@@ -50,7 +51,9 @@ impl From<Unreadable> for Fault {
 
 /// Reads one JSON document.
 pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable> {
-    serde_json::from_slice(bytes).map_err(|_| why::<T>(bytes))
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let value = T::deserialize(Objects(&mut deserializer)).and_then(|value| deserializer.end().map(|()| value));
+    value.map_err(|_| why::<T>(bytes))
 }
 
 /// Looks for the reason at leisure: whether the document is JSON, and which place has the fault.
@@ -66,7 +69,7 @@ fn why<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Unreadable {
         return malformed("malformed_json", format!("not JSON: {error}"));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    match serde_path_to_error::deserialize::<_, T>(&mut deserializer) {
+    match serde_path_to_error::deserialize::<_, T>(Objects(&mut deserializer)) {
         Err(error) => {
             let message = error.inner().to_string();
             if error.inner().is_data() {

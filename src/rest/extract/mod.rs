@@ -1,6 +1,7 @@
 //! Extractors whose refusals are problems. 400: not parseable; 422: parseable but wrong, with the place.
 
 mod json;
+mod objects;
 mod path;
 mod query;
 
@@ -10,6 +11,7 @@ pub use json::{JsonBody, MAX_DEPTH, Unreadable, is_too_deep, media_type, read, r
 pub use path::PathParams;
 pub use query::QueryParams;
 
+use crate::domain::slots::SlotNameError;
 use crate::service::Fault;
 
 /// A fault as serde tells it, at the place where it happened.
@@ -23,6 +25,8 @@ fn fault(path: &Path, message: &str, place: impl Fn(&Path, Option<&str>) -> Stri
         ("duplicate_field", Some(key))
     } else if message.starts_with("invalid type") {
         ("invalid_type", None)
+    } else if let Some(code) = SlotNameError::code_of(message) {
+        (code, None)
     } else {
         ("invalid_value", None)
     };

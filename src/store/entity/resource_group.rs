@@ -11,6 +11,7 @@ pub struct Model {
     pub scheduler_opts: String,
     pub shares_revision: i64,
     pub kernels_revision: i64,
+    pub queues_revision: i64,
     pub capacity_observed_at: Option<i64>,
     pub recorded_until: Option<i64>,
     pub records_from_day: Option<i32>,

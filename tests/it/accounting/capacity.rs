@@ -15,7 +15,7 @@ on_both! {
         f.agent("b", &json!({"cpu": "30"})).await;
         f.ingest(&[kernel("k1", "ann", "ml", "2026-01-13T06:00:00Z"), kernel("k2", "bob", "bio", "2026-01-13T18:00:00Z")]).await;
         f.clock.set("2026-01-13T12:00:00Z");
-        f.service.delete_agent(admin(), GROUP.into(), "b".into()).await.unwrap();
+        f.service.delete_agent(admin(), GROUP.into(), "b".into(), None).await.unwrap();
         f.clock.set("2026-01-14T00:00:00Z");
         f.tick().await;
         f.clock.set("2026-01-14T12:00:00Z");
@@ -33,7 +33,7 @@ on_both! {
         f.agent("a", &json!({"cpu": "10"})).await;
         f.ingest(&[kernel("k1", "ann", "ml", "2026-01-13T00:00:00Z")]).await;
         f.clock.set("2026-01-13T06:00:00Z");
-        f.service.delete_agent(admin(), GROUP.into(), "a".into()).await.unwrap();
+        f.service.delete_agent(admin(), GROUP.into(), "a".into(), None).await.unwrap();
         f.clock.set("2026-01-13T18:00:00Z");
         f.agent("b", &json!({"cpu": "40"})).await;
         f.clock.set("2026-01-14T00:00:00Z");

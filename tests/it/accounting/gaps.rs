@@ -1,5 +1,10 @@
 //! Downtime (§4): what is recorded, what is dropped, and what shows afterwards.
 
+use std::sync::Arc;
+
+use fairshared::jobs::{JobSettings, Runner};
+use fairshared::service::Service;
+use fairshared::service::jobs::JobControl;
 use serde_json::json;
 
 use super::{spans, usages};
@@ -18,7 +23,8 @@ async fn down_from_10_05_to_10_25(db: crate::support::database::TestDb, policy: 
 }
 
 async fn gaps(f: &Fixture) -> Vec<(String, String, String, u64)> {
-    let (gaps, _) = fairshared::store::runs::gaps(f.service.store().read(), GROUP, None, 100).await.unwrap();
+    let window = fairshared::store::id_list::IdWindow { limit: 100, ..Default::default() };
+    let gaps = fairshared::store::runs::gaps(f.service.store().read(), GROUP, &window).await.unwrap().rows;
     let text = |g: &fairshared::store::runs::Gap| {
         (g.downtime.start.to_string(), g.recorded_usage.to_json(), g.dropped_usage.to_json(), g.kernels)
     };
@@ -43,6 +49,38 @@ on_both! {
         assert_eq!(spans(&f, "k1").await, ["10:00:00-10:05:00", "10:25:00-10:30:00"]);
         assert_eq!(gaps(&f).await, [("2026-01-13T10:05:00Z".to_owned(), "{}".to_owned(), usages("1200"), 1)]);
         f.assert_conserved().await;
+    }
+
+    async fn a_start_reads_what_it_knows_once(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T10:00:00Z").await;
+        let next = Service::new(f.db.store().await, Arc::clone(&f.clock) as _).await.unwrap();
+        let before = next.store().statements();
+        next.start_serving().await.unwrap();
+        assert_eq!(next.store().statements() - before, 1);
+        assert!(next.start_serving().await.is_err());
+    }
+
+    async fn starts_beyond_every_look_back_are_forgotten(db: TestDb) {
+        let mut f = Fixture::new(db, "2026-01-01T10:00:00Z").await;
+        f.options(&json!({"lookback_days": 5, "gap_policy": "ignore"})).await;
+        for day in 2..=9 {
+            f.clock.set(&format!("2026-01-{day:02}T10:00:00Z"));
+            f = f.restart().await;
+            f.clock.advance_seconds(3_600);
+            f.service.heartbeat().await.unwrap();
+        }
+        let starts = async |f: &Fixture| {
+            let runs = fairshared::store::runs::list(f.service.store().read()).await.unwrap();
+            runs.iter().map(|r| r.started_at.to_string()[8..10].to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(starts(&f).await.len(), 9);
+        f.clock.set("2026-01-13T10:00:00Z");
+        // The look-back of 5 days and a bucket of one begin on the 7th: the run before says what was down then.
+        assert_eq!(f.service.purge_service_runs().await.unwrap(), 5);
+        assert_eq!(starts(&f).await, ["06", "07", "08", "09"]);
+        assert_eq!(f.service.purge_service_runs().await.unwrap(), 0);
+        let now = Runner::new(Arc::clone(&f.service), JobSettings::default()).run_now("purge".into(), Some(GROUP.into()));
+        assert_eq!(now.await.unwrap().unwrap()[0].counts["service_runs"], 0);
     }
 
     async fn a_kernel_that_ended_in_an_ignored_downtime_is_settled_without_a_slice(db: TestDb) {

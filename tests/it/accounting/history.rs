@@ -139,8 +139,11 @@ impl History {
                 self.f.agent(&node, &json!({"cpu": cpu.to_string(), "mem": "1024"})).await;
             }
             15 => {
-                let _ =
-                    self.f.service.delete_agent(admin(), GROUP.into(), format!("node-{}", self.dice.below(2))).await;
+                let _ = self
+                    .f
+                    .service
+                    .delete_agent(admin(), GROUP.into(), format!("node-{}", self.dice.below(2)), None)
+                    .await;
             }
             16 => {
                 let ignore = self.dice.below(2) == 0;

@@ -6,6 +6,7 @@ mod cursors;
 mod gaps;
 mod history;
 mod model;
+mod reports;
 mod together;
 mod weights;
 

@@ -209,7 +209,8 @@ impl Model {
         let expected: BTreeMap<_, _> =
             self.usage().into_iter().map(|(key, micros)| (key, cpu_seconds(micros))).collect();
         assert_eq!(sums, expected);
-        let (gaps, _) = fairshared::store::runs::gaps(db, GROUP, None, 1_000_000).await.unwrap();
+        let window = fairshared::store::id_list::IdWindow { limit: 1_000_000, ..Default::default() };
+        let gaps = fairshared::store::runs::gaps(db, GROUP, &window).await.unwrap().rows;
         let mut dropped = Usages::default();
         for gap in &gaps {
             dropped.add(&gap.dropped_usage);

@@ -6,5 +6,6 @@ mod examples;
 mod hostile;
 mod laws;
 mod orders;
+mod report;
 mod support;
 mod tree;

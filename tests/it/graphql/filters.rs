@@ -19,6 +19,20 @@ async fn named(db: crate::support::database::TestDb) -> Api {
 }
 
 on_both! {
+    async fn many_conditions_over_many_domains_are_one_statement(db: TestDb) {
+        let api = Api::empty(db, "2026-01-13T00:00:00Z").await;
+        let kernels: Vec<_> = (0..400)
+            .map(|n| with(kernel(&format!("k{n}"), "ann", &format!("p{n}"), "2026-01-12T00:00:00Z"), &json!({"domain_name": format!("d{n}")})))
+            .collect();
+        api.fixture.ingest(&kernels).await;
+        api.fixture.tick().await;
+        let condition = r#"{domain_name: {starts_with: "d"}}, "#.repeat(90);
+        for list in ["domain_usage_buckets", "project_usage_buckets", "user_usage_buckets"] {
+            let data = api.ask(&format!(r#"{{ {list}(resource_group: "gpu-cluster", filter: {{OR: [{condition}]}}) {{ count }} }}"#)).await;
+            assert_eq!(data[list]["count"], 400);
+        }
+    }
+
     async fn texts_are_matched_literally(db: TestDb) {
         let api = named(db).await;
         let all = ["100%", "Alpha-2", "alpha", "beta_x", "betaxx"];

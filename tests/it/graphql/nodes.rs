@@ -1,9 +1,12 @@
 //! Global ids: every row of every type is found again by its own.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use fairshared::service::Role;
 use serde_json::{Value, json};
 
-use super::support::{Api, texts};
-use crate::support::fixture::admin;
+use super::support::{Api, role, texts};
+use crate::support::fixture::{admin, id};
 use crate::support::on_both;
 
 on_both! {
@@ -56,6 +59,41 @@ on_both! {
         let query = |ids: &[String]| format!("{{ nodes(ids: {}) {{ id }} }}", json!(ids));
         assert_eq!(api.statements(&query(&buckets)).await, api.statements(&query(&buckets[..1])).await);
         assert_eq!(api.statements(&query(&texts(&data["user_fair_shares"], "id"))).await, 0);
+    }
+
+    async fn who_has_no_row_in_a_group_is_found_with_the_default(db: TestDb) {
+        let api = Api::cluster(db).await;
+        api.fixture.group("second", &json!({"default_weight": "3"})).await;
+        let (alice, ml) = (id("alice"), id("ml"));
+        let fields = "__typename id ... on DomainFairShare { fair_share_factor weight rank } \
+            ... on ProjectFairShare { project_name fair_share_factor weight rank } ... on UserFairShare { domain_name fair_share_factor effective_weight rank }";
+        let typed = api.ask(&format!(r#"{{
+            domain: domain_fair_share(resource_group: "second", domain_name: "research") {{ {} }}
+            project: project_fair_share(resource_group: "second", project_id: "{ml}") {{ {} }}
+            user: user_fair_share(resource_group: "second", user_uuid: "{alice}", project_id: "{ml}") {{ {} }}
+        }}"#, "__typename id fair_share_factor weight rank", "__typename id project_name fair_share_factor weight rank",
+            "__typename id domain_name fair_share_factor effective_weight rank")).await;
+        let ids = ["domain", "project", "user"].map(|kind| typed[kind]["id"].clone());
+        for (kind, id) in ["domain", "project", "user"].into_iter().zip(&ids) {
+            let data = api.ask(&format!("{{ node(id: {id}) {{ {fields} }} }}")).await;
+            assert_eq!(data["node"]["fair_share_factor"], "1");
+            assert_eq!(data["node"], typed[kind]);
+        }
+        // All of them together take no more statements than one of each.
+        let more = api.ask(&format!(r#"{{
+            project: project_fair_share(resource_group: "second", project_id: "{}") {{ id }}
+            user: user_fair_share(resource_group: "second", user_uuid: "{}", project_id: "{}") {{ id }}
+        }}"#, id("web"), id("dave"), id("web"))).await;
+        let few = api.statements(&format!("{{ nodes(ids: {}) {{ id }} }}", json!(ids))).await;
+        let all = [ids.to_vec(), vec![more["project"]["id"].clone(), more["user"]["id"].clone()]].concat();
+        assert_eq!((few, api.statements(&format!("{{ nodes(ids: {}) {{ id }} }}", json!(all))).await), (3, 3));
+        // Nobody knows these: ["DomainFairShare",["second","nowhere"]], ["UserFairShare",["second",alice,alice]].
+        for nobody in [r#"["DomainFairShare",["second","nowhere"]]"#.to_owned(), format!(r#"["UserFairShare",["second","{alice}","{alice}"]]"#)] {
+            let data = api.ask(&format!(r#"{{ node(id: "{}") {{ id }} }}"#, URL_SAFE_NO_PAD.encode(nobody))).await;
+            assert_eq!(data["node"], Value::Null);
+        }
+        let others = role(Role::User, Some("bob"));
+        assert_eq!(api.refused(others, &format!("{{ node(id: {}) {{ id }} }}", ids[2])).await["code"], "forbidden");
     }
 
     async fn what_is_no_id_is_nothing(db: TestDb) {

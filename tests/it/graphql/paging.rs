@@ -21,6 +21,7 @@ async fn crowd(db: crate::support::database::TestDb) -> Api {
                 &json!({
                     "domain_name": format!("d{}", n % 2), "occupied_slots": {"cpu": cpu},
                     "status": "TERMINATED", "terminated_at": "2026-01-12T02:00:00Z",
+                    "user_name": (n % 3 > 0).then(|| format!("n{}", n % 5)), "project_name": format!("q{}", n % 2),
                 }),
             )
         })
@@ -45,11 +46,15 @@ struct Walk<'a> {
     order: String,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn of_group(api: &'a Api, list: &'a str, order: &str) -> Self {
+        Self { api, list, order: format!(r#"resource_group: "gpu-cluster" {order}"#) }
+    }
+
     async fn page(&self, args: &str) -> Value {
         let Self { list, order, .. } = self;
         let query = format!(
-            r#"{{ {list}(resource_group: "gpu-cluster" {order} {args}) {{
+            r#"{{ {list}({order} {args}) {{
                 count edges {{ cursor node {{ id }} }} pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} }}"#
         );
         self.api.ask(&query).await[list].clone()
@@ -109,11 +114,11 @@ impl Walk<'_> {
 on_both! {
     async fn user_shares_in_every_order(db: TestDb) {
         let api = crowd(db).await;
-        Walk { api: &api, list: "user_fair_shares", order: String::new() }.check().await;
-        for field in ["FAIR_SHARE_FACTOR", "EFFECTIVE_USAGE", "EFFECTIVE_WEIGHT", "RANK"] {
+        Walk::of_group(&api, "user_fair_shares", "").check().await;
+        for field in ["FAIR_SHARE_FACTOR", "EFFECTIVE_USAGE", "EFFECTIVE_WEIGHT", "RANK", "NAME"] {
             for direction in ["ASC", "DESC"] {
                 let order = format!("order: {{field: {field}, direction: {direction}}}");
-                Walk { api: &api, list: "user_fair_shares", order }.check().await;
+                Walk::of_group(&api, "user_fair_shares", &order).check().await;
             }
         }
     }
@@ -123,7 +128,7 @@ on_both! {
         for field in ["PERIOD_START", "PERIOD_END", "CREATED_AT", "UPDATED_AT"] {
             for direction in ["ASC", "DESC"] {
                 let order = format!("order: {{field: {field}, direction: {direction}}}");
-                Walk { api: &api, list: "user_usage_buckets", order }.check().await;
+                Walk::of_group(&api, "user_usage_buckets", &order).check().await;
             }
         }
     }
@@ -133,9 +138,41 @@ on_both! {
         for field in ["TARGET_TYPE", "TARGET_ID", "WEIGHT"] {
             for direction in ["ASC", "DESC"] {
                 let order = format!("order: {{field: {field}, direction: {direction}}}");
-                Walk { api: &api, list: "fair_share_weights", order }.check().await;
+                Walk::of_group(&api, "fair_share_weights", &order).check().await;
             }
         }
+    }
+
+    async fn an_order_by_name_runs_both_ways(db: TestDb) {
+        let api = crowd(db).await;
+        for (list, name) in [("domain_fair_shares", "domain_name"), ("project_fair_shares", "project_name"), ("user_fair_shares", "user_name")] {
+            let ask = async |direction: &str| {
+                let data = api.ask(&format!(
+                    r#"{{ {list}(resource_group: "gpu-cluster", order: {{field: NAME, direction: {direction}}}) {{ edges {{ node {{ id {name} }} }} }} }}"#
+                )).await;
+                (column(&data[list], "id"), column(&data[list], name))
+            };
+            let ((ids, names), (mut back, _)) = (ask("ASC").await, ask("DESC").await);
+            back.reverse();
+            assert_eq!(ids, back, "{list}");
+            let named: Vec<_> = names.iter().filter_map(Value::as_str).collect();
+            assert!(named.is_sorted() && named.len() > 1, "{list}: {named:?}");
+        }
+    }
+
+    async fn numbered_lists_page_both_ways(db: TestDb) {
+        let api = crowd(db).await;
+        for _ in 0..7 {
+            api.ask(r#"mutation { run_job(name: "aggregate", resource_group: "gpu-cluster") { id }
+                a: upsert_domain_fair_share(resource_group: "gpu-cluster", domain_name: "d0", weight: 2) { id }
+                b: upsert_domain_fair_share(resource_group: "gpu-cluster", domain_name: "d0", weight: 3) { id } }"#).await;
+        }
+        for (list, args) in [("job_runs", r#"job: "aggregate""#), ("audit_log", r#"action: "weights.put""#)] {
+            Walk { api: &api, list, order: args.to_owned() }.check().await;
+        }
+        Walk::of_group(&api, "audit_log", "").check().await;
+        let all = "job_runs(first: 1000) { edges { node { id } } }";
+        assert_eq!(api.statements(&format!("{{ {all} }}")).await, api.statements("{ job_runs(last: 2, offset: 1) { count } }").await);
     }
 
     async fn a_nested_list_pages_like_any_other(db: TestDb) {

@@ -72,12 +72,38 @@ on_both! {
             (r#"{"itms":[]}"#, "unknown_field", "/itms"),
             (r#"{"items":[],"items":[]}"#, "duplicate_field", "/items"),
             ("{}", "missing_field", "/items"),
-            ("[]", "invalid_value", ""),
+            ("[]", "invalid_type", ""),
             ("7", "invalid_type", ""),
         ] {
             assert_eq!(put(body.to_owned()).await.refused(422, code), [pointer], "{body}");
         }
         assert_eq!(everything(&server).await, before);
+    }
+
+    async fn an_array_is_no_object(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let before = everything(&server).await;
+        for (method, path, body, pointer) in [
+            ("PUT", group("/fair-share-weights"), json!([[]]), ""),
+            ("PUT", group("/fair-share-weights"), json!([[{"target_type": "domain", "target_id": "research", "weight": "2"}], "why"]), ""),
+            ("PUT", group("/fair-share-weights"), json!({"items": [["domain", "research", null, "2"]]}), "/items/0"),
+            ("PUT", group("/agents/a"), json!([{"cpu": "1"}, true, true, {}, null]), ""),
+            ("PATCH", group("/scheduler-options"), json!(["fifo", {}, null]), ""),
+            ("POST", "/keys".to_owned(), json!(["admin", "label", null, null]), ""),
+            ("POST", "/jobs/aggregate/run".to_owned(), json!(["gpu-cluster"]), ""),
+            ("POST", group("/sequence"), json!([[]]), ""),
+            ("POST", group("/sequence"), json!({"workloads": [["w", id("alice"), id("vision")]]}), "/workloads/0"),
+        ] {
+            let answer = server.call(method, &path, Some(&body)).await;
+            assert_eq!(answer.refused(422, "invalid_type"), [pointer], "{method} {path} {body}");
+        }
+        let row = ["k", "k", "alice", "vision"].map(|name| json!(id(name))).to_vec();
+        let answer = server.call("POST", &group("/kernels"), Some(&json!([row]))).await.json(200);
+        assert_eq!(answer["errors"][0]["errors"][0]["code"], "invalid_type");
+        // Of the ingest there is an entry.
+        let mut after = everything(&server).await;
+        after[5] = before[5].clone();
+        assert_eq!(after, before);
     }
 
     async fn options(db: TestDb) {

@@ -67,6 +67,21 @@ on_both! {
         assert_eq!(server.get(&group("/agents")).await["total"], 1);
     }
 
+    async fn a_change_of_agents_may_say_why(db: TestDb) {
+        let server = Server::new(db).await;
+        let path = group("/agents/node-01");
+        let body = json!({"available_slots": {"cpu": "64"}, "reason": "rack r7 delivered"});
+        let created = server.call("PUT", &path, Some(&body)).await.json(201);
+        assert_eq!(created.get("reason"), None);
+        assert_eq!(server.call("DELETE", &format!("{path}?reason=broken%20board"), None).await.status, 204);
+        let log = server.get("/audit-log?limit=2").await;
+        let said: Vec<_> = log["items"].as_array().unwrap().iter()
+            .map(|e| (e["action"].as_str().unwrap(), e["target"].as_str().unwrap(), e["reason"].as_str().unwrap())).collect();
+        assert_eq!(said, [("agent.delete", "node-01", "broken board"), ("agent.put", "node-01", "rack r7 delivered")]);
+        let unknown = server.call("DELETE", &format!("{path}?because=x"), None).await;
+        assert_eq!(unknown.refused(422, "unknown_field"), ["because"]);
+    }
+
     async fn one_user_in_two_projects(db: TestDb) {
         let server = Server::with_usage(db).await;
         let row = kernel("second", "alice", "audio", "2026-01-13T11:00:00Z");

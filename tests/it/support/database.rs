@@ -22,6 +22,19 @@ impl TestDb {
     }
 }
 
+impl TestDb {
+    /// Returns once a transaction waits for another one. SQLite's writers wait before they begin.
+    pub async fn until_a_writer_waits(&self) {
+        let Some((_, rest)) = self.url.split_once("postgres://postgres@localhost/") else { return };
+        let name = rest.split('?').next().unwrap();
+        postgres::execute(&format!(
+            "DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = '{name}' AND \
+             wait_event_type = 'Lock') LOOP PERFORM pg_stat_clear_snapshot(); END LOOP; END $$"
+        ))
+        .await;
+    }
+}
+
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 fn next_name() -> String {

@@ -71,7 +71,7 @@ impl Fixture {
     pub async fn agent(&self, agent: &str, available: &Value) {
         let spec =
             AgentSpec { available_slots: slots(available), alive: true, schedulable: true, labels: BTreeMap::new() };
-        self.service.put_agent(admin(), GROUP.to_owned(), agent.to_owned(), spec).await.unwrap();
+        self.service.put_agent(admin(), GROUP.to_owned(), agent.to_owned(), spec, None).await.unwrap();
     }
 
     /// Reports kernels, each given as JSON over defaults; names stand for ids.

@@ -1,0 +1,77 @@
+//! The division of a group's capacity: time by algorithm and size, beside floors of the same run.
+
+#[allow(dead_code, reason = "every bench uses a part")]
+mod common;
+#[allow(dead_code, unused_imports, unused_macros, reason = "every bench uses a part")]
+#[path = "../tests/it/support/mod.rs"]
+mod support;
+
+use common::{Bar, repeat, row};
+use fairshared::domain::decimal::Amount;
+use fairshared::domain::division::{Bound, Options, QueueSpec, Trace, Tree, algorithm};
+use fairshared::domain::slots::{Amounts, SlotName};
+
+/// Four levels; every queue wants something of every slot.
+fn tree(leaves: usize, slots: usize) -> Tree {
+    let names: Vec<SlotName> = (0..slots).filter_map(|s| SlotName::new(&format!("slot{s}"))).collect();
+    let mut specs: Vec<QueueSpec> = Vec::with_capacity(leaves);
+    let fan = (1..leaves).find(|fan: &usize| fan.pow(4) >= leaves).unwrap_or(1);
+    let mut level = vec![None];
+    let mut seed = 1u64;
+    let mut random = move |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    for _ in 0..4 {
+        let mut next = Vec::new();
+        for parent in &level {
+            for _ in 0..fan {
+                if specs.len() == leaves {
+                    break;
+                }
+                let name = format!("q{}", specs.len());
+                let mut amounts =
+                    |most: u64| -> Amounts { names.iter().map(|n| (*n, Amount::whole(random(most)))).collect() };
+                let (request, quota, allocated) = (amounts(40), amounts(6), amounts(20));
+                specs.push(QueueSpec {
+                    parent: Option::clone(parent),
+                    weight: Amount::whole(1 + random(9)),
+                    min_share_ratio: Amount::from_units(u128::from(random(1_000_000))),
+                    quota: quota.map(Bound::Limited),
+                    request: Some(request),
+                    allocated: Some(allocated),
+                    ..QueueSpec::named(name.clone())
+                });
+                next.push(Some(name));
+            }
+        }
+        level = next;
+    }
+    let capacity = names.iter().map(|n| (*n, Amount::whole(leaves as u64 * 5))).collect();
+    Tree::build(specs, &capacity).unwrap_or_else(|faults| panic!("{faults:?}"))
+}
+
+/// The floor: every figure read once, every share written once.
+fn copy(tree: &Tree) -> Vec<Amount> {
+    let cells = (0..tree.len()).flat_map(|q| (0..tree.slots.len()).map(move |c| (q, c)));
+    cells.map(|(q, c)| tree.requestable(q, c).min(tree.quota[(q, c)].cut(tree.capacity[c]))).collect()
+}
+
+fn measure(name: &str, queues: usize, slots: usize, bar: Bar) {
+    let tree = tree(queues, slots);
+    let Some(algorithm) = algorithm(name) else { return };
+    let floor = repeat(15, || copy(&tree));
+    let measured = repeat(15, || algorithm.divide(&tree, &Options::default(), &mut Trace::off()));
+    row(&format!("{name}, {queues} queues x {slots} slots, 4 levels"), measured, Some(floor), bar);
+}
+
+fn main() {
+    measure("min_share", 100_000, 1, Bar::millis(30));
+    measure("quota_over_quota", 10_000, 3, Bar::millis(60));
+    // Time grows no faster than n log n.
+    for queues in [1_000, 10_000, 100_000] {
+        for name in ["quota_over_quota", "min_share", "proportion", "drf"] {
+            measure(name, queues, 3, Bar::millis(600));
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! A division with everything that is told about it: the answer of the live endpoint, of the stateless one and of the
+//! command line.
+
+use serde::{Deserialize, Serialize};
+
+use super::faults::TreeFault;
+use super::fraction::Fraction;
+use super::lint::{Warning, lint};
+use super::options::Options;
+use super::order::{Score, by_saturation, by_score, scores};
+use super::queue::QueueSpec;
+use super::state::{Position, State};
+use super::trace::{ShownStep, Trace};
+use super::tree::Tree;
+use super::{Algorithm, Grid, Ratios, Shares, algorithm, algorithm_names};
+use crate::domain::decimal::Amount;
+use crate::domain::slots::{Amounts, SlotMap};
+
+/// A division that needs no server.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Simulation {
+    pub algorithm: String,
+    #[serde(default)]
+    pub options: Options,
+    pub capacity: Amounts,
+    pub queues: Vec<QueueSpec>,
+    #[serde(default)]
+    pub explain: bool,
+}
+
+impl Simulation {
+    /// Divides; every fault of the input is named by its place.
+    pub fn run(self) -> Result<Report, Vec<TreeFault>> {
+        let algorithm = check(&self.algorithm, &self.options);
+        let tree = Tree::build(self.queues, &self.capacity);
+        match (algorithm, tree) {
+            (Ok(algorithm), Ok(tree)) => Ok(Report::of(&tree, algorithm, &self.options, self.explain)),
+            (algorithm, tree) => Err([algorithm.err().unwrap_or_default(), tree.err().unwrap_or_default()].concat()),
+        }
+    }
+}
+
+/// The algorithm of that name, if the options are in their ranges too.
+pub fn check(name: &str, options: &Options) -> Result<&'static dyn Algorithm, Vec<TreeFault>> {
+    let mut faults = Vec::new();
+    let mut add = |pointer: String, code, detail| faults.push(TreeFault { pointer, code, detail });
+    let algorithm = algorithm(name);
+    if algorithm.is_none() {
+        let known = algorithm_names().collect::<Vec<_>>().join(", ");
+        add("/algorithm".to_owned(), "unknown_algorithm", format!("unknown algorithm; known are {known}"));
+    }
+    if let Some((key, detail)) = options.fault() {
+        add(format!("/options/{key}"), "out_of_range", detail);
+    }
+    algorithm.filter(|_| faults.is_empty()).ok_or(faults)
+}
+
+/// The shapes are those of the stateless endpoint; decimals are texts.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub queues: Vec<QueueReport>,
+    /// Siblings in the queue order of §5, depth first.
+    pub order: Vec<String>,
+    pub score_order: Vec<String>,
+    pub remaining: Amounts,
+    pub warnings: Vec<Warning>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Vec<QueueTrace>>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct QueueReport {
+    pub name: String,
+    pub fair_share: Amounts,
+    pub state: State,
+    pub slot_states: SlotMap<State>,
+    /// Allocated / fair share.
+    pub saturation_ratio: SlotMap<Fraction>,
+    pub dominant_share: Fraction,
+    pub score: Score,
+    #[serde(flatten)]
+    pub ratios: Option<RatioReport>,
+}
+
+/// What `min_share` says besides.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RatioReport {
+    pub usage_ratio: Amount,
+    pub demand_ratio: Amount,
+    pub fair_share_ratio: Amount,
+    pub guaranteed_ratio: Amount,
+}
+
+impl From<Ratios> for RatioReport {
+    fn from(ratios: Ratios) -> Self {
+        Self {
+            usage_ratio: ratios.usage,
+            demand_ratio: ratios.demand,
+            fair_share_ratio: ratios.fair_share,
+            guaranteed_ratio: ratios.guaranteed,
+        }
+    }
+}
+
+/// Why a queue gets what it gets.
+#[derive(Clone, Debug, Serialize)]
+pub struct QueueTrace {
+    pub queue: String,
+    pub sentence: String,
+    pub steps: Vec<ShownStep>,
+}
+
+impl Report {
+    pub fn of(tree: &Tree, algorithm: &dyn Algorithm, options: &Options, explain: bool) -> Self {
+        let mut trace = if explain { Trace::on() } else { Trace::off() };
+        let shares = algorithm.divide(tree, options, &mut trace);
+        let Shares { fair_share, remaining, ratios, warnings } = shares;
+        let scores = scores(tree, &fair_share, &options.score_weights);
+        let names = |order: Vec<usize>| order.into_iter().map(|q| tree.name(q).to_owned()).collect();
+        let ratios = |queue: usize| ratios.as_ref().map(|ratios| ratios[queue].into());
+        Self {
+            queues: (0..tree.len()).map(|q| queue_report(tree, q, &fair_share, scores[q], ratios(q))).collect(),
+            order: names(by_saturation(tree, &fair_share)),
+            score_order: names(by_score(tree, &scores)),
+            remaining: tree.amounts(&remaining),
+            warnings: [lint(tree), warnings].concat(),
+            trace: trace.explain(tree, |queue, column| fair_share[(queue, column)]).map(|explained| {
+                let shown = explained.into_iter().map(|e| QueueTrace {
+                    queue: e.queue,
+                    sentence: e.sentence,
+                    steps: e.steps.iter().map(|s| s.shown(tree)).collect(),
+                });
+                shown.collect()
+            }),
+        }
+    }
+}
+
+fn queue_report(
+    tree: &Tree,
+    queue: usize,
+    fair_share: &Grid<Amount>,
+    score: Score,
+    ratios: Option<RatioReport>,
+) -> QueueReport {
+    let allocated = tree.allocated.row(queue);
+    let position = Position { tree, queue, allocated, fair_share: fair_share.row(queue) };
+    let columns = || tree.slots.iter().copied().enumerate();
+    QueueReport {
+        name: tree.name(queue).to_owned(),
+        fair_share: tree.amounts(fair_share.row(queue)),
+        state: position.worst(),
+        slot_states: columns().map(|(column, slot)| (slot, position.state(column))).collect(),
+        saturation_ratio: columns().map(|(column, slot)| (slot, position.saturation(column))).collect(),
+        dominant_share: position.dominant_share(|column| allocated[column]),
+        score,
+        ratios,
+    }
+}

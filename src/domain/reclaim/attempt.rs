@@ -1,0 +1,154 @@
+//! One search for victims of one kind: candidates, search, the rules of the plan as a whole, pruning.
+
+use std::collections::HashMap;
+
+use super::budget::{Budget, Exhausted};
+use super::candidates::{Extent, Mode, Protections};
+use super::outcome::{Refusal, Victim};
+use super::policy::Policy;
+use super::refuse::refusals;
+use super::rooms::{Class, Rooms};
+use super::scene::Scene;
+use super::search::{Ended, Search};
+use super::standing::{Standing, Unit};
+use crate::domain::decimal::Amount;
+use crate::domain::division::Fraction;
+
+pub(super) struct Attempt<'a> {
+    pub scene: &'a Scene<'a>,
+    pub classes: &'a [Class],
+    pub request: &'a [Amount],
+    pub rooms: Rooms<'a>,
+}
+
+/// Victims that make room.
+pub(super) struct Taken<'a> {
+    pub victims: Vec<Victim>,
+    /// (member, agent).
+    pub placed: Vec<(usize, usize)>,
+    pub standing: Standing<'a>,
+    pub disruption_ratio: Amount,
+}
+
+pub(super) enum Failed {
+    Refused(Vec<Refusal>),
+    Exhausted,
+}
+
+impl From<Exhausted> for Failed {
+    fn from(_: Exhausted) -> Self {
+        Self::Exhausted
+    }
+}
+
+impl<'a> Attempt<'a> {
+    pub(super) fn search(&self, mode: Mode, policy: &dyn Policy, budget: &mut Budget) -> Result<Taken<'a>, Failed> {
+        let protections = Protections::new(self.scene, mode);
+        let extents = self.extents(&protections, policy);
+        let mut spared = HashMap::new();
+        loop {
+            budget.pay(self.scene.tree.len())?;
+            let start = (self.request.to_vec(), self.rooms.clone());
+            let mut search = Search::new(self.scene, policy, &extents, self.classes, start, spared.clone());
+            match search.run(budget) {
+                Err(Ended::Exhausted) => return Err(Failed::Exhausted),
+                Err(Ended::NotFound) => return Err(Failed::Refused(refusals(&mut search, &protections))),
+                Ok(()) => {}
+            }
+            let worse_off = search.unsettled();
+            if worse_off.is_empty() {
+                let placed = search.prune(budget)?;
+                return Ok(self.taken(policy, &search, placed));
+            }
+            // Try again without those; the number of sides bounds the rounds.
+            spared.extend(worse_off);
+        }
+    }
+
+    /// What may go of each workload, as far as that can be said before anything has gone.
+    fn extents(&self, protections: &Protections, policy: &dyn Policy) -> Vec<Extent> {
+        let standing = Standing::new(self.scene, self.request.to_vec());
+        let mut by_queue: Vec<Option<bool>> = vec![None; self.scene.tree.len()];
+        let mut lawful = |job: usize| {
+            let known = &self.scene.jobs[job];
+            let asked = || policy.before(&standing, &last_member(self.scene, job)).is_ok();
+            if !policy.decides_by_queue() {
+                return asked();
+            }
+            *by_queue[known.queue].get_or_insert_with(asked)
+        };
+        (0..self.scene.jobs.len())
+            .map(|job| match protections.extent(job) {
+                Ok(extent) if protections.concerns(job) && lawful(job) => extent,
+                _ => Extent::Nothing,
+            })
+            .collect()
+    }
+
+    fn taken(&self, policy: &dyn Policy, search: &Search, placed: Vec<(usize, usize)>) -> Taken<'a> {
+        let mut in_order = search.victims.clone();
+        in_order.sort_unstable();
+        // The order in which they were taken is lawful for sure; the order in which they came reads better.
+        let reasons = self.replay(policy, search, &in_order).or_else(|| {
+            in_order.clone_from(&search.victims);
+            self.replay(policy, search, &in_order)
+        });
+        let (rows, standing) = reasons.unwrap_or_else(|| {
+            let kept = in_order.iter().filter_map(|at| Some(self.shown(&search.units[*at], search.reason(*at)?)));
+            let mut standing = Standing::new(self.scene, self.request.to_vec());
+            for at in &in_order {
+                standing.take(&search.units[*at]);
+            }
+            (kept.collect(), standing)
+        });
+        let disruption_ratio = self.disruption(search);
+        Taken { victims: rows, placed, standing, disruption_ratio }
+    }
+
+    /// Takes the victims one after the other; `None` when one of them may not go in this order.
+    fn replay(&self, policy: &dyn Policy, search: &Search, order: &[usize]) -> Option<(Vec<Victim>, Standing<'a>)> {
+        let mut standing = Standing::new(self.scene, self.request.to_vec());
+        let mut rows = Vec::with_capacity(order.len());
+        for at in order {
+            let unit = &search.units[*at];
+            let allowed = policy.before(&standing, unit).ok()?;
+            standing.take(unit);
+            rows.push(self.shown(unit, &allowed));
+        }
+        Some((rows, standing))
+    }
+
+    fn shown(&self, unit: &Unit, allowed: &super::policy::Allowed) -> Victim {
+        let (scene, workload) = (self.scene, &self.scene.running[unit.job]);
+        let first = scene.jobs[unit.job].members.start;
+        let kernel = |member: usize| workload.members[member - first].kernel_id.clone();
+        Victim {
+            workload_id: workload.workload_id.clone(),
+            kernel_ids: unit.members.clone().map(kernel).collect(),
+            queue: scene.tree.queues[unit.queue].name.clone(),
+            rule: allowed.rule.clone().into_owned(),
+            level: scene.tree.queues[allowed.level].name.clone(),
+            slot: allowed.column.map(|column| scene.tree.slots[column].as_str()),
+        }
+    }
+
+    /// Evicted / requested, the largest over the slots asked for.
+    fn disruption(&self, search: &Search) -> Amount {
+        let mut evicted = vec![0u128; self.scene.width()];
+        for member in search.victims.iter().flat_map(|at| search.units[*at].members.clone()) {
+            for (column, units) in self.scene.cells(member) {
+                evicted[*column] = evicted[*column].saturating_add(*units);
+            }
+        }
+        let asked = self.request.iter().zip(evicted).filter(|(asked, _)| !asked.is_zero());
+        let ratios = asked.map(|(asked, gone)| Fraction::new(gone, asked.units()));
+        ratios.max().and_then(Fraction::to_amount).unwrap_or_default()
+    }
+}
+
+/// The member of a workload that would go first.
+pub(super) fn last_member(scene: &Scene, job: usize) -> Unit {
+    let known = &scene.jobs[job];
+    let members = known.members.end.saturating_sub(1).max(known.members.start)..known.members.end;
+    Unit { job, queue: known.queue, members, is_core: false }
+}

@@ -1,0 +1,94 @@
+//! Which running workloads may lose anything at all (§6.4), whatever a policy says.
+
+use super::outcome::Rule;
+use super::policy::Denied;
+use super::scene::Scene;
+use crate::domain::division::Fraction;
+use crate::domain::time::MICROS_PER_SECOND;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// From other queues.
+    Reclaim,
+    /// From lower priorities of the same queue.
+    Preempt,
+}
+
+/// How much of a workload may go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    Nothing,
+    /// A gang keeps its minimum.
+    Surplus,
+    All,
+}
+
+pub(super) struct Protections<'a> {
+    scene: &'a Scene<'a>,
+    mode: Mode,
+    /// By queue: the non-reclaimable queue that it is in.
+    kept_by: Vec<Option<usize>>,
+    /// By queue: who sets the minimum runtime, and its seconds.
+    min_runtime: Vec<Option<(usize, u64)>>,
+}
+
+impl<'a> Protections<'a> {
+    pub(super) fn new(scene: &'a Scene<'a>, mode: Mode) -> Self {
+        let tree = scene.tree;
+        let mut kept_by = vec![None; tree.len()];
+        let mut upwards: Vec<Option<(usize, u64)>> = vec![None; tree.len()];
+        for queue in tree.top_down().iter().copied() {
+            let known = &tree.queues[queue];
+            let own = match mode {
+                Mode::Reclaim => known.reclaim_min_runtime,
+                Mode::Preempt => known.preempt_min_runtime,
+            };
+            upwards[queue] = own.map(|seconds| (queue, seconds)).or_else(|| known.parent.and_then(|p| upwards[p]));
+            // Only the victim's side of the common ancestor counts: the reclaimer is in the rest as well.
+            let inherits = scene.pairs[queue].is_some_and(|pair| pair.theirs != queue);
+            let inherited = known.parent.filter(|_| inherits).and_then(|p| kept_by[p]);
+            kept_by[queue] = inherited.or((!known.reclaimable).then_some(queue));
+        }
+        let compared = |queue: usize| match mode {
+            Mode::Reclaim => scene.pairs[queue].map_or(queue, |pair| pair.theirs),
+            Mode::Preempt => queue,
+        };
+        let min_runtime = (0..tree.len()).map(|queue| upwards[compared(queue)]).collect();
+        Self { scene, mode, kept_by, min_runtime }
+    }
+
+    /// Whether the workload is a candidate, so that a refusal has to name its reason.
+    pub(super) fn concerns(&self, job: usize) -> bool {
+        let own = self.scene.jobs[job].queue == self.scene.queue();
+        match self.mode {
+            Mode::Reclaim => !own,
+            Mode::Preempt => own && self.scene.running[job].priority < self.scene.pending.priority,
+        }
+    }
+
+    pub(super) fn extent(&self, job: usize) -> Result<Extent, Denied> {
+        let (workload, known) = (&self.scene.running[job], &self.scene.jobs[job]);
+        let queue = known.queue;
+        if !workload.preemptible {
+            return Err(Denied::plain(Rule::NonPreemptible, queue));
+        }
+        if workload.critical {
+            return Err(Denied::plain(Rule::Critical, queue));
+        }
+        if let Some(level) = self.kept_by[queue] {
+            return Err(Denied::plain(Rule::NotReclaimable, level));
+        }
+        let (Some((level, seconds)), Some(started)) = (self.min_runtime[queue], workload.started_at) else {
+            return Ok(Extent::All);
+        };
+        let age = u128::try_from(self.scene.now.micros() - started.micros()).unwrap_or(0);
+        let least = u128::from(seconds) * u128::from(MICROS_PER_SECOND.unsigned_abs());
+        if age >= least {
+            return Ok(Extent::All);
+        }
+        if known.members.len() > known.core {
+            return Ok(Extent::Surplus);
+        }
+        Err(Denied { theirs: Some(Fraction::new(age, least)), ..Denied::plain(Rule::MinRuntime, level) })
+    }
+}

@@ -1,0 +1,28 @@
+use std::cmp::Ordering;
+
+use super::{Job, Kept, Plugin, Reclaimee};
+use crate::domain::division::Fraction;
+use crate::domain::reclaim::Rule;
+
+/// Gangs keep their minimum; those that have not reached it come first.
+pub(super) struct Gang;
+
+impl Plugin for Gang {
+    fn name(&self) -> &'static str {
+        "gang"
+    }
+
+    fn job_order(&self, a: &Job, b: &Job) -> Ordering {
+        let ready = |job: &Job| job.running >= job.gang_min;
+        ready(a).cmp(&ready(b))
+    }
+
+    fn reclaimable(&self, reclaimee: &Reclaimee) -> Option<Result<(), Kept>> {
+        let Job { running, gang_min, .. } = reclaimee.job;
+        if running > gang_min || gang_min == 1 {
+            return Some(Ok(()));
+        }
+        let ratio = Some(Fraction::new(running as u128, gang_min as u128));
+        Some(Err(Kept { rule: Rule::Gang, column: None, ratio }))
+    }
+}

@@ -1,0 +1,15 @@
+use super::Plugin;
+use crate::domain::division::Fraction;
+
+/// Packs on the fullest agent that has room, or spreads to the emptiest.
+pub(super) struct NodeOrder;
+
+impl Plugin for NodeOrder {
+    fn name(&self) -> &'static str {
+        "node_order"
+    }
+
+    fn node_order(&self, free: Fraction, spread: bool) -> Fraction {
+        if spread { free } else { free.complement() }
+    }
+}

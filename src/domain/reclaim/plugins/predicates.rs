@@ -1,0 +1,15 @@
+use super::Plugin;
+use crate::domain::reclaim::{Agent, PendingMember};
+
+/// Only schedulable agents that carry the labels; free slots are counted besides.
+pub(super) struct Predicates;
+
+impl Plugin for Predicates {
+    fn name(&self) -> &'static str {
+        "predicates"
+    }
+
+    fn predicate(&self, member: &PendingMember, agent: &Agent) -> bool {
+        agent.schedulable && member.labels.iter().all(|(name, value)| agent.labels.get(name) == Some(value))
+    }
+}

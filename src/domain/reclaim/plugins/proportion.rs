@@ -1,0 +1,48 @@
+use std::cmp::Ordering;
+
+use super::{Kept, Plugin, Reclaimee};
+use crate::domain::division::{Fraction, Position};
+use crate::domain::reclaim::Rule;
+
+/// Queues by allocated / deserved; a queue keeps what it deserves.
+pub(super) struct Proportion;
+
+impl Plugin for Proportion {
+    fn name(&self) -> &'static str {
+        "proportion"
+    }
+
+    fn queue_order(&self, a: &Position, b: &Position) -> Ordering {
+        share(a).cmp(&share(b))
+    }
+
+    fn reclaimable(&self, reclaimee: &Reclaimee) -> Option<Result<(), Kept>> {
+        let queue = &reclaimee.queue;
+        for (column, deserved) in queue.fair_share.iter().enumerate() {
+            let rest = queue.allocated[column].saturating_sub(reclaimee.slots[column]);
+            if rest < *deserved {
+                let ratio = Some(Fraction::of(rest, *deserved));
+                return Some(Err(Kept { rule: Rule::Strategy, column: Some(column), ratio }));
+            }
+        }
+        Some(Ok(()))
+    }
+
+    fn queue_score_order(&self, queue: &Position) -> Option<f64> {
+        Some(share(queue).to_f64())
+    }
+}
+
+/// The largest allocated / deserved; x/0 = 1.
+fn share(position: &Position) -> Fraction {
+    let part = |column| {
+        let part = position.saturation(column);
+        if part.is_infinite() { Fraction::ONE } else { part }
+    };
+    (0..position.allocated.len()).map(part).max().unwrap_or(Fraction::ZERO)
+}
+
+/// A queue that has all it deserves reclaims nothing.
+pub fn is_overused(position: &Position) -> bool {
+    position.fair_share.iter().zip(position.allocated).all(|(deserved, held)| deserved <= held)
+}

@@ -1,0 +1,119 @@
+//! What a policy decides about victims; the search asks and knows no rule itself.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use super::outcome::{Refusal, Rule};
+use super::scene::Scene;
+use super::standing::{Standing, Unit};
+use crate::domain::decimal::Amount;
+use crate::domain::division::order::Key;
+use crate::domain::division::{Fraction, Position};
+
+/// Why a unit may be taken.
+#[derive(Clone, Debug)]
+pub(super) struct Allowed {
+    pub rule: Cow<'static, str>,
+    pub level: usize,
+    pub column: Option<usize>,
+}
+
+/// Why it may not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Denied {
+    pub rule: Rule,
+    pub level: usize,
+    pub column: Option<usize>,
+    pub ours: Option<Fraction>,
+    pub theirs: Option<Fraction>,
+}
+
+impl Denied {
+    pub(super) fn plain(rule: Rule, level: usize) -> Self {
+        Self { rule, level, column: None, ours: None, theirs: None }
+    }
+
+    /// The reclaimer's figures alone forbid.
+    pub(super) fn ours(rule: Rule, level: usize, column: usize, ratio: Fraction) -> Self {
+        Self { rule, level, column: Some(column), ours: Some(ratio), theirs: None }
+    }
+
+    /// Ours is printed rounded up and theirs down, so that what is forbidden stays so on the printed figures.
+    pub(super) fn shown(&self, scene: &Scene, job: Option<usize>) -> Refusal {
+        let name = |queue: usize| scene.tree.queues[queue].name.clone();
+        Refusal {
+            workload_id: job.map(|j| scene.running[j].workload_id.clone()),
+            queue: name(job.map_or(scene.queue(), |j| scene.jobs[j].queue)),
+            rule: self.rule,
+            level: Some(name(self.level)),
+            slot: self.column.map(|c| scene.tree.slots[c].as_str()),
+            reclaimer_ratio: self.ours.map(|r| ratio_text(r, true)),
+            victim_ratio: self.theirs.map(|r| ratio_text(r, false)),
+        }
+    }
+}
+
+fn ratio_text(ratio: Fraction, up: bool) -> String {
+    let Some(rounded) = ratio.to_amount() else { return ratio.to_string() };
+    let order = Fraction::plain(rounded).cmp(&ratio);
+    let units = match (order, up) {
+        (Ordering::Less, true) => rounded.units().saturating_add(1),
+        (Ordering::Greater, false) => rounded.units().saturating_sub(1),
+        _ => rounded.units(),
+    };
+    Amount::from_units(units).to_string()
+}
+
+/// How one policy decides who goes, in which order.
+pub(super) trait Policy {
+    /// Whether the pending workload may take from others at all.
+    fn gate(&self, standing: &Standing) -> Result<(), Denied>;
+
+    /// Whether gangs go as a whole; else members go one by one and a plug-in guards gangs.
+    fn keeps_gangs_whole(&self) -> bool {
+        true
+    }
+
+    /// Asked before the unit of a queue is subtracted; what is forbidden now stays so while victims are added.
+    fn before(&self, standing: &Standing, unit: &Unit) -> Result<Allowed, Denied>;
+
+    /// Whether `before` looks at the unit's queue only.
+    fn decides_by_queue(&self) -> bool {
+        true
+    }
+
+    /// Asked when it is subtracted, and again for the plan as a whole.
+    fn after(&self, standing: &Standing, queue: usize) -> Result<(), Denied>;
+
+    /// Siblings; lower is served first, so loses last.
+    fn compare_queues(&self, a: (&Position, &Key), b: (&Position, &Key)) -> Ordering;
+
+    /// Workloads of a queue; lower is served first.
+    fn compare_jobs(&self, scene: &Scene, a: usize, b: usize) -> Ordering;
+}
+
+/// Older first, then by id.
+pub(super) fn by_age(scene: &Scene, a: usize, b: usize) -> Ordering {
+    let (a, b) = (&scene.running[a], &scene.running[b]);
+    a.created_at.cmp(&b.created_at).then_with(|| a.workload_id.cmp(&b.workload_id))
+}
+
+/// By priority, highest first, then by age.
+pub(super) fn by_priority(scene: &Scene, a: usize, b: usize) -> Ordering {
+    scene.running[b].priority.cmp(&scene.running[a].priority).then_with(|| by_age(scene, a, b))
+}
+
+/// The slot on which a ratio is largest.
+pub(super) fn worst(
+    columns: impl Iterator<Item = usize>,
+    ratio: impl Fn(usize) -> Fraction,
+) -> (Option<usize>, Fraction) {
+    let mut worst = (None, Fraction::ZERO);
+    for column in columns {
+        let ratio = ratio(column);
+        if worst.0.is_none() || ratio > worst.1 {
+            worst = (Some(column), ratio);
+        }
+    }
+    worst
+}

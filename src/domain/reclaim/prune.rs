@@ -1,0 +1,53 @@
+//! Leaves out every victim without whom the plan still holds (§6.4), those that lose last first.
+
+use std::collections::HashMap;
+
+use super::budget::{Budget, Exhausted};
+use super::limits;
+use super::policy::Denied;
+use super::search::Search;
+
+impl Search<'_> {
+    /// Sides that the plan as a whole would leave worse off than the reclaimer.
+    pub(super) fn unsettled(&self) -> HashMap<usize, Denied> {
+        let mut queues: Vec<usize> = self.victims.iter().map(|at| self.units[*at].queue).collect();
+        queues.sort_unstable();
+        queues.dedup();
+        let side = |queue: usize| self.scene.pairs[queue].map_or(queue, |pair| pair.theirs);
+        let denied = |queue| Some((side(queue), self.policy.after(&self.standing, queue).err()?));
+        queues.into_iter().filter_map(denied).collect()
+    }
+
+    /// Afterwards dropping any one victim breaks the plan. Answers where the members run, as (member, agent).
+    pub(super) fn prune(&mut self, budget: &mut Budget) -> Result<Vec<(usize, usize)>, Exhausted> {
+        // Giving back only takes room away: agents without room for anybody now have none later.
+        let roomy = |agent: &usize| self.classes.iter().any(|class| self.rooms.count(*agent, class, 1) > 0);
+        let agents: Vec<usize> = (0..self.rooms.agents()).filter(roomy).collect();
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for place in (0..self.victims.len()).rev() {
+                let at = self.victims[place];
+                if !self.may_stay(at) {
+                    continue;
+                }
+                budget.pay(agents.len() + self.victims.len())?;
+                let reason = self.give_back(at);
+                self.victims.remove(place);
+                if self.holds(&agents) {
+                    changed = true;
+                } else {
+                    self.victims.insert(place, at);
+                    self.take_again(at, reason);
+                }
+            }
+        }
+        let classes = self.classes;
+        Ok(self.rooms.place(classes, &agents).unwrap_or_default())
+    }
+
+    fn holds(&mut self, agents: &[usize]) -> bool {
+        let classes = self.classes;
+        limits::check(&self.standing).is_ok() && self.rooms.has_room(classes, agents) && self.unsettled().is_empty()
+    }
+}

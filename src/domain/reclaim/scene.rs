@@ -1,0 +1,214 @@
+//! The input of a plan, resolved to indices once, so that the search neither hashes nor compares names.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::input::{Agent, Pending, PlanOptions, Workload};
+use crate::domain::decimal::Amount;
+use crate::domain::division::{Grid, Position, Tree, TreeFault};
+use crate::domain::slots::Amounts;
+use crate::domain::time::Timestamp;
+
+/// No agent, or one that the input does not know.
+pub(super) const NOWHERE: usize = usize::MAX;
+
+/// A running workload; its place is that of the input.
+pub(super) struct Job {
+    pub queue: usize,
+    pub members: Range<usize>,
+    /// The first so many members are the gang's core.
+    pub core: usize,
+}
+
+pub(super) struct Member {
+    pub agent: usize,
+    cells: Range<usize>,
+}
+
+/// What victims of a queue are compared by: the ancestors just below the lowest common one (appendix B).
+#[derive(Clone, Copy)]
+pub(super) struct Pair {
+    /// The reclaimer's side.
+    pub ours: usize,
+    /// The place of `ours` on the reclaimer's path.
+    pub step: usize,
+    pub theirs: usize,
+}
+
+pub(super) struct Scene<'a> {
+    pub tree: &'a Tree,
+    pub fair_share: &'a Grid<Amount>,
+    pub running: &'a [Workload],
+    pub pending: &'a Pending,
+    pub agents: Option<&'a [Agent]>,
+    pub options: &'a PlanOptions,
+    pub now: Timestamp,
+    /// The reclaimer's queue and its ancestors, upwards.
+    pub path: Vec<usize>,
+    pub jobs: Vec<Job>,
+    pub members: Vec<Member>,
+    cells: Vec<(usize, u128)>,
+    /// By queue; `None` for the reclaimer's queue, its ancestors and its descendants.
+    pub pairs: Vec<Option<Pair>>,
+    job_starts: Vec<usize>,
+    jobs_by_queue: Vec<usize>,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(input: &super::plan::Input<'a>) -> Result<Self, Vec<TreeFault>> {
+        let tree = input.tree;
+        let mut faults = pending_faults(tree, input.pending);
+        let queues = resolve_queues(tree, input.running, &mut faults);
+        let Some(queue) = tree.find(&input.pending.queue).filter(|_| faults.is_empty()) else {
+            faults.truncate(100);
+            return Err(faults);
+        };
+        let path: Vec<usize> = tree.ancestry(queue).collect();
+        let mut scene = Self {
+            tree,
+            fair_share: input.fair_share,
+            running: input.running,
+            pending: input.pending,
+            agents: input.agents,
+            options: input.options,
+            now: input.now,
+            pairs: pairs(tree, &path),
+            path,
+            jobs: Vec::with_capacity(input.running.len()),
+            members: Vec::new(),
+            cells: Vec::new(),
+            job_starts: Vec::new(),
+            jobs_by_queue: Vec::new(),
+        };
+        scene.resolve_members(&queues);
+        scene.index_jobs();
+        Ok(scene)
+    }
+
+    fn resolve_members(&mut self, queues: &[usize]) {
+        let agents = self.agents.unwrap_or_default();
+        let by_name: HashMap<&str, usize, foldhash::fast::FixedState> =
+            agents.iter().enumerate().map(|(at, a)| (&*a.agent_id, at)).collect();
+        let (running, totals) = (self.running, self.agents.is_none());
+        for (workload, queue) in running.iter().zip(queues) {
+            let start = self.members.len();
+            for member in &workload.members {
+                let named = || member.agent_id.as_deref().and_then(|name| by_name.get(name).copied());
+                let agent = if totals { 0 } else { named().unwrap_or(NOWHERE) };
+                let from = self.cells.len();
+                self.cells.extend(cells_of(self.tree, &member.slots));
+                self.members.push(Member { agent, cells: from..self.cells.len() });
+            }
+            let count = workload.members.len();
+            let core = workload.gang_min.map_or(count, |min| count.min(min.max(1) as usize));
+            self.jobs.push(Job { queue: *queue, members: start..self.members.len(), core });
+        }
+    }
+
+    fn index_jobs(&mut self) {
+        let mut starts = vec![0; self.tree.len() + 1];
+        for job in &self.jobs {
+            starts[job.queue + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let (mut next, mut order) = (starts.clone(), vec![0; self.jobs.len()]);
+        for (at, job) in self.jobs.iter().enumerate() {
+            order[next[job.queue]] = at;
+            next[job.queue] += 1;
+        }
+        (self.job_starts, self.jobs_by_queue) = (starts, order);
+    }
+
+    /// The reclaimer's queue.
+    pub(super) fn queue(&self) -> usize {
+        self.path[0]
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.tree.slots.len()
+    }
+
+    /// The running workloads of a queue itself, without its descendants'.
+    pub(super) fn jobs_of(&self, queue: usize) -> &[usize] {
+        &self.jobs_by_queue[self.job_starts[queue]..self.job_starts[queue + 1]]
+    }
+
+    /// What a member occupies, as (column, units).
+    pub(super) fn cells(&self, member: usize) -> &[(usize, u128)] {
+        &self.cells[self.members[member].cells.clone()]
+    }
+
+    pub(super) fn position<'b>(&'b self, queue: usize, allocated: &'b Grid<Amount>) -> Position<'b> {
+        Position { tree: self.tree, queue, allocated: allocated.row(queue), fair_share: self.fair_share.row(queue) }
+    }
+
+    /// How many of the pending members victims are sought for.
+    pub(super) fn gang_size(&self) -> usize {
+        let count = self.pending.members.len();
+        self.pending.gang_min.map_or(count, |min| count.min(min as usize))
+    }
+}
+
+/// Slots as (column, units), without zeros and without slots that the tree does not know.
+pub(super) fn cells_of(tree: &Tree, slots: &Amounts) -> impl Iterator<Item = (usize, u128)> {
+    slots
+        .iter()
+        .filter(|(_, amount)| !amount.is_zero())
+        .filter_map(|(slot, amount)| Some((tree.column(slot)?, amount.units())))
+}
+
+fn pending_faults(tree: &Tree, pending: &Pending) -> Vec<TreeFault> {
+    let fault = |pointer: String, code, detail: String| TreeFault { pointer, code, detail };
+    let mut faults = Vec::new();
+    if tree.find(&pending.queue).is_none() {
+        faults.push(TreeFault::unknown_queue("/pending", &pending.queue));
+    }
+    if pending.members.is_empty() {
+        faults.push(fault("/pending/members".to_owned(), "empty", "a workload has at least one member".to_owned()));
+    }
+    if let Some(min) = pending.gang_min.filter(|min| *min == 0 || *min as usize > pending.members.len()) {
+        let detail = format!("gang_min is {min}, but the workload has {} members", pending.members.len());
+        faults.push(fault("/pending/gang_min".to_owned(), "out_of_range", detail));
+    }
+    for (at, member) in pending.members.iter().enumerate() {
+        for (slot, amount) in member.slots.iter() {
+            if !amount.is_zero() && tree.column(slot).is_none() {
+                let detail = format!("neither the capacity nor a queue names the slot {slot}");
+                faults.push(fault(format!("/pending/members/{at}/slots"), "unknown_slot", detail));
+            }
+        }
+    }
+    faults
+}
+
+fn resolve_queues(tree: &Tree, running: &[Workload], faults: &mut Vec<TreeFault>) -> Vec<usize> {
+    let find = |(at, workload): (usize, &Workload)| {
+        tree.find(&workload.queue).or_else(|| {
+            faults.push(TreeFault::unknown_queue(&format!("/running/{at}"), &workload.queue));
+            None
+        })
+    };
+    running.iter().enumerate().filter_map(find).collect()
+}
+
+fn pairs(tree: &Tree, path: &[usize]) -> Vec<Option<Pair>> {
+    let mut step_of = vec![None; tree.len()];
+    for (step, queue) in path.iter().enumerate() {
+        step_of[*queue] = Some(step);
+    }
+    let mut pairs: Vec<Option<Pair>> = vec![None; tree.len()];
+    for queue in tree.top_down().iter().copied().filter(|q| step_of[*q].is_none()) {
+        let below = |step: usize| Some(Pair { ours: path[step], step, theirs: queue });
+        pairs[queue] = match tree.queues[queue].parent {
+            None => below(path.len() - 1),
+            Some(parent) => match step_of[parent] {
+                None => pairs[parent],
+                Some(0) => None,
+                Some(step) => below(step - 1),
+            },
+        };
+    }
+    pairs
+}

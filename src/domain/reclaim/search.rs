@@ -1,0 +1,325 @@
+//! Finds victims that make room (§6.2-§6.6): candidates come one by one in the order in which they lose; as soon as
+//! those that have come could make room on an agent, the lawful ones among them are taken there.
+
+use std::collections::HashMap;
+
+use super::budget::{Budget, Exhausted};
+use super::candidates::Extent;
+use super::limits;
+use super::order::Order;
+use super::outcome::Rule;
+use super::policy::{Allowed, Denied, Policy};
+use super::rooms::{Class, Rooms, fits};
+use super::scene::{NOWHERE, Scene};
+use super::standing::{Standing, Unit};
+use crate::domain::decimal::Amount;
+use crate::domain::division::Grid;
+
+/// Why there is no plan.
+pub(super) enum Ended {
+    NotFound,
+    Exhausted,
+}
+
+impl From<Exhausted> for Ended {
+    fn from(_: Exhausted) -> Self {
+        Self::Exhausted
+    }
+}
+
+pub(super) struct Search<'a> {
+    pub scene: &'a Scene<'a>,
+    pub policy: &'a dyn Policy,
+    pub standing: Standing<'a>,
+    pub rooms: Rooms<'a>,
+    pub classes: &'a [Class],
+    /// Candidates that have come, in their order.
+    pub units: Vec<Unit>,
+    /// Those that were taken, by place in `units`.
+    pub victims: Vec<usize>,
+    /// Sides that may not lose anything because of what they would end with.
+    pub spared: HashMap<usize, Denied>,
+    order: Order<'a>,
+    /// By unit: what allowed it, while it is taken.
+    reasons: Vec<Option<Allowed>>,
+    /// By agent: candidates on it, and the room that those not taken would free.
+    waiting: Vec<Vec<usize>>,
+    promised: Grid<i128>,
+    /// By workload: its candidates among `units`.
+    by_job: HashMap<usize, Vec<usize>>,
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(
+        scene: &'a Scene<'a>,
+        policy: &'a dyn Policy,
+        extents: &'a [Extent],
+        classes: &'a [Class],
+        (request, rooms): (Vec<Amount>, Rooms<'a>),
+        spared: HashMap<usize, Denied>,
+    ) -> Self {
+        let agents = rooms.agents();
+        Self {
+            scene,
+            policy,
+            standing: Standing::new(scene, request),
+            rooms,
+            classes,
+            units: Vec::new(),
+            victims: Vec::new(),
+            spared,
+            order: Order::new(scene, policy, extents),
+            reasons: Vec::new(),
+            waiting: vec![Vec::new(); agents],
+            promised: Grid::new(agents, scene.width(), 0),
+            by_job: HashMap::new(),
+        }
+    }
+
+    /// Takes victims until limits hold and every member has room.
+    pub(super) fn run(&mut self, budget: &mut Budget) -> Result<(), Ended> {
+        self.meet_limits(budget)?;
+        let classes = self.classes;
+        let mut reserved = Vec::with_capacity(classes.len());
+        let all: Vec<usize> = (0..self.rooms.agents()).collect();
+        let mut result = Ok(());
+        for class in classes {
+            result = self.make_room(class, budget);
+            let Some(chosen) = result.is_ok().then(|| self.rooms.reserve(class, &all)).flatten() else { break };
+            reserved.push(chosen);
+        }
+        for (class, chosen) in classes.iter().zip(&reserved) {
+            self.rooms.release(class, chosen);
+        }
+        result
+    }
+
+    /// Lets the next candidate come.
+    fn advance(&mut self, budget: &mut Budget) -> Result<Option<usize>, Exhausted> {
+        let Some(unit) = self.order.next(budget)? else { return Ok(None) };
+        let at = self.units.len();
+        self.promise(&unit, 1);
+        for member in unit.members.clone() {
+            let agent = self.scene.members[member].agent;
+            if agent != NOWHERE && self.waiting[agent].last() != Some(&at) {
+                self.waiting[agent].push(at);
+            }
+        }
+        self.by_job.entry(unit.job).or_default().push(at);
+        self.units.push(unit);
+        self.reasons.push(None);
+        Ok(Some(at))
+    }
+
+    fn promise(&mut self, unit: &Unit, sign: i128) {
+        for member in unit.members.clone() {
+            let agent = self.scene.members[member].agent;
+            for (column, units) in self.scene.cells(member).iter().filter(|_| agent != NOWHERE) {
+                let room = &mut self.promised[(agent, *column)];
+                *room = room.saturating_add(sign * i128::try_from(*units).unwrap_or(i128::MAX));
+            }
+        }
+    }
+
+    /// Whether the unit may be taken now; it is, if so.
+    fn take_one(&mut self, at: usize) -> Result<(), Denied> {
+        let unit = self.units[at].clone();
+        if let Some(pair) = self.scene.pairs[unit.queue]
+            && let Some(denied) = self.spared.get(&pair.theirs)
+        {
+            return Err(*denied);
+        }
+        let allowed = self.policy.before(&self.standing, &unit)?;
+        self.standing.take(&unit);
+        if let Err(denied) = self.policy.after(&self.standing, unit.queue) {
+            self.standing.give_back(&unit);
+            return Err(denied);
+        }
+        self.rooms.leave(self.scene, &unit);
+        self.promise(&unit, -1);
+        self.reasons[at] = Some(allowed);
+        self.victims.push(at);
+        Ok(())
+    }
+
+    /// Takes a unit; a gang's core only with all of its surplus, all or nothing.
+    fn take(&mut self, at: usize) -> Result<(), Denied> {
+        let mark = self.victims.len();
+        if self.units[at].is_core {
+            let surplus = self.by_job.get(&self.units[at].job).cloned().unwrap_or_default();
+            for other in surplus.into_iter().filter(|other| *other != at) {
+                if self.reasons[other].is_none() && self.take_one(other).is_err() {
+                    self.undo(mark);
+                    return Err(Denied::plain(Rule::Gang, self.units[at].queue));
+                }
+            }
+        }
+        self.take_one(at).inspect_err(|_| self.undo(mark))
+    }
+
+    /// Gives a victim back; answers what had allowed it.
+    pub(super) fn give_back(&mut self, at: usize) -> Option<Allowed> {
+        let unit = self.units[at].clone();
+        self.standing.give_back(&unit);
+        self.rooms.come_back(self.scene, &unit);
+        self.promise(&unit, 1);
+        self.reasons[at].take()
+    }
+
+    /// Takes what was given back a moment ago.
+    pub(super) fn take_again(&mut self, at: usize, reason: Option<Allowed>) {
+        let unit = self.units[at].clone();
+        self.standing.take(&unit);
+        self.rooms.leave(self.scene, &unit);
+        self.promise(&unit, -1);
+        self.reasons[at] = reason;
+    }
+
+    /// The free room of an agent if every candidate on it that came were gone. Where only totals count, all that
+    /// may go have gone already.
+    pub(super) fn obtainable(&self, agent: usize, column: usize) -> i128 {
+        let free = self.rooms.free(agent, column);
+        if self.scene.agents.is_none() { free } else { free.saturating_add(self.promised[(agent, column)]) }
+    }
+
+    pub(super) fn is_victim(&self, unit: &Unit) -> bool {
+        let units = self.by_job.get(&unit.job);
+        units.is_some_and(|units| units.iter().any(|at| self.reasons[*at].is_some() && self.units[*at] == *unit))
+    }
+
+    pub(super) fn reason(&self, at: usize) -> Option<&Allowed> {
+        self.reasons[at].as_ref()
+    }
+
+    fn undo(&mut self, mark: usize) {
+        for at in self.victims.split_off(mark).into_iter().rev() {
+            self.give_back(at);
+        }
+    }
+
+    /// A gang is counted: whichever of its members stay, they are enough for its minimum.
+    pub(super) fn may_stay(&self, at: usize) -> bool {
+        let unit = &self.units[at];
+        let left = self.standing.running(unit.job) + unit.members.len();
+        !self.policy.keeps_gangs_whole() || left >= self.scene.jobs[unit.job].core
+    }
+
+    /// Victims under every ancestor whose limit the request does not meet.
+    fn meet_limits(&mut self, budget: &mut Budget) -> Result<(), Ended> {
+        let (mut next, mut at_limit) = (0, None);
+        while let Err(Denied { level, column, .. }) = limits::check(&self.standing) {
+            if at_limit != Some((level, column)) {
+                // Candidates that did not help with the last limit may help with this one.
+                (next, at_limit) = (0, Some((level, column)));
+            }
+            let at = if next < self.units.len() { Some(next) } else { self.advance(budget)? };
+            let Some(at) = at else { return Err(Ended::NotFound) };
+            next = at + 1;
+            let step = self.scene.path.iter().position(|q| *q == level).unwrap_or(0);
+            let unit = &self.units[at];
+            let below = self.scene.pairs[unit.queue].map_or(unit.queue == self.scene.queue(), |pair| pair.step < step);
+            let helps = |member| self.scene.cells(member).iter().any(|(c, _)| Some(*c) == column);
+            if below && self.reasons[at].is_none() && unit.members.clone().any(helps) {
+                budget.pay(0)?;
+                let _ = self.take(at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Victims until every member of the class has room.
+    fn make_room(&mut self, class: &Class, budget: &mut Budget) -> Result<(), Ended> {
+        let need = class.members.len();
+        let mut counts: Vec<usize> = (0..self.rooms.agents()).map(|a| self.rooms.count(a, class, need)).collect();
+        let mut sum = counts.iter().fold(0usize, |sum, count| sum.saturating_add(*count));
+        budget.pay(counts.len())?;
+        let mut agents: Vec<usize> = (0..counts.len()).filter(|a| !self.waiting[*a].is_empty()).collect();
+        while sum < need {
+            for agent in agents.drain(..) {
+                while sum < need && self.could_gain(agent, class, counts[agent]) {
+                    let mark = self.victims.len();
+                    if !self.gain(agent, class, counts[agent] + 1, budget)? {
+                        break;
+                    }
+                    for touched in self.agents_of(&self.victims[mark..]) {
+                        let count = self.rooms.count(touched, class, need);
+                        sum = sum.saturating_sub(counts[touched]).saturating_add(count);
+                        counts[touched] = count;
+                    }
+                }
+            }
+            if sum < need {
+                let Some(at) = self.advance(budget)? else { return Err(Ended::NotFound) };
+                agents = self.agents_of(&[at]);
+            }
+        }
+        Ok(())
+    }
+
+    fn agents_of(&self, units: &[usize]) -> Vec<usize> {
+        let members = units.iter().flat_map(|at| self.units[*at].members.clone());
+        let mut agents: Vec<usize> =
+            members.map(|m| self.scene.members[m].agent).filter(|agent| *agent != NOWHERE).collect();
+        agents.sort_unstable();
+        agents.dedup();
+        agents
+    }
+
+    /// Whether one more member would fit if all candidates on the agent went.
+    fn could_gain(&self, agent: usize, class: &Class, count: usize) -> bool {
+        let free = |column| self.obtainable(agent, column);
+        // Where only totals count, candidates are taken as they come, so that none is looked at twice.
+        let comes = self.scene.agents.is_none();
+        class.eligible[agent] && (comes || fits(free, &class.request, count + 1) > count)
+    }
+
+    /// Takes candidates on the agent, in their order, until `target` members fit there; else nothing changes.
+    fn gain(&mut self, agent: usize, class: &Class, target: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
+        let mark = self.victims.len();
+        let totals = self.scene.agents.is_none();
+        let list = if totals { std::mem::take(&mut self.waiting[agent]) } else { self.waiting[agent].clone() };
+        for at in list {
+            if self.reasons[at].is_some() || !self.contributes(at, agent, class, target) {
+                continue;
+            }
+            budget.pay(self.units[at].members.len())?;
+            if self.take(at).is_ok() && self.rooms.count(agent, class, target) >= target {
+                self.drop_spare(mark, agent, class, target);
+                return Ok(true);
+            }
+        }
+        if !totals {
+            self.undo(mark);
+        }
+        Ok(false)
+    }
+
+    fn contributes(&self, at: usize, agent: usize, class: &Class, target: usize) -> bool {
+        let target = i128::try_from(target).unwrap_or(i128::MAX);
+        let lacks = |column: usize| {
+            let asked = class.request.iter().find(|(c, _)| *c == column);
+            asked.is_some_and(|(_, units)| {
+                let wanted = i128::try_from(*units).unwrap_or(i128::MAX).saturating_mul(target);
+                self.rooms.free(agent, column) < wanted
+            })
+        };
+        let here = |member: &usize| self.scene.members[*member].agent == agent;
+        self.units[at].members.clone().filter(here).any(|m| self.scene.cells(m).iter().any(|(c, _)| lacks(*c)))
+    }
+
+    /// What came first may not be needed any more once the last one is gone.
+    fn drop_spare(&mut self, mark: usize, agent: usize, class: &Class, target: usize) {
+        for place in (mark..self.victims.len().saturating_sub(1)).rev() {
+            let at = self.victims[place];
+            if !self.may_stay(at) {
+                continue;
+            }
+            let reason = self.give_back(at);
+            if self.rooms.count(agent, class, target) >= target {
+                self.victims.remove(place);
+            } else {
+                self.take_again(at, reason);
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What queues and workloads hold while victims are taken and given back.
+
+use std::ops::Range;
+
+use super::scene::Scene;
+use crate::domain::decimal::Amount;
+use crate::domain::division::{Grid, Position};
+
+/// What goes at once: a surplus member, or a gang's core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unit {
+    pub job: usize,
+    pub queue: usize,
+    pub members: Range<usize>,
+    pub is_core: bool,
+}
+
+pub(super) struct Standing<'a> {
+    pub scene: &'a Scene<'a>,
+    /// What the workload that is planned for asks for, by column.
+    pub request: Vec<Amount>,
+    pub allocated: Grid<Amount>,
+    /// What victims took, apart: an allocation that is given may be smaller than the sum of the running workloads.
+    removed: Grid<u128>,
+    /// Running members by workload.
+    running: Vec<usize>,
+}
+
+impl<'a> Standing<'a> {
+    pub(super) fn new(scene: &'a Scene<'a>, request: Vec<Amount>) -> Self {
+        Self {
+            scene,
+            request,
+            allocated: scene.tree.allocated.clone(),
+            removed: Grid::new(scene.tree.len(), scene.width(), 0),
+            running: scene.jobs.iter().map(|j| j.members.len()).collect(),
+        }
+    }
+
+    pub(super) fn take(&mut self, unit: &Unit) {
+        self.running[unit.job] -= unit.members.len();
+        self.change(unit, u128::saturating_add);
+    }
+
+    pub(super) fn give_back(&mut self, unit: &Unit) {
+        self.running[unit.job] += unit.members.len();
+        self.change(unit, u128::saturating_sub);
+    }
+
+    fn change(&mut self, unit: &Unit, apply: impl Fn(u128, u128) -> u128) {
+        let scene = self.scene;
+        for queue in scene.tree.ancestry(unit.queue) {
+            for member in unit.members.clone() {
+                for (column, units) in scene.cells(member).iter().copied() {
+                    let cell = (queue, column);
+                    self.removed[cell] = apply(self.removed[cell], units);
+                    let held = scene.tree.allocated[cell].units().saturating_sub(self.removed[cell]);
+                    self.allocated[cell] = Amount::from_units(held);
+                }
+            }
+        }
+    }
+
+    pub(super) fn running(&self, job: usize) -> usize {
+        self.running[job]
+    }
+
+    pub(super) fn lost(&self, queue: usize, column: usize) -> bool {
+        self.removed[(queue, column)] > 0
+    }
+
+    pub(super) fn position(&self, queue: usize) -> Position<'_> {
+        self.scene.position(queue, &self.allocated)
+    }
+
+    /// What a queue on the reclaimer's path will hold with the request.
+    pub(super) fn with_request(&self, queue: usize, column: usize) -> Amount {
+        self.allocated[(queue, column)].saturating_add(self.request[column])
+    }
+
+    /// The columns that the request asks for.
+    pub(super) fn asked(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.request.len()).filter(|column| !self.request[*column].is_zero())
+    }
+}

@@ -1,0 +1,201 @@
+//! KAI's two strategies, their gate and the saturation rule (§6.2, §6.3, appendix B), and preemption inside a queue.
+
+use std::cmp::Ordering;
+
+use super::input::Strategy;
+use super::outcome::Rule;
+use super::policy::{Allowed, Denied, Policy, by_priority, worst};
+use super::scene::{Pair, Scene};
+use super::standing::{Standing, Unit};
+use crate::domain::decimal::Amount;
+use crate::domain::division::order::{self, Key};
+use crate::domain::division::{Bound, Fraction, Position};
+
+pub(super) struct Strategies<'a> {
+    scene: &'a Scene<'a>,
+    multiplier: Amount,
+    /// By place on the reclaimer's path: within quota on all slots with the request, before any victim goes.
+    in_quota: Vec<bool>,
+}
+
+impl<'a> Strategies<'a> {
+    pub(super) fn new(scene: &'a Scene<'a>, request: &[Amount]) -> Self {
+        let in_quota = |queue: &usize| {
+            request.iter().enumerate().all(|(column, amount)| {
+                let cell = (*queue, column);
+                Bound::Limited(scene.tree.allocated[cell].saturating_add(*amount)) <= scene.tree.quota[cell]
+            })
+        };
+        let multiplier = scene.options.reclaimer_utilization_multiplier.max(Amount::whole(1));
+        Self { scene, multiplier, in_quota: scene.path.iter().map(in_quota).collect() }
+    }
+
+    fn matches(&self, strategy: Strategy, pair: Pair, theirs: &Position) -> Option<usize> {
+        let above = |column: &usize| {
+            let held = Bound::Limited(theirs.allocated[*column]);
+            held > self.scene.tree.quota[(pair.theirs, *column)]
+        };
+        let columns = 0..theirs.allocated.len();
+        match strategy {
+            // A queue in quota on every slot keeps what it has, even above its limit.
+            Strategy::FairShare if columns.clone().any(|column| above(&column)) => {
+                columns.clone().find(|column| Bound::Limited(theirs.allocated[*column]) > theirs.allocatable(*column))
+            }
+            Strategy::Quota if self.in_quota[pair.step] => columns.clone().find(above),
+            _ => None,
+        }
+    }
+
+    /// Neither strategy holds. Both ratios are of the slot that is named: ours of our quota; theirs of what keeps the
+    /// victim's side, its quota or what it may come to hold. Where we are above our quota the slot is the one on which
+    /// that shows, as the victim's side is in bounds on every slot.
+    fn no_strategy(&self, standing: &Standing, pair: Pair) -> Denied {
+        let tree = self.scene.tree;
+        let (theirs, columns) = (standing.position(pair.theirs), 0..self.scene.width());
+        let has = |strategy| self.scene.options.strategies.contains(&strategy);
+        let in_quota = self.in_quota[pair.step];
+        let ours = |column: usize| {
+            let cell = (pair.ours, column);
+            over(tree.allocated[cell].saturating_add(standing.request[column]), tree.quota[cell])
+        };
+        let of_quota = |column: usize| over(theirs.allocated[column], tree.quota[(pair.theirs, column)]);
+        let kept_by_quota = !has(Strategy::FairShare)
+            || in_quota && has(Strategy::Quota)
+            || columns.clone().all(|column| of_quota(column) <= Fraction::ONE);
+        let ratio = |column: usize| {
+            if kept_by_quota { of_quota(column) } else { over(theirs.allocated[column], theirs.allocatable(column)) }
+        };
+        let (column, _) = if has(Strategy::Quota) && !in_quota { worst(columns, ours) } else { worst(columns, ratio) };
+        Denied {
+            column,
+            ours: column.map(ours),
+            theirs: column.map(ratio),
+            ..Denied::plain(Rule::Strategy, pair.theirs)
+        }
+    }
+
+    /// Whether what the victim's side lost could be reclaimed at once (no ping-pong): the reclaimer's side ends above
+    /// its share on a slot that the saturation rule does not look at, and nothing would hold the other side back.
+    fn returns(&self, standing: &Standing, pair: Pair, queue: usize) -> Option<usize> {
+        let scene = self.scene;
+        let ours = standing.position(pair.ours);
+        let mut columns = 0..scene.width();
+        let column =
+            columns.clone().find(|c| Bound::Limited(standing.with_request(pair.ours, *c)) > ours.allocatable(*c))?;
+        let before = |queue: usize, column: usize| {
+            Fraction::of(scene.tree.allocated[(queue, column)], scene.fair_share[(queue, column)])
+        };
+        let gate_closed = columns.clone().any(|c| before(queue, c) > Fraction::ONE);
+        let saturated = columns.any(|c| {
+            let theirs = before(pair.theirs, c);
+            involved(standing, pair, c)
+                && theirs > Fraction::ONE
+                && !scene.fair_share[(pair.ours, c)].is_zero()
+                && theirs.cmp_scaled(self.multiplier, before(pair.ours, c)) != Ordering::Less
+        });
+        (!gate_closed && !saturated).then_some(column)
+    }
+}
+
+/// Held / bound; 0 under no bound.
+fn over(held: Amount, bound: Bound) -> Fraction {
+    match bound {
+        Bound::Limited(bound) => Fraction::of(held, bound),
+        Bound::Unlimited => Fraction::ZERO,
+    }
+}
+
+/// The slots that the saturation rule looks at.
+fn involved(standing: &Standing, pair: Pair, column: usize) -> bool {
+    !standing.request[column].is_zero() || standing.lost(pair.theirs, column)
+}
+
+impl Policy for Strategies<'_> {
+    fn gate(&self, standing: &Standing) -> Result<(), Denied> {
+        let queue = self.scene.queue();
+        for (column, share) in self.scene.fair_share.row(queue).iter().enumerate() {
+            let held = standing.with_request(queue, column);
+            if held > *share {
+                return Err(Denied::ours(Rule::GateFairShare, queue, column, Fraction::of(held, *share)));
+            }
+        }
+        Ok(())
+    }
+
+    fn before(&self, standing: &Standing, unit: &Unit) -> Result<Allowed, Denied> {
+        let Some(pair) = self.scene.pairs[unit.queue] else {
+            return Err(Denied::plain(Rule::Strategy, unit.queue));
+        };
+        let theirs = standing.position(pair.theirs);
+        for (strategy, rule) in [(Strategy::FairShare, "fair_share"), (Strategy::Quota, "quota")] {
+            if !self.scene.options.strategies.contains(&strategy) {
+                continue;
+            }
+            if let Some(column) = self.matches(strategy, pair, &theirs) {
+                return Ok(Allowed { rule: rule.into(), level: pair.theirs, column: Some(column) });
+            }
+        }
+        Err(self.no_strategy(standing, pair))
+    }
+
+    fn after(&self, standing: &Standing, queue: usize) -> Result<(), Denied> {
+        let Some(pair) = self.scene.pairs[queue] else { return Ok(()) };
+        let theirs = standing.position(pair.theirs);
+        let ratio =
+            |column| Fraction::of(standing.with_request(pair.ours, column), self.scene.fair_share[(pair.ours, column)]);
+        let denied = |column, theirs| Denied {
+            rule: Rule::Saturation,
+            level: pair.theirs,
+            column: Some(column),
+            ours: Some(ratio(column)),
+            theirs: Some(theirs),
+        };
+        for column in (0..self.scene.width()).filter(|c| involved(standing, pair, *c)) {
+            let (ours, theirs) = (ratio(column), theirs.saturation(column));
+            if ours > Fraction::ONE
+                && !self.scene.fair_share[(pair.theirs, column)].is_zero()
+                && ours.cmp_scaled(self.multiplier, theirs) != Ordering::Less
+            {
+                return Err(denied(column, theirs));
+            }
+        }
+        let Some(column) = self.returns(standing, pair, queue) else { return Ok(()) };
+        let columns = (0..self.scene.width()).filter(|c| involved(standing, pair, *c));
+        Err(denied(column, worst(columns, |c| theirs.saturation(c)).1))
+    }
+
+    fn compare_queues(&self, a: (&Position, &Key), b: (&Position, &Key)) -> Ordering {
+        order::compare(a, b)
+    }
+
+    fn compare_jobs(&self, scene: &Scene, a: usize, b: usize) -> Ordering {
+        by_priority(scene, a, b)
+    }
+}
+
+/// Preemption inside the queue (§6.5): who may go was decided by priority, whatever the policy between queues.
+pub(super) struct Inside {
+    pub queue: usize,
+}
+
+impl Policy for Inside {
+    fn gate(&self, _: &Standing) -> Result<(), Denied> {
+        Ok(())
+    }
+
+    fn before(&self, _: &Standing, _: &Unit) -> Result<Allowed, Denied> {
+        Ok(Allowed { rule: "priority".into(), level: self.queue, column: None })
+    }
+
+    fn after(&self, _: &Standing, _: usize) -> Result<(), Denied> {
+        Ok(())
+    }
+
+    fn compare_queues(&self, a: (&Position, &Key), b: (&Position, &Key)) -> Ordering {
+        order::compare(a, b)
+    }
+
+    fn compare_jobs(&self, scene: &Scene, a: usize, b: usize) -> Ordering {
+        by_priority(scene, a, b)
+    }
+}

@@ -1,0 +1,98 @@
+//! Who becomes known by which report, and which report is refused.
+
+use std::sync::Arc;
+
+use fairshared::domain::kernel::Kernel;
+use fairshared::service::ingest::Refused;
+use fairshared::store;
+use serde_json::{Value, json};
+
+use super::member;
+use crate::support::fixture::{Fixture, GROUP, admin, id, incoming, kernel, with};
+use crate::support::on_both;
+
+const START: &str = "2026-01-13T10:00:00Z";
+
+fn named(name: &str, user: &str, project: &str, names: &Value) -> Value {
+    with(kernel(name, user, project, START), names)
+}
+
+fn codes(refused: &[Refused]) -> Vec<(usize, &str)> {
+    refused.iter().map(|r| (r.at, r.fault.code)).collect()
+}
+
+/// The names that the group shows for a member and its project.
+fn names(f: &Fixture, user: &str, project: &str) -> (Option<Arc<str>>, Option<Arc<str>>) {
+    let group = f.service.group(GROUP).unwrap();
+    let member = member(user, project);
+    (group.user(member).unwrap().user_name.clone(), group.project(member.project).unwrap().project_name.clone())
+}
+
+fn texts(user: &str, project: &str) -> (Option<Arc<str>>, Option<Arc<str>>) {
+    (Some(Arc::from(user)), Some(Arc::from(project)))
+}
+
+on_both! {
+    async fn of_two_groups_that_claim_a_kernel_at_once_the_second_is_told(db: TestDb) {
+        let f = Fixture::new(db, START).await;
+        f.group("second", &json!({})).await;
+        // The first ingest has stored the kernel, and is about to commit.
+        let row = named("k1", "ann", "ml", &json!({"domain_name": "nowhere", "user_name": "Ann"}));
+        let first = f.service.store().begin().await.unwrap();
+        let claimed = Kernel::merge(None, incoming(&row).report).unwrap();
+        assert_eq!(store::kernels::upsert(&first, "second", std::iter::once(&claimed)).await.unwrap(), 1);
+        let late = [named("k0", "bob", "ml", &json!({})), row.clone(), row, named("k2", "bob", "ml", &json!({}))];
+        let (service, batch) = (Arc::clone(&f.service), late.iter().map(incoming).collect());
+        let second = tokio::spawn(async move { service.ingest(&admin(), GROUP, batch).await.unwrap() });
+        f.db.until_a_writer_waits().await;
+        first.commit().await.unwrap();
+        let refused = second.await.unwrap();
+        assert_eq!(codes(&refused), [(1, "kernel_of_another_group"), (2, "kernel_of_another_group")]);
+        assert_eq!(refused[0].fault.pointer, "/kernel_id");
+        // The others are kept, and the refused report made nobody known.
+        let group = f.service.group(GROUP).unwrap();
+        let known: Vec<_> = group.users.iter().map(|u| u.member).collect();
+        assert_eq!(known, [member("bob", "ml")]);
+        assert!(group.domain("nowhere").is_none());
+        assert_eq!(f.tick().await.kernels, 2);
+        // Later it is told the same.
+        assert_eq!(codes(&f.ingest(&late).await), [(1, "kernel_of_another_group"), (2, "kernel_of_another_group")]);
+    }
+
+    async fn a_refused_report_makes_nobody_known_and_renames_nobody(db: TestDb) {
+        let f = Fixture::new(db, START).await;
+        f.ingest(&[named("k1", "ann", "ml", &json!({"user_name": "Ann", "project_name": "ML"}))]).await;
+        // Another owner than the kernel has.
+        let stranger = named("k1", "eve", "spy", &json!({"user_name": "Eve", "domain_name": "abroad"}));
+        let other_project = named("k1", "ann", "spy", &json!({"user_name": "Mallory", "project_name": "Spy"}));
+        assert_eq!(codes(&f.ingest(&[stranger.clone(), other_project]).await), [(0, "conflict"), (1, "conflict")]);
+        assert_eq!(names(&f, "ann", "ml"), texts("Ann", "ML"));
+        // Beside a good report too.
+        let good = named("k2", "bob", "ml", &json!({"user_name": "Bob"}));
+        let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-13T10:30:00Z"});
+        let renames = with(stranger, &json!({"user_uuid": id("bob"), "user_name": "Mallory", "project_name": "Spy"}));
+        assert_eq!(codes(&f.ingest(&[good, with(renames, &ended)]).await), [(1, "conflict")]);
+        assert_eq!(names(&f, "bob", "ml"), texts("Bob", "ML"));
+        let db = f.service.store().read();
+        assert_eq!(store::people::domains(db).await.unwrap(), ["research"]);
+        assert_eq!(store::people::projects(db).await.unwrap().len(), 1);
+        assert_eq!(store::people::known_users(db, vec![id("eve")]).await.unwrap(), []);
+    }
+
+    async fn a_new_name_is_taken_from_a_report_that_tells_nothing_else(db: TestDb) {
+        let f = Fixture::new(db, START).await;
+        let ann = named("k1", "ann", "ml", &json!({"user_name": "Ann"}));
+        f.ingest(std::slice::from_ref(&ann)).await;
+        assert_eq!(names(&f, "ann", "ml"), (Some(Arc::from("Ann")), None));
+        let renamed = with(ann.clone(), &json!({"user_name": "Ann B.", "project_name": "ML"}));
+        assert!(f.ingest(std::slice::from_ref(&renamed)).await.is_empty());
+        assert_eq!(names(&f, "ann", "ml"), texts("Ann B.", "ML"));
+        // The same once more writes nothing; without names they stay.
+        let revision = f.service.group(GROUP).unwrap().revision;
+        f.ingest(&[renamed]).await;
+        f.ingest(&[kernel("k1", "ann", "ml", START)]).await;
+        assert_eq!(f.service.group(GROUP).unwrap().revision, revision);
+        let f = f.restart().await;
+        assert_eq!(names(&f, "ann", "ml"), texts("Ann B.", "ML"));
+    }
+}

@@ -1,0 +1,3 @@
+//! Queues, demand, divisions and plans of live groups, on real databases.
+
+mod configuration;

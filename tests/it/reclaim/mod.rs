@@ -1,0 +1,14 @@
+//! Reclaim plans (docs/DIVISION.md §6 and appendices B, C).
+
+mod gangs;
+mod input;
+mod laws;
+mod placement;
+mod plugins;
+mod random;
+mod refusals;
+mod scale;
+mod sources;
+mod strategies;
+mod support;
+mod world;

@@ -1,0 +1,168 @@
+//! Every refusal rule (§6.8) with the figures that it prints.
+
+use fairshared::domain::reclaim::{Refusal, Rule, Verdict};
+use serde_json::{Value, json};
+
+use super::support::{assert_refused, merge, pending, plan_of, singles};
+
+/// Queue b holds both gpus and is over its share; a asks for one.
+fn base() -> Value {
+    json!({
+        "capacity": {"gpu": 2}, "queues": [{"name": "a"}, {"name": "b"}],
+        "shares": {"a": {"gpu": 1}, "b": {"gpu": 1}},
+        "running": singles("b", 2), "pending": pending("a", &[json!({"gpu": 1})], json!({})),
+    })
+}
+
+fn with(change: impl Fn(&mut Value)) -> Vec<Refusal> {
+    let mut case = base();
+    change(&mut case);
+    let plan = plan_of(&case);
+    assert_eq!(plan.verdict, Verdict::Refused, "{plan:#?}");
+    plan.refusals
+}
+
+fn both(case: &mut Value, more: &Value) {
+    case["running"].as_array_mut().unwrap().iter_mut().for_each(|w| merge(w, more.clone()));
+}
+
+#[test]
+fn base_is_allowed() {
+    assert_eq!(plan_of(&base()).verdict, Verdict::Reclaim);
+}
+
+#[test]
+fn protections() {
+    let rules = |refusals: &[Refusal]| refusals.iter().map(|r| r.rule).collect::<Vec<_>>();
+    let refusals = with(|c| both(c, &json!({"preemptible": false})));
+    assert_eq!(rules(&refusals), [Rule::Placement, Rule::NonPreemptible, Rule::NonPreemptible]);
+    assert_eq!(refusals[1].workload_id.as_deref(), Some("b-0"));
+    let refusals = with(|c| both(c, &json!({"critical": true})));
+    assert_eq!(rules(&refusals), [Rule::Placement, Rule::Critical, Rule::Critical]);
+    let refusals = with(|c| c["queues"][1]["reclaimable"] = json!(false));
+    assert_eq!(rules(&refusals), [Rule::Placement, Rule::NotReclaimable, Rule::NotReclaimable]);
+    assert_eq!(refusals[1].level.as_deref(), Some("b"));
+}
+
+/// The whole of the victim's side has to be reclaimable; what both sides share does not matter.
+#[test]
+fn reclaimable_on_the_victims_side() {
+    let mut case = base();
+    case["queues"] = json!([{"name": "top"}, {"name": "d", "parent": "top"}, {"name": "a", "parent": "top"},
+                            {"name": "b", "parent": "d"}]);
+    case["shares"] = json!({"top": {"gpu": 2}, "d": {"gpu": 1}, "a": {"gpu": 1}, "b": {"gpu": 1}});
+    case["queues"][0]["reclaimable"] = json!(false);
+    assert_eq!(plan_of(&case).verdict, Verdict::Reclaim);
+    case["queues"][1]["reclaimable"] = json!(false);
+    let plan = plan_of(&case);
+    assert_refused(&plan, Some("b-0"), Rule::NotReclaimable);
+    assert_eq!(plan.refusals[1].level.as_deref(), Some("d"));
+}
+
+/// On every slot, also one that is not asked for.
+#[test]
+fn gate() {
+    let refusals = with(|c| c["shares"]["a"]["gpu"] = json!("0.75"));
+    assert_eq!(refusals.len(), 1);
+    let Refusal { rule, level, slot, reclaimer_ratio, workload_id, .. } = &refusals[0];
+    assert_eq!((*rule, *slot, workload_id.is_none()), (Rule::GateFairShare, Some("gpu"), true));
+    assert_eq!((level.as_deref(), reclaimer_ratio.as_deref()), (Some("a"), Some("1.333333333334")));
+    let refusals = with(|c| {
+        c["capacity"]["cpu"] = json!(9);
+        c["queues"][0]["allocated"] = json!({"cpu": 3});
+        c["shares"]["a"]["cpu"] = json!(2);
+    });
+    assert_eq!((refusals[0].rule, refusals[0].slot), (Rule::GateFairShare, Some("cpu")));
+}
+
+#[test]
+fn strategy_shows_both_ratios() {
+    let refusals = with(|c| c["shares"]["b"]["gpu"] = json!(2));
+    let of = |r: &Refusal| (r.rule, r.slot, r.reclaimer_ratio.clone(), r.victim_ratio.clone());
+    // b holds 2 of 2; a would hold 1 with a quota of 0.
+    assert_eq!(of(&refusals[1]), (Rule::Strategy, Some("gpu"), Some("inf".into()), Some("1".into())));
+    // In quota itself, but so is b: 2 of its quota of 3.
+    let refusals = with(|c| {
+        c["queues"] = json!([{"name": "a", "quota": {"gpu": 2}}, {"name": "b", "quota": {"gpu": 3}}]);
+    });
+    assert_eq!(of(&refusals[1]), (Rule::Strategy, Some("gpu"), Some("0.5".into()), Some("0.666666666666".into())));
+}
+
+/// A strategy that is left out allows nothing, whatever the figures.
+#[test]
+fn strategies_left_out() {
+    let of = |r: &Refusal| (r.rule, r.reclaimer_ratio.clone(), r.victim_ratio.clone());
+    let refusals = with(|c| c["options"] = json!({"strategies": ["quota"]}));
+    // b is above its quota of 0, but so would a be.
+    assert_eq!(of(&refusals[1]), (Rule::Strategy, Some("inf".into()), Some("inf".into())));
+    let refusals = with(|c| {
+        c["options"] = json!({"strategies": ["fair_share"]});
+        c["queues"][0]["quota"] = json!({"gpu": 1});
+        c["shares"]["b"] = json!({"gpu": 2});
+    });
+    // a stays in quota, which does not count; b is within its share.
+    assert_eq!(of(&refusals[1]), (Rule::Strategy, Some("1".into()), Some("1".into())));
+}
+
+/// A queue in quota on every slot keeps what it has, even above its limit.
+#[test]
+fn in_quota_keeps_what_it_has() {
+    let quota = |c: &mut Value, quota: &Value| {
+        c["queues"][1]["quota"] = json!({"gpu": quota});
+        c["queues"][1]["limit"] = json!({"gpu": 1});
+    };
+    let refusals = with(|c| quota(c, &json!(2)));
+    let of = |r: &Refusal| (r.rule, r.reclaimer_ratio.clone(), r.victim_ratio.clone());
+    // It is the quota that keeps it: 2 of 2, not 2 of the limit of 1.
+    assert_eq!(of(&refusals[1]), (Rule::Strategy, Some("inf".into()), Some("1".into())));
+    assert_eq!(with(|c| quota(c, &json!("unlimited")))[1].rule, Rule::Strategy);
+    let mut case = base();
+    quota(&mut case, &json!("1.999999999999"));
+    assert_eq!(plan_of(&case).verdict, Verdict::Reclaim);
+}
+
+#[test]
+fn saturation_shows_both_ratios() {
+    let refusals = with(|c| {
+        c["queues"] = json!([{"name": "d"}, {"name": "a", "parent": "d"}, {"name": "b"}]);
+        c["shares"] = json!({"d": {"gpu": 1}, "a": {"gpu": 3}, "b": {"gpu": 1}});
+        c["queues"][0]["allocated"] = json!({"gpu": "0.3"});
+        c["capacity"]["gpu"] = json!("2.3");
+    });
+    let of = |r: &Refusal| (r.rule, r.level.clone(), r.reclaimer_ratio.clone(), r.victim_ratio.clone());
+    assert_eq!(of(&refusals[1]), (Rule::Saturation, Some("b".into()), Some("1.3".into()), Some("1".into())));
+}
+
+/// A sibling without a fair share is no yardstick; one that lost nothing neither.
+#[test]
+fn saturation_looks_at_losers_with_a_share() {
+    let mut case = base();
+    case["queues"] = json!([{"name": "d"}, {"name": "a", "parent": "d"}, {"name": "b"}, {"name": "c"}]);
+    case["shares"] = json!({"d": {"gpu": "0.5"}, "a": {"gpu": 3}, "b": {"gpu": 0}, "c": {"gpu": 9}});
+    assert_eq!(plan_of(&case).verdict, Verdict::Reclaim);
+    case["shares"]["b"]["gpu"] = json!("0.6");
+    assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+    case["shares"]["b"]["gpu"] = json!("0.4");
+    assert_eq!(plan_of(&case).verdict, Verdict::Reclaim);
+}
+
+#[test]
+fn placement_without_enough_room() {
+    let refusals = with(|c| {
+        c["shares"]["a"]["gpu"] = json!(3);
+        c["pending"] = pending("a", &[json!({"gpu": 3})], json!({}));
+    });
+    assert_eq!((refusals[0].rule, refusals[0].workload_id.is_none()), (Rule::Placement, true));
+    // One of b's two may go: 3 are asked for, 1 is to be had.
+    assert_eq!(refusals[0].reclaimer_ratio.as_deref(), Some("3"));
+    assert_eq!(refusals.iter().map(|r| r.rule).collect::<Vec<_>>(), [Rule::Placement, Rule::Strategy, Rule::Placement]);
+}
+
+#[test]
+fn nobody_to_take_from() {
+    let refusals = with(|c| {
+        c["running"] = json!([]);
+        c["capacity"]["gpu"] = json!("0.5");
+    });
+    assert_eq!(refusals.iter().map(|r| r.rule).collect::<Vec<_>>(), [Rule::NoCandidate]);
+}
