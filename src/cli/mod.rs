@@ -4,6 +4,7 @@
 mod audit;
 mod completions;
 pub mod demo;
+mod divide;
 mod export;
 mod failure;
 pub mod import;
@@ -13,6 +14,7 @@ mod migrate;
 mod open;
 mod output;
 mod rank;
+mod reclaim;
 mod sequence;
 mod serve;
 mod weights;
@@ -89,6 +91,10 @@ enum Command {
     Weights(weights::WeightsCommand),
     /// Order pending workloads
     Sequence(sequence::SequenceArgs),
+    /// Show what every queue of a file deserves; needs no server and no database
+    Divide(divide::DivideArgs),
+    /// Show who gives back for a pending workload of a file; exits with 0 for any verdict
+    Reclaim(reclaim::ReclaimArgs),
     /// Prove that usage is conserved; exits with 1 at the first row that differs
     Audit(audit::AuditArgs),
     /// List scheduled jobs, or run one now
@@ -126,6 +132,8 @@ impl Command {
             Self::Rank(args) => rank::run(args, &config).await,
             Self::Weights(command) => weights::run(command, &config).await,
             Self::Sequence(args) => sequence::run(args, &config).await,
+            Self::Divide(args) => divide::run(&args),
+            Self::Reclaim(args) => reclaim::run(&args),
             Self::Audit(args) => audit::run(args, &config).await,
             Self::Jobs(command) => jobs::run(command, &config).await,
             Self::Export(command) => export::run(command, &config).await,

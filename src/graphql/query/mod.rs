@@ -5,6 +5,7 @@ pub mod groups;
 pub mod nodes;
 pub mod operations;
 pub mod shares;
+pub mod simulations;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ pub struct Query(
     buckets::BucketQuery,
     operations::OperationsQuery,
     nodes::NodeQuery,
+    simulations::SimulationQuery,
 );
 
 /// The service behind the schema.

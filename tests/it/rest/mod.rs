@@ -10,5 +10,5 @@ mod lists;
 mod operations;
 mod sequence;
 mod serving;
-mod support;
+pub mod support;
 mod validators;
