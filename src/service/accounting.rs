@@ -9,7 +9,7 @@ use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 
 use super::state::{GroupState, MOST_AT_HAND, Session};
-use super::{Caller, PublishedGroup, Result, Service, detached};
+use super::{Caller, PublishedGroup, Result, Service, detached, heavy};
 use crate::domain::bucket::{Bucket, Daily};
 use crate::domain::capacity::CapacitySource;
 use crate::domain::ids::{KernelId, UserId};
@@ -425,10 +425,13 @@ impl Pass {
             session.load_chains_of(first).await?;
             let records_from = session.state().group.records_from;
             let state = session.state_mut();
-            let mut refold = state.ledger.retract(&self.removed, records_from);
-            for (entity, day) in state.ledger.apply(&self.added, unit, records_from) {
-                refold.entry(entity).and_modify(|d| *d = day.min(*d)).or_insert(day);
-            }
+            let refold = heavy(|| {
+                let mut refold = state.ledger.retract(&self.removed, records_from);
+                for (entity, day) in state.ledger.apply(&self.added, unit, records_from) {
+                    refold.entry(entity).and_modify(|d| *d = day.min(*d)).or_insert(day);
+                }
+                refold
+            });
             refold_entities(session, refold).await?;
         }
         self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;
