@@ -7,7 +7,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::failure::{Failure, Outcome};
-use super::open::read_input;
+use super::open::{input_name, read_input};
 use super::output::{Format, OutputArgs, print, print_json, print_list, warn};
 use crate::domain::decimal::Amount;
 use crate::domain::division::{Fraction, Report, State};
@@ -33,7 +33,8 @@ struct Row<'a> {
 }
 
 pub fn run(args: &DivideArgs) -> Outcome {
-    let report = simulate::division(&read_input(&args.file)?)?;
+    let unusable = |error| Failure::from(error).in_input(&input_name(&args.file));
+    let report = simulate::division(&read_input(&args.file)?).map_err(unusable)?;
     if args.output.output == Format::Json {
         print_json(&report)?;
         return Ok(ExitCode::SUCCESS);

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use clap::Args;
 use serde::Serialize;
 
-use super::failure::Outcome;
-use super::open::read_input;
+use super::failure::{Failure, Outcome};
+use super::open::{input_name, read_input};
 use super::output::{Format, OutputArgs, print_json, print_list, warn};
 use crate::domain::reclaim::{Placed, Plan, Refusal, Rule, Verdict, Victim};
 use crate::service::{Clock, SystemClock, simulate};
@@ -79,7 +79,8 @@ impl<'a> Row<'a> {
 }
 
 pub fn run(args: &ReclaimArgs) -> Outcome {
-    let plan = simulate::reclaim(&read_input(&args.file)?, SystemClock.now())?;
+    let unusable = |error| Failure::from(error).in_input(&input_name(&args.file));
+    let plan = simulate::reclaim(&read_input(&args.file)?, SystemClock.now()).map_err(unusable)?;
     if args.output.output == Format::Json {
         print_json(&plan)?;
         return Ok(ExitCode::SUCCESS);

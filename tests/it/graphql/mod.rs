@@ -12,4 +12,5 @@ mod paging;
 mod queues;
 mod scenarios;
 mod schema;
+mod simulations;
 mod support;

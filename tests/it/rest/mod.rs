@@ -11,5 +11,6 @@ mod operations;
 mod queues;
 mod sequence;
 mod serving;
+mod simulations;
 pub mod support;
 mod validators;
