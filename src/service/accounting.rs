@@ -27,8 +27,8 @@ use crate::store::runs::Gap;
 /// Rows that are read at once.
 const PAGE: usize = 20_000;
 /// Kernels, and records of theirs, that are made together.
-const PART: usize = 5_000;
-const KERNELS_BETWEEN_YIELDS: usize = 250;
+const PART: usize = 2_500;
+const KERNELS_BETWEEN_YIELDS: usize = 100;
 
 /// What one `aggregate` run did for a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

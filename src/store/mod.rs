@@ -85,7 +85,7 @@ pub struct Store {
 
 /// What an `SQLite` connection keeps of the database, in KiB: a batch touches index pages all over, and they stay in
 /// memory until it is complete; readers find pages in the system's cache.
-const WRITER_CACHE: &str = "-16384";
+const WRITER_CACHE: &str = "-8192";
 const READER_CACHE: &str = "-2048";
 const ACQUIRE_TIMEOUT: Duration = Duration::from_mins(1);
 
