@@ -58,12 +58,13 @@ fn queues(dice: &mut Dice) -> Vec<QueueSpec> {
     (0..QUEUES).map(spec).collect()
 }
 
-/// Ten kernels on every agent, some in gangs over several agents; few queues hold much, many little.
+/// Ten kernels on every agent, which leave no gpu free, some in gangs over several agents; few queues hold much, many
+/// little.
 fn cluster() -> Cluster {
     let mut dice = Dice(7);
     let agent = |at: usize| Agent {
         agent_id: format!("node-{at}").into(),
-        available_slots: slots(64, 11),
+        available_slots: slots(64, 10),
         labels: std::collections::BTreeMap::new(),
         schedulable: true,
     };
@@ -92,7 +93,7 @@ fn cluster() -> Cluster {
         });
         placed += size;
     }
-    let capacity = slots(64 * AGENTS as u64, 11 * AGENTS as u64);
+    let capacity = slots(64 * AGENTS as u64, 10 * AGENTS as u64);
     let tree = observed_tree(queues(&mut dice), &capacity, &running, None).unwrap_or_else(|f| panic!("{f:?}"));
     let divide = algorithm("quota_over_quota").unwrap_or_else(|| panic!("no algorithm"));
     let mut wanting = tree.clone();
@@ -105,8 +106,8 @@ fn cluster() -> Cluster {
 }
 
 fn pending(dice: &mut Dice) -> Pending {
-    let size = [1, 1, 1, 2, 4, 8][dice.roll(6)];
-    let gpus = [1, 2, 4, 8][dice.roll(4)];
+    // From one gpu to 16 of them, on one node or several; the last asks for more than any queue deserves.
+    let (size, gpus) = [(1, 1), (1, 2), (1, 4), (1, 8), (2, 4), (8, 1), (16, 1), (8, 8)][dice.roll(8)];
     let member = PendingMember { slots: slots(4 * gpus, gpus), labels: std::collections::BTreeMap::new() };
     Pending {
         workload_id: "new".into(),
