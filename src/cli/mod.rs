@@ -13,6 +13,7 @@ mod keys;
 mod migrate;
 mod open;
 mod output;
+mod queues;
 mod rank;
 mod reclaim;
 mod sequence;
@@ -89,6 +90,8 @@ enum Command {
     /// Read and write fair-share weights, one by one or as a file
     #[command(subcommand)]
     Weights(weights::WeightsCommand),
+    /// Show the queues of a resource group
+    Queues(queues::QueuesArgs),
     /// Order pending workloads
     Sequence(sequence::SequenceArgs),
     /// Show what every queue of a file deserves; needs no server and no database
@@ -131,6 +134,7 @@ impl Command {
             Self::Import(command) => import::command::run(command, &config).await,
             Self::Rank(args) => rank::run(args, &config).await,
             Self::Weights(command) => weights::run(command, &config).await,
+            Self::Queues(args) => queues::run(args, &config).await,
             Self::Sequence(args) => sequence::run(args, &config).await,
             Self::Divide(args) => divide::run(&args),
             Self::Reclaim(args) => reclaim::run(&args),

@@ -18,6 +18,7 @@ pub mod metrics;
 mod openapi;
 pub mod paths;
 pub mod problem;
+pub mod queues;
 pub mod reclaim;
 pub mod resource_groups;
 mod router;

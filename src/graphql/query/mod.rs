@@ -4,6 +4,7 @@ pub mod buckets;
 pub mod groups;
 pub mod nodes;
 pub mod operations;
+pub mod queues;
 pub mod shares;
 pub mod simulations;
 
@@ -21,6 +22,7 @@ pub struct Query(
     shares::ShareQuery,
     buckets::BucketQuery,
     operations::OperationsQuery,
+    queues::QueueQuery,
     nodes::NodeQuery,
     simulations::SimulationQuery,
 );

@@ -3,9 +3,11 @@
 mod json;
 mod path;
 mod query;
+mod reason;
 
 pub use json::{JsonBody, json_answer, media_type, read_body};
 pub use path::PathParams;
 pub use query::QueryParams;
+pub use reason::WithReason;
 
 pub use crate::service::json::{MAX_DEPTH, Unreadable, is_too_deep, read};

@@ -9,6 +9,7 @@ mod mutations;
 mod nodes;
 mod operations;
 mod paging;
+mod queues;
 mod scenarios;
 mod schema;
 mod simulations;

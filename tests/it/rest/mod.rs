@@ -8,6 +8,7 @@ mod groups;
 mod kernels;
 mod lists;
 mod operations;
+mod queues;
 mod sequence;
 mod serving;
 mod simulations;
