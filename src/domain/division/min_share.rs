@@ -132,7 +132,9 @@ fn common_weights(tree: &Tree, children: &[usize], weights: &mut Vec<u64>) -> u6
         weights.push(weight);
     }
     if divisor > 1 {
-        weights.iter_mut().for_each(|weight| *weight /= divisor);
+        for weight in weights {
+            *weight /= divisor;
+        }
     }
     divisor
 }
