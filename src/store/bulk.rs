@@ -21,7 +21,7 @@ pub const PART: usize = 2_000;
 const SQLITE_BIND_LIMIT: usize = 32_766;
 /// Rows of one statement.
 const SQLITE_ROWS: usize = 500;
-const POSTGRES_ROWS: usize = 5_000;
+const POSTGRES_ROWS: usize = 1_250;
 /// A part is sent on while the next is made: it is longer than a socket takes at once.
 const ROWS_BETWEEN_YIELDS: usize = 200;
 
