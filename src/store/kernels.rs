@@ -21,7 +21,7 @@ use crate::domain::time::Timestamp;
 /// Rows that one statement reads.
 const PAGE: u64 = 20_000;
 
-fn phase(status: &str) -> Result<Phase> {
+pub(super) fn phase(status: &str) -> Result<Phase> {
     Phase::parse(status).ok_or_else(|| StoreError::Damaged(format!("kernel status {status}")))
 }
 
@@ -225,33 +225,4 @@ pub async fn page(
 pub async fn find(db: &impl ConnectionTrait, group: &str, id: KernelId) -> Result<Option<Kernel>> {
     let found = fetch(db, Entity::find_by_id(id.0).filter(Column::ResourceGroup.eq(group))).await?;
     Ok(found.into_iter().next())
-}
-
-/// User and slots of everything that runs in the group, page by page.
-pub async fn running(
-    db: &impl ConnectionTrait,
-    group: &str,
-    mut each: impl FnMut(UserId, &crate::domain::slots::Amounts),
-) -> Result<()> {
-    let mut slots = SlotDecoder::<Amount>::new();
-    let mut after: Option<Uuid> = None;
-    loop {
-        let rows: Vec<(Uuid, Uuid, String)> = Entity::find()
-            .select_only()
-            .columns([Column::KernelId, Column::UserUuid, Column::OccupiedSlots])
-            .filter(Column::ResourceGroup.eq(group))
-            .filter(Expr::cust("NOT settled"))
-            .filter(Column::Status.eq(Phase::Running.as_str()))
-            .filter(Condition::all().add_option(after.map(|a| Column::KernelId.gt(a))))
-            .order_by_asc(Column::KernelId)
-            .limit(PAGE)
-            .into_tuple()
-            .all(db)
-            .await?;
-        let Some((last, _, _)) = rows.last() else { return Ok(()) };
-        after = Some(*last);
-        for (_, user, text) in &rows {
-            each(UserId(*user), &*slots.decode(text)?);
-        }
-    }
 }
