@@ -1,4 +1,4 @@
-//! A day of finished kernels, from NDJSON to buckets and factors, against bulk inserts of its kernels and records.
+//! A day of finished kernels, from NDJSON over HTTP to buckets and factors, against bulk inserts of its kernels and records.
 
 #[allow(dead_code, reason = "every bench uses a part")]
 mod common;
@@ -6,6 +6,7 @@ mod common;
 #[path = "../tests/it/support/mod.rs"]
 mod support;
 
+use common::http::Server;
 use common::twin::{KERNELS, RECORDS};
 use common::{Bar, block_on, row, timed_async, world};
 use support::database::{self, TestDb};
@@ -25,8 +26,9 @@ async fn measure(database: &str, db: TestDb) {
     let cluster = world::cluster(db).await;
     let store = cluster.service.store().clone();
     let lines = world::finished(COUNT, USERS);
+    let server = Server::start(&cluster).await;
     let took = timed_async(async {
-        world::ingest(&cluster, &lines).await;
+        server.post("/kernels", "application/x-ndjson", lines.into()).await;
         assert_eq!(cluster.service.aggregate(GROUP).await.unwrap().kernels, COUNT as u64);
     })
     .await;

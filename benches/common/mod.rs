@@ -22,19 +22,29 @@ impl Bar {
 
 /// Prints one row of the results; the first call prints the head.
 pub fn row(name: &str, measured: Duration, floor: Option<Duration>, bar: Bar) {
-    static HEAD: std::sync::Once = std::sync::Once::new();
-    HEAD.call_once(|| {
-        println!("{:<58} | {:>11} | {:>11} | {:>7} | {:>11} | ok", "name", "measured", "floor", "ratio", "bar");
-    });
     let ratio = floor.map(|f| measured.as_secs_f64() / f.as_secs_f64());
     let (bar, ok) = match bar {
         Bar::Time(limit) => (text(limit), measured <= limit),
         Bar::Floors(limit) => (format!("{limit} floors"), ratio.is_some_and(|r| r <= limit)),
     };
-    let floor = floor.map_or_else(|| "-".to_owned(), text);
+    line(name, &text(measured), floor.map(text), ratio, Some((bar, ok)));
+}
+
+/// A row of mebibytes; without a bar the ratio to the floor speaks.
+pub fn memory_row(name: &str, measured: f64, floor: f64, bar: Option<f64>) {
+    let text = |mib: f64| format!("{mib:.1} MiB");
+    line(name, &text(measured), Some(text(floor)), Some(measured / floor), bar.map(|b| (text(b), measured <= b)));
+}
+
+fn line(name: &str, measured: &str, floor: Option<String>, ratio: Option<f64>, bar: Option<(String, bool)>) {
+    static HEAD: std::sync::Once = std::sync::Once::new();
+    HEAD.call_once(|| {
+        println!("{:<58} | {:>11} | {:>11} | {:>7} | {:>11} | ok", "name", "measured", "floor", "ratio", "bar");
+    });
+    let floor = floor.unwrap_or_else(|| "-".to_owned());
     let ratio = ratio.map_or_else(|| "-".to_owned(), |r| format!("{r:.2}"));
-    let ok = if ok { "yes" } else { "NO" };
-    println!("{name:<58} | {:>11} | {floor:>11} | {ratio:>7} | {bar:>11} | {ok}", text(measured));
+    let (bar, ok) = bar.map_or_else(|| ("-".to_owned(), "-"), |(bar, ok)| (bar, if ok { "yes" } else { "NO" }));
+    println!("{name:<58} | {measured:>11} | {floor:>11} | {ratio:>7} | {bar:>11} | {ok}");
 }
 
 fn text(time: Duration) -> String {

@@ -56,8 +56,6 @@ pub const KERNELS: Table = Table {
         ("status", 't'),
         ("started_at", 'l'),
         ("terminated_at", 'l'),
-        ("last_usage_recorded_at", 'l'),
-        ("settled", 'b'),
         ("agent_id", 't'),
         ("queue", 't'),
         ("priority", 'i'),
@@ -66,6 +64,11 @@ pub const KERNELS: Table = Table {
         ("gang_id", 't'),
         ("gang_min", 'i'),
     ],
+};
+
+pub const CURSORS: Table = Table {
+    name: "kernel_cursors",
+    columns: &[("resource_group", 't'), ("kernel_id", 'u'), ("recorded_until", 'l'), ("in_step", 'b')],
 };
 
 pub const USER_SHARES: Table = Table {

@@ -66,7 +66,11 @@ pub fn seconds(count: usize) -> i64 {
 
 /// `count` kernels of `users` users that run since the start.
 pub fn running(count: usize, users: usize) -> String {
-    let start = crate::support::time(START);
+    running_since(count, users, crate::support::time(START))
+}
+
+/// The same since the hour before `start`.
+pub fn running_since(count: usize, users: usize, start: Timestamp) -> String {
     let mut lines = String::with_capacity(count * 400);
     for kernel in 0..count {
         kernel_line(&mut lines, kernel, kernel % users, start.plus_micros(-seconds(kernel % 3_600)), None);

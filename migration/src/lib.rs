@@ -11,12 +11,19 @@ use sea_orm_migration::sea_orm::{ConnectionTrait, DbErr};
 
 mod m0001_initial;
 mod m0002_queues;
+mod m0003_kernel_cursors;
+mod m0004_bucket_order;
 
 pub struct Migrator;
 
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![Box::new(m0001_initial::Migration), Box::new(m0002_queues::Migration)]
+        vec![
+            Box::new(m0001_initial::Migration),
+            Box::new(m0002_queues::Migration),
+            Box::new(m0003_kernel_cursors::Migration),
+            Box::new(m0004_bucket_order::Migration),
+        ]
     }
 }
 

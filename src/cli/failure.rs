@@ -35,6 +35,15 @@ impl Failure {
         ExitCode::from(code)
     }
 
+    /// Names the input that cannot be used.
+    #[must_use]
+    pub fn in_input(self, name: &str) -> Self {
+        match self {
+            Self::Unusable(message) => Self::Unusable(format!("{name}: {message}")),
+            other => other,
+        }
+    }
+
     /// A file that cannot be read.
     pub fn unreadable(name: &str, error: &io::Error) -> Self {
         Self::Unusable(format!("cannot read {name}: {error}"))

@@ -4,6 +4,7 @@
 mod audit;
 mod completions;
 pub mod demo;
+mod divide;
 mod export;
 mod failure;
 pub mod import;
@@ -12,7 +13,9 @@ mod keys;
 mod migrate;
 mod open;
 mod output;
+mod queues;
 mod rank;
+mod reclaim;
 mod sequence;
 mod serve;
 mod weights;
@@ -87,8 +90,14 @@ enum Command {
     /// Read and write fair-share weights, one by one or as a file
     #[command(subcommand)]
     Weights(weights::WeightsCommand),
+    /// Show the queues of a resource group
+    Queues(queues::QueuesArgs),
     /// Order pending workloads
     Sequence(sequence::SequenceArgs),
+    /// Show what every queue of a file deserves; needs no server and no database
+    Divide(divide::DivideArgs),
+    /// Show who gives back for a pending workload of a file; exits with 0 for any verdict
+    Reclaim(reclaim::ReclaimArgs),
     /// Prove that usage is conserved; exits with 1 at the first row that differs
     Audit(audit::AuditArgs),
     /// List scheduled jobs, or run one now
@@ -125,7 +134,10 @@ impl Command {
             Self::Import(command) => import::command::run(command, &config).await,
             Self::Rank(args) => rank::run(args, &config).await,
             Self::Weights(command) => weights::run(command, &config).await,
+            Self::Queues(args) => queues::run(args, &config).await,
             Self::Sequence(args) => sequence::run(args, &config).await,
+            Self::Divide(args) => divide::run(&args),
+            Self::Reclaim(args) => reclaim::run(&args),
             Self::Audit(args) => audit::run(args, &config).await,
             Self::Jobs(command) => jobs::run(command, &config).await,
             Self::Export(command) => export::run(command, &config).await,

@@ -7,7 +7,8 @@ use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::failure::Failure;
+use super::failure::{Failure, eprint_line};
+use crate::domain::division::Warning;
 
 #[derive(Args, Clone, Copy)]
 pub struct OutputArgs {
@@ -41,6 +42,15 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
     writeln!(out)?;
     Ok(out.flush()?)
+}
+
+/// Says on standard error what a person should look at.
+pub fn warn(warnings: &[Warning]) {
+    for Warning { queue, slot, detail, .. } in warnings {
+        let place: Vec<&str> = queue.as_deref().into_iter().chain(*slot).collect();
+        let colon = if place.is_empty() { "" } else { ": " };
+        eprint_line(&format!("warning: {}{colon}{detail}", place.join(", ")));
+    }
 }
 
 /// A list that is written row by row, so that it may be longer than memory.

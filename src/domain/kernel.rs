@@ -131,6 +131,19 @@ pub struct Unsettled {
     pub started_at: Timestamp,
     pub terminated_at: Option<Timestamp>,
     pub cursor: Option<Timestamp>,
+    /// The cursor is that of the group's last run.
+    pub in_step: bool,
+}
+
+/// Where a run left a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advance {
+    /// It ended, and all of it is recorded.
+    Settled,
+    /// Its cursor moved to the run's time.
+    Moved,
+    /// Nothing was recorded.
+    Stayed,
 }
 
 impl Unsettled {
@@ -148,6 +161,7 @@ impl Unsettled {
             started_at,
             terminated_at: report.terminated_at,
             cursor: kernel.cursor,
+            in_step: false,
         })
     }
 
@@ -156,14 +170,16 @@ impl Unsettled {
         matches!((self.cursor, self.terminated_at), (Some(c), Some(t)) if t < c)
     }
 
-    /// Moves the cursor to where a run at `now` leaves it (§3). Returns whether the kernel goes on.
-    pub fn advance(&mut self, now: Timestamp) -> bool {
+    /// Moves the cursor to where a run at `now` leaves it (§3).
+    pub fn advance(&mut self, now: Timestamp) -> Advance {
         match self.terminated_at {
-            Some(end) if end <= now => return false,
-            _ if self.cursor.unwrap_or(self.started_at) < now => self.cursor = Some(now),
-            _ => {}
+            Some(end) if end <= now => Advance::Settled,
+            _ if self.cursor.unwrap_or(self.started_at) < now => {
+                self.cursor = Some(now);
+                Advance::Moved
+            }
+            _ => Advance::Stayed,
         }
-        true
     }
 }
 

@@ -17,6 +17,7 @@ pub mod normalize;
 pub mod options;
 pub mod queues;
 pub mod reclaim;
+mod schemas;
 pub mod sequencer;
 pub mod slice;
 pub mod slots;

@@ -12,6 +12,7 @@ mod mutation;
 mod orders;
 mod page;
 mod query;
+mod queue_input;
 mod scalars;
 mod types;
 

@@ -7,12 +7,15 @@ use async_graphql::{Context, MaybeUndefined, Object, Result};
 use super::inputs::{FairShareWeightInput, FairShareWeightsBulkInput, Items, read_target, relocate};
 use super::orders::FairShareTargetType;
 use super::query::{caller, operations, service};
+use super::queue_input::{QueueInput, read_queues};
 use super::scalars::{Decimal, JsonString, Uuid};
 use super::types::{
-    DomainFairShare, JobRun, ProjectFairShare, ScalingGroup, UpsertFairShareWeightsResult, UserFairShare, weight_rows,
+    DomainFairShare, JobRun, ProjectFairShare, ScalingGroup, UpsertFairShareWeightsResult, UpsertQueuesResult,
+    UserFairShare, weight_rows,
 };
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::service::groups::SchedulerPatch;
+use crate::service::queues::QueuesWrite;
 use crate::service::weights::{Target, WeightsChanged};
 use crate::service::{Error, Result as ServiceResult};
 
@@ -160,6 +163,35 @@ impl Mutation {
         let patch = SchedulerPatch { scheduler, scheduler_opts, reason, if_match: None };
         let group = service(ctx)?.patch_scheduler_options(caller(ctx)?.clone(), resource_group, patch).await?;
         Ok(ScalingGroup(group))
+    }
+
+    /// Creates and replaces queues, all or none; with `prune` the queues that are not named go.
+    async fn upsert_queues(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        queues: Vec<QueueInput>,
+        #[graphql(default)] prune: bool,
+        reason: Option<String>,
+    ) -> Result<UpsertQueuesResult> {
+        // Who may not write learns nothing about the queues.
+        caller(ctx)?.require_admin()?;
+        let write = QueuesWrite { queues: read_queues(queues)?, prune, reason };
+        let group = Arc::clone(&service(ctx)?.group(&resource_group)?.name);
+        let changed = service(ctx)?.put_queues(caller(ctx)?.clone(), resource_group, write).await?;
+        Ok(UpsertQueuesResult::new(&group, changed))
+    }
+
+    /// Removes a queue that has no children.
+    async fn delete_queue(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        name: String,
+        reason: Option<String>,
+    ) -> Result<bool> {
+        service(ctx)?.delete_queue(caller(ctx)?.clone(), resource_group, name, reason).await?;
+        Ok(true)
     }
 
     /// Runs a job now and waits for its end.

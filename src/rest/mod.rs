@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod audit;
 pub mod audit_log;
+pub mod division;
 mod etag;
 pub mod extract;
 pub mod fair_share_status;
@@ -17,6 +18,8 @@ pub mod metrics;
 mod openapi;
 pub mod paths;
 pub mod problem;
+pub mod queues;
+pub mod reclaim;
 pub mod resource_groups;
 mod router;
 pub mod scheduler_options;

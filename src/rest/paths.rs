@@ -24,6 +24,17 @@ pub struct AgentPath {
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
+pub struct QueuePath {
+    /// Name of the resource group.
+    #[param(example = "gpu-cluster")]
+    pub rg: String,
+    /// Name of the queue.
+    #[param(example = "research")]
+    pub queue: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
 pub struct KernelPath {
     /// Name of the resource group.
     #[param(example = "gpu-cluster")]

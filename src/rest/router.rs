@@ -10,8 +10,8 @@ use utoipa_axum::routes;
 use super::problem::Problem;
 use super::state::{ApiState, Limits};
 use super::{
-    agents, audit, audit_log, fair_share_status, fair_share_weights, health, job_runs, jobs, kernels, keys, metrics,
-    resource_groups, scheduler_options, sequence, usage_buckets, usage_gaps,
+    agents, audit, audit_log, division, fair_share_status, fair_share_weights, health, job_runs, jobs, kernels, keys,
+    metrics, queues, reclaim, resource_groups, scheduler_options, sequence, usage_buckets, usage_gaps,
 };
 
 /// Endpoints that answer within the time limit.
@@ -25,6 +25,8 @@ pub(super) fn prompt() -> OpenApiRouter<ApiState> {
         .routes(routes!(agents::list::handle))
         .routes(routes!(agents::put::handle, agents::delete::handle))
         .routes(routes!(kernels::get::handle))
+        .routes(routes!(queues::list::handle, queues::put_many::handle))
+        .routes(routes!(queues::get::handle, queues::put::handle, queues::delete::handle))
         .routes(routes!(usage_buckets::list::handle))
         .routes(routes!(usage_gaps::list::handle))
         .routes(routes!(jobs::list::handle))
@@ -42,6 +44,8 @@ pub(super) fn bulk() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
         .routes(routes!(kernels::list::handle, kernels::post::handle))
         .routes(routes!(sequence::post::handle))
+        .routes(routes!(division::simulate::handle))
+        .routes(routes!(reclaim::simulate::handle))
 }
 
 /// Endpoints that take as long as they take.

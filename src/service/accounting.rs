@@ -1,29 +1,34 @@
 //! The batch side: slices, gaps, buckets, factors (§3 to §7), rebuilding and purging. Every run is
 //! one transaction per resource group and can be repeated at any time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
+use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 
-use super::state::Session;
+use super::state::{GroupState, MOST_AT_HAND, Session};
 use super::{Caller, PublishedGroup, Result, Service, detached};
 use crate::domain::bucket::{Bucket, Daily};
 use crate::domain::capacity::CapacitySource;
 use crate::domain::ids::{KernelId, UserId};
-use crate::domain::kernel::{Phase, Unsettled};
+use crate::domain::kernel::{Advance, Phase, Unsettled};
 use crate::domain::ledger::{Entity, Increments};
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::slice::{self, GapPolicy, Run};
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, MICROS_PER_SECOND, Span};
 use crate::store;
+use crate::store::kernels::Progress;
 use crate::store::records::Record;
 use crate::store::runs::Gap;
 
-/// Records that are in memory at the same time.
+/// Rows that are read at once.
 const PAGE: usize = 20_000;
+/// Kernels, and records of theirs, that are made together.
+const PART: usize = 5_000;
+const KERNELS_BETWEEN_YIELDS: usize = 250;
 
 /// What one `aggregate` run did for a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,12 +59,7 @@ impl Service {
             let mut pass = Pass::new(&session);
             session.observe_capacity().await?;
             refresh_projects(&mut session).await?;
-            let mut kernels = session.take_unsettled().await?;
-            pass.scan(&mut session, &kernels).await?;
-            let now = session.now;
-            store::kernels::advance_cursors(session.tx(), &group, now).await?;
-            kernels.retain(|_, kernel| kernel.advance(now));
-            session.state_mut().keep_unsettled(kernels);
+            pass.scan(&mut session).await?;
             let done = pass.book(&mut session).await?;
             session.recompute_histories().await?;
             session.commit().await?;
@@ -73,7 +73,8 @@ impl Service {
         let (service, group) = (Arc::clone(self), group.to_owned());
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
-            let changed = rebuild_buckets(&mut session).await?;
+            let (tx, state) = session.parts();
+            let changed = rebuild_buckets(tx, state).await?;
             session.recompute_histories().await?;
             session.commit().await?;
             Ok(changed)
@@ -191,6 +192,41 @@ struct Pass {
     done: Aggregated,
 }
 
+/// Where a run gets the unsettled kernels from: from memory, or else page by page from the database.
+enum Source {
+    Memory(btree_map::IntoValues<KernelId, Unsettled>),
+    Store { page: std::vec::IntoIter<Unsettled>, after: Option<KernelId> },
+}
+
+impl Source {
+    fn new(session: &mut Session) -> Self {
+        match session.state_mut().take_unsettled() {
+            Some(known) => Self::Memory(known.into_values()),
+            None => Self::Store { page: Vec::new().into_iter(), after: None },
+        }
+    }
+
+    async fn next(&mut self, session: &Session) -> Result<Option<Unsettled>> {
+        let (page, after) = match self {
+            Self::Memory(known) => return Ok(known.next()),
+            Self::Store { page, after } => (page, after),
+        };
+        loop {
+            if let Some(kernel) = page.next() {
+                return Ok(Some(kernel));
+            }
+            let group = &session.state().group;
+            let (read, last) =
+                store::kernels::unsettled(session.tx(), &group.name, group.recorded_until, *after, PAGE as u64).await?;
+            if last.is_none() {
+                return Ok(None);
+            }
+            *after = last;
+            *page = read.into_iter();
+        }
+    }
+}
+
 #[derive(Default)]
 struct GapTally {
     kernels: u64,
@@ -215,27 +251,80 @@ impl Pass {
         }
     }
 
-    /// Records the slices of every unsettled kernel.
-    async fn scan(&mut self, session: &mut Session, kernels: &BTreeMap<KernelId, Unsettled>) -> Result<()> {
-        let kernels: Vec<&Unsettled> = kernels.values().collect();
-        for page in kernels.chunks(PAGE) {
-            let mut records = Vec::with_capacity(page.len());
-            for kernel in page {
-                self.done.kernels += 1;
-                if kernel.over_recorded() {
-                    self.correct(session, kernel).await?;
-                } else {
-                    self.slice(session, kernel, &mut records);
+    /// Records the slices of every unsettled kernel, and moves its cursor.
+    async fn scan(&mut self, session: &mut Session) -> Result<()> {
+        let now = session.now;
+        let leads = session.state().group.recorded_until.is_none_or(|until| until <= now);
+        let mut source = Source::new(session);
+        let mut kept = Some(BTreeMap::new());
+        let (mut progress, mut records) = (Progress::default(), Vec::new());
+        loop {
+            // The database takes the records of one part while those of the next are made.
+            let group = self.group.clone();
+            let insert = store::records::insert(session.tx(), &group, &records);
+            let (inserted, next) = futures::future::join(insert, self.record(session, &mut source)).await;
+            inserted?;
+            let part;
+            (part, records) = next?;
+            let last = part.is_empty();
+            for mut kernel in part {
+                match kernel.advance(now) {
+                    Advance::Settled => {
+                        progress.settled.push(kernel.id);
+                        continue;
+                    }
+                    Advance::Moved if !leads => progress.behind.push(kernel.id),
+                    Advance::Moved if !kernel.in_step => {
+                        progress.in_step.push(kernel.id);
+                        kernel.in_step = true;
+                    }
+                    Advance::Moved | Advance::Stayed => {}
                 }
-                if kernel.phase == Phase::Running {
-                    self.occupancy.entry(kernel.owner.user).or_default().add(&kernel.slots);
+                if let Some(kept) = &mut kept {
+                    kept.insert(kernel.id, kernel);
                 }
             }
-            self.done.slices_created += records.len() as u64;
-            store::records::insert(session.tx(), &self.group, &records).await?;
+            kept = kept.filter(|k| k.len() <= MOST_AT_HAND);
+            if last || progress.count() >= PAGE {
+                store::kernels::advance(session.tx(), &self.group, &std::mem::take(&mut progress), now).await?;
+            }
+            if last {
+                break;
+            }
         }
-        session.state_mut().occupancy = std::mem::take(&mut self.occupancy);
+        let state = session.state_mut();
+        state.keep_unsettled(kept);
+        state.occupancy = std::mem::take(&mut self.occupancy);
+        if leads {
+            state.group.recorded_until = Some(now);
+            session.update().recorded_until = Some(now);
+        }
         self.store_gaps(session).await
+    }
+
+    /// Makes the records of the next kernels: of so many that neither grows without bound.
+    async fn record(&mut self, session: &Session, source: &mut Source) -> Result<(Vec<Unsettled>, Vec<Record>)> {
+        let (mut part, mut records) = (Vec::new(), Vec::new());
+        while part.len() < PART
+            && records.len() < PART
+            && let Some(kernel) = source.next(session).await?
+        {
+            self.done.kernels += 1;
+            if kernel.over_recorded() {
+                self.correct(session, &kernel).await?;
+            } else {
+                self.slice(session, &kernel, &mut records);
+            }
+            if kernel.phase == Phase::Running {
+                self.occupancy.entry(kernel.owner.user).or_default().add(&kernel.slots);
+            }
+            part.push(kernel);
+            if part.len() % KERNELS_BETWEEN_YIELDS == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        self.done.slices_created += records.len() as u64;
+        Ok((part, records))
     }
 
     fn slice(&mut self, session: &Session, kernel: &Unsettled, records: &mut Vec<Record>) {
@@ -356,7 +445,8 @@ async fn refold_entities(session: &mut Session, refold: BTreeMap<Entity, Day>) -
     let starts: BTreeMap<Entity, Day> =
         refold.into_iter().map(|(e, day)| (e.clone(), ledger.refold_from(&e, day))).collect();
     let from = starts.values().min().copied().unwrap_or(Day::MIN);
-    let daily = fold_records(session, from, |entity| starts.contains_key(entity)).await?;
+    let group = &session.state().group.name;
+    let daily = fold_records(session.tx(), group, from, |entity| starts.contains_key(entity)).await?;
     let unit = session.state().options.decay_unit_days;
     let empty = BTreeMap::new();
     for (entity, from) in &starts {
@@ -368,13 +458,17 @@ async fn refold_entities(session: &mut Session, refold: BTreeMap<Entity, Day>) -
 type DailySums = HashMap<Entity, BTreeMap<Day, Daily>, foldhash::fast::FixedState>;
 
 /// Sums the records since `from` by entity and day, for the entities wanted.
-async fn fold_records(session: &Session, from: Day, wanted: impl Fn(&Entity) -> bool) -> Result<DailySums> {
+async fn fold_records(
+    db: &impl ConnectionTrait,
+    group: &str,
+    from: Day,
+    wanted: impl Fn(&Entity) -> bool,
+) -> Result<DailySums> {
     let mut sums = DailySums::default();
     let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
     let mut position = None;
     loop {
-        let (records, next) =
-            store::records::page(session.tx(), &session.state().group.name, from, position, PAGE as u64).await?;
+        let (records, next) = store::records::page(db, group, from, position, PAGE as u64).await?;
         if records.is_empty() {
             return Ok(sums);
         }
@@ -393,14 +487,13 @@ async fn fold_records(session: &Session, from: Day, wanted: impl Fn(&Entity) -> 
 
 /// Folds all buckets of the group again, for the days that records cover in full; snapshots of
 /// capacities are kept. Returns how many buckets changed.
-pub(super) async fn rebuild_buckets(session: &mut Session) -> Result<u64> {
-    let records_from = session.state().group.records_from;
+pub(super) async fn rebuild_buckets(db: &impl ConnectionTrait, state: &mut GroupState) -> Result<u64> {
+    let records_from = state.group.records_from;
     let purged = records_from.is_some();
     let from = records_from.unwrap_or(Day::MIN);
-    session.load_back_to(from.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await?;
-    let daily = fold_records(session, from, |_| true).await?;
-    let unit = session.state().options.decay_unit_days;
-    let state = session.state_mut();
+    state.load_back_to(db, from.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await?;
+    let daily = fold_records(db, &state.group.name, from, |_| true).await?;
+    let unit = state.options.decay_unit_days;
     let mut entities: Vec<Entity> =
         daily.keys().cloned().chain(state.ledger.chains().map(|(e, _)| e.clone())).collect();
     entities.sort_unstable();

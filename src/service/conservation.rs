@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::state::Session;
-use super::{Caller, Result, Service, accounting, detached};
+use super::state::GroupState;
+use super::{Caller, Error, Result, Service, accounting, detached};
 use crate::domain::bucket::Bucket;
 use crate::domain::ledger::{Entity, Ledger};
 use crate::domain::slots::Usages;
@@ -32,19 +32,21 @@ pub struct Difference {
 }
 
 impl Service {
-    /// Audits one group. Writers of the group wait meanwhile; readers do not.
+    /// Audits one group as of one moment; nobody waits for it.
     pub async fn audit_conservation(self: &Arc<Self>, caller: &Caller, group: &str) -> Result<Conservation> {
         caller.require_reader()?;
         let (service, group) = (Arc::clone(self), group.to_owned());
         detached(async move {
-            let mut session = Session::open(&service, &group).await?;
-            session.load_back_to(Day::MIN).await?;
-            let stored = session.state().ledger.clone();
+            let tx = service.store.begin_snapshot().await?;
+            let stored = store::groups::find(&tx, &group).await?.ok_or_else(|| Error::unknown_group(&group))?;
+            let mut state = GroupState::load(&tx, stored, service.clock.now().day()).await?;
+            state.load_back_to(&tx, Day::MIN).await?;
+            let stored = state.ledger.clone();
             let mut found = Conservation {
                 difference: None,
                 buckets: 0,
                 totals: Default::default(),
-                records_from: session.state().group.records_from,
+                records_from: state.group.records_from,
             };
             for (entity, buckets) in stored.chains() {
                 for bucket in buckets {
@@ -52,7 +54,7 @@ impl Service {
                     found.totals[tier(entity)].add(&bucket.usage);
                 }
             }
-            found.difference = match store::records::first_overlap(session.tx(), &group).await? {
+            found.difference = match store::records::first_overlap(&tx, &group).await? {
                 Some((kernel, at)) => {
                     Some(Difference { row: format!("kernel:{kernel}"), detail: format!("two records overlap at {at}") })
                 }
@@ -60,15 +62,15 @@ impl Service {
             };
             if found.difference.is_none() {
                 // Folding the records again must give the very same buckets; nothing of it is kept.
-                accounting::rebuild_buckets(&mut session).await?;
-                let changes = session.state_mut().ledger.take_changes();
+                accounting::rebuild_buckets(&tx, &mut state).await?;
+                let changes = state.ledger.take_changes();
                 let rows: BTreeMap<(Day, String), (Entity, Day)> =
                     changes.upserts.into_iter().chain(changes.deletes).map(|(e, d)| ((d, label(&e)), (e, d))).collect();
                 found.difference = rows.into_iter().find_map(|((day, name), (entity, start))| {
                     let usage = |ledger: &Ledger| {
                         ledger.bucket(&entity, start).map(|b| (b.usage.filtered(|u| !u.is_zero()), b.end, b.records))
                     };
-                    let (is, should) = (usage(&stored), usage(&session.state().ledger));
+                    let (is, should) = (usage(&stored), usage(&state.ledger));
                     (is != should).then(|| Difference {
                         row: format!("{name} {day}"),
                         detail: format!(

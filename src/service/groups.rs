@@ -115,7 +115,8 @@ impl Service {
         state.group.scheduler.clone_from(&scheduler);
         state.group.scheduler_opts.clone_from(&opts);
         if before.decay_unit_days != options.decay_unit_days {
-            super::accounting::rebuild_buckets(&mut session).await?;
+            let (tx, state) = session.parts();
+            super::accounting::rebuild_buckets(tx, state).await?;
         }
         if before.changes_factors(&options) {
             session.recompute_histories().await?;

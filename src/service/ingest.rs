@@ -279,9 +279,8 @@ async fn merge(session: &Session, batch: &[Incoming]) -> Result<(Merged, Vec<Ref
 /// Stores what was merged. A kernel that another group has claimed since `merge` looked is refused.
 async fn save(session: &Session, batch: &[Incoming], merged: &mut Merged, refused: &mut Vec<Refused>) -> Result<()> {
     let group = &session.state().group.name;
-    let kernels = merged.iter().map(|(_, kernel)| kernel);
-    if store::kernels::upsert(session.tx(), group, kernels).await? == merged.len() as u64 {
-        return Ok(());
+    if store::kernels::upsert(session.tx(), group, merged).await? == merged.len() as u64 {
+        return Ok(store::kernels::save_cursors(session.tx(), group, merged).await?);
     }
     let ids: Vec<KernelId> = merged.iter().map(|(_, kernel)| kernel.report.id).collect();
     let found = store::kernels::find_many(session.tx(), &ids).await?;
@@ -290,7 +289,7 @@ async fn save(session: &Session, batch: &[Incoming], merged: &mut Merged, refuse
     let known: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
     let late = (0..batch.len()).filter(|at| lost.contains(&batch[*at].report.id) && !known.contains(at));
     refused.extend(late.map(of_another_group));
-    Ok(())
+    Ok(store::kernels::save_cursors(session.tx(), group, merged).await?)
 }
 
 /// Makes everybody whom the reports taken name known, by the names they give. Returns whether that

@@ -14,14 +14,17 @@ pub mod gaps;
 pub mod groups;
 pub mod ingest;
 pub mod jobs;
+pub mod json;
 pub mod kernels;
 pub mod keys;
+mod objects;
 pub mod page;
 pub mod plans;
 pub mod published;
 pub mod queues;
 pub mod sequence;
 pub mod shares;
+pub mod simulate;
 mod state;
 pub mod weights;
 

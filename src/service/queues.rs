@@ -32,6 +32,14 @@ pub struct QueuesChanged {
     pub warnings: Vec<Warning>,
 }
 
+impl QueuesChanged {
+    /// How many queues are new, not what they were, and gone.
+    pub fn counts(&self) -> [u64; 3] {
+        let count = |sides| self.changes.iter().filter(|c| (c.from.is_some(), c.to.is_some()) == sides).count() as u64;
+        [count((false, true)), count((true, true)), count((true, false))]
+    }
+}
+
 /// Several queues at once.
 #[derive(Clone, Debug, Default)]
 pub struct QueuesWrite {

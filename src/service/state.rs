@@ -34,6 +34,9 @@ use crate::store::{self, Tx};
 
 type FastMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
+/// Unsettled kernels that are kept between runs.
+pub const MOST_AT_HAND: usize = 200_000;
+
 /// Everything about one group that its use-cases need, as of one revision.
 #[derive(Clone, Debug)]
 pub struct GroupState {
@@ -148,26 +151,27 @@ impl GroupState {
         Ok(())
     }
 
-    /// Takes the unsettled kernels out; [`Self::keep_unsettled`] puts them back.
-    pub async fn take_unsettled(&mut self, db: &impl ConnectionTrait) -> Result<BTreeMap<KernelId, Unsettled>> {
-        match self.unsettled.take() {
-            Some(kernels) => Ok(kernels),
-            None => Ok(store::kernels::unsettled(db, &self.group.name).await?),
-        }
+    /// Takes out what runs still have to record; `None`: it has to be read.
+    pub fn take_unsettled(&mut self) -> Option<BTreeMap<KernelId, Unsettled>> {
+        self.unsettled.take()
     }
 
-    /// The kernels that the next run has to look at.
-    pub fn keep_unsettled(&mut self, kernels: BTreeMap<KernelId, Unsettled>) {
-        self.unsettled = Some(kernels);
+    /// Keeps what the next run has to look at, unless it is so much that reading it again is better.
+    pub fn keep_unsettled(&mut self, kernels: Option<BTreeMap<KernelId, Unsettled>>) {
+        self.unsettled = kernels.filter(|k| k.len() <= MOST_AT_HAND);
     }
 
     /// Notes what an ingest made of a kernel.
     pub fn kernel_changed(&mut self, old: Option<&Kernel>, new: &Kernel) {
         if let Some(known) = &mut self.unsettled {
-            match Unsettled::of(new) {
-                Some(kernel) => known.insert(kernel.id, kernel),
-                None => known.remove(&new.report.id),
-            };
+            let before = known.remove(&new.report.id);
+            if let Some(kernel) = Unsettled::of(new) {
+                let in_step = before.is_some_and(|k| k.in_step);
+                known.insert(kernel.id, Unsettled { in_step, ..kernel });
+            }
+            if known.len() > MOST_AT_HAND {
+                self.unsettled = None;
+            }
         }
         let demand = Arc::make_mut(&mut self.demand);
         if let Some(old) = old {
@@ -339,6 +343,15 @@ impl Session {
         self.tx.as_ref().unwrap_or_else(|| unreachable!("a session has a transaction from open to commit"))
     }
 
+    /// The transaction and the state that it is to change.
+    pub fn parts(&mut self) -> (&Tx, &mut GroupState) {
+        self.touched = true;
+        match (&self.tx, &mut self.state) {
+            (Some(tx), Some(state)) => (tx, state),
+            _ => unreachable!("a session has both from open to commit"),
+        }
+    }
+
     pub fn service(&self) -> &Arc<Service> {
         &self.service
     }
@@ -446,15 +459,6 @@ impl Session {
             }
         }
         Ok(())
-    }
-
-    /// Takes the unsettled kernels out of the state.
-    pub async fn take_unsettled(&mut self) -> Result<BTreeMap<KernelId, Unsettled>> {
-        self.touched = true;
-        let Some(mut state) = self.state.take() else { return Ok(BTreeMap::new()) };
-        let taken = state.take_unsettled(self.tx()).await;
-        self.state = Some(state);
-        taken
     }
 
     /// Commits the removal of the group itself.

@@ -148,13 +148,19 @@ pub struct BucketPage {
 /// Lists buckets with two statements; `domains` names every domain there is.
 pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[String]) -> Result<BucketPage> {
     let matching = matching(query, domains, db.get_database_backend());
-    let mut count = base(query.tier);
+    let mut count = Query::select();
+    count.from_as(query.tier.table(), "b");
+    if names_domain(&query.filter) {
+        join_projects(&mut count, query.tier);
+    }
     count.expr_as(Expr::cust("COUNT(*)"), "total").cond_where(matching.clone());
     let total: i64 = match db.query_one(&count).await? {
         Some(row) => row.try_get("", "total")?,
         None => 0,
     };
-    let mut select = base(query.tier);
+    let mut select = Query::select();
+    select.from_as(query.tier.table(), "b");
+    join_projects(&mut select, query.tier);
     select.cond_where(matching);
     for column in [
         "period_start",
@@ -196,14 +202,20 @@ pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[Str
     Ok(BucketPage { rows, cut, total: u64::try_from(total).unwrap_or(0) })
 }
 
-fn base(tier: Tier) -> SelectStatement {
-    let mut select = Query::select();
-    select.from_as(tier.table(), "b");
+fn join_projects(select: &mut SelectStatement, tier: Tier) {
     if tier != Tier::Domain {
         let same_project = column("p", "id").equals((Alias::new("b"), Alias::new("project_id")));
         select.join_as(JoinType::InnerJoin, "projects", "p", same_project);
     }
-    select
+}
+
+/// Whether a filter needs the domain that a project is in.
+fn names_domain(filter: &Filter<BucketCondition>) -> bool {
+    match filter {
+        Filter::All(parts) | Filter::Any(parts) => parts.iter().any(names_domain),
+        Filter::Not(part) => names_domain(part),
+        Filter::Is(one) => matches!(one, BucketCondition::Domain(_)),
+    }
 }
 
 fn column(table: &'static str, name: &'static str) -> SimpleExpr {
@@ -229,19 +241,13 @@ fn place_value(place: &Place, column: &str, first: bool) -> SimpleExpr {
     }
 }
 
-/// Rows whose sort key is above (or below) a place.
+/// Rows whose sort key is above (or below) a place: compared as one value, so that an index finds the place.
 fn beyond(query: &BucketQuery, place: &Place, above: bool) -> SimpleExpr {
     let columns = order_columns(query);
-    let mut any = Condition::any();
-    for (depth, name) in columns.iter().enumerate() {
-        let mut all = Condition::all();
-        for (at, equal) in columns[..depth].iter().enumerate() {
-            all = all.add(column("b", equal).eq(place_value(place, equal, at == 0)));
-        }
-        let (own, value) = (column("b", name), place_value(place, name, depth == 0));
-        any = any.add(all.add(if above { own.gt(value) } else { own.lt(value) }));
-    }
-    any.into()
+    let key = Expr::tuple(columns.iter().map(|name| column("b", name)));
+    let values = columns.iter().enumerate().map(|(at, name)| place_value(place, name, at == 0));
+    let place = Expr::tuple(values);
+    if above { key.gt(place) } else { key.lt(place) }
 }
 
 fn matching(query: &BucketQuery, domains: &[String], backend: DbBackend) -> Condition {

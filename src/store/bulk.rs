@@ -6,11 +6,12 @@
 
 use std::fmt::Write;
 
-use sea_orm::sea_query::{Expr, OnConflict, Query};
+use sea_orm::sea_query::{ArrayType, Expr, OnConflict, Query, SimpleExpr};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ColumnType, ConnectionTrait, DbBackend, DbErr, EntityTrait, Iterable, Statement,
     Value,
 };
+use uuid::Uuid;
 
 use super::Result;
 
@@ -54,76 +55,189 @@ struct Parts<A: ActiveModelTrait> {
     columns: Vec<Column<A>>,
     rows: std::vec::IntoIter<A>,
     on_conflict: Option<OnConflict>,
-    /// The last statement and how many rows it takes.
-    built: Option<(usize, String)>,
+    /// The last statement and what it takes.
+    built: Option<(Shape, String)>,
+}
+
+/// What a statement takes.
+#[derive(PartialEq)]
+enum Shape {
+    /// So many rows of single values.
+    Rows(usize),
+    Columns(Vec<Form>),
+}
+
+/// How the values of a column are sent to `PostgreSQL`.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    /// One value for all rows, as text.
+    Shared,
+    /// One value for each row.
+    Array,
+    /// The same as text, because arrays with nulls are not sent otherwise.
+    Text,
 }
 
 impl<A: ActiveModelTrait + Send> Parts<A> {
     async fn next(&mut self) -> Result<Option<Statement>> {
-        let (count, values) = match self.backend {
+        let (shape, values) = match self.backend {
             DbBackend::Postgres => self.arrays().await?,
             _ => self.cells(),
         };
-        if count == 0 {
+        if values.is_empty() {
             return Ok(None);
         }
         let sql = match self.built.take() {
-            Some((rows, sql)) if rows == count || self.backend == DbBackend::Postgres => sql,
-            _ => build::<A>(self.backend, &self.columns, count, self.on_conflict.as_ref())?,
+            Some((of, sql)) if of == shape => sql,
+            _ => build::<A>(self.backend, &self.columns, &shape, self.on_conflict.as_ref())?,
         };
         let statement = Statement::from_sql_and_values(self.backend, sql.as_str(), values);
-        self.built = Some((count, sql));
+        self.built = Some((shape, sql));
         Ok(Some(statement))
     }
 
     /// The values of the next rows, one after the other; what is not set is null.
-    fn cells(&mut self) -> (usize, Vec<Value>) {
+    fn cells(&mut self) -> (Shape, Vec<Value>) {
         let most = (SQLITE_BIND_LIMIT / self.columns.len().max(1)).clamp(1, SQLITE_ROWS);
         let mut values = Vec::with_capacity(most * self.columns.len());
         for mut row in self.rows.by_ref().take(most) {
-            values.extend(self.columns.iter().map(|c| row.take(*c).into_value().unwrap_or(Value::Int(None))));
+            values.extend(self.columns.iter().map(|c| row.take(*c).into_value().unwrap_or(NULL)));
         }
-        (values.len() / self.columns.len().max(1), values)
+        (Shape::Rows(values.len() / self.columns.len().max(1)), values)
     }
 
-    /// The next rows as one array for each column, in `PostgreSQL`'s notation, which allows nulls in every type.
-    async fn arrays(&mut self) -> Result<(usize, Vec<Value>)> {
-        let mut arrays = vec![String::from("{"); self.columns.len()];
+    /// The next rows by column.
+    async fn arrays(&mut self) -> Result<(Shape, Vec<Value>)> {
+        let mut cells: Vec<Cells> = self.columns.iter().map(|_| Cells::default()).collect();
         let mut count: usize = 0;
         for mut row in self.rows.by_ref().take(POSTGRES_ROWS) {
-            for (array, column) in arrays.iter_mut().zip(&self.columns) {
-                if count > 0 {
-                    array.push(',');
-                }
-                push_element(array, row.take(*column).into_value())?;
+            for (cells, column) in cells.iter_mut().zip(&self.columns) {
+                cells.push(row.take(*column).into_value().unwrap_or(NULL), count);
             }
             count += 1;
             if count.is_multiple_of(ROWS_BETWEEN_YIELDS) {
                 tokio::task::yield_now().await;
             }
         }
-        Ok((count, arrays.into_iter().map(|array| (array + "}").into()).collect()))
+        if count == 0 {
+            return Ok((Shape::Columns(Vec::new()), Vec::new()));
+        }
+        // One column tells how many rows there are.
+        if let Some(first) = cells.first_mut() {
+            first.spell_out(count);
+        }
+        let mut forms = Vec::with_capacity(cells.len());
+        let mut values = Vec::with_capacity(cells.len());
+        for (cells, column) in cells.into_iter().zip(&self.columns) {
+            let (form, value) = cells.into_value(*column)?;
+            forms.push(form);
+            values.push(value);
+        }
+        Ok((Shape::Columns(forms), values))
     }
+}
+
+const NULL: Value = Value::Int(None);
+
+/// The values of one column.
+#[derive(Default)]
+struct Cells {
+    /// What every row has so far.
+    shared: Option<Value>,
+    /// All values, once two of them differ.
+    all: Vec<Value>,
+}
+
+impl Cells {
+    /// Adds a value after `count` others.
+    fn push(&mut self, value: Value, count: usize) {
+        if count == 0 {
+            self.shared = Some(value);
+        } else if self.shared.as_ref() != Some(&value) {
+            self.spell_out(count);
+            self.all.push(value);
+        }
+    }
+
+    fn spell_out(&mut self, count: usize) {
+        if let Some(shared) = self.shared.take() {
+            self.all = vec![shared; count];
+        }
+    }
+
+    fn into_value(self, column: impl ColumnTrait) -> Result<(Form, Value)> {
+        let mut text = String::new();
+        if let Some(shared) = self.shared {
+            if let Value::String(text) = shared {
+                return Ok((Form::Shared, Value::String(text)));
+            }
+            push_element(&mut text, shared)?;
+            return Ok((Form::Shared, Value::String((text != "NULL").then_some(text))));
+        }
+        if self.all.iter().all(is_set) {
+            let (_, kind) = types(column)?;
+            return Ok((Form::Array, Value::Array(kind, Some(Box::new(self.all)))));
+        }
+        for value in self.all {
+            text.push(if text.is_empty() { '{' } else { ',' });
+            push_element(&mut text, value)?;
+        }
+        text.push('}');
+        Ok((Form::Text, text.into()))
+    }
+}
+
+fn is_set(value: &Value) -> bool {
+    !matches!(
+        value,
+        Value::Uuid(None)
+            | Value::BigInt(None)
+            | Value::Int(None)
+            | Value::Bool(None)
+            | Value::Double(None)
+            | Value::String(None)
+    )
+}
+
+/// Ids that one [`one_of`] takes on either database.
+pub const MOST_IDS: usize = 30_000;
+
+/// Whether `column` is one of `ids`. `PostgreSQL` gets them as one array, because it plans long lists slowly, and as
+/// rows, because it looks through an array one by one.
+pub fn one_of(db: &impl ConnectionTrait, column: impl ColumnTrait, ids: impl Iterator<Item = Uuid>) -> SimpleExpr {
+    if db.get_database_backend() != DbBackend::Postgres {
+        return column.is_in(ids);
+    }
+    let ids = Value::Array(ArrayType::Uuid, Some(Box::new(ids.map(Value::from).collect())));
+    Expr::cust_with_exprs("$1 IN (SELECT UNNEST($2::uuid[]))", [column.into_expr(), Expr::value(ids)])
 }
 
 fn build<A: ActiveModelTrait>(
     backend: DbBackend,
     columns: &[Column<A>],
-    rows: usize,
+    shape: &Shape,
     on_conflict: Option<&OnConflict>,
 ) -> Result<String> {
     let mut insert = Query::insert();
     insert.into_table(A::Entity::default()).columns(columns.iter().copied());
     let refused = |e: sea_orm::sea_query::error::Error| DbErr::Custom(e.to_string());
-    if backend == DbBackend::Postgres {
-        let mut select = Query::select();
-        for (n, column) in (1..).zip(columns) {
-            select.expr(Expr::cust(format!("UNNEST(${n}::text::{}[])", type_name(*column)?)));
+    match shape {
+        Shape::Columns(forms) => {
+            let mut select = Query::select();
+            for ((n, column), form) in (1..).zip(columns).zip(forms) {
+                let (kind, _) = types(*column)?;
+                select.expr(Expr::cust(match form {
+                    Form::Shared => format!("${n}::text::{kind}"),
+                    Form::Array => format!("UNNEST(${n}::{kind}[])"),
+                    Form::Text => format!("UNNEST(${n}::text::{kind}[])"),
+                }));
+            }
+            insert.select_from(select).map_err(refused)?;
         }
-        insert.select_from(select).map_err(refused)?;
-    } else {
-        for _ in 0..rows {
-            insert.values(columns.iter().map(|_| Expr::cust("?"))).map_err(refused)?;
+        Shape::Rows(rows) => {
+            for _ in 0..*rows {
+                insert.values(columns.iter().map(|_| Expr::cust("?"))).map_err(refused)?;
+            }
         }
     }
     if let Some(rule) = on_conflict {
@@ -132,43 +246,35 @@ fn build<A: ActiveModelTrait>(
     Ok(backend.build(&insert).sql)
 }
 
-fn type_name(column: impl ColumnTrait) -> Result<&'static str> {
+fn types(column: impl ColumnTrait) -> Result<(&'static str, ArrayType)> {
     Ok(match column.def().get_column_type() {
-        ColumnType::Uuid => "uuid",
-        ColumnType::BigInteger => "bigint",
-        ColumnType::Integer => "integer",
-        ColumnType::Boolean => "boolean",
-        ColumnType::Double => "double precision",
-        ColumnType::Text | ColumnType::String(_) => "text",
+        ColumnType::Uuid => ("uuid", ArrayType::Uuid),
+        ColumnType::BigInteger => ("bigint", ArrayType::BigInt),
+        ColumnType::Integer => ("integer", ArrayType::Int),
+        ColumnType::Boolean => ("boolean", ArrayType::Bool),
+        ColumnType::Double => ("double precision", ArrayType::Double),
+        ColumnType::Text | ColumnType::String(_) => ("text", ArrayType::String),
         other => return Err(DbErr::Type(format!("no bulk insert of {other:?}")).into()),
     })
 }
 
-fn push_element(array: &mut String, value: Option<Value>) -> Result<()> {
+fn push_element(array: &mut String, value: Value) -> Result<()> {
     // Writing to a text cannot fail.
     let _ = match value {
-        Some(Value::Uuid(Some(id))) => write!(array, "{}", id.simple()),
-        Some(Value::BigInt(Some(n))) => write!(array, "{n}"),
-        Some(Value::Int(Some(n))) => write!(array, "{n}"),
-        Some(Value::Bool(Some(b))) => write!(array, "{b}"),
-        Some(Value::Double(Some(d))) => write!(array, "{d:e}"),
-        Some(Value::String(Some(text))) => {
+        Value::Uuid(Some(id)) => write!(array, "{}", id.simple()),
+        Value::BigInt(Some(n)) => write!(array, "{n}"),
+        Value::Int(Some(n)) => write!(array, "{n}"),
+        Value::Bool(Some(b)) => write!(array, "{b}"),
+        Value::Double(Some(d)) => write!(array, "{d:e}"),
+        Value::String(Some(text)) => {
             push_quoted(array, &text);
             Ok(())
         }
-        None
-        | Some(
-            Value::Uuid(None)
-            | Value::BigInt(None)
-            | Value::Int(None)
-            | Value::Bool(None)
-            | Value::Double(None)
-            | Value::String(None),
-        ) => {
+        unset if !is_set(&unset) => {
             array.push_str("NULL");
             Ok(())
         }
-        Some(other) => return Err(DbErr::Type(format!("no bulk insert of {other:?}")).into()),
+        other => return Err(DbErr::Type(format!("no bulk insert of {other:?}")).into()),
     };
     Ok(())
 }

@@ -24,6 +24,8 @@ pub struct Group {
     pub queues_revision: i64,
     /// Until when the group's capacity has been observed.
     pub capacity_observed_at: Option<Timestamp>,
+    /// Until when usage is recorded of every kernel that is in step with the group's runs.
+    pub recorded_until: Option<Timestamp>,
     /// Records of earlier days were purged.
     pub records_from: Option<Day>,
     pub calculated_at: Option<Timestamp>,
@@ -45,6 +47,7 @@ impl TryFrom<Model> for Group {
             kernels_revision: row.kernels_revision,
             queues_revision: row.queues_revision,
             capacity_observed_at: row.capacity_observed_at.map(Timestamp::from_micros),
+            recorded_until: row.recorded_until.map(Timestamp::from_micros),
             records_from: row.records_from_day.map(Day),
             calculated_at: row.calculated_at.map(Timestamp::from_micros),
             created_at: Timestamp::from_micros(row.created_at),
@@ -87,6 +90,7 @@ pub async fn create(
         kernels_revision: Set(1),
         queues_revision: Set(0),
         capacity_observed_at: Set(None),
+        recorded_until: Set(None),
         records_from_day: Set(None),
         calculated_at: Set(None),
         calculated_with: Set(None),
@@ -103,6 +107,7 @@ pub struct Update {
     pub scheduler: Option<String>,
     pub scheduler_opts: Option<Map<String, Value>>,
     pub capacity_observed_at: Option<Timestamp>,
+    pub recorded_until: Option<Timestamp>,
     pub records_from: Option<Day>,
     pub calculated: Option<(Timestamp, Map<String, Value>)>,
 }
@@ -128,6 +133,7 @@ pub async fn update(
         kernels_revision: NotSet,
         queues_revision: NotSet,
         capacity_observed_at: update.capacity_observed_at.map_or(NotSet, |t| Set(Some(t.micros()))),
+        recorded_until: update.recorded_until.map_or(NotSet, |t| Set(Some(t.micros()))),
         records_from_day: update.records_from.map_or(NotSet, |d| Set(Some(d.0))),
         calculated_at,
         calculated_with,
@@ -167,7 +173,7 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str) -> Result<()> {
             e::$table::Entity::delete_many().filter(e::$table::Column::ResourceGroup.eq(name)).exec(db).await?;
         )*};
     }
-    clear!(agent capacity_day kernel usage_record usage_gap queue division_day);
+    clear!(agent capacity_day kernel kernel_cursor usage_record usage_gap queue division_day);
     clear!(domain_usage_bucket project_usage_bucket user_usage_bucket);
     clear!(domain_fair_share project_fair_share user_fair_share);
     Entity::delete_by_id(name.to_owned()).exec(db).await?;

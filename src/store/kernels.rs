@@ -1,17 +1,19 @@
 //! Kernels with their accounting cursors.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Condition, Expr, ExprTrait, OnConflict};
+use sea_orm::sea_query::{Condition, Expr, JoinType, OnConflict};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect, Select,
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
+    RelationDef, Select,
 };
 use uuid::Uuid;
 
 use super::decode::SlotDecoder;
 use super::entity::kernel::{ActiveModel, Column, Entity, Model};
+use super::entity::{kernel_cursor, resource_group};
 use super::{Result, StoreError, bulk};
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
@@ -25,7 +27,8 @@ pub(super) fn phase(status: &str) -> Result<Phase> {
     Phase::parse(status).ok_or_else(|| StoreError::Damaged(format!("kernel status {status}")))
 }
 
-fn decode(row: Model, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
+fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
+    let Row { kernel: row, open, cursor } = row;
     let phase = phase(&row.status)?;
     let report = Report {
         id: KernelId(row.kernel_id),
@@ -46,33 +49,71 @@ fn decode(row: Model, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
             gang_min: row.gang_min.and_then(|g| u32::try_from(g).ok()),
         },
     };
-    Ok(Kernel { report, cursor: row.last_usage_recorded_at.map(Timestamp::from_micros), settled: row.settled })
+    // Usage of a settled kernel is recorded to its end.
+    let cursor = if open { cursor } else { row.started_at.and(row.terminated_at) };
+    Ok(Kernel { report, cursor: cursor.map(Timestamp::from_micros), settled: !open })
+}
+
+/// A kernel with what its row of `kernel_cursors` says.
+#[derive(FromQueryResult)]
+struct Row {
+    #[sea_orm(nested)]
+    kernel: Model,
+    open: bool,
+    cursor: Option<i64>,
+}
+
+/// The cursor of a kernel that runs still have to record.
+const CURSOR: &str =
+    "CASE WHEN kernel_cursors.in_step THEN resource_groups.recorded_until ELSE kernel_cursors.recorded_until END";
+
+fn cursor_of_kernel() -> RelationDef {
+    Entity::belongs_to(kernel_cursor::Entity)
+        .from((Column::ResourceGroup, Column::KernelId))
+        .to((kernel_cursor::Column::ResourceGroup, kernel_cursor::Column::KernelId))
+        .into()
+}
+
+fn group_of_cursor() -> RelationDef {
+    kernel_cursor::Entity::belongs_to(resource_group::Entity)
+        .from(kernel_cursor::Column::ResourceGroup)
+        .to(resource_group::Column::Name)
+        .into()
+}
+
+async fn rows(db: &impl ConnectionTrait, query: Select<Entity>) -> Result<Vec<Row>> {
+    let joined = query
+        .join(JoinType::LeftJoin, cursor_of_kernel())
+        .join(JoinType::LeftJoin, group_of_cursor())
+        .column_as(Expr::cust("kernel_cursors.kernel_id IS NOT NULL"), "open")
+        .column_as(Expr::cust(CURSOR), "cursor");
+    Ok(joined.into_model::<Row>().all(db).await?)
 }
 
 async fn fetch(db: &impl ConnectionTrait, query: Select<Entity>) -> Result<Vec<Kernel>> {
     let mut slots = SlotDecoder::new();
-    query.all(db).await?.into_iter().map(|row| decode(row, &mut slots)).collect()
+    rows(db, query).await?.into_iter().map(|row| decode(row, &mut slots)).collect()
 }
 
 /// Those of `ids` that are known, with the group each is in.
 pub async fn find_many(db: &impl ConnectionTrait, ids: &[KernelId]) -> Result<Vec<(String, Kernel)>> {
     let mut slots = SlotDecoder::new();
     let mut found = Vec::new();
-    for part in ids.chunks(30_000) {
-        for row in Entity::find().filter(Column::KernelId.is_in(part.iter().map(|k| k.0))).all(db).await? {
-            found.push((row.resource_group.clone(), decode(row, &mut slots)?));
+    for part in ids.chunks(bulk::MOST_IDS) {
+        let query = Entity::find().filter(bulk::one_of(db, Column::KernelId, part.iter().map(|k| k.0)));
+        for row in rows(db, query).await? {
+            found.push((row.kernel.resource_group.clone(), decode(row, &mut slots)?));
         }
     }
     Ok(found)
 }
 
+/// Kernels, each with what it was before.
+pub type Changed = [(Option<Kernel>, Kernel)];
+
 /// Stores kernels of the group. Returns how many were stored: one that another group has stays as it is.
-pub async fn upsert<'a>(
-    db: &impl ConnectionTrait,
-    group: &str,
-    kernels: impl Iterator<Item = &'a Kernel>,
-) -> Result<u64> {
-    let rows = kernels.map(|kernel| {
+pub async fn upsert(db: &impl ConnectionTrait, group: &str, kernels: &Changed) -> Result<u64> {
+    let rows = kernels.iter().map(|(_, kernel)| {
         let report = &kernel.report;
         ActiveModel {
             kernel_id: Set(report.id.0),
@@ -85,8 +126,6 @@ pub async fn upsert<'a>(
             status: Set(report.phase.as_str().to_owned()),
             started_at: Set(report.started_at.map(Timestamp::micros)),
             terminated_at: Set(report.terminated_at.map(Timestamp::micros)),
-            last_usage_recorded_at: Set(kernel.cursor.map(Timestamp::micros)),
-            settled: Set(kernel.settled),
             agent_id: Set(report.traits.agent_id.clone()),
             queue: Set(report.traits.queue.clone()),
             priority: Set(report.traits.priority),
@@ -104,7 +143,6 @@ pub async fn upsert<'a>(
         Column::Status,
         Column::StartedAt,
         Column::TerminatedAt,
-        Column::Settled,
         Column::AgentId,
         Column::Queue,
         Column::Priority,
@@ -118,75 +156,134 @@ pub async fn upsert<'a>(
     bulk::insert(db, rows.collect(), Some(replace)).await
 }
 
-/// The group's kernels whose last slice is not recorded yet.
-pub async fn unsettled(db: &impl ConnectionTrait, group: &str) -> Result<BTreeMap<KernelId, Unsettled>> {
-    type Row = (Uuid, Uuid, Uuid, Uuid, String, String, String, i64, Option<i64>, Option<i64>);
-    let mut found = BTreeMap::new();
+/// Cursors come and go with what there is to record.
+pub async fn save_cursors(db: &impl ConnectionTrait, group: &str, kernels: &Changed) -> Result<()> {
+    let was_open = |old: &Option<Kernel>| old.as_ref().is_some_and(|k| !k.settled);
+    let opened = kernels.iter().filter(|(old, new)| !new.settled && !was_open(old)).map(|(_, kernel)| {
+        kernel_cursor::ActiveModel {
+            resource_group: Set(group.to_owned()),
+            kernel_id: Set(kernel.report.id.0),
+            recorded_until: Set(kernel.cursor.map(Timestamp::micros)),
+            in_step: Set(false),
+        }
+    });
+    bulk::insert(db, opened.collect(), None).await?;
+    let closed = kernels.iter().filter(|(old, new)| new.settled && was_open(old)).map(|(_, k)| k.report.id);
+    close(db, group, &closed.collect::<Vec<_>>()).await
+}
+
+async fn close(db: &impl ConnectionTrait, group: &str, ids: &[KernelId]) -> Result<()> {
+    for part in ids.chunks(bulk::MOST_IDS) {
+        kernel_cursor::Entity::delete_many().filter(cursors_of(db, group, part)).exec(db).await?;
+    }
+    Ok(())
+}
+
+fn cursors_of(db: &impl ConnectionTrait, group: &str, ids: &[KernelId]) -> Condition {
+    let one_of = bulk::one_of(db, kernel_cursor::Column::KernelId, ids.iter().map(|k| k.0));
+    Condition::all().add(kernel_cursor::Column::ResourceGroup.eq(group)).add(one_of)
+}
+
+/// The next kernels of the group, by id, whose last slice is not recorded yet, and the id to go on after; none at the
+/// end. What is in step is recorded until `recorded_until`.
+pub async fn unsettled(
+    db: &impl ConnectionTrait,
+    group: &str,
+    recorded_until: Option<Timestamp>,
+    after: Option<KernelId>,
+    limit: u64,
+) -> Result<(Vec<Unsettled>, Option<KernelId>)> {
+    type Row = (Uuid, Uuid, Uuid, Uuid, String, String, String, i64, Option<i64>);
+    // Two statements: one that joins may read everything for each page.
+    let cursors: HashMap<Uuid, (bool, Option<i64>)> = kernel_cursor::Entity::find()
+        .filter(kernel_cursor::Column::ResourceGroup.eq(group))
+        .filter(Condition::all().add_option(after.map(|id| kernel_cursor::Column::KernelId.gt(id.0))))
+        .order_by_asc(kernel_cursor::Column::KernelId)
+        .limit(limit)
+        .all(db)
+        .await?
+        .into_iter()
+        .map(|c| (c.kernel_id, (c.in_step, c.recorded_until)))
+        .collect();
+    let Some(last) = cursors.keys().max() else { return Ok((Vec::new(), None)) };
     let mut slots = SlotDecoder::new();
     let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
-    loop {
-        let after = found.last_key_value().map(|(id, _): (&KernelId, _)| Column::KernelId.gt(id.0));
-        let rows: Vec<Row> = Entity::find()
-            .select_only()
-            .columns([
-                Column::KernelId,
-                Column::SessionId,
-                Column::UserUuid,
-                Column::ProjectId,
-                Column::DomainName,
-                Column::OccupiedSlots,
-                Column::Status,
-                Column::StartedAt,
-                Column::TerminatedAt,
-                Column::LastUsageRecordedAt,
-            ])
-            .filter(Column::ResourceGroup.eq(group))
-            // Spelled as in the partial index, or the index does not serve.
-            .filter(Expr::cust("NOT settled"))
-            .filter(Column::StartedAt.is_not_null())
-            .filter(Condition::all().add_option(after))
-            .order_by_asc(Column::KernelId)
-            .limit(PAGE)
-            .into_tuple()
-            .all(db)
-            .await?;
-        if rows.is_empty() {
-            return Ok(found);
-        }
-        for (id, session, user, project, domain, occupied, status, started_at, terminated_at, cursor) in rows {
-            let kernel = Unsettled {
-                id: KernelId(id),
-                session: SessionId(session),
-                owner: Member { user: UserId(user), project: ProjectId(project) },
-                domain: Arc::clone(domains.get_or_insert_with(domain.as_str(), |d| Arc::from(d))),
-                slots: (*slots.decode(&occupied)?).clone(),
-                phase: phase(&status)?,
-                started_at: Timestamp::from_micros(started_at),
-                terminated_at: terminated_at.map(Timestamp::from_micros),
-                cursor: cursor.map(Timestamp::from_micros),
-            };
-            found.insert(kernel.id, kernel);
-        }
+    let rows: Vec<Row> = Entity::find()
+        .select_only()
+        .columns([
+            Column::KernelId,
+            Column::SessionId,
+            Column::UserUuid,
+            Column::ProjectId,
+            Column::DomainName,
+            Column::OccupiedSlots,
+            Column::Status,
+            Column::StartedAt,
+            Column::TerminatedAt,
+        ])
+        .filter(bulk::one_of(db, Column::KernelId, cursors.keys().copied()))
+        .filter(Column::ResourceGroup.eq(group))
+        .filter(Column::StartedAt.is_not_null())
+        .into_tuple()
+        .all(db)
+        .await?;
+    let decode = |row: Row| {
+        let (id, session, user, project, domain, occupied, status, started_at, terminated_at) = row;
+        let (in_step, cursor) = cursors.get(&id).copied().unwrap_or_default();
+        let cursor = if in_step { recorded_until } else { cursor.map(Timestamp::from_micros) };
+        Ok(Unsettled {
+            id: KernelId(id),
+            session: SessionId(session),
+            owner: Member { user: UserId(user), project: ProjectId(project) },
+            domain: Arc::clone(domains.get_or_insert_with(domain.as_str(), |d| Arc::from(d))),
+            slots: (*slots.decode(&occupied)?).clone(),
+            phase: phase(&status)?,
+            started_at: Timestamp::from_micros(started_at),
+            terminated_at: terminated_at.map(Timestamp::from_micros),
+            cursor,
+            in_step,
+        })
+    };
+    let mut found: Vec<Unsettled> = rows.into_iter().map(decode).collect::<Result<_>>()?;
+    found.sort_unstable_by_key(|kernel| kernel.id);
+    Ok((found, Some(KernelId(*last))))
+}
+
+/// Where a run at one time left the kernels that it looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// Recorded to their ends.
+    pub settled: Vec<KernelId>,
+    /// From now on as far as their group.
+    pub in_step: Vec<KernelId>,
+    /// As far as the run, which is behind their group because the clock jumped back.
+    pub behind: Vec<KernelId>,
+}
+
+impl Progress {
+    pub fn count(&self) -> usize {
+        self.settled.len() + self.in_step.len() + self.behind.len()
     }
 }
 
-/// Moves every cursor of the group to where a run at `now` leaves it (§3): set-based, the rule is that of
-/// `domain::slice::plan` and [`Unsettled::advance`].
-pub async fn advance_cursors(db: &impl ConnectionTrait, group: &str, now: Timestamp) -> Result<()> {
-    let unsettled = || Condition::all().add(Column::ResourceGroup.eq(group)).add(Expr::cust("NOT settled"));
-    let cursor = || Expr::cust("COALESCE(last_usage_recorded_at, started_at)");
-    let still_running = Condition::any().add(Column::TerminatedAt.is_null()).add(Column::TerminatedAt.gt(now.micros()));
-    Entity::update_many()
-        .col_expr(Column::LastUsageRecordedAt, Expr::value(now.micros()))
-        .filter(unsettled().add(Column::StartedAt.is_not_null()).add(still_running).add(cursor().lt(now.micros())))
-        .exec(db)
-        .await?;
-    Entity::update_many()
-        .col_expr(Column::LastUsageRecordedAt, Expr::col(Column::TerminatedAt))
-        .col_expr(Column::Settled, Expr::value(true))
-        .filter(unsettled().add(Column::TerminatedAt.lte(now.micros())))
-        .exec(db)
-        .await?;
+/// Moves cursors (§3). What is in step already moves with its group.
+pub async fn advance(db: &impl ConnectionTrait, group: &str, progress: &Progress, now: Timestamp) -> Result<()> {
+    use kernel_cursor::Column as Cursor;
+    close(db, group, &progress.settled).await?;
+    for part in progress.in_step.chunks(bulk::MOST_IDS) {
+        kernel_cursor::Entity::update_many()
+            .col_expr(Cursor::InStep, Expr::value(true))
+            .filter(cursors_of(db, group, part))
+            .exec(db)
+            .await?;
+    }
+    for part in progress.behind.chunks(bulk::MOST_IDS) {
+        kernel_cursor::Entity::update_many()
+            .col_expr(Cursor::RecordedUntil, Expr::value(now.micros()))
+            .filter(cursors_of(db, group, part))
+            .exec(db)
+            .await?;
+    }
     Ok(())
 }
 
@@ -214,11 +311,18 @@ pub async fn page(
         .add_option(filter.domain.as_ref().map(|d| Column::DomainName.eq(d)))
         .add_option(filter.phase.map(|p| Column::Status.eq(p.as_str())));
     let total = Entity::find().filter(matching.clone()).count(db).await?;
-    let query = Entity::find()
+    // Ids first: joined with their cursors, all kernels might be read for a page.
+    let ids: Vec<Uuid> = Entity::find()
+        .select_only()
+        .column(Column::KernelId)
         .filter(matching)
         .filter(Condition::all().add_option(after.map(|a| Column::KernelId.gt(a.0))))
         .order_by_asc(Column::KernelId)
-        .limit(limit);
+        .limit(limit)
+        .into_tuple()
+        .all(db)
+        .await?;
+    let query = Entity::find().filter(Column::KernelId.is_in(ids)).order_by_asc(Column::KernelId);
     Ok((fetch(db, query).await?, total))
 }
 

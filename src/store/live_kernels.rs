@@ -1,13 +1,14 @@
 //! Kernels that run or wait, read in one statement each, so that what is read belongs together.
 
 use futures::TryStreamExt;
-use sea_orm::sea_query::Expr;
+use sea_orm::sea_query::Query;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select, StreamTrait};
 use uuid::Uuid;
 
 use super::Result;
 use super::decode::SlotDecoder;
 use super::entity::kernel::{Column, Entity};
+use super::entity::kernel_cursor;
 use super::kernels::phase;
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{ProjectId, UserId};
@@ -15,11 +16,16 @@ use crate::domain::kernel::Phase;
 use crate::domain::queues::{LiveKernel, Portion};
 use crate::domain::time::Timestamp;
 
+/// What runs or waits has a cursor, as there is something left to record; kernels that ended are many more.
 fn of_group(group: &str) -> Select<Entity> {
+    let open = Query::select()
+        .column(kernel_cursor::Column::KernelId)
+        .from(kernel_cursor::Entity)
+        .and_where(kernel_cursor::Column::ResourceGroup.eq(group))
+        .to_owned();
     Entity::find()
+        .filter(Column::KernelId.in_subquery(open))
         .filter(Column::ResourceGroup.eq(group))
-        // Spelled as in the partial index, or the index does not serve.
-        .filter(Expr::cust("NOT settled"))
         .filter(Column::Status.is_in([Phase::Running.as_str(), Phase::Pending.as_str()]))
 }
 

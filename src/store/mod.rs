@@ -32,8 +32,8 @@ use std::time::Duration;
 
 use migration::{Migrator, MigratorTrait};
 use sea_orm::{
-    ConnectOptions, Database, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, SqliteTransactionMode,
-    TransactionOptions, TransactionTrait,
+    ConnectOptions, Database, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, IsolationLevel,
+    SqliteTransactionMode, TransactionOptions, TransactionTrait,
 };
 
 /// An open write transaction. Dropping it rolls back.
@@ -140,6 +140,13 @@ impl Store {
         let sqlite_transaction_mode = (self.backend() == DbBackend::Sqlite).then_some(SqliteTransactionMode::Immediate);
         let options = TransactionOptions { sqlite_transaction_mode, ..TransactionOptions::default() };
         Ok(self.write.begin_with_options(options).await?)
+    }
+
+    /// Starts a transaction that reads everything as of one moment. Dropping it ends it.
+    pub async fn begin_snapshot(&self) -> Result<Tx> {
+        let isolation_level = (self.backend() == DbBackend::Postgres).then_some(IsolationLevel::RepeatableRead);
+        let options = TransactionOptions { isolation_level, ..TransactionOptions::default() };
+        Ok(self.read.begin_with_options(options).await?)
     }
 
     pub fn backend(&self) -> DbBackend {

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::entity::queue::{ActiveModel, Column, Entity, Model};
 use super::{Result, StoreError, bulk, decode};
+use crate::domain::division::OverQuotaWeight;
 use crate::domain::queues::QueueConfig;
 use crate::domain::time::Timestamp;
 
@@ -23,7 +24,7 @@ impl TryFrom<Model> for QueueConfig {
             quota: decode::slots(&row.quota)?,
             limit: decode::slots(&row.limits)?,
             guarantee: decode::slots(&row.guarantee)?,
-            over_quota_weight: decode::json(&row.over_quota_weight)?,
+            over_quota_weight: over_quota_weight(&row.over_quota_weight)?,
             children_over_quota_by: text(row.children_over_quota_by)?,
             min_share_ratio: text(row.min_share_ratio)?,
             name: row.name,
@@ -35,6 +36,11 @@ impl TryFrom<Model> for QueueConfig {
             created_at: Some(Timestamp::from_micros(row.created_at)),
         })
     }
+}
+
+/// Slots in it are known however many there are, as in every stored map.
+fn over_quota_weight(stored: &str) -> Result<OverQuotaWeight> {
+    if stored.starts_with('{') { decode::slots(stored).map(OverQuotaWeight::BySlot) } else { decode::json(stored) }
 }
 
 /// Decimals and names of variants are stored as the texts that they are in JSON.

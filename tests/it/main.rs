@@ -1,6 +1,7 @@
 //! The one integration test binary.
 
 mod accounting;
+mod browser;
 mod cli;
 mod crash;
 mod demo;

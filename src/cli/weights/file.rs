@@ -10,6 +10,9 @@
 //!   - {user: alice, project: ml-training, weight: 3}
 //!   - {user: bob, weight: 0.5}   # in all of the user's projects
 //!   - {user: carol, weight: null}   # unset: the group's default_weight
+//! queues:                        # absent: queues are left alone; keys as in the REST API, each with its default
+//!   - {name: research, quota: {cuda.device: 10}}
+//!   - {name: vision, parent: research, over_quota_weight: 2}
 //! ```
 
 use std::fmt;
@@ -17,6 +20,7 @@ use std::fmt;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::queues::QueueEntry;
 use crate::cli::failure::Failure;
 use crate::domain::weight::{Weight, deserialize_nullable_text};
 
@@ -30,6 +34,8 @@ pub struct WeightsFile {
     pub projects: Named,
     #[serde(default)]
     pub users: Vec<UserEntry>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queues: Option<Vec<QueueEntry>>,
 }
 
 #[derive(Debug, Deserialize, Serialize)]

@@ -3,12 +3,15 @@
 mod file;
 mod names;
 mod plan;
+mod queues;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
 
 use super::failure::{FAILED, Failure, Outcome, eprint_line};
 use super::open::{caller, input_name, read_input, service};
@@ -23,6 +26,7 @@ use crate::service::weights::{Target, WeightChange, WeightItem, WeightRow};
 use file::{Named, UserEntry, WeightText, WeightsFile};
 use names::Names;
 use plan::{Items, Plan};
+use queues::QueuePlan;
 
 #[derive(Subcommand)]
 pub enum WeightsCommand {
@@ -36,7 +40,8 @@ pub enum WeightsCommand {
     },
     /// Set or unset one weight; ranks change at once
     Set(SetArgs),
-    /// Set the weights that a file names: all or nothing, in one transaction
+    /// Set the weights and write the queues that a file names; everything is checked first, then the
+    /// queues are one transaction and the weights another
     Apply {
         #[command(flatten)]
         file: FileArgs,
@@ -73,10 +78,10 @@ pub struct SetArgs {
 pub struct FileArgs {
     /// The resource group
     group: String,
-    /// YAML or JSON with the keys domains, projects and users; `-` for standard input
+    /// YAML or JSON with the keys domains, projects, users and queues; `-` for standard input
     #[arg(short = 'f', long = "file")]
     file: PathBuf,
-    /// Unset every weight that the file does not name
+    /// Unset every weight that the file does not name, and remove every queue if it has the key queues
     #[arg(long)]
     prune: bool,
     /// Form of the changes
@@ -132,7 +137,11 @@ async fn get(group: &str, output: GetFormat, config: &Config) -> Outcome {
 /// The file that sets just these weights.
 fn to_file(group: &PublishedGroup, rows: &[WeightRow]) -> WeightsFile {
     let names = Names::of(group);
-    let mut file = WeightsFile { resource_group: Some(group.name.to_string()), ..WeightsFile::default() };
+    let mut file = WeightsFile {
+        resource_group: Some(group.name.to_string()),
+        queues: queues::of_group(group),
+        ..WeightsFile::default()
+    };
     let Named(domains) = &mut file.domains;
     let Named(projects) = &mut file.projects;
     for row in rows {
@@ -182,39 +191,66 @@ async fn plan(args: &FileArgs, config: &Config) -> Result<Plan, Failure> {
     let service = service(config).await?;
     let group = service.group(&args.group)?;
     let items = Items::of(&file, &group)?;
-    Ok(Plan::make(service, &args.group, items, args.prune).await?)
+    let queues = match file.queues {
+        Some(queues) => Some(QueuePlan::make(&service, &args.group, queues, args.prune).await?),
+        None => None,
+    };
+    Ok(Plan::make(service, &args.group, items, queues, args.prune).await?)
 }
 
 async fn apply(args: FileArgs, dry_run: bool, reason: Option<String>, config: &Config) -> Outcome {
     let plan = plan(&args, config).await?;
     if dry_run {
-        print_changes(&args.group, &plan.changes, args.output)?;
+        print_changes(&args.group, &plan, args.output)?;
     }
     let unchanged = plan.unchanged;
+    let queues = plan.queues.as_ref().map(QueuePlan::counts);
     let (set, unset) = if dry_run { plan.counts() } else { plan.carry_out(args.group, reason).await? };
     let verb = if dry_run { "would be " } else { "" };
     eprint_line(&format!("{set} {verb}set, {unset} {verb}unset, {unchanged} unchanged"));
+    if let Some([created, changed, removed]) = queues {
+        eprint_line(&format!("queues: {created} {verb}created, {changed} {verb}changed, {removed} {verb}removed"));
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 async fn diff(args: FileArgs, config: &Config) -> Outcome {
     let plan = plan(&args, config).await?;
-    print_changes(&args.group, &plan.changes, args.output)?;
-    Ok(if plan.changes.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+    print_changes(&args.group, &plan, args.output)?;
+    Ok(if plan.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
 /// A change, with its target as the REST API names it.
 #[derive(Serialize)]
 struct ChangeView {
-    #[serde(flatten)]
-    to: WeightView,
-    from: Option<Weight>,
+    target_type: Value,
+    target_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project_id: Option<Uuid>,
+    /// `weight`, a key of a queue, or `queue` for one that comes or goes.
+    key: String,
+    from: Option<Value>,
+    to: Option<Value>,
 }
 
-fn print_changes(group: &str, changes: &[WeightChange], format: Format) -> Result<(), Failure> {
-    let view = |change: &WeightChange| {
+impl ChangeView {
+    fn of_weight(group: &str, change: &WeightChange) -> Self {
         let row = WeightRow { target: change.target.clone(), weight: change.to };
-        ChangeView { to: WeightView::new(group, row), from: change.from }
-    };
-    print_list(format, &["target_type", "target_id", "project_id", "from", "weight"], changes.iter().map(view))
+        let WeightView { target_type, target_id, project_id, .. } = WeightView::new(group, row);
+        let weight = |weight: Option<Weight>| weight.map(|w| Value::from(w.to_string()));
+        Self {
+            target_type: json!(target_type),
+            target_id,
+            project_id,
+            key: "weight".to_owned(),
+            from: weight(change.from),
+            to: weight(change.to),
+        }
+    }
+}
+
+fn print_changes(group: &str, plan: &Plan, format: Format) -> Result<(), Failure> {
+    let weights = plan.changes.iter().map(|change| ChangeView::of_weight(group, change));
+    let queues = plan.queues.iter().flat_map(QueuePlan::rows);
+    print_list(format, &["target_type", "target_id", "project_id", "key", "from", "to"], weights.chain(queues))
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::file::{WeightText, WeightsFile};
 use super::names::Names;
+use super::queues::QueuePlan;
 use crate::cli::open::caller;
 use crate::domain::ledger::Entity;
 use crate::domain::weight::Weight;
@@ -82,11 +83,19 @@ pub struct Plan {
     pub changes: Vec<WeightChange>,
     /// Weights that the file names and that are so already.
     pub unchanged: usize,
+    /// `None`: the file does not speak of queues.
+    pub queues: Option<QueuePlan>,
 }
 
 impl Plan {
     /// Compares `items` with what is set; `prune` unsets what they do not name.
-    pub async fn make(service: Arc<Service>, group: &str, items: Items, prune: bool) -> Result<Self, Error> {
+    pub async fn make(
+        service: Arc<Service>,
+        group: &str,
+        items: Items,
+        queues: Option<QueuePlan>,
+        prune: bool,
+    ) -> Result<Self, Error> {
         let named = service.preview_weights(&caller(), group, items.items.clone()).await;
         let mut changes = named.map_err(|error| items.locate(error))?;
         if prune {
@@ -98,7 +107,11 @@ impl Plan {
         let all = changes.len();
         changes.retain(|c| c.from != c.to);
         let unchanged = all - changes.len();
-        Ok(Self { service, changes, unchanged })
+        Ok(Self { service, changes, unchanged, queues })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.queues.as_ref().is_none_or(QueuePlan::is_empty)
     }
 
     /// How many weights are set and unset.
@@ -107,9 +120,12 @@ impl Plan {
         (set, self.changes.len() as u64 - set)
     }
 
-    /// Makes the changes, all or none.
+    /// Makes the changes: those of queues all or none, then those of weights all or none.
     pub async fn carry_out(self, group: String, reason: Option<String>) -> Result<(u64, u64), Error> {
         let counts = self.counts();
+        if let Some(queues) = self.queues {
+            queues.carry_out(&self.service, group.clone(), reason.clone()).await?;
+        }
         let items = self.changes.into_iter().map(|change| WeightItem {
             target: match change.target {
                 Entity::Domain(name) => Target::Domain(name.to_string()),

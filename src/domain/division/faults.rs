@@ -8,7 +8,7 @@ use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
 
 /// More faults than a person would read are left out.
-pub(super) const MAX_FAULTS: usize = 100;
+pub const MAX_FAULTS: usize = 100;
 
 /// Why a list of queues is not a tree, with the place that has the fault.
 #[derive(Clone, Debug, PartialEq, Eq)]

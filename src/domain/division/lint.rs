@@ -1,6 +1,7 @@
 //! What looks like a mistake in a queue tree (§1). Warnings never refuse anything.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::queue::Bound;
 use super::tree::Tree;
@@ -8,7 +9,8 @@ use crate::domain::decimal::Amount;
 use crate::domain::slots::SlotName;
 
 /// Something that a person should look at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = DivisionWarning)]
 pub struct Warning {
     pub code: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]

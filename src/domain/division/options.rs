@@ -1,12 +1,13 @@
 //! Options of a division (§2-§5). The JSON keys are those of the stateless shapes.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::queue::{MAX_WEIGHT, OverQuotaBy};
 use crate::domain::decimal::Amount;
 use crate::domain::slots::SlotName;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rounding {
     #[default]
@@ -16,8 +17,9 @@ pub enum Rounding {
 }
 
 /// How a minimum share and a weight combine under `min_share` (§3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = MinShareRule)]
 pub enum Rule {
     #[default]
     Floor,
@@ -25,7 +27,7 @@ pub enum Rule {
 }
 
 /// What usage is compared with (§2.5).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HistoryBase {
     #[default]
@@ -33,7 +35,7 @@ pub enum HistoryBase {
     Siblings,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProportionVariant {
     #[default]
@@ -42,7 +44,7 @@ pub enum ProportionVariant {
 }
 
 /// Plug-in weights of the `score` order (§5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScoreWeights {
     pub priority: Amount,
@@ -56,8 +58,9 @@ impl Default for ScoreWeights {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schema(as = DivisionOptions)]
 pub struct Options {
     pub rounding: Rounding,
     /// The slots that `rounding: whole` rounds; absent: all.
@@ -72,18 +75,6 @@ pub struct Options {
 }
 
 impl Options {
-    /// The keys of the options, for shapes that carry others besides.
-    pub const KEYS: [&str; 8] = [
-        "rounding",
-        "whole_slots",
-        "rule",
-        "history_gain",
-        "history_base",
-        "over_quota_by",
-        "proportion_variant",
-        "score_weights",
-    ];
-
     /// The first option out of its range, as (key, reason).
     pub fn fault(&self) -> Option<(&'static str, String)> {
         let score = &self.score_weights;

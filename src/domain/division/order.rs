@@ -3,6 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 
 use serde::{Serialize, Serializer};
+use utoipa::ToSchema;
 
 use super::fraction::Fraction;
 use super::grid::Grid;
@@ -124,15 +125,20 @@ fn depth_first(tree: &Tree, order: impl Fn(&[usize]) -> Vec<usize>) -> Vec<usize
 }
 
 /// A queue's score among its siblings, with its parts: each normalised to 0..=1 and weighted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
+#[schema(as = QueueScore)]
 pub struct Score {
     #[serde(serialize_with = "as_text")]
+    #[schema(value_type = Amount)]
     pub total: f64,
     #[serde(serialize_with = "as_text")]
+    #[schema(value_type = Amount)]
     pub priority: f64,
     #[serde(serialize_with = "as_text")]
+    #[schema(value_type = Amount)]
     pub drf: f64,
     #[serde(serialize_with = "as_text")]
+    #[schema(value_type = Amount)]
     pub proportion: f64,
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::ToSchema;
 
 use crate::domain::decimal::{Amount, DecimalError, text_serde};
 use crate::domain::slots::{Amounts, SlotMap, SlotName};
@@ -56,7 +57,7 @@ impl fmt::Display for Bound {
 text_serde!(Bound);
 
 /// How a queue serves its children under `min_share` (§3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueMode {
     #[default]
@@ -65,7 +66,7 @@ pub enum QueueMode {
 }
 
 /// What over-quota capacity follows (§2.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OverQuotaBy {
     #[default]
@@ -74,7 +75,7 @@ pub enum OverQuotaBy {
 }
 
 /// One weight for all slots, or weights by slot (absent: 1).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum OverQuotaWeight {
     Every(Amount),
@@ -129,8 +130,9 @@ impl<'de> Deserialize<'de> for OverQuotaWeight {
 const ONE: Amount = Amount::whole(1);
 
 /// One queue as it is given.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schema(as = Queue)]
 pub struct QueueSpec {
     pub name: String,
     pub parent: Option<String>,
@@ -141,8 +143,10 @@ pub struct QueueSpec {
     pub mode: QueueMode,
     pub created_at: Option<Timestamp>,
     /// Absent slot: 0.
+    #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
     pub quota: SlotMap<Bound>,
     /// Absent slot: unlimited.
+    #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
     pub limit: SlotMap<Bound>,
     pub guarantee: Amounts,
     pub over_quota_weight: OverQuotaWeight,

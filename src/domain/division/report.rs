@@ -2,6 +2,7 @@
 //! command line.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::faults::TreeFault;
 use super::fraction::Fraction;
@@ -17,14 +18,23 @@ use crate::domain::decimal::Amount;
 use crate::domain::slots::{Amounts, SlotMap};
 
 /// A division that needs no server.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = DivisionSimulation, example = json!({
+    "algorithm": "quota_over_quota", "capacity": {"gpu": 36}, "explain": true, "queues": [
+        {"name": "p1", "quota": {"gpu": 10}, "over_quota_weight": 2, "request": {"gpu": 36}},
+        {"name": "p2", "quota": {"gpu": 6}, "over_quota_weight": 3, "request": {"gpu": 36}},
+        {"name": "p3", "over_quota_weight": 1, "request": {"gpu": 36}}
+    ]
+}))]
 pub struct Simulation {
+    /// `quota_over_quota`, `min_share`, `proportion` or `drf`.
     pub algorithm: String,
     #[serde(default)]
     pub options: Options,
     pub capacity: Amounts,
     pub queues: Vec<QueueSpec>,
+    /// Whether the answer tells why every queue gets what it gets.
     #[serde(default)]
     pub explain: bool,
 }
@@ -57,7 +67,8 @@ pub fn check(name: &str, options: &Options) -> Result<&'static dyn Algorithm, Ve
 }
 
 /// The shapes are those of the stateless endpoint; decimals are texts.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = DivisionReport)]
 pub struct Report {
     pub queues: Vec<QueueReport>,
     /// Siblings in the queue order of §5, depth first.
@@ -69,13 +80,15 @@ pub struct Report {
     pub trace: Option<Vec<QueueTrace>>,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct QueueReport {
     pub name: String,
     pub fair_share: Amounts,
     pub state: State,
+    #[schema(value_type = std::collections::BTreeMap<String, State>)]
     pub slot_states: SlotMap<State>,
     /// Allocated / fair share.
+    #[schema(value_type = std::collections::BTreeMap<String, Fraction>)]
     pub saturation_ratio: SlotMap<Fraction>,
     pub dominant_share: Fraction,
     pub score: Score,
@@ -84,7 +97,7 @@ pub struct QueueReport {
 }
 
 /// What `min_share` says besides.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct RatioReport {
     pub usage_ratio: Amount,
     pub demand_ratio: Amount,
@@ -104,7 +117,7 @@ impl From<Ratios> for RatioReport {
 }
 
 /// Why a queue gets what it gets.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct QueueTrace {
     pub queue: String,
     pub sentence: String,

@@ -1,6 +1,7 @@
 //! Where a queue stands against its quota and its fair share (§2.6, appendix A).
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::fraction::Fraction;
 use super::queue::Bound;
@@ -8,8 +9,9 @@ use super::tree::Tree;
 use crate::domain::decimal::Amount;
 
 /// From good to bad, so that the worst of a queue's slots is the largest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = QueueState)]
 pub enum State {
     InQuota,
     OverQuota,

@@ -1,6 +1,7 @@
 //! Why every queue gets what it gets: each step that gave it something, so that a person can redo it.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::tree::Tree;
 use crate::domain::decimal::Amount;
@@ -77,7 +78,8 @@ pub struct Explanation {
 }
 
 /// A step as it is shown: names for indices, no empty keys.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = DivisionStep)]
 pub struct ShownStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slot: Option<&'static str>,

@@ -13,6 +13,9 @@ use crate::domain::decimal::Amount;
 use crate::domain::slots::{Amounts, MAX_SLOTS, SlotName};
 use crate::domain::time::Timestamp;
 
+/// The most queues x slots of one tree: above any cluster, and what a machine has room for.
+const MAX_CELLS: usize = 1_000_000;
+
 /// What the tree keeps of a queue besides its values by slot.
 #[derive(Clone, Debug)]
 pub struct Queue {
@@ -69,6 +72,10 @@ impl Tree {
             faults.push(TreeFault { pointer: "/queues".to_owned(), code: "too_many_slots", detail });
             Vec::new()
         });
+        if specs.len().saturating_mul(slots.len()) > MAX_CELLS {
+            let detail = format!("{} queues x {} slots are more than {MAX_CELLS}", specs.len(), slots.len());
+            faults.push(TreeFault { pointer: "/queues".to_owned(), code: "too_many", detail });
+        }
         let (starts, children) = child_lists(&parents);
         let top_down = order_top_down(&parents, &starts, &children);
         if faults.is_empty() && top_down.len() < specs.len() {

@@ -1,6 +1,7 @@
 //! What an admin says of a queue (§1). What it holds and asks for is never configured.
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::domain::decimal::Amount;
 use crate::domain::division::{
@@ -13,8 +14,14 @@ use crate::domain::time::Timestamp;
 pub const MAX_RUNTIME_SECONDS: u64 = 4_294_967_295;
 
 /// One queue as it is configured. Absent keys have the defaults of [`QueueSpec`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schema(example = json!({
+    "name": "vision", "parent": "research", "priority": 0, "weight": "1", "mode": "fair", "created_at": "2026-01-13T10:00:00Z",
+    "quota": {"cuda.device": "4"}, "limit": {"cuda.device": "16"}, "guarantee": {}, "over_quota_weight": "2",
+    "children_over_quota_by": "weight", "min_share_ratio": "0", "reclaimable": true, "preempt_min_runtime": null,
+    "reclaim_min_runtime": 600
+}))]
 pub struct QueueConfig {
     pub name: String,
     pub parent: Option<String>,
@@ -23,7 +30,9 @@ pub struct QueueConfig {
     pub mode: QueueMode,
     /// Absent in a write: the queue keeps its age, a new one is as old as the write.
     pub created_at: Option<Timestamp>,
+    #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
     pub quota: SlotMap<Bound>,
+    #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
     pub limit: SlotMap<Bound>,
     pub guarantee: Amounts,
     pub over_quota_weight: OverQuotaWeight,

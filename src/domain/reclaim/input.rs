@@ -4,16 +4,23 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
+use super::plugins::{plugin, plugin_names};
 use crate::domain::decimal::Amount;
+use crate::domain::division::TreeFault;
+use crate::domain::division::queue::MAX_WEIGHT;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
 /// A running workload.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = RunningWorkload)]
 pub struct Workload {
+    #[schema(value_type = String)]
     pub workload_id: Arc<str>,
+    #[schema(value_type = String)]
     pub queue: Arc<str>,
     #[serde(default)]
     pub priority: i32,
@@ -32,20 +39,25 @@ pub struct Workload {
     pub members: Vec<RunningMember>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunningMember {
+    #[schema(value_type = String)]
     pub kernel_id: Arc<str>,
     pub slots: Amounts,
     #[serde(default)]
+    #[schema(value_type = Option<String>)]
     pub agent_id: Option<Arc<str>>,
 }
 
 /// The workload that wants to run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = PendingGang)]
 pub struct Pending {
+    #[schema(value_type = String)]
     pub workload_id: Arc<str>,
+    #[schema(value_type = String)]
     pub queue: Arc<str>,
     #[serde(default)]
     pub priority: i32,
@@ -59,7 +71,7 @@ pub struct Pending {
     pub members: Vec<PendingMember>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PendingMember {
     pub slots: Amounts,
@@ -68,9 +80,11 @@ pub struct PendingMember {
     pub labels: BTreeMap<String, String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = ReclaimAgent)]
 pub struct Agent {
+    #[schema(value_type = String)]
     pub agent_id: Arc<str>,
     /// The total of the node, used or not.
     pub available_slots: Amounts,
@@ -84,8 +98,9 @@ const fn yes() -> bool {
     true
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = ReclaimPolicy)]
 pub enum PolicyName {
     #[default]
     Strategies,
@@ -93,15 +108,16 @@ pub enum PolicyName {
 }
 
 /// KAI's reasons to take a victim, in the order in which they are tried (§6.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = ReclaimStrategy)]
 pub enum Strategy {
     FairShare,
     Quota,
 }
 
 /// Whether workloads are packed on few agents or spread over many (§6.6).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeOrder {
     #[default]
@@ -109,8 +125,7 @@ pub enum NodeOrder {
     Spread,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanOptions {
     pub policy: PolicyName,
     /// Plug-in names of `policy: plugins`, by tier.
@@ -141,7 +156,41 @@ impl Default for PlanOptions {
 }
 
 impl PlanOptions {
-    /// The keys of the options, for shapes that carry others besides.
-    pub const KEYS: [&str; 6] =
-        ["policy", "tiers", "strategies", "reclaimer_utilization_multiplier", "node_order", "search_budget_ms"];
+    /// The longest search, and the most plug-ins, that may be asked for.
+    const MAX_BUDGET_MS: u64 = 60_000;
+    const MAX_PLUGINS: usize = 100;
+
+    /// The first option out of its range, as (key, reason).
+    pub fn fault(&self) -> Option<(&'static str, String)> {
+        if self.reclaimer_utilization_multiplier > MAX_WEIGHT {
+            let key = "reclaimer_utilization_multiplier";
+            return Some((key, format!("{key} is at most {MAX_WEIGHT}")));
+        }
+        if self.search_budget_ms > Self::MAX_BUDGET_MS {
+            return Some(("search_budget_ms", format!("search_budget_ms is at most {}", Self::MAX_BUDGET_MS)));
+        }
+        if self.tiers.len() + self.tiers.iter().map(Vec::len).sum::<usize>() > Self::MAX_PLUGINS {
+            return Some(("tiers", format!("tiers name at most {} plug-ins", Self::MAX_PLUGINS)));
+        }
+        None
+    }
+
+    /// Names in `tiers` that no plug-in has.
+    pub(super) fn unknown_plugins(&self) -> Vec<TreeFault> {
+        let mut faults = Vec::new();
+        for (tier, names) in self.tiers.iter().enumerate() {
+            for (at, name) in names.iter().enumerate().filter(|(_, name)| plugin(name).is_none()) {
+                faults.push(TreeFault {
+                    pointer: format!("/options/tiers/{tier}/{at}"),
+                    code: "unknown_plugin",
+                    detail: format!(
+                        "there is no plug-in {name:?}; known are {}",
+                        plugin_names().collect::<Vec<_>>().join(", ")
+                    ),
+                });
+            }
+        }
+        faults.truncate(100);
+        faults
+    }
 }

@@ -19,6 +19,8 @@ mod refuse;
 mod rooms;
 mod scene;
 mod search;
+mod settings;
+mod simulation;
 mod standing;
 mod strategies;
 
@@ -26,3 +28,5 @@ pub use input::{Agent, NodeOrder, Pending, PendingMember, PlanOptions, PolicyNam
 pub use observe::observed_tree;
 pub use outcome::{Figures, Placed, Plan, Refusal, Rule, Verdict, Victim};
 pub use plan::{Input, plan};
+pub use settings::Settings;
+pub use simulation::Simulation;

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::domain::decimal::Amount;
 use crate::domain::division::{Fraction, Warning};
 use crate::domain::slots::{Amounts, SlotMap};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = ReclaimVerdict)]
 pub enum Verdict {
     Fits,
     Reclaim,
@@ -20,8 +22,9 @@ pub enum Verdict {
 }
 
 /// Why a victim was not taken, or the workload not served (§6.8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = ReclaimRule)]
 pub enum Rule {
     GateFairShare,
     GateQuota,
@@ -37,55 +40,67 @@ pub enum Rule {
     NoCandidate,
 }
 
-/// A ratio as it is printed: 12 decimals or `inf`.
-pub type RatioText = String;
-
 /// One victim unit: a surplus member or a gang's core.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Victim {
+    #[schema(value_type = String)]
     pub workload_id: Arc<str>,
+    #[schema(value_type = Vec<String>)]
     pub kernel_ids: Vec<Arc<str>>,
+    #[schema(value_type = String)]
     pub queue: Arc<str>,
     /// What allowed it: `fair_share`, `quota`, `priority`, or the plug-ins that agreed.
     pub rule: String,
     /// The queue that was compared with the reclaimer's.
+    #[schema(value_type = String)]
     pub level: Arc<str>,
     /// The slot on which that queue was above its share.
     pub slot: Option<&'static str>,
 }
 
 /// Ratios are rounded so that the rule that forbade holds on the printed figures as well.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Refusal {
     /// Absent: said of the pending workload itself.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
     pub workload_id: Option<Arc<str>>,
+    #[schema(value_type = String)]
     pub queue: Arc<str>,
     pub rule: Rule,
+    #[schema(value_type = Option<String>)]
     pub level: Option<Arc<str>>,
     pub slot: Option<&'static str>,
-    pub reclaimer_ratio: Option<RatioText>,
-    pub victim_ratio: Option<RatioText>,
+    /// What the reclaimer's side would hold / what the rule lets it hold; `inf` where that is nothing.
+    pub reclaimer_ratio: Option<String>,
+    /// What the victim's side holds / what the rule lets it keep.
+    pub victim_ratio: Option<String>,
 }
 
 /// Where a member of the pending workload may run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Placement)]
 pub struct Placed {
     /// Its place in the list of members.
     pub member: usize,
+    #[schema(value_type = String)]
     pub agent_id: Arc<str>,
 }
 
 /// A queue's figures before or after the plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = QueueFigures)]
 pub struct Figures {
+    #[schema(value_type = String)]
     pub queue: Arc<str>,
     pub allocated: Amounts,
     pub fair_share: Amounts,
+    #[schema(value_type = std::collections::BTreeMap<String, Fraction>)]
     pub saturation_ratio: SlotMap<Fraction>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = ReclaimPlan)]
 pub struct Plan {
     pub verdict: Verdict,
     pub victims: Vec<Victim>,

@@ -42,20 +42,11 @@ fn active_plugins(options: &PlanOptions) -> Result<Vec<&'static dyn Plugin>, Vec
     if options.policy == PolicyName::Strategies {
         return Ok(["predicates", "node_order"].into_iter().filter_map(plugin).collect());
     }
-    let (mut plugins, mut faults) = (Vec::new(), Vec::new());
-    for (tier, names) in options.tiers.iter().enumerate() {
-        for (at, name) in names.iter().enumerate() {
-            match plugin(name) {
-                Some(plugin) => plugins.push(plugin),
-                None => faults.push(TreeFault {
-                    pointer: format!("/options/tiers/{tier}/{at}"),
-                    code: "unknown_plugin",
-                    detail: format!("there is no plug-in {name:?}"),
-                }),
-            }
-        }
+    let faults = options.unknown_plugins();
+    if !faults.is_empty() {
+        return Err(faults);
     }
-    if faults.is_empty() { Ok(plugins) } else { Err(faults) }
+    Ok(options.tiers.iter().flatten().filter_map(|name| plugin(name)).collect())
 }
 
 struct Planner<'a> {

@@ -4,7 +4,9 @@ pub mod buckets;
 pub mod groups;
 pub mod nodes;
 pub mod operations;
+pub mod queues;
 pub mod shares;
+pub mod simulations;
 
 use std::sync::Arc;
 
@@ -20,7 +22,9 @@ pub struct Query(
     shares::ShareQuery,
     buckets::BucketQuery,
     operations::OperationsQuery,
+    queues::QueueQuery,
     nodes::NodeQuery,
+    simulations::SimulationQuery,
 );
 
 /// The service behind the schema.

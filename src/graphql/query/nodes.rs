@@ -14,7 +14,7 @@ use crate::graphql::global_id;
 use crate::graphql::guard;
 use crate::graphql::types::{
     Agent, AuditEntry, DomainFairShare, DomainUsageBucketNode, FairShareWeightNode, JobRun, Node, ProjectFairShare,
-    ProjectUsageBucketNode, ScalingGroup, UserFairShare, UserUsageBucketNode,
+    ProjectUsageBucketNode, Queue, ScalingGroup, UserFairShare, UserUsageBucketNode,
 };
 use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow, Tier};
 use crate::service::page::Window;
@@ -185,6 +185,11 @@ impl Rows {
             });
         }
         match (kind, rest) {
+            (Queue::KIND, [name]) => {
+                caller.require_reader()?;
+                let found = group.queues.get(name.as_str()).cloned();
+                Ok(found.map(|config| Queue { group: Arc::clone(&group.name), config }.into()))
+            }
             (ScalingGroup::KIND, []) => Ok(Some(ScalingGroup(group).into())),
             (FairShareWeightNode::KIND, [tier, ids @ ..]) => {
                 caller.require_reader()?;

@@ -2,7 +2,7 @@ use async_graphql::{ID, Interface};
 
 use super::{
     Agent, AuditEntry, DomainFairShare, DomainUsageBucketNode, FairShareWeightNode, JobRun, ProjectFairShare,
-    ProjectUsageBucketNode, ScalingGroup, UserFairShare, UserUsageBucketNode,
+    ProjectUsageBucketNode, Queue, ScalingGroup, UserFairShare, UserUsageBucketNode,
 };
 
 /// Anything that `node(id)` finds again.
@@ -18,6 +18,7 @@ pub enum Node {
     UserUsageBucket(UserUsageBucketNode),
     ScalingGroup(ScalingGroup),
     Agent(Agent),
+    Queue(Queue),
     JobRun(JobRun),
     AuditEntry(AuditEntry),
 }

@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde_path_to_error::{Path, Segment};
 
 use super::super::problem::Problem;
-use super::fault;
 use crate::service::Error;
+use crate::service::json::fault;
 
 /// The parameters of a query string, as a struct with their names.
 pub struct QueryParams<T>(pub T);

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use super::view::{IngestAnswer, RejectedItem};
 use crate::rest::extract;
-use crate::service::ingest::{BATCH, Incoming, KernelInput};
-use crate::service::{Caller, Fault, Result, Service};
+use crate::service::ingest::{BATCH, Incoming, KernelInput, Refused};
+use crate::service::{Caller, Error, Fault, Result, Service};
 
 /// Rejected items that an answer names.
 const NAMED_REJECTIONS: usize = 10_000;
@@ -30,7 +31,15 @@ pub struct Batches {
     counting: Counting,
     places: Vec<u64>,
     batch: Vec<Incoming>,
+    /// The batch before, on its way into the database while the next is read.
+    under_way: Option<UnderWay>,
     answer: IngestAnswer,
+}
+
+struct UnderWay {
+    places: Vec<u64>,
+    ids: Vec<Uuid>,
+    refused: JoinHandle<Result<Vec<Refused>>>,
 }
 
 impl Batches {
@@ -39,7 +48,7 @@ impl Batches {
         caller.require_scheduler()?;
         service.group(&group)?;
         let answer = IngestAnswer::default();
-        Ok(Self { service, caller, group, counting, places: Vec::new(), batch: Vec::new(), answer })
+        Ok(Self { service, caller, group, counting, places: Vec::new(), batch: Vec::new(), under_way: None, answer })
     }
 
     /// Takes the row at `place`; a broken one is one rejected item.
@@ -76,14 +85,25 @@ impl Batches {
         self.answer.errors.push(RejectedItem { index, line, kernel_id, errors });
     }
 
+    /// Sends the batch on its way, after the one before it.
     async fn flush(&mut self) -> Result<()> {
-        if self.batch.is_empty() {
-            return Ok(());
-        }
         let batch = std::mem::take(&mut self.batch);
         let places = std::mem::take(&mut self.places);
+        self.settle().await?;
+        if batch.is_empty() {
+            return Ok(());
+        }
         let ids: Vec<Uuid> = batch.iter().map(|i| i.report.id.0).collect();
-        let refused = self.service.ingest(&self.caller, &self.group, batch).await?;
+        let (service, caller, group) = (Arc::clone(&self.service), self.caller.clone(), self.group.clone());
+        let refused = tokio::spawn(async move { service.ingest(&caller, &group, batch).await });
+        self.under_way = Some(UnderWay { places, ids, refused });
+        Ok(())
+    }
+
+    /// Waits for the batch that is under way.
+    async fn settle(&mut self) -> Result<()> {
+        let Some(UnderWay { places, ids, refused }) = self.under_way.take() else { return Ok(()) };
+        let refused = refused.await.map_err(|e| Error::Internal(e.to_string()))??;
         self.answer.accepted += (ids.len() - refused.len()) as u64;
         for row in refused {
             let place = places.get(row.at).copied().unwrap_or_default();
@@ -95,7 +115,10 @@ impl Batches {
     /// Ends the ingest after its last row, or where `outcome` says that it broke off: what came
     /// before is kept and in the audit log either way.
     pub async fn finish(mut self, outcome: Result<()>) -> Result<IngestAnswer> {
-        let flushed = self.flush().await;
+        let flushed = match self.flush().await {
+            Ok(()) => self.settle().await,
+            Err(error) => Err(error),
+        };
         let Self { service, caller, group, mut answer, .. } = self;
         if answer.accepted + answer.rejected > 0 {
             service.ingest_done(caller, group, answer.accepted, answer.rejected).await?;

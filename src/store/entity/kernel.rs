@@ -16,8 +16,6 @@ pub struct Model {
     pub status: String,
     pub started_at: Option<i64>,
     pub terminated_at: Option<i64>,
-    pub last_usage_recorded_at: Option<i64>,
-    pub settled: bool,
     pub agent_id: Option<String>,
     pub queue: Option<String>,
     pub priority: i32,

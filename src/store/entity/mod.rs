@@ -11,6 +11,7 @@ pub mod domain_usage_bucket;
 pub mod job_lease;
 pub mod job_run;
 pub mod kernel;
+pub mod kernel_cursor;
 pub mod membership;
 pub mod project;
 pub mod project_fair_share;

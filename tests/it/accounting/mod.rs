@@ -2,6 +2,7 @@
 
 mod buckets;
 mod capacity;
+mod cursors;
 mod gaps;
 mod history;
 mod model;

@@ -40,7 +40,9 @@ on_both! {
         let row = named("k1", "ann", "ml", &json!({"domain_name": "nowhere", "user_name": "Ann"}));
         let first = f.service.store().begin().await.unwrap();
         let claimed = Kernel::merge(None, incoming(&row).report).unwrap();
-        assert_eq!(store::kernels::upsert(&first, "second", std::iter::once(&claimed)).await.unwrap(), 1);
+        let claimed = [(None, claimed)];
+        assert_eq!(store::kernels::upsert(&first, "second", &claimed).await.unwrap(), 1);
+        store::kernels::save_cursors(&first, "second", &claimed).await.unwrap();
         let late = [named("k0", "bob", "ml", &json!({})), row.clone(), row, named("k2", "bob", "ml", &json!({}))];
         let (service, batch) = (Arc::clone(&f.service), late.iter().map(incoming).collect());
         let second = tokio::spawn(async move { service.ingest(&admin(), GROUP, batch).await.unwrap() });

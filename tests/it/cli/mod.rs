@@ -6,6 +6,7 @@ mod migrate;
 pub mod program;
 mod reading;
 mod serve;
+mod simulations;
 mod slots;
 mod usage;
 mod weights;

@@ -96,13 +96,75 @@ on_both! {
         let ended = diff(&f, &["--prune"], FILE);
         assert_eq!(ended.code, Some(1));
         let shown = ended.stdout.replace(&id("ml").to_string(), "ml");
-        assert!(shown.starts_with("target_type,target_id,project_id,from,weight\ndomain,research,,,2\n"), "{shown}");
-        assert!(shown.ends_with("project,ml,,7,\n"), "{shown}");
+        assert!(shown.starts_with("target_type,target_id,project_id,key,from,to\ndomain,research,,weight,,2\n"), "{shown}");
+        assert!(shown.ends_with("project,ml,,weight,7,\n"), "{shown}");
         let dry = apply(&f, &["--prune", "--dry-run", "-o", "csv"], FILE);
         assert_eq!((&dry.stderr, &dry.stdout), (&"4 would be set, 1 would be unset, 0 unchanged\n".to_owned(), &ended.stdout));
         assert_eq!(weights(&f), before);
         assert_eq!(apply(&f, &["--prune"], FILE).stderr, "4 set, 1 unset, 0 unchanged\n");
-        assert_eq!(diff(&f, &["--prune"], FILE).ok(), "target_type,target_id,project_id,from,weight\n");
+        assert_eq!(diff(&f, &["--prune"], FILE).ok(), "target_type,target_id,project_id,key,from,to\n");
+    }
+
+    async fn queues_of_a_file(db: TestDb) {
+        const QUEUES: &str = "\
+domains: {research: 2}
+queues:
+  - {name: vision, parent: research, over_quota_weight: 2, limit: {cpu: 2.50, mem: unlimited}, created_at: 2026-01-01T00:00:00Z}
+  - {name: research, quota: {cpu: 4}, over_quota_weight: {cpu: 3}}
+";
+        let f = two_users(db).await;
+        let queues = || run(&f.db, ["queues", GROUP, "-o", "csv"]).ok();
+        let shown = diff(&f, &[], QUEUES);
+        assert_eq!((shown.code, shown.stdout.lines().count()), (Some(1), 4));
+        assert!(shown.stdout.contains("queue,vision,,queue,,\"{\"\"created_at\"\":"), "{}", shown.stdout);
+        let dry = apply(&f, &["--dry-run", "-o", "csv"], QUEUES);
+        assert_eq!((dry.stderr.lines().last(), &dry.stdout), (Some("queues: 2 would be created, 0 would be changed, 0 would be removed"), &shown.stdout));
+        assert_eq!(queues().lines().count(), 1);
+        let applied = apply(&f, &["--reason", "new cluster"], QUEUES);
+        assert_eq!(applied.stderr, "1 set, 0 unset, 0 unchanged\nqueues: 2 created, 0 changed, 0 removed\n");
+        let rows = queues();
+        assert!(rows.starts_with("name,parent,priority,quota,limit,"), "{rows}");
+        assert!(rows.contains("research,,0,\"{\"\"cpu\"\":\"\"4\"\"}\",{},"), "{rows}");
+        assert_eq!(run(&f.db, ["queues", GROUP, "-o", "json"]).json()["items"][1]["limit"], json!({"cpu": "2.5", "mem": "unlimited"}));
+        // What `get` prints, `apply` takes, and it changes nothing.
+        let printed = run(&f.db, ["weights", "get", GROUP]).ok();
+        assert!(printed.contains("- name: vision\n") && !printed.contains("priority"), "{printed}");
+        assert_eq!(diff(&f, &["--prune"], &printed).code, Some(0));
+        assert_eq!(apply(&f, &["--prune"], &printed).stderr, "0 set, 0 unset, 1 unchanged\nqueues: 0 created, 0 changed, 0 removed\n");
+        // A row for each key that changes; what is not named stays unless it is to go.
+        let changed = "queues: [{name: research, quota: {cpu: 5}, over_quota_weight: {cpu: 3}}]";
+        let shown = diff(&f, &[], changed);
+        assert_eq!(shown.stdout.lines().nth(1), Some("queue,research,,quota,\"{\"\"cpu\"\":\"\"4\"\"}\",\"{\"\"cpu\"\":\"\"5\"\"}\""));
+        assert_eq!(shown.stdout.lines().count(), 2);
+        assert_eq!(apply(&f, &[], changed).stderr, "0 set, 0 unset, 0 unchanged\nqueues: 0 created, 1 changed, 0 removed\n");
+        let shown = diff(&f, &["--prune"], changed);
+        assert!(shown.stdout.lines().any(|row| row.starts_with("queue,vision,,queue,\"{") && row.ends_with("\",")), "{}", shown.stdout);
+        assert_eq!(apply(&f, &["--prune"], changed).stderr, "0 set, 1 unset, 0 unchanged\nqueues: 0 created, 0 changed, 1 removed\n");
+        // A file that does not speak of queues leaves them alone.
+        assert_eq!(apply(&f, &["--prune"], "domains: {}").stderr, "0 set, 0 unset, 0 unchanged\n");
+        assert_eq!(queues().lines().count(), 2);
+        let log = f.service.audit_log(&admin(), &AuditFilter { action: Some("queues.put".to_owned()), resource_group: None }, &Window::forward(9, None)).await.unwrap();
+        let reasons: Vec<_> = log.rows.iter().map(|(_, e)| e.reason.as_deref()).collect();
+        assert_eq!(reasons, [None, None, Some("new cluster")]);
+        let before = queues();
+        for (text, part) in [
+            ("domains: {research: 3}\nqueues: [{name: x, parent: nowhere}]", "/queues/0/parent: there is no queue \"nowhere\""),
+            ("queues: [{name: x, parent: y}, {name: y, parent: x}]", "/queues/1/parent: "),
+            ("queues: [{name: x}, {name: x}]", "/queues/1/name: queue \"x\" is named twice"),
+            ("queues: [{name: x, quota: {cpu: -1}}]", "queues"),
+            ("queues: [{name: x, quota: {cpu: .nan}}]", "queues"),
+            ("queues: [{name: x, colour: 1}]", "unknown field `colour`"),
+            ("queues: [{}]", "/queues/0/name: "),
+            ("queues: {x: 1}", ""),
+            ("domains: {nowhere: 3}\nqueues: [{name: x}]", "/domains/nowhere: "),
+        ] {
+            for ended in [apply(&f, &[], text), diff(&f, &[], text)] {
+                let line = ended.refused(2);
+                assert!(line.contains(part), "{text}: {line}");
+            }
+        }
+        assert_eq!(queues(), before);
+        assert_eq!(weights(&f), Vec::<String>::new());
     }
 
     async fn a_file_with_a_fault_changes_nothing(db: TestDb) {

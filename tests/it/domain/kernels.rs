@@ -1,7 +1,7 @@
 //! Reports of kernels, in any order and any number of times.
 
 use fairshared::domain::ids::{KernelId, SessionId};
-use fairshared::domain::kernel::{Conflict, Kernel, Phase, Report, Traits, Unsettled};
+use fairshared::domain::kernel::{Advance, Conflict, Kernel, Phase, Report, Traits, Unsettled};
 use fairshared::domain::names::check_name;
 use fairshared::domain::slots::{Amounts, SlotName, Usages};
 use fairshared::domain::time::Timestamp;
@@ -90,14 +90,14 @@ fn a_run_moves_the_cursor_to_now_or_lets_the_kernel_go() {
     };
     let after = |kernel: &Kernel, now: &str| {
         let mut unsettled = Unsettled::of(kernel).expect("a started kernel");
-        unsettled.advance(clock(now)).then_some(unsettled.cursor)
+        (unsettled.advance(clock(now)), unsettled.cursor)
     };
-    assert_eq!(after(&running, "10:05"), Some(Some(clock("10:05"))));
+    assert_eq!(after(&running, "10:05"), (Advance::Moved, Some(clock("10:05"))));
     // A clock that jumped back moves no cursor back.
-    assert_eq!(after(&running, "09:55"), Some(None));
-    assert_eq!(after(&ended, "10:05"), Some(Some(clock("10:10"))));
-    assert_eq!(after(&ended, "10:20"), Some(Some(clock("10:20"))));
-    assert_eq!(after(&ended, "10:23"), None);
+    assert_eq!(after(&running, "09:55"), (Advance::Stayed, None));
+    assert_eq!(after(&ended, "10:05"), (Advance::Stayed, Some(clock("10:10"))));
+    assert_eq!(after(&ended, "10:20"), (Advance::Moved, Some(clock("10:20"))));
+    assert_eq!(after(&ended, "10:23").0, Advance::Settled);
 }
 
 #[test]

@@ -9,6 +9,8 @@ mod mutations;
 mod nodes;
 mod operations;
 mod paging;
+mod queues;
 mod scenarios;
 mod schema;
+mod simulations;
 mod support;

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::{self, Grid, Options, QueueSpec, Trace, Tree, TreeFault};
+use fairshared::domain::division::{self, Grid, QueueSpec, Trace, Tree, TreeFault};
 use fairshared::domain::reclaim::{
-    Agent, Figures, Input, Pending, Plan, PlanOptions, Rule, Verdict, Workload, observed_tree, plan,
+    Agent, Figures, Input, Pending, Plan, Rule, Settings, Verdict, Workload, observed_tree, plan,
 };
 use fairshared::domain::slots::{Amounts, SlotName};
 use fairshared::domain::time::Timestamp;
@@ -19,7 +19,7 @@ pub struct Case {
     #[serde(default)]
     pub algorithm: Option<String>,
     #[serde(default)]
-    pub options: PlanOptions,
+    pub options: Settings,
     pub queues: Vec<QueueSpec>,
     #[serde(default)]
     pub agents: Option<Vec<Agent>>,
@@ -46,7 +46,7 @@ impl Case {
         let Some(shares) = &self.shares else {
             let name = self.algorithm.as_deref().unwrap_or("quota_over_quota");
             let algorithm = division::algorithm(name).unwrap();
-            return algorithm.divide(tree, &Options::default(), &mut Trace::off()).fair_share;
+            return algorithm.divide(tree, &self.options.division(), &mut Trace::off()).fair_share;
         };
         let mut grid = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
         for (name, slots) in shares {
@@ -66,7 +66,7 @@ impl Case {
             running: &self.running,
             pending: &self.pending,
             agents: self.agents.as_deref(),
-            options: &self.options,
+            options: &self.options.plan(),
             now: NOW.parse::<Timestamp>().unwrap(),
         })
     }

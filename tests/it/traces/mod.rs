@@ -294,5 +294,6 @@ trace_tests! {
     phillips_postgres: postgres, |data, _| sacct(data, "phillips");
     pozidriv_postgres: postgres, |data, _| sacct(data, "pozidriv");
     wagap2013_postgres: postgres, |data, _| wagap(data);
+    lcg2005_postgres: postgres, lcg;
     philly2017_postgres: postgres, philly;
 }

@@ -1,0 +1,110 @@
+//! The queues of a file: each as short as it can be said.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::ChangeView;
+use crate::cli::open::caller;
+use crate::domain::queues::QueueConfig;
+use crate::service::queues::{QueueChange, QueuesChanged, QueuesWrite};
+use crate::service::{Error, PublishedGroup, Service};
+
+/// A queue in a file: keys that have their defaults are left out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct QueueEntry(pub QueueConfig);
+
+impl Serialize for QueueEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut keys = said(&self.0);
+        // The name comes first.
+        let name = keys.remove("name");
+        serializer.collect_map(name.iter().map(|name| ("name", name)).chain(keys.iter().map(|(k, v)| (k.as_str(), v))))
+    }
+}
+
+fn keys(queue: &QueueConfig) -> Map<String, Value> {
+    match serde_json::to_value(queue) {
+        Ok(Value::Object(keys)) => keys,
+        _ => Map::new(),
+    }
+}
+
+/// What makes a queue differ from one that says nothing.
+fn said(queue: &QueueConfig) -> Map<String, Value> {
+    let defaults = keys(&QueueConfig::default());
+    keys(queue).into_iter().filter(|(key, value)| defaults.get(key) != Some(value)).collect()
+}
+
+/// All queues of a group as a file lists them; `None` if there are none.
+pub fn of_group(group: &PublishedGroup) -> Option<Vec<QueueEntry>> {
+    let queues: Vec<_> = group.queues.values().cloned().map(QueueEntry).collect();
+    Some(queues).filter(|queues| !queues.is_empty())
+}
+
+/// What a file asks of the queues.
+pub struct QueuePlan {
+    write: QueuesWrite,
+    changed: QueuesChanged,
+}
+
+impl QueuePlan {
+    /// Compares a file's queues with what there is; `prune` removes what it does not name.
+    pub async fn make(
+        service: &Arc<Service>,
+        group: &str,
+        queues: Vec<QueueEntry>,
+        prune: bool,
+    ) -> Result<Self, Error> {
+        let queues = queues.into_iter().map(|entry| entry.0).collect();
+        let write = QueuesWrite { queues, prune, reason: None };
+        let changed = service.preview_queues(&caller(), group, write.clone()).await?;
+        Ok(Self { write, changed })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.changed.changes.is_empty()
+    }
+
+    /// Queues created, changed and removed.
+    pub fn counts(&self) -> [u64; 3] {
+        self.changed.counts()
+    }
+
+    /// A row for each queue that comes or goes, and for each key that changes.
+    pub(super) fn rows(&self) -> Vec<ChangeView> {
+        let written: BTreeMap<&str, &QueueConfig> = self.write.queues.iter().map(|q| (q.name.as_str(), q)).collect();
+        self.changed.changes.iter().flat_map(|change| rows(change, written.get(&*change.name).copied())).collect()
+    }
+
+    pub async fn carry_out(self, service: &Arc<Service>, group: String, reason: Option<String>) -> Result<(), Error> {
+        if !self.changed.changes.is_empty() {
+            service.put_queues(caller(), group, QueuesWrite { reason, ..self.write }).await?;
+        }
+        Ok(())
+    }
+}
+
+fn rows(change: &QueueChange, written: Option<&QueueConfig>) -> Vec<ChangeView> {
+    let row = |key: &str, from: Option<Value>, to: Option<Value>| ChangeView {
+        target_type: Value::from("queue"),
+        target_id: change.name.to_string(),
+        project_id: None,
+        key: key.to_owned(),
+        from,
+        to,
+    };
+    let whole = |queue: &QueueConfig| Value::Object(said(queue));
+    match (&change.from, &change.to) {
+        (Some(from), Some(to)) => {
+            let (from, to) = (keys(from), keys(to));
+            let differs = to.iter().filter(|(key, value)| from.get(*key) != Some(value));
+            differs.map(|(key, value)| row(key, from.get(key).cloned(), Some(value.clone()))).collect()
+        }
+        // A new queue as the file says it: its age is not known before the write.
+        (from, to) => vec![row("queue", from.as_ref().map(whole), written.or(to.as_ref()).map(whole))],
+    }
+}

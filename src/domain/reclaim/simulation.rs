@@ -1,0 +1,127 @@
+//! A plan that needs no server: the shape of the stateless endpoint and of the command line.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::input::{Agent, Pending, Workload};
+use super::observe::observed_tree;
+use super::outcome::Plan;
+use super::plan::{Input, plan};
+use super::settings::Settings;
+use crate::domain::division::faults::MAX_FAULTS;
+use crate::domain::division::{QueueSpec, Shares, Trace, TreeFault, lint};
+use crate::domain::slots::Amounts;
+use crate::domain::time::Timestamp;
+
+/// More of these than any cluster has are refused, as they would only use up memory.
+const MAX_RUNNING_MEMBERS: usize = 500_000;
+const MAX_AGENTS: usize = 50_000;
+const MAX_PENDING_MEMBERS: usize = 20_000;
+/// Different kinds of pending members, times agents.
+const MAX_CHOICES: usize = 10_000_000;
+
+/// A snapshot with the workload that wants to run in it.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = ReclaimSimulation, example = json!({
+    "algorithm": "quota_over_quota", "options": {}, "capacity": {"gpu": 4},
+    "queues": [{"name": "a", "quota": {"gpu": 2}}, {"name": "b", "quota": {"gpu": 2}}],
+    "running": [{"workload_id": "w1", "queue": "b", "priority": 0, "preemptible": true, "gang_min": 2, "members": [
+        {"kernel_id": "k1", "slots": {"gpu": 2}}, {"kernel_id": "k2", "slots": {"gpu": 1}}, {"kernel_id": "k3", "slots": {"gpu": 1}}
+    ]}],
+    "pending": {"workload_id": "w2", "queue": "a", "priority": 0, "preemptible": true, "members": [{"slots": {"gpu": 1}}]}
+}))]
+pub struct Simulation {
+    pub capacity: Amounts,
+    /// `quota_over_quota`, `min_share`, `proportion` or `drf`.
+    pub algorithm: String,
+    #[serde(default)]
+    pub options: Settings,
+    pub queues: Vec<QueueSpec>,
+    /// Absent: only totals count.
+    #[serde(default)]
+    pub agents: Option<Vec<Agent>>,
+    pub running: Vec<Workload>,
+    pub pending: Pending,
+    /// The moment of the plan, for minimum runtimes; absent: now.
+    #[serde(default)]
+    pub now: Option<Timestamp>,
+}
+
+impl Simulation {
+    /// Divides and plans; every fault of the input is named by its place.
+    pub fn run(self, clock: Timestamp) -> Result<Plan, Vec<TreeFault>> {
+        let mut faults = self.faults();
+        let algorithm = self.options.check(&self.algorithm);
+        let tree = observed_tree(self.queues, &self.capacity, &self.running, Some(&self.pending));
+        let (algorithm, tree) = match (algorithm, tree) {
+            (Ok(algorithm), Ok(tree)) if faults.is_empty() => (algorithm, tree),
+            (algorithm, tree) => {
+                let others = [algorithm.err().unwrap_or_default(), tree.err().unwrap_or_default()].concat();
+                faults.splice(0..0, others);
+                faults.truncate(MAX_FAULTS);
+                return Err(faults);
+            }
+        };
+        let options = self.options.division();
+        let Shares { fair_share, warnings, .. } = algorithm.divide(&tree, &options, &mut Trace::off());
+        let mut plan = plan(&Input {
+            tree: &tree,
+            fair_share: &fair_share,
+            running: &self.running,
+            pending: &self.pending,
+            agents: self.agents.as_deref(),
+            options: &self.options.plan(),
+            now: self.now.unwrap_or(clock),
+        })?;
+        plan.warnings = [lint(&tree), warnings, plan.warnings].concat();
+        Ok(plan)
+    }
+
+    fn faults(&self) -> Vec<TreeFault> {
+        let agents = self.agents.as_deref().unwrap_or_default();
+        let mut faults = Vec::new();
+        let mut limit = |pointer: &str, count: usize, most: usize, what: &str| {
+            if count > most {
+                let detail = format!("{count} {what}, at most {most} can be planned with");
+                faults.push(TreeFault { pointer: pointer.to_owned(), code: "too_many", detail });
+            }
+        };
+        let kinds: HashSet<_> = self.pending.members.iter().map(|m| (&m.slots, &m.labels)).collect();
+        let members = self.running.iter().map(|w| w.members.len()).sum();
+        limit("/running", members, MAX_RUNNING_MEMBERS, "running members");
+        limit("/agents", agents.len(), MAX_AGENTS, "agents");
+        limit("/pending/members", self.pending.members.len(), MAX_PENDING_MEMBERS, "members");
+        limit("/pending/members", kinds.len() * agents.len(), MAX_CHOICES, "pairs of a kind of member and an agent");
+        let agent_ids =
+            agents.iter().enumerate().map(|(at, a)| (&*a.agent_id, move || format!("/agents/{at}/agent_id")));
+        find_duplicates(agent_ids, &mut faults);
+        let workloads = self.running.iter().enumerate();
+        let ids = workloads.clone().map(|(at, w)| (&*w.workload_id, move || format!("/running/{at}/workload_id")));
+        find_duplicates(ids, &mut faults);
+        let kernels = workloads.flat_map(|(at, w)| {
+            let pointer = move |member: usize| move || format!("/running/{at}/members/{member}/kernel_id");
+            w.members.iter().enumerate().map(move |(member, m)| (&*m.kernel_id, pointer(member)))
+        });
+        find_duplicates(kernels, &mut faults);
+        faults
+    }
+}
+
+/// Names that are there twice, at the place of the second.
+fn find_duplicates<'a, P: Fn() -> String>(ids: impl Iterator<Item = (&'a str, P)>, faults: &mut Vec<TreeFault>) {
+    let mut seen: HashMap<&str, P, foldhash::fast::FixedState> = HashMap::default();
+    for (id, pointer) in ids {
+        if faults.len() >= MAX_FAULTS {
+            return;
+        }
+        if let Some(first) = seen.get(id) {
+            let detail = format!("{id:?} is named twice, first at {}", first());
+            faults.push(TreeFault { pointer: pointer(), code: "duplicate_id", detail });
+        } else {
+            seen.insert(id, pointer);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+use std::sync::Arc;
+
+use async_graphql::{Context, Object, Result};
+
+use super::{caller, service};
+use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::types::Queue;
+use crate::service::page::{Key, cut};
+
+#[derive(Default)]
+pub struct QueueQuery;
+
+#[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+#[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
+impl QueueQuery {
+    /// Queues of a resource group by name.
+    async fn queues(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
+        after: Option<String>,
+        offset: Option<i64>,
+    ) -> Result<List<Queue>> {
+        const LIST: &str = "queues";
+        let window = PageArgs { first, last, before, after, offset }.window(LIST)?;
+        let group = service(ctx)?.group(&resource_group)?;
+        let queues = service(ctx)?.queues(caller(ctx)?, &resource_group)?;
+        let rows: Vec<_> = queues.values().collect();
+        let page = cut(LIST, &rows, |queue| vec![Key::Text(queue.name.clone())], &window);
+        Ok(connect(ctx, page, |queue| Queue { group: Arc::clone(&group.name), config: queue.clone() })?)
+    }
+
+    /// One queue; null if there is none of that name.
+    async fn queue(&self, ctx: &Context<'_>, resource_group: String, name: String) -> Result<Option<Queue>> {
+        let group = service(ctx)?.group(&resource_group)?;
+        let queues = service(ctx)?.queues(caller(ctx)?, &resource_group)?;
+        let found = queues.get(name.as_str()).cloned();
+        Ok(found.map(|config| Queue { group: Arc::clone(&group.name), config }))
+    }
+}

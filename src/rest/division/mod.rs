@@ -1,0 +1,3 @@
+//! What every queue deserves (`docs/DIVISION.md`).
+
+pub mod simulate;

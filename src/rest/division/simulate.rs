@@ -1,0 +1,18 @@
+use axum::extract::Request;
+use axum::response::Response;
+
+use crate::domain::division::{Report, Simulation};
+use crate::rest::extract::{json_answer, media_type, read_body};
+use crate::rest::problem::Result;
+use crate::service::simulate;
+
+/// Divides what the request brings along; nothing is stored. Every role may.
+#[utoipa::path(
+    post, path = "/division/simulate", operation_id = "simulate_division", tag = "Division",
+    request_body = Simulation, responses((status = 200, body = Report))
+)]
+pub async fn handle(request: Request) -> Result<Response> {
+    media_type(request.headers(), &["application/json"])?;
+    let body = read_body(request, &()).await?;
+    Ok(simulate::aside(move || json_answer(&simulate::division(&body)?)).await?)
+}

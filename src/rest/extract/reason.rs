@@ -1,0 +1,90 @@
+//! A body that says, beside what it is about, why: `reason` among the keys of something that has none.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeSeed, Error, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
+
+const KEY: &str = "reason";
+
+/// The keys of `T` and `reason`.
+pub struct WithReason<T> {
+    pub value: T,
+    /// Why, for the audit log.
+    pub reason: Option<String>,
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for WithReason<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Keys(PhantomData))
+    }
+}
+
+struct Keys<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Keys<T> {
+    type Value = WithReason<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, parts: A) -> Result<WithReason<T>, A::Error> {
+        let mut reason = None;
+        let value = T::deserialize(MapAccessDeserializer::new(Rest { parts, reason: &mut reason }))?;
+        Ok(WithReason { value, reason: reason.flatten() })
+    }
+}
+
+/// The keys besides `reason`, which is kept on the way.
+struct Rest<'a, A> {
+    parts: A,
+    reason: &'a mut Option<Option<String>>,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, A> {
+    type Error = A::Error;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, A::Error> {
+        while let Some(key) = self.parts.next_key::<Cow<'de, str>>()? {
+            if key != KEY {
+                return seed.deserialize(key.into_deserializer()).map(Some);
+            }
+            if self.reason.replace(self.parts.next_value()?).is_some() {
+                return Err(A::Error::duplicate_field(KEY));
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        self.parts.next_value_seed(seed)
+    }
+}
+
+impl<T: ToSchema> PartialSchema for WithReason<T> {
+    fn schema() -> RefOr<Schema> {
+        let mut schema = T::schema();
+        if let RefOr::T(Schema::Object(Object { properties, .. })) = &mut schema {
+            let text = ObjectBuilder::new().schema_type(Type::String).description(Some("Why, for the audit log."));
+            properties.insert(KEY.to_owned(), text.build().into());
+        }
+        schema
+    }
+}
+
+impl<T: ToSchema> ToSchema for WithReason<T> {
+    fn name() -> Cow<'static, str> {
+        format!("{}WithReason", T::name()).into()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        T::schemas(schemas);
+    }
+}

@@ -1,0 +1,43 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+
+use crate::domain::queues::QueueConfig;
+use crate::rest::etag;
+use crate::rest::extract::{PathParams, QueryParams};
+use crate::rest::list::{List, PageQuery, Place};
+use crate::rest::paths::GroupPath;
+use crate::rest::problem::Result;
+use crate::service::page::{Key, cut};
+use crate::service::{Caller, Service};
+
+const LIST: &str = "queues";
+
+/// The queues of a resource group by name.
+#[utoipa::path(
+    get, path = "/resource-groups/{rg}/queues", operation_id = "list_queues", tag = "Queues",
+    params(GroupPath, PageQuery, ("If-None-Match" = Option<String>, Header, description = "An `ETag` seen before.")),
+    responses(
+        (status = 200, body = List<QueueConfig>, headers(("ETag" = String, description = "For `If-None-Match`."))),
+        (status = 304, description = "Unchanged since that `ETag`.")
+    )
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<GroupPath>,
+    QueryParams(query): QueryParams<PageQuery>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let etag = service.group(&path.rg)?.etag();
+    let queues = service.queues(&caller, &path.rg)?;
+    let place = Place::new(LIST, path.rg);
+    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let rows: Vec<&QueueConfig> = queues.values().collect();
+    let page = cut(LIST, &rows, |q| vec![Key::Text(q.name.clone())], &window).map(QueueConfig::clone);
+    let answer: List<QueueConfig> = place.answer(page);
+    etag::fresh_or(&headers, &etag, || Json(answer).into_response())
+}

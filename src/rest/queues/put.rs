@@ -1,0 +1,33 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::{Extension, Json};
+
+use super::view::{QueueBody, QueueWritten};
+use crate::rest::extract::{JsonBody, PathParams};
+use crate::rest::paths::QueuePath;
+use crate::rest::problem::Result;
+use crate::service::{Caller, Error, Service};
+
+/// Creates or replaces a queue: what the body leaves out gets its default. The division follows at once.
+#[utoipa::path(
+    put, path = "/resource-groups/{rg}/queues/{queue}", operation_id = "put_queue", tag = "Queues",
+    params(QueuePath), request_body = QueueBody,
+    responses((status = 200, description = "Replaced.", body = QueueWritten), (status = 201, description = "Created.", body = QueueWritten))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<QueuePath>,
+    JsonBody(QueueBody { value: mut queue, reason }): JsonBody<QueueBody>,
+) -> Result<(StatusCode, Json<QueueWritten>)> {
+    if !queue.name.is_empty() && queue.name != path.queue {
+        return Err(Error::invalid("/name", "contradiction", "the path names another queue").into());
+    }
+    queue.name.clone_from(&path.queue);
+    let changed = service.put_queue(caller, path.rg, queue, reason).await?;
+    let is_new = changed.changes.first().is_some_and(|change| change.from.is_none());
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(QueueWritten::of(&path.queue, changed)?)))
+}

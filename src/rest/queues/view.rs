@@ -1,0 +1,71 @@
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::domain::division::Warning;
+use crate::domain::queues::QueueConfig;
+use crate::rest::extract::WithReason;
+use crate::service::queues::{QueuesChanged, QueuesWrite};
+use crate::service::{Error, Result};
+
+/// The body of a write of one queue.
+pub type QueueBody = WithReason<QueueConfig>;
+
+/// A queue after its write.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct QueueWritten {
+    pub queue: QueueConfig,
+    /// What looks like a mistake in the group's queues; never a refusal.
+    pub warnings: Vec<Warning>,
+}
+
+impl QueueWritten {
+    pub fn of(name: &str, changed: QueuesChanged) -> Result<Self> {
+        let queue = changed.queues.get(name).cloned();
+        let queue = queue.ok_or_else(|| Error::Internal(format!("queue {name} is not among those just written")))?;
+        Ok(Self { queue, warnings: changed.warnings })
+    }
+}
+
+/// Queues to create and to replace, all or none.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "queues": [
+        {"name": "research", "quota": {"cuda.device": "10"}},
+        {"name": "vision", "parent": "research", "quota": {"cuda.device": "4"}, "over_quota_weight": "2"}
+    ],
+    "reason": "new cluster"
+}))]
+pub struct QueuesBody {
+    pub queues: Vec<QueueConfig>,
+    /// Whether queues that are not named go.
+    #[serde(default)]
+    pub prune: bool,
+    /// Why, for the audit log.
+    pub reason: Option<String>,
+}
+
+impl From<QueuesBody> for QueuesWrite {
+    fn from(body: QueuesBody) -> Self {
+        let QueuesBody { queues, prune, reason } = body;
+        Self { queues, prune, reason }
+    }
+}
+
+/// What a write did.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"created": 1, "changed": 1, "deleted": 0, "warnings": []}))]
+pub struct QueuesWritten {
+    pub created: u64,
+    pub changed: u64,
+    pub deleted: u64,
+    /// What looks like a mistake in the group's queues; never a refusal.
+    pub warnings: Vec<Warning>,
+}
+
+impl From<QueuesChanged> for QueuesWritten {
+    fn from(done: QueuesChanged) -> Self {
+        let [created, changed, deleted] = done.counts();
+        Self { created, changed, deleted, warnings: done.warnings }
+    }
+}

@@ -1,0 +1,21 @@
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+
+use crate::domain::reclaim::{Plan, Simulation};
+use crate::rest::extract::{json_answer, media_type, read_body};
+use crate::rest::problem::Result;
+use crate::service::{Service, simulate};
+
+/// Plans over what the request brings along; nothing is stored, nobody is evicted. Every role may.
+#[utoipa::path(
+    post, path = "/reclaim/simulate", operation_id = "simulate_reclaim", tag = "Division",
+    request_body = Simulation, responses((status = 200, body = Plan))
+)]
+pub async fn handle(State(service): State<Arc<Service>>, request: Request) -> Result<Response> {
+    media_type(request.headers(), &["application/json"])?;
+    let body = read_body(request, &()).await?;
+    let now = service.clock().now();
+    Ok(simulate::aside(move || json_answer(&simulate::reclaim(&body, now)?)).await?)
+}

@@ -1,0 +1,15 @@
+use sea_orm::entity::prelude::*;
+
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "kernel_cursors")]
+pub struct Model {
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub resource_group: String,
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub kernel_id: Uuid,
+    pub recorded_until: Option<i64>,
+    pub in_step: bool,
+}
+
+impl ActiveModelBehavior for ActiveModel {}

@@ -1,0 +1,44 @@
+//! Cursors (§3): in step with the group's runs, apart from them when the clock jumped back, and kept by migrations.
+
+use serde_json::json;
+
+use super::spans;
+use crate::support::fixture::{Fixture, kernel, with};
+use crate::support::on_both;
+
+on_both! {
+    async fn a_run_behind_its_group_moves_single_cursors(db: TestDb) {
+        let mut f = Fixture::new(db, "2026-01-13T10:30:00Z").await;
+        f.ingest(&[kernel("k1", "ann", "ml", "2026-01-13T10:00:00Z")]).await;
+        f.tick().await;
+        f.clock.set("2026-01-13T10:20:00Z");
+        f.ingest(&[kernel("k2", "bob", "ml", "2026-01-13T10:10:00Z")]).await;
+        for (now, slices) in [("10:20", 1), ("10:25", 1), ("10:25", 0), ("10:40", 2), ("10:45", 2)] {
+            f.clock.set(&format!("2026-01-13T{now}:00Z"));
+            assert_eq!(f.tick().await.slices_created, slices, "{now}");
+            f = f.restart().await;
+        }
+        assert_eq!(spans(&f, "k1").await, ["10:00:00-10:30:00", "10:30:00-10:40:00", "10:40:00-10:45:00"]);
+        let behind = ["10:10:00-10:20:00", "10:20:00-10:25:00", "10:25:00-10:40:00", "10:40:00-10:45:00"];
+        assert_eq!(spans(&f, "k2").await, behind);
+        f.assert_conserved().await;
+    }
+
+    async fn migrations_keep_cursors(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T10:05:00Z").await;
+        let start = "2026-01-13T10:00:00Z";
+        let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-13T10:02:00Z"});
+        f.ingest(&[kernel("k1", "ann", "ml", start), with(kernel("k2", "bob", "ml", start), &ended)]).await;
+        f.tick().await;
+        f.ingest(&[kernel("k3", "cem", "ml", "2026-01-13T10:04:00Z")]).await;
+        f.service.store().migrate_down(2).await.unwrap();
+        f.service.store().migrate_up().await.unwrap();
+        let f = f.restart().await;
+        f.clock.set("2026-01-13T10:10:00Z");
+        assert_eq!(f.tick().await.kernels, 2);
+        assert_eq!(spans(&f, "k1").await, ["10:00:00-10:05:00", "10:05:00-10:10:00"]);
+        assert_eq!(spans(&f, "k2").await, ["10:00:00-10:02:00"]);
+        assert_eq!(spans(&f, "k3").await, ["10:04:00-10:10:00"]);
+        f.assert_conserved().await;
+    }
+}
