@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::decay::Decay;
+use super::queues::{ChoiceFault, DivisionChoice};
 use super::slice::GapPolicy;
 use super::slots::{Amounts, SlotName, SlotNameError};
 use super::weight::Weight;
@@ -28,6 +29,33 @@ pub struct Options {
     /// Slot -> weight >= 0; empty: every slot with capacity counts 1.
     pub resource_weights: Amounts,
     pub decay: Decay,
+    /// How capacity is divided over queues, and how reclaims are planned.
+    pub division: DivisionChoice,
+    /// What the `fairshare` sequencer compares.
+    pub order: Order,
+}
+
+/// Whether `fairshare` compares users across the group, or domains, then projects, then users (§9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    #[default]
+    Flat,
+    Tiered,
+}
+
+impl Order {
+    const ALL: [(&'static str, Self); 2] = [("flat", Self::Flat), ("tiered", Self::Tiered)];
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(name, _)| *name == text).map(|(_, order)| order)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Flat => "flat",
+            Self::Tiered => "tiered",
+        }
+    }
 }
 
 impl Default for Options {
@@ -42,6 +70,8 @@ impl Default for Options {
             max_gap_hours: 24,
             resource_weights: Amounts::default(),
             decay: Decay::default(),
+            division: DivisionChoice::default(),
+            order: Order::default(),
         }
     }
 }
@@ -57,12 +87,21 @@ pub struct OptionError {
 
 impl OptionError {
     fn new(key: &str, code: &'static str, detail: impl Into<String>) -> Self {
-        let escaped = key.replace('~', "~0").replace('/', "~1");
-        Self { pointer: format!("/{escaped}"), code, detail: detail.into() }
+        Self { pointer: pointer(&[key]), code, detail: detail.into() }
+    }
+
+    fn inside(key: &str, fault: &ChoiceFault) -> Self {
+        let path: Vec<&str> = std::iter::once(key).chain(fault.path.iter().map(String::as_str)).collect();
+        let detail = format!("{} {}", path.join("."), fault.detail);
+        Self { pointer: pointer(&path), code: fault.code, detail }
     }
 }
 
-const KEYS: [&str; 9] = [
+fn pointer(path: &[&str]) -> String {
+    path.iter().map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1"))).collect()
+}
+
+const KEYS: [&str; 11] = [
     "half_life_days",
     "lookback_days",
     "decay_unit_days",
@@ -72,6 +111,8 @@ const KEYS: [&str; 9] = [
     "max_gap_hours",
     "resource_weights",
     "decay",
+    "division",
+    "order",
 ];
 
 impl Options {
@@ -142,6 +183,15 @@ impl Options {
                     OptionError::new(key, code, format!("resource_weights maps slots to weights >= 0: {e}"))
                 })?;
             }
+            "division" => {
+                self.division = DivisionChoice::parse(value).map_err(|fault| OptionError::inside(key, &fault))?;
+            }
+            "order" => {
+                self.order = value.as_str().and_then(Order::parse).ok_or_else(|| {
+                    let names: Vec<_> = Order::ALL.iter().map(|(name, _)| *name).collect();
+                    OptionError::new(key, "invalid_value", format!("order is one of {}", names.join(", ")))
+                })?;
+            }
             _ => {
                 return Err(OptionError::new(
                     key,
@@ -158,7 +208,7 @@ impl Options {
         // The default is written as the documents print it.
         let default_weight =
             if self.default_weight == Weight::ONE { "1.0".to_owned() } else { self.default_weight.to_string() };
-        let values: [Value; 9] = [
+        let values: [Value; 11] = [
             self.half_life_days.into(),
             self.lookback_days.into(),
             self.decay_unit_days.into(),
@@ -168,6 +218,8 @@ impl Options {
             self.max_gap_hours.into(),
             serde_json::to_value(&self.resource_weights).unwrap_or_default(),
             self.decay.name().into(),
+            self.division.to_json(),
+            self.order.as_str().into(),
         ];
         KEYS.iter().map(|k| (*k).to_owned()).zip(values).collect()
     }
