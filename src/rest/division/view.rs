@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -22,13 +21,13 @@ pub struct DivisionView<'a> {
     /// The group's option `division`.
     #[schema(value_type = Object)]
     options: Value,
-    #[schema(value_type = BTreeMap<String, String>)]
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
     capacity: Amounts,
     queues: Vec<QueueDivision<'a>>,
     /// Siblings in the queue order, depth first.
     order: &'a [String],
     score_order: &'a [String],
-    #[schema(value_type = BTreeMap<String, String>)]
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
     remaining: &'a Amounts,
     warnings: &'a [Warning],
     /// Only with `explain`.
@@ -44,16 +43,16 @@ pub struct QueueDivision<'a> {
     share: &'a QueueReport,
     #[schema(value_type = Option<String>)]
     parent: Option<Arc<str>>,
-    #[schema(value_type = BTreeMap<String, Bound>)]
+    #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
     quota: SlotMap<Bound>,
-    #[schema(value_type = BTreeMap<String, Bound>)]
+    #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
     limit: SlotMap<Bound>,
     /// Allocated and pending.
-    #[schema(value_type = BTreeMap<String, String>)]
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
     request: Amounts,
-    #[schema(value_type = BTreeMap<String, String>)]
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
     allocated: Amounts,
-    #[schema(value_type = BTreeMap<String, String>)]
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
     allocated_non_preemptible: Amounts,
 }
 
@@ -93,13 +92,13 @@ pub struct DivisionDayView {
     pub day: Day,
     pub queue: String,
     pub algorithm: String,
-    #[schema(value_type = BTreeMap<String, String>)]
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub fair_share: Amounts,
-    #[schema(value_type = BTreeMap<String, String>)]
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub allocated: Amounts,
-    #[schema(value_type = BTreeMap<String, String>)]
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub request: Amounts,
-    #[schema(value_type = BTreeMap<String, Bound>)]
+    #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
     pub quota: SlotMap<Bound>,
     #[serde(flatten)]
     #[schema(inline)]
