@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::decay::Decay;
-use super::queues::{ChoiceFault, DivisionChoice};
+use super::division::TreeFault;
+use super::queues::DivisionChoice;
 use super::slice::GapPolicy;
 use super::slots::{Amounts, SlotName, SlotNameError};
 use super::weight::Weight;
@@ -87,18 +88,15 @@ pub struct OptionError {
 
 impl OptionError {
     fn new(key: &str, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { pointer: pointer(&[key]), code, detail: detail.into() }
+        let escaped = key.replace('~', "~0").replace('/', "~1");
+        Self { pointer: format!("/{escaped}"), code, detail: detail.into() }
     }
 
-    fn inside(key: &str, fault: &ChoiceFault) -> Self {
-        let path: Vec<&str> = std::iter::once(key).chain(fault.path.iter().map(String::as_str)).collect();
-        let detail = format!("{} {}", path.join("."), fault.detail);
-        Self { pointer: pointer(&path), code: fault.code, detail }
+    /// A fault inside the value of `key`.
+    fn inside(key: &str, fault: &TreeFault) -> Self {
+        let inner = Self::new(key, fault.code, fault.detail.clone());
+        Self { pointer: inner.pointer + &fault.pointer, ..inner }
     }
-}
-
-fn pointer(path: &[&str]) -> String {
-    path.iter().map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1"))).collect()
 }
 
 const KEYS: [&str; 11] = [
@@ -130,7 +128,12 @@ impl Options {
         let mut options = Self::default();
         let mut errors = Vec::new();
         for (key, value) in stored {
-            if let Err(error) = options.set(key, value) {
+            if key == "division" {
+                match DivisionChoice::parse(value) {
+                    Ok(division) => options.division = division,
+                    Err(faults) => errors.extend(faults.iter().map(|fault| OptionError::inside(key, fault))),
+                }
+            } else if let Err(error) = options.set(key, value) {
                 errors.push(error);
             }
         }
@@ -182,9 +185,6 @@ impl Options {
                     let code = SlotNameError::code_of(&e.to_string()).unwrap_or("invalid_value");
                     OptionError::new(key, code, format!("resource_weights maps slots to weights >= 0: {e}"))
                 })?;
-            }
-            "division" => {
-                self.division = DivisionChoice::parse(value).map_err(|fault| OptionError::inside(key, &fault))?;
             }
             "order" => {
                 self.order = value.as_str().and_then(Order::parse).ok_or_else(|| {

@@ -7,7 +7,7 @@ mod demand;
 mod live;
 mod workloads;
 
-pub use choice::{ChoiceFault, DivisionChoice, MAX_SEARCH_BUDGET_MS};
+pub use choice::DivisionChoice;
 pub use config::{ConfigFault, MAX_RUNTIME_SECONDS, QueueConfig, check};
 pub use demand::{Claim, Demand, Held, Portion};
 pub use live::{DEFAULT_QUEUE, Observed, ProjectNames, Queues, live_tree, queue_of};

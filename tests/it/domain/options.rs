@@ -218,10 +218,10 @@ fn a_division_names_its_faults() {
             "out_of_range",
         ),
         (json!({"options": {"strategies": ["theft"]}}), "/division/options/strategies", "invalid_value"),
-        (json!({"options": {"tiers": [["gang"], ["magic"]]}}), "/division/options/tiers", "unknown_plugin"),
-        (json!({"options": {"search_budget_ms": 10_001}}), "/division/options/search_budget_ms", "out_of_range"),
+        (json!({"options": {"tiers": [["gang"], ["magic"]]}}), "/division/options/tiers/1/0", "unknown_plugin"),
+        (json!({"options": {"search_budget_ms": 60_001}}), "/division/options/search_budget_ms", "out_of_range"),
         (
-            json!({"options": {"reclaimer_utilization_multiplier": "0.5"}}),
+            json!({"options": {"reclaimer_utilization_multiplier": "1000001"}}),
             "/division/options/reclaimer_utilization_multiplier",
             "out_of_range",
         ),

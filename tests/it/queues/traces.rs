@@ -9,6 +9,7 @@ use fairshared::domain::reclaim::{PendingMember, Plan, Verdict};
 use fairshared::domain::slots::SlotName;
 use fairshared::domain::time::Timestamp;
 use fairshared::service::division::LiveDivision;
+use fairshared::service::ingest::KernelInput;
 use fairshared::service::plans::PlanRequest;
 use serde_json::{Value, json};
 
@@ -146,9 +147,12 @@ impl Cluster {
             f.agent(agent, &json!({self.slot: amount.to_string()})).await;
         }
         set_queues(&f, &self.queues()).await;
-        let kernels: Vec<Value> =
-            self.running.iter().chain(&self.waiting).map(|j| j.kernel(self.slot, self.moment)).collect();
-        assert!(f.ingest(&kernels).await.is_empty());
+        let kernel = |job: &Job| {
+            let input: KernelInput = serde_json::from_value(job.kernel(self.slot, self.moment)).unwrap();
+            input.check(self.moment).unwrap()
+        };
+        let kernels = self.running.iter().chain(&self.waiting).map(kernel).collect();
+        assert!(f.service.ingest(&admin(), GROUP, kernels).await.unwrap().is_empty());
         f
     }
 
