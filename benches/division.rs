@@ -6,9 +6,11 @@ mod common;
 #[path = "../tests/it/support/mod.rs"]
 mod support;
 
+use std::time::Duration;
+
 use common::{Bar, repeat, row};
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::{Bound, Options, QueueSpec, Trace, Tree, algorithm};
+use fairshared::domain::division::{Bound, Options, QueueSpec, Trace, Tree, algorithm, algorithm_names};
 use fairshared::domain::slots::{Amounts, SlotName};
 
 /// Four levels; every queue wants something of every slot.
@@ -57,21 +59,32 @@ fn copy(tree: &Tree) -> Vec<Amount> {
     cells.map(|(q, c)| tree.requestable(q, c).min(tree.quota[(q, c)].cut(tree.capacity[c]))).collect()
 }
 
-fn measure(name: &str, queues: usize, slots: usize, bar: Bar) {
+fn measure(name: &str, queues: usize, slots: usize, bar: Option<Bar>) -> Duration {
     let tree = tree(queues, slots);
-    let Some(algorithm) = algorithm(name) else { return };
+    let Some(algorithm) = algorithm(name) else { return Duration::ZERO };
     let floor = repeat(15, || copy(&tree));
     let measured = repeat(15, || algorithm.divide(&tree, &Options::default(), &mut Trace::off()));
-    row(&format!("{name}, {queues} queues x {slots} slots, 4 levels"), measured, Some(floor), bar);
+    let label = format!("{name}, {queues} queues x {slots} slots, 4 levels");
+    row(&label, measured, Some(floor), bar.unwrap_or(Bar::Time(measured)));
+    measured
+}
+
+/// Time must grow no faster than n log n from the smallest tree on.
+fn growth(name: &str) {
+    const SIZES: [u32; 3] = [1_000, 10_000, 100_000];
+    let mut first = None;
+    for size in SIZES {
+        let bar = first.map(|first: Duration| {
+            let (n, least) = (f64::from(size), f64::from(SIZES[0]));
+            Bar::Time(first.mul_f64(n * n.log2() / (least * least.log2())))
+        });
+        let measured = measure(name, size as usize, 3, bar);
+        first.get_or_insert(measured);
+    }
 }
 
 fn main() {
-    measure("min_share", 100_000, 1, Bar::millis(30));
-    measure("quota_over_quota", 10_000, 3, Bar::millis(60));
-    // Time grows no faster than n log n.
-    for queues in [1_000, 10_000, 100_000] {
-        for name in ["quota_over_quota", "min_share", "proportion", "drf"] {
-            measure(name, queues, 3, Bar::millis(600));
-        }
-    }
+    measure("min_share", 100_000, 1, Some(Bar::millis(30)));
+    measure("quota_over_quota", 10_000, 3, Some(Bar::millis(60)));
+    algorithm_names().for_each(growth);
 }

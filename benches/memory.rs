@@ -13,8 +13,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use common::{block_on, memory_row, world};
-use support::database::{self, TestDb};
 use fairshared::service::Clock;
+use support::database::{self, TestDb};
 use support::fixture::GROUP;
 
 const USERS: usize = 10_000;

@@ -57,22 +57,22 @@ pub fn apportion(total: u128, weights: &[u128], first: impl Fn(usize, usize) -> 
             remainders.push((Reverse(remainder), at));
         }
     }
-    raise_first(&mut parts, remainders, left, |a, b| a.0.cmp(&b.0).then_with(|| first(a.1, b.1)));
+    let order = |a: &(Reverse<u128>, usize), b: &(Reverse<u128>, usize)| a.0.cmp(&b.0).then_with(|| first(a.1, b.1));
+    for (_, at) in first_of(&mut remainders, left, order) {
+        parts[*at] += 1;
+    }
     parts
 }
 
-/// Adds 1 to `count` of the parts, those whose entry comes first.
-pub fn raise_first<K>(
-    parts: &mut [u128],
-    mut entries: Vec<(K, usize)>,
+/// The `count` entries that come first, in any order.
+pub fn first_of<K>(
+    entries: &mut [(K, usize)],
     count: u128,
     order: impl Fn(&(K, usize), &(K, usize)) -> Ordering,
-) {
+) -> &[(K, usize)] {
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(entries.len());
     if (1..entries.len()).contains(&count) {
         entries.select_nth_unstable_by(count - 1, order);
     }
-    for (_, at) in &entries[..count] {
-        parts[*at] += 1;
-    }
+    &entries[..count]
 }

@@ -1,31 +1,31 @@
 //! The one equation of `min_share` (§3), solved exactly by a sweep over its sorted breakpoints.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 
-use super::exact::{apportion, cmp_products};
+use super::exact::{cmp_products, first_of, mul_div};
 use super::options::Rule;
 
-/// A child: weight, lower and upper limit.
-#[derive(Clone, Copy)]
+/// A child: weight, lower and upper limit. Ratios and weights fit 64 bits, their sums may not.
+#[derive(Clone, Copy, Default)]
 pub(super) struct Member {
-    pub weight: u128,
-    pub lower: u128,
-    pub upper: u128,
+    pub weight: u64,
+    pub lower: u64,
+    pub upper: u64,
 }
 
-/// The children's shares, and what was divided by weight among those between their limits.
-pub(super) struct Solved {
-    pub shares: Vec<u128>,
-    pub divided: u128,
+/// Solves level after level in the same memory.
+#[derive(Default)]
+pub(super) struct Solver {
+    /// The children of the level, set by the caller.
+    pub members: Vec<Member>,
+    pub shares: Vec<u64>,
+    /// What was divided by weight among those between their limits.
+    pub divided: u64,
     /// Sum of the weights of those between their limits.
     pub weight_sum: u128,
     phases: Vec<Phase>,
-}
-
-impl Solved {
-    pub fn by_weight(&self, at: usize) -> bool {
-        self.phases[at] == Phase::Growing
-    }
+    breakpoints: Vec<Breakpoint>,
+    remainders: Vec<(Reverse<u128>, usize)>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,111 +36,146 @@ enum Phase {
     AtUpper,
 }
 
-/// Where a child begins or ends to grow: at x = `amount / weight`.
+/// Where a child begins or ends to grow: at x = limit / weight.
 struct Breakpoint {
     /// Orders most breakpoints; close keys are settled exactly.
     key: f64,
-    amount: u128,
-    weight: u128,
     child: usize,
     starts: bool,
 }
 
 impl Breakpoint {
-    fn new(amount: u128, weight: u128, child: usize, starts: bool) -> Self {
-        Self { key: amount as f64 / weight as f64, amount, weight, child, starts }
+    fn start(child: usize, member: &Member) -> Self {
+        Self { key: member.lower as f64 / member.weight as f64, child, starts: true }
     }
 
-    fn order(&self, other: &Self) -> Ordering {
+    fn end(child: usize, member: &Member) -> Self {
+        Self { key: member.upper as f64 / member.weight as f64, child, starts: false }
+    }
+
+    fn limit(&self, members: &[Member]) -> (u128, u128) {
+        let member = &members[self.child];
+        (u128::from(if self.starts { member.lower } else { member.upper }), u128::from(member.weight))
+    }
+
+    fn order(&self, other: &Self, members: &[Member]) -> Ordering {
         /// Above three roundings in each of two keys.
         const DOUBT: f64 = 1e-15;
         let settled = (self.key - other.key).abs() > DOUBT * self.key.max(other.key);
         let order = if settled {
             self.key.total_cmp(&other.key)
         } else {
-            cmp_products(self.amount, other.weight, other.amount, self.weight)
+            let ((limit, weight), (others, others_weight)) = (self.limit(members), other.limit(members));
+            (limit * others_weight).cmp(&(others * weight))
         };
         // A child starts before it stops.
         order.then_with(|| other.starts.cmp(&self.starts))
     }
 }
 
-/// Finds x with `sum min(u, max(l, w x)) = min(total, sum u)`, or with `l + w x` under `on_top`. The sum of the lower
-/// limits is at most `total`. A child of weight 0 gets its lower limit only.
-pub(super) fn solve(total: u128, members: &[Member], rule: Rule, first: impl Fn(usize, usize) -> Ordering) -> Solved {
-    let scale = members.iter().fold(0, |gcd, m| greatest_common_divisor(gcd, m.weight)).max(1);
-    let clipped = members.iter().map(|m| {
-        let lower = m.lower.min(m.upper);
-        let upper = if m.weight == 0 { lower } else { m.upper };
-        Member { weight: m.weight / scale, lower, upper }
-    });
-    let base = |m: &Member| if rule == Rule::OnTop { m.lower } else { 0 };
-    // Under `on_top` the lower limits are given beforehand, and what is above them starts to grow at x = 0.
-    let given: Vec<u128> = clipped.clone().map(|m| base(&m)).collect();
-    let growing: Vec<Member> =
-        clipped.map(|m| Member { lower: m.lower - base(&m), upper: m.upper - base(&m), ..m }).collect();
-    let left = given.iter().fold(total, |left, g| left.saturating_sub(*g));
-    let mut solved = sweep(left, &growing, first);
-    for (share, given) in solved.shares.iter_mut().zip(given) {
-        *share += given;
+impl Solver {
+    /// Finds x with `sum min(u, max(l, w x)) = min(total, sum u)`, or with `l + w x` under `on_top`. The sum of the
+    /// lower limits is at most `total`. A child of weight 0 gets its lower limit only.
+    pub fn solve(&mut self, total: u64, rule: Rule, first: impl Fn(usize, usize) -> Ordering) {
+        for member in &mut self.members {
+            member.lower = member.lower.min(member.upper);
+            if member.weight == 0 {
+                member.upper = member.lower;
+            }
+        }
+        self.shares.clear();
+        if rule == Rule::Floor {
+            self.shares.resize(self.members.len(), 0);
+            self.sweep(total, first);
+            return;
+        }
+        // Lower limits are given beforehand, and what is above them starts to grow at x = 0.
+        let mut left = total;
+        for member in &mut self.members {
+            self.shares.push(member.lower);
+            left = left.saturating_sub(member.lower);
+            *member = Member { lower: 0, upper: member.upper - member.lower, ..*member };
+        }
+        self.sweep(left, first);
     }
-    solved.weight_sum = solved.weight_sum.saturating_mul(scale);
-    solved
-}
 
-fn sweep(total: u128, members: &[Member], first: impl Fn(usize, usize) -> Ordering) -> Solved {
-    let mut phases = Vec::with_capacity(members.len());
-    let mut breakpoints = Vec::new();
-    // What is fixed: limits of those who do not grow. What grows: the sum of weights.
-    let (mut fixed, mut weights) = (0u128, 0u128);
-    for (child, member) in members.iter().enumerate() {
-        if member.upper == member.lower {
-            phases.push(Phase::AtUpper);
-            fixed += member.upper;
-            continue;
-        }
-        breakpoints.push(Breakpoint::new(member.upper, member.weight, child, false));
-        if member.lower > 0 {
-            phases.push(Phase::AtLower);
-            fixed += member.lower;
-            breakpoints.push(Breakpoint::new(member.lower, member.weight, child, true));
-        } else {
-            phases.push(Phase::Growing);
-            weights += member.weight;
-        }
+    /// Whether the child's share follows from its weight.
+    pub fn by_weight(&self, at: usize) -> bool {
+        self.phases[at] == Phase::Growing
     }
-    breakpoints.sort_unstable_by(Breakpoint::order);
-    for point in breakpoints {
-        let member = &members[point.child];
-        let target = total.saturating_sub(fixed);
-        if cmp_products(weights, point.amount, target, point.weight) != Ordering::Less {
-            break;
-        }
-        if point.starts {
-            phases[point.child] = Phase::Growing;
-            fixed -= member.lower;
-            weights += member.weight;
-        } else {
-            phases[point.child] = Phase::AtUpper;
-            fixed += member.upper;
-            weights -= member.weight;
-        }
-    }
-    let divided = total.saturating_sub(fixed);
-    let growing: Vec<usize> = (0..members.len()).filter(|at| phases[*at] == Phase::Growing).collect();
-    let own: Vec<u128> = growing.iter().map(|at| members[*at].weight).collect();
-    let mut shares: Vec<u128> =
-        members.iter().zip(&phases).map(|(m, p)| if *p == Phase::AtLower { m.lower } else { m.upper }).collect();
-    let parts = apportion(divided, &own, |a, b| first(growing[a], growing[b]));
-    for (at, part) in growing.into_iter().zip(parts) {
-        shares[at] = part;
-    }
-    Solved { shares, divided, weight_sum: weights, phases }
-}
 
-fn greatest_common_divisor(mut a: u128, mut b: u128) -> u128 {
-    while b > 0 {
-        (a, b) = (b, a % b);
+    /// Adds to the shares.
+    fn sweep(&mut self, total: u64, first: impl Fn(usize, usize) -> Ordering) {
+        let Self { members, phases, breakpoints, .. } = self;
+        phases.clear();
+        breakpoints.clear();
+        // What is fixed: limits of those who do not grow. What grows: the sum of weights.
+        let (mut fixed, mut weights) = (0u128, 0u128);
+        for (child, member) in members.iter().enumerate() {
+            if member.upper == member.lower {
+                phases.push(Phase::AtUpper);
+                fixed += u128::from(member.upper);
+                continue;
+            }
+            // Nobody grows beyond the total.
+            if member.upper < total {
+                breakpoints.push(Breakpoint::end(child, member));
+            }
+            if member.lower > 0 {
+                phases.push(Phase::AtLower);
+                fixed += u128::from(member.lower);
+                breakpoints.push(Breakpoint::start(child, member));
+            } else {
+                phases.push(Phase::Growing);
+                weights += u128::from(member.weight);
+            }
+        }
+        breakpoints.sort_unstable_by(|a, b| a.order(b, members));
+        for point in breakpoints {
+            let member = &members[point.child];
+            let target = u128::from(total).saturating_sub(fixed);
+            let (limit, weight) = point.limit(members);
+            if cmp_products(weights, limit, target, weight) != Ordering::Less {
+                break;
+            }
+            if point.starts {
+                phases[point.child] = Phase::Growing;
+                fixed -= u128::from(member.lower);
+                weights += weight;
+            } else {
+                phases[point.child] = Phase::AtUpper;
+                fixed += u128::from(member.upper);
+                weights -= weight;
+            }
+        }
+        self.weight_sum = weights;
+        self.divided = u64::try_from(u128::from(total).saturating_sub(fixed)).unwrap_or(0);
+        self.share_out(first);
     }
-    a
+
+    /// Everybody's part; what rounding down leaves goes to the largest remainders.
+    fn share_out(&mut self, first: impl Fn(usize, usize) -> Ordering) {
+        self.remainders.clear();
+        let (divided, mut left) = (u128::from(self.divided), u128::from(self.divided));
+        for (at, (member, phase)) in self.members.iter().zip(&self.phases).enumerate() {
+            self.shares[at] += match phase {
+                Phase::AtLower => member.lower,
+                Phase::AtUpper => member.upper,
+                Phase::Growing => {
+                    let (part, remainder) = mul_div(divided, u128::from(member.weight), self.weight_sum);
+                    left -= part;
+                    if remainder > 0 {
+                        self.remainders.push((Reverse(remainder), at));
+                    }
+                    u64::try_from(part).unwrap_or(0)
+                }
+            };
+        }
+        let order =
+            |a: &(Reverse<u128>, usize), b: &(Reverse<u128>, usize)| a.0.cmp(&b.0).then_with(|| first(a.1, b.1));
+        let count = if self.weight_sum > 0 { left } else { 0 };
+        for (_, at) in first_of(&mut self.remainders, count, order) {
+            self.shares[*at] += 1;
+        }
+    }
 }

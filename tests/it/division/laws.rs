@@ -82,6 +82,43 @@ fn check_nothing_idle(tree: &Tree, shares: &Grid<Amount>, unit: u128) -> Result<
     Ok(())
 }
 
+/// Less than this is dust of floats and last digits.
+const DUST: u128 = 1_000_000;
+
+/// On one slot: nothing is left at a level while a member with a weight wants it.
+fn check_nothing_idle_by_weight(tree: &Tree, shares: &Grid<Amount>) -> Result<(), TestCaseError> {
+    for level in tree.levels() {
+        let total = level.map_or(tree.capacity[0], |q| shares[(q, 0)]).units();
+        let left = total.saturating_sub(units(tree.children(level).iter().map(|q| shares[(*q, 0)])));
+        let hungry = tree.children(level).iter().any(|q| {
+            !tree.queues[*q].weight.is_zero() && shares[(*q, 0)].units() + DUST < tree.requestable(*q, 0).units()
+        });
+        prop_assert!(!hungry || left <= DUST, "{level:?}: {left} left");
+    }
+    Ok(())
+}
+
+/// `drf`: who lacks something needs a slot that is used up, or is below a limit that is met.
+fn check_filled(tree: &Tree, shares: &Grid<Amount>) -> Result<(), TestCaseError> {
+    let used_up = |column: usize| {
+        let given = units(tree.children(None).iter().map(|q| shares[(*q, column)]));
+        given + DUST >= tree.capacity[column].units()
+    };
+    let stopped = |leaf: usize, column: usize| {
+        used_up(column)
+            || tree.ancestry(leaf).any(|q| {
+                let limit = tree.limit[(q, column)].unwrap_or(Amount::MAX);
+                shares[(q, column)].units() + DUST >= limit.units()
+            })
+    };
+    for leaf in (0..tree.len()).filter(|q| tree.is_leaf(*q)) {
+        let mut wanted = (0..tree.slots.len()).filter(|c| !tree.request[(leaf, *c)].is_zero());
+        let lacks = wanted.clone().any(|c| shares[(leaf, c)].units() + DUST < tree.request[(leaf, c)].units());
+        prop_assert!(!lacks || wanted.any(|c| stopped(leaf, c)), "{} could grow on", tree.name(leaf));
+    }
+    Ok(())
+}
+
 fn shuffled(queues: &[Value], seed: u64) -> Vec<Value> {
     let mut keyed: Vec<(u64, &Value)> =
         queues.iter().enumerate().map(|(at, q)| ((at as u64 + 1).wrapping_mul(seed | 1).rotate_left(17), q)).collect();
@@ -121,7 +158,7 @@ fn check_all(queues: &[Value], slot_count: usize, total: u32, seed: u64) -> Resu
         let shares = divide(&original, "quota_over_quota", &options(json!({"rounding": rounding})));
         check_nothing_idle(&original, &shares.fair_share, unit)?;
     }
-    Ok(())
+    check_filled(&original, &divide(&original, "drf", &Options::default()).fair_share)
 }
 
 proptest! {
@@ -131,6 +168,35 @@ proptest! {
     fn on_small_trees(mut queues in queues(SMALL), total in 0u32..200, seed: u64) {
         leaves_demand(&mut queues);
         check_all(&queues, SMALL.slots, total, seed)?;
+    }
+
+    /// With one slot a ratio is an amount, and deserved shares are capped one by one.
+    #[test]
+    fn on_one_slot(mut queues in queues(Shape { slots: 1, ..SMALL }), total in 0u32..200) {
+        leaves_demand(&mut queues);
+        let tree = tree(Value::Array(queues), slots(1, total));
+        for (name, opts) in [
+            ("min_share", json!({})), ("min_share", json!({"rule": "on_top"})),
+            ("proportion", json!({})), ("proportion", json!({"proportion_variant": "volcano"})),
+        ] {
+            let shares = divide(&tree, name, &options(opts)).fair_share;
+            check_ceilings(&tree, &shares)?;
+            check_nothing_idle_by_weight(&tree, &shares)?;
+        }
+    }
+
+    #[test]
+    fn more_weight_is_never_less_on_one_slot(
+        mut queues in queues(Shape { queues: 12, depth: 1, slots: 1 }), total in 0u32..200, chosen: prop::sample::Index,
+    ) {
+        let at = chosen.index(queues.len());
+        let before = tree(Value::Array(queues.clone()), slots(1, total));
+        queues[at]["weight"] = json!(7);
+        let after = tree(Value::Array(queues), slots(1, total));
+        for name in ["min_share", "proportion", "drf"] {
+            let share = |tree: &Tree| divide(tree, name, &Options::default()).fair_share[(at, 0)].units();
+            prop_assert!(share(&after) + 1_000 >= share(&before), "{name}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Queues and what they deserve: worked examples, laws on random trees, hostile input.
 
 mod brute;
+mod documented;
 mod drf;
 mod examples;
 mod hostile;

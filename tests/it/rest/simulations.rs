@@ -90,7 +90,7 @@ impl Server {
 }
 
 on_both! {
-    /// Run:ai, YTsaurus, kube-batch and the NSDI paper, as printed.
+    /// Run:ai, `YTsaurus`, kube-batch and the NSDI paper, as printed.
     async fn divisions_of_the_sources(db: TestDb) {
         let server = Server::new(db).await;
         let report = server.divide(&run_ai()).await;

@@ -1,0 +1,43 @@
+//! The examples of docs/DIVISION.md, as they stand there.
+
+use fairshared::domain::time::Timestamp;
+use fairshared::domain::{division, reclaim};
+
+/// The JSON documents of the page, each with the rows of the table below it, the head first.
+fn examples() -> Vec<(String, Vec<Vec<String>>)> {
+    let page = include_str!("../../../docs/DIVISION.md");
+    let blocks = page.split("```json\n").skip(1).map(|rest| rest.split_once("```").unwrap());
+    let table = |text: &str| {
+        let lines = text.lines().skip_while(|l| l.is_empty()).take_while(|l| l.starts_with('|'));
+        let cells = |line: &str| line.trim_matches('|').split('|').map(|c| c.trim().to_owned()).collect::<Vec<_>>();
+        lines.map(cells).filter(|row| row[0] != "---").collect::<Vec<_>>()
+    };
+    blocks.map(|(json, after)| (json.to_owned(), table(after.trim_start_matches('\n')))).collect()
+}
+
+fn divided(json: &str, head: &[String]) -> Vec<Vec<String>> {
+    let report = serde_json::from_str::<division::Simulation>(json).unwrap().run().unwrap();
+    let slots: Vec<_> = head[1..].iter().map(|s| fairshared::domain::slots::SlotName::new(s).unwrap()).collect();
+    let row = |queue: &division::report::QueueReport| {
+        let shares = slots.iter().map(|slot| queue.fair_share.get(*slot).unwrap().to_string());
+        std::iter::once(queue.name.clone()).chain(shares).collect()
+    };
+    report.queues.iter().map(row).collect()
+}
+
+fn planned(json: &str) -> Vec<Vec<String>> {
+    let plan = serde_json::from_str::<reclaim::Simulation>(json).unwrap().run(Timestamp::EPOCH).unwrap();
+    assert_eq!(plan.verdict, reclaim::Verdict::Reclaim);
+    plan.victims.iter().map(|v| vec![v.kernel_ids.join(" "), v.rule.clone()]).collect()
+}
+
+#[test]
+fn the_pages_examples_hold() {
+    let examples = examples();
+    assert_eq!(examples.len(), 5);
+    for (json, table) in examples {
+        let (head, rows) = table.split_first().unwrap();
+        let found = if head[0] == "victim" { planned(&json) } else { divided(&json, head) };
+        assert_eq!(found, rows, "{json}");
+    }
+}
