@@ -82,14 +82,12 @@ struct Cluster {
     waiting: Vec<Job>,
 }
 
-/// One cluster of real nodes; jobs of one node each.
+/// One cluster of real nodes, jobs of one node each. Memory held jobs back where processors did not, so the nodes
+/// are as large as what they held.
 fn wagap() -> Option<Cluster> {
     let folder = data()?.join("wagap2013");
     let placed = unpack(&folder.join("placements.csv.gz"));
     let places: HashMap<&str, &str> = neutral_rows(&placed).into_iter().map(|row| (row[0], row[1])).collect();
-    let capacities = std::fs::read_to_string(folder.join("capacities.csv")).unwrap();
-    let nodes = neutral_rows(&capacities).into_iter().filter(|row| row[0] == "zewura");
-    let agents = nodes.map(|row| (row[1].to_owned(), row[2].parse().unwrap())).collect();
     let jobs: Vec<Job> = neutral_rows(&unpack(&folder.join("jobs.csv.gz")))
         .into_iter()
         .filter(|row| row[5] == "zewura" && row[0] == row[1] && row[9] != "0")
@@ -97,7 +95,11 @@ fn wagap() -> Option<Cluster> {
         .collect();
     let moment = fullest(&jobs);
     let waiting = jobs.iter().filter(|j| j.submitted <= moment && moment < j.start).cloned().collect();
-    let running = jobs.into_iter().filter(|j| j.runs_at(moment)).collect();
+    let running: Vec<Job> = jobs.into_iter().filter(|j| j.runs_at(moment)).collect();
+    let mut agents = BTreeMap::new();
+    for job in &running {
+        *agents.entry(job.agent.clone().unwrap()).or_default() += job.amount;
+    }
     Some(Cluster { slot: "cpu", agents, moment, running, waiting })
 }
 
