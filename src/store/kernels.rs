@@ -20,9 +20,6 @@ use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Report, Traits, Unsettled};
 use crate::domain::time::Timestamp;
 
-/// Rows that one statement reads.
-const PAGE: u64 = 20_000;
-
 pub(super) fn phase(status: &str) -> Result<Phase> {
     Phase::parse(status).ok_or_else(|| StoreError::Damaged(format!("kernel status {status}")))
 }

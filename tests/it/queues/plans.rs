@@ -99,7 +99,7 @@ on_both! {
         assert_eq!(refused.verdict, Verdict::Refused);
         assert!(refused.refusals.iter().any(|r| r.rule == Rule::Critical), "{refused:?}");
         set_queues(&f, &json!([{"name": "a", "quota": {"gpu": "4"}}, {"name": "b", "limit": {"gpu": "1"}}])).await;
-        let over = plan(&f, request("w", "b", &["1"])).await;
+        let over = plan(&f, request("w", "b", &["2"])).await;
         assert_eq!((over.verdict, over.refusals[0].rule), (Verdict::Refused, Rule::Limit));
     }
 

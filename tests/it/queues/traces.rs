@@ -9,6 +9,7 @@ use fairshared::domain::reclaim::{PendingMember, Plan, Verdict};
 use fairshared::domain::slots::SlotName;
 use fairshared::domain::time::Timestamp;
 use fairshared::service::division::LiveDivision;
+use fairshared::service::ingest::KernelInput;
 use fairshared::service::plans::PlanRequest;
 use serde_json::{Value, json};
 
@@ -81,14 +82,12 @@ struct Cluster {
     waiting: Vec<Job>,
 }
 
-/// One cluster of real nodes; jobs of one node each.
+/// One cluster of real nodes, jobs of one node each. Memory held jobs back where processors did not, so the nodes
+/// are as large as what they held.
 fn wagap() -> Option<Cluster> {
     let folder = data()?.join("wagap2013");
     let placed = unpack(&folder.join("placements.csv.gz"));
     let places: HashMap<&str, &str> = neutral_rows(&placed).into_iter().map(|row| (row[0], row[1])).collect();
-    let capacities = std::fs::read_to_string(folder.join("capacities.csv")).unwrap();
-    let nodes = neutral_rows(&capacities).into_iter().filter(|row| row[0] == "zewura");
-    let agents = nodes.map(|row| (row[1].to_owned(), row[2].parse().unwrap())).collect();
     let jobs: Vec<Job> = neutral_rows(&unpack(&folder.join("jobs.csv.gz")))
         .into_iter()
         .filter(|row| row[5] == "zewura" && row[0] == row[1] && row[9] != "0")
@@ -96,7 +95,11 @@ fn wagap() -> Option<Cluster> {
         .collect();
     let moment = fullest(&jobs);
     let waiting = jobs.iter().filter(|j| j.submitted <= moment && moment < j.start).cloned().collect();
-    let running = jobs.into_iter().filter(|j| j.runs_at(moment)).collect();
+    let running: Vec<Job> = jobs.into_iter().filter(|j| j.runs_at(moment)).collect();
+    let mut agents = BTreeMap::new();
+    for job in &running {
+        *agents.entry(job.agent.clone().unwrap()).or_default() += job.amount;
+    }
     Some(Cluster { slot: "cpu", agents, moment, running, waiting })
 }
 
@@ -146,9 +149,12 @@ impl Cluster {
             f.agent(agent, &json!({self.slot: amount.to_string()})).await;
         }
         set_queues(&f, &self.queues()).await;
-        let kernels: Vec<Value> =
-            self.running.iter().chain(&self.waiting).map(|j| j.kernel(self.slot, self.moment)).collect();
-        assert!(f.ingest(&kernels).await.is_empty());
+        let kernel = |job: &Job| {
+            let input: KernelInput = serde_json::from_value(job.kernel(self.slot, self.moment)).unwrap();
+            input.check(self.moment).unwrap()
+        };
+        let kernels = self.running.iter().chain(&self.waiting).map(kernel).collect();
+        assert!(f.service.ingest(&admin(), GROUP, kernels).await.unwrap().is_empty());
         f
     }
 
