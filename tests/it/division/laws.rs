@@ -82,6 +82,27 @@ fn check_nothing_idle(tree: &Tree, shares: &Grid<Amount>, unit: u128) -> Result<
     Ok(())
 }
 
+/// The laws of one division whose leaves carry the demand, with default options.
+pub fn check_division(tree: &Tree, name: &str, options: &Options) -> Result<(), TestCaseError> {
+    let shares = divide(tree, name, options);
+    check_conservation(tree, &shares, true)?;
+    match name {
+        "quota_over_quota" => {
+            check_ceilings(tree, &shares.fair_share)?;
+            check_nothing_idle(tree, &shares.fair_share, 1)
+        }
+        "drf" => {
+            check_ceilings(tree, &shares.fair_share)?;
+            check_filled(tree, &shares.fair_share)
+        }
+        _ if tree.slots.len() == 1 => {
+            check_ceilings(tree, &shares.fair_share)?;
+            check_nothing_idle_by_weight(tree, &shares.fair_share)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Less than this is dust of floats and last digits.
 const DUST: u128 = 1_000_000;
 
@@ -179,9 +200,7 @@ proptest! {
             ("min_share", json!({})), ("min_share", json!({"rule": "on_top"})),
             ("proportion", json!({})), ("proportion", json!({"proportion_variant": "volcano"})),
         ] {
-            let shares = divide(&tree, name, &options(opts)).fair_share;
-            check_ceilings(&tree, &shares)?;
-            check_nothing_idle_by_weight(&tree, &shares)?;
+            check_division(&tree, name, &options(opts))?;
         }
     }
 

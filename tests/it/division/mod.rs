@@ -5,7 +5,7 @@ mod documented;
 mod drf;
 mod examples;
 mod hostile;
-mod laws;
+pub mod laws;
 mod orders;
 mod report;
 mod support;

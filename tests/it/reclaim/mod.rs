@@ -11,4 +11,5 @@ mod scale;
 mod sources;
 mod strategies;
 mod support;
+mod traces;
 mod world;
