@@ -3,6 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::decay::Decay;
+use super::division::TreeFault;
+use super::queues::DivisionChoice;
 use super::slice::GapPolicy;
 use super::slots::{Amounts, SlotName, SlotNameError};
 use super::weight::Weight;
@@ -28,6 +30,33 @@ pub struct Options {
     /// Slot -> weight >= 0; empty: every slot with capacity counts 1.
     pub resource_weights: Amounts,
     pub decay: Decay,
+    /// How capacity is divided over queues, and how reclaims are planned.
+    pub division: DivisionChoice,
+    /// What the `fairshare` sequencer compares.
+    pub order: Order,
+}
+
+/// Whether `fairshare` compares users across the group, or domains, then projects, then users (§9).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    #[default]
+    Flat,
+    Tiered,
+}
+
+impl Order {
+    const ALL: [(&'static str, Self); 2] = [("flat", Self::Flat), ("tiered", Self::Tiered)];
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(name, _)| *name == text).map(|(_, order)| order)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Flat => "flat",
+            Self::Tiered => "tiered",
+        }
+    }
 }
 
 impl Default for Options {
@@ -42,6 +71,8 @@ impl Default for Options {
             max_gap_hours: 24,
             resource_weights: Amounts::default(),
             decay: Decay::default(),
+            division: DivisionChoice::default(),
+            order: Order::default(),
         }
     }
 }
@@ -60,9 +91,15 @@ impl OptionError {
         let escaped = key.replace('~', "~0").replace('/', "~1");
         Self { pointer: format!("/{escaped}"), code, detail: detail.into() }
     }
+
+    /// A fault inside the value of `key`.
+    fn inside(key: &str, fault: &TreeFault) -> Self {
+        let inner = Self::new(key, fault.code, fault.detail.clone());
+        Self { pointer: inner.pointer + &fault.pointer, ..inner }
+    }
 }
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 11] = [
     "half_life_days",
     "lookback_days",
     "decay_unit_days",
@@ -72,6 +109,8 @@ const KEYS: [&str; 9] = [
     "max_gap_hours",
     "resource_weights",
     "decay",
+    "division",
+    "order",
 ];
 
 impl Options {
@@ -89,7 +128,12 @@ impl Options {
         let mut options = Self::default();
         let mut errors = Vec::new();
         for (key, value) in stored {
-            if let Err(error) = options.set(key, value) {
+            if key == "division" {
+                match DivisionChoice::parse(value) {
+                    Ok(division) => options.division = division,
+                    Err(faults) => errors.extend(faults.iter().map(|fault| OptionError::inside(key, fault))),
+                }
+            } else if let Err(error) = options.set(key, value) {
                 errors.push(error);
             }
         }
@@ -142,6 +186,12 @@ impl Options {
                     OptionError::new(key, code, format!("resource_weights maps slots to weights >= 0: {e}"))
                 })?;
             }
+            "order" => {
+                self.order = value.as_str().and_then(Order::parse).ok_or_else(|| {
+                    let names: Vec<_> = Order::ALL.iter().map(|(name, _)| *name).collect();
+                    OptionError::new(key, "invalid_value", format!("order is one of {}", names.join(", ")))
+                })?;
+            }
             _ => {
                 return Err(OptionError::new(
                     key,
@@ -158,7 +208,7 @@ impl Options {
         // The default is written as the documents print it.
         let default_weight =
             if self.default_weight == Weight::ONE { "1.0".to_owned() } else { self.default_weight.to_string() };
-        let values: [Value; 9] = [
+        let values: [Value; 11] = [
             self.half_life_days.into(),
             self.lookback_days.into(),
             self.decay_unit_days.into(),
@@ -168,6 +218,8 @@ impl Options {
             self.max_gap_hours.into(),
             serde_json::to_value(&self.resource_weights).unwrap_or_default(),
             self.decay.name().into(),
+            self.division.to_json(),
+            self.order.as_str().into(),
         ];
         KEYS.iter().map(|k| (*k).to_owned()).zip(values).collect()
     }

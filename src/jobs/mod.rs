@@ -2,6 +2,7 @@
 //! can be run by hand at any time. A new job is one file here and one line in [`all`].
 
 mod aggregate;
+mod divide;
 mod purge;
 mod rebuild;
 mod runner;
@@ -43,7 +44,12 @@ trait Job: Send + Sync {
 }
 
 fn all(settings: JobSettings) -> Vec<Arc<dyn Job>> {
-    vec![Arc::new(aggregate::Aggregate), Arc::new(rebuild::Rebuild), Arc::new(purge::Purge { settings })]
+    vec![
+        Arc::new(aggregate::Aggregate),
+        Arc::new(divide::Divide),
+        Arc::new(rebuild::Rebuild),
+        Arc::new(purge::Purge { settings }),
+    ]
 }
 
 /// Whether `seconds` have passed since `last`; a clock that jumped back does not stop a job.

@@ -22,7 +22,7 @@ impl Job for Purge {
     }
 
     fn description(&self) -> &'static str {
-        "removes usage records and downtimes beyond every look-back, and buckets and job runs past their retention"
+        "removes usage records and downtimes beyond every look-back, and buckets, divisions and job runs past their retention"
     }
 
     fn is_due(&self, _: &PublishedGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
@@ -35,7 +35,11 @@ impl Job for Purge {
             let (records, buckets) = service.purge(&group, keep).await?;
             let runs = service.purge_job_runs(KEEP_RUNS_DAYS).await?;
             let starts = service.purge_service_runs().await?;
-            Ok(json!({"records": records, "buckets": buckets, "job_runs": runs, "service_runs": starts}))
+            let divisions = service.purge_divisions(&group, keep).await?;
+            Ok(json!({
+                "records": records, "buckets": buckets, "divisions": divisions, "job_runs": runs,
+                "service_runs": starts,
+            }))
         }
         .boxed()
     }

@@ -10,16 +10,18 @@ use hashbrown::HashMap;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::division::Live;
 use super::queues::Queues;
 use super::state::GroupState;
 use crate::domain::decimal::f64_text;
-use crate::domain::factor::History;
-use crate::domain::hierarchy::{Ranking, Share};
+use crate::domain::factor::{Decayer, Exponent, History};
+use crate::domain::hierarchy::{Hierarchy, Ranking, Share};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::options::Options;
+use crate::domain::queues::Demand;
 use crate::domain::sequencer::{Sequencer, Standing, Standings};
-use crate::domain::slots::Amounts;
-use crate::domain::time::{Day, Timestamp};
+use crate::domain::slots::{Amounts, Usages};
+use crate::domain::time::{Day, MICROS_PER_DAY, Timestamp};
 use crate::domain::weight::{EffectiveWeight, Weight};
 
 type FastMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
@@ -77,6 +79,11 @@ pub struct PublishedGroup {
     pub standings: Standings,
     /// As admins configure them.
     pub queues: Arc<Queues>,
+    /// What running and pending kernels hold and ask for.
+    pub demand: Arc<Demand>,
+    /// What the look-back window offered, decayed like usage; empty where no history gain asks for it.
+    pub(super) decayed_capacity: Usages,
+    pub(super) live: Arc<Live>,
     domain_at: Arc<FastMap<Arc<str>, usize>>,
     project_at: Arc<FastMap<ProjectId, usize>>,
     user_at: Arc<FastMap<Member, usize>>,
@@ -143,8 +150,16 @@ impl PublishedGroup {
             user_at: Arc::new(users.iter().enumerate().map(|(i, u)| (u.member, i)).collect()),
             users_of: Arc::new(users_of),
             members_of: Arc::default(),
-            standings: Standings { members, dominant_shares: dominant_shares(&state.occupancy, &state.capacity) },
+            standings: Standings {
+                members,
+                dominant_shares: dominant_shares(&state.occupancy, &state.capacity),
+                projects: Arc::new(project_exponents(hierarchy)),
+                order: state.options.order,
+            },
             queues: Arc::clone(&state.queues),
+            demand: Arc::clone(&state.demand),
+            decayed_capacity: decayed_capacity(state),
+            live: Arc::default(),
             domains,
             projects,
             users,
@@ -156,6 +171,8 @@ impl PublishedGroup {
         let mut next = self.clone();
         next.kernels_revision = state.group.kernels_revision;
         next.queues = Arc::clone(&state.queues);
+        next.demand = Arc::clone(&state.demand);
+        next.live = Arc::default();
         next.standings.dominant_shares = dominant_shares(&state.occupancy, &state.capacity);
         next
     }
@@ -220,6 +237,12 @@ fn standing(share: &Share) -> Standing {
     Standing { exponent: share.exponent, fair_share_factor: f64_text(share.fair_share_factor).into(), rank: share.rank }
 }
 
+/// The exponents of each project's domain and of the project itself.
+fn project_exponents(hierarchy: &Hierarchy) -> FastMap<ProjectId, (Exponent, Exponent)> {
+    let of_domain = |name: &Arc<str>| hierarchy.domains.get(name).map_or(Exponent::ZERO, |share| share.exponent);
+    hierarchy.projects.iter().map(|(id, (domain, share))| (*id, (of_domain(domain), share.exponent))).collect()
+}
+
 /// The largest part of any slot's capacity that each user occupies; a slot without capacity does not count.
 fn dominant_shares(occupancy: &FastMap<UserId, Amounts>, capacity: &Amounts) -> FastMap<UserId, f64> {
     let share = |occupied: &Amounts| {
@@ -230,6 +253,24 @@ fn dominant_shares(occupancy: &FastMap<UserId, Amounts>, capacity: &Amounts) -> 
         parts.fold(0.0, f64::max)
     };
     occupancy.iter().map(|(user, occupied)| (*user, share(occupied))).collect()
+}
+
+/// What the look-back window offered, each day weighed as its usage is (§6).
+fn decayed_capacity(state: &GroupState) -> Usages {
+    let mut sum = Usages::default();
+    let Some(calculation) =
+        state.calculation.as_ref().filter(|_| !state.options.division.options.history_gain.is_zero())
+    else {
+        return sum;
+    };
+    let decayer = Decayer::new(&state.options, calculation.lookback_end);
+    for age in 0..state.options.lookback_days {
+        let day = calculation.lookback_end.plus(-age.cast_signed());
+        let capacity = state.ledger.calendar().get(day).map_or(&state.capacity, |known| &*known.capacity);
+        let weight = decayer.weight(day).unwrap_or(0.0);
+        sum.add(&capacity.for_micros(MICROS_PER_DAY.unsigned_abs()).map(|usage| usage.scaled(weight)));
+    }
+    sum
 }
 
 /// All groups' pictures. Reading never waits.

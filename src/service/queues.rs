@@ -9,11 +9,9 @@ use super::audit::Change;
 use super::state::Session;
 use super::{Caller, Error, Fault, Result, Service, detached};
 use crate::domain::division::Warning;
+pub use crate::domain::queues::Queues;
 use crate::domain::queues::{ConfigFault, QueueConfig, check};
 use crate::store;
-
-/// Queues by name.
-pub type Queues = BTreeMap<Arc<str>, QueueConfig>;
 
 /// What a write means for one queue. At most one side is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]

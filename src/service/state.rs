@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use sea_orm::ConnectionTrait;
+use sea_orm::{ConnectionTrait, StreamTrait};
 use tokio::sync::OwnedMutexGuard;
 
 use super::error::{Error, Result};
@@ -23,6 +23,7 @@ use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Unsettled};
 use crate::domain::ledger::{Entity, Ledger};
 use crate::domain::options::{MAX_DECAY_UNIT_DAYS, Options};
+use crate::domain::queues::{Demand, Portion};
 use crate::domain::sequencer::Sequencer;
 use crate::domain::slots::Amounts;
 use crate::domain::time::{Day, Span, Timestamp};
@@ -56,13 +57,15 @@ pub struct GroupState {
     pub queues: Arc<Queues>,
     /// What each user's running kernels occupy.
     pub occupancy: FastMap<UserId, Amounts>,
+    /// What running and pending kernels hold and ask for, by queue.
+    pub demand: Arc<Demand>,
     /// What runs still have to record; read when it is first needed.
     unsettled: Option<BTreeMap<KernelId, Unsettled>>,
 }
 
 impl GroupState {
     /// Reads the state of `group`, with the buckets of its look-back window.
-    pub async fn load(db: &impl ConnectionTrait, group: Group, today: Day) -> Result<Self> {
+    pub async fn load(db: &(impl ConnectionTrait + StreamTrait), group: Group, today: Day) -> Result<Self> {
         let name = group.name.clone();
         let options = parse_options(&group)?;
         let scheduler = Sequencer::by_name(&group.scheduler)
@@ -99,9 +102,10 @@ impl GroupState {
             user_names,
             queues,
             occupancy: FastMap::default(),
+            demand: Arc::default(),
             unsettled: some_unsettled.is_none().then(BTreeMap::new),
         };
-        state.load_occupancy(db).await?;
+        state.load_live(db).await?;
         Ok(state)
     }
 
@@ -112,7 +116,12 @@ impl GroupState {
 
     /// Takes the group's row as it is now, and reads again what another process has changed of queues and
     /// kernels; `own_writes` is how often this process has bumped the revision of the kernels itself.
-    pub async fn catch_up(&mut self, db: &impl ConnectionTrait, group: Group, own_writes: i64) -> Result<()> {
+    pub async fn catch_up(
+        &mut self,
+        db: &(impl ConnectionTrait + StreamTrait),
+        group: Group,
+        own_writes: i64,
+    ) -> Result<()> {
         let known = std::mem::replace(&mut self.group, group);
         if known.queues_revision != self.group.queues_revision {
             self.queues = Arc::new(store::queues::list(db, &self.group.name).await?);
@@ -124,16 +133,23 @@ impl GroupState {
     }
 
     /// Reads again what another process has ingested.
-    pub async fn reload_kernels(&mut self, db: &impl ConnectionTrait) -> Result<()> {
+    pub async fn reload_kernels(&mut self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<()> {
         self.unsettled = None;
-        self.load_occupancy(db).await
+        self.load_live(db).await
     }
 
-    async fn load_occupancy(&mut self, db: &impl ConnectionTrait) -> Result<()> {
+    async fn load_live(&mut self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<()> {
         let mut occupancy: FastMap<UserId, Amounts> = FastMap::default();
-        store::kernels::running(db, &self.group.name, |user, slots| occupancy.entry(user).or_default().add(slots))
-            .await?;
+        let mut demand = Demand::default();
+        store::live_kernels::portions(db, &self.group.name, |user, portion| {
+            if portion.phase == Phase::Running {
+                occupancy.entry(user).or_default().add(portion.slots);
+            }
+            demand.add(portion);
+        })
+        .await?;
         self.occupancy = occupancy;
+        self.demand = Arc::new(demand);
         Ok(())
     }
 
@@ -159,6 +175,11 @@ impl GroupState {
                 self.unsettled = None;
             }
         }
+        let demand = Arc::make_mut(&mut self.demand);
+        if let Some(old) = old {
+            demand.remove(Portion::of(old));
+        }
+        demand.add(Portion::of(new));
         if let Some(old) = old.filter(|k| k.report.phase == Phase::Running)
             && let Some(sum) = self.occupancy.get_mut(&old.report.owner.user)
         {

@@ -144,6 +144,16 @@ pub async fn update(
     Ok(())
 }
 
+/// Keeps the group from being deleted until the transaction ends. Returns whether it is there.
+pub async fn hold(db: &impl ConnectionTrait, name: &str) -> Result<bool> {
+    let held = Entity::update_many()
+        .col_expr(Column::Name, Expr::col(Column::Name))
+        .filter(Column::Name.eq(name))
+        .exec(db)
+        .await?;
+    Ok(held.rows_affected > 0)
+}
+
 /// Notes that the queues of the group are those of `revision`.
 pub async fn set_queues_revision(db: &impl ConnectionTrait, name: &str, revision: i64, now: Timestamp) -> Result<()> {
     Entity::update_many()

@@ -20,10 +20,7 @@ use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Report, Traits, Unsettled};
 use crate::domain::time::Timestamp;
 
-/// Rows that one statement reads.
-const PAGE: u64 = 20_000;
-
-fn phase(status: &str) -> Result<Phase> {
+pub(super) fn phase(status: &str) -> Result<Phase> {
     Phase::parse(status).ok_or_else(|| StoreError::Damaged(format!("kernel status {status}")))
 }
 
@@ -329,23 +326,4 @@ pub async fn page(
 pub async fn find(db: &impl ConnectionTrait, group: &str, id: KernelId) -> Result<Option<Kernel>> {
     let found = fetch(db, Entity::find_by_id(id.0).filter(Column::ResourceGroup.eq(group))).await?;
     Ok(found.into_iter().next())
-}
-
-/// User and slots of everything that runs in the group, page by page.
-pub async fn running(
-    db: &impl ConnectionTrait,
-    group: &str,
-    mut each: impl FnMut(UserId, &crate::domain::slots::Amounts),
-) -> Result<()> {
-    let mut after = None;
-    loop {
-        let (kernels, last) = unsettled(db, group, None, after, PAGE).await?;
-        if last.is_none() {
-            return Ok(());
-        }
-        after = last;
-        for kernel in kernels.iter().filter(|k| k.phase == Phase::Running) {
-            each(kernel.owner.user, &kernel.slots);
-        }
-    }
 }

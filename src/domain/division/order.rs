@@ -153,19 +153,52 @@ pub fn scores(tree: &Tree, fair_share: &Grid<Amount>, weights: &ScoreWeights) ->
     let mut scores = vec![Score::default(); tree.len()];
     for level in tree.levels() {
         let siblings = tree.children(level);
-        let priority = normalised(siblings.iter().map(|q| -f64::from(tree.queues[*q].priority)));
-        let drf = normalised(siblings.iter().map(|q| capacity_share(tree, *q).to_f64()));
-        let proportion = normalised(siblings.iter().map(|q| deserved_share(tree, *q, fair_share).to_f64()));
-        for (at, queue) in siblings.iter().enumerate() {
-            let (priority, drf, proportion) = (
-                weights.priority.to_f64() * priority[at],
-                weights.drf.to_f64() * drf[at],
-                weights.proportion.to_f64() * proportion[at],
-            );
-            scores[*queue] = Score { total: priority + drf + proportion, priority, drf, proportion };
+        let all: Vec<[f64; 3]> = siblings.iter().map(|q| figures(tree, *q, fair_share)).collect();
+        let scale = Scale::of(all.iter().copied());
+        for (queue, figures) in siblings.iter().zip(all) {
+            scores[*queue] = scale.score(figures, weights);
         }
     }
     scores
+}
+
+/// What a queue's score is made of, in the order of [`ScoreWeights`]; lower scores higher.
+pub fn figures(tree: &Tree, queue: usize, fair_share: &Grid<Amount>) -> [f64; 3] {
+    let priority = -f64::from(tree.queues[queue].priority);
+    [priority, capacity_share(tree, queue).to_f64(), deserved_share(tree, queue, fair_share).to_f64()]
+}
+
+/// The smallest and the largest of each figure among siblings.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Scale([(f64, f64); 3]);
+
+impl Default for Scale {
+    fn default() -> Self {
+        Self([(f64::INFINITY, f64::NEG_INFINITY); 3])
+    }
+}
+
+impl Scale {
+    pub fn of(siblings: impl Iterator<Item = [f64; 3]>) -> Self {
+        siblings.fold(Self::default(), |mut scale, figures| {
+            for ((least, most), figure) in scale.0.iter_mut().zip(figures) {
+                (*least, *most) = (least.min(figure), most.max(figure));
+            }
+            scale
+        })
+    }
+
+    /// 1 for the smallest figure, 0 for the largest, weighted.
+    pub fn score(&self, figures: [f64; 3], weights: &ScoreWeights) -> Score {
+        let part = |at: usize, weight: Amount| {
+            let ((least, most), figure) = (self.0[at], figures[at]);
+            let range = most - least;
+            weight.to_f64() * if range > 0.0 { (most - figure) / range } else { 1.0 }
+        };
+        let (priority, drf, proportion) =
+            (part(0, weights.priority), part(1, weights.drf), part(2, weights.proportion));
+        Score { total: priority + drf + proportion, priority, drf, proportion }
+    }
 }
 
 /// All queues, siblings by score, highest first, depth first.
@@ -191,11 +224,4 @@ pub fn deserved_share(tree: &Tree, queue: usize, deserved: &Grid<Amount>) -> Fra
         if share.is_infinite() { Fraction::ONE } else { share }
     };
     (0..tree.slots.len()).map(share).max().unwrap_or(Fraction::ZERO)
-}
-
-/// 1 for the smallest figure, 0 for the largest.
-fn normalised(figures: impl Iterator<Item = f64> + Clone) -> Vec<f64> {
-    let (least, most) = figures.clone().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, m), f| (l.min(f), m.max(f)));
-    let range = most - least;
-    figures.map(|figure| if range > 0.0 { (most - figure) / range } else { 1.0 }).collect()
 }

@@ -128,16 +128,21 @@ impl Report {
     pub fn of(tree: &Tree, algorithm: &dyn Algorithm, options: &Options, explain: bool) -> Self {
         let mut trace = if explain { Trace::on() } else { Trace::off() };
         let shares = algorithm.divide(tree, options, &mut trace);
+        Self::tell(tree, &shares, options, trace)
+    }
+
+    /// What there is to tell of shares that are known.
+    pub fn tell(tree: &Tree, shares: &Shares, options: &Options, trace: Trace) -> Self {
         let Shares { fair_share, remaining, ratios, warnings } = shares;
-        let scores = scores(tree, &fair_share, &options.score_weights);
+        let scores = scores(tree, fair_share, &options.score_weights);
         let names = |order: Vec<usize>| order.into_iter().map(|q| tree.name(q).to_owned()).collect();
         let ratios = |queue: usize| ratios.as_ref().map(|ratios| ratios[queue].into());
         Self {
-            queues: (0..tree.len()).map(|q| queue_report(tree, q, &fair_share, scores[q], ratios(q))).collect(),
-            order: names(by_saturation(tree, &fair_share)),
+            queues: (0..tree.len()).map(|q| queue_report(tree, q, fair_share, scores[q], ratios(q))).collect(),
+            order: names(by_saturation(tree, fair_share)),
             score_order: names(by_score(tree, &scores)),
-            remaining: tree.amounts(&remaining),
-            warnings: [lint(tree), warnings].concat(),
+            remaining: tree.amounts(remaining),
+            warnings: [lint(tree), warnings.clone()].concat(),
             trace: trace.explain(tree, |queue, column| fair_share[(queue, column)]).map(|explained| {
                 let shown = explained.into_iter().map(|e| QueueTrace {
                     queue: e.queue,

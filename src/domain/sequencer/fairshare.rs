@@ -1,6 +1,12 @@
-use super::{Sequence, Standings, Workload};
+use hashbrown::HashMap;
 
-/// Historical fair share: ascending exponent, so descending factor, of (user, project).
+use super::{Sequence, Standings, Workload};
+use crate::domain::factor::Exponent;
+use crate::domain::ids::Member;
+use crate::domain::options::Order;
+
+/// Historical fair share: ascending exponent, so descending factor, of (user, project); in tiers, of the domain,
+/// then the project, then the user.
 pub(super) struct FairShare;
 
 impl Sequence for FairShare {
@@ -13,6 +19,27 @@ impl Sequence for FairShare {
     }
 
     fn keys(&self, workloads: &[Workload], standings: &Standings) -> Vec<u64> {
-        workloads.iter().map(|w| standings.exponent(w.owner).sort_key()).collect()
+        match standings.order {
+            Order::Flat => workloads.iter().map(|w| standings.exponent(w.owner).sort_key()).collect(),
+            Order::Tiered => tiered(workloads, standings),
+        }
     }
+}
+
+/// The place of each owner's three exponents among those of all owners.
+fn tiered(workloads: &[Workload], standings: &Standings) -> Vec<u64> {
+    let mut places: HashMap<Member, u64, foldhash::fast::FixedState> = workloads.iter().map(|w| (w.owner, 0)).collect();
+    let exponents = |member: &Member| {
+        let (domain, project) =
+            standings.projects.get(&member.project).copied().unwrap_or((Exponent::ZERO, Exponent::ZERO));
+        [domain, project, standings.exponent(*member)].map(Exponent::sort_key)
+    };
+    let mut owners: Vec<([u64; 3], Member)> = places.keys().map(|member| (exponents(member), *member)).collect();
+    owners.sort_unstable();
+    for (place, equals) in (0..).zip(owners.chunk_by(|a, b| a.0 == b.0)) {
+        for (_, member) in equals {
+            places.insert(*member, place);
+        }
+    }
+    workloads.iter().map(|w| places.get(&w.owner).copied().unwrap_or(0)).collect()
 }

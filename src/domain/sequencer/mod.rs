@@ -4,16 +4,23 @@ mod drf;
 mod fairshare;
 mod fifo;
 mod lifo;
+mod saturation;
+mod score;
+mod turns;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 
 use super::factor::Exponent;
-use super::ids::{Member, UserId};
+use super::ids::{Member, ProjectId, UserId};
+use super::options::Order;
 use super::time::Timestamp;
+
+pub use turns::QueueClaims;
 
 /// One pending workload, as far as an order needs it.
 #[derive(Clone, Debug)]
@@ -29,7 +36,7 @@ pub struct Workload<'a> {
 pub struct Standing {
     pub exponent: Exponent,
     /// As shown, at most 12 places.
-    pub fair_share_factor: std::sync::Arc<str>,
+    pub fair_share_factor: Arc<str>,
     pub rank: u32,
 }
 
@@ -39,6 +46,9 @@ pub struct Standings {
     pub members: HashMap<Member, Standing, foldhash::fast::FixedState>,
     /// Dominant share of what each user occupies now over the group's capacity, in 0..
     pub dominant_shares: HashMap<UserId, f64, foldhash::fast::FixedState>,
+    /// The exponents of each project's domain and of the project itself.
+    pub projects: Arc<HashMap<ProjectId, (Exponent, Exponent), foldhash::fast::FixedState>>,
+    pub order: Order,
 }
 
 impl Standings {
@@ -63,9 +73,20 @@ trait Sequence: Sync {
     fn latest_first(&self) -> bool {
         false
     }
+
+    /// Whether queues take turns; each queue's own workloads keep the order of their keys.
+    fn takes_turns(&self) -> bool {
+        false
+    }
+
+    /// Which queue gives its next workload first.
+    fn turns<'a>(&self, _: &'a QueueClaims<'a>) -> Option<Box<dyn turns::Turns + 'a>> {
+        None
+    }
 }
 
-static SEQUENCERS: &[&dyn Sequence] = &[&fifo::Fifo, &lifo::Lifo, &drf::Drf, &fairshare::FairShare];
+static SEQUENCERS: &[&dyn Sequence] =
+    &[&fifo::Fifo, &lifo::Lifo, &drf::Drf, &fairshare::FairShare, &saturation::Saturation, &score::Score];
 
 /// A registered sequencer.
 #[derive(Clone, Copy)]
@@ -107,6 +128,22 @@ impl Sequencer {
             });
         }
         order.into_iter().map(|(_, at)| at).collect()
+    }
+}
+
+impl Sequencer {
+    /// Whether the order depends on queues, so that [`Self::order_by_turns`] is the one to ask.
+    pub fn takes_turns(self) -> bool {
+        self.0.takes_turns()
+    }
+
+    /// [`Self::order`] where queues take turns.
+    pub fn order_by_turns(self, workloads: &[Workload], standings: &Standings, claims: &QueueClaims) -> Vec<u32> {
+        let order = self.order(workloads, standings);
+        match self.0.turns(claims) {
+            Some(mut rule) => turns::take(order, claims, &mut *rule),
+            None => order,
+        }
     }
 }
 

@@ -14,7 +14,8 @@ use crate::service::PublishedGroup;
     "name": "gpu-cluster", "scheduler": "fairshare",
     "scheduler_opts": {
         "half_life_days": 7, "lookback_days": 28, "decay_unit_days": 1, "slice_interval_seconds": 300,
-        "default_weight": "1.0", "gap_policy": "interpolate", "max_gap_hours": 24, "resource_weights": {}, "decay": "flat"
+        "default_weight": "1.0", "gap_policy": "interpolate", "max_gap_hours": 24, "resource_weights": {}, "decay": "flat",
+        "division": {"algorithm": "quota_over_quota", "options": {"rounding": "exact", "history_gain": "0"}}, "order": "flat"
     },
     "capacity": {"cpu": "100", "cuda.device": "16", "mem": "1099511627776"},
     "calculated_at": "2026-01-13T10:05:00Z"

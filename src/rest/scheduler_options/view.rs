@@ -11,11 +11,12 @@ use crate::service::groups::SchedulerPatch;
     "scheduler": "fairshare",
     "scheduler_opts": {
         "half_life_days": 7, "lookback_days": 28, "decay_unit_days": 1, "slice_interval_seconds": 300,
-        "default_weight": "1.0", "gap_policy": "interpolate", "max_gap_hours": 24, "resource_weights": {}, "decay": "flat"
+        "default_weight": "1.0", "gap_policy": "interpolate", "max_gap_hours": 24, "resource_weights": {}, "decay": "flat",
+        "division": {"algorithm": "quota_over_quota", "options": {"rounding": "exact", "history_gain": "0"}}, "order": "flat"
     }
 }))]
 pub struct SchedulerOptions {
-    /// `fifo`, `lifo`, `drf` or `fairshare`.
+    /// `fifo`, `lifo`, `drf`, `fairshare`, `saturation` or `score`.
     pub scheduler: &'static str,
     #[schema(value_type = Object)]
     pub scheduler_opts: Map<String, Value>,

@@ -31,7 +31,19 @@ fn the_defaults_are_the_documented_ones() {
         json!({
             "half_life_days": 7, "lookback_days": 28, "decay_unit_days": 1, "slice_interval_seconds": 300,
             "default_weight": "1.0", "gap_policy": "interpolate", "max_gap_hours": 24, "resource_weights": {},
-            "decay": "flat",
+            "decay": "flat", "division": {
+                "algorithm": "quota_over_quota",
+                "options": {
+                    "rounding": "exact", "rule": "floor", "history_gain": "0", "history_base": "cluster",
+                    "over_quota_by": "weight", "proportion_variant": "kube_batch",
+                    "score_weights": {"priority": "1", "drf": "1", "proportion": "1"},
+                    "policy": "strategies",
+                    "tiers": [["priority", "gang", "conformance"], ["drf", "proportion", "predicates", "node_order"]],
+                    "strategies": ["fair_share", "quota"], "reclaimer_utilization_multiplier": "1",
+                    "node_order": "pack", "search_budget_ms": 1000,
+                },
+            },
+            "order": "flat",
         })
     );
 }
@@ -186,4 +198,57 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_division_names_its_faults() {
+    let table = [
+        (json!({"algorithm": "best"}), "/division/algorithm", "unknown_algorithm"),
+        (json!({"algorithm": 3}), "/division/algorithm", "unknown_algorithm"),
+        (json!("drf"), "/division", "invalid_value"),
+        (json!({"kind": "drf"}), "/division/kind", "unknown_option"),
+        (json!({"options": []}), "/division/options", "invalid_value"),
+        (json!({"options": {"x": 1}}), "/division/options/x", "unknown_option"),
+        (json!({"options": {"rounding": "up"}}), "/division/options/rounding", "invalid_value"),
+        (json!({"options": {"history_gain": "-1"}}), "/division/options/history_gain", "invalid_value"),
+        (json!({"options": {"history_gain": "1000001"}}), "/division/options/history_gain", "out_of_range"),
+        (
+            json!({"options": {"score_weights": {"drf": "1000001"}}}),
+            "/division/options/score_weights/drf",
+            "out_of_range",
+        ),
+        (json!({"options": {"strategies": ["theft"]}}), "/division/options/strategies", "invalid_value"),
+        (json!({"options": {"tiers": [["gang"], ["magic"]]}}), "/division/options/tiers/1/0", "unknown_plugin"),
+        (json!({"options": {"search_budget_ms": 60_001}}), "/division/options/search_budget_ms", "out_of_range"),
+        (
+            json!({"options": {"reclaimer_utilization_multiplier": "1000001"}}),
+            "/division/options/reclaimer_utilization_multiplier",
+            "out_of_range",
+        ),
+    ];
+    for (division, pointer, code) in table {
+        assert_eq!(faults(json!({}), json!({"division": division})), [(pointer.to_owned(), code)], "{division}");
+    }
+    assert_eq!(faults(json!({}), json!({"order": "up"})), [("/order".to_owned(), "invalid_value")]);
+}
+
+#[test]
+fn a_division_is_read_back_as_it_is_shown() {
+    let stored = map(json!({
+        "order": "tiered",
+        "division": {"algorithm": "min_share", "options": {
+            "rounding": "whole", "whole_slots": ["cuda.device"], "rule": "on_top", "history_gain": "0.5", "policy": "plugins",
+            "strategies": ["quota"], "node_order": "spread", "search_budget_ms": 50,
+        }},
+    }));
+    let options = Options::parse(&stored).expect("legal");
+    assert_eq!(options.division.algorithm().name(), "min_share");
+    assert_eq!(options.order.as_str(), "tiered");
+    let shown = options.to_json();
+    assert_eq!(shown["division"]["options"]["whole_slots"], json!(["cuda.device"]));
+    assert_eq!(shown["division"]["options"]["strategies"], json!(["quota"]));
+    assert_eq!(Options::parse(&shown), Ok(options));
+    // A patch replaces the whole division.
+    let merged = merge_patch(&stored, &map(json!({"division": {"algorithm": "drf"}}))).expect("legal");
+    assert_eq!(merged["division"], json!({"algorithm": "drf"}));
 }

@@ -97,7 +97,7 @@ fn equals_keep_submission_order_then_id() {
 
 #[test]
 fn sequencers_have_names_and_messages() {
-    assert_eq!(Sequencer::names().collect::<Vec<_>>(), ["fifo", "lifo", "drf", "fairshare"]);
+    assert_eq!(Sequencer::names().collect::<Vec<_>>(), ["fifo", "lifo", "drf", "fairshare", "saturation", "score"]);
     for name in Sequencer::names() {
         assert_eq!(sequencer(name).name(), name);
         assert!(sequencer(name).success_message().starts_with("Sessions sequenced"));

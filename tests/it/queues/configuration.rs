@@ -7,12 +7,9 @@ use fairshared::service::queues::{QueuesChanged, QueuesWrite};
 use fairshared::service::{Caller, Error, Role, Service};
 use serde_json::{Value, json};
 
+use super::config;
 use crate::support::fixture::{Fixture, GROUP, admin};
 use crate::support::{ManualClock, on_both, time};
-
-fn config(value: &Value) -> QueueConfig {
-    serde_json::from_value(value.clone()).unwrap_or_else(|e| panic!("{value}: {e}"))
-}
 
 async fn put(f: &Fixture, queue: &Value) -> Result<QueuesChanged, Error> {
     f.service.put_queue(admin(), GROUP.to_owned(), config(queue), None).await

@@ -13,9 +13,12 @@ on_both! {
         let defaults = json!({
             "half_life_days": 7, "lookback_days": 28, "decay_unit_days": 1, "slice_interval_seconds": 300,
             "default_weight": "1.0", "gap_policy": "interpolate", "max_gap_hours": 24, "resource_weights": {},
-            "decay": "flat",
+            "decay": "flat", "order": "flat",
         });
-        assert_eq!(server.get(&path).await, json!({"scheduler": "fairshare", "scheduler_opts": defaults}));
+        let mut shown = server.get(&path).await;
+        let division = shown["scheduler_opts"].as_object_mut().unwrap().remove("division").unwrap();
+        assert_eq!(division["algorithm"], "quota_over_quota");
+        assert_eq!(shown, json!({"scheduler": "fairshare", "scheduler_opts": defaults}));
         let patch = json!({"scheduler": "fairshare", "scheduler_opts": {"half_life_days": 14}});
         let answer = server.call("PATCH", &path, Some(&patch)).await.json(200);
         assert_eq!(answer["scheduler_opts"]["half_life_days"], 14);

@@ -13,7 +13,7 @@ on_both! {
         server.call("POST", &group("/kernels"), Some(&row)).await.json(200);
         let jobs = server.get("/jobs").await;
         let names: Vec<_> = jobs["items"].as_array().unwrap().iter().map(|j| j["name"].as_str().unwrap()).collect();
-        assert_eq!(names, ["aggregate", "purge", "rebuild"]);
+        assert_eq!(names, ["aggregate", "divide", "purge", "rebuild"]);
         let run = server.call("POST", "/jobs/aggregate/run", Some(&json!({"resource_group": GROUP}))).await.json(200);
         let run = run["items"][0].clone();
         assert_eq!((&run["status"], &run["resource_group"]), (&json!("succeeded"), &json!(GROUP)));

@@ -216,6 +216,7 @@ fn assert_ranking(service: &Service, group: &PublishedGroup, trace: &Trace, rows
         project_id: member.project,
         submitted_at: None,
         priority: 0,
+        queue: None,
         requested_slots: None,
     };
     let stranger = Member { user: id("nobody").to_string().parse().unwrap(), ..members[&standings[0].user] };

@@ -1,0 +1,86 @@
+//! How a group divides its capacity and plans reclaims: the scheduler option `division`.
+
+use serde_json::{Map, Value};
+
+use crate::domain::division::{Algorithm, Options, TreeFault, algorithm};
+use crate::domain::reclaim::{PlanOptions, Settings};
+
+/// What a group's division is made with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DivisionChoice {
+    algorithm: &'static str,
+    settings: Settings,
+    pub options: Options,
+    pub plan: PlanOptions,
+}
+
+impl Default for DivisionChoice {
+    fn default() -> Self {
+        Self::new("quota_over_quota", Settings::default())
+    }
+}
+
+fn fault(pointer: String, code: &'static str, detail: impl Into<String>) -> TreeFault {
+    TreeFault { pointer, code, detail: detail.into() }
+}
+
+impl DivisionChoice {
+    fn new(algorithm: &'static str, settings: Settings) -> Self {
+        Self { algorithm, options: settings.division(), plan: settings.plan(), settings }
+    }
+
+    pub fn algorithm(&self) -> &'static dyn Algorithm {
+        algorithm(self.algorithm).unwrap_or_else(|| unreachable!("only names of algorithms are kept"))
+    }
+
+    /// Reads the option as it is stored; absent keys have their defaults. Faults point into the option.
+    pub fn parse(value: &Value) -> Result<Self, Vec<TreeFault>> {
+        let Value::Object(keys) = value else {
+            return Err(vec![fault(String::new(), "invalid_value", "division is a JSON object")]);
+        };
+        let mut name = Self::default().algorithm.to_owned();
+        let mut settings = Settings::default();
+        for (key, value) in keys {
+            match (key.as_str(), value) {
+                ("algorithm", Value::String(algorithm)) => name.clone_from(algorithm),
+                ("algorithm", other) => name = other.to_string(),
+                ("options", Value::Object(options)) => settings = read_settings(options)?,
+                ("options", _) => {
+                    return Err(vec![fault("/options".to_owned(), "invalid_value", "options is a JSON object")]);
+                }
+                _ => {
+                    let detail = "unknown option; known are algorithm, options";
+                    return Err(vec![fault(format!("/{}", escaped(key)), "unknown_option", detail)]);
+                }
+            }
+        }
+        Ok(Self::new(settings.check(&name)?.name(), settings))
+    }
+
+    /// The option in force, defaults included.
+    pub fn to_json(&self) -> Value {
+        let options = match serde_json::to_value(&self.settings) {
+            Ok(Value::Object(keys)) => keys.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+            _ => Map::new(),
+        };
+        serde_json::json!({"algorithm": self.algorithm, "options": options})
+    }
+}
+
+fn read_settings(options: &Map<String, Value>) -> Result<Settings, Vec<TreeFault>> {
+    // Each key is tried alone first, so that a fault names its key.
+    for (key, value) in options {
+        let alone = Value::Object(Map::from_iter([(key.clone(), value.clone())]));
+        if let Err(error) = serde_json::from_value::<Settings>(alone) {
+            let detail = error.to_string();
+            let code = if detail.starts_with("unknown field") { "unknown_option" } else { "invalid_value" };
+            return Err(vec![fault(format!("/options/{}", escaped(key)), code, detail)]);
+        }
+    }
+    serde_json::from_value(Value::Object(options.clone()))
+        .map_err(|e| vec![fault("/options".to_owned(), "invalid_value", e.to_string())])
+}
+
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}

@@ -1,0 +1,30 @@
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use super::{Job, elapsed};
+use crate::domain::time::Timestamp;
+use crate::service::{PublishedGroup, Result, Service};
+
+/// Keeps what every queue deserves as the day's division, every `slice_interval_seconds` of the group.
+pub(super) struct Divide;
+
+impl Job for Divide {
+    fn name(&self) -> &'static str {
+        "divide"
+    }
+
+    fn description(&self) -> &'static str {
+        "divides the capacity over the queues and keeps the day's last division"
+    }
+
+    fn is_due(&self, group: &PublishedGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
+        elapsed(last, now, group.options.slice_interval_seconds.into())
+    }
+
+    fn run(&self, service: Arc<Service>, group: String) -> BoxFuture<'static, Result<Value>> {
+        async move { service.divide(&group).await }.boxed()
+    }
+}

@@ -1,0 +1,133 @@
+//! The last division of each day, by queue: what charts show.
+
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::{Condition, Expr, ExprTrait};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
+};
+
+use super::entity::division_day::{ActiveModel, Column, Entity, Model};
+use super::{Result, StoreError, bulk, decode};
+use crate::domain::decimal::Amount;
+use crate::domain::division::{Bound, Ratios};
+use crate::domain::slots::{Amounts, SlotMap};
+use crate::domain::time::{Day, Timestamp};
+
+/// What one queue got on one day.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DivisionDay {
+    pub day: Day,
+    pub queue: String,
+    pub algorithm: String,
+    pub fair_share: Amounts,
+    pub allocated: Amounts,
+    pub request: Amounts,
+    pub quota: SlotMap<Bound>,
+    /// Of algorithms that divide one ratio.
+    pub ratios: Option<Ratios>,
+    pub calculated_at: Timestamp,
+}
+
+impl TryFrom<Model> for DivisionDay {
+    type Error = StoreError;
+    fn try_from(row: Model) -> Result<Self> {
+        let ratio = |text: Option<String>| -> Result<Option<Amount>> {
+            text.map(|t| t.parse().map_err(|e| StoreError::Damaged(format!("ratio {t} {e}")))).transpose()
+        };
+        let ratios = (
+            ratio(row.usage_ratio)?,
+            ratio(row.demand_ratio)?,
+            ratio(row.fair_share_ratio)?,
+            ratio(row.guaranteed_ratio)?,
+        );
+        Ok(Self {
+            day: Day(row.day),
+            queue: row.queue,
+            algorithm: row.algorithm,
+            fair_share: decode::slots(&row.fair_share)?,
+            allocated: decode::slots(&row.allocated)?,
+            request: decode::slots(&row.request)?,
+            quota: decode::slots(&row.quota)?,
+            ratios: match ratios {
+                (Some(usage), Some(demand), Some(fair_share), Some(guaranteed)) => {
+                    Some(Ratios { usage, demand, fair_share, guaranteed })
+                }
+                _ => None,
+            },
+            calculated_at: Timestamp::from_micros(row.calculated_at),
+        })
+    }
+}
+
+/// Replaces what is known of `day`.
+pub async fn replace(db: &impl ConnectionTrait, group: &str, day: Day, rows: Vec<DivisionDay>) -> Result<()> {
+    Entity::delete_many().filter(Column::ResourceGroup.eq(group)).filter(Column::Day.eq(day.0)).exec(db).await?;
+    let ratio = |ratios: Option<Ratios>, of: fn(Ratios) -> Amount| Set(ratios.map(|r| of(r).to_string()));
+    let rows = rows.into_iter().map(|row| ActiveModel {
+        resource_group: Set(group.to_owned()),
+        day: Set(day.0),
+        queue: Set(row.queue),
+        algorithm: Set(row.algorithm),
+        fair_share: Set(row.fair_share.to_json()),
+        allocated: Set(row.allocated.to_json()),
+        request: Set(row.request.to_json()),
+        quota: Set(row.quota.to_json()),
+        usage_ratio: ratio(row.ratios, |r| r.usage),
+        demand_ratio: ratio(row.ratios, |r| r.demand),
+        fair_share_ratio: ratio(row.ratios, |r| r.fair_share),
+        guaranteed_ratio: ratio(row.ratios, |r| r.guaranteed),
+        calculated_at: Set(row.calculated_at.micros()),
+    });
+    bulk::insert(db, rows.collect(), None).await?;
+    Ok(())
+}
+
+/// Which rows of the history are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct HistoryFilter {
+    /// The first and the last day, both inclusive.
+    pub from: Option<Day>,
+    pub to: Option<Day>,
+    pub queue: Option<String>,
+}
+
+/// Names compare by their bytes, as everywhere, whatever the database's locale.
+fn by_bytes(db: &impl ConnectionTrait) -> Expr {
+    Expr::cust(if db.get_database_backend() == DbBackend::Postgres { r#"queue COLLATE "C""# } else { "queue" })
+}
+
+/// The rows by day and queue that follow `after`, and how many match in all.
+pub async fn page(
+    db: &impl ConnectionTrait,
+    group: &str,
+    filter: &HistoryFilter,
+    after: Option<(Day, String)>,
+    limit: u64,
+) -> Result<(Vec<DivisionDay>, u64)> {
+    let matching = Condition::all()
+        .add(Column::ResourceGroup.eq(group))
+        .add_option(filter.from.map(|day| Column::Day.gte(day.0)))
+        .add_option(filter.to.map(|day| Column::Day.lte(day.0)))
+        .add_option(filter.queue.as_ref().map(|queue| Column::Queue.eq(queue)));
+    let total = Entity::find().filter(matching.clone()).count(db).await?;
+    let later = after.map(|(day, queue)| {
+        let same_day = Condition::all().add(Column::Day.eq(day.0)).add(by_bytes(db).gt(queue));
+        Condition::any().add(Column::Day.gt(day.0)).add(same_day)
+    });
+    let rows = Entity::find()
+        .filter(matching)
+        .filter(Condition::all().add_option(later))
+        .order_by_asc(Column::Day)
+        .order_by_asc(by_bytes(db))
+        .limit(limit)
+        .all(db)
+        .await?;
+    Ok((rows.into_iter().map(DivisionDay::try_from).collect::<Result<_>>()?, total))
+}
+
+/// Removes the divisions of days before `before`. Returns how many rows.
+pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Day) -> Result<u64> {
+    let done =
+        Entity::delete_many().filter(Column::ResourceGroup.eq(group)).filter(Column::Day.lt(before.0)).exec(db).await?;
+    Ok(done.rows_affected)
+}

@@ -1,0 +1,89 @@
+//! Kernels that run or wait, read in one statement each, so that what is read belongs together.
+
+use futures::TryStreamExt;
+use sea_orm::sea_query::Query;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select, StreamTrait};
+use uuid::Uuid;
+
+use super::Result;
+use super::decode::SlotDecoder;
+use super::entity::kernel::{Column, Entity};
+use super::entity::kernel_cursor;
+use super::kernels::phase;
+use crate::domain::decimal::Amount;
+use crate::domain::ids::{ProjectId, UserId};
+use crate::domain::kernel::Phase;
+use crate::domain::queues::{LiveKernel, Portion};
+use crate::domain::time::Timestamp;
+
+/// What runs or waits has a cursor, as there is something left to record; kernels that ended are many more.
+fn of_group(group: &str) -> Select<Entity> {
+    let open = Query::select()
+        .column(kernel_cursor::Column::KernelId)
+        .from(kernel_cursor::Entity)
+        .and_where(kernel_cursor::Column::ResourceGroup.eq(group))
+        .to_owned();
+    Entity::find()
+        .filter(Column::KernelId.in_subquery(open))
+        .filter(Column::ResourceGroup.eq(group))
+        .filter(Column::Status.is_in([Phase::Running.as_str(), Phase::Pending.as_str()]))
+}
+
+/// Owner and demand of everything that runs or waits in the group.
+pub async fn portions(
+    db: &(impl ConnectionTrait + StreamTrait),
+    group: &str,
+    mut each: impl FnMut(UserId, Portion),
+) -> Result<()> {
+    type Row = (Uuid, Uuid, String, String, Option<String>, bool);
+    let mut slots = SlotDecoder::<Amount>::new();
+    let mut rows = of_group(group)
+        .select_only()
+        .columns([
+            Column::UserUuid,
+            Column::ProjectId,
+            Column::OccupiedSlots,
+            Column::Status,
+            Column::Queue,
+            Column::Preemptible,
+        ])
+        .into_tuple::<Row>()
+        .stream(db)
+        .await?;
+    while let Some((user, project, occupied, status, queue, preemptible)) = rows.try_next().await? {
+        let portion = Portion {
+            queue: queue.as_deref(),
+            project: ProjectId(project),
+            phase: phase(&status)?,
+            preemptible,
+            slots: &*slots.decode(&occupied)?,
+        };
+        each(UserId(user), portion);
+    }
+    Ok(())
+}
+
+/// Everything that a reclaim plan needs to know of what runs or waits, by kernel id.
+pub async fn all(db: &(impl ConnectionTrait + StreamTrait), group: &str) -> Result<Vec<LiveKernel>> {
+    let mut slots = SlotDecoder::<Amount>::new();
+    let mut rows = of_group(group).order_by_asc(Column::KernelId).stream(db).await?;
+    let mut kernels = Vec::new();
+    while let Some(row) = rows.try_next().await? {
+        kernels.push(LiveKernel {
+            id: row.kernel_id,
+            session: row.session_id,
+            project: ProjectId(row.project_id),
+            queue: row.queue,
+            phase: phase(&row.status)?,
+            priority: row.priority,
+            preemptible: row.preemptible,
+            critical: row.critical,
+            gang_id: row.gang_id,
+            gang_min: row.gang_min.and_then(|g| u32::try_from(g).ok()),
+            agent_id: row.agent_id,
+            started_at: row.started_at.map(Timestamp::from_micros),
+            slots: (*slots.decode(&row.occupied_slots)?).clone(),
+        });
+    }
+    Ok(kernels)
+}

@@ -1,0 +1,181 @@
+use fairshared::domain::reclaim::{PendingMember, Plan, Rule, Verdict};
+use fairshared::service::plans::PlanRequest;
+use fairshared::service::{Caller, Error, Role};
+use serde_json::{Value, json};
+
+use super::set_queues;
+use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, slots, with};
+use crate::support::on_both;
+
+const START: &str = "2026-01-10T00:00:00Z";
+
+fn gpus(name: &str, queue: &str, count: &str, changes: &Value) -> Value {
+    let base = with(kernel(name, "alice", "p", START), &json!({"queue": queue, "occupied_slots": {"gpu": count}}));
+    with(base, changes)
+}
+
+fn request(workload: &str, queue: &str, members: &[&str]) -> PlanRequest {
+    let member = |count: &&str| PendingMember {
+        slots: slots(&json!({"gpu": count})),
+        labels: std::collections::BTreeMap::new(),
+    };
+    PlanRequest {
+        workload_id: workload.to_owned(),
+        queue: Some(queue.to_owned()),
+        project_id: None,
+        priority: 0,
+        preemptible: true,
+        created_at: None,
+        gang_min: None,
+        members: members.iter().map(member).collect(),
+    }
+}
+
+async fn try_plan(f: &Fixture, request: PlanRequest) -> Result<Plan, Error> {
+    f.service.plan_reclaim(&admin(), GROUP, request).await.map(|planned| planned.plan)
+}
+
+async fn plan(f: &Fixture, request: PlanRequest) -> Plan {
+    try_plan(f, request).await.unwrap()
+}
+
+fn victims(plan: &Plan) -> Vec<String> {
+    plan.victims.iter().flat_map(|v| v.kernel_ids.iter().map(ToString::to_string)).collect()
+}
+
+fn ids(names: &[&str]) -> Vec<String> {
+    names.iter().map(|n| id(n).to_string()).collect()
+}
+
+/// Two agents of 4 devices; `a` and `b` have a quota of 4 each, and `a` holds six of the eight.
+async fn full(db: crate::support::database::TestDb) -> Fixture {
+    let f = Fixture::new(db, START).await;
+    f.agent("n1", &json!({"gpu": "4"})).await;
+    f.agent("n2", &json!({"gpu": "4"})).await;
+    set_queues(&f, &json!([{"name": "a", "quota": {"gpu": "4"}}, {"name": "b", "quota": {"gpu": "4"}}])).await;
+    let at = |hour: u32, agent: &str| json!({"agent_id": agent, "started_at": format!("2026-01-09T{hour:02}:00:00Z")});
+    f.ingest(&[
+        gpus("a1", "a", "2", &at(1, "n1")),
+        gpus("a2", "a", "2", &at(2, "n1")),
+        gpus("a3", "a", "2", &at(3, "n2")),
+        gpus("b1", "b", "1", &at(4, "n2")),
+    ])
+    .await;
+    f
+}
+
+on_both! {
+    async fn what_fits_takes_nobody(db: TestDb) {
+        let f = full(db).await;
+        let fits = plan(&f, request("w", "b", &["1"])).await;
+        assert_eq!((fits.verdict, fits.victims.len()), (Verdict::Fits, 0));
+        let placed: Vec<_> = fits.placement.unwrap().iter().map(|p| p.agent_id.to_string()).collect();
+        assert_eq!(placed, ["n2"]);
+    }
+
+    async fn the_newest_of_who_has_too_much_gives_back(db: TestDb) {
+        let f = full(db).await;
+        let taken = plan(&f, request("w", "b", &["2"])).await;
+        assert_eq!(taken.verdict, Verdict::Reclaim, "{taken:?}");
+        assert_eq!(victims(&taken), ids(&["a3"]));
+        assert_eq!(&*taken.victims[0].queue, "a");
+        assert_eq!(taken.disruption_ratio.to_string(), "1");
+        // Once it ended there is room: live state counts, not what was read before.
+        f.ingest(&[gpus("a3", "a", "2", &json!({"agent_id": "n2", "started_at": "2026-01-09T03:00:00Z", "status": "TERMINATED", "terminated_at": "2026-01-10T00:00:00Z"}))]).await;
+        assert_eq!(plan(&f, request("w", "b", &["2"])).await.verdict, Verdict::Fits);
+    }
+
+    async fn refusals_say_why(db: TestDb) {
+        let f = full(db).await;
+        let refused = plan(&f, request("w", "a", &["2"])).await;
+        assert_eq!(refused.verdict, Verdict::Refused);
+        assert!(refused.victims.is_empty());
+        assert_eq!(refused.refusals[0].rule, Rule::GateFairShare);
+        // Critical kernels stay, whoever they belong to.
+        let critical = |name: &str, agent: &str| gpus(name, "a", "2", &json!({"agent_id": agent, "critical": true, "started_at": "2026-01-09T03:00:00Z"}));
+        let started = |name: &str, hour: u32, agent: &str| gpus(name, "a", "2", &json!({"agent_id": agent, "critical": true, "started_at": format!("2026-01-09T{hour:02}:00:00Z")}));
+        f.ingest(&[critical("a3", "n2"), started("a1", 1, "n1"), started("a2", 2, "n1")]).await;
+        let refused = plan(&f, request("w", "b", &["2"])).await;
+        assert_eq!(refused.verdict, Verdict::Refused);
+        assert!(refused.refusals.iter().any(|r| r.rule == Rule::Critical), "{refused:?}");
+        set_queues(&f, &json!([{"name": "a", "quota": {"gpu": "4"}}, {"name": "b", "limit": {"gpu": "1"}}])).await;
+        let over = plan(&f, request("w", "b", &["2"])).await;
+        assert_eq!((over.verdict, over.refusals[0].rule), (Verdict::Refused, Rule::Limit));
+    }
+
+    async fn kernels_of_a_gang_go_together(db: TestDb) {
+        let f = Fixture::new(db, START).await;
+        f.agent("n1", &json!({"gpu": "8"})).await;
+        set_queues(&f, &json!([{"name": "a", "quota": {"gpu": "2"}}, {"name": "b", "quota": {"gpu": "6"}}])).await;
+        let gang = |name: &str| gpus(name, "a", "2", &json!({"agent_id": "n1", "gang_id": "train", "gang_min": 3}));
+        f.ingest(&[gang("g1"), gang("g2"), gang("g3"), gang("g4")]).await;
+        let one = plan(&f, request("w", "b", &["2"])).await;
+        assert_eq!((one.verdict, one.victims.len(), one.victims[0].kernel_ids.len()), (Verdict::Reclaim, 1, 1));
+        assert_eq!(&*one.victims[0].workload_id, "train");
+        let all = plan(&f, request("w", "b", &["2", "2"])).await;
+        assert_eq!(victims(&all).len(), 4, "{all:?}");
+    }
+
+    async fn kernels_that_wait_already_are_no_second_demand(db: TestDb) {
+        let f = full(db).await;
+        let wait = |name: &str, gang: &str| gpus(name, "b", "1", &json!({"gang_id": gang, "status": "PENDING", "started_at": null}));
+        f.ingest(&[wait("w1", "known"), wait("w2", "known"), wait("w3", "other")]).await;
+        let share = |plan: &Plan, queue: &str| plan.before.iter().find(|f| &*f.queue == queue).unwrap().fair_share.to_json();
+        // a asks for 6, b for 1 + 3: quotas 4 and 4 are the whole.
+        set_queues(&f, &json!([{"name": "a"}, {"name": "b"}])).await;
+        let known = plan(&f, request("known", "b", &["1", "1"])).await;
+        assert_eq!(share(&known, "b"), r#"{"gpu":"4"}"#);
+        let larger = plan(&f, request("known", "b", &["1", "1", "1", "1"])).await;
+        assert_eq!(share(&larger, "b"), r#"{"gpu":"4"}"#);
+        set_queues(&f, &json!([{"name": "a", "over_quota_weight": "0.1"}, {"name": "b"}])).await;
+        assert_eq!(share(&plan(&f, request("known", "b", &["1", "1"])).await, "b"), r#"{"gpu":"4"}"#);
+        assert_eq!(share(&plan(&f, request("new", "b", &["1", "1"])).await, "b"), r#"{"gpu":"6"}"#);
+    }
+
+    async fn the_queue_is_resolved_or_must_be_there(db: TestDb) {
+        let f = full(db).await;
+        let refused = try_plan(&f, request("w", "ghost", &["1"])).await.unwrap_err();
+        let Error::Invalid(faults) = &refused else { panic!("{refused:?}") };
+        assert_eq!((faults[0].pointer.as_str(), faults[0].code), ("/queue", "unknown_queue"));
+        let of = |queue: Option<&str>, project: Option<&str>| PlanRequest {
+            queue: queue.map(str::to_owned), project_id: project.map(|p| fairshared::domain::ids::ProjectId(id(p))), ..request("w", "", &["1"])
+        };
+        let queue_of = async |request: PlanRequest| plan(&f, request).await.before[0].queue.to_string();
+        assert_eq!(queue_of(of(None, None)).await, "default");
+        assert_eq!(queue_of(of(Some("default"), None)).await, "default");
+        set_queues(&f, &json!([{"name": "a"}, {"name": "b"}, {"name": id("p").to_string()}])).await;
+        assert_eq!(queue_of(of(None, Some("p"))).await, id("p").to_string());
+    }
+
+    async fn unusable_workloads_are_named(db: TestDb) {
+        let f = full(db).await;
+        let faults = async |request: PlanRequest| match try_plan(&f, request).await {
+            Err(Error::Invalid(faults)) => faults.into_iter().map(|f| (f.pointer, f.code)).collect::<Vec<_>>(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(faults(request("w", "b", &[])).await, [("/members".to_owned(), "empty")]);
+        let gang = PlanRequest { gang_min: Some(3), ..request("w", "b", &["1"]) };
+        assert_eq!(faults(gang).await, [("/gang_min".to_owned(), "out_of_range")]);
+        let mut unknown = request("w", "b", &["1"]);
+        unknown.members[0].slots = slots(&json!({"tpu": "1"}));
+        assert_eq!(faults(unknown).await, [("/members/0/slots".to_owned(), "unknown_slot")]);
+        let huge = plan(&f, request("w", "b", &["1000000000000000000"])).await;
+        assert_eq!(huge.verdict, Verdict::Refused);
+        for role in Role::ALL {
+            let caller = Caller { role, ..admin() };
+            let answer = f.service.plan_reclaim(&caller, GROUP, request("w", "b", &["1"])).await;
+            assert_eq!(answer.is_ok(), matches!(role, Role::Admin | Role::Scheduler), "{role:?}");
+        }
+    }
+
+    async fn without_places_only_totals_count(db: TestDb) {
+        let f = full(db).await;
+        f.ingest(&[gpus("b2", "b", "1", &json!({}))]).await;
+        let refused = plan(&f, request("w", "a", &["1"])).await;
+        assert_eq!(refused.verdict, Verdict::Refused);
+        assert!(refused.placement.is_none());
+        assert!(refused.warnings.iter().any(|w| w.code == "unknown_agent"), "{refused:?}");
+        let taken = plan(&f, request("w", "b", &["1"])).await;
+        assert_eq!((taken.verdict, taken.victims.len()), (Verdict::Reclaim, 1));
+    }
+}
