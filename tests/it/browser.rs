@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 
 use crate::rest::support::Server;
 use crate::support::database::sqlite;
+use crate::support::packages;
 
 /// `steps` sees the opened page as `page` and its document as `doc`, and returns what is told.
 const PERSON: &str = r#"<!doctype html><title>test</title><script>
@@ -40,15 +41,24 @@ const until = async (what) => {
 </script>"#;
 
 fn chromium() -> PathBuf {
-    if let Some(named) = std::env::var_os("CHROMIUM") {
-        return named.into();
-    }
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let programs = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
-    let found = std::env::split_paths(&folders).flat_map(|f| programs.map(|p| f.join(p))).find(|p| p.is_file());
-    found.unwrap_or_else(|| {
-        panic!("the tests need Chromium: install your system's package `chromium`, or name the program in CHROMIUM")
-    })
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    let find = || {
+        let folders = std::env::var_os("PATH").unwrap_or_default();
+        let programs = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+        std::env::split_paths(&folders).flat_map(|f| programs.map(|p| f.join(p))).find(|p| p.is_file())
+    };
+    let found = FOUND.get_or_init(|| {
+        let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
+        named.or_else(find).unwrap_or_else(|| {
+            packages::install("chromium");
+            find().unwrap_or_else(|| {
+                panic!(
+                    "the tests need Chromium: install your system's package `chromium`, or name the program in CHROMIUM"
+                )
+            })
+        })
+    });
+    found.clone()
 }
 
 /// Opens the page at `path` of a server in the browser, and returns what `steps` saw there.

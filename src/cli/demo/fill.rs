@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::cluster::{Cluster, DemoKernel, GROUPS, GroupPlan};
 use super::people::{GPU_CLUSTER, Need, PEOPLE, PROJECTS};
+use super::queues::queues;
 use crate::cli::import::amounts::{CPU, GPU, MEM};
 use crate::cli::import::capacities::Capacity;
 use crate::cli::import::offered;
@@ -20,6 +21,7 @@ use crate::domain::weight::Weight;
 use crate::service::agents::AgentSpec;
 use crate::service::groups::SchedulerPatch;
 use crate::service::ingest::{BATCH, Incoming};
+use crate::service::queues::QueuesWrite;
 use crate::service::weights::{Target, WeightItem};
 use crate::service::{Caller, Result, Service};
 
@@ -58,6 +60,9 @@ pub async fn fill(service: &Arc<Service>, cluster: &Cluster, seed: u64) -> Resul
         if group.name == GPU_CLUSTER {
             let reason = Some("research comes first, courses and theses second".to_owned());
             service.put_weights(caller.clone(), group.name.to_owned(), weights(), reason).await?;
+            let reason = Some("what every project is promised".to_owned());
+            let write = QueuesWrite { queues: queues(), prune: false, reason };
+            service.put_queues(caller.clone(), group.name.to_owned(), write).await?;
         }
         service.aggregate(group.name).await?;
     }
@@ -121,7 +126,7 @@ fn agent_name(group: &str, node: usize) -> String {
     format!("{group}-{:02}", node + 1)
 }
 
-fn slots(need: Need) -> Amounts {
+pub fn slots(need: Need) -> Amounts {
     let count = |n: i64| Amount::whole(n.unsigned_abs());
     let memory = count(need.mem_gib).checked_mul(BYTES_PER_GIB);
     let named = [(CPU, Some(count(need.cpu))), (MEM, memory), (GPU, Some(count(need.gpu)))];

@@ -4,6 +4,7 @@ pub mod cluster;
 mod command;
 mod fill;
 pub mod people;
+mod queues;
 mod random;
 mod welcome;
 

@@ -2,6 +2,7 @@
 
 pub mod database;
 pub mod fixture;
+pub mod packages;
 pub mod plain;
 mod postgres;
 

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 use sea_orm::{ConnectOptions, ConnectionTrait, Database};
 use tokio::sync::Mutex;
 
+use super::packages::{self, is_root, run};
+
 struct Cluster {
     folder: PathBuf,
 }
@@ -78,10 +80,6 @@ fn start() -> Cluster {
     Cluster { folder }
 }
 
-fn is_root() -> bool {
-    Command::new("id").arg("-u").output().is_ok_and(|o| o.stdout.starts_with(b"0\n"))
-}
-
 /// PostgreSQL refuses to run as root; and it must not outlive the tests.
 fn as_postgres(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
@@ -93,22 +91,12 @@ fn as_postgres(program: &Path) -> Command {
     command
 }
 
-fn run(command: &mut Command) {
-    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-}
-
 /// Where `initdb` and `postgres` are; on a machine without them they are installed.
 fn binaries() -> PathBuf {
     if let Some(found) = find_binaries() {
         return found;
     }
-    if is_root() && Command::new("apt-get").arg("--version").output().is_ok() {
-        run(Command::new("apt-get").args(["update", "-qq"]));
-        run(Command::new("apt-get")
-            .args(["install", "-y", "-qq", "--no-install-recommends", "postgresql"])
-            .env("DEBIAN_FRONTEND", "noninteractive"));
-    }
+    packages::install("postgresql");
     find_binaries().unwrap_or_else(|| panic!("the tests need the PostgreSQL server programs (initdb, postgres): install your system's package `postgresql`"))
 }
 

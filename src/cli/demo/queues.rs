@@ -1,0 +1,38 @@
+//! What every domain and project of the GPU cluster is promised: two levels of queues, quotas in accelerators with
+//! the cores and the memory that go with them.
+
+use super::fill::slots;
+use super::people::{Need, PROJECTS};
+use crate::domain::division::Bound;
+use crate::domain::queues::QueueConfig;
+
+/// Queue and accelerators. A project's kernels count for the queue that is called after it.
+const QUOTAS: [(&str, i64); 12] = [
+    ("research", 48),
+    ("life-science", 24),
+    ("education", 8),
+    ("industry", 16),
+    ("vision", 16),
+    ("language", 24),
+    ("robotics", 8),
+    ("genomics", 16),
+    ("imaging", 8),
+    ("ml-course", 4),
+    ("theses", 4),
+    ("forecasting", 16),
+];
+const CORES: i64 = 8;
+const MEMORY_GIB: i64 = 64;
+
+pub fn queues() -> Vec<QueueConfig> {
+    let domain_of = |name: &str| PROJECTS.iter().find(|(project, _)| *project == name).map(|(_, domain)| *domain);
+    let queue = |(name, gpus): (&str, i64)| QueueConfig {
+        parent: domain_of(name).map(str::to_owned),
+        quota: slots(Need::new(CORES * gpus, MEMORY_GIB * gpus, gpus))
+            .iter()
+            .map(|(slot, amount)| (slot, Bound::Limited(amount)))
+            .collect(),
+        ..QueueConfig::named(name)
+    };
+    QUOTAS.into_iter().map(queue).collect()
+}
