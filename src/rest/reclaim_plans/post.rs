@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::response::Response;
-use axum::Extension;
 
 use crate::domain::reclaim::Plan;
 use crate::rest::extract::{JsonBody, PathParams, json_answer};
