@@ -20,6 +20,7 @@ pub mod paths;
 pub mod problem;
 pub mod queues;
 pub mod reclaim;
+pub mod reclaim_plans;
 pub mod resource_groups;
 mod router;
 pub mod scheduler_options;

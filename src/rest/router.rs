@@ -11,7 +11,7 @@ use super::problem::Problem;
 use super::state::{ApiState, Limits};
 use super::{
     agents, audit, audit_log, division, fair_share_status, fair_share_weights, health, job_runs, jobs, kernels, keys,
-    metrics, queues, reclaim, resource_groups, scheduler_options, sequence, usage_buckets, usage_gaps,
+    metrics, queues, reclaim, reclaim_plans, resource_groups, scheduler_options, sequence, usage_buckets, usage_gaps,
 };
 
 /// Endpoints that answer within the time limit.
@@ -26,6 +26,9 @@ pub(super) fn prompt() -> OpenApiRouter<ApiState> {
         .routes(routes!(agents::put::handle, agents::delete::handle))
         .routes(routes!(kernels::get::handle))
         .routes(routes!(queues::list::handle, queues::put_many::handle))
+        .routes(routes!(division::get::handle))
+        .routes(routes!(division::history::handle))
+        .routes(routes!(reclaim_plans::post::handle))
         .routes(routes!(queues::get::handle, queues::put::handle, queues::delete::handle))
         .routes(routes!(usage_buckets::list::handle))
         .routes(routes!(usage_gaps::list::handle))

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::division::{aside, not_a_tree};
 use super::published::PublishedGroup;
@@ -29,12 +30,16 @@ pub(super) struct Scene {
 }
 
 /// The workload that wants to run.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "workload_id": "job-7", "queue": "vision", "members": [{"slots": {"cuda.device": 8}}, {"slots": {"cuda.device": 8}}], "gang_min": 2
+}))]
 pub struct PlanRequest {
     pub workload_id: String,
     /// Absent: the queue of the project, as for kernels; without a project `default`.
     pub queue: Option<String>,
+    #[schema(value_type = Option<uuid::Uuid>)]
     pub project_id: Option<ProjectId>,
     #[serde(default)]
     pub priority: i32,

@@ -1,6 +1,7 @@
 //! Queries, one file for each kind of row.
 
 pub mod buckets;
+pub mod division;
 pub mod groups;
 pub mod nodes;
 pub mod operations;
@@ -23,6 +24,7 @@ pub struct Query(
     buckets::BucketQuery,
     operations::OperationsQuery,
     queues::QueueQuery,
+    division::DivisionQuery,
     nodes::NodeQuery,
     simulations::SimulationQuery,
 );

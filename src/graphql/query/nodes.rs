@@ -188,7 +188,7 @@ impl Rows {
             (Queue::KIND, [name]) => {
                 caller.require_reader()?;
                 let found = group.queues.get(name.as_str()).cloned();
-                Ok(found.map(|config| Queue { group: Arc::clone(&group.name), config }.into()))
+                Ok(found.map(|config| Queue { group: Arc::clone(&group.name), config: Box::new(config) }.into()))
             }
             (ScalingGroup::KIND, []) => Ok(Some(ScalingGroup(group).into())),
             (FairShareWeightNode::KIND, [tier, ids @ ..]) => {

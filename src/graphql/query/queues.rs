@@ -30,7 +30,7 @@ impl QueueQuery {
         let queues = service(ctx)?.queues(caller(ctx)?, &resource_group)?;
         let rows: Vec<_> = queues.values().collect();
         let page = cut(LIST, &rows, |queue| vec![Key::Text(queue.name.clone())], &window);
-        Ok(connect(ctx, page, |queue| Queue { group: Arc::clone(&group.name), config: queue.clone() })?)
+        Ok(connect(ctx, page, |queue| Queue { group: Arc::clone(&group.name), config: Box::new(queue.clone()) })?)
     }
 
     /// One queue; null if there is none of that name.
@@ -38,6 +38,6 @@ impl QueueQuery {
         let group = service(ctx)?.group(&resource_group)?;
         let queues = service(ctx)?.queues(caller(ctx)?, &resource_group)?;
         let found = queues.get(name.as_str()).cloned();
-        Ok(found.map(|config| Queue { group: Arc::clone(&group.name), config }))
+        Ok(found.map(|config| Queue { group: Arc::clone(&group.name), config: Box::new(config) }))
     }
 }

@@ -27,7 +27,7 @@ pub enum OverQuotaBy {
 /// A queue as it is configured.
 pub struct Queue {
     pub group: Arc<str>,
-    pub config: QueueConfig,
+    pub config: Box<QueueConfig>,
 }
 
 impl Queue {
@@ -150,7 +150,9 @@ impl UpsertQueuesResult {
             created_count,
             changed_count,
             deleted_count,
-            affected_queues: affected.map(|config| Queue { group: Arc::clone(group), config }).collect(),
+            affected_queues: affected
+                .map(|config| Queue { group: Arc::clone(group), config: Box::new(config) })
+                .collect(),
             warnings: done.warnings.into_iter().map(QueueWarning::from).collect(),
         }
     }

@@ -1,3 +1,6 @@
 //! What every queue deserves (`docs/DIVISION.md`).
 
+pub mod get;
+pub mod history;
 pub mod simulate;
+pub mod view;

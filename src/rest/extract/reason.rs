@@ -36,16 +36,23 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Keys<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, parts: A) -> Result<WithReason<T>, A::Error> {
-        let mut reason = None;
-        let value = T::deserialize(MapAccessDeserializer::new(Rest { parts, reason: &mut reason }))?;
-        Ok(WithReason { value, reason: reason.flatten() })
+        let mut told = Told::default();
+        let value = T::deserialize(MapAccessDeserializer::new(Rest { parts, told: &mut told }))?;
+        Ok(WithReason { value, reason: told.reason })
     }
+}
+
+#[derive(Default)]
+struct Told {
+    /// The key was there, perhaps as null.
+    seen: bool,
+    reason: Option<String>,
 }
 
 /// The keys besides `reason`, which is kept on the way.
 struct Rest<'a, A> {
     parts: A,
-    reason: &'a mut Option<Option<String>>,
+    told: &'a mut Told,
 }
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, A> {
@@ -56,9 +63,10 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Rest<'_, A> {
             if key != KEY {
                 return seed.deserialize(key.into_deserializer()).map(Some);
             }
-            if self.reason.replace(self.parts.next_value()?).is_some() {
+            if self.told.seen {
                 return Err(A::Error::duplicate_field(KEY));
             }
+            *self.told = Told { seen: true, reason: self.parts.next_value()? };
         }
         Ok(None)
     }

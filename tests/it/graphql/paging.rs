@@ -54,8 +54,8 @@ impl<'a> Walk<'a> {
     async fn page(&self, args: &str) -> Value {
         let Self { list, order, .. } = self;
         let query = format!(
-            r#"{{ {list}({order} {args}) {{
-                count edges {{ cursor node {{ id }} }} pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} }}"#
+            r"{{ {list}({order} {args}) {{
+                count edges {{ cursor node {{ id }} }} pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} }}"
         );
         self.api.ask(&query).await[list].clone()
     }

@@ -4,7 +4,7 @@ use fairshared::service::Role;
 use serde_json::{Value, json};
 
 use super::support::{Api, column, role};
-use crate::support::fixture::admin;
+use crate::support::fixture::{admin, kernel, with};
 use crate::support::on_both;
 
 const GROUP: &str = r#"resource_group: "gpu-cluster""#;
@@ -103,5 +103,56 @@ on_both! {
         }
         let data = api.ask_as(role(Role::Viewer, None), &format!("{{ queues({GROUP}) {{ count }} }}")).await;
         assert_eq!(data["queues"]["count"], 1);
+    }
+}
+
+on_both! {
+    async fn divisions_and_plans(db: TestDb) {
+        let api = Api::cluster(db).await;
+        upsert(&api, r#"queues: [{name: "research", quota: {cpu: 30}}, {name: "web", parent: "research"}]"#).await;
+        let pending = with(kernel("w", "dave", "web", "2026-01-12T00:00:00Z"), &json!({
+            "domain_name": "sales", "status": "PENDING", "started_at": null, "queue": "web", "occupied_slots": {"cpu": "50"},
+        }));
+        api.fixture.ingest(&[pending]).await;
+        let ask = |args: &str| format!("{{ division({GROUP} {args}) {{ resource_group calculated_at algorithm capacity order score_order remaining
+            queues {{ name parent fair_share state slot_states saturation_ratio dominant_share score ratios quota limit request allocated allocated_non_preemptible }}
+            warnings {{ code queue slot detail }} trace {{ queue sentence steps }} }} }}");
+        let division = api.ask(&ask("")).await["division"].clone();
+        assert_eq!(api.statements(&ask("")).await, 0);
+        let web = division["queues"].as_array().unwrap().iter().find(|q| q["name"] == "web").unwrap();
+        assert_eq!((&web["parent"], &web["fair_share"], &web["allocated"]), (&json!("research"), &json!(r#"{"cpu":"50","mem":"0"}"#), &json!(r#"{"cpu":"0","mem":"0"}"#)));
+        assert_eq!((&division["algorithm"], &division["trace"], &web["ratios"]), (&json!("quota_over_quota"), &Value::Null, &Value::Null));
+        let explained = api.ask(&ask("explain: true")).await["division"].clone();
+        assert_eq!(explained["queues"], division["queues"]);
+        assert!(explained["trace"].as_array().unwrap().iter().any(|t| t["queue"] == "web" && t["sentence"].as_str().unwrap().contains("50 of ")));
+
+        api.fixture.service.divide("gpu-cluster").await.unwrap();
+        let history = |args: &str| format!("{{ division_history({GROUP} {args}) {{ count edges {{ node {{ day queue algorithm fair_share allocated request quota ratios calculated_at }} }} pageInfo {{ endCursor hasNextPage }} }} }}");
+        let data = api.ask(&history(r#"queue: "web", from: "2026-01-13", to: "2026-01-13""#)).await;
+        assert_eq!(data["division_history"]["count"], 1);
+        assert_eq!(data["division_history"]["edges"][0]["node"]["request"], r#"{"cpu":"50","mem":"0"}"#);
+        let first = api.ask(&history("first: 2")).await["division_history"].clone();
+        let rest = api.ask(&history(&format!("first: 2, after: {}", first["pageInfo"]["endCursor"]))).await["division_history"].clone();
+        assert_eq!([column(&first, "queue"), column(&rest, "queue")].concat(), ["default", "research", "web"]);
+        assert_eq!((&rest["pageInfo"]["hasNextPage"], &rest["count"]), (&json!(false), &json!(3)));
+        assert_eq!(api.code(&history(r#"from: "2026-01-14", to: "2026-01-13""#)).await, "contradiction");
+
+        let plan = |group: &str, workload: &Value| format!(r#"{{ plan_reclaim(resource_group: "{group}", workload: {}) }}"#, json!(workload.to_string()));
+        let workload = json!({"workload_id": "w2", "queue": "web", "members": [{"slots": {"cpu": "10"}}]});
+        let data = api.ask(&plan("gpu-cluster", &workload)).await;
+        let made: Value = serde_json::from_str(data["plan_reclaim"].as_str().unwrap()).unwrap();
+        assert_eq!(made["verdict"], "fits");
+        let wrong = api.refused(admin(), &plan("gpu-cluster", &with(workload.clone(), &json!({"queue": "x"})))).await;
+        assert_eq!((&wrong["code"], &wrong["errors"][0]["pointer"]), (&json!("unknown_queue"), &json!("/workload/queue")));
+        let wrong = api.refused(admin(), &plan("gpu-cluster", &with(workload.clone(), &json!({"colour": 1})))).await;
+        assert_eq!((&wrong["code"], &wrong["errors"][0]["pointer"]), (&json!("unknown_field"), &json!("/workload/colour")));
+        assert_eq!(api.code(&plan("none", &workload)).await, "unknown_resource_group");
+        for (caller, query) in [
+            (role(Role::Viewer, None), plan("gpu-cluster", &workload)),
+            (role(Role::User, Some("alice")), ask("")),
+            (role(Role::User, Some("alice")), history("")),
+        ] {
+            assert_eq!(api.refused(caller, &query).await["code"], "forbidden", "{query}");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod access;
 mod bad_input;
+mod division;
 mod document;
 mod documented;
 mod groups;

@@ -1,0 +1,68 @@
+use async_graphql::{Context, Object, Result};
+
+use super::{caller, service};
+use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::scalars::{Date, JsonString};
+use crate::graphql::types::{Division, DivisionDayNode};
+use crate::service::division::HistoryFilter;
+use crate::service::plans::PlanRequest;
+use crate::service::{Error, Fault, Service, json};
+
+#[derive(Default)]
+pub struct DivisionQuery;
+
+#[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+#[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
+impl DivisionQuery {
+    /// What every queue of a resource group deserves now, by the group's option `division`.
+    async fn division(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        #[graphql(default)] explain: bool,
+    ) -> Result<Division> {
+        Ok(Division(service(ctx)?.division(caller(ctx)?, &resource_group, explain).await?))
+    }
+
+    /// What queues got on the days before, by day and queue; `from` and `to` are inclusive.
+    async fn division_history(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        from: Option<Date>,
+        to: Option<Date>,
+        queue: Option<String>,
+        first: Option<i64>,
+        after: Option<String>,
+    ) -> Result<List<DivisionDayNode>> {
+        let (from, to) = (from.map(|d| d.0), to.map(|d| d.0));
+        if from.zip(to).is_some_and(|(from, to)| to < from) {
+            return Err(Error::invalid("/to", "contradiction", "to lies before from").into());
+        }
+        let window = PageArgs { first, after, ..PageArgs::default() }.window(Service::DIVISION_HISTORY)?;
+        let filter = HistoryFilter { from, to, queue };
+        let page = service(ctx)?.division_history(caller(ctx)?, &resource_group, &filter, &window).await?;
+        Ok(connect(ctx, page, DivisionDayNode)?)
+    }
+
+    /// Who would have to give back so that a workload can run now; nothing is stored, nobody is evicted. The
+    /// shapes are those of `POST /resource-groups/{rg}/reclaim-plans`.
+    async fn plan_reclaim(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        workload: JsonString,
+    ) -> Result<JsonString> {
+        caller(ctx)?.require_scheduler()?;
+        let request = json::read::<PlanRequest>(workload.0.to_string().as_bytes()).map_err(|e| below(e.into()))?;
+        let planned = service(ctx)?.plan_reclaim(caller(ctx)?, &resource_group, request).await.map_err(below)?;
+        Ok(JsonString::of(&planned.plan))
+    }
+}
+
+/// Faults of a workload, at the argument that holds it.
+fn below(error: Error) -> Error {
+    let Error::Invalid(faults) = error else { return error };
+    let moved = faults.into_iter().map(|f| Fault { pointer: format!("/workload{}", f.pointer), ..f });
+    Error::Invalid(moved.collect())
+}

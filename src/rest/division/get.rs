@@ -1,0 +1,48 @@
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::view::DivisionView;
+use crate::rest::etag;
+use crate::rest::extract::{PathParams, QueryParams, json_answer};
+use crate::rest::paths::GroupPath;
+use crate::rest::problem::Result;
+use crate::service::{Caller, Service};
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DivisionQuery {
+    /// Whether the answer tells each step that gave a queue something.
+    #[serde(default)]
+    pub explain: bool,
+}
+
+/// What every queue of a resource group deserves now, by the group's option `division`.
+#[utoipa::path(
+    get, path = "/resource-groups/{rg}/division", operation_id = "get_division", tag = "Queues",
+    params(GroupPath, DivisionQuery, ("If-None-Match" = Option<String>, Header, description = "An `ETag` seen before.")),
+    responses(
+        (status = 200, body = DivisionView, headers(("ETag" = String, description = "For `If-None-Match`; not with `explain`."))),
+        (status = 304, description = "Unchanged since that `ETag`.")
+    )
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<GroupPath>,
+    QueryParams(query): QueryParams<DivisionQuery>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let found = service.division(&caller, &path.rg, query.explain).await?;
+    let answer = json_answer(&DivisionView::new(&found))?;
+    if query.explain {
+        return Ok(answer);
+    }
+    etag::fresh_or(&headers, &found.group.etag(), || answer)
+}

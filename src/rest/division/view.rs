@@ -1,0 +1,116 @@
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::domain::division::report::{QueueReport, QueueTrace, RatioReport};
+use crate::domain::division::{Bound, Warning};
+use crate::domain::slots::{Amounts, SlotMap};
+use crate::domain::time::{Day, Timestamp};
+use crate::service::division::{DivisionDay, GroupDivision, QueueFigures};
+
+/// The division of a resource group.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Division)]
+pub struct DivisionView<'a> {
+    #[schema(value_type = String, format = DateTime)]
+    calculated_at: Timestamp,
+    /// `quota_over_quota`, `min_share`, `proportion` or `drf`.
+    algorithm: &'a str,
+    /// The group's option `division`.
+    #[schema(value_type = Object)]
+    options: Value,
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    capacity: Amounts,
+    queues: Vec<QueueDivision<'a>>,
+    /// Siblings in the queue order, depth first.
+    order: &'a [String],
+    score_order: &'a [String],
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    remaining: &'a Amounts,
+    warnings: &'a [Warning],
+    /// Only with `explain`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<&'a [QueueTrace]>,
+}
+
+/// What a queue gets, beside what it holds, asks for and may have.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct QueueDivision<'a> {
+    #[serde(flatten)]
+    #[schema(inline)]
+    share: &'a QueueReport,
+    #[schema(value_type = Option<String>)]
+    parent: Option<Arc<str>>,
+    #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
+    quota: SlotMap<Bound>,
+    #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
+    limit: SlotMap<Bound>,
+    /// Allocated and pending.
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    request: Amounts,
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    allocated: Amounts,
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    allocated_non_preemptible: Amounts,
+}
+
+impl<'a> DivisionView<'a> {
+    pub fn new(found: &'a GroupDivision) -> Self {
+        let division = &*found.division;
+        let report = &division.report;
+        let queue = |(at, share): (usize, &'a QueueReport)| {
+            let QueueFigures { parent, quota, limit, request, allocated, allocated_non_preemptible } =
+                division.figures(at);
+            QueueDivision { share, parent, quota, limit, request, allocated, allocated_non_preemptible }
+        };
+        Self {
+            calculated_at: division.calculated_at,
+            algorithm: division.algorithm,
+            options: found.group.options.division.to_json(),
+            capacity: division.tree.amounts(&division.tree.capacity),
+            queues: report.queues.iter().enumerate().map(queue).collect(),
+            order: &report.order,
+            score_order: &report.score_order,
+            remaining: &report.remaining,
+            warnings: &report.warnings,
+            trace: report.trace.as_deref(),
+        }
+    }
+}
+
+/// What one queue got on one day.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DivisionDay, example = json!({
+    "day": "2026-01-13", "queue": "research", "algorithm": "quota_over_quota", "fair_share": {"cuda.device": "10"},
+    "allocated": {"cuda.device": "8"}, "request": {"cuda.device": "12"}, "quota": {"cuda.device": "6"},
+    "calculated_at": "2026-01-13T23:55:00Z"
+}))]
+pub struct DivisionDayView {
+    #[schema(value_type = String, format = Date)]
+    pub day: Day,
+    pub queue: String,
+    pub algorithm: String,
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    pub fair_share: Amounts,
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    pub allocated: Amounts,
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    pub request: Amounts,
+    #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
+    pub quota: SlotMap<Bound>,
+    #[serde(flatten)]
+    #[schema(inline)]
+    pub ratios: Option<RatioReport>,
+    #[schema(value_type = String, format = DateTime)]
+    pub calculated_at: Timestamp,
+}
+
+impl From<DivisionDay> for DivisionDayView {
+    fn from(row: DivisionDay) -> Self {
+        let DivisionDay { day, queue, algorithm, fair_share, allocated, request, quota, ratios, calculated_at } = row;
+        let ratios = ratios.map(RatioReport::from);
+        Self { day, queue, algorithm, fair_share, allocated, request, quota, ratios, calculated_at }
+    }
+}
