@@ -10,7 +10,3 @@ pub mod server;
 pub mod service;
 pub mod store;
 pub mod telemetry;
-
-/// Rows are made in one thread and freed in another, which the system's allocator is slow at.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -38,6 +38,11 @@ impl Server {
         Self { url, key: String::new(), client: reqwest::Client::new() }
     }
 
+    /// The same server, with connections of its own.
+    pub fn of_another_client(&self) -> Self {
+        Self { url: self.url.clone(), key: self.key.clone(), client: reqwest::Client::new() }
+    }
+
     pub async fn get(&self, path: &str) -> (Duration, Bytes) {
         self.send(self.client.get(format!("{}{path}", self.url))).await
     }

@@ -106,6 +106,13 @@ impl Chain {
         self.0.split_off(at)
     }
 
+    /// Room for one more bucket: most chains are short and many, so they grow by little.
+    fn make_room(&mut self) {
+        if self.0.len() == self.0.capacity() {
+            self.0.reserve_exact(1 + self.0.len() / 4);
+        }
+    }
+
     /// Adds one day's usage. Returns the start of the bucket that took it.
     pub fn add(&mut self, day: Day, unit_days: u32, added: &Daily) -> Result<Day, NeedsRebuild> {
         let next = self.0.partition_point(|b| b.start <= day);
@@ -119,6 +126,7 @@ impl Chain {
         if self.0.get(next).is_some_and(|following| following.start < opened.closes()) {
             return Err(NeedsRebuild);
         }
+        self.make_room();
         self.0.insert(next, opened);
         Ok(day)
     }
@@ -133,6 +141,7 @@ impl Chain {
         let next = self.0.partition_point(|b| b.start <= day);
         let following = self.0.get(next).ok_or(NeedsRebuild)?;
         let room = following.start.days_since(day).unsigned_abs();
+        self.make_room();
         self.0.insert(next, Bucket::open(day, room, added));
         Ok(day)
     }

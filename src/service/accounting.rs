@@ -9,7 +9,7 @@ use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 
 use super::state::{GroupState, MOST_AT_HAND, Session};
-use super::{Caller, PublishedGroup, Result, Service, detached};
+use super::{Caller, PublishedGroup, Result, Service, detached, heavy};
 use crate::domain::bucket::{Bucket, Daily};
 use crate::domain::capacity::CapacitySource;
 use crate::domain::ids::{KernelId, UserId};
@@ -27,8 +27,8 @@ use crate::store::runs::Gap;
 /// Rows that are read at once.
 const PAGE: usize = 20_000;
 /// Kernels, and records of theirs, that are made together.
-const PART: usize = 5_000;
-const KERNELS_BETWEEN_YIELDS: usize = 250;
+const PART: usize = 2_500;
+const KERNELS_BETWEEN_YIELDS: usize = 100;
 
 /// What one `aggregate` run did for a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -425,10 +425,13 @@ impl Pass {
             session.load_chains_of(first).await?;
             let records_from = session.state().group.records_from;
             let state = session.state_mut();
-            let mut refold = state.ledger.retract(&self.removed, records_from);
-            for (entity, day) in state.ledger.apply(&self.added, unit, records_from) {
-                refold.entry(entity).and_modify(|d| *d = day.min(*d)).or_insert(day);
-            }
+            let refold = heavy(|| {
+                let mut refold = state.ledger.retract(&self.removed, records_from);
+                for (entity, day) in state.ledger.apply(&self.added, unit, records_from) {
+                    refold.entry(entity).and_modify(|d| *d = day.min(*d)).or_insert(day);
+                }
+                refold
+            });
             refold_entities(session, refold).await?;
         }
         self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;

@@ -37,10 +37,12 @@ pub use clock::{Clock, SystemClock};
 pub use error::{Error, Fault, Result};
 pub use published::PublishedGroup;
 
-use crate::domain::time::{Span, Timestamp};
-use crate::store::{self, Store};
 use published::Published;
 use state::GroupState;
+use tokio::runtime::{Handle, RuntimeFlavor};
+
+use crate::domain::time::{Span, Timestamp};
+use crate::store::{self, Store};
 
 type Slot = Arc<tokio::sync::Mutex<Option<GroupState>>>;
 
@@ -198,5 +200,13 @@ pub async fn detached<T: Send + 'static>(work: impl Future<Output = Result<T>> +
             Err(Error::Internal("a use-case panicked".to_owned()))
         }
         Err(_) => Err(Error::Unavailable("the service is shutting down".to_owned())),
+    }
+}
+
+/// Computes for long without keeping other tasks of the same thread waiting.
+pub fn heavy<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|h| h.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
     }
 }

@@ -15,7 +15,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::error::{Error, Result};
 use super::published::{Calculation, PublishedGroup};
 use super::queues::Queues;
-use super::{Service, audit};
+use super::{Service, audit, heavy};
 use crate::domain::decimal::Amount;
 use crate::domain::factor::{Decayer, History};
 use crate::domain::hierarchy::{Hierarchy, Ranking, Share};
@@ -35,7 +35,7 @@ use crate::store::{self, Tx};
 type FastMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// Unsettled kernels that are kept between runs.
-pub const MOST_AT_HAND: usize = 200_000;
+pub const MOST_AT_HAND: usize = 100_000;
 
 /// Everything about one group that its use-cases need, as of one revision.
 #[derive(Clone, Debug)]
@@ -86,6 +86,8 @@ impl GroupState {
         store::buckets::load(db, &name, &mut ledger, None).await?;
         let agents = store::agents::list(db, &name).await?;
         let queues = Arc::new(store::queues::list(db, &name).await?);
+        // Where nothing is unsettled, nothing has to be read before the first run.
+        let (_, some_unsettled) = store::kernels::unsettled(db, &name, None, None, 1).await?;
         let mut state = Self {
             calculation: calculation(&group)?,
             capacity: capacity_of(&agents),
@@ -101,7 +103,7 @@ impl GroupState {
             queues,
             occupancy: FastMap::default(),
             demand: Arc::default(),
-            unsettled: None,
+            unsettled: some_unsettled.is_none().then(BTreeMap::new),
         };
         state.load_live(db).await?;
         Ok(state)
@@ -427,8 +429,10 @@ impl Session {
         let from = window_start(&self.state().options, now.day());
         self.load_back_to(from).await?;
         let state = self.state_mut();
-        state.ledger.settle_capacities();
-        let changed = state.recompute_histories(now);
+        let changed = heavy(|| {
+            state.ledger.settle_capacities();
+            state.recompute_histories(now)
+        });
         let with = state.options.to_json();
         self.share_changed(changed);
         self.update().calculated = Some((now, with));
@@ -503,7 +507,7 @@ impl Session {
             tx.commit().await.map_err(store::StoreError::from)?;
         }
         let published = match (&ranking, self.service.published.get(&name)) {
-            (Some(ranking), _) => PublishedGroup::build(&state, ranking),
+            (Some(ranking), _) => heavy(|| PublishedGroup::build(&state, ranking)),
             (None, Some(old)) if old.revision == state.group.shares_revision => old.with_queues(&state),
             (None, _) => {
                 let ranking = state.hierarchy.recompute(state.options.default_weight);
@@ -522,7 +526,7 @@ impl Session {
         let entities: Vec<Entity> = state.hierarchy.entities().collect();
         let factor = |h: &Hierarchy, e: &Entity| h.share(e).map(|s| s.fair_share_factor.to_bits());
         let before: Vec<_> = entities.iter().map(|e| factor(&state.hierarchy, e)).collect();
-        let ranking = state.hierarchy.recompute(state.options.default_weight);
+        let ranking = heavy(|| state.hierarchy.recompute(state.options.default_weight));
         let moved = entities.into_iter().zip(before).filter(|(e, b)| factor(&state.hierarchy, e) != *b).map(|(e, _)| e);
         self.changed_shares.extend(moved);
         let name = state.group.name.clone();

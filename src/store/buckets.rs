@@ -65,7 +65,6 @@ pub async fn save(
     keys: &BTreeSet<(Owner, Day)>,
     now: Timestamp,
 ) -> Result<()> {
-    let (mut domains, mut projects, mut users) = (Vec::new(), Vec::new(), Vec::new());
     macro_rules! row {
         ($table:ident, $bucket:expr, $($key:ident: $value:expr),+) => {
             $table::ActiveModel {
@@ -81,14 +80,6 @@ pub async fn save(
                 updated_at: Set(now.micros()),
             }
         };
-    }
-    for (owner, start) in keys {
-        let Some(bucket) = ledger.bucket(owner, *start) else { continue };
-        match owner {
-            Owner::Domain(name) => domains.push(row!(domain_usage_bucket, bucket, domain_name: name.to_string())),
-            Owner::Project(id) => projects.push(row!(project_usage_bucket, bucket, project_id: id.0)),
-            Owner::User(m) => users.push(row!(user_usage_bucket, bucket, user_uuid: m.user.0, project_id: m.project.0)),
-        }
     }
     macro_rules! store {
         ($table:ident, $rows:ident, $($key:ident),+) => {
@@ -106,9 +97,23 @@ pub async fn save(
             bulk::insert(db, $rows, Some(replace)).await?;
         };
     }
-    store!(domain_usage_bucket, domains, DomainName);
-    store!(project_usage_bucket, projects, ProjectId);
-    store!(user_usage_bucket, users, UserUuid, ProjectId);
+    let keys: Vec<_> = keys.iter().collect();
+    for part in keys.chunks(bulk::PART) {
+        let (mut domains, mut projects, mut users) = (Vec::new(), Vec::new(), Vec::new());
+        for (owner, start) in part {
+            let Some(bucket) = ledger.bucket(owner, *start) else { continue };
+            match owner {
+                Owner::Domain(name) => domains.push(row!(domain_usage_bucket, bucket, domain_name: name.to_string())),
+                Owner::Project(id) => projects.push(row!(project_usage_bucket, bucket, project_id: id.0)),
+                Owner::User(m) => {
+                    users.push(row!(user_usage_bucket, bucket, user_uuid: m.user.0, project_id: m.project.0))
+                }
+            }
+        }
+        store!(domain_usage_bucket, domains, DomainName);
+        store!(project_usage_bucket, projects, ProjectId);
+        store!(user_usage_bucket, users, UserUuid, ProjectId);
+    }
     Ok(())
 }
 

@@ -15,11 +15,13 @@ use uuid::Uuid;
 
 use super::Result;
 
+/// Rows that are made at once, so that neither memory nor the time until others get their turn grows with their number.
+pub const PART: usize = 2_000;
 /// `SQLite`'s limit on values in one statement.
 const SQLITE_BIND_LIMIT: usize = 32_766;
 /// Rows of one statement.
 const SQLITE_ROWS: usize = 500;
-const POSTGRES_ROWS: usize = 5_000;
+const POSTGRES_ROWS: usize = 1_250;
 /// A part is sent on while the next is made: it is longer than a socket takes at once.
 const ROWS_BETWEEN_YIELDS: usize = 200;
 

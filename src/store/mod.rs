@@ -85,6 +85,10 @@ pub struct Store {
     statements: Arc<AtomicU64>,
 }
 
+/// What an `SQLite` connection keeps of the database, in KiB: a batch touches index pages all over, and they stay in
+/// memory until it is complete; readers find pages in the system's cache.
+const WRITER_CACHE: &str = "-8192";
+const READER_CACHE: &str = "-2048";
 const ACQUIRE_TIMEOUT: Duration = Duration::from_mins(1);
 
 impl Store {
@@ -99,8 +103,8 @@ impl Store {
             connection
         };
         if url.starts_with("sqlite:") {
-            let write = count(Database::connect(sqlite_options(url, 1)).await?);
-            let read = count(Database::connect(sqlite_options(url, 4)).await?);
+            let write = count(Database::connect(sqlite_options(url, 1, WRITER_CACHE)).await?);
+            let read = count(Database::connect(sqlite_options(url, 4, READER_CACHE)).await?);
             Ok(Self { write, read, statements })
         } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
             let pool = count(Database::connect(postgres_options(url)).await?);
@@ -176,10 +180,10 @@ fn base_options(url: &str, connections: u32) -> ConnectOptions {
     options
 }
 
-fn sqlite_options(url: &str, connections: u32) -> ConnectOptions {
+fn sqlite_options(url: &str, connections: u32, cache_size: &'static str) -> ConnectOptions {
     use sea_orm::sqlx::sqlite::{SqliteJournalMode, SqliteSynchronous};
     let mut options = base_options(url, connections);
-    options.map_sqlx_sqlite_opts(|sqlite| {
+    options.map_sqlx_sqlite_opts(move |sqlite| {
         sqlite
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
@@ -187,9 +191,8 @@ fn sqlite_options(url: &str, connections: u32) -> ConnectOptions {
             .busy_timeout(ACQUIRE_TIMEOUT)
             .foreign_keys(true)
             .pragma("temp_store", "memory")
-            // A batch touches index pages all over; they stay in memory until it is complete,
-            .pragma("cache_size", "-32768")
-            // and reach the file once for several batches (in pages of 4 KiB).
+            .pragma("cache_size", cache_size)
+            // Written pages reach the file once for several batches (in pages of 4 KiB).
             .pragma("wal_autocheckpoint", "8192")
     });
     options

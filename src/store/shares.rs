@@ -66,7 +66,6 @@ pub async fn save(
     keys: &BTreeSet<Owner>,
     now: Timestamp,
 ) -> Result<()> {
-    let (mut domains, mut projects, mut users) = (Vec::new(), Vec::new(), Vec::new());
     macro_rules! row {
         ($table:ident, $share:expr, $($key:ident: $value:expr),+) => {
             $table::ActiveModel {
@@ -81,14 +80,6 @@ pub async fn save(
             }
         };
     }
-    for owner in keys {
-        let Some(share) = hierarchy.share(owner) else { continue };
-        match owner {
-            Owner::Domain(name) => domains.push(row!(domain_fair_share, share, domain_name: name.to_string())),
-            Owner::Project(id) => projects.push(row!(project_fair_share, share, project_id: id.0)),
-            Owner::User(m) => users.push(row!(user_fair_share, share, user_uuid: m.user.0, project_id: m.project.0)),
-        }
-    }
     macro_rules! store {
         ($table:ident, $rows:ident, $($key:ident),+) => {
             let mut replace = OnConflict::columns([$table::Column::ResourceGroup, $($table::Column::$key),+]);
@@ -102,8 +93,22 @@ pub async fn save(
             bulk::insert(db, $rows, Some(replace)).await?;
         };
     }
-    store!(domain_fair_share, domains, DomainName);
-    store!(project_fair_share, projects, ProjectId);
-    store!(user_fair_share, users, UserUuid, ProjectId);
+    let keys: Vec<_> = keys.iter().collect();
+    for part in keys.chunks(bulk::PART) {
+        let (mut domains, mut projects, mut users) = (Vec::new(), Vec::new(), Vec::new());
+        for owner in part {
+            let Some(share) = hierarchy.share(owner) else { continue };
+            match owner {
+                Owner::Domain(name) => domains.push(row!(domain_fair_share, share, domain_name: name.to_string())),
+                Owner::Project(id) => projects.push(row!(project_fair_share, share, project_id: id.0)),
+                Owner::User(m) => {
+                    users.push(row!(user_fair_share, share, user_uuid: m.user.0, project_id: m.project.0))
+                }
+            }
+        }
+        store!(domain_fair_share, domains, DomainName);
+        store!(project_fair_share, projects, ProjectId);
+        store!(user_fair_share, users, UserUuid, ProjectId);
+    }
     Ok(())
 }
