@@ -89,7 +89,9 @@ impl Service {
 impl Scene {
     fn of(group: &PublishedGroup, kernels: &[LiveKernel], agents: Vec<store::agents::Agent>) -> Result<Self> {
         let mut demand = Demand::default();
-        kernels.iter().for_each(|kernel| demand.add(kernel.portion()));
+        for kernel in kernels {
+            demand.add(kernel.portion());
+        }
         let tree = live_tree(&group.queues, &group.capacity, &group.observed(&demand)).map_err(not_a_tree)?;
         let choice = &group.options.division;
         let shares = choice.algorithm().divide(&tree, &choice.options, &mut Trace::off());

@@ -106,7 +106,7 @@ pub async fn save(
                 Owner::Domain(name) => domains.push(row!(domain_usage_bucket, bucket, domain_name: name.to_string())),
                 Owner::Project(id) => projects.push(row!(project_usage_bucket, bucket, project_id: id.0)),
                 Owner::User(m) => {
-                    users.push(row!(user_usage_bucket, bucket, user_uuid: m.user.0, project_id: m.project.0))
+                    users.push(row!(user_usage_bucket, bucket, user_uuid: m.user.0, project_id: m.project.0));
                 }
             }
         }

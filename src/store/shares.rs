@@ -102,7 +102,7 @@ pub async fn save(
                 Owner::Domain(name) => domains.push(row!(domain_fair_share, share, domain_name: name.to_string())),
                 Owner::Project(id) => projects.push(row!(project_fair_share, share, project_id: id.0)),
                 Owner::User(m) => {
-                    users.push(row!(user_fair_share, share, user_uuid: m.user.0, project_id: m.project.0))
+                    users.push(row!(user_fair_share, share, user_uuid: m.user.0, project_id: m.project.0));
                 }
             }
         }

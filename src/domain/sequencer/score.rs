@@ -77,7 +77,9 @@ impl Turns for Scores<'_> {
         level.turns = 0;
         if is_first {
             // Siblings that have nothing to give count as well.
-            siblings.iter().for_each(|q| self.figures[*q] = figures(&standing.tree, *q, standing.fair_share));
+            for queue in siblings {
+                self.figures[*queue] = figures(&standing.tree, *queue, standing.fair_share);
+            }
         }
         let scale = Scale::of(siblings.iter().map(|q| self.figures[*q]));
         let moved = scale != self.levels[place].scale;

@@ -39,11 +39,11 @@ impl Job {
 
     /// Some kernels may not be taken.
     fn preemptible(&self) -> bool {
-        id(&self.id).as_u128() % 5 > 0
+        !id(&self.id).as_u128().is_multiple_of(5)
     }
 
     fn critical(&self) -> bool {
-        id(&self.id).as_u128() % 11 == 0
+        id(&self.id).as_u128().is_multiple_of(11)
     }
 
     fn kernel(&self, slot: &str, moment: Timestamp) -> Value {
