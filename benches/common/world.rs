@@ -100,6 +100,13 @@ pub async fn cluster(db: TestDb) -> Fixture {
     fixture
 }
 
+/// The kernel of a line, another one in every call.
+pub fn changed(line: &str) -> fairshared::service::ingest::Incoming {
+    let input: KernelInput = serde_json::from_str(line.trim()).unwrap();
+    let input = KernelInput { kernel_id: Uuid::now_v7(), ..input };
+    input.check(crate::support::time(START)).unwrap()
+}
+
 /// Takes NDJSON in as the service does below HTTP.
 pub async fn ingest(fixture: &Fixture, lines: &str) {
     let now = fixture.service.clock().now();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::page::{Cursor, Key, Page, Window};
 use super::published::PublishedGroup;
-use super::{Caller, Error, Result, Service, detached};
+use super::{Caller, Error, Result, Service, aside, detached};
 use crate::domain::decimal::Amount;
 use crate::domain::division::queue::MAX_WEIGHT;
 use crate::domain::division::{Bound, Report, Shares, Trace, Tree, TreeFault};
@@ -141,11 +141,6 @@ impl PublishedGroup {
 pub(super) fn not_a_tree(faults: Vec<TreeFault>) -> Error {
     let detail = faults.into_iter().next().map_or_else(String::new, |fault| fault.detail);
     Error::Conflict { code: "not_divisible", detail: format!("the group cannot be divided: {detail}") }
-}
-
-/// Work that may take longer than a request's thread should be held.
-pub(super) async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(|e| Error::Internal(e.to_string()))?
 }
 
 impl Service {

@@ -210,3 +210,8 @@ pub fn heavy<T>(work: impl FnOnce() -> T) -> T {
         _ => work(),
     }
 }
+
+/// Runs what computes for long where it holds no request's thread.
+pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(|e| Error::Internal(e.to_string()))?
+}

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::division::{aside, not_a_tree};
+use super::division::not_a_tree;
 use super::published::PublishedGroup;
-use super::{Caller, Error, Fault, Result, Service};
+use super::{Caller, Error, Fault, Result, Service, aside};
 use crate::domain::decimal::Amount;
 use crate::domain::division::{Shares, Trace, Tree, Warning};
 use crate::domain::ids::ProjectId;

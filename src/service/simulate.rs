@@ -29,8 +29,3 @@ pub fn reclaim(document: &[u8], now: Timestamp) -> Result<Plan> {
     let simulation: reclaim::Simulation = read(document)?;
     Ok(simulation.run(now)?)
 }
-
-/// Runs what computes for long where it keeps nobody waiting.
-pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(|e| Error::Internal(e.to_string()))?
-}

@@ -2,7 +2,7 @@ use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
 use crate::graphql::scalars::JsonString;
-use crate::service::simulate;
+use crate::service::{aside, simulate};
 
 #[derive(Default)]
 pub struct SimulationQuery;
@@ -12,7 +12,7 @@ impl SimulationQuery {
     /// Divides the capacity that the input brings along over its queues; the shapes are those of `POST /division/simulate`.
     async fn simulate_division(&self, ctx: &Context<'_>, input: JsonString) -> Result<JsonString> {
         caller(ctx)?;
-        let report = simulate::aside(move || simulate::division(input.0.to_string().as_bytes()));
+        let report = aside(move || simulate::division(input.0.to_string().as_bytes()));
         Ok(JsonString::of(&report.await?))
     }
 
@@ -20,7 +20,7 @@ impl SimulationQuery {
     async fn simulate_reclaim(&self, ctx: &Context<'_>, input: JsonString) -> Result<JsonString> {
         caller(ctx)?;
         let now = service(ctx)?.clock().now();
-        let plan = simulate::aside(move || simulate::reclaim(input.0.to_string().as_bytes(), now));
+        let plan = aside(move || simulate::reclaim(input.0.to_string().as_bytes(), now));
         Ok(JsonString::of(&plan.await?))
     }
 }

@@ -4,7 +4,7 @@ use axum::response::Response;
 use crate::domain::division::{Report, Simulation};
 use crate::rest::extract::{json_answer, media_type, read_body};
 use crate::rest::problem::Result;
-use crate::service::simulate;
+use crate::service::{aside, simulate};
 
 /// Divides what the request brings along; nothing is stored. Every role may.
 #[utoipa::path(
@@ -14,5 +14,5 @@ use crate::service::simulate;
 pub async fn handle(request: Request) -> Result<Response> {
     media_type(request.headers(), &["application/json"])?;
     let body = read_body(request, &()).await?;
-    Ok(simulate::aside(move || json_answer(&simulate::division(&body)?)).await?)
+    Ok(aside(move || json_answer(&simulate::division(&body)?)).await?)
 }

@@ -98,6 +98,12 @@ async fn the_printed_lines_work() {
     assert_eq!(edges[0]["node"]["rank"], json!(1));
     assert!(edges.iter().all(|e| e["node"]["user_name"].is_string() && e["node"]["project_name"].is_string()));
 
+    // Its queues are promised what the cluster has, and ask for more than nothing.
+    let division = run(&lines[0].replace("/fair-share-status?limit=5", "/division")).await;
+    let shares = division["queues"].as_array().unwrap();
+    assert!(shares.iter().any(|q| q["name"] == "vision"), "{division}");
+    assert!(shares.iter().any(|q| q["fair_share"]["cuda.device"].as_str().is_some_and(|s| s != "0")), "{division}");
+
     for path in ["/docs/", "/graphql"] {
         let address = demo.welcome.iter().find_map(|l| l.trim().strip_prefix("GraphQL")).unwrap().trim();
         let url = format!("{}{path}", address.trim_end_matches("/graphql"));
