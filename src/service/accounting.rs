@@ -1,21 +1,22 @@
 //! The batch side: slices, gaps, buckets, factors (§3 to §7), rebuilding and purging. Every run is
 //! one transaction per resource group and can be repeated at any time.
 
-use std::collections::{BTreeMap, btree_map};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 
-use super::state::{GroupState, MOST_AT_HAND, Session};
+use super::folding::{rebuild_buckets, refold_entities};
+use super::session::Session;
+use super::state::MOST_AT_HAND;
+use super::unsettled::Source;
 use super::{Caller, PublishedGroup, Result, Service, detached, heavy};
-use crate::domain::bucket::{Bucket, Daily};
+use crate::domain::bucket::Daily;
 use crate::domain::capacity::CapacitySource;
-use crate::domain::ids::{KernelId, UserId};
+use crate::domain::ids::UserId;
 use crate::domain::kernel::{Advance, Phase, Unsettled};
-use crate::domain::ledger::{Entity, Increments};
-use crate::domain::options::MAX_DECAY_UNIT_DAYS;
+use crate::domain::ledger::Increments;
 use crate::domain::slice::{self, GapPolicy, Run};
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, MICROS_PER_SECOND, Span};
@@ -24,8 +25,8 @@ use crate::store::kernels::Progress;
 use crate::store::records::Record;
 use crate::store::runs::Gap;
 
-/// Rows that are read at once.
-const PAGE: usize = 20_000;
+/// Cursors that are moved at once.
+const MOVES: usize = 20_000;
 /// Kernels, and records of theirs, that are made together.
 const PART: usize = 1_250;
 const KERNELS_BETWEEN_YIELDS: usize = 100;
@@ -192,41 +193,6 @@ struct Pass {
     done: Aggregated,
 }
 
-/// Where a run gets the unsettled kernels from: from memory, or else page by page from the database.
-enum Source {
-    Memory(btree_map::IntoValues<KernelId, Unsettled>),
-    Store { page: std::vec::IntoIter<Unsettled>, after: Option<KernelId> },
-}
-
-impl Source {
-    fn new(session: &mut Session) -> Self {
-        match session.state_mut().take_unsettled() {
-            Some(known) => Self::Memory(known.into_values()),
-            None => Self::Store { page: Vec::new().into_iter(), after: None },
-        }
-    }
-
-    async fn next(&mut self, session: &Session) -> Result<Option<Unsettled>> {
-        let (page, after) = match self {
-            Self::Memory(known) => return Ok(known.next()),
-            Self::Store { page, after } => (page, after),
-        };
-        loop {
-            if let Some(kernel) = page.next() {
-                return Ok(Some(kernel));
-            }
-            let group = &session.state().group;
-            let (read, last) =
-                store::kernels::unsettled(session.tx(), &group.name, group.recorded_until, *after, PAGE as u64).await?;
-            if last.is_none() {
-                return Ok(None);
-            }
-            *after = last;
-            *page = read.into_iter();
-        }
-    }
-}
-
 #[derive(Default)]
 struct GapTally {
     kernels: u64,
@@ -285,7 +251,7 @@ impl Pass {
                 }
             }
             kept = kept.filter(|k| k.len() <= MOST_AT_HAND);
-            if last || progress.count() >= PAGE {
+            if last || progress.count() >= MOVES {
                 store::kernels::advance(session.tx(), &self.group, &std::mem::take(&mut progress), now).await?;
             }
             if last {
@@ -437,86 +403,4 @@ impl Pass {
         self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;
         Ok(self.done)
     }
-}
-
-/// Folds single chains again from their records.
-async fn refold_entities(session: &mut Session, refold: BTreeMap<Entity, Day>) -> Result<()> {
-    if refold.is_empty() {
-        return Ok(());
-    }
-    let ledger = &session.state().ledger;
-    let starts: BTreeMap<Entity, Day> =
-        refold.into_iter().map(|(e, day)| (e.clone(), ledger.refold_from(&e, day))).collect();
-    let from = starts.values().min().copied().unwrap_or(Day::MIN);
-    let group = &session.state().group.name;
-    let daily = fold_records(session.tx(), group, from, |entity| starts.contains_key(entity)).await?;
-    let unit = session.state().options.decay_unit_days;
-    let empty = BTreeMap::new();
-    for (entity, from) in &starts {
-        session.state_mut().ledger.refold(entity, *from, unit, daily.get(entity).unwrap_or(&empty));
-    }
-    Ok(())
-}
-
-type DailySums = HashMap<Entity, BTreeMap<Day, Daily>, foldhash::fast::FixedState>;
-
-/// Sums the records since `from` by entity and day, for the entities wanted.
-async fn fold_records(
-    db: &impl ConnectionTrait,
-    group: &str,
-    from: Day,
-    wanted: impl Fn(&Entity) -> bool,
-) -> Result<DailySums> {
-    let mut sums = DailySums::default();
-    let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
-    let mut position = None;
-    loop {
-        let (records, next) = store::records::page(db, group, from, position, PAGE as u64).await?;
-        if records.is_empty() {
-            return Ok(sums);
-        }
-        position = next;
-        for record in &records {
-            let domain = Arc::clone(domains.get_or_insert_with(record.domain.as_str(), |n| Arc::from(n)));
-            let day = record.span.start.day();
-            for entity in [Entity::User(record.owner), Entity::Project(record.owner.project), Entity::Domain(domain)] {
-                if wanted(&entity) {
-                    sums.entry(entity).or_default().entry(day).or_default().add(&record.usage);
-                }
-            }
-        }
-    }
-}
-
-/// Folds all buckets of the group again, for the days that records cover in full; snapshots of
-/// capacities are kept. Returns how many buckets changed.
-pub(super) async fn rebuild_buckets(db: &impl ConnectionTrait, state: &mut GroupState) -> Result<u64> {
-    let records_from = state.group.records_from;
-    let purged = records_from.is_some();
-    let from = records_from.unwrap_or(Day::MIN);
-    state.load_back_to(db, from.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await?;
-    let daily = fold_records(db, &state.group.name, from, |_| true).await?;
-    let unit = state.options.decay_unit_days;
-    let mut entities: Vec<Entity> =
-        daily.keys().cloned().chain(state.ledger.chains().map(|(e, _)| e.clone())).collect();
-    entities.sort_unstable();
-    entities.dedup();
-    let empty = BTreeMap::new();
-    let before = state.ledger.clone();
-    for entity in entities {
-        // A bucket that began before the first kept record cannot be folded again; it stands.
-        let from = if purged {
-            state
-                .ledger
-                .chain(&entity)
-                .iter()
-                .find(|b| b.start < from && b.closes() > from)
-                .map_or(from, Bucket::closes)
-        } else {
-            from
-        };
-        state.ledger.refold(&entity, from, unit, daily.get(&entity).unwrap_or(&empty));
-    }
-    state.ledger.settle_capacities();
-    Ok(state.ledger.keep_only_differences(&before))
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::audit::Change;
-use super::state::{Session, capacity_of};
+use super::session::Session;
+use super::state::capacity_of;
 use super::{Caller, Error, Result, Service, detached};
 use crate::domain::names::check_name;
 use crate::domain::slots::Amounts;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::state::GroupState;
-use super::{Caller, Error, Result, Service, accounting, detached};
+use super::{Caller, Error, Result, Service, detached, folding};
 use crate::domain::bucket::Bucket;
 use crate::domain::ledger::{Entity, Ledger};
 use crate::domain::slots::Usages;
@@ -62,7 +62,7 @@ impl Service {
             };
             if found.difference.is_none() {
                 // Folding the records again must give the very same buckets; nothing of it is kept.
-                accounting::rebuild_buckets(&tx, &mut state).await?;
+                folding::rebuild_buckets(&tx, &mut state).await?;
                 let changes = state.ledger.take_changes();
                 let rows: BTreeMap<(Day, String), (Entity, Day)> =
                     changes.upserts.into_iter().chain(changes.deletes).map(|(e, d)| ((d, label(&e)), (e, d))).collect();

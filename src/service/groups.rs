@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::audit::{self, Change};
 use super::published::options_etag;
-use super::state::Session;
+use super::session::Session;
 use super::{Caller, Error, Fault, PublishedGroup, Result, Service, detached};
 use crate::domain::names::check_name;
 use crate::domain::options::{OptionError, Options, merge_patch};
@@ -116,7 +116,7 @@ impl Service {
         state.group.scheduler_opts.clone_from(&opts);
         if before.decay_unit_days != options.decay_unit_days {
             let (tx, state) = session.parts();
-            super::accounting::rebuild_buckets(tx, state).await?;
+            super::folding::rebuild_buckets(tx, state).await?;
         }
         if before.changes_factors(&options) {
             session.recompute_histories().await?;

@@ -10,7 +10,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::audit::{self, Change};
-use super::state::{GroupState, Session};
+use super::session::Session;
+use super::state::GroupState;
 use super::{Caller, Fault, Result, Service, detached};
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Report, Traits};

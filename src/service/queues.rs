@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::audit::Change;
-use super::state::Session;
+use super::session::Session;
 use super::{Caller, Error, Fault, Result, Service, detached};
 use crate::domain::division::Warning;
 pub use crate::domain::queues::Queues;

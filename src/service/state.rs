@@ -1,36 +1,34 @@
-//! The working state of one resource group, and the session in which a use-case changes it.
+//! The working state of one resource group.
 //!
 //! The database is the truth; the state is a cache of it that belongs to one revision. A session
 //! takes the group's lock in the database, reloads the state if another process was faster, and
 //! either commits everything or leaves no trace.
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 use sea_orm::{ConnectionTrait, StreamTrait};
-use tokio::sync::OwnedMutexGuard;
 
 use super::error::{Error, Result};
-use super::published::{Calculation, PublishedGroup};
+use super::published::Calculation;
 use super::queues::Queues;
-use super::{Service, audit, heavy};
 use crate::domain::decimal::Amount;
 use crate::domain::factor::{Decayer, History};
-use crate::domain::hierarchy::{Hierarchy, Ranking, Share};
+use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Unsettled};
 use crate::domain::ledger::{Entity, Ledger};
-use crate::domain::options::{MAX_DECAY_UNIT_DAYS, Options};
+use crate::domain::options::Options;
 use crate::domain::queues::{Demand, Portion};
 use crate::domain::sequencer::Sequencer;
 use crate::domain::slots::Amounts;
-use crate::domain::time::{Day, Span, Timestamp};
+use crate::domain::time::{Day, Timestamp};
+use crate::store;
 use crate::store::agents::Agent;
-use crate::store::groups::{self, Group};
+use crate::store::groups::Group;
 use crate::store::people::Project;
-use crate::store::{self, Tx};
 
 type FastMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
@@ -286,261 +284,4 @@ pub fn capacity_of(agents: &[Agent]) -> Amounts {
         sum.add(&agent.available_slots);
     }
     sum.filtered(|amount: Amount| !amount.is_zero())
-}
-
-/// A write of one group: its lock, its transaction and its state.
-pub struct Session {
-    service: Arc<Service>,
-    slot: OwnedMutexGuard<Option<GroupState>>,
-    state: Option<GroupState>,
-    tx: Option<Tx>,
-    touched: bool,
-    shares_changed: bool,
-    changed_shares: BTreeSet<Entity>,
-    update: groups::Update,
-    pub now: Timestamp,
-}
-
-impl Session {
-    /// Opens a session; writers of one group wait for each other.
-    pub async fn open(service: &Arc<Service>, name: &str) -> Result<Self> {
-        // Only groups that exist have a slot, whatever names requests invent.
-        service.group(name)?;
-        let slot = service.slot(name).lock_owned().await;
-        let mut session = Self {
-            tx: Some(service.store.begin().await?),
-            service: Arc::clone(service),
-            slot,
-            state: None,
-            touched: false,
-            shares_changed: false,
-            changed_shares: BTreeSet::new(),
-            update: groups::Update::default(),
-            now: service.clock.now(),
-        };
-        let Some(group) = groups::lock(session.tx(), name).await? else {
-            return Err(Error::unknown_group(name));
-        };
-        session.state = Some(match session.slot.take() {
-            Some(mut state) if state.is_of(&group) => {
-                state.catch_up(session.tx(), group, 1).await?;
-                state
-            }
-            _ => GroupState::load(session.tx(), group, session.now.day()).await?,
-        });
-        Ok(session)
-    }
-
-    pub fn state(&self) -> &GroupState {
-        self.state.as_ref().unwrap_or_else(|| unreachable!("a session has a state from open to commit"))
-    }
-
-    /// The state, to be changed; from here on only a commit keeps it.
-    pub fn state_mut(&mut self) -> &mut GroupState {
-        self.touched = true;
-        self.state.as_mut().unwrap_or_else(|| unreachable!("a session has a state from open to commit"))
-    }
-
-    pub fn tx(&self) -> &Tx {
-        self.tx.as_ref().unwrap_or_else(|| unreachable!("a session has a transaction from open to commit"))
-    }
-
-    /// The transaction and the state that it is to change.
-    pub fn parts(&mut self) -> (&Tx, &mut GroupState) {
-        self.touched = true;
-        match (&self.tx, &mut self.state) {
-            (Some(tx), Some(state)) => (tx, state),
-            _ => unreachable!("a session has both from open to commit"),
-        }
-    }
-
-    pub fn service(&self) -> &Arc<Service> {
-        &self.service
-    }
-
-    /// What will change in the group's own row.
-    pub fn update(&mut self) -> &mut groups::Update {
-        self.shares_changed = true;
-        &mut self.update
-    }
-
-    /// Marks shares that must be stored.
-    pub fn share_changed(&mut self, entities: impl IntoIterator<Item = Entity>) {
-        self.changed_shares.extend(entities);
-        self.shares_changed = true;
-    }
-
-    /// Replaces the queues of the group; their rows are stored by whoever asks.
-    pub async fn set_queues(&mut self, queues: Arc<Queues>) -> Result<()> {
-        let now = self.now;
-        let state = self.state_mut();
-        state.queues = queues;
-        state.group.queues_revision += 1;
-        let group = &self.state().group;
-        Ok(groups::set_queues_revision(self.tx(), &group.name, group.queues_revision, now).await?)
-    }
-
-    /// Counts the time since the last observation at the capacity that the group had (§5). A group
-    /// that has no agents observes nothing; its time passes all the same.
-    pub async fn observe_capacity(&mut self) -> Result<()> {
-        let (now, started_at) = (self.now, self.service.started_at());
-        let state = self.state();
-        let since = state.group.capacity_observed_at;
-        if !state.agents.is_empty() {
-            let span = since.and_then(|t| Span::new(started_at.map_or(t, |s| t.max(s)), now));
-            let first_change = span.map_or(now, |s| s.start).day();
-            self.load_buckets_of(first_change).await?;
-            let state = self.state_mut();
-            let capacity = state.capacity.clone();
-            state.ledger.observe_capacity(span, now.day(), &capacity);
-        }
-        let observed_at = since.map_or(now, |t| t.max(now));
-        self.state_mut().group.capacity_observed_at = Some(observed_at);
-        self.update().capacity_observed_at = Some(observed_at);
-        Ok(())
-    }
-
-    /// Makes sure that every bucket whose capacity a change from `day` on may touch is in memory. The
-    /// first capacity that a group ever knows reaches all its buckets.
-    pub async fn load_buckets_of(&mut self, day: Day) -> Result<()> {
-        let state = self.state();
-        let first = match state.ledger.calendar().days().next() {
-            Some(_) => day.plus(1 - state.options.decay_unit_days.cast_signed()),
-            None => Day::MIN,
-        };
-        self.load_back_to(first).await
-    }
-
-    /// Makes sure that every bucket that usage of `day` may fall in, or push along, is in memory.
-    pub async fn load_chains_of(&mut self, day: Day) -> Result<()> {
-        let state = self.state();
-        let unit = state.options.decay_unit_days.cast_signed();
-        if day.plus(1 - unit) >= state.ledger.loaded_from() {
-            return Ok(());
-        }
-        // Buckets that are older than every record may be longer than the option says today.
-        self.load_back_to(day.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await
-    }
-
-    /// Recomputes decayed usage, factors and ranks of everybody (§7).
-    pub async fn recompute_histories(&mut self) -> Result<()> {
-        let now = self.now;
-        // A clock that jumped back, or a longer look-back, sees older buckets again.
-        let from = window_start(&self.state().options, now.day());
-        self.load_back_to(from).await?;
-        let state = self.state_mut();
-        let changed = heavy(|| {
-            state.ledger.settle_capacities();
-            state.recompute_histories(now)
-        });
-        let with = state.options.to_json();
-        self.share_changed(changed);
-        self.update().calculated = Some((now, with));
-        Ok(())
-    }
-
-    /// Makes sure that buckets from `day` on are in memory.
-    pub async fn load_back_to(&mut self, day: Day) -> Result<()> {
-        let Some(mut state) = self.state.take() else { return Ok(()) };
-        let loaded = state.load_back_to(self.tx(), day).await;
-        self.touched |= loaded.is_err();
-        self.state = Some(state);
-        loaded
-    }
-
-    /// Reads projects that another group's reports may have made known since the state was loaded.
-    pub async fn learn_projects(&mut self, ids: impl IntoIterator<Item = ProjectId>) -> Result<()> {
-        let unknown: BTreeSet<ProjectId> =
-            ids.into_iter().filter(|id| !self.state().projects.contains_key(id)).collect();
-        let found = store::people::find_projects(self.tx(), unknown).await?;
-        // What the database says is no change of this session.
-        if let Some(state) = &mut self.state {
-            for project in found {
-                if let Some(name) = &project.display_name {
-                    state.project_names.insert(project.id, Arc::from(name.as_str()));
-                }
-                state.projects.insert(project.id, project);
-            }
-        }
-        Ok(())
-    }
-
-    /// Commits the removal of the group itself.
-    pub async fn commit_deleted(mut self) -> Result<()> {
-        let Some(state) = self.state.take() else { return Ok(()) };
-        if let Some(tx) = self.tx.take() {
-            tx.commit().await.map_err(store::StoreError::from)?;
-        }
-        self.service.published.remove(&state.group.name);
-        self.service.forget_slot(&state.group.name);
-        Ok(())
-    }
-
-    /// Writes an entry about this session's change.
-    pub async fn audit(&mut self, entry: audit::Change<'_>) -> Result<()> {
-        let group = self.state().group.name.clone();
-        audit::write(self.tx(), entry, Some(&group), self.now).await
-    }
-
-    /// Stores what changed, commits, and publishes.
-    pub async fn commit(mut self) -> Result<Arc<PublishedGroup>> {
-        let now = self.now;
-        let mut state = self.state.take().unwrap_or_else(|| unreachable!("a session commits once"));
-        let name = state.group.name.clone();
-        let ledger_changes = state.ledger.take_changes();
-        if !ledger_changes.is_empty() {
-            self.shares_changed = true;
-            store::buckets::delete(self.tx(), &name, &ledger_changes.deletes).await?;
-            store::buckets::save(self.tx(), &name, &state.ledger, &ledger_changes.upserts, now).await?;
-            store::capacity::save(self.tx(), &name, state.ledger.calendar(), &ledger_changes.capacity_days).await?;
-        }
-        let mut ranking = None;
-        if self.shares_changed {
-            ranking = Some(self.save_shares(&mut state).await?);
-            state.group.shares_revision += 1;
-            let update = std::mem::take(&mut self.update);
-            groups::update(self.tx(), &name, update, state.group.shares_revision, now).await?;
-        }
-        // From here on the database decides; on failure the slot stays empty and the next session
-        // reads the truth.
-        if let Some(tx) = self.tx.take() {
-            tx.commit().await.map_err(store::StoreError::from)?;
-        }
-        let published = match (&ranking, self.service.published.get(&name)) {
-            (Some(ranking), _) => heavy(|| PublishedGroup::build(&state, ranking)),
-            (None, Some(old)) if old.revision == state.group.shares_revision => old.with_queues(&state),
-            (None, _) => {
-                let ranking = state.hierarchy.recompute(state.options.default_weight);
-                PublishedGroup::build(&state, &ranking)
-            }
-        };
-        state.ledger.forget_before(window_start(&state.options, now.day()));
-        *self.slot = Some(state);
-        let published = Arc::new(published);
-        self.service.published.put(&published);
-        Ok(published)
-    }
-
-    /// Recomputes factors and ranks, and stores every share whose numbers changed.
-    async fn save_shares(&mut self, state: &mut GroupState) -> Result<Ranking> {
-        let entities: Vec<Entity> = state.hierarchy.entities().collect();
-        let factor = |h: &Hierarchy, e: &Entity| h.share(e).map(|s| s.fair_share_factor.to_bits());
-        let before: Vec<_> = entities.iter().map(|e| factor(&state.hierarchy, e)).collect();
-        let ranking = heavy(|| state.hierarchy.recompute(state.options.default_weight));
-        let moved = entities.into_iter().zip(before).filter(|(e, b)| factor(&state.hierarchy, e) != *b).map(|(e, _)| e);
-        self.changed_shares.extend(moved);
-        let name = state.group.name.clone();
-        store::shares::save(self.tx(), &name, &state.hierarchy, &self.changed_shares, self.now).await?;
-        Ok(ranking)
-    }
-}
-
-impl Drop for Session {
-    /// A session that changed nothing gives the state back, so that a refused request costs no reload.
-    fn drop(&mut self) {
-        if let Some(mut state) = self.state.take().filter(|_| !self.touched) {
-            state.group.kernels_revision -= 1;
-            *self.slot = Some(state);
-        }
-    }
 }

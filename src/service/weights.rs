@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::audit::Change;
 use super::published::PublishedGroup;
-use super::state::Session;
+use super::session::Session;
 use super::{Caller, Error, Fault, Result, Service, detached};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::ledger::Entity;
