@@ -28,7 +28,7 @@ use crate::store::runs::Gap;
 /// Cursors that are moved at once.
 const MOVES: usize = 20_000;
 /// Kernels, and records of theirs, that are made together.
-const PART: usize = 1_250;
+const PART: usize = 2_500;
 const KERNELS_BETWEEN_YIELDS: usize = 100;
 
 /// What one `aggregate` run did for a group.

@@ -26,7 +26,7 @@ pub const MAX_KERNEL_DAYS: i32 = 3_660;
 pub const LIVES_TOO_LONG: &str = "a kernel lives at most 3660 days";
 
 /// Kernels that one transaction takes.
-pub const BATCH: usize = 4_000;
+pub const BATCH: usize = 5_000;
 
 /// A kernel as a scheduler sends it.
 #[derive(Clone, Debug, Deserialize, ToSchema)]

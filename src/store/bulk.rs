@@ -16,7 +16,7 @@ use uuid::Uuid;
 use super::Result;
 
 /// Rows that are made at once, so that neither memory nor the time until others get their turn grows with their number.
-pub const PART: usize = 1_000;
+pub const PART: usize = 2_000;
 /// `SQLite`'s limit on values in one statement.
 const SQLITE_BIND_LIMIT: usize = 32_766;
 /// Rows of one statement.

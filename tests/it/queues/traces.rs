@@ -74,6 +74,7 @@ fn fullest(jobs: &[Job]) -> Timestamp {
     at
 }
 
+#[derive(Clone)]
 struct Cluster {
     slot: &'static str,
     agents: BTreeMap<String, u64>,
@@ -281,13 +282,15 @@ async fn obeys_the_laws(cluster: Cluster, db: TestDb) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wagap2013_at_its_fullest() {
     if let Some(cluster) = wagap() {
-        obeys_the_laws(cluster, sqlite().await).await;
+        obeys_the_laws(cluster.clone(), sqlite().await).await;
+        obeys_the_laws(cluster, postgres().await).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn philly2017_at_its_fullest() {
     if let Some(cluster) = philly() {
+        obeys_the_laws(cluster.clone(), sqlite().await).await;
         obeys_the_laws(cluster, postgres().await).await;
     }
 }
