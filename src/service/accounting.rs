@@ -224,9 +224,9 @@ impl Pass {
         let mut source = Source::new(session);
         let mut kept = Some(BTreeMap::new());
         let (mut progress, mut records) = (Progress::default(), Vec::new());
+        let group = self.group.clone();
         loop {
             // The database takes the records of one part while those of the next are made.
-            let group = self.group.clone();
             let insert = store::records::insert(session.tx(), &group, &records);
             let (inserted, next) = futures::future::join(insert, self.record(session, &mut source)).await;
             inserted?;

@@ -85,7 +85,7 @@ impl GroupState {
         let agents = store::agents::list(db, &name).await?;
         let queues = Arc::new(store::queues::list(db, &name).await?);
         // Where nothing is unsettled, nothing has to be read before the first run.
-        let (_, some_unsettled) = store::kernels::unsettled(db, &name, None, None, 1).await?;
+        let (_, some_unsettled) = store::kernels::unsettled(db, &name, None, 1).await?;
         let mut state = Self {
             calculation: calculation(&group)?,
             capacity: capacity_of(&agents),

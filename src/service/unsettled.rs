@@ -34,9 +34,8 @@ impl Source {
             if let Some(kernel) = page.next() {
                 return Ok(Some(kernel));
             }
-            let group = &session.state().group;
-            let (read, last) =
-                store::kernels::unsettled(session.tx(), &group.name, group.recorded_until, *after, PAGE).await?;
+            let group = &session.state().group.name;
+            let (read, last) = store::kernels::unsettled(session.tx(), group, *after, PAGE).await?;
             if last.is_none() {
                 return Ok(None);
             }

@@ -182,27 +182,30 @@ fn cursors_of(db: &impl ConnectionTrait, group: &str, ids: &[KernelId]) -> Condi
 }
 
 /// The next kernels of the group, by id, whose last slice is not recorded yet, and the id to go on after; none at the
-/// end. What is in step is recorded until `recorded_until`.
+/// end.
 pub async fn unsettled(
     db: &impl ConnectionTrait,
     group: &str,
-    recorded_until: Option<Timestamp>,
     after: Option<KernelId>,
     limit: u64,
 ) -> Result<(Vec<Unsettled>, Option<KernelId>)> {
     type Row = (Uuid, Uuid, Uuid, Uuid, String, String, String, i64, Option<i64>);
-    // Two statements: one that joins may read everything for each page.
-    let cursors: HashMap<Uuid, (bool, Option<i64>)> = kernel_cursor::Entity::find()
+    // Two statements: one that joins kernels may read all of them for each page.
+    let cursors: Vec<(Uuid, bool, Option<i64>)> = kernel_cursor::Entity::find()
+        .select_only()
+        .columns([kernel_cursor::Column::KernelId, kernel_cursor::Column::InStep])
+        .column_as(Expr::cust(CURSOR), "cursor")
+        .join(JoinType::InnerJoin, group_of_cursor())
         .filter(kernel_cursor::Column::ResourceGroup.eq(group))
         .filter(Condition::all().add_option(after.map(|id| kernel_cursor::Column::KernelId.gt(id.0))))
         .order_by_asc(kernel_cursor::Column::KernelId)
         .limit(limit)
+        .into_tuple()
         .all(db)
-        .await?
-        .into_iter()
-        .map(|c| (c.kernel_id, (c.in_step, c.recorded_until)))
-        .collect();
-    let Some(last) = cursors.keys().max() else { return Ok((Vec::new(), None)) };
+        .await?;
+    let Some((last, ..)) = cursors.last().copied() else { return Ok((Vec::new(), None)) };
+    let cursors: HashMap<Uuid, (bool, Option<i64>)> =
+        cursors.into_iter().map(|(id, in_step, cursor)| (id, (in_step, cursor))).collect();
     let mut slots = SlotDecoder::new();
     let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
     let rows: Vec<Row> = Entity::find()
@@ -227,7 +230,6 @@ pub async fn unsettled(
     let decode = |row: Row| {
         let (id, session, user, project, domain, occupied, status, started_at, terminated_at) = row;
         let (in_step, cursor) = cursors.get(&id).copied().unwrap_or_default();
-        let cursor = if in_step { recorded_until } else { cursor.map(Timestamp::from_micros) };
         Ok(Unsettled {
             id: KernelId(id),
             session: SessionId(session),
@@ -237,13 +239,13 @@ pub async fn unsettled(
             phase: phase(&status)?,
             started_at: Timestamp::from_micros(started_at),
             terminated_at: terminated_at.map(Timestamp::from_micros),
-            cursor,
+            cursor: cursor.map(Timestamp::from_micros),
             in_step,
         })
     };
     let mut found: Vec<Unsettled> = rows.into_iter().map(decode).collect::<Result<_>>()?;
     found.sort_unstable_by_key(|kernel| kernel.id);
-    Ok((found, Some(KernelId(*last))))
+    Ok((found, Some(KernelId(last))))
 }
 
 /// Where a run at one time left the kernels that it looked at.
@@ -267,19 +269,18 @@ impl Progress {
 pub async fn advance(db: &impl ConnectionTrait, group: &str, progress: &Progress, now: Timestamp) -> Result<()> {
     use kernel_cursor::Column as Cursor;
     close(db, group, &progress.settled).await?;
-    for part in progress.in_step.chunks(bulk::MOST_IDS) {
-        kernel_cursor::Entity::update_many()
-            .col_expr(Cursor::InStep, Expr::value(true))
-            .filter(cursors_of(db, group, part))
-            .exec(db)
-            .await?;
-    }
-    for part in progress.behind.chunks(bulk::MOST_IDS) {
-        kernel_cursor::Entity::update_many()
-            .col_expr(Cursor::RecordedUntil, Expr::value(now.micros()))
-            .filter(cursors_of(db, group, part))
-            .exec(db)
-            .await?;
+    let moves = [
+        (&progress.in_step, Cursor::InStep, Expr::value(true)),
+        (&progress.behind, Cursor::RecordedUntil, Expr::value(now.micros())),
+    ];
+    for (ids, column, value) in moves {
+        for part in ids.chunks(bulk::MOST_IDS) {
+            kernel_cursor::Entity::update_many()
+                .col_expr(column, value.clone())
+                .filter(cursors_of(db, group, part))
+                .exec(db)
+                .await?;
+        }
     }
     Ok(())
 }
