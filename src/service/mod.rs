@@ -7,6 +7,7 @@ pub mod audit;
 pub mod buckets;
 pub mod caller;
 pub mod clock;
+pub mod configuration;
 pub mod conservation;
 pub mod division;
 pub mod error;

@@ -83,22 +83,6 @@ impl Service {
         self.write_queues(caller, group, write, "queues.put", list_pointer).await
     }
 
-    /// What [`Service::put_queues`] would do, and nothing is done; it refuses what the write would.
-    pub async fn preview_queues(
-        self: &Arc<Self>,
-        caller: &Caller,
-        group: &str,
-        write: QueuesWrite,
-    ) -> Result<QueuesChanged> {
-        caller.require_admin()?;
-        let (service, group) = (Arc::clone(self), group.to_owned());
-        detached(async move {
-            let session = Session::open(&service, &group).await?;
-            resolve(&session, write.queues, write.prune, list_pointer)
-        })
-        .await
-    }
-
     /// Removes one queue. One that has children is not removed.
     pub async fn delete_queue(
         self: &Arc<Self>,
@@ -110,7 +94,7 @@ impl Service {
         caller.require_admin()?;
         let service = Arc::clone(self);
         detached(async move {
-            let session = Session::open(&service, &group).await?;
+            let mut session = Session::open(&service, &group).await?;
             let queues = &session.state().queues;
             let Some(queue) = queues.get(name.as_str()).cloned() else {
                 return Err(Error::unknown_queue(&name, &group));
@@ -128,7 +112,8 @@ impl Service {
             left.remove(name.as_str());
             let change = QueueChange { name: Arc::from(name.as_str()), from: Some(queue), to: None };
             let changed = QueuesChanged { changes: vec![change], queues: Arc::new(left), warnings: Vec::new() };
-            store_changes(session, &caller, "queue.delete", reason, changed).await?;
+            book(&mut session, &caller, "queue.delete", reason, &changed).await?;
+            session.commit().await?;
             Ok(())
         })
         .await
@@ -145,15 +130,20 @@ impl Service {
         caller.require_admin()?;
         let service = Arc::clone(self);
         detached(async move {
-            let session = Session::open(&service, &group).await?;
-            let changed = resolve(&session, write.queues, write.prune, pointer)?;
-            store_changes(session, &caller, action, write.reason, changed).await
+            let mut session = Session::open(&service, &group).await?;
+            let changed = plan(&session, write.queues, write.prune, pointer)?;
+            if !changed.changes.is_empty() {
+                book(&mut session, &caller, action, write.reason, &changed).await?;
+                session.commit().await?;
+            }
+            Ok(changed)
         })
         .await
     }
 }
 
-fn list_pointer(fault: &ConfigFault) -> String {
+/// Where a fault of many queues is.
+pub(super) fn list_pointer(fault: &ConfigFault) -> String {
     match fault.queue {
         Some(at) if fault.key.is_empty() => format!("/queues/{at}"),
         Some(at) => format!("/queues/{at}/{}", fault.key),
@@ -162,7 +152,7 @@ fn list_pointer(fault: &ConfigFault) -> String {
 }
 
 /// Checks a write against the queues that are there, and says what it changes.
-fn resolve(
+pub(super) fn plan(
     session: &Session,
     mut written: Vec<QueueConfig>,
     prune: bool,
@@ -194,15 +184,16 @@ fn resolve(
     Ok(QueuesChanged { changes: changes.collect(), queues: Arc::new(after), warnings })
 }
 
-async fn store_changes(
-    mut session: Session,
+/// Stores the changes, with an entry in the audit log; whoever opened the session commits.
+pub(super) async fn book(
+    session: &mut Session,
     caller: &Caller,
     action: &'static str,
     reason: Option<String>,
-    changed: QueuesChanged,
-) -> Result<QueuesChanged> {
+    changed: &QueuesChanged,
+) -> Result<()> {
     if changed.changes.is_empty() {
-        return Ok(changed);
+        return Ok(());
     }
     let group = session.state().group.name.clone();
     let upserts: Vec<QueueConfig> = changed.changes.iter().filter_map(|c| c.to.clone()).collect();
@@ -220,8 +211,5 @@ async fn store_changes(
         }
     };
     let given = |value: serde_json::Value| Some(value).filter(|v| !v.is_null());
-    let change = Change { caller, action, target, before: given(before), after: given(after), reason };
-    session.audit(change).await?;
-    session.commit().await?;
-    Ok(changed)
+    session.audit(Change { caller, action, target, before: given(before), after: given(after), reason }).await
 }

@@ -77,24 +77,6 @@ impl Service {
         Ok(rows)
     }
 
-    /// What a write of `items` would do to whom, and nothing is done; it refuses what the write would.
-    pub async fn preview_weights(
-        self: &Arc<Self>,
-        caller: &Caller,
-        group: &str,
-        items: Vec<WeightItem>,
-    ) -> Result<Vec<WeightChange>> {
-        caller.require_admin()?;
-        let (service, group) = (Arc::clone(self), group.to_owned());
-        detached(async move {
-            let session = Session::open(&service, &group).await?;
-            let resolved = resolve(&session, &items).await?;
-            let now = |entity: &Entity| session.state().hierarchy.share(entity).and_then(|share| share.weight);
-            Ok(resolved.into_iter().map(|(target, to)| WeightChange { from: now(&target), target, to }).collect())
-        })
-        .await
-    }
-
     /// Sets and unsets weights in one transaction. Pointers in faults start at `/items/N`.
     pub async fn put_weights(
         self: &Arc<Self>,
@@ -107,45 +89,59 @@ impl Service {
         let service = Arc::clone(self);
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
-            let named = items.iter().filter_map(|item| match &item.target {
-                Target::Project(id) | Target::User(_, Some(id)) => Some(*id),
-                _ => None,
-            });
-            session.learn_projects(named).await?;
-            let resolved = resolve(&session, &items).await?;
-            let mut changed =
-                WeightsChanged { upserted: 0, deleted: 0, affected: Vec::new(), group: service.group(&group)? };
-            let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
-            for (entity, weight) in resolved {
-                admit(&mut session, &entity)?;
-                let Some(share) = session.state_mut().hierarchy.share_mut(&entity) else { continue };
-                let old = std::mem::replace(&mut share.weight, weight);
-                match (old, weight) {
-                    (_, Some(_)) => changed.upserted += 1,
-                    (Some(_), None) => changed.deleted += 1,
-                    (None, None) => continue,
-                }
-                before.insert(label(&entity), old);
-                after.insert(label(&entity), weight);
-                session.share_changed([entity.clone()]);
-                changed.affected.push(WeightRow { target: entity, weight });
-            }
-            if !changed.affected.is_empty() {
-                let change = Change {
-                    caller: &caller,
-                    action: "weights.put",
-                    target: group.clone(),
-                    before: Some(json!(before)),
-                    after: Some(json!(after)),
-                    reason,
-                };
-                session.audit(change).await?;
-                changed.group = session.commit().await?;
-            }
-            Ok(changed)
+            let mut changes = plan(&mut session, &items).await?;
+            // A weight that is confirmed is a change; one that was not set before and is not set now is none.
+            changes.retain(|change| change.from.is_some() || change.to.is_some());
+            let group = if changes.is_empty() {
+                service.group(&group)?
+            } else {
+                book(&mut session, &caller, &changes, reason).await?;
+                session.commit().await?
+            };
+            let upserted = changes.iter().filter(|change| change.to.is_some()).count() as u64;
+            let deleted = changes.len() as u64 - upserted;
+            let affected = changes.into_iter().map(|change| WeightRow { target: change.target, weight: change.to });
+            Ok(WeightsChanged { upserted, deleted, affected: affected.collect(), group })
         })
         .await
     }
+}
+
+/// What `items` mean for whom, in their order.
+pub(super) async fn plan(session: &mut Session, items: &[WeightItem]) -> Result<Vec<WeightChange>> {
+    let named = items.iter().filter_map(|item| match &item.target {
+        Target::Project(id) | Target::User(_, Some(id)) => Some(*id),
+        _ => None,
+    });
+    session.learn_projects(named).await?;
+    let resolved = resolve(session, items).await?;
+    let set = |entity: &Entity| session.state().hierarchy.share(entity).and_then(|share| share.weight);
+    Ok(resolved.into_iter().map(|(target, to)| WeightChange { from: set(&target), target, to }).collect())
+}
+
+/// Makes the changes, with an entry in the audit log; whoever opened the session commits.
+pub(super) async fn book(
+    session: &mut Session,
+    caller: &Caller,
+    changes: &[WeightChange],
+    reason: Option<String>,
+) -> Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
+    for WeightChange { target, from, to } in changes {
+        admit(session, target)?;
+        if let Some(share) = session.state_mut().hierarchy.share_mut(target) {
+            share.weight = *to;
+        }
+        session.share_changed([target.clone()]);
+        before.insert(label(target), from);
+        after.insert(label(target), to);
+    }
+    let group = session.state().group.name.clone();
+    let (before, after) = (Some(json!(before)), Some(json!(after)));
+    session.audit(Change { caller, action: "weights.put", target: group, before, after, reason }).await
 }
 
 /// How the audit log names an entity.

@@ -22,11 +22,11 @@ use crate::domain::ledger::Entity;
 use crate::domain::weight::Weight;
 use crate::rest::fair_share_weights::view::{WeightList, WeightView};
 use crate::service::PublishedGroup;
+use crate::service::configuration::ConfigurationChanged;
 use crate::service::weights::{Target, WeightChange, WeightItem, WeightRow};
 use file::{Named, UserEntry, WeightText, WeightsFile};
 use names::Names;
-use plan::{Items, Plan};
-use queues::QueuePlan;
+use plan::Plan;
 
 #[derive(Subcommand)]
 pub enum WeightsCommand {
@@ -40,8 +40,7 @@ pub enum WeightsCommand {
     },
     /// Set or unset one weight; ranks change at once
     Set(SetArgs),
-    /// Set the weights and write the queues that a file names; everything is checked first, then the
-    /// queues are one transaction and the weights another
+    /// Set the weights and write the queues that a file names, in one transaction: all of it or nothing
     Apply {
         #[command(flatten)]
         file: FileArgs,
@@ -185,39 +184,36 @@ async fn set(args: SetArgs, config: &Config) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Reads the file and works out what it would change.
+/// Reads the file and finds whom it names.
 async fn plan(args: &FileArgs, config: &Config) -> Result<Plan, Failure> {
     let file = WeightsFile::read(&read_input(&args.file)?, &input_name(&args.file))?;
-    let service = service(config).await?;
-    let group = service.group(&args.group)?;
-    let items = Items::of(&file, &group)?;
-    let queues = match file.queues {
-        Some(queues) => Some(QueuePlan::make(&service, &args.group, queues, args.prune).await?),
-        None => None,
-    };
-    Ok(Plan::make(service, &args.group, items, queues, args.prune).await?)
+    Ok(Plan::of(file, service(config).await?, &args.group, args.prune)?)
 }
 
 async fn apply(args: FileArgs, dry_run: bool, reason: Option<String>, config: &Config) -> Outcome {
     let plan = plan(&args, config).await?;
-    if dry_run {
-        print_changes(&args.group, &plan, args.output)?;
-    }
-    let unchanged = plan.unchanged;
-    let queues = plan.queues.as_ref().map(QueuePlan::counts);
-    let (set, unset) = if dry_run { plan.counts() } else { plan.carry_out(args.group, reason).await? };
-    let verb = if dry_run { "would be " } else { "" };
+    let (changed, verb) = if dry_run {
+        let changed = plan.preview().await?;
+        print_changes(&args, &plan, &changed)?;
+        (changed, "would be ")
+    } else {
+        (plan.carry_out(reason).await?, "")
+    };
+    let set = changed.weights.iter().filter(|change| change.to.is_some()).count();
+    let (unset, unchanged) = (changed.weights.len() - set, changed.unchanged);
     eprint_line(&format!("{set} {verb}set, {unset} {verb}unset, {unchanged} unchanged"));
-    if let Some([created, changed, removed]) = queues {
-        eprint_line(&format!("queues: {created} {verb}created, {changed} {verb}changed, {removed} {verb}removed"));
+    if let Some(queues) = &changed.queues {
+        let [created, replaced, removed] = queues.counts();
+        eprint_line(&format!("queues: {created} {verb}created, {replaced} {verb}changed, {removed} {verb}removed"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 async fn diff(args: FileArgs, config: &Config) -> Outcome {
     let plan = plan(&args, config).await?;
-    print_changes(&args.group, &plan, args.output)?;
-    Ok(if plan.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+    let changed = plan.preview().await?;
+    print_changes(&args, &plan, &changed)?;
+    Ok(if changed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
 /// A change, with its target as the REST API names it.
@@ -249,8 +245,8 @@ impl ChangeView {
     }
 }
 
-fn print_changes(group: &str, plan: &Plan, format: Format) -> Result<(), Failure> {
-    let weights = plan.changes.iter().map(|change| ChangeView::of_weight(group, change));
-    let queues = plan.queues.iter().flat_map(QueuePlan::rows);
-    print_list(format, &["target_type", "target_id", "project_id", "key", "from", "to"], weights.chain(queues))
+fn print_changes(args: &FileArgs, plan: &Plan, changed: &ConfigurationChanged) -> Result<(), Failure> {
+    let weights = changed.weights.iter().map(|change| ChangeView::of_weight(&args.group, change));
+    let queues = changed.queues.iter().flat_map(|queues| queues::rows(queues, plan.queues()));
+    print_list(args.output, &["target_type", "target_id", "project_id", "key", "from", "to"], weights.chain(queues))
 }

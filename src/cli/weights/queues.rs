@@ -1,16 +1,14 @@
 //! The queues of a file: each as short as it can be said.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::ChangeView;
-use crate::cli::open::caller;
 use crate::domain::queues::QueueConfig;
-use crate::service::queues::{QueueChange, QueuesChanged, QueuesWrite};
-use crate::service::{Error, PublishedGroup, Service};
+use crate::service::PublishedGroup;
+use crate::service::queues::{QueueChange, QueuesChanged};
 
 /// A queue in a file: keys that have their defaults are left out.
 #[derive(Clone, Debug, Deserialize)]
@@ -45,50 +43,13 @@ pub fn of_group(group: &PublishedGroup) -> Option<Vec<QueueEntry>> {
     Some(queues).filter(|queues| !queues.is_empty())
 }
 
-/// What a file asks of the queues.
-pub struct QueuePlan {
-    write: QueuesWrite,
-    changed: QueuesChanged,
+/// A row for each queue that comes or goes, and for each key that changes; `written` are the queues of the file.
+pub(super) fn rows(changed: &QueuesChanged, written: &[QueueConfig]) -> Vec<ChangeView> {
+    let written: BTreeMap<&str, &QueueConfig> = written.iter().map(|q| (q.name.as_str(), q)).collect();
+    changed.changes.iter().flat_map(|change| rows_of(change, written.get(&*change.name).copied())).collect()
 }
 
-impl QueuePlan {
-    /// Compares a file's queues with what there is; `prune` removes what it does not name.
-    pub async fn make(
-        service: &Arc<Service>,
-        group: &str,
-        queues: Vec<QueueEntry>,
-        prune: bool,
-    ) -> Result<Self, Error> {
-        let queues = queues.into_iter().map(|entry| entry.0).collect();
-        let write = QueuesWrite { queues, prune, reason: None };
-        let changed = service.preview_queues(&caller(), group, write.clone()).await?;
-        Ok(Self { write, changed })
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.changed.changes.is_empty()
-    }
-
-    /// Queues created, changed and removed.
-    pub fn counts(&self) -> [u64; 3] {
-        self.changed.counts()
-    }
-
-    /// A row for each queue that comes or goes, and for each key that changes.
-    pub(super) fn rows(&self) -> Vec<ChangeView> {
-        let written: BTreeMap<&str, &QueueConfig> = self.write.queues.iter().map(|q| (q.name.as_str(), q)).collect();
-        self.changed.changes.iter().flat_map(|change| rows(change, written.get(&*change.name).copied())).collect()
-    }
-
-    pub async fn carry_out(self, service: &Arc<Service>, group: String, reason: Option<String>) -> Result<(), Error> {
-        if !self.changed.changes.is_empty() {
-            service.put_queues(caller(), group, QueuesWrite { reason, ..self.write }).await?;
-        }
-        Ok(())
-    }
-}
-
-fn rows(change: &QueueChange, written: Option<&QueueConfig>) -> Vec<ChangeView> {
+fn rows_of(change: &QueueChange, written: Option<&QueueConfig>) -> Vec<ChangeView> {
     let row = |key: &str, from: Option<Value>, to: Option<Value>| ChangeView {
         target_type: Value::from("queue"),
         target_id: change.name.to_string(),

@@ -120,8 +120,11 @@ queues:
         let dry = apply(&f, &["--dry-run", "-o", "csv"], QUEUES);
         assert_eq!((dry.stderr.lines().last(), &dry.stdout), (Some("queues: 2 would be created, 0 would be changed, 0 would be removed"), &shown.stdout));
         assert_eq!(queues().lines().count(), 1);
+        let written = async || fairshared::store::groups::find(f.service.store().read(), GROUP).await.unwrap().unwrap().kernels_revision;
+        let before = written().await;
         let applied = apply(&f, &["--reason", "new cluster"], QUEUES);
         assert_eq!(applied.stderr, "1 set, 0 unset, 0 unchanged\nqueues: 2 created, 0 changed, 0 removed\n");
+        assert_eq!(written().await, before + 1);
         let rows = queues();
         assert!(rows.starts_with("name,parent,priority,quota,limit,"), "{rows}");
         assert!(rows.contains("research,,0,\"{\"\"cpu\"\":\"\"4\"\"}\",{},"), "{rows}");

@@ -5,6 +5,7 @@ mod demand;
 mod history;
 mod plans;
 mod sequencing;
+mod together;
 mod traces;
 
 use fairshared::domain::queues::QueueConfig;

@@ -1,0 +1,95 @@
+//! Queues and weights of one group together, as a file describes them: all of it in one transaction, or nothing.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::queues::{self, QueuesChanged};
+use super::session::Session;
+use super::weights::{self, WeightChange, WeightItem};
+use super::{Caller, Result, Service, detached};
+use crate::domain::ledger::Entity;
+use crate::domain::queues::QueueConfig;
+
+/// What a group is to be like.
+#[derive(Clone, Debug, Default)]
+pub struct Configuration {
+    pub weights: Vec<WeightItem>,
+    /// `None`: queues are left alone.
+    pub queues: Option<Vec<QueueConfig>>,
+    /// Whether weights that are not named are unset, and queues removed if it speaks of queues.
+    pub prune: bool,
+}
+
+/// What that changes.
+#[derive(Clone, Debug)]
+pub struct ConfigurationChanged {
+    /// Weights that are not what they were: those that are named as they are named, then those that are pruned.
+    pub weights: Vec<WeightChange>,
+    /// Weights that are named and were so already.
+    pub unchanged: usize,
+    /// `None`: queues were left alone.
+    pub queues: Option<QueuesChanged>,
+}
+
+impl ConfigurationChanged {
+    pub fn is_empty(&self) -> bool {
+        self.weights.is_empty() && self.queues.as_ref().is_none_or(|queues| queues.changes.is_empty())
+    }
+}
+
+impl Service {
+    /// Makes the group so. Faults point at `/items/N` for weights and `/queues/N/key` for queues.
+    pub async fn put_configuration(
+        self: &Arc<Self>,
+        caller: Caller,
+        group: String,
+        wanted: Configuration,
+        reason: Option<String>,
+    ) -> Result<ConfigurationChanged> {
+        caller.require_admin()?;
+        let service = Arc::clone(self);
+        detached(async move {
+            let mut session = Session::open(&service, &group).await?;
+            let changed = plan(&mut session, wanted).await?;
+            if let Some(queues) = &changed.queues {
+                queues::book(&mut session, &caller, "queues.put", reason.clone(), queues).await?;
+            }
+            weights::book(&mut session, &caller, &changed.weights, reason).await?;
+            if !changed.is_empty() {
+                session.commit().await?;
+            }
+            Ok(changed)
+        })
+        .await
+    }
+
+    /// What [`Service::put_configuration`] would do, and nothing is done; it refuses what the write would.
+    pub async fn preview_configuration(
+        self: &Arc<Self>,
+        caller: &Caller,
+        group: &str,
+        wanted: Configuration,
+    ) -> Result<ConfigurationChanged> {
+        caller.require_admin()?;
+        let (service, group) = (Arc::clone(self), group.to_owned());
+        detached(async move { plan(&mut Session::open(&service, &group).await?, wanted).await }).await
+    }
+}
+
+/// Checks all of it against the group as it is under the session's lock, and says what it changes.
+async fn plan(session: &mut Session, wanted: Configuration) -> Result<ConfigurationChanged> {
+    let Configuration { weights: items, queues, prune } = wanted;
+    let queues = queues.map(|written| queues::plan(session, written, prune, queues::list_pointer)).transpose()?;
+    let mut changes = weights::plan(session, &items).await?;
+    if prune {
+        let named: BTreeSet<Entity> = changes.iter().map(|change| change.target.clone()).collect();
+        let hierarchy = &session.state().hierarchy;
+        let weight = |entity: &Entity| hierarchy.share(entity).and_then(|share| share.weight);
+        let mut set: Vec<Entity> = hierarchy.entities().filter(|e| weight(e).is_some() && !named.contains(e)).collect();
+        set.sort_unstable();
+        changes.extend(set.into_iter().map(|target| WeightChange { from: weight(&target), target, to: None }));
+    }
+    let all = changes.len();
+    changes.retain(|change| change.from != change.to);
+    Ok(ConfigurationChanged { unchanged: all - changes.len(), weights: changes, queues })
+}
