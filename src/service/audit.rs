@@ -3,13 +3,12 @@
 use sea_orm::ConnectionTrait;
 use serde_json::Value;
 
+use super::Service;
 use super::caller::Caller;
 use super::error::Result;
-use super::page::{Cursor, Key, Page, Window};
-use super::{Error, Service};
+use super::page::{Page, Window, id_page, id_window};
 use crate::domain::time::Timestamp;
 use crate::store::audit::{self, Entry};
-use crate::store::id_list::{IdPage, IdWindow};
 
 pub use crate::store::audit::{AuditFilter, Entry as AuditEntry};
 
@@ -44,30 +43,6 @@ pub(super) async fn write(
         reason: change.reason,
     };
     Ok(audit::add(db, entry).await?)
-}
-
-/// The page that the store read through [`id_window`].
-pub(super) fn id_page<T>(list: &str, found: IdPage<T>, id: impl Fn(&T) -> i64, window: &Window) -> Page<T> {
-    let cursor = |row: &T| Cursor::new(list, vec![Key::Number(id(row).unsigned_abs())]);
-    let (has_next, has_previous) = window.neighbours(found.cut);
-    let rows = found.rows.into_iter().map(|row| (cursor(&row), row)).collect();
-    Page { rows, has_next, has_previous, total: found.total }
-}
-
-/// A window on a list whose rows are numbered, newest first.
-pub(super) fn id_window(window: &Window) -> Result<IdWindow> {
-    let number = |cursor: &Option<Cursor>| match cursor.as_ref().map(|c| c.key.as_slice()) {
-        None => Ok(None),
-        Some([Key::Number(n)]) => Ok(i64::try_from(*n).ok()),
-        Some(_) => Err(Error::invalid("cursor", "invalid_cursor", "not a cursor of this list")),
-    };
-    Ok(IdWindow {
-        after: number(&window.after)?,
-        before: number(&window.before)?,
-        from_end: window.from_end,
-        offset: window.offset,
-        limit: window.limit.into(),
-    })
 }
 
 impl Service {

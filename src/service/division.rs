@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
-use super::page::{Cursor, Key, Page, Window};
+use super::page::{Key, Page, Window, key_page, key_window};
 use super::published::PublishedGroup;
 use super::{Caller, Error, Result, Service, aside, detached};
 use crate::domain::decimal::Amount;
@@ -200,18 +200,13 @@ impl Service {
     ) -> Result<Page<DivisionDay>> {
         caller.require_reader()?;
         self.group(group)?;
-        let after = match window.after.as_ref().map(|c| c.key.as_slice()) {
-            None => None,
-            Some([Key::Number(day), Key::Text(queue)]) => Some((key_day(*day), queue.clone())),
-            Some(_) => return Err(Error::invalid("cursor", "invalid_cursor", "not a cursor of this list")),
-        };
-        let (first, limit) = (after.is_none(), window.limit as usize);
-        let more = u64::from(window.limit) + 1;
-        let (rows, total) = store::division_days::page(self.store().read(), group, filter, after, more).await?;
-        let has_next = rows.len() > limit;
+        let place = key_window(window, |key| match key {
+            [Key::Number(day), Key::Text(queue)] => Some((key_day(*day), queue.clone())),
+            _ => None,
+        })?;
+        let found = store::division_days::page(self.store().read(), group, filter, &place).await?;
         let key = |row: &DivisionDay| vec![day_key(row.day), Key::Text(row.queue.clone())];
-        let rows = rows.into_iter().take(limit).map(|row| (Cursor::new(Self::DIVISION_HISTORY, key(&row)), row));
-        Ok(Page { rows: rows.collect(), has_next, has_previous: !first, total })
+        Ok(key_page(Self::DIVISION_HISTORY, found, key, window))
     }
 
     /// Removes divisions of days that are older than `keep_days`. Returns how many rows.

@@ -1,7 +1,6 @@
 //! Downtimes that cost or stretched usage, visible afterwards (§4).
 
-use super::audit::{id_page, id_window};
-use super::page::{Page, Window};
+use super::page::{Page, Window, id_page, id_window};
 use super::{Caller, Result, Service};
 use crate::store;
 

@@ -6,8 +6,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::audit::{id_page, id_window};
-use super::page::{Page, Window};
+use super::page::{Page, Window, id_page, id_window};
 use super::{Caller, Error, Result, Service};
 use crate::domain::time::{MICROS_PER_DAY, MICROS_PER_SECOND};
 use crate::store;

@@ -6,6 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
 use super::error::{Error, Result};
+use crate::store::key_list::{IdWindow, KeyPage, KeyWindow};
 
 /// The largest page of a list.
 pub const MAX_PAGE: u32 = 1000;
@@ -110,6 +111,39 @@ impl<T> Page<T> {
         let Self { rows, has_next, has_previous, total } = self;
         Page { rows: rows.into_iter().map(|(c, t)| (c, f(t))).collect(), has_next, has_previous, total }
     }
+}
+
+/// A window on a list that the store reads by a key, which `key` finds in a cursor.
+pub(super) fn key_window<K>(window: &Window, key: impl Fn(&[Key]) -> Option<K>) -> Result<KeyWindow<K>> {
+    let fault = || Error::invalid("cursor", "invalid_cursor", "not a cursor of this list");
+    let place = |cursor: &Option<Cursor>| cursor.as_ref().map(|c| key(&c.key).ok_or_else(fault)).transpose();
+    Ok(KeyWindow {
+        after: place(&window.after)?,
+        before: place(&window.before)?,
+        from_end: window.from_end,
+        offset: window.offset,
+        limit: window.limit.into(),
+    })
+}
+
+/// The page that the store read through [`key_window`].
+pub(super) fn key_page<T>(list: &str, found: KeyPage<T>, key: impl Fn(&T) -> Vec<Key>, window: &Window) -> Page<T> {
+    let (has_next, has_previous) = window.neighbours(found.cut);
+    let rows = found.rows.into_iter().map(|row| (Cursor::new(list, key(&row)), row)).collect();
+    Page { rows, has_next, has_previous, total: found.total }
+}
+
+/// A window on a list whose rows are numbered.
+pub(super) fn id_window(window: &Window) -> Result<IdWindow> {
+    key_window(window, |key| match key {
+        [Key::Number(n)] => i64::try_from(*n).ok(),
+        _ => None,
+    })
+}
+
+/// The page that the store read through [`id_window`].
+pub(super) fn id_page<T>(list: &str, found: KeyPage<T>, id: impl Fn(&T) -> i64, window: &Window) -> Page<T> {
+    key_page(list, found, |row| vec![Key::Number(id(row).unsigned_abs())], window)
 }
 
 /// Cuts a window out of rows that ascend by `key`.

@@ -7,8 +7,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::entity::audit_entry::{ActiveModel, Column, Entity, Model};
-use super::id_list::{IdPage, IdWindow};
-use super::{Result, decode, id_list};
+use super::key_list::{IdWindow, KeyPage};
+use super::{Result, decode, key_list};
 use crate::domain::time::Timestamp;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -77,9 +77,9 @@ pub struct AuditFilter {
 }
 
 /// One page, newest first.
-pub async fn page(db: &impl ConnectionTrait, filter: &AuditFilter, window: &IdWindow) -> Result<IdPage<Entry>> {
+pub async fn page(db: &impl ConnectionTrait, filter: &AuditFilter, window: &IdWindow) -> Result<KeyPage<Entry>> {
     let matching = Condition::all()
         .add_option(filter.resource_group.as_ref().map(|g| Column::ResourceGroup.eq(g)))
         .add_option(filter.action.as_ref().map(|a| Column::Action.eq(a)));
-    id_list::page(db, Entity::find().filter(matching), Column::Id, window).await?.try_map(decode_row)
+    key_list::newest_first(db, Entity::find().filter(matching), Column::Id, window).await?.try_map(decode_row)
 }

@@ -1,13 +1,12 @@
 //! The last division of each day, by queue: what charts show.
 
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Condition, Expr, ExprTrait};
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
-};
+use sea_orm::sea_query::{Condition, Expr};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, IntoSimpleExpr, QueryFilter};
 
 use super::entity::division_day::{ActiveModel, Column, Entity, Model};
-use super::{Result, StoreError, bulk, decode};
+use super::key_list::{KeyOrder, KeyPage, KeyWindow};
+use super::{Result, StoreError, bulk, decode, key_list};
 use crate::domain::decimal::Amount;
 use crate::domain::division::{Bound, Ratios};
 use crate::domain::slots::{Amounts, SlotMap};
@@ -96,33 +95,21 @@ fn by_bytes(db: &impl ConnectionTrait) -> Expr {
     Expr::cust(if db.get_database_backend() == DbBackend::Postgres { r#"queue COLLATE "C""# } else { "queue" })
 }
 
-/// The rows by day and queue that follow `after`, and how many match in all.
+/// One window on the rows by day and queue.
 pub async fn page(
     db: &impl ConnectionTrait,
     group: &str,
     filter: &HistoryFilter,
-    after: Option<(Day, String)>,
-    limit: u64,
-) -> Result<(Vec<DivisionDay>, u64)> {
+    window: &KeyWindow<(Day, String)>,
+) -> Result<KeyPage<DivisionDay>> {
     let matching = Condition::all()
         .add(Column::ResourceGroup.eq(group))
         .add_option(filter.from.map(|day| Column::Day.gte(day.0)))
         .add_option(filter.to.map(|day| Column::Day.lte(day.0)))
         .add_option(filter.queue.as_ref().map(|queue| Column::Queue.eq(queue)));
-    let total = Entity::find().filter(matching.clone()).count(db).await?;
-    let later = after.map(|(day, queue)| {
-        let same_day = Condition::all().add(Column::Day.eq(day.0)).add(by_bytes(db).gt(queue));
-        Condition::any().add(Column::Day.gt(day.0)).add(same_day)
-    });
-    let rows = Entity::find()
-        .filter(matching)
-        .filter(Condition::all().add_option(later))
-        .order_by_asc(Column::Day)
-        .order_by_asc(by_bytes(db))
-        .limit(limit)
-        .all(db)
-        .await?;
-    Ok((rows.into_iter().map(DivisionDay::try_from).collect::<Result<_>>()?, total))
+    let order = KeyOrder { columns: vec![Column::Day.into_simple_expr(), by_bytes(db)], descending: false };
+    let values = |(day, queue): &(Day, String)| vec![Expr::value(day.0), Expr::value(queue.as_str())];
+    key_list::page(db, Entity::find().filter(matching), order, window, values).await?.try_map(DivisionDay::try_from)
 }
 
 /// Removes the divisions of days before `before`. Returns how many rows.

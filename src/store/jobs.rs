@@ -7,8 +7,8 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::entity::{job_lease, job_run};
-use super::id_list::{IdPage, IdWindow};
-use super::{Result, decode, id_list};
+use super::key_list::{IdWindow, KeyPage};
+use super::{Result, decode, key_list};
 use crate::domain::time::Timestamp;
 
 /// One run of one job.
@@ -100,9 +100,11 @@ pub async fn abandon_open(db: &impl ConnectionTrait, job: &str, group: &str, now
 }
 
 /// One page of runs, newest first.
-pub async fn page(db: &impl ConnectionTrait, job: Option<&str>, window: &IdWindow) -> Result<IdPage<JobRun>> {
+pub async fn page(db: &impl ConnectionTrait, job: Option<&str>, window: &IdWindow) -> Result<KeyPage<JobRun>> {
     let matching = Condition::all().add_option(job.map(|j| job_run::Column::Job.eq(j)));
-    id_list::page(db, job_run::Entity::find().filter(matching), job_run::Column::Id, window).await?.try_map(decode_row)
+    key_list::newest_first(db, job_run::Entity::find().filter(matching), job_run::Column::Id, window)
+        .await?
+        .try_map(decode_row)
 }
 
 /// The runs with these ids, as far as they are there.

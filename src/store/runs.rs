@@ -5,8 +5,8 @@ use sea_orm::sea_query::Expr;
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
 
 use super::entity::{service_run, usage_gap};
-use super::id_list::{IdPage, IdWindow};
-use super::{Result, decode, id_list};
+use super::key_list::{IdWindow, KeyPage};
+use super::{Result, decode, key_list};
 use crate::domain::slots::Usages;
 use crate::domain::time::{Span, Timestamp};
 
@@ -96,9 +96,9 @@ pub async fn add_gap(db: &impl ConnectionTrait, group: &str, gap: &Gap) -> Resul
 }
 
 /// One page of gaps, newest first.
-pub async fn gaps(db: &impl ConnectionTrait, group: &str, window: &IdWindow) -> Result<IdPage<Gap>> {
+pub async fn gaps(db: &impl ConnectionTrait, group: &str, window: &IdWindow) -> Result<KeyPage<Gap>> {
     let of_group = usage_gap::Entity::find().filter(usage_gap::Column::ResourceGroup.eq(group));
-    id_list::page(db, of_group, usage_gap::Column::Id, window).await?.try_map(|row| {
+    key_list::newest_first(db, of_group, usage_gap::Column::Id, window).await?.try_map(|row| {
         let span = Span { start: Timestamp::from_micros(row.started_at), end: Timestamp::from_micros(row.ended_at) };
         Ok(Gap {
             id: row.id,

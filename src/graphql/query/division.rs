@@ -33,13 +33,16 @@ impl DivisionQuery {
         to: Option<Date>,
         queue: Option<String>,
         first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
         after: Option<String>,
+        offset: Option<i64>,
     ) -> Result<List<DivisionDayNode>> {
         let (from, to) = (from.map(|d| d.0), to.map(|d| d.0));
         if from.zip(to).is_some_and(|(from, to)| to < from) {
             return Err(Error::invalid("/to", "contradiction", "to lies before from").into());
         }
-        let window = PageArgs { first, after, ..PageArgs::default() }.window(Service::DIVISION_HISTORY)?;
+        let window = PageArgs { first, last, before, after, offset }.window(Service::DIVISION_HISTORY)?;
         let filter = HistoryFilter { from, to, queue };
         let page = service(ctx)?.division_history(caller(ctx)?, &resource_group, &filter, &window).await?;
         Ok(connect(ctx, page, DivisionDayNode)?)

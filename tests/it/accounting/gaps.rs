@@ -23,7 +23,7 @@ async fn down_from_10_05_to_10_25(db: crate::support::database::TestDb, policy: 
 }
 
 async fn gaps(f: &Fixture) -> Vec<(String, String, String, u64)> {
-    let window = fairshared::store::id_list::IdWindow { limit: 100, ..Default::default() };
+    let window = fairshared::store::key_list::IdWindow { limit: 100, ..Default::default() };
     let gaps = fairshared::store::runs::gaps(f.service.store().read(), GROUP, &window).await.unwrap().rows;
     let text = |g: &fairshared::store::runs::Gap| {
         (g.downtime.start.to_string(), g.recorded_usage.to_json(), g.dropped_usage.to_json(), g.kernels)

@@ -209,7 +209,7 @@ impl Model {
         let expected: BTreeMap<_, _> =
             self.usage().into_iter().map(|(key, micros)| (key, cpu_seconds(micros))).collect();
         assert_eq!(sums, expected);
-        let window = fairshared::store::id_list::IdWindow { limit: 1_000_000, ..Default::default() };
+        let window = fairshared::store::key_list::IdWindow { limit: 1_000_000, ..Default::default() };
         let gaps = fairshared::store::runs::gaps(db, GROUP, &window).await.unwrap().rows;
         let mut dropped = Usages::default();
         for gap in &gaps {

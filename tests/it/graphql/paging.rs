@@ -44,18 +44,24 @@ struct Walk<'a> {
     api: &'a Api,
     list: &'a str,
     order: String,
+    /// The fields that tell rows apart.
+    row: &'a str,
+}
+
+fn nodes(page: &Value) -> Vec<Value> {
+    page["edges"].as_array().unwrap().iter().map(|edge| edge["node"].clone()).collect()
 }
 
 impl<'a> Walk<'a> {
     fn of_group(api: &'a Api, list: &'a str, order: &str) -> Self {
-        Self { api, list, order: format!(r#"resource_group: "gpu-cluster" {order}"#) }
+        Self { api, list, order: format!(r#"resource_group: "gpu-cluster" {order}"#), row: "id" }
     }
 
     async fn page(&self, args: &str) -> Value {
-        let Self { list, order, .. } = self;
+        let Self { list, order, row, .. } = self;
         let query = format!(
             r"{{ {list}({order} {args}) {{
-                count edges {{ cursor node {{ id }} }} pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} }}"
+                count edges {{ cursor node {{ {row} }} }} pageInfo {{ hasNextPage hasPreviousPage startCursor endCursor }} }} }}"
         );
         self.api.ask(&query).await[list].clone()
     }
@@ -71,7 +77,7 @@ impl<'a> Walk<'a> {
         loop {
             let page = self.page(&format!("{count}: {size} {cursor}")).await;
             assert_eq!(page["pageInfo"][less], !cursor.is_empty(), "{} {}", self.list, self.order);
-            let ids = column(&page, "id");
+            let ids = nodes(&page);
             if forward {
                 rows.extend(ids);
             } else {
@@ -87,7 +93,7 @@ impl<'a> Walk<'a> {
 
     async fn check(&self) {
         let whole = self.page("first: 1000").await;
-        let rows = column(&whole, "id");
+        let rows = nodes(&whole);
         assert_eq!(whole["count"], rows.len());
         assert_eq!(whole["pageInfo"]["hasNextPage"], false);
         assert_eq!(whole["pageInfo"]["hasPreviousPage"], false);
@@ -99,13 +105,13 @@ impl<'a> Walk<'a> {
         for offset in [0, 3, rows.len() - 1, rows.len() + 5] {
             let page = self.page(&format!("first: 2 offset: {offset}")).await;
             let expected: Vec<_> = rows.iter().skip(offset).take(2).cloned().collect();
-            assert_eq!(column(&page, "id"), expected);
+            assert_eq!(nodes(&page), expected);
             assert_eq!(page["pageInfo"]["hasNextPage"], offset + 2 < rows.len());
         }
         // Between two cursors, and away from one.
         let (third, sixth) = (&whole["edges"][2]["cursor"], &whole["edges"][5]["cursor"]);
         let page = self.page(&format!("first: 10 after: {third} before: {sixth}")).await;
-        assert_eq!(column(&page, "id"), rows[3..5]);
+        assert_eq!(nodes(&page), rows[3..5]);
         assert_eq!(page["pageInfo"]["hasPreviousPage"], true);
         assert_eq!(page["pageInfo"]["hasNextPage"], true);
     }
@@ -168,11 +174,30 @@ on_both! {
                 b: upsert_domain_fair_share(resource_group: "gpu-cluster", domain_name: "d0", weight: 3) { id } }"#).await;
         }
         for (list, args) in [("job_runs", r#"job: "aggregate""#), ("audit_log", r#"action: "weights.put""#)] {
-            Walk { api: &api, list, order: args.to_owned() }.check().await;
+            Walk { api: &api, list, order: args.to_owned(), row: "id" }.check().await;
         }
         Walk::of_group(&api, "audit_log", "").check().await;
         let all = "job_runs(first: 1000) { edges { node { id } } }";
         assert_eq!(api.statements(&format!("{{ {all} }}")).await, api.statements("{ job_runs(last: 2, offset: 1) { count } }").await);
+    }
+
+    async fn a_history_of_divisions_pages_both_ways(db: TestDb) {
+        let api = crowd(db).await;
+        // Names that a locale would order otherwise than their bytes.
+        api.ask(r#"mutation { upsert_queues(resource_group: "gpu-cluster", queues: [{name: "a"}, {name: "B"}, {name: "é"}]) { created_count } }"#).await;
+        for day in 13..18 {
+            api.fixture.clock.set(&format!("2026-01-{day}T01:00:00Z"));
+            api.fixture.service.divide("gpu-cluster").await.unwrap();
+        }
+        for (args, rows) in [("", 20), (r#"from: "2026-01-14", to: "2026-01-16""#, 12)] {
+            let walk = Walk { row: "day queue", ..Walk::of_group(&api, "division_history", args) };
+            walk.check().await;
+            assert_eq!(walk.page("last: 1").await["count"], rows);
+        }
+        let last = Walk { row: "day queue", ..Walk::of_group(&api, "division_history", "") }.page("last: 2").await;
+        assert_eq!(nodes(&last), [json!({"day": "2026-01-17", "queue": "default"}), json!({"day": "2026-01-17", "queue": "é"})]);
+        let query = r#"{ division_history(resource_group: "gpu-cluster", first: 1, last: 1) { count } }"#;
+        assert_eq!(api.code(query).await, "invalid_page");
     }
 
     async fn a_nested_list_pages_like_any_other(db: TestDb) {
