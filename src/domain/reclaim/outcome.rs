@@ -73,7 +73,7 @@ pub struct Refusal {
     pub slot: Option<&'static str>,
     /// What the reclaimer's side would hold / what the rule lets it hold; `inf` where that is nothing.
     pub reclaimer_ratio: Option<String>,
-    /// What the victim's side holds / what the rule lets it keep.
+    /// What the victim's side, or the queue at `level`, holds / what the rule lets it keep.
     pub victim_ratio: Option<String>,
 }
 

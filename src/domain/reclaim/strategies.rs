@@ -9,7 +9,7 @@ use super::scene::{Pair, Scene};
 use super::standing::{Standing, Unit};
 use crate::domain::decimal::Amount;
 use crate::domain::division::order::{self, Key};
-use crate::domain::division::{Bound, Fraction, Position};
+use crate::domain::division::{Bound, Fraction, Position, Tree};
 
 pub(super) struct Strategies<'a> {
     scene: &'a Scene<'a>,
@@ -21,51 +21,64 @@ pub(super) struct Strategies<'a> {
 impl<'a> Strategies<'a> {
     pub(super) fn new(scene: &'a Scene<'a>, request: &[Amount]) -> Self {
         let in_quota = |queue: &usize| {
-            request.iter().enumerate().all(|(column, amount)| {
-                let cell = (*queue, column);
-                Bound::Limited(scene.tree.allocated[cell].saturating_add(*amount)) <= scene.tree.quota[cell]
-            })
+            is_in_quota(scene.tree, *queue, |c| scene.tree.allocated[(*queue, c)].saturating_add(request[c]))
         };
         let multiplier = scene.options.reclaimer_utilization_multiplier.max(Amount::whole(1));
         Self { scene, multiplier, in_quota: scene.path.iter().map(in_quota).collect() }
     }
 
     fn matches(&self, strategy: Strategy, pair: Pair, theirs: &Position) -> Option<usize> {
-        let above = |column: &usize| {
-            let held = Bound::Limited(theirs.allocated[*column]);
-            held > self.scene.tree.quota[(pair.theirs, *column)]
-        };
-        let columns = 0..theirs.allocated.len();
+        let mut columns = 0..theirs.allocated.len();
+        let held = |column: usize| Bound::Limited(theirs.allocated[column]);
         match strategy {
-            // A queue in quota on every slot keeps what it has, even above its limit.
-            Strategy::FairShare if columns.clone().any(|column| above(&column)) => {
-                columns.clone().find(|column| Bound::Limited(theirs.allocated[*column]) > theirs.allocatable(*column))
+            Strategy::FairShare => columns.find(|column| held(*column) > theirs.allocatable(*column)),
+            Strategy::Quota if self.in_quota[pair.step] => {
+                columns.find(|column| held(*column) > self.scene.tree.quota[(pair.theirs, *column)])
             }
-            Strategy::Quota if self.in_quota[pair.step] => columns.clone().find(above),
-            _ => None,
+            Strategy::Quota => None,
         }
     }
 
-    /// Neither strategy holds. Both ratios are of the slot that is named: ours of our quota; theirs of what keeps the
-    /// victim's side, its quota or what it may come to hold. Where we are above our quota the slot is the one on which
-    /// that shows, as the victim's side is in bounds on every slot.
+    /// The queue nearest to the victim, up to its side, that is in quota on every slot and so keeps what it has,
+    /// whatever queues above it hold.
+    fn keeper(&self, standing: &Standing, queue: usize, pair: Pair) -> Option<usize> {
+        let below = self.scene.tree.ancestry(queue).take_while(|queue| *queue != pair.theirs);
+        below.chain([pair.theirs]).find(|queue| {
+            let held = |column| standing.allocated[(*queue, column)];
+            is_in_quota(self.scene.tree, *queue, held)
+        })
+    }
+
+    /// The keeper's figures: its slot that is nearest to the quota, so that the others are in quota as well.
+    fn kept(&self, standing: &Standing, keeper: usize, pair: Pair) -> Denied {
+        let held = standing.position(keeper);
+        let of_quota = |column: usize| over(held.allocated[column], self.scene.tree.quota[(keeper, column)]);
+        let (column, theirs) = worst(0..self.scene.width(), of_quota);
+        Denied {
+            column,
+            ours: column.map(|column| self.of_our_quota(standing, pair, column)),
+            theirs: column.map(|_| theirs),
+            ..Denied::plain(Rule::Strategy, keeper)
+        }
+    }
+
+    fn of_our_quota(&self, standing: &Standing, pair: Pair, column: usize) -> Fraction {
+        let cell = (pair.ours, column);
+        over(self.scene.tree.allocated[cell].saturating_add(standing.request[column]), self.scene.tree.quota[cell])
+    }
+
+    /// Neither strategy holds. Both ratios are of the slot that is named: ours of our quota; theirs of what the victim's
+    /// side may come to hold, or of its quota where `fair_share` is left out. Where we are above our quota the slot is
+    /// the one on which that shows, as the victim's side is in bounds on every slot.
     fn no_strategy(&self, standing: &Standing, pair: Pair) -> Denied {
-        let tree = self.scene.tree;
         let (theirs, columns) = (standing.position(pair.theirs), 0..self.scene.width());
         let has = |strategy| self.scene.options.strategies.contains(&strategy);
-        let in_quota = self.in_quota[pair.step];
-        let ours = |column: usize| {
-            let cell = (pair.ours, column);
-            over(tree.allocated[cell].saturating_add(standing.request[column]), tree.quota[cell])
-        };
-        let of_quota = |column: usize| over(theirs.allocated[column], tree.quota[(pair.theirs, column)]);
-        let kept_by_quota = !has(Strategy::FairShare)
-            || in_quota && has(Strategy::Quota)
-            || columns.clone().all(|column| of_quota(column) <= Fraction::ONE);
+        let ours = |column: usize| self.of_our_quota(standing, pair, column);
         let ratio = |column: usize| {
-            if kept_by_quota { of_quota(column) } else { over(theirs.allocated[column], theirs.allocatable(column)) }
+            let quota = self.scene.tree.quota[(pair.theirs, column)];
+            over(theirs.allocated[column], if has(Strategy::FairShare) { theirs.allocatable(column) } else { quota })
         };
-        let (column, _) = if has(Strategy::Quota) && !in_quota { worst(columns, ours) } else { worst(columns, ratio) };
+        let (column, _) = if has(Strategy::Quota) { worst(columns, ours) } else { worst(columns, ratio) };
         Denied {
             column,
             ours: column.map(ours),
@@ -75,13 +88,18 @@ impl<'a> Strategies<'a> {
     }
 
     /// Whether what the victim's side lost could be reclaimed at once (no ping-pong): the reclaimer's side ends above
-    /// its share on a slot that the saturation rule does not look at, and nothing would hold the other side back.
+    /// its share on a slot that the saturation rule does not look at, no quota keeps what it has, and nothing would hold
+    /// the other side back.
     fn returns(&self, standing: &Standing, pair: Pair, queue: usize) -> Option<usize> {
         let scene = self.scene;
         let ours = standing.position(pair.ours);
         let mut columns = 0..scene.width();
         let column =
             columns.clone().find(|c| Bound::Limited(standing.with_request(pair.ours, *c)) > ours.allocatable(*c))?;
+        let keeps = |queue: &usize| is_in_quota(scene.tree, *queue, |column| standing.with_request(*queue, column));
+        if scene.path[..=pair.step].iter().any(keeps) {
+            return None;
+        }
         let before = |queue: usize, column: usize| {
             Fraction::of(scene.tree.allocated[(queue, column)], scene.fair_share[(queue, column)])
         };
@@ -105,6 +123,11 @@ fn over(held: Amount, bound: Bound) -> Fraction {
     }
 }
 
+/// On every slot.
+fn is_in_quota(tree: &Tree, queue: usize, held: impl Fn(usize) -> Amount) -> bool {
+    tree.quota.row(queue).iter().enumerate().all(|(column, quota)| Bound::Limited(held(column)) <= *quota)
+}
+
 /// The slots that the saturation rule looks at.
 fn involved(standing: &Standing, pair: Pair, column: usize) -> bool {
     !standing.request[column].is_zero() || standing.lost(pair.theirs, column)
@@ -126,6 +149,9 @@ impl Policy for Strategies<'_> {
         let Some(pair) = self.scene.pairs[unit.queue] else {
             return Err(Denied::plain(Rule::Strategy, unit.queue));
         };
+        if let Some(keeper) = self.keeper(standing, unit.queue, pair) {
+            return Err(self.kept(standing, keeper, pair));
+        }
         let theirs = standing.position(pair.theirs);
         for (strategy, rule) in [(Strategy::FairShare, "fair_share"), (Strategy::Quota, "quota")] {
             if !self.scene.options.strategies.contains(&strategy) {

@@ -25,19 +25,38 @@ fn divided(json: &str, head: &[String]) -> Vec<Vec<String>> {
     report.queues.iter().map(row).collect()
 }
 
-fn planned(json: &str) -> Vec<Vec<String>> {
+fn planned(json: &str, verdict: reclaim::Verdict) -> reclaim::Plan {
     let plan = serde_json::from_str::<reclaim::Simulation>(json).unwrap().run(Timestamp::EPOCH).unwrap();
-    assert_eq!(plan.verdict, reclaim::Verdict::Reclaim);
+    assert_eq!(plan.verdict, verdict);
+    plan
+}
+
+fn victims(json: &str) -> Vec<Vec<String>> {
+    let plan = planned(json, reclaim::Verdict::Reclaim);
     plan.victims.iter().map(|v| vec![v.kernel_ids.join(" "), v.rule.clone()]).collect()
+}
+
+fn refusals(json: &str) -> Vec<Vec<String>> {
+    let row = |line: serde_json::Value| {
+        let cell = |key: &str| line[key].as_str().unwrap_or_default().to_owned();
+        let of = line["workload_id"].as_str().unwrap_or("new").to_owned();
+        vec![of, cell("rule"), cell("level"), cell("reclaimer_ratio"), cell("victim_ratio")]
+    };
+    let plan = planned(json, reclaim::Verdict::Refused);
+    plan.refusals.iter().map(|line| row(serde_json::to_value(line).unwrap())).collect()
 }
 
 #[test]
 fn the_pages_examples_hold() {
     let examples = examples();
-    assert_eq!(examples.len(), 5);
+    assert_eq!(examples.len(), 6);
     for (json, table) in examples {
         let (head, rows) = table.split_first().unwrap();
-        let found = if head[0] == "victim" { planned(&json) } else { divided(&json, head) };
+        let found = match head[0].as_str() {
+            "victim" => victims(&json),
+            "refused" => refusals(&json),
+            _ => divided(&json, head),
+        };
         assert_eq!(found, rows, "{json}");
     }
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::random::random;
 use super::support::{Case, NOW};
 use super::world::World;
-use fairshared::domain::reclaim::{Plan, Rule, Strategy, Verdict};
+use fairshared::domain::reclaim::{Plan, Refusal, Rule, Strategy, Verdict};
 use fairshared::domain::time::Timestamp;
 
 /// How many random clusters the laws see.
@@ -147,14 +147,25 @@ proptest! {
     }
 }
 
+/// A queue in quota keeps a workload although its side, further up, holds more than its own quota.
+fn kept_below_its_side(case: &Case, plan: &Plan) -> bool {
+    let world = World::new(case);
+    let own = |refusal: &&Refusal| refusal.queue == case.pending.queue;
+    let kept = |refusal: &Refusal| refusal.level.as_deref() != Some(world.side_of(&refusal.queue));
+    plan.refusals.iter().filter(|r| r.rule == Rule::Strategy && !own(r)).any(kept)
+}
+
 /// The random clusters are not all alike: every verdict occurs often enough to mean something.
 #[test]
 fn random_clusters_vary() {
     let mut seen = std::collections::HashMap::new();
     for seed in 0..600 {
-        *seen.entry(format!("{:?}", random(seed).plan().verdict)).or_insert(0) += 1;
+        let case = random(seed);
+        let plan = case.plan();
+        *seen.entry(format!("{:?}", plan.verdict)).or_insert(0) += 1;
+        *seen.entry("kept".to_owned()).or_insert(0) += usize::from(kept_below_its_side(&case, &plan));
     }
-    for verdict in ["Fits", "Reclaim", "Preempt", "Refused"] {
+    for verdict in ["Fits", "Reclaim", "Preempt", "Refused", "kept"] {
         assert!(seen.get(verdict).is_some_and(|count| *count >= 20), "{seen:?}");
     }
 }

@@ -38,7 +38,7 @@ pub fn random(seed: u64) -> Case {
     let leaves: Vec<&String> = names.iter().filter(|n| !parents.contains(n.as_str())).collect();
     let (mut used, mut on) = ([0u64; 3], vec![[0u64; 3]; agents.unwrap_or(0)]);
     let mut running = Vec::new();
-    for n in 0..dice.roll(14) {
+    for n in 0..=dice.roll(13) {
         let slots = random_slots(&mut dice, width, 3);
         let members: Vec<Value> = (0..=dice.roll(3))
             .map(|m| {
@@ -65,11 +65,11 @@ pub fn random(seed: u64) -> Case {
     let count = if agents.is_some() { 1 + dice.roll(3) } else { 1 };
     let members: Vec<Value> = (0..count).map(|_| json!({"slots": slots})).collect();
     let mut capacity = json!({});
-    (0..width).for_each(|c| capacity[SLOTS[c]] = json!(used[c] + dice.roll(2)));
+    (0..width).for_each(|c| capacity[SLOTS[c]] = json!(used[c] + dice.roll(4) / 3));
     let nodes: Option<Vec<Value>> = agents.map(|_| {
         let node = |(at, held): (usize, &[u64; 3])| {
             let mut slots = json!({});
-            (0..width).for_each(|c| slots[SLOTS[c]] = json!(held[c] + dice.roll(2)));
+            (0..width).for_each(|c| slots[SLOTS[c]] = json!(held[c] + dice.roll(4) / 3));
             json!({"agent_id": format!("n{at}"), "available_slots": slots, "schedulable": !dice.one_in(9)})
         };
         on.iter().enumerate().map(node).collect()
@@ -77,24 +77,39 @@ pub fn random(seed: u64) -> Case {
     let mut case = json!({
         "capacity": capacity, "queues": queues, "running": running, "agents": nodes,
         "pending": {"workload_id": "new", "queue": leaves[dice.roll(leaves.len() as u64) as usize], "members": members,
-                    "priority": dice.roll(3), "preemptible": !dice.one_in(6)},
+                    "priority": dice.roll(3), "preemptible": !dice.one_in(10)},
         "options": random_options(&mut dice),
     });
+    if !dice.one_in(3) {
+        case["shares"] = random_shares(&mut dice, &case, width);
+    }
     if case["agents"].is_null() {
         case.as_object_mut().unwrap().remove("agents");
     }
     Case::new(&case)
 }
 
+/// Up to three levels; parents often have no quota, or less than their children have together.
 fn random_queues(dice: &mut Dice, width: usize) -> Vec<Value> {
     let mut queues: Vec<Value> = Vec::new();
+    let mut levels: Vec<usize> = Vec::new();
     for n in 0..2 + dice.roll(7) {
-        let parent = (!dice.one_in(2) && n > 0).then(|| format!("q{}", dice.roll(n)));
+        let upper: Vec<usize> = (0..queues.len()).filter(|q| levels[*q] < 2).collect();
+        let parent = (n > 1 && !dice.one_in(4)).then(|| upper[dice.roll(upper.len() as u64) as usize]);
+        levels.push(parent.map_or(0, |p| levels[p] + 1));
+        let quota = if dice.one_in(if levels[queues.len()] == 0 { 2 } else { 5 }) {
+            json!({})
+        } else {
+            random_slots(dice, width, 5)
+        };
         let mut queue = json!({
-            "name": format!("q{n}"), "parent": parent, "priority": dice.roll(2), "over_quota_weight": dice.roll(4),
-            "reclaimable": !dice.one_in(10), "quota": random_slots(dice, width, 5),
+            "name": format!("q{n}"), "parent": parent.map(|p| format!("q{p}")), "priority": dice.roll(2),
+            "over_quota_weight": dice.roll(4), "reclaimable": !dice.one_in(10), "quota": quota,
         });
-        if dice.one_in(5) {
+        if dice.one_in(12) {
+            queue["quota"][SLOTS[0]] = json!("unlimited");
+        }
+        if dice.one_in(8) {
             queue["limit"] = random_slots(dice, width, 9);
         }
         if dice.one_in(5) {
@@ -104,6 +119,21 @@ fn random_queues(dice: &mut Dice, width: usize) -> Vec<Value> {
         queues.push(queue);
     }
     queues
+}
+
+/// Shares of no division: the pending workload's queue has enough, the others have little or nothing.
+fn random_shares(dice: &mut Dice, case: &Value, width: usize) -> Value {
+    let mut shares = json!({});
+    for queue in case["queues"].as_array().unwrap() {
+        let name = queue["name"].as_str().unwrap();
+        let own = case["pending"]["queue"] == name;
+        let mut share = json!({});
+        for slot in &SLOTS[..width] {
+            share[*slot] = json!(if own { 15 + dice.roll(20) } else { dice.roll(8) });
+        }
+        shares[name] = share;
+    }
+    shares
 }
 
 fn random_slots(dice: &mut Dice, width: usize, most: u64) -> Value {

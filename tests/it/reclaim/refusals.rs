@@ -3,7 +3,7 @@
 use fairshared::domain::reclaim::{Refusal, Rule, Verdict};
 use serde_json::{Value, json};
 
-use super::support::{assert_refused, merge, pending, plan_of, singles};
+use super::support::{assert_refused, merge, pending, plan_of, singles, victims, workload};
 
 /// Queue b holds both gpus and is over its share; a asks for one.
 fn base() -> Value {
@@ -119,6 +119,70 @@ fn in_quota_keeps_what_it_has() {
     let mut case = base();
     quota(&mut case, &json!("1.999999999999"));
     assert_eq!(plan_of(&case).verdict, Verdict::Reclaim);
+}
+
+/// Queues in quota keep what they have, whatever queues above them hold: (quota of the department, of c, of e) while
+/// c holds 4 and e 3 of 7, and what is refused for which level with which part of its quota.
+#[test]
+fn quotas_below_the_victims_side() {
+    let unlimited = || json!("unlimited");
+    let table = [
+        // Nobody promised c anything: the department's newest workloads go, of c while it is the fuller queue.
+        (json!(3), json!(0), json!(0), None),
+        // Quotas of 4 and 3 that the department's quota of 3 does not cover: both keep all.
+        (json!(3), json!(4), json!(3), Some(("c", "1", "e", "1"))),
+        // The department has no quota.
+        (json!(0), json!(4), json!(5), Some(("c", "1", "e", "0.6"))),
+        (json!(0), unlimited(), unlimited(), Some(("c", "0", "e", "0"))),
+        // The department itself keeps all.
+        (json!(7), json!(0), json!(0), Some(("d", "1", "d", "1"))),
+        (unlimited(), json!(0), json!(0), Some(("d", "0", "d", "0"))),
+        // c is one above its quota, e in quota.
+        (json!(3), json!(3), json!(3), None),
+    ];
+    for (department, c, e, refused) in table {
+        let case = json!({
+            "capacity": {"gpu": 7},
+            "queues": [{"name": "a"}, {"name": "d", "quota": {"gpu": department}},
+                       {"name": "c", "parent": "d", "quota": {"gpu": c}}, {"name": "e", "parent": "d", "quota": {"gpu": e}}],
+            "shares": {"a": {"gpu": 1}, "d": {"gpu": 6}, "c": {"gpu": 3}, "e": {"gpu": 3}},
+            "running": ([singles("c", 4), singles("e", 3)].concat()),
+            "pending": pending("a", &[json!({"gpu": 1})], json!({})),
+        });
+        let plan = plan_of(&case);
+        let Some((keeper_of_c, ratio_of_c, keeper_of_e, ratio_of_e)) = refused else {
+            assert_eq!(victims(&plan), [("c-3", "fair_share")], "{case}");
+            continue;
+        };
+        let of = |workload: &str| {
+            let line = plan.refusals.iter().find(|r| r.workload_id.as_deref() == Some(workload)).unwrap();
+            (line.rule, line.level.clone().unwrap(), line.victim_ratio.clone().unwrap())
+        };
+        assert_eq!(of("c-3"), (Rule::Strategy, keeper_of_c.into(), ratio_of_c.into()), "{case}");
+        assert_eq!(of("e-2"), (Rule::Strategy, keeper_of_e.into(), ratio_of_e.into()), "{case}");
+    }
+}
+
+/// Each unit is checked before it goes, so a queue may end below its quota by one unit, and then nothing more goes.
+#[test]
+fn in_quota_after_the_first_victim() {
+    let mut case = base();
+    case["queues"] = json!([{"name": "a"}, {"name": "d"}, {"name": "b", "parent": "d", "quota": {"gpu": 1}}]);
+    case["shares"] = json!({"a": {"gpu": 2}, "d": {"gpu": 0}, "b": {"gpu": 0}});
+    assert_eq!(victims(&plan_of(&case)), [("b-1", "fair_share")]);
+    case["pending"] = pending("a", &[json!({"gpu": 2})], json!({}));
+    let plan = plan_of(&case);
+    assert_refused(&plan, Some("b-0"), Rule::Strategy);
+    let line = plan.refusals.iter().find(|r| r.workload_id.as_deref() == Some("b-0")).unwrap();
+    assert_eq!((line.level.as_deref(), line.victim_ratio.as_deref()), (Some("b"), Some("1")));
+    // A gang goes as a whole, also below the quota.
+    case["running"] = json!([workload("gang", "b", 0, &[json!({"gpu": 1}), json!({"gpu": 1})], json!({}))]);
+    assert_eq!(victims(&plan_of(&case)), [("gang", "fair_share")]);
+    case["queues"][2]["quota"]["gpu"] = json!(2);
+    assert_refused(&plan_of(&case), Some("gang"), Rule::Strategy);
+    // Preemption inside the queue asks for no quota.
+    case["pending"] = pending("b", &[json!({"gpu": 2})], json!({"priority": 1}));
+    assert_eq!(victims(&plan_of(&case)), [("gang", "priority")]);
 }
 
 #[test]

@@ -59,9 +59,13 @@ impl<'a> World<'a> {
         self.tree.allocated[(queue, column)].units()
     }
 
-    /// The sides just below the lowest common ancestor.
     fn pair(&self, victim: &Victim) -> (usize, usize) {
-        let mut theirs = self.tree.find(&victim.queue).unwrap();
+        self.pair_of(&victim.queue)
+    }
+
+    /// The sides just below the lowest common ancestor.
+    fn pair_of(&self, queue: &str) -> (usize, usize) {
+        let mut theirs = self.tree.find(queue).unwrap();
         loop {
             let parent = self.tree.queues[theirs].parent;
             if let Some(ours) = self.path.iter().find(|q| self.tree.queues[**q].parent == parent) {
@@ -69,6 +73,11 @@ impl<'a> World<'a> {
             }
             theirs = parent.unwrap();
         }
+    }
+
+    /// The victim's side of a queue, by name.
+    pub fn side_of(&self, queue: &str) -> &str {
+        self.tree.name(self.pair_of(queue).1)
     }
 
     pub fn min_runtime(&self, plan: &Plan, victim: &Victim) -> Option<i64> {
@@ -168,40 +177,67 @@ impl<'a> World<'a> {
         self.columns().all(|c| self.held(leaf, c) + self.request[c] <= self.share[(leaf, c)].units())
     }
 
-    /// Each victim's side was above its share or, if the reclaimer stays in quota, its quota when the victim went; a
-    /// side in quota on every slot lost nothing.
+    /// Each victim's side was above its share or, if the reclaimer stays in quota, its quota when the victim went; no
+    /// queue that was in quota on every slot lost anything, be it the victim's own, its side or one between.
     pub fn strategies_hold(&self, plan: &Plan) -> bool {
         let mut held: BTreeMap<usize, Row> = BTreeMap::new();
         plan.victims.iter().all(|victim| {
             let (ours, theirs) = self.pair(victim);
-            let row = held.entry(theirs).or_insert_with(|| self.columns().map(|c| self.held(theirs, c)).collect());
-            let over_quota = |c: usize| match self.tree.quota[(theirs, c)] {
-                Bound::Unlimited => false,
-                Bound::Limited(quota) => row[c] > quota.units(),
-            };
-            let over_share = |c: usize| {
-                let share = self.share[(theirs, c)];
-                let cell = (theirs, c);
-                let allocatable = match self.tree.quota[cell] {
-                    Bound::Unlimited => self.tree.limit[cell],
-                    Bound::Limited(quota) => Bound::Limited(self.tree.limit[cell].cut(quota.max(share))),
-                };
-                matches!(allocatable, Bound::Limited(a) if row[c] > a.units())
-            };
-            let in_quota = self.columns().all(|c| match self.tree.quota[(ours, c)] {
-                Bound::Unlimited => true,
-                Bound::Limited(quota) => self.held(ours, c) + self.request[c] <= quota.units(),
-            });
-            let lawful = self.columns().any(over_quota)
+            let lawful = self.nobody_in_quota(&held, victim)
                 && match victim.rule.as_str() {
-                    "fair_share" => self.columns().any(over_share),
-                    "quota" => in_quota,
+                    "fair_share" => self.is_above_share(&held, theirs),
+                    "quota" => self.stays_in_quota(ours),
                     _ => false,
                 };
             let slots = self.slots_of(victim);
-            row.iter_mut().zip(slots).for_each(|(r, s)| *r -= s);
+            for queue in self.tree.ancestry(self.tree.find(&victim.queue).unwrap()) {
+                let row = held.entry(queue).or_insert_with(|| self.row(queue));
+                row.iter_mut().zip(&slots).for_each(|(r, s)| *r -= s);
+            }
             lawful
         })
+    }
+
+    fn row(&self, queue: usize) -> Row {
+        self.columns().map(|c| self.held(queue, c)).collect()
+    }
+
+    /// `held` has the rows of queues that lost something.
+    fn nobody_in_quota(&self, held: &BTreeMap<usize, Row>, victim: &Victim) -> bool {
+        let mut queue = self.tree.find(&victim.queue).unwrap();
+        loop {
+            let row = held.get(&queue).cloned().unwrap_or_else(|| self.row(queue));
+            if self.columns().all(|c| Self::within(row[c], self.tree.quota[(queue, c)])) {
+                return false;
+            }
+            if queue == self.pair(victim).1 {
+                return true;
+            }
+            queue = self.tree.queues[queue].parent.unwrap();
+        }
+    }
+
+    fn within(held: u128, bound: Bound) -> bool {
+        match bound {
+            Bound::Unlimited => true,
+            Bound::Limited(bound) => held <= bound.units(),
+        }
+    }
+
+    fn is_above_share(&self, held: &BTreeMap<usize, Row>, queue: usize) -> bool {
+        let row = held.get(&queue).cloned().unwrap_or_else(|| self.row(queue));
+        self.columns().any(|c| {
+            let (cell, share) = ((queue, c), self.share[(queue, c)]);
+            let allocatable = match self.tree.quota[cell] {
+                Bound::Unlimited => self.tree.limit[cell],
+                Bound::Limited(quota) => Bound::Limited(self.tree.limit[cell].cut(quota.max(share))),
+            };
+            !Self::within(row[c], allocatable)
+        })
+    }
+
+    fn stays_in_quota(&self, queue: usize) -> bool {
+        self.columns().all(|c| Self::within(self.held(queue, c) + self.request[c], self.tree.quota[(queue, c)]))
     }
 
     /// r > 1 only below every sibling that lost something.
