@@ -5,6 +5,7 @@ pub mod bucket;
 pub mod capacity;
 pub mod decay;
 pub mod decimal;
+pub mod defaults;
 pub mod division;
 pub mod factor;
 pub mod filter;

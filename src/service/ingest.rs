@@ -13,6 +13,7 @@ use super::audit::{self, Change};
 use super::session::Session;
 use super::state::GroupState;
 use super::{Caller, Fault, Result, Service, detached};
+use crate::domain::defaults::yes;
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Report, Traits};
 use crate::domain::names::check_name;
@@ -59,10 +60,6 @@ pub struct KernelInput {
     pub critical: bool,
     pub gang_id: Option<String>,
     pub gang_min: Option<u32>,
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// A checked report with the names to show.

@@ -10,6 +10,7 @@ use super::division::not_a_tree;
 use super::published::PublishedGroup;
 use super::{Caller, Error, Fault, Result, Service, aside};
 use crate::domain::decimal::Amount;
+use crate::domain::defaults::yes;
 use crate::domain::division::{Shares, Trace, Tree, Warning};
 use crate::domain::ids::ProjectId;
 use crate::domain::queues::{DEFAULT_QUEUE, Demand, LiveKernel, Workloads, live_tree};
@@ -49,10 +50,6 @@ pub struct PlanRequest {
     /// Absent: all members.
     pub gang_min: Option<u32>,
     pub members: Vec<PendingMember>,
-}
-
-fn yes() -> bool {
-    true
 }
 
 /// A plan with the picture that it was made on.

@@ -84,8 +84,6 @@ impl GroupState {
         store::buckets::load(db, &name, &mut ledger, None).await?;
         let agents = store::agents::list(db, &name).await?;
         let queues = Arc::new(store::queues::list(db, &name).await?);
-        // Where nothing is unsettled, nothing has to be read before the first run.
-        let (_, some_unsettled) = store::kernels::unsettled(db, &name, None, 1).await?;
         let mut state = Self {
             calculation: calculation(&group)?,
             capacity: capacity_of(&agents),
@@ -101,9 +99,9 @@ impl GroupState {
             queues,
             occupancy: FastMap::default(),
             demand: Arc::default(),
-            unsettled: some_unsettled.is_none().then(BTreeMap::new),
+            unsettled: None,
         };
-        state.load_live(db).await?;
+        state.load_kernels(db).await?;
         Ok(state)
     }
 
@@ -125,18 +123,16 @@ impl GroupState {
             self.queues = Arc::new(store::queues::list(db, &self.group.name).await?);
         }
         if known.kernels_revision + own_writes != self.group.kernels_revision {
-            self.reload_kernels(db).await?;
+            self.load_kernels(db).await?;
         }
         Ok(())
     }
 
-    /// Reads again what another process has ingested.
-    pub async fn reload_kernels(&mut self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<()> {
-        self.unsettled = None;
-        self.load_live(db).await
-    }
-
-    async fn load_live(&mut self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<()> {
+    /// Reads what kernels hold and ask for, and whether runs still have to record anything of them.
+    async fn load_kernels(&mut self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<()> {
+        // Where nothing is unsettled, nothing has to be read before the next run.
+        let (_, some_unsettled) = store::kernels::unsettled(db, &self.group.name, None, 1).await?;
+        self.unsettled = some_unsettled.is_none().then(BTreeMap::new);
         let mut occupancy: FastMap<UserId, Amounts> = FastMap::default();
         let mut demand = Demand::default();
         store::live_kernels::portions(db, &self.group.name, |user, portion| {

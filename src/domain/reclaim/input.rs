@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::plugins::{plugin, plugin_names};
 use crate::domain::decimal::Amount;
+use crate::domain::defaults::yes;
 use crate::domain::division::TreeFault;
 use crate::domain::division::queue::MAX_WEIGHT;
 use crate::domain::slots::Amounts;
@@ -92,10 +93,6 @@ pub struct Agent {
     pub labels: BTreeMap<String, String>,
     #[serde(default = "yes")]
     pub schedulable: bool,
-}
-
-const fn yes() -> bool {
-    true
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::domain::defaults::yes;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 use crate::service::agents::{Agent, AgentSpec};
@@ -46,10 +47,6 @@ pub struct AgentBody {
     pub labels: BTreeMap<String, String>,
     /// Why, for the audit log.
     pub reason: Option<String>,
-}
-
-fn yes() -> bool {
-    true
 }
 
 impl From<AgentBody> for AgentSpec {
