@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::page::{Key, Page, Window, key_page, key_window};
 use super::published::PublishedGroup;
-use super::{Caller, Error, Result, Service, aside, detached};
+use super::{Caller, Error, Result, Service, detached};
 use crate::domain::decimal::Amount;
 use crate::domain::division::queue::MAX_WEIGHT;
 use crate::domain::division::{Bound, Report, Shares, Trace, Tree, TreeFault};
@@ -156,15 +156,15 @@ impl Service {
             let division = Arc::clone(division);
             return Ok(GroupDivision { group, division });
         }
-        aside(move || {
+        let work = move || {
             let division = if explain {
                 Arc::new(group.divide(now, Trace::on()).map_err(not_a_tree)?)
             } else {
                 group.divided(now)?
             };
             Ok(GroupDivision { group, division })
-        })
-        .await
+        };
+        self.places.run(work).await
     }
 
     /// Keeps the group's division as today's; the last one of a day counts. Returns what was done, as counts.

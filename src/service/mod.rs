@@ -21,6 +21,7 @@ pub mod kernels;
 pub mod keys;
 mod objects;
 pub mod page;
+pub mod places;
 pub mod plans;
 pub mod published;
 pub mod queues;
@@ -61,6 +62,8 @@ pub struct Service {
     /// When the service ran before this process opened it, by start.
     earlier: Vec<store::runs::ServiceRun>,
     keys: keys::KeyCache,
+    /// Where what computes long gets its turn.
+    pub places: places::Places,
 }
 
 impl Service {
@@ -74,6 +77,7 @@ impl Service {
             slots: Mutex::default(),
             run: OnceLock::new(),
             keys: keys::KeyCache::default(),
+            places: places::Places::default(),
         });
         service.refresh().await?;
         Ok(service)
@@ -213,9 +217,4 @@ pub fn heavy<T>(work: impl FnOnce() -> T) -> T {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
         _ => work(),
     }
-}
-
-/// Runs what computes for long where it holds no request's thread.
-pub async fn aside<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(|e| Error::Internal(e.to_string()))?
 }

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::division::not_a_tree;
 use super::published::PublishedGroup;
-use super::{Caller, Error, Fault, Result, Service, aside};
+use super::{Caller, Error, Fault, Result, Service};
 use crate::domain::decimal::Amount;
 use crate::domain::defaults::yes;
 use crate::domain::division::{Shares, Trace, Tree, Warning};
@@ -67,11 +67,11 @@ impl Service {
         let pending = pending(&group, request)?;
         let scene = group.live.scene.get_or_try_init(|| self.scene(&group)).await.map(Arc::clone)?;
         let now = self.clock().now();
-        aside(move || {
+        let work = move || {
             let plan = plan_on(&group, &scene, &pending, now)?;
             Ok(Planned { group, plan })
-        })
-        .await
+        };
+        self.places.run(work).await
     }
 
     async fn scene(&self, group: &Arc<PublishedGroup>) -> Result<Arc<Scene>> {
@@ -79,7 +79,7 @@ impl Service {
         let kernels = store::live_kernels::all(db, &group.name).await?;
         let agents = store::agents::list(db, &group.name).await?;
         let group = Arc::clone(group);
-        aside(move || Ok(Arc::new(Scene::of(&group, &kernels, agents)?))).await
+        self.places.run(move || Ok(Arc::new(Scene::of(&group, &kernels, agents)?))).await
     }
 }
 

@@ -2,7 +2,7 @@ use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
 use crate::graphql::scalars::JsonString;
-use crate::service::{aside, simulate};
+use crate::service::simulate;
 
 #[derive(Default)]
 pub struct SimulationQuery;
@@ -12,15 +12,16 @@ impl SimulationQuery {
     /// Divides the capacity that the input brings along over its queues; the shapes are those of `POST /division/simulate`.
     async fn simulate_division(&self, ctx: &Context<'_>, input: JsonString) -> Result<JsonString> {
         caller(ctx)?;
-        let report = aside(move || simulate::division(input.0.to_string().as_bytes()));
-        Ok(JsonString::of(&report.await?))
+        let work = move || simulate::division(input.0.to_string().as_bytes());
+        Ok(JsonString::of(&service(ctx)?.places.run(work).await?))
     }
 
     /// Plans who gives back for the input's pending workload; the shapes are those of `POST /reclaim/simulate`.
     async fn simulate_reclaim(&self, ctx: &Context<'_>, input: JsonString) -> Result<JsonString> {
         caller(ctx)?;
-        let now = service(ctx)?.clock().now();
-        let plan = aside(move || simulate::reclaim(input.0.to_string().as_bytes(), now));
-        Ok(JsonString::of(&plan.await?))
+        let service = service(ctx)?;
+        let now = service.clock().now();
+        let work = move || simulate::reclaim(input.0.to_string().as_bytes(), now);
+        Ok(JsonString::of(&service.places.run(work).await?))
     }
 }

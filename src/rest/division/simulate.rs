@@ -1,18 +1,20 @@
-use axum::extract::Request;
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
 use axum::response::Response;
 
 use crate::domain::division::{Report, Simulation};
 use crate::rest::extract::{json_answer, media_type, read_body};
 use crate::rest::problem::Result;
-use crate::service::{aside, simulate};
+use crate::service::{Service, simulate};
 
 /// Divides what the request brings along; nothing is stored. Every role may.
 #[utoipa::path(
     post, path = "/division/simulate", operation_id = "simulate_division", tag = "Division",
     request_body = Simulation, responses((status = 200, body = Report))
 )]
-pub async fn handle(request: Request) -> Result<Response> {
+pub async fn handle(State(service): State<Arc<Service>>, request: Request) -> Result<Response> {
     media_type(request.headers(), &["application/json"])?;
     let body = read_body(request, &()).await?;
-    Ok(aside(move || json_answer(&simulate::division(&body)?)).await?)
+    Ok(service.places.run(move || json_answer(&simulate::division(&body)?)).await?)
 }

@@ -6,7 +6,7 @@ use axum::response::Response;
 use crate::domain::reclaim::{Plan, Simulation};
 use crate::rest::extract::{json_answer, media_type, read_body};
 use crate::rest::problem::Result;
-use crate::service::{Service, aside, simulate};
+use crate::service::{Service, simulate};
 
 /// Plans over what the request brings along; nothing is stored, nobody is evicted. Every role may.
 #[utoipa::path(
@@ -17,5 +17,5 @@ pub async fn handle(State(service): State<Arc<Service>>, request: Request) -> Re
     media_type(request.headers(), &["application/json"])?;
     let body = read_body(request, &()).await?;
     let now = service.clock().now();
-    Ok(aside(move || json_answer(&simulate::reclaim(&body, now)?)).await?)
+    Ok(service.places.run(move || json_answer(&simulate::reclaim(&body, now)?)).await?)
 }

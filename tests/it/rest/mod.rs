@@ -9,6 +9,7 @@ mod groups;
 mod kernels;
 mod lists;
 mod operations;
+mod places;
 mod queues;
 mod sequence;
 mod serving;
