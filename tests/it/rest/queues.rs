@@ -4,6 +4,7 @@ use fairshared::service::Role;
 use serde_json::{Value, json};
 
 use super::support::{Server, group};
+use crate::support::fixture::{GROUP, kernel, with};
 use crate::support::on_both;
 
 async fn put(server: &Server, name: &str, body: &Value) -> Value {
@@ -169,5 +170,40 @@ on_both! {
         }
         server.raw("PUT", &group("/queues/a"), "application/json", "{\"quota\":").await.refused(400, "malformed_json");
         assert_eq!((server.get(&group("/queues")).await, server.get("/audit-log").await["total"].clone()), before);
+    }
+
+    async fn trees_of_absurd_shape_are_stored(db: TestDb) {
+        let server = Server::new(db).await;
+        server.agent("node", &json!({"cpu": "8"})).await;
+        let wait = |queue: &str| with(kernel("k", "alice", "p", "2026-01-13T00:00:00Z"), &json!({
+            "queue": queue, "status": "PENDING", "started_at": null, "occupied_slots": {"cpu": "5"},
+        }));
+        let share = async |queue: &str| {
+            let division = server.get(&group("/division")).await;
+            let found = division["queues"].as_array().unwrap().iter().find(|q| q["name"] == queue).unwrap();
+            found["fair_share"].clone()
+        };
+        let wide: Vec<Value> = (0..100_000).map(|n| json!({"name": format!("q{n}"), "parent": "root"})).chain([json!({"name": "root"})]).collect();
+        assert_eq!(put_all(&server, &json!({"queues": wide})).await.json(200)["created"], 100_001);
+        server.ingest(&[wait("q77777")]).await;
+        assert_eq!(share("q77777").await, json!({"cpu": "5"}));
+        assert_eq!(server.service.divide(GROUP).await.unwrap(), json!({"queues": 100_002}));
+        assert_eq!(server.get(&group("/division/history?queue=q77777")).await["items"][0]["fair_share"], json!({"cpu": "5"}));
+        server.call("DELETE", &group("/queues/root"), None).await.refused(409, "has_children");
+        let name = |n: usize| format!("q{n}");
+        let mut chain: Vec<Value> = (0..10_000).map(|n: usize| json!({"name": name(n), "parent": n.checked_sub(1).map(name)})).collect();
+        let pruned = put_all(&server, &json!({"queues": chain, "prune": true})).await.json(200);
+        assert_eq!((&pruned["changed"], &pruned["deleted"]), (&json!(10_000), &json!(90_001)));
+        server.ingest(&[wait("q9999")]).await;
+        assert_eq!(share("q9999").await, json!({"cpu": "5"}));
+        let before = server.get(&group("/queues?limit=1000")).await;
+        chain[0]["parent"] = json!("q9999");
+        assert_eq!(put_all(&server, &json!({"queues": chain})).await.refused(422, "invalid").len(), 100);
+        assert_eq!(server.get(&group("/queues?limit=1000")).await, before);
+        // The same after a restart.
+        let Server { fixture, key, .. } = server;
+        let server = Server::over(fixture.restart().await, key);
+        assert_eq!(server.get(&group("/queues?limit=1000")).await, before);
+        assert_eq!(server.get(&group("/queues/q9999")).await["parent"], "q9998");
     }
 }
