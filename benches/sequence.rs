@@ -19,8 +19,12 @@ use bytes::Bytes;
 use common::http::Server;
 use common::world::member;
 use common::{Bar, block_on, median, percentile, repeat, row, world};
+use fairshared::domain::decimal::Amount;
+use fairshared::domain::division::options::ScoreWeights;
+use fairshared::domain::division::{Grid, QueueSpec, Tree};
 use fairshared::domain::factor::Exponent;
-use fairshared::domain::sequencer::{Sequencer, Standing, Standings, Workload};
+use fairshared::domain::sequencer::{QueueClaims, Sequencer, Standing, Standings, Workload};
+use fairshared::domain::slots::{Amounts, SlotName};
 use fairshared::domain::weight::{EffectiveWeight, Weight};
 use serde_json::{Value, json};
 use support::database;
@@ -28,6 +32,7 @@ use support::fixture::GROUP;
 
 const WORKLOADS: usize = 320_000;
 const USERS: usize = 10_000;
+const QUEUES: usize = 2_000;
 
 fn main() {
     engine();
@@ -143,5 +148,41 @@ fn engine() {
         let sequencer = Sequencer::by_name(name).unwrap_or_else(|| panic!("no sequencer {name}"));
         let measured = repeat(10, || sequencer.order(&workloads, &standings));
         row(&format!("sequence engine, {name}: {WORKLOADS} workloads"), measured, Some(floor), Bar::millis(60));
+    }
+    turns(&workloads, &standings, floor);
+}
+
+/// Queues that take turns; all of them are siblings, no two alike.
+fn turns(workloads: &[Workload], standings: &Standings, floor: Duration) {
+    let slot = |name: &str| SlotName::new(name).unwrap_or_else(|| panic!("no slot {name}"));
+    let slots = [slot("cpu"), slot("mem")];
+    let amounts = |counts: [usize; 2]| -> Amounts {
+        slots.iter().copied().zip(counts.map(|count| Amount::whole(count as u64))).collect()
+    };
+    let specs = (0..QUEUES).map(|n| QueueSpec { name: format!("queue-{n}"), ..QueueSpec::default() });
+    let mut tree = Tree::build(specs.collect(), &amounts([1_000_000; 2])).unwrap_or_else(|e| panic!("{e:?}"));
+    let mut fair_share = Grid::new(tree.len(), 2, Amount::ZERO);
+    for n in 0..QUEUES {
+        for column in 0..2 {
+            let place = n + column * 31;
+            fair_share[(n, column)] = Amount::whole(1 + place as u64 * 7_919 % 1_000);
+            tree.allocated[(n, column)] = Amount::whole(place as u64 * 6_007 % 200);
+        }
+    }
+    let queue: Vec<usize> = (0..workloads.len()).map(|n| n * 31 % QUEUES).collect();
+    let requests: Vec<Amounts> = (0..workloads.len()).map(|n| amounts([1 + n % 8, 1 + n % 7])).collect();
+    let score_weights = ScoreWeights::default();
+    let claims = QueueClaims {
+        tree: &tree,
+        fair_share: &fair_share,
+        score_weights: &score_weights,
+        queue: &queue,
+        requests: &requests,
+    };
+    for name in ["saturation", "score"] {
+        let sequencer = Sequencer::by_name(name).unwrap_or_else(|| panic!("no sequencer {name}"));
+        let measured = repeat(5, || sequencer.order_by_turns(workloads, standings, &claims));
+        let name = format!("sequence engine, {name}: {WORKLOADS} over {QUEUES} queues");
+        row(&name, measured, Some(floor), Bar::millis(1_000));
     }
 }

@@ -52,6 +52,13 @@ pub struct ScoreWeights {
     pub proportion: Amount,
 }
 
+impl ScoreWeights {
+    /// In the order of [`figures`](super::order::figures).
+    pub fn as_f64(&self) -> [f64; 3] {
+        [self.priority.to_f64(), self.drf.to_f64(), self.proportion.to_f64()]
+    }
+}
+
 impl Default for ScoreWeights {
     fn default() -> Self {
         Self { priority: Amount::whole(1), drf: Amount::whole(1), proportion: Amount::whole(1) }

@@ -188,6 +188,10 @@ impl Scale {
         })
     }
 
+    pub fn between(least: [f64; 3], most: [f64; 3]) -> Self {
+        Self([0, 1, 2].map(|at| (least[at], most[at])))
+    }
+
     /// 1 for the smallest figure, 0 for the largest, weighted.
     pub fn score(&self, figures: [f64; 3], weights: &ScoreWeights) -> Score {
         let part = |at: usize, weight: Amount| {

@@ -3,6 +3,7 @@
 mod drf;
 mod fairshare;
 mod fifo;
+mod front;
 mod lifo;
 mod saturation;
 mod score;

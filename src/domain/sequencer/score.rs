@@ -1,7 +1,8 @@
+use super::front::Front;
 use super::turns::{QueueClaims, Standing, Turns, by_priority};
 use super::{Sequence, Standings, Workload};
 use crate::domain::division::options::ScoreWeights;
-use crate::domain::division::order::{Scale, figures};
+use crate::domain::division::order::figures;
 
 /// kube-batch's queue score (division §5): queues take turns, the highest score first.
 pub(super) struct Score;
@@ -21,12 +22,8 @@ impl Sequence for Score {
 
     fn turns<'a>(&self, claims: &'a QueueClaims<'a>) -> Option<Box<dyn Turns + 'a>> {
         let rows = claims.tree.len();
-        let level = Level { scale: Scale::default(), turns: 0 };
-        Some(Box::new(Scores {
-            weights: claims.score_weights,
-            figures: vec![[0.0; 3]; rows],
-            levels: vec![level; rows + 1],
-        }))
+        let levels = (0..=rows).map(|_| None).collect();
+        Some(Box::new(Scores { weights: claims.score_weights, levels, age: vec![0; rows] }))
     }
 
     fn takes_turns(&self) -> bool {
@@ -34,62 +31,63 @@ impl Sequence for Score {
     }
 }
 
-/// Figures are normalised between the smallest and the largest among siblings (§5). Taking those anew concerns every
-/// sibling, so among very many of them it happens only every so many turns: a turn never costs more than this.
-const SIBLINGS_A_TURN: usize = 64;
-
 struct Scores<'a> {
     weights: &'a ScoreWeights,
-    /// By queue.
-    figures: Vec<[f64; 3]>,
-    /// By parent, the roots last.
-    levels: Vec<Level>,
+    /// By parent, the roots last; `None`: nobody waits there.
+    levels: Vec<Option<Level<'a>>>,
+    /// By queue: how many of its siblings are older.
+    age: Vec<usize>,
 }
 
-#[derive(Clone)]
-struct Level {
-    scale: Scale,
-    /// Since the scale was taken.
-    turns: usize,
+struct Level<'a> {
+    /// By age.
+    queues: Vec<usize>,
+    front: Front<'a>,
+    first: Option<usize>,
+}
+
+impl Level<'_> {
+    fn choose(&mut self) {
+        self.first = self.front.first().map(|sibling| self.queues[sibling]);
+    }
 }
 
 impl Scores<'_> {
-    fn level_of(&self, standing: &Standing, queue: usize) -> &Level {
-        let place = standing.tree.queues[queue].parent.unwrap_or(self.levels.len() - 1);
-        &self.levels[place]
+    fn place(&self, parent: Option<usize>) -> usize {
+        parent.unwrap_or(self.levels.len() - 1)
     }
 }
 
 impl Turns for Scores<'_> {
-    fn update(&mut self, standing: &Standing, queue: usize) {
-        self.figures[queue] = figures(&standing.tree, queue, standing.fair_share);
+    fn open(&mut self, standing: &Standing, parent: Option<usize>, waiting: Vec<usize>) {
+        if waiting.is_empty() {
+            return;
+        }
+        let mut queues = standing.tree.children(parent).to_vec();
+        queues.sort_by(|a, b| standing.tree.by_age(*a, *b));
+        for (age, queue) in queues.iter().enumerate() {
+            self.age[*queue] = age;
+        }
+        // Siblings that have nothing to give count as well.
+        let mut siblings: Vec<_> =
+            queues.iter().map(|queue| (figures(&standing.tree, *queue, standing.fair_share), false)).collect();
+        for queue in waiting {
+            siblings[self.age[queue]].1 = true;
+        }
+        let mut level = Level { queues, front: Front::new(self.weights, &siblings), first: None };
+        level.choose();
+        let place = self.place(parent);
+        self.levels[place] = Some(level);
     }
 
-    fn settle(&mut self, standing: &Standing, parent: Option<usize>) -> bool {
-        let siblings = standing.tree.children(parent);
-        let place = parent.unwrap_or(self.levels.len() - 1);
-        let level = &mut self.levels[place];
-        level.turns += 1;
-        let is_first = level.scale == Scale::default();
-        if !is_first && level.turns * SIBLINGS_A_TURN < siblings.len() {
-            return false;
-        }
-        level.turns = 0;
-        if is_first {
-            // Siblings that have nothing to give count as well.
-            for queue in siblings {
-                self.figures[*queue] = figures(&standing.tree, *queue, standing.fair_share);
-            }
-        }
-        let scale = Scale::of(siblings.iter().map(|q| self.figures[*q]));
-        let moved = scale != self.levels[place].scale;
-        self.levels[place].scale = scale;
-        moved
+    fn first(&self, parent: Option<usize>) -> Option<usize> {
+        self.levels[self.place(parent)].as_ref()?.first
     }
 
-    fn first(&self, standing: &Standing, a: usize, b: usize) -> bool {
-        let scale = &self.level_of(standing, a).scale;
-        let score = |queue: usize| scale.score(self.figures[queue], self.weights).total;
-        score(b).total_cmp(&score(a)).then_with(|| standing.tree.by_age(a, b)).is_lt()
+    fn gave(&mut self, standing: &Standing, queue: usize, waits: bool) {
+        let place = self.place(standing.tree.queues[queue].parent);
+        let Some(level) = &mut self.levels[place] else { return };
+        level.front.turn(self.age[queue], figures(&standing.tree, queue, standing.fair_share), waits);
+        level.choose();
     }
 }

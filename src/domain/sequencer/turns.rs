@@ -1,5 +1,5 @@
 //! Queues take turns (division §5): again and again the queue that comes first gives its next workload, which counts
-//! as allocated from then on. One heap for each queue's children; only the queues above the giver move in theirs.
+//! as allocated from then on. Only the queues above the giver change.
 
 use super::Workload;
 use crate::domain::decimal::Amount;
@@ -27,15 +27,16 @@ pub(super) struct Standing<'a> {
     pub next: Grid<Amount>,
 }
 
-/// Which of two siblings gives first.
+/// Which of its children a queue lets give first, and which root comes first.
 pub(super) trait Turns {
-    /// The figures or the next workload of a queue have changed.
-    fn update(&mut self, standing: &Standing, queue: usize);
+    /// These children of `parent` have workloads to give.
+    fn open(&mut self, standing: &Standing, parent: Option<usize>, waiting: Vec<usize>);
 
-    /// Whether what children of `parent` are compared by has moved for all of them, so that their heap is made anew.
-    fn settle(&mut self, standing: &Standing, parent: Option<usize>) -> bool;
+    /// The child that gives next; `None`: nobody has anything left.
+    fn first(&self, parent: Option<usize>) -> Option<usize>;
 
-    fn first(&self, standing: &Standing, a: usize, b: usize) -> bool;
+    /// The queue that came first among its siblings gave something; whether it still waits, with what comes next.
+    fn gave(&mut self, standing: &Standing, queue: usize, waits: bool);
 }
 
 /// Workloads of one queue: priority first.
@@ -57,8 +58,6 @@ struct Walk<'a> {
     claims: &'a QueueClaims<'a>,
     turns: &'a mut dyn Turns,
     standing: Standing<'a>,
-    /// By queue, the roots last: children that still have workloads, the first at the top.
-    heaps: Vec<Vec<usize>>,
     /// By queue: its own workloads, the next one last. They go before those of its children.
     own: Vec<Vec<u32>>,
     /// By queue: the workload that it would give.
@@ -75,24 +74,24 @@ impl<'a> Walk<'a> {
         }
         let next = Grid::new(rows, tree.slots.len(), Amount::ZERO);
         let standing = Standing { tree, fair_share: claims.fair_share, next };
-        let mut walk = Self { claims, turns, standing, heaps: vec![Vec::new(); rows + 1], own, next: vec![None; rows] };
+        let mut walk = Self { claims, turns, standing, own, next: vec![None; rows] };
+        // By queue, the roots last.
+        let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); rows + 1];
         for queue in claims.tree.top_down().iter().rev().copied() {
-            walk.heapify(Some(queue));
+            walk.turns.open(&walk.standing, Some(queue), std::mem::take(&mut waiting[queue]));
             if walk.look_ahead(queue) {
-                walk.turns.update(&walk.standing, queue);
-                let parent = claims.tree.queues[queue].parent.unwrap_or(rows);
-                walk.heaps[parent].push(queue);
+                waiting[claims.tree.queues[queue].parent.unwrap_or(rows)].push(queue);
             }
         }
-        walk.heapify(None);
+        walk.turns.open(&walk.standing, None, std::mem::take(&mut waiting[rows]));
         walk
     }
 
     fn next(&mut self) -> Option<u32> {
-        let (tree, roots) = (self.claims.tree, self.heaps.len() - 1);
-        let mut queue = *self.heaps[roots].first()?;
+        let tree = self.claims.tree;
+        let mut queue = self.turns.first(None)?;
         while self.own[queue].is_empty() {
-            queue = *self.heaps[queue].first()?;
+            queue = self.turns.first(Some(queue))?;
         }
         let workload = self.own[queue].pop()?;
         for (slot, amount) in self.claims.requests[workload as usize].iter() {
@@ -103,26 +102,15 @@ impl<'a> Walk<'a> {
             }
         }
         for at in tree.ancestry(queue) {
-            let parent = tree.queues[at].parent;
-            let heap = parent.unwrap_or(roots);
-            if self.look_ahead(at) {
-                self.turns.update(&self.standing, at);
-            } else {
-                // Whoever gives stands at the top of every heap above it.
-                self.heaps[heap].swap_remove(0);
-            }
-            if self.turns.settle(&self.standing, parent) {
-                self.rebuild(heap);
-            } else {
-                self.sift(heap, 0);
-            }
+            let waits = self.look_ahead(at);
+            self.turns.gave(&self.standing, at, waits);
         }
         Some(workload)
     }
 
     /// Finds what the queue would give next. Returns whether there is anything.
     fn look_ahead(&mut self, queue: usize) -> bool {
-        let child = self.heaps[queue].first().copied();
+        let child = self.turns.first(Some(queue));
         let next = self.own[queue].last().copied().or_else(|| self.next[child?]);
         if next != self.next[queue] {
             self.next[queue] = next;
@@ -135,34 +123,5 @@ impl<'a> Walk<'a> {
             }
         }
         next.is_some()
-    }
-
-    fn heapify(&mut self, parent: Option<usize>) {
-        self.turns.settle(&self.standing, parent);
-        self.rebuild(parent.unwrap_or(self.heaps.len() - 1));
-    }
-
-    fn rebuild(&mut self, heap: usize) {
-        for at in (0..self.heaps[heap].len() / 2).rev() {
-            self.sift(heap, at);
-        }
-    }
-
-    fn sift(&mut self, heap: usize, mut at: usize) {
-        loop {
-            let len = self.heaps[heap].len();
-            let mut first = at;
-            for child in [2 * at + 1, 2 * at + 2] {
-                let members = &self.heaps[heap];
-                if child < len && self.turns.first(&self.standing, members[child], members[first]) {
-                    first = child;
-                }
-            }
-            if first == at {
-                return;
-            }
-            self.heaps[heap].swap(at, first);
-            at = first;
-        }
     }
 }

@@ -15,3 +15,4 @@ mod sequencing;
 mod slices;
 mod spans;
 mod support;
+mod turns;
