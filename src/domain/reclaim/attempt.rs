@@ -10,6 +10,7 @@ use super::refuse::refusals;
 use super::rooms::{Class, Rooms};
 use super::scene::Scene;
 use super::search::{Ended, Search};
+use super::sets::Sets;
 use super::standing::{Standing, Unit};
 use crate::domain::decimal::Amount;
 use crate::domain::division::Fraction;
@@ -52,7 +53,14 @@ impl<'a> Attempt<'a> {
             let mut search = Search::new(self.scene, policy, &extents, self.classes, start, spared.clone());
             match search.run(budget) {
                 Err(Ended::Exhausted) => return Err(Failed::Exhausted),
-                Err(Ended::NotFound) => return Err(Failed::Refused(refusals(&mut search, &protections))),
+                Err(Ended::NotFound) => {
+                    let start = (self.scene, policy, self.classes);
+                    let sets = Sets::new(start, &search.units, self.request.to_vec(), self.rooms.clone());
+                    let Some(victims) = sets.find(budget)? else {
+                        return Err(Failed::Refused(refusals(&mut search, &protections)));
+                    };
+                    search.take_instead(victims);
+                }
                 Ok(()) => {}
             }
             let worse_off = search.unsettled();
@@ -71,11 +79,15 @@ impl<'a> Attempt<'a> {
         let mut by_queue: Vec<Option<bool>> = vec![None; self.scene.tree.len()];
         let mut lawful = |job: usize| {
             let known = &self.scene.jobs[job];
-            let asked = || policy.before(&standing, &last_member(self.scene, job)).is_ok();
-            if !policy.decides_by_queue() {
-                return asked();
+            let may_go = |member: usize| {
+                let unit = Unit { job, queue: known.queue, members: member..member + 1, is_core: false };
+                policy.before(&standing, &unit).is_ok()
+            };
+            let mut members = known.members.clone();
+            if members.is_empty() || !policy.decides_by_queue() {
+                return members.any(may_go);
             }
-            *by_queue[known.queue].get_or_insert_with(asked)
+            *by_queue[known.queue].get_or_insert_with(|| members.any(may_go))
         };
         (0..self.scene.jobs.len())
             .map(|job| match protections.extent(job) {
@@ -144,11 +156,4 @@ impl<'a> Attempt<'a> {
         let ratios = asked.map(|(asked, gone)| Fraction::new(gone, asked.units()));
         ratios.max().and_then(Fraction::to_amount).unwrap_or_default()
     }
-}
-
-/// The member of a workload that would go first.
-pub(super) fn last_member(scene: &Scene, job: usize) -> Unit {
-    let known = &scene.jobs[job];
-    let members = known.members.end.saturating_sub(1).max(known.members.start)..known.members.end;
-    Unit { job, queue: known.queue, members, is_core: false }
 }

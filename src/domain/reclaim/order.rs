@@ -79,14 +79,12 @@ impl<'a> Order<'a> {
     pub(super) fn next(&mut self, budget: &mut Budget) -> Result<Option<Unit>, Exhausted> {
         let roots = self.scene.tree.len();
         let Some(mut queue) = self.heaps[roots].first().copied() else { return Ok(None) };
-        let mut depth = 1;
         while self.own[queue] == 0 {
             let Some(below) = self.heaps[queue].first().copied() else { return Ok(None) };
             queue = below;
-            depth += 1;
         }
-        budget.pay(depth)?;
         let Some(unit) = self.next_of(queue) else { return Ok(None) };
+        budget.pay(self.scene.weight(&unit))?;
         self.own[queue] -= 1;
         self.standing.take(&unit);
         for at in self.scene.tree.ancestry(queue) {

@@ -61,13 +61,15 @@ impl Planner<'_> {
         let core = scene.gang_size();
         let mut sizes = vec![all, core];
         sizes.dedup();
+        // Beyond this it counts as not fitting: the search for victims finds it again if there is nobody to take.
+        let mut budget = Budget::from_ms(scene.options.search_budget_ms / 10);
         for size in sizes {
             let classes = classes(scene, self.plugins, size);
             let standing = Standing::new(scene, total_request(scene, size));
             let everywhere: Vec<usize> = (0..rooms.agents()).collect();
             if limits::check(&standing).is_ok()
                 && self.non_preemptible(&standing).is_ok()
-                && let Some(placed) = rooms.place(&classes, &everywhere)
+                && let Ok(Some(placed)) = rooms.place(&classes, &everywhere, &mut budget)
             {
                 let placement = self.placement(&placed);
                 return self.finish(Verdict::Fits, &standing, size, Plan { placement, ..self.empty(Verdict::Fits) });
@@ -104,6 +106,7 @@ impl Planner<'_> {
             }
             match attempt.search(mode, policy, &mut budget) {
                 Ok(taken) => {
+                    let verdict = if taken.victims.is_empty() { Verdict::Fits } else { verdict };
                     all_refusals.retain(|refusal: &Refusal| refusal.workload_id.is_none());
                     let plan = Plan {
                         victims: taken.victims,

@@ -85,6 +85,12 @@ pub(super) trait Policy {
     /// Asked when it is subtracted, and again for the plan as a whole.
     fn after(&self, standing: &Standing, queue: usize) -> Result<(), Denied>;
 
+    /// Whether `after` will forbid whatever else goes; `least` is what the reclaimer's side holds with the request once all
+    /// that may go inside it has gone.
+    fn is_hopeless(&self, _: &Standing, _queue: usize, _least: &[Amount]) -> bool {
+        false
+    }
+
     /// Siblings; lower is served first, so loses last.
     fn compare_queues(&self, a: (&Position, &Key), b: (&Position, &Key)) -> Ordering;
 

@@ -31,10 +31,10 @@ impl Search<'_> {
                 if !self.may_stay(at) {
                     continue;
                 }
-                budget.pay(agents.len() + self.victims.len())?;
+                budget.pay(agents.len() + self.victims.len() + self.scene.path.len())?;
                 let reason = self.give_back(at);
                 self.victims.remove(place);
-                if self.holds(&agents) {
+                if self.holds(&agents, budget)? {
                     changed = true;
                 } else {
                     self.victims.insert(place, at);
@@ -43,11 +43,12 @@ impl Search<'_> {
             }
         }
         let classes = self.classes;
-        Ok(self.rooms.place(classes, &agents).unwrap_or_default())
+        Ok(self.rooms.place(classes, &agents, budget)?.unwrap_or_default())
     }
 
-    fn holds(&mut self, agents: &[usize]) -> bool {
+    fn holds(&mut self, agents: &[usize], budget: &mut Budget) -> Result<bool, Exhausted> {
         let classes = self.classes;
-        limits::check(&self.standing).is_ok() && self.rooms.has_room(classes, agents) && self.unsettled().is_empty()
+        let lawful = limits::check(&self.standing).is_ok() && self.unsettled().is_empty();
+        Ok(lawful && self.rooms.has_room(classes, agents, budget)?)
     }
 }

@@ -3,6 +3,8 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 
+use super::budget::{Budget, Exhausted};
+use super::packing::pack;
 use super::plugins::{self, Plugin};
 use super::scene::{NOWHERE, Scene, cells_of};
 use super::standing::Unit;
@@ -64,7 +66,8 @@ impl<'a> Rooms<'a> {
         } else {
             for root in scene.tree.children(None) {
                 for column in 0..width {
-                    rooms.free[(0, column)] -= signed(scene.tree.allocated[(*root, column)].units());
+                    let held = signed(scene.tree.allocated[(*root, column)].units());
+                    rooms.free[(0, column)] = rooms.free[(0, column)].saturating_sub(held);
                 }
             }
         }
@@ -80,7 +83,7 @@ impl<'a> Rooms<'a> {
         self.free[(agent, column)]
     }
 
-    fn change(&mut self, agent: usize, cells: &[(usize, u128)], sign: i128) {
+    pub(super) fn change(&mut self, agent: usize, cells: &[(usize, u128)], sign: i128) {
         if agent != NOWHERE {
             for (column, units) in cells {
                 let room = &mut self.free[(agent, *column)];
@@ -156,9 +159,8 @@ impl<'a> Rooms<'a> {
         }
     }
 
-    /// Whether all classes have room at once. For equal members counting is enough.
-    pub(super) fn has_room(&mut self, classes: &[Class], among: &[usize]) -> bool {
-        let [class] = classes else { return self.place(classes, among).is_some() };
+    /// Whether a class alone has room.
+    pub(super) fn holds(&self, class: &Class, among: &[usize]) -> bool {
         let need = class.members.len();
         let mut sum = 0;
         among.iter().any(|agent| {
@@ -167,8 +169,35 @@ impl<'a> Rooms<'a> {
         })
     }
 
+    /// Whether all classes have room at once.
+    pub(super) fn has_room(
+        &mut self,
+        classes: &[Class],
+        among: &[usize],
+        budget: &mut Budget,
+    ) -> Result<bool, Exhausted> {
+        match classes {
+            [class] => Ok(self.holds(class, among)),
+            _ => Ok(self.place(classes, among, budget)?.is_some()),
+        }
+    }
+
     /// Room for all classes at once, chosen agents by (member, agent); nothing stays reserved.
-    pub(super) fn place(&mut self, classes: &[Class], among: &[usize]) -> Option<Vec<(usize, usize)>> {
+    pub(super) fn place(
+        &mut self,
+        classes: &[Class],
+        among: &[usize],
+        budget: &mut Budget,
+    ) -> Result<Option<Vec<(usize, usize)>>, Exhausted> {
+        match self.place_in_turn(classes, among) {
+            None if classes.len() > 1 => pack(self, classes, among, budget),
+            placed => Ok(placed),
+        }
+    }
+
+    /// One class after the other, each on the agents that are best for it: where there are several, what the first ones
+    /// leave may be too little though there is room for all.
+    fn place_in_turn(&mut self, classes: &[Class], among: &[usize]) -> Option<Vec<(usize, usize)>> {
         let mut placed: Vec<Vec<(usize, usize)>> = Vec::with_capacity(classes.len());
         for class in classes {
             let Some(chosen) = self.reserve(class, among) else { break };

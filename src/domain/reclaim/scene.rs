@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::input::{Agent, Pending, PlanOptions, Workload};
+use super::standing::Unit;
 use crate::domain::decimal::Amount;
 use crate::domain::division::{Grid, Position, Tree, TreeFault};
 use crate::domain::slots::Amounts;
@@ -35,6 +36,9 @@ pub(super) struct Pair {
     pub theirs: usize,
 }
 
+/// The most members x ancestors of their queues x slots: each that goes is subtracted from all of these.
+const MAX_CHANGES: usize = 50_000_000;
+
 pub(super) struct Scene<'a> {
     pub tree: &'a Tree,
     pub fair_share: &'a Grid<Amount>,
@@ -52,6 +56,8 @@ pub(super) struct Scene<'a> {
     pub pairs: Vec<Option<Pair>>,
     job_starts: Vec<usize>,
     jobs_by_queue: Vec<usize>,
+    /// By queue: how many it and its ancestors are.
+    depths: Vec<usize>,
 }
 
 impl<'a> Scene<'a> {
@@ -79,10 +85,32 @@ impl<'a> Scene<'a> {
             cells: Vec::new(),
             job_starts: Vec::new(),
             jobs_by_queue: Vec::new(),
+            depths: depths(tree),
         };
         scene.resolve_members(&queues);
         scene.index_jobs();
+        scene.check_changes()?;
         Ok(scene)
+    }
+
+    fn check_changes(&self) -> Result<(), Vec<TreeFault>> {
+        let of = |job: &Job| {
+            let cells: usize = job.members.clone().map(|member| 1 + self.cells(member).len()).sum();
+            cells.saturating_mul(self.depths[job.queue])
+        };
+        let changes = self.jobs.iter().map(of).fold(0, usize::saturating_add);
+        if changes <= MAX_CHANGES {
+            return Ok(());
+        }
+        let detail = format!(
+            "{changes} slots of members x ancestors of their queues, at most {MAX_CHANGES} can be planned with"
+        );
+        Err(vec![TreeFault { pointer: "/running".to_owned(), code: "too_many", detail }])
+    }
+
+    /// How much work it is to take a unit from its queue and its ancestors.
+    pub(super) fn weight(&self, unit: &Unit) -> usize {
+        unit.members.len().saturating_mul(self.depths[unit.queue])
     }
 
     fn resolve_members(&mut self, queues: &[usize]) {
@@ -191,6 +219,16 @@ fn resolve_queues(tree: &Tree, running: &[Workload], faults: &mut Vec<TreeFault>
         })
     };
     running.iter().enumerate().filter_map(find).collect()
+}
+
+fn depths(tree: &Tree) -> Vec<usize> {
+    let mut depths = vec![1; tree.len()];
+    for queue in tree.top_down().iter().copied() {
+        if let Some(parent) = tree.queues[queue].parent {
+            depths[queue] = depths[parent] + 1;
+        }
+    }
+    depths
 }
 
 fn pairs(tree: &Tree, path: &[usize]) -> Vec<Option<Pair>> {

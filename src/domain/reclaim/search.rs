@@ -191,6 +191,16 @@ impl<'a> Search<'a> {
         self.reasons[at].as_ref()
     }
 
+    /// Other victims, in an order in which they may go.
+    pub(super) fn take_instead(&mut self, victims: Vec<usize>) {
+        self.undo(0);
+        for at in &victims {
+            let reason = self.policy.before(&self.standing, &self.units[*at]).ok();
+            self.take_again(*at, reason);
+        }
+        self.victims = victims;
+    }
+
     fn undo(&mut self, mark: usize) {
         for at in self.victims.split_off(mark).into_iter().rev() {
             self.give_back(at);
@@ -208,6 +218,7 @@ impl<'a> Search<'a> {
     fn meet_limits(&mut self, budget: &mut Budget) -> Result<(), Ended> {
         let (mut next, mut at_limit) = (0, None);
         while let Err(Denied { level, column, .. }) = limits::check(&self.standing) {
+            budget.pay(self.scene.path.len())?;
             if at_limit != Some((level, column)) {
                 // Candidates that did not help with the last limit may help with this one.
                 (next, at_limit) = (0, Some((level, column)));
@@ -220,7 +231,7 @@ impl<'a> Search<'a> {
             let below = self.scene.pairs[unit.queue].map_or(unit.queue == self.scene.queue(), |pair| pair.step < step);
             let helps = |member| self.scene.cells(member).iter().any(|(c, _)| Some(*c) == column);
             if below && self.reasons[at].is_none() && unit.members.clone().any(helps) {
-                budget.pay(0)?;
+                budget.pay(self.scene.weight(unit))?;
                 let _ = self.take(at);
             }
         }
@@ -282,7 +293,7 @@ impl<'a> Search<'a> {
             if self.reasons[at].is_some() || !self.contributes(at, agent, class, target) {
                 continue;
             }
-            budget.pay(self.units[at].members.len())?;
+            budget.pay(self.scene.weight(&self.units[at]))?;
             if self.take(at).is_ok() && self.rooms.count(agent, class, target) >= target {
                 self.drop_spare(mark, agent, class, target);
                 return Ok(true);

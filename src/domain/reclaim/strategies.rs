@@ -87,15 +87,37 @@ impl<'a> Strategies<'a> {
         }
     }
 
+    /// The saturation rule, where the reclaimer's side comes to hold so much.
+    fn saturated(&self, standing: &Standing, pair: Pair, held: impl Fn(usize) -> Amount) -> Result<(), Denied> {
+        let position = standing.position(pair.theirs);
+        for column in (0..self.scene.width()).filter(|c| involved(standing, pair, *c)) {
+            let ours = Fraction::of(held(column), self.scene.fair_share[(pair.ours, column)]);
+            let theirs = position.saturation(column);
+            if ours > Fraction::ONE
+                && !self.scene.fair_share[(pair.theirs, column)].is_zero()
+                && ours.cmp_scaled(self.multiplier, theirs) != Ordering::Less
+            {
+                return Err(Denied {
+                    rule: Rule::Saturation,
+                    level: pair.theirs,
+                    column: Some(column),
+                    ours: Some(ours),
+                    theirs: Some(theirs),
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// Whether what the victim's side lost could be reclaimed at once (no ping-pong): the reclaimer's side ends above
     /// its share on a slot that the saturation rule does not look at, no quota keeps what it has, and nothing would hold
-    /// the other side back.
-    fn returns(&self, standing: &Standing, pair: Pair, queue: usize) -> Option<usize> {
+    /// the other side back. Then ours is of what our side may come to hold, theirs of the loser's share with all it had.
+    fn returns(&self, standing: &Standing, pair: Pair, queue: usize) -> Option<Denied> {
         let scene = self.scene;
-        let ours = standing.position(pair.ours);
-        let mut columns = 0..scene.width();
-        let column =
-            columns.clone().find(|c| Bound::Limited(standing.with_request(pair.ours, *c)) > ours.allocatable(*c))?;
+        let position = standing.position(pair.ours);
+        let columns = 0..scene.width();
+        let ours = |column: usize| over(standing.with_request(pair.ours, column), position.allocatable(column));
+        let column = columns.clone().find(|column| ours(*column) > Fraction::ONE)?;
         let keeps = |queue: &usize| is_in_quota(scene.tree, *queue, |column| standing.with_request(*queue, column));
         if scene.path[..=pair.step].iter().any(keeps) {
             return None;
@@ -103,15 +125,18 @@ impl<'a> Strategies<'a> {
         let before = |queue: usize, column: usize| {
             Fraction::of(scene.tree.allocated[(queue, column)], scene.fair_share[(queue, column)])
         };
-        let gate_closed = columns.clone().any(|c| before(queue, c) > Fraction::ONE);
-        let saturated = columns.any(|c| {
+        let (_, theirs) = worst(columns.clone(), |column| before(queue, column));
+        let saturated = columns.clone().any(|c| {
             let theirs = before(pair.theirs, c);
             involved(standing, pair, c)
                 && theirs > Fraction::ONE
                 && !scene.fair_share[(pair.ours, c)].is_zero()
                 && theirs.cmp_scaled(self.multiplier, before(pair.ours, c)) != Ordering::Less
         });
-        (!gate_closed && !saturated).then_some(column)
+        (theirs <= Fraction::ONE && !saturated).then(|| Denied {
+            theirs: Some(theirs),
+            ..Denied::ours(Rule::Saturation, pair.theirs, column, ours(column))
+        })
     }
 }
 
@@ -166,28 +191,12 @@ impl Policy for Strategies<'_> {
 
     fn after(&self, standing: &Standing, queue: usize) -> Result<(), Denied> {
         let Some(pair) = self.scene.pairs[queue] else { return Ok(()) };
-        let theirs = standing.position(pair.theirs);
-        let ratio =
-            |column| Fraction::of(standing.with_request(pair.ours, column), self.scene.fair_share[(pair.ours, column)]);
-        let denied = |column, theirs| Denied {
-            rule: Rule::Saturation,
-            level: pair.theirs,
-            column: Some(column),
-            ours: Some(ratio(column)),
-            theirs: Some(theirs),
-        };
-        for column in (0..self.scene.width()).filter(|c| involved(standing, pair, *c)) {
-            let (ours, theirs) = (ratio(column), theirs.saturation(column));
-            if ours > Fraction::ONE
-                && !self.scene.fair_share[(pair.theirs, column)].is_zero()
-                && ours.cmp_scaled(self.multiplier, theirs) != Ordering::Less
-            {
-                return Err(denied(column, theirs));
-            }
-        }
-        let Some(column) = self.returns(standing, pair, queue) else { return Ok(()) };
-        let columns = (0..self.scene.width()).filter(|c| involved(standing, pair, *c));
-        Err(denied(column, worst(columns, |c| theirs.saturation(c)).1))
+        self.saturated(standing, pair, |column| standing.with_request(pair.ours, column))?;
+        self.returns(standing, pair, queue).map_or(Ok(()), Err)
+    }
+
+    fn is_hopeless(&self, standing: &Standing, queue: usize, least: &[Amount]) -> bool {
+        self.scene.pairs[queue].is_some_and(|pair| self.saturated(standing, pair, |column| least[column]).is_err())
     }
 
     fn compare_queues(&self, a: (&Position, &Key), b: (&Position, &Key)) -> Ordering {

@@ -1,5 +1,7 @@
 //! Reclaim plans (docs/DIVISION.md §6 and appendices B, C).
 
+mod again;
+mod exhaustive;
 mod gangs;
 mod input;
 mod laws;
@@ -8,6 +10,7 @@ mod plugins;
 mod random;
 mod refusals;
 mod scale;
+mod sets;
 mod sources;
 mod strategies;
 mod support;

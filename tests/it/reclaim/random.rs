@@ -29,64 +29,104 @@ const SLOTS: [&str; 3] = ["cpu", "gpu", "mem"];
 
 /// A cluster of at most three levels that is nearly full.
 pub fn random(seed: u64) -> Case {
-    let mut dice = Dice(seed);
+    cluster(&mut Dice(seed), 14)
+}
+
+/// One of a few workloads.
+pub fn small(seed: u64) -> Case {
+    cluster(&mut Dice(seed), 6)
+}
+
+fn cluster(dice: &mut Dice, most: u64) -> Case {
     let width = 1 + dice.roll(3) as usize;
-    let queues = random_queues(&mut dice, width);
-    let agents = dice.one_in(2).then(|| 1 + dice.roll(4) as usize);
-    let names: Vec<String> = queues.iter().map(|q| q["name"].as_str().unwrap().to_owned()).collect();
-    let parents: HashSet<&str> = queues.iter().filter_map(|q| q["parent"].as_str()).collect();
-    let leaves: Vec<&String> = names.iter().filter(|n| !parents.contains(n.as_str())).collect();
-    let (mut used, mut on) = ([0u64; 3], vec![[0u64; 3]; agents.unwrap_or(0)]);
+    let queues = random_queues(dice, width);
+    let agents = dice.one_in(2).then(|| 1 + dice.roll(4));
+    let (mut used, mut on) = ([0; 3], vec![[0; 3]; agents.unwrap_or(0) as usize]);
     let mut running = Vec::new();
-    for n in 0..=dice.roll(13) {
-        let slots = random_slots(&mut dice, width, 3);
-        let members: Vec<Value> = (0..=dice.roll(3))
-            .map(|m| {
-                let at = agents.map(|count| dice.roll(count as u64) as usize);
-                for column in 0..width {
-                    let amount = slots[SLOTS[column]].as_u64().unwrap_or(0);
-                    used[column] += amount;
-                    if let Some(a) = at {
-                        on[a][column] += amount;
-                    }
+    for n in 0..=dice.roll(most - 1) {
+        let mut workload = random_workload(dice, n, width, &queues);
+        for member in workload["members"].as_array_mut().unwrap() {
+            let at = agents.map(|count| dice.roll(count));
+            member["agent_id"] = json!(at.map(|a| format!("n{a}")));
+            for column in 0..width {
+                let amount = member["slots"][SLOTS[column]].as_u64().unwrap_or(0);
+                used[column] += amount;
+                if let Some(a) = at {
+                    on[a as usize][column] += amount;
                 }
-                json!({"kernel_id": format!("w{n}/{m}"), "slots": slots, "agent_id": at.map(|a| format!("n{a}"))})
-            })
-            .collect();
-        let gang = dice.one_in(2).then(|| 1 + dice.roll(3));
-        running.push(json!({
-            "workload_id": format!("w{n}"), "queue": leaves[dice.roll(leaves.len() as u64) as usize],
-            "priority": dice.roll(3), "preemptible": !dice.one_in(8), "critical": dice.one_in(12), "gang_min": gang,
-            "created_at": format!("2026-01-10T00:0{}:00Z", dice.roll(4)), "members": members,
-            "started_at": format!("2026-01-10T11:{}0:00Z", dice.roll(6)),
-        }));
+            }
+        }
+        running.push(workload);
     }
-    let slots = random_slots(&mut dice, width, 4);
-    let count = if agents.is_some() { 1 + dice.roll(3) } else { 1 };
-    let members: Vec<Value> = (0..count).map(|_| json!({"slots": slots})).collect();
-    let mut capacity = json!({});
-    (0..width).for_each(|c| capacity[SLOTS[c]] = json!(used[c] + dice.roll(4) / 3));
-    let nodes: Option<Vec<Value>> = agents.map(|_| {
-        let node = |(at, held): (usize, &[u64; 3])| {
-            let mut slots = json!({});
-            (0..width).for_each(|c| slots[SLOTS[c]] = json!(held[c] + dice.roll(4) / 3));
-            json!({"agent_id": format!("n{at}"), "available_slots": slots, "schedulable": !dice.one_in(9)})
-        };
-        on.iter().enumerate().map(node).collect()
-    });
+    let nodes: Vec<Value> = on.iter().enumerate().map(|(at, held)| random_agent(dice, at, &held[..width])).collect();
     let mut case = json!({
-        "capacity": capacity, "queues": queues, "running": running, "agents": nodes,
-        "pending": {"workload_id": "new", "queue": leaves[dice.roll(leaves.len() as u64) as usize], "members": members,
-                    "priority": dice.roll(3), "preemptible": !dice.one_in(10)},
-        "options": random_options(&mut dice),
+        "capacity": with_slack(dice, &used[..width]), "queues": queues, "running": running,
+        "pending": random_pending(dice, width, &queues, agents.is_some()),
+        "options": random_options(dice),
     });
-    if !dice.one_in(3) {
-        case["shares"] = random_shares(&mut dice, &case, width);
+    if agents.is_some() {
+        case["agents"] = json!(nodes);
     }
-    if case["agents"].is_null() {
-        case.as_object_mut().unwrap().remove("agents");
+    if !dice.one_in(4) {
+        case["shares"] = random_shares(dice, &case, width);
     }
     Case::new(&case)
+}
+
+/// Mostly a leaf.
+fn random_queue<'a>(dice: &mut Dice, queues: &'a [Value]) -> &'a str {
+    let parents: HashSet<&str> = queues.iter().filter_map(|q| q["parent"].as_str()).collect();
+    let any = dice.one_in(8);
+    let names = queues.iter().filter_map(|q| q["name"].as_str());
+    let names: Vec<&str> = names.filter(|name| any || !parents.contains(name)).collect();
+    names[dice.roll(names.len() as u64) as usize]
+}
+
+fn random_workload(dice: &mut Dice, n: u64, width: usize, queues: &[Value]) -> Value {
+    let queue = random_queue(dice, queues);
+    let (alike, differ) = (random_slots(dice, width, 3), dice.one_in(4));
+    let count = 1 + dice.roll(4);
+    let member = |m| {
+        let slots = if differ { random_slots(dice, width, 3) } else { alike.clone() };
+        json!({"kernel_id": format!("w{n}/{m}"), "slots": slots})
+    };
+    let members: Vec<Value> = (0..count).map(member).collect();
+    json!({
+        "workload_id": format!("w{n}"), "queue": queue, "priority": dice.roll(3), "preemptible": !dice.one_in(8),
+        "critical": dice.one_in(12), "gang_min": dice.one_in(2).then(|| 1 + dice.roll(3)), "members": members,
+        "created_at": format!("2026-01-10T00:0{}:00Z", dice.roll(4)),
+        "started_at": format!("2026-01-10T11:{}0:00Z", dice.roll(6)),
+    })
+}
+
+/// What is used, and sometimes one more.
+fn with_slack(dice: &mut Dice, used: &[u64]) -> Value {
+    let mut slots = json!({});
+    used.iter().zip(SLOTS).for_each(|(used, slot)| slots[slot] = json!(used + dice.roll(4) / 3));
+    slots
+}
+
+fn random_agent(dice: &mut Dice, at: usize, held: &[u64]) -> Value {
+    json!({
+        "agent_id": format!("n{at}"), "available_slots": with_slack(dice, held), "schedulable": !dice.one_in(9),
+        "labels": {"rack": format!("r{}", dice.roll(2))},
+    })
+}
+
+/// Up to three members, sometimes of two kinds, if there are agents.
+fn random_pending(dice: &mut Dice, width: usize, queues: &[Value], agents: bool) -> Value {
+    let queue = random_queue(dice, queues);
+    let (slots, other) = (random_slots(dice, width, 4), random_slots(dice, width, 3));
+    let (differ, rack) = (dice.one_in(2), dice.one_in(6).then(|| json!({"rack": "r1"})));
+    let count = if agents { 1 + dice.roll(3) } else { 1 };
+    let member = |m| {
+        let slots = if differ && m == 1 { &other } else { &slots };
+        json!({"slots": slots, "labels": rack.clone().filter(|_| m == 0).unwrap_or(json!({}))})
+    };
+    json!({
+        "workload_id": "new", "queue": queue, "members": (0..count).map(member).collect::<Vec<_>>(),
+        "priority": dice.roll(3), "preemptible": !dice.one_in(10),
+    })
 }
 
 /// Up to three levels; parents often have no quota, or less than their children have together.
@@ -97,7 +137,7 @@ fn random_queues(dice: &mut Dice, width: usize) -> Vec<Value> {
         let upper: Vec<usize> = (0..queues.len()).filter(|q| levels[*q] < 2).collect();
         let parent = (n > 1 && !dice.one_in(4)).then(|| upper[dice.roll(upper.len() as u64) as usize]);
         levels.push(parent.map_or(0, |p| levels[p] + 1));
-        let quota = if dice.one_in(if levels[queues.len()] == 0 { 2 } else { 5 }) {
+        let quota = if dice.one_in(if levels[queues.len()] == 0 { 2 } else { 6 }) {
             json!({})
         } else {
             random_slots(dice, width, 5)
@@ -150,6 +190,7 @@ fn random_options(dice: &mut Dice) -> Value {
     match dice.roll(8) {
         0 => json!({"strategies": ["fair_share"]}),
         1 => json!({"strategies": ["quota"]}),
+        2 => json!({"reclaimer_utilization_multiplier": "1.3"}),
         _ => json!({}),
     }
 }

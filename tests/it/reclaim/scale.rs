@@ -63,3 +63,33 @@ fn many_victims() {
     case.pending = serde_json::from_value(pending("a", &[json!({"gpu": 5001})], json!({}))).unwrap();
     assert_eq!(case.plan().verdict, Verdict::Refused);
 }
+
+/// More members in a deeper chain than can be subtracted from all of its queues.
+#[test]
+fn too_deep_for_so_many() {
+    let mut case = Case::new(&json!({
+        "capacity": {"gpu": 1}, "queues": [{"name": "a"}, {"name": "b0"}],
+        "running": [workload("w", "b999", 0, &vec![json!({"gpu": 1}); 25_000], json!({}))],
+        "pending": pending("a", &[json!({"gpu": 1})], json!({})), "shares": {"a": {"gpu": 1}},
+    }));
+    case.queues.extend((1..1000).map(|depth| queue(format!("b{depth}"), Some(format!("b{}", depth - 1)))));
+    assert!(case.try_plan().is_ok());
+    case.running.push(serde_json::from_value(workload("x", "b999", 0, &[json!({"gpu": 1})], json!({}))).unwrap());
+    let faults = case.try_plan().unwrap_err();
+    assert_eq!((faults[0].pointer.as_str(), faults[0].code), ("/running", "too_many"));
+}
+
+/// Roots that hold more together than a number has room for.
+#[test]
+fn allocations_beyond_any_number() {
+    let mut case = Case::new(&json!({
+        "capacity": {"gpu": 1}, "queues": [{"name": "a"}], "running": [], "shares": {"a": {"gpu": 1}},
+        "pending": pending("a", &[json!({"gpu": 1})], json!({})),
+    }));
+    for n in 0..175_000 {
+        let mut root = queue(format!("q{n}"), None);
+        root.allocated = serde_json::from_value(json!({"gpu": "1000000000000000000000"})).unwrap();
+        case.queues.push(root);
+    }
+    assert_eq!(case.plan().verdict, Verdict::Refused);
+}

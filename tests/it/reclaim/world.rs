@@ -1,140 +1,187 @@
-//! The rules of a plan in plain integers, apart from the planner.
+//! The rules of victims in plain integers, apart from the planner.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
 
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::division::{Bound, Grid, Tree};
-use fairshared::domain::reclaim::{Pending, Plan, RunningMember, Verdict, Victim, Workload};
+use fairshared::domain::reclaim::{Plan, Strategy, Victim};
 use fairshared::domain::slots::Amounts;
-use serde_json::{Value, json};
+use fairshared::domain::time::Timestamp;
 
-use super::support::Case;
+use super::support::{Case, NOW};
 
-pub struct World<'a> {
-    case: &'a Case,
-    tree: Tree,
-    share: Grid<Amount>,
-    request: Vec<u128>,
-    path: Vec<usize>,
+pub type Row = Vec<u128>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Reclaim,
+    Preempt,
 }
 
-type Row = Vec<u128>;
+/// What goes at once: members of a workload, by their places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    pub workload: usize,
+    pub members: Vec<usize>,
+}
+
+pub struct World<'a> {
+    pub case: &'a Case,
+    pub tree: Tree,
+    share: Grid<Amount>,
+    request: Row,
+    path: Vec<usize>,
+    /// By workload.
+    queues: Vec<usize>,
+    /// By workload and member.
+    slots: Vec<Vec<Row>>,
+}
 
 impl<'a> World<'a> {
     pub fn new(case: &'a Case) -> Self {
         let tree = case.tree();
         let share = case.fair_share(&tree);
         let mut request = vec![0; tree.slots.len()];
-        case.pending.members.iter().for_each(|m| add(&tree, &mut request, &m.slots));
+        case.pending.members.iter().for_each(|m| add(&mut request, &row(&tree, &m.slots)));
         let path = tree.ancestry(tree.find(&case.pending.queue).unwrap()).collect();
-        Self { case, tree, share, request, path }
+        let queues = case.running.iter().map(|w| tree.find(&w.queue).unwrap()).collect();
+        let slots = case.running.iter().map(|w| w.members.iter().map(|m| row(&tree, &m.slots)).collect()).collect();
+        Self { case, tree, share, request, path, queues, slots }
     }
 
-    fn columns(&self) -> std::ops::Range<usize> {
+    fn columns(&self) -> Range<usize> {
         0..self.tree.slots.len()
     }
 
-    fn member(&self, kernel: &str) -> &RunningMember {
-        self.case.running.iter().flat_map(|w| &w.members).find(|m| &*m.kernel_id == kernel).unwrap()
+    pub fn queue_of(&self, workload: usize) -> usize {
+        self.queues[workload]
     }
 
-    fn slots_of(&self, victim: &Victim) -> Row {
-        let mut row = vec![0; self.tree.slots.len()];
-        victim.kernel_ids.iter().for_each(|k| add(&self.tree, &mut row, &self.member(k).slots));
-        row
+    /// The victims of a plan, in its order.
+    pub fn units(&self, plan: &Plan) -> Vec<Unit> {
+        let unit = |victim: &Victim| {
+            let workload = self.case.running.iter().position(|w| w.workload_id == victim.workload_id).unwrap();
+            let members = &self.case.running[workload].members;
+            let place = |kernel: &Arc<str>| members.iter().position(|m| m.kernel_id == *kernel).unwrap();
+            Unit { workload, members: victim.kernel_ids.iter().map(place).collect() }
+        };
+        plan.victims.iter().map(unit).collect()
     }
 
-    /// What a queue lost to the victims, without the one at `but`.
-    fn lost(&self, plan: &Plan, but: Option<usize>, queue: usize) -> Row {
+    /// What a queue lost to the units.
+    fn lost(&self, gone: &[Unit], queue: usize) -> Row {
         let mut lost = vec![0; self.tree.slots.len()];
-        for (_, victim) in plan.victims.iter().enumerate().filter(|(at, _)| Some(*at) != but) {
-            if self.tree.ancestry(self.tree.find(&victim.queue).unwrap()).any(|q| q == queue) {
-                self.slots_of(victim).iter().zip(&mut lost).for_each(|(s, l)| *l += s);
-            }
+        for unit in gone.iter().filter(|u| self.tree.ancestry(self.queues[u.workload]).any(|q| q == queue)) {
+            unit.members.iter().for_each(|m| add(&mut lost, &self.slots[unit.workload][*m]));
         }
         lost
     }
 
-    fn held(&self, queue: usize, column: usize) -> u128 {
-        self.tree.allocated[(queue, column)].units()
+    /// What a queue holds when the units are gone.
+    fn rest(&self, gone: &[Unit], queue: usize) -> Row {
+        let lost = self.lost(gone, queue);
+        self.columns().map(|c| self.tree.allocated[(queue, c)].units() - lost[c]).collect()
     }
 
-    fn pair(&self, victim: &Victim) -> (usize, usize) {
-        self.pair_of(&victim.queue)
+    /// The same, with the request.
+    fn with_request(&self, gone: &[Unit], queue: usize) -> Row {
+        self.rest(gone, queue).iter().zip(&self.request).map(|(held, asked)| held + asked).collect()
     }
 
-    /// The sides just below the lowest common ancestor.
-    fn pair_of(&self, queue: &str) -> (usize, usize) {
-        let mut theirs = self.tree.find(queue).unwrap();
+    /// The sides just below the lowest common ancestor; of the reclaimer's own queues there are none.
+    pub fn pair(&self, queue: usize) -> Option<(usize, usize)> {
+        if self.path.contains(&queue) {
+            return None;
+        }
+        let mut theirs = queue;
         loop {
             let parent = self.tree.queues[theirs].parent;
+            if parent == Some(self.path[0]) {
+                return None;
+            }
             if let Some(ours) = self.path.iter().find(|q| self.tree.queues[**q].parent == parent) {
-                return (*ours, theirs);
+                return Some((*ours, theirs));
             }
             theirs = parent.unwrap();
         }
     }
 
-    /// The victim's side of a queue, by name.
-    pub fn side_of(&self, queue: &str) -> &str {
-        self.tree.name(self.pair_of(queue).1)
+    /// From a queue up to its side.
+    pub fn up_to_side(&self, queue: usize) -> Vec<usize> {
+        let side = self.pair(queue).map_or(queue, |(_, theirs)| theirs);
+        let above = self.tree.ancestry(queue).take_while(|q| *q != side);
+        above.chain([side]).collect()
     }
 
-    pub fn min_runtime(&self, plan: &Plan, victim: &Victim) -> Option<i64> {
-        let (from, preempt) = match plan.verdict {
-            Verdict::Preempt => (self.tree.find(&victim.queue).unwrap(), true),
-            _ => (self.pair(victim).1, false),
-        };
-        let seconds = |queue: usize| {
+    pub fn core(&self, workload: usize) -> usize {
+        let (all, min) = (self.case.running[workload].members.len(), self.case.running[workload].gang_min);
+        min.map_or(all, |min| all.min(min as usize))
+    }
+
+    /// Whether the workload started too lately to lose more than its surplus.
+    pub fn is_young(&self, mode: Mode, workload: usize) -> bool {
+        let (queue, known) = (self.queues[workload], &self.case.running[workload]);
+        let from = if mode == Mode::Preempt { queue } else { *self.up_to_side(queue).last().unwrap() };
+        let seconds = self.tree.ancestry(from).find_map(|queue| {
             let queue = &self.tree.queues[queue];
-            if preempt { queue.preempt_min_runtime } else { queue.reclaim_min_runtime }
-        };
-        self.tree.ancestry(from).find_map(seconds).map(|s| i64::try_from(s).unwrap())
+            if mode == Mode::Preempt { queue.preempt_min_runtime } else { queue.reclaim_min_runtime }
+        });
+        let age = |started: Timestamp| NOW.parse::<Timestamp>().unwrap().micros() - started.micros();
+        known.started_at.zip(seconds).is_some_and(|(s, least)| age(s) < i64::try_from(least).unwrap() * 1_000_000)
     }
 
-    pub fn may_stay(&self, plan: &Plan, unit: usize) -> bool {
-        let victim = &plan.victims[unit];
-        let workload = self.case.running.iter().find(|w| w.workload_id == victim.workload_id).unwrap();
-        let evicted: usize =
-            plan.victims.iter().filter(|v| v.workload_id == victim.workload_id).map(|v| v.kernel_ids.len()).sum();
-        let core = workload.gang_min.map_or(workload.members.len(), |m| workload.members.len().min(m as usize));
-        let left = workload.members.len() - evicted + victim.kernel_ids.len();
-        left >= core
+    /// Every workload that lost something lost all, or keeps as many members as its gang needs.
+    pub fn gangs_hold(&self, gone: &[Unit]) -> bool {
+        gone.iter().all(|unit| {
+            let lost: usize = gone.iter().filter(|u| u.workload == unit.workload).map(|u| u.members.len()).sum();
+            let left = self.case.running[unit.workload].members.len() - lost;
+            left == 0 || left >= self.core(unit.workload)
+        })
     }
 
-    pub fn has_room(&self, plan: &Plan, but: Option<usize>) -> bool {
-        let gone: HashSet<&str> = plan
-            .victims
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| Some(*at) != but)
-            .flat_map(|(_, v)| v.kernel_ids.iter().map(|k| &**k))
-            .collect();
+    /// Whether all members have room at once, by trying every agent for each.
+    pub fn has_room(&self, gone: &[Unit]) -> bool {
         let Some(agents) = &self.case.agents else {
-            return self.columns().all(|c| {
-                let roots = self.tree.children(None).iter();
-                let held: u128 = roots.map(|q| self.held(*q, c) - self.lost(plan, but, *q)[c]).sum();
-                self.request[c] == 0 || held + self.request[c] <= self.tree.capacity[c].units()
+            let roots = self.tree.children(None).iter().map(|q| self.rest(gone, *q));
+            let held = roots.fold(vec![0; self.request.len()], |mut sum, row| {
+                add(&mut sum, &row);
+                sum
             });
+            let fits = |c: usize| held[c] + self.request[c] <= self.tree.capacity[c].units();
+            return self.columns().all(|c| self.request[c] == 0 || fits(c));
         };
-        // All members ask for the same, so counting is exact.
-        let mut one = vec![0; self.tree.slots.len()];
-        add(&self.tree, &mut one, &self.case.pending.members[0].slots);
-        let mut fits = 0u128;
-        for agent in agents.iter().filter(|a| a.schedulable) {
-            let mut free = vec![0; one.len()];
-            add(&self.tree, &mut free, &agent.available_slots);
-            for member in self.case.running.iter().flat_map(|w| &w.members) {
-                if member.agent_id.as_ref() == Some(&agent.agent_id) && !gone.contains(&*member.kernel_id) {
-                    let mut row = vec![0; one.len()];
-                    add(&self.tree, &mut row, &member.slots);
-                    row.iter().zip(&mut free).for_each(|(r, f)| *f -= r);
+        let places: HashMap<&str, usize> = agents.iter().enumerate().map(|(at, a)| (&*a.agent_id, at)).collect();
+        let mut free: Vec<Vec<i128>> = agents.iter().map(|a| signed(&row(&self.tree, &a.available_slots))).collect();
+        for (workload, known) in self.case.running.iter().enumerate() {
+            for (at, member) in known.members.iter().enumerate() {
+                let stays = !gone.iter().any(|u| u.workload == workload && u.members.contains(&at));
+                if let Some(agent) = member.agent_id.as_deref().and_then(|a| places.get(a)).filter(|_| stays) {
+                    let slots = signed(&self.slots[workload][at]);
+                    free[*agent].iter_mut().zip(slots).for_each(|(f, s)| *f -= s);
                 }
             }
-            let counts = self.columns().filter(|c| one[*c] > 0).map(|c| free[c] / one[c]);
-            fits += counts.min().unwrap_or(u128::from(u32::MAX));
         }
-        fits >= self.case.pending.members.len() as u128
+        self.assign(0, &mut free)
+    }
+
+    fn assign(&self, member: usize, free: &mut [Vec<i128>]) -> bool {
+        let Some(asked) = self.case.pending.members.get(member) else { return true };
+        let slots = signed(&row(&self.tree, &asked.slots));
+        let agents = self.case.agents.iter().flatten().enumerate();
+        agents.filter(|(_, a)| a.schedulable && asked.labels.iter().all(|l| a.labels.get(l.0) == Some(l.1))).any(
+            |(at, _)| {
+                let fits = free[at].iter().zip(&slots).all(|(f, s)| *s == 0 || f >= s);
+                if !fits {
+                    return false;
+                }
+                free[at].iter_mut().zip(&slots).for_each(|(f, s)| *f -= s);
+                let all = self.assign(member + 1, free);
+                free[at].iter_mut().zip(&slots).for_each(|(f, s)| *f += s);
+                all
+            },
+        )
     }
 
     /// Nothing is placed where it has no room; every member is placed once.
@@ -142,195 +189,143 @@ impl<'a> World<'a> {
         let (Some(agents), Some(placed)) = (&self.case.agents, &plan.placement) else {
             return self.case.agents.is_none() && plan.placement.is_none();
         };
-        let gone: HashSet<&str> = plan.victims.iter().flat_map(|v| v.kernel_ids.iter().map(|k| &**k)).collect();
+        let gone = self.units(plan);
         let members: Vec<usize> = placed.iter().map(|p| p.member).collect();
         members == (0..self.case.pending.members.len()).collect::<Vec<_>>()
             && agents.iter().all(|agent| {
-                let mut used = vec![0; self.tree.slots.len()];
-                let here = placed.iter().filter(|p| p.agent_id == agent.agent_id);
-                let count =
-                    here.map(|p| add(&self.tree, &mut used, &self.case.pending.members[p.member].slots)).count();
-                let asked = used.clone();
-                for member in self.case.running.iter().flat_map(|w| &w.members) {
-                    if member.agent_id.as_ref() == Some(&agent.agent_id) && !gone.contains(&*member.kernel_id) {
-                        add(&self.tree, &mut used, &member.slots);
+                let mut asked = vec![0; self.request.len()];
+                let here: Vec<_> = placed.iter().filter(|p| p.agent_id == agent.agent_id).collect();
+                let members = || here.iter().map(|p| &self.case.pending.members[p.member]);
+                members().for_each(|m| add(&mut asked, &row(&self.tree, &m.slots)));
+                let mut used = asked.clone();
+                for (workload, known) in self.case.running.iter().enumerate() {
+                    for (at, member) in known.members.iter().enumerate() {
+                        let stays = !gone.iter().any(|u| u.workload == workload && u.members.contains(&at));
+                        if stays && member.agent_id.as_ref() == Some(&agent.agent_id) {
+                            add(&mut used, &self.slots[workload][at]);
+                        }
                     }
                 }
-                let mut total = vec![0; used.len()];
-                add(&self.tree, &mut total, &agent.available_slots);
-                count == 0 || agent.schedulable && self.columns().all(|c| asked[c] == 0 || used[c] <= total[c])
+                let total = row(&self.tree, &agent.available_slots);
+                let labelled = members().all(|m| m.labels.iter().all(|l| agent.labels.get(l.0) == Some(l.1)));
+                here.is_empty()
+                    || agent.schedulable && labelled && self.columns().all(|c| asked[c] == 0 || used[c] <= total[c])
             })
     }
 
-    pub fn within_limits(&self, plan: &Plan, but: Option<usize>) -> bool {
+    pub fn within_limits(&self, gone: &[Unit]) -> bool {
         self.path.iter().all(|queue| {
-            let lost = self.lost(plan, but, *queue);
-            self.columns().filter(|c| self.request[*c] > 0).all(|c| match self.tree.limit[(*queue, c)] {
-                Bound::Unlimited => true,
-                Bound::Limited(limit) => self.held(*queue, c) - lost[c] + self.request[c] <= limit.units(),
-            })
+            let held = self.with_request(gone, *queue);
+            self.columns().all(|c| self.request[c] == 0 || within(held[c], self.tree.limit[(*queue, c)]))
         })
     }
 
     pub fn gate_open(&self) -> bool {
-        let leaf = self.path[0];
-        self.columns().all(|c| self.held(leaf, c) + self.request[c] <= self.share[(leaf, c)].units())
+        let held = self.with_request(&[], self.path[0]);
+        self.columns().all(|c| held[c] <= self.share[(self.path[0], c)].units())
     }
 
-    /// Each victim's side was above its share or, if the reclaimer stays in quota, its quota when the victim went; no
-    /// queue that was in quota on every slot lost anything, be it the victim's own, its side or one between.
-    pub fn strategies_hold(&self, plan: &Plan) -> bool {
-        let mut held: BTreeMap<usize, Row> = BTreeMap::new();
-        plan.victims.iter().all(|victim| {
-            let (ours, theirs) = self.pair(victim);
-            let lawful = self.nobody_in_quota(&held, victim)
-                && match victim.rule.as_str() {
-                    "fair_share" => self.is_above_share(&held, theirs),
-                    "quota" => self.stays_in_quota(ours),
-                    _ => false,
-                };
-            let slots = self.slots_of(victim);
-            for queue in self.tree.ancestry(self.tree.find(&victim.queue).unwrap()) {
-                let row = held.entry(queue).or_insert_with(|| self.row(queue));
-                row.iter_mut().zip(&slots).for_each(|(r, s)| *r -= s);
-            }
-            lawful
-        })
+    /// A non-preemptible workload stays within every quota above it.
+    pub fn quotas_allow(&self) -> bool {
+        let allows = |queue: usize, c: usize| {
+            let held = self.tree.allocated_non_preemptible[(queue, c)].units() + self.request[c];
+            self.request[c] == 0 || within(held, self.tree.quota[(queue, c)])
+        };
+        self.case.pending.preemptible || self.path.iter().all(|q| self.columns().all(|c| allows(*q, c)))
     }
 
-    fn row(&self, queue: usize) -> Row {
-        self.columns().map(|c| self.held(queue, c)).collect()
+    fn is_in_quota(&self, queue: usize, held: &[u128]) -> bool {
+        self.columns().all(|c| within(held[c], self.tree.quota[(queue, c)]))
     }
 
-    /// `held` has the rows of queues that lost something.
-    fn nobody_in_quota(&self, held: &BTreeMap<usize, Row>, victim: &Victim) -> bool {
-        let mut queue = self.tree.find(&victim.queue).unwrap();
-        loop {
-            let row = held.get(&queue).cloned().unwrap_or_else(|| self.row(queue));
-            if self.columns().all(|c| Self::within(row[c], self.tree.quota[(queue, c)])) {
-                return false;
-            }
-            if queue == self.pair(victim).1 {
-                return true;
-            }
-            queue = self.tree.queues[queue].parent.unwrap();
+    fn is_above_share(&self, queue: usize, held: &[u128]) -> bool {
+        self.columns().any(|c| !within(held[c], self.allocatable(queue, c)))
+    }
+
+    fn allocatable(&self, queue: usize, c: usize) -> Bound {
+        let (cell, share) = ((queue, c), self.share[(queue, c)]);
+        match self.tree.quota[cell] {
+            Bound::Unlimited => self.tree.limit[cell],
+            Bound::Limited(quota) => Bound::Limited(self.tree.limit[cell].cut(quota.max(share))),
         }
     }
 
-    fn within(held: u128, bound: Bound) -> bool {
-        match bound {
-            Bound::Unlimited => true,
-            Bound::Limited(bound) => held <= bound.units(),
+    /// The strategies by which a workload's unit may go once others are gone: its side is above its share or, if the
+    /// reclaimer stays in quota, its quota; and no queue from its own up to its side is in quota.
+    pub fn strategies(&self, gone: &[Unit], workload: usize) -> Vec<Strategy> {
+        let queue = self.queues[workload];
+        let Some((ours, theirs)) = self.pair(queue) else { return Vec::new() };
+        if self.up_to_side(queue).iter().any(|q| self.is_in_quota(*q, &self.rest(gone, *q))) {
+            return Vec::new();
         }
-    }
-
-    fn is_above_share(&self, held: &BTreeMap<usize, Row>, queue: usize) -> bool {
-        let row = held.get(&queue).cloned().unwrap_or_else(|| self.row(queue));
-        self.columns().any(|c| {
-            let (cell, share) = ((queue, c), self.share[(queue, c)]);
-            let allocatable = match self.tree.quota[cell] {
-                Bound::Unlimited => self.tree.limit[cell],
-                Bound::Limited(quota) => Bound::Limited(self.tree.limit[cell].cut(quota.max(share))),
-            };
-            !Self::within(row[c], allocatable)
-        })
-    }
-
-    fn stays_in_quota(&self, queue: usize) -> bool {
-        self.columns().all(|c| Self::within(self.held(queue, c) + self.request[c], self.tree.quota[(queue, c)]))
+        let allows = |strategy: &Strategy| match strategy {
+            Strategy::FairShare => self.is_above_share(theirs, &self.rest(gone, theirs)),
+            Strategy::Quota => self.is_in_quota(ours, &self.with_request(&[], ours)),
+        };
+        self.case.options.strategies.iter().copied().filter(allows).collect()
     }
 
     /// r > 1 only below every sibling that lost something.
-    pub fn saturation_holds(&self, plan: &Plan, but: Option<usize>) -> bool {
-        let mut sides: Vec<(usize, usize)> = Vec::new();
-        for (_, victim) in plan.victims.iter().enumerate().filter(|(at, _)| Some(*at) != but) {
-            sides.push(self.pair(victim));
-        }
-        sides.iter().all(|(ours, theirs)| {
-            let (mine, lost) = (self.lost(plan, but, *ours), self.lost(plan, but, *theirs));
-            self.columns().filter(|c| self.request[*c] > 0 || lost[*c] > 0).all(|c| {
-                let (f, g) = (self.share[(*ours, c)].units(), self.share[(*theirs, c)].units());
-                let (a, b) = (self.held(*ours, c) - mine[c] + self.request[c], self.held(*theirs, c) - lost[c]);
-                // a/f > 1 and a/f >= b/g
-                let (above, not_below) = (a > f, (a as f64 / f as f64) >= (b as f64 / g as f64));
-                !(above && g > 0 && (f == 0 || not_below))
+    pub fn saturation_holds(&self, gone: &[Unit]) -> bool {
+        gone.iter().filter_map(|unit| self.pair(self.queues[unit.workload])).all(|(ours, theirs)| {
+            let (a, b) = (self.with_request(gone, ours), self.rest(gone, theirs));
+            self.involved(gone, theirs).all(|c| {
+                let (f, g) = (self.share[(ours, c)].units(), self.share[(theirs, c)].units());
+                !(a[c] > f && g > 0 && self.is_not_below((a[c], f), (b[c], g)))
             })
         })
     }
 
-    /// The cluster after the plan, once for each workload that lost something and wants it back.
-    pub fn after(&self, plan: &Plan) -> Vec<(String, Case)> {
-        let gone: HashSet<&str> = plan.victims.iter().flat_map(|v| v.kernel_ids.iter().map(|k| &**k)).collect();
-        let mut next = self.case.clone();
-        for workload in &mut next.running {
-            workload.members.retain(|m| !gone.contains(&*m.kernel_id));
-        }
-        next.running.retain(|w| !w.members.is_empty());
-        next.running.push(self.started(plan));
-        let mut losers: Vec<&Workload> = Vec::new();
-        for workload in &self.case.running {
-            if workload.members.iter().any(|m| gone.contains(&*m.kernel_id)) {
-                losers.push(workload);
-            }
-        }
-        let back = |loser: &&Workload| {
-            let members: Vec<Value> = loser
-                .members
-                .iter()
-                .filter(|m| gone.contains(&*m.kernel_id))
-                .map(|m| json!({"slots": m.slots}))
-                .collect();
-            let mut case = next.clone();
-            // The demand of the others that lost something stays.
-            for other in losers.iter().filter(|o| o.workload_id != loser.workload_id) {
-                let slots: Vec<&RunningMember> =
-                    other.members.iter().filter(|m| gone.contains(&*m.kernel_id)).collect();
-                case.add_demand(&other.queue, &slots);
-            }
-            case.pending = serde_json::from_value::<Pending>(json!({
-                "workload_id": loser.workload_id, "queue": loser.queue, "priority": loser.priority,
-                "preemptible": loser.preemptible, "members": members,
-            }))
-            .unwrap();
-            (loser.workload_id.to_string(), case)
-        };
-        losers.iter().map(back).collect()
+    fn involved(&self, gone: &[Unit], theirs: usize) -> impl Iterator<Item = usize> {
+        let lost = self.lost(gone, theirs);
+        self.columns().filter(move |c| self.request[*c] > 0 || lost[*c] > 0)
     }
 
-    fn started(&self, plan: &Plan) -> Workload {
-        let pending = &self.case.pending;
-        let agent =
-            |at: usize| plan.placement.as_ref().and_then(|p| p.iter().find(|p| p.member == at)).map(|p| &*p.agent_id);
-        let members: Vec<Value> = pending
-            .members
-            .iter()
-            .enumerate()
-            .map(|(at, m)| json!({"kernel_id": format!("new/{at}"), "slots": m.slots, "agent_id": agent(at)}))
-            .collect();
-        serde_json::from_value(json!({
-            "workload_id": "new", "queue": pending.queue, "priority": pending.priority, "members": members,
-            "preemptible": pending.preemptible,
-        }))
-        .unwrap()
+    /// a/f x multiplier >= b/g, where g is not 0.
+    fn is_not_below(&self, (a, f): (u128, u128), (b, g): (u128, u128)) -> bool {
+        const TENTH: u128 = Amount::whole(1).units() / 10;
+        let tenths = self.case.options.reclaimer_utilization_multiplier.units().max(10 * TENTH) / TENTH;
+        f == 0 || a * g * tenths >= b * f * 10
+    }
+
+    /// Where the reclaimer's side ends above its share, nobody may lose what could be reclaimed from it at once: its
+    /// quotas keep it, the loser's gate is closed, or saturation forbids the way back.
+    pub fn no_ping_pong(&self, gone: &[Unit]) -> bool {
+        gone.iter().all(|unit| {
+            let queue = self.queues[unit.workload];
+            let Some((ours, theirs)) = self.pair(queue) else { return true };
+            let at_risk = self.is_above_share(ours, &self.with_request(gone, ours));
+            let mut sides = self.path.iter().take(1 + self.path.iter().position(|q| *q == ours).unwrap());
+            let kept = sides.any(|q| self.is_in_quota(*q, &self.with_request(gone, *q)));
+            let before =
+                |queue: usize, c: usize| (self.tree.allocated[(queue, c)].units(), self.share[(queue, c)].units());
+            let gate_closed = self.columns().any(|c| before(queue, c).0 > before(queue, c).1);
+            let saturated = self.involved(gone, theirs).any(|c| {
+                let (back, stays) = (before(theirs, c), before(ours, c));
+                back.0 > back.1 && stays.1 > 0 && self.is_not_below(back, stays)
+            });
+            !at_risk || kept || gate_closed || saturated
+        })
     }
 }
 
-impl Case {
-    /// Demand that is neither running nor planned for.
-    fn add_demand(&mut self, queue: &str, members: &[&RunningMember]) {
-        let tree = self.tree();
-        let at = tree.find(queue).unwrap();
-        let mut request = tree.amounts(tree.request.row(at));
-        for m in members {
-            request.add(&m.slots);
-        }
-        let spec = self.queues.iter_mut().find(|q| q.name == queue).unwrap();
-        spec.request = Some(request);
+fn within(held: u128, bound: Bound) -> bool {
+    match bound {
+        Bound::Unlimited => true,
+        Bound::Limited(bound) => held <= bound.units(),
     }
 }
 
-fn add(tree: &Tree, row: &mut [u128], slots: &Amounts) {
-    for (slot, amount) in slots.iter() {
-        row[tree.column(slot).unwrap()] += amount.units();
-    }
+fn row(tree: &Tree, slots: &Amounts) -> Row {
+    let mut row = vec![0; tree.slots.len()];
+    slots.iter().for_each(|(slot, amount)| row[tree.column(slot).unwrap()] = amount.units());
+    row
+}
+
+fn add(row: &mut [u128], more: &[u128]) {
+    row.iter_mut().zip(more).for_each(|(r, m)| *r += m);
+}
+
+fn signed(row: &[u128]) -> Vec<i128> {
+    row.iter().map(|units| i128::try_from(*units).unwrap()).collect()
 }

@@ -1,0 +1,73 @@
+//! Units that can stand for one another: whichever of them goes, the same sets are lawful.
+
+use std::collections::HashMap;
+
+use super::policy::Policy;
+use super::scene::{NOWHERE, Scene};
+use super::standing::Unit;
+
+#[derive(Default)]
+pub(super) struct Kinds {
+    /// By unit.
+    kind: Vec<usize>,
+    /// By kind.
+    alike: Vec<Vec<usize>>,
+    /// By agent: the units that have members there.
+    on: Vec<Vec<usize>>,
+    all: Vec<usize>,
+}
+
+/// What the rules ask of a unit: its queue, its gang if more depends on that, and what it frees where.
+#[derive(PartialEq, Eq, Hash)]
+struct Traits<'a> {
+    queue: usize,
+    gang: Option<(usize, bool)>,
+    frees: Vec<(usize, &'a [(usize, u128)])>,
+}
+
+impl Kinds {
+    pub(super) fn new(scene: &Scene, policy: &dyn Policy, units: &[Unit], agents: usize) -> Self {
+        let mut kinds = Self { on: vec![Vec::new(); agents], all: (0..units.len()).collect(), ..Self::default() };
+        let mut known = HashMap::with_hasher(foldhash::fast::FixedState::default());
+        for (at, unit) in units.iter().enumerate() {
+            let alone = policy.decides_by_queue() && scene.jobs[unit.job].members.len() == 1;
+            let member = |m: usize| (scene.members[m].agent, scene.cells(m));
+            let traits = Traits {
+                queue: unit.queue,
+                gang: (!alone).then_some((unit.job, unit.is_core)),
+                frees: unit.members.clone().map(member).collect(),
+            };
+            for (agent, _) in &traits.frees {
+                if *agent != NOWHERE && kinds.on[*agent].last() != Some(&at) {
+                    kinds.on[*agent].push(at);
+                }
+            }
+            let kind = *known.entry(traits).or_insert(kinds.alike.len());
+            if kind == kinds.alike.len() {
+                kinds.alike.push(Vec::new());
+            }
+            kinds.alike[kind].push(at);
+            kinds.kind.push(kind);
+        }
+        kinds
+    }
+
+    pub(super) fn alike(&self, unit: usize) -> &[usize] {
+        &self.alike[self.kind[unit]]
+    }
+
+    pub(super) fn on(&self, agent: usize) -> &[usize] {
+        &self.on[agent]
+    }
+
+    pub(super) fn all(&self) -> &[usize] {
+        &self.all
+    }
+
+    /// Agents by the first of their units, then those that have none.
+    pub(super) fn agents_in_order(&self) -> Vec<usize> {
+        let mut agents: Vec<usize> = (0..self.on.len()).collect();
+        agents.sort_by_key(|agent| self.on[*agent].first().copied().unwrap_or(usize::MAX));
+        agents
+    }
+}

@@ -1,0 +1,71 @@
+//! The cluster after a plan, seen by those who lost something.
+
+use std::collections::HashSet;
+
+use fairshared::domain::reclaim::{Pending, Plan, RunningMember, Workload};
+use serde_json::{Value, json};
+
+use super::support::Case;
+
+/// The cluster after the plan, once for each workload that lost something and wants it back.
+pub fn after(case: &Case, plan: &Plan) -> Vec<(String, Case)> {
+    let gone: HashSet<&str> = plan.victims.iter().flat_map(|v| v.kernel_ids.iter().map(|k| &**k)).collect();
+    let mut next = case.clone();
+    for workload in &mut next.running {
+        workload.members.retain(|m| !gone.contains(&*m.kernel_id));
+    }
+    next.running.retain(|w| !w.members.is_empty());
+    next.running.push(started(case, plan));
+    let mut losers: Vec<&Workload> = Vec::new();
+    for workload in &case.running {
+        if workload.members.iter().any(|m| gone.contains(&*m.kernel_id)) {
+            losers.push(workload);
+        }
+    }
+    let back = |loser: &&Workload| {
+        let members: Vec<Value> =
+            loser.members.iter().filter(|m| gone.contains(&*m.kernel_id)).map(|m| json!({"slots": m.slots})).collect();
+        let mut after = next.clone();
+        // The demand of the others that lost something stays.
+        for other in losers.iter().filter(|o| o.workload_id != loser.workload_id) {
+            let slots: Vec<&RunningMember> = other.members.iter().filter(|m| gone.contains(&*m.kernel_id)).collect();
+            add_demand(&mut after, &other.queue, &slots);
+        }
+        after.pending = serde_json::from_value::<Pending>(json!({
+            "workload_id": loser.workload_id, "queue": loser.queue, "priority": loser.priority,
+            "preemptible": loser.preemptible, "members": members,
+        }))
+        .unwrap();
+        (loser.workload_id.to_string(), after)
+    };
+    losers.iter().map(back).collect()
+}
+
+fn started(case: &Case, plan: &Plan) -> Workload {
+    let pending = &case.pending;
+    let agent =
+        |at: usize| plan.placement.as_ref().and_then(|p| p.iter().find(|p| p.member == at)).map(|p| &*p.agent_id);
+    let members: Vec<Value> = pending
+        .members
+        .iter()
+        .enumerate()
+        .map(|(at, m)| json!({"kernel_id": format!("new/{at}"), "slots": m.slots, "agent_id": agent(at)}))
+        .collect();
+    serde_json::from_value(json!({
+        "workload_id": "new", "queue": pending.queue, "priority": pending.priority, "members": members,
+        "preemptible": pending.preemptible,
+    }))
+    .unwrap()
+}
+
+/// Demand that is neither running nor planned for.
+fn add_demand(case: &mut Case, queue: &str, members: &[&RunningMember]) {
+    let tree = case.tree();
+    let at = tree.find(queue).unwrap();
+    let mut request = tree.amounts(tree.request.row(at));
+    for m in members {
+        request.add(&m.slots);
+    }
+    let spec = case.queues.iter_mut().find(|q| q.name == queue).unwrap();
+    spec.request = Some(request);
+}

@@ -1,0 +1,125 @@
+//! Lawful sets that taking victims in their order does not find.
+
+use fairshared::domain::reclaim::Verdict;
+use serde_json::{Value, json};
+
+use super::support::{Case, kernels, merge, pending, plan_of, workload};
+
+fn gpus(counts: &[u32]) -> Vec<Value> {
+    counts.iter().map(|count| json!({"gpu": count})).collect()
+}
+
+/// Queue b with a share runs the workloads; `asked` gpus are reclaimed.
+fn from_b(capacity: u32, share: u32, running: &[Value], asked: u32) -> Value {
+    json!({
+        "capacity": {"gpu": capacity}, "queues": [{"name": "a"}, {"name": "b"}],
+        "shares": {"a": {"gpu": asked}, "b": {"gpu": share}}, "running": running,
+        "pending": pending("a", &gpus(&[asked]), json!({})),
+    })
+}
+
+/// The same plan when the input is turned around.
+fn in_any_order(case: &Value) -> Vec<String> {
+    let case = Case::new(case);
+    let mut turned = case.clone();
+    turned.running.reverse();
+    turned.queues.reverse();
+    let plan = case.plan();
+    assert_eq!((plan.verdict, &plan.victims), (Verdict::Reclaim, &turned.plan().victims), "{plan:#?}");
+    kernels(&plan).into_iter().map(ToOwned::to_owned).collect()
+}
+
+/// The newest would spend what b holds above its share, and the larger one would stay.
+#[test]
+fn a_large_one_instead_of_a_small_one() {
+    let big = workload("big", "b", 1, &gpus(&[3]), json!({}));
+    let small = workload("small", "b", 5, &gpus(&[1]), json!({}));
+    assert_eq!(in_any_order(&from_b(4, 3, &[big.clone(), small.clone()], 3)), ["big/0"]);
+    // Both, the larger one last: with it b ends below its share.
+    assert_eq!(in_any_order(&from_b(4, 2, &[big.clone(), small.clone()], 4)), ["small/0", "big/0"]);
+    assert_eq!(plan_of(&from_b(4, 3, &[big, small], 4)).verdict, Verdict::Refused);
+}
+
+/// Two of the newer workloads, then the oldest: in their order the last one would not be allowed any more.
+#[test]
+fn whoever_may_go_last_goes_last() {
+    let running = [
+        workload("large", "b", 3, &gpus(&[4]), json!({})),
+        workload("one", "b", 2, &gpus(&[1]), json!({})),
+        workload("two", "b", 1, &gpus(&[2]), json!({})),
+    ];
+    let case = from_b(7, 4, &running, 6);
+    let plan = plan_of(&case);
+    assert_eq!(plan.verdict, Verdict::Reclaim, "{plan:#?}");
+    assert_eq!(in_any_order(&case), ["two/0", "large/0"]);
+}
+
+/// The surplus may stay when the core goes, as it is enough for the gang; in order it would go first.
+#[test]
+fn a_core_without_its_surplus() {
+    let gang = workload("gang", "b", 1, &gpus(&[3, 1]), json!({"gang_min": 1}));
+    assert_eq!(in_any_order(&from_b(4, 3, &[gang], 3)), ["gang/0"]);
+}
+
+/// Saturation forbids to take from b before the reclaimer's own department has given something.
+#[test]
+fn inside_first() {
+    let mut case = json!({
+        "capacity": {"gpu": 8, "cpu": 2},
+        "queues": [{"name": "d"}, {"name": "a", "parent": "d"}, {"name": "c", "parent": "d"}, {"name": "b"}],
+        "shares": {"d": {"gpu": 4, "cpu": 2}, "a": {"gpu": 4, "cpu": 2}, "c": {"gpu": 0}, "b": {"gpu": 3}},
+        "running": [workload("inner", "c", 1, &gpus(&[4]), json!({})), workload("outer", "b", 2, &gpus(&[4]), json!({}))],
+        "pending": pending("a", &gpus(&[2]), json!({})),
+        "agents": [{"agent_id": "n0", "available_slots": {"gpu": 4}}, {"agent_id": "n1", "available_slots": {"gpu": 4, "cpu": 2}}],
+    });
+    merge(&mut case["running"][0]["members"][0], json!({"agent_id": "n0"}));
+    merge(&mut case["running"][1]["members"][0], json!({"agent_id": "n1"}));
+    // Room is needed on n1, which only b has; d would stand at 6/4 of its share, above b's 0/3.
+    case["pending"]["members"][0]["slots"]["cpu"] = json!(1);
+    assert_eq!(in_any_order(&case), ["outer/0", "inner/0"]);
+    case["running"][0]["preemptible"] = json!(false);
+    assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+}
+
+/// The larger kind of member would take the only node that the other kind can use.
+#[test]
+fn members_of_two_kinds() {
+    let mut case = json!({
+        "capacity": {"gpu": 4, "cpu": 3}, "queues": [{"name": "a"}], "shares": {"a": {"gpu": 9, "cpu": 9}}, "running": [],
+        "agents": [{"agent_id": "n0", "available_slots": {"gpu": 2, "cpu": 1}}, {"agent_id": "n1", "available_slots": {"gpu": 2, "cpu": 2}}],
+        "pending": pending("a", &[json!({"gpu": 2}), json!({"cpu": 1, "gpu": 1}), json!({"cpu": 1, "gpu": 1})], json!({})),
+    });
+    let plan = plan_of(&case);
+    assert_eq!(plan.verdict, Verdict::Fits);
+    let at: Vec<&str> = plan.placement.iter().flatten().map(|p| &*p.agent_id).collect();
+    assert_eq!(at, ["n0", "n1", "n1"]);
+    // The same with somebody to evict: nobody is.
+    case["queues"] = json!([{"name": "a"}, {"name": "b"}]);
+    case["capacity"]["gpu"] = json!(5);
+    case["agents"][0]["available_slots"]["gpu"] = json!(3);
+    let mut one = workload("w", "b", 0, &gpus(&[1]), json!({}));
+    one["members"][0]["agent_id"] = json!("n0");
+    case["running"] = json!([one]);
+    assert_eq!(plan_of(&case).verdict, Verdict::Fits);
+}
+
+/// Of two dozen sizes nobody knows soon whether some come close enough to what b may lose: then it is not refused.
+#[test]
+fn exhausted_is_not_refused() {
+    let sizes: Vec<u32> = (0..24).map(|n| 1000 + 2 * n * n).collect();
+    let running: Vec<Value> = sizes
+        .iter()
+        .enumerate()
+        .map(|(n, size)| workload(&format!("w{n:02}"), &format!("q{n:02}"), n, &gpus(&[*size]), json!({})))
+        .collect();
+    let names = (0..sizes.len()).map(|n| json!({"name": format!("q{n:02}"), "parent": "b"}));
+    let queues: Vec<Value> = [json!({"name": "a"}), json!({"name": "b"})].into_iter().chain(names).collect();
+    let all: u32 = sizes.iter().sum();
+    // b may lose until it has lost so much that it holds its share; the last one to go may be larger.
+    let case = json!({
+        "capacity": {"gpu": all}, "queues": queues, "shares": {"a": {"gpu": all}, "b": {"gpu": all - 12_001}},
+        "running": running, "pending": pending("a", &gpus(&[14_058]), json!({})),
+        "options": {"search_budget_ms": 5},
+    });
+    assert_eq!(plan_of(&case).verdict, Verdict::SearchExhausted);
+}
