@@ -1,5 +1,6 @@
 //! What every queue of a group deserves now, from the published picture; and what it deserved on days before.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
@@ -9,7 +10,7 @@ use super::published::PublishedGroup;
 use super::{Caller, Error, Result, Service, detached};
 use crate::domain::decimal::Amount;
 use crate::domain::division::queue::MAX_WEIGHT;
-use crate::domain::division::{Bound, Report, Shares, Trace, Tree, TreeFault};
+use crate::domain::division::{Bound, Report, Shares, Trace, Tree, TreeFault, Warning};
 use crate::domain::ids::ProjectId;
 use crate::domain::queues::{Claim, Observed, ProjectNames, live_tree, queue_of};
 use crate::domain::slots::{Amounts, SlotMap};
@@ -122,6 +123,26 @@ impl PublishedGroup {
         self.projects.iter().map(|share| (self.queue_of(None, share.project_id), part(share))).collect()
     }
 
+    /// Queues in which kernels run whose usage counts for another one, because only projects' usage is recorded.
+    fn usage_elsewhere(&self) -> Vec<Warning> {
+        if self.decayed_capacity.is_empty() {
+            return Vec::new();
+        }
+        let other = |claim: &Claim| {
+            let queue = self.queue_of(claim.queue.as_deref(), claim.project);
+            (queue != self.queue_of(None, claim.project)).then_some(queue)
+        };
+        let queues: BTreeSet<&str> = self
+            .demand
+            .iter()
+            .filter(|(_, held)| held.allocated.iter().any(|(_, amount)| !amount.is_zero()))
+            .filter_map(|(claim, _)| other(claim))
+            .collect();
+        let detail =
+            "kernels of other queues' projects run here, and their usage counts there: it is recorded by project";
+        queues.into_iter().map(|q| Warning::new("usage_elsewhere", Some(q), None, detail)).collect()
+    }
+
     /// The division of this picture; made once.
     pub(super) fn divided(&self, now: Timestamp) -> Result<Arc<LiveDivision>> {
         let made = self.live.division.get_or_init(|| self.divide(now, Trace::off()).map(Arc::new));
@@ -130,7 +151,8 @@ impl PublishedGroup {
 
     fn divide(&self, now: Timestamp, mut trace: Trace) -> std::result::Result<LiveDivision, Vec<TreeFault>> {
         let choice = &self.options.division;
-        let tree = live_tree(&self.queues, &self.capacity, &self.observed(&self.demand))?;
+        let mut tree = live_tree(&self.queues, &self.capacity, &self.observed(&self.demand))?;
+        tree.raised.extend(self.usage_elsewhere());
         let shares = choice.algorithm().divide(&tree, &choice.options, &mut trace);
         let report = Report::tell(&tree, &shares, &choice.options, trace);
         Ok(LiveDivision { calculated_at: now, algorithm: choice.algorithm().name(), tree, shares, report })

@@ -188,6 +188,22 @@ on_both! {
         assert_eq!(usage().await, ["0", "0"]);
         f.options(&json!({"lookback_days": 2, "half_life_days": 7})).await;
         assert_eq!(usage().await, ["0.25", "0.05"]);
+        // Usage is recorded by project: what p1 uses in p2 counts for p1, and is told.
+        let told = async || {
+            let found = division(&f).await;
+            let of = |w: &&fairshared::domain::division::Warning| w.code == "usage_elsewhere";
+            found.division.report.warnings.iter().filter(of).map(|w| w.queue.clone().unwrap().to_string()).collect::<Vec<_>>()
+        };
+        assert!(told().await.is_empty());
+        let named = json!({"queue": "p2", "started_at": "2026-01-11T00:00:00Z"});
+        f.ingest(&[with(cpus("k3", "p1", "3", &json!({"project_name": "p1"})), &named)]).await;
+        assert_eq!(told().await, ["p2"]);
+        f.clock.set("2026-01-11T12:00:00Z");
+        f.tick().await;
+        // Of two days p1 held 5 for one and a half, and 3 in p2 for half a day: 9 / 20.
+        assert_eq!(usage().await, ["0.45", "0.075"]);
+        f.options(&json!({"division": {"options": {"history_gain": "0"}}})).await;
+        assert!(told().await.is_empty());
     }
 
     async fn users_do_not_see_the_division(db: TestDb) {
