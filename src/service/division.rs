@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
+use super::live_kernels::LiveKernels;
 use super::page::{Key, Page, Window, key_page, key_window};
 use super::published::PublishedGroup;
 use super::{Caller, Error, Result, Service, detached};
@@ -41,6 +42,19 @@ pub struct GroupDivision {
 pub(super) struct Live {
     division: OnceLock<std::result::Result<Arc<LiveDivision>, Vec<TreeFault>>>,
     pub scene: tokio::sync::OnceCell<Arc<super::plans::Scene>>,
+    /// The kernels that run or wait, if an earlier picture had them.
+    pub kernels: Option<LiveKernels>,
+}
+
+impl Live {
+    pub fn with_kernels(kernels: Option<LiveKernels>) -> Self {
+        Self { kernels, ..Self::default() }
+    }
+
+    /// The kernels that run or wait, as far as that needs no reading.
+    pub fn known_kernels(&self) -> Option<LiveKernels> {
+        self.scene.get().map(|scene| LiveKernels::of(scene.kernels())).or_else(|| self.kernels.clone())
+    }
 }
 
 /// What one queue holds, asks for and may have; all slots of the division.

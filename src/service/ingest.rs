@@ -190,10 +190,7 @@ impl Service {
             if !register(&mut session, &taken, &merged).await? && merged.is_empty() {
                 return Ok(done);
             }
-            let state = session.state_mut();
-            for (old, new) in &merged {
-                state.kernel_changed(old.as_ref(), new);
-            }
+            session.kernels_changed(&merged);
             session.commit().await?;
             Ok(done)
         })

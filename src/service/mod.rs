@@ -19,6 +19,7 @@ pub mod jobs;
 pub mod json;
 pub mod kernels;
 pub mod keys;
+mod live_kernels;
 mod objects;
 pub mod page;
 pub mod places;

@@ -7,19 +7,20 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::division::not_a_tree;
+use super::live_kernels::{Kernels, LiveKernels};
 use super::published::PublishedGroup;
 use super::{Caller, Error, Fault, Result, Service};
 use crate::domain::decimal::Amount;
 use crate::domain::defaults::yes;
 use crate::domain::division::{Shares, Trace, Tree, Warning};
 use crate::domain::ids::ProjectId;
-use crate::domain::queues::{DEFAULT_QUEUE, Demand, LiveKernel, Workloads, live_tree};
+use crate::domain::queues::{DEFAULT_QUEUE, Demand, Workloads, live_tree};
 use crate::domain::reclaim::{Agent, Input, Pending, PendingMember, Plan, plan};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 use crate::store;
 
-/// What of a group runs, waits and where, as of one picture: read when the first plan asks for it.
+/// What of a group runs, waits and where, as of one picture: made when the first plan asks for it.
 #[derive(Debug)]
 pub(super) struct Scene {
     tree: Tree,
@@ -28,6 +29,8 @@ pub(super) struct Scene {
     /// `None`: only totals count.
     agents: Option<Vec<Agent>>,
     warnings: Vec<Warning>,
+    /// What all of this is made from.
+    kernels: Kernels,
 }
 
 /// The workload that wants to run.
@@ -76,17 +79,24 @@ impl Service {
 
     async fn scene(&self, group: &Arc<PublishedGroup>) -> Result<Arc<Scene>> {
         let db = self.store().read();
-        let kernels = store::live_kernels::all(db, &group.name).await?;
+        let known = match &group.live.kernels {
+            Some(known) => known.clone(),
+            None => LiveKernels::of(store::live_kernels::all(db, &group.name).await?.into()),
+        };
         let agents = store::agents::list(db, &group.name).await?;
         let group = Arc::clone(group);
-        self.places.run(move || Ok(Arc::new(Scene::of(&group, &kernels, agents)?))).await
+        self.places.run(move || Ok(Arc::new(Scene::of(&group, known.all(), agents)?))).await
     }
 }
 
 impl Scene {
-    fn of(group: &PublishedGroup, kernels: &[LiveKernel], agents: Vec<store::agents::Agent>) -> Result<Self> {
+    pub fn kernels(&self) -> Kernels {
+        Arc::clone(&self.kernels)
+    }
+
+    fn of(group: &PublishedGroup, kernels: Kernels, agents: Vec<store::agents::Agent>) -> Result<Self> {
         let mut demand = Demand::default();
-        for kernel in kernels {
+        for kernel in kernels.iter() {
             demand.add(kernel.portion());
         }
         let tree = live_tree(&group.queues, &group.capacity, &group.observed(&demand)).map_err(not_a_tree)?;
@@ -94,7 +104,7 @@ impl Scene {
         let shares = choice.algorithm().divide(&tree, &choice.options, &mut Trace::off());
         let mut names: BTreeMap<&str, Arc<str>> = BTreeMap::new();
         names.extend(tree.queues.iter().map(|q| (&*q.name, Arc::clone(&q.name))));
-        let workloads = Workloads::of(kernels, |kernel| {
+        let workloads = Workloads::of(&kernels, |kernel| {
             let name = group.queue_of(kernel.queue.as_deref(), kernel.project);
             names.get(name).map_or_else(|| Arc::from(name), Arc::clone)
         });
@@ -106,7 +116,7 @@ impl Scene {
             warnings.push(Warning::new("unknown_agent", None, None, detail));
         }
         let agents = (lost == 0 && !agents.is_empty()).then(|| agents.into_iter().map(place).collect());
-        Ok(Self { tree, shares, workloads, agents, warnings })
+        Ok(Self { tree, shares, workloads, agents, warnings, kernels })
     }
 
     /// The tree with the demand of `pending` in place of what kernels of its id ask for already; `None`: that is the

@@ -6,13 +6,16 @@ use std::sync::Arc;
 
 use tokio::sync::OwnedMutexGuard;
 
+use super::division::Live;
 use super::error::{Error, Result};
+use super::live_kernels::{self, LiveKernels};
 use super::published::PublishedGroup;
 use super::queues::Queues;
 use super::state::{GroupState, window_start};
 use super::{Service, audit, heavy};
 use crate::domain::hierarchy::{Hierarchy, Ranking};
 use crate::domain::ids::ProjectId;
+use crate::domain::kernel::Kernel;
 use crate::domain::ledger::Entity;
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::time::{Day, Span, Timestamp};
@@ -29,6 +32,8 @@ pub struct Session {
     shares_changed: bool,
     changed_shares: BTreeSet<Entity>,
     update: groups::Update,
+    /// What this session makes of kernels; `None`: the picture does not have them, so the next one cannot either.
+    kernels: Option<Vec<live_kernels::Change>>,
     pub now: Timestamp,
 }
 
@@ -38,6 +43,7 @@ impl Session {
         // Only groups that exist have a slot, whatever names requests invent.
         service.group(name)?;
         let slot = service.slot(name).lock_owned().await;
+        let knows_kernels = service.group(name)?.live.known_kernels().is_some();
         let mut session = Self {
             tx: Some(service.store.begin().await?),
             service: Arc::clone(service),
@@ -47,6 +53,7 @@ impl Session {
             shares_changed: false,
             changed_shares: BTreeSet::new(),
             update: groups::Update::default(),
+            kernels: knows_kernels.then(Vec::new),
             now: service.clock.now(),
         };
         let Some(group) = groups::lock(session.tx(), name).await? else {
@@ -109,6 +116,17 @@ impl Session {
         state.group.queues_revision += 1;
         let group = &self.state().group;
         Ok(groups::set_queues_revision(self.tx(), &group.name, group.queues_revision, now).await?)
+    }
+
+    /// Notes what an ingest made of kernels: what was known of each, and what is known now.
+    pub fn kernels_changed(&mut self, changed: &[(Option<Kernel>, Kernel)]) {
+        let state = self.state_mut();
+        for (old, new) in changed {
+            state.kernel_changed(old.as_ref(), new);
+        }
+        if let Some(noted) = &mut self.kernels {
+            noted.extend(changed.iter().map(|(_, new)| live_kernels::change(new)));
+        }
     }
 
     /// Counts the time since the last observation at the capacity that the group had (§5). A group
@@ -237,7 +255,8 @@ impl Session {
         if let Some(tx) = self.tx.take() {
             tx.commit().await.map_err(store::StoreError::from)?;
         }
-        let published = match (&ranking, self.service.published.get(&name)) {
+        let before = self.service.published.get(&name);
+        let mut published = match (&ranking, &before) {
             (Some(ranking), _) => heavy(|| PublishedGroup::build(&state, ranking)),
             (None, Some(old)) if old.revision == state.group.shares_revision => old.with_queues(&state),
             (None, _) => {
@@ -245,11 +264,18 @@ impl Session {
                 PublishedGroup::build(&state, &ranking)
             }
         };
+        published.live = Arc::new(Live::with_kernels(before.and_then(|before| self.kernels_after(&before, &state))));
         state.ledger.forget_before(window_start(&state.options, now.day()));
         *self.slot = Some(state);
         let published = Arc::new(published);
         self.service.published.put(&published);
         Ok(published)
+    }
+
+    /// The kernels of the picture `before` and what this session made of them, if nobody else wrote in between.
+    fn kernels_after(&mut self, before: &PublishedGroup, state: &GroupState) -> Option<LiveKernels> {
+        let changes = self.kernels.take().filter(|_| before.kernels_revision + 1 == state.group.kernels_revision)?;
+        before.live.known_kernels()?.after(changes)
     }
 
     /// Recomputes factors and ranks, and stores every share whose numbers changed.

@@ -1,5 +1,7 @@
 //! Kernels that run or wait, read in one statement each, so that what is read belongs together.
 
+use std::sync::Arc;
+
 use futures::TryStreamExt;
 use sea_orm::sea_query::Query;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select, StreamTrait};
@@ -64,12 +66,12 @@ pub async fn portions(
 }
 
 /// Everything that a reclaim plan needs to know of what runs or waits, by kernel id.
-pub async fn all(db: &(impl ConnectionTrait + StreamTrait), group: &str) -> Result<Vec<LiveKernel>> {
+pub async fn all(db: &(impl ConnectionTrait + StreamTrait), group: &str) -> Result<Vec<Arc<LiveKernel>>> {
     let mut slots = SlotDecoder::<Amount>::new();
     let mut rows = of_group(group).order_by_asc(Column::KernelId).stream(db).await?;
     let mut kernels = Vec::new();
     while let Some(row) = rows.try_next().await? {
-        kernels.push(LiveKernel {
+        kernels.push(Arc::new(LiveKernel {
             id: row.kernel_id,
             session: row.session_id,
             project: ProjectId(row.project_id),
@@ -83,7 +85,7 @@ pub async fn all(db: &(impl ConnectionTrait + StreamTrait), group: &str) -> Resu
             agent_id: row.agent_id,
             started_at: row.started_at.map(Timestamp::from_micros),
             slots: (*slots.decode(&row.occupied_slots)?).clone(),
-        });
+        }));
     }
     Ok(kernels)
 }

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::demand::Portion;
 use crate::domain::ids::ProjectId;
-use crate::domain::kernel::Phase;
+use crate::domain::kernel::{Kernel, Phase, Traits};
 use crate::domain::reclaim::{RunningMember, Workload};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
@@ -31,6 +31,27 @@ pub struct LiveKernel {
 }
 
 impl LiveKernel {
+    /// `None`: it neither runs nor waits.
+    pub fn of(kernel: &Kernel) -> Option<Self> {
+        let report = &kernel.report;
+        let Traits { agent_id, queue, priority, preemptible, critical, gang_id, gang_min } = report.traits.clone();
+        (report.phase != Phase::Terminated).then(|| Self {
+            id: report.id.0,
+            session: report.session.0,
+            project: report.owner.project,
+            queue,
+            phase: report.phase,
+            priority,
+            preemptible,
+            critical,
+            gang_id,
+            gang_min,
+            agent_id,
+            started_at: report.started_at,
+            slots: report.slots.clone(),
+        })
+    }
+
     pub fn portion(&self) -> Portion<'_> {
         let Self { project, phase, preemptible, ref slots, .. } = *self;
         Portion { queue: self.queue.as_deref(), project, phase, preemptible, slots }
@@ -51,7 +72,7 @@ pub struct Workloads {
 
 impl Workloads {
     /// `kernels` by id. A gang that is spread over queues is one workload in each of them.
-    pub fn of(kernels: &[LiveKernel], queue_of: impl Fn(&LiveKernel) -> Arc<str>) -> Self {
+    pub fn of(kernels: &[Arc<LiveKernel>], queue_of: impl Fn(&LiveKernel) -> Arc<str>) -> Self {
         let mut found = Self::default();
         let mut places: HashMap<(String, Arc<str>), usize> = HashMap::new();
         let mut members: Vec<Vec<&LiveKernel>> = Vec::new();

@@ -192,7 +192,7 @@ on_both! {
         let told = async || {
             let found = division(&f).await;
             let of = |w: &&fairshared::domain::division::Warning| w.code == "usage_elsewhere";
-            found.division.report.warnings.iter().filter(of).map(|w| w.queue.clone().unwrap().to_string()).collect::<Vec<_>>()
+            found.division.report.warnings.iter().filter(of).map(|w| w.queue.clone().unwrap()).collect::<Vec<_>>()
         };
         assert!(told().await.is_empty());
         let named = json!({"queue": "p2", "started_at": "2026-01-11T00:00:00Z"});

@@ -1,10 +1,10 @@
 use fairshared::domain::reclaim::{PendingMember, Plan, Rule, Verdict};
 use fairshared::service::plans::PlanRequest;
-use fairshared::service::{Caller, Error, Role};
+use fairshared::service::{Caller, Error, Role, Service};
 use serde_json::{Value, json};
 
 use super::set_queues;
-use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, slots, with};
+use crate::support::fixture::{Fixture, GROUP, admin, id, incoming, kernel, slots, with};
 use crate::support::on_both;
 
 const START: &str = "2026-01-10T00:00:00Z";
@@ -177,5 +177,58 @@ on_both! {
         assert!(refused.warnings.iter().any(|w| w.code == "unknown_agent"), "{refused:?}");
         let taken = plan(&f, request("w", "b", &["1"])).await;
         assert_eq!((taken.verdict, taken.victims.len()), (Verdict::Reclaim, 1));
+    }
+
+    async fn what_was_read_once_is_kept_up(db: TestDb) {
+        let f = full(db).await;
+        let ask = async |service: &std::sync::Arc<Service>, workload: &str, queue: &str, count: &str| {
+            let planned = service.plan_reclaim(&admin(), GROUP, request(workload, queue, &[count])).await.unwrap();
+            serde_json::to_value(&planned.plan).unwrap()
+        };
+        let other = Service::new(f.db.store().await, std::sync::Arc::clone(&f.clock) as _).await.unwrap();
+        plan(&f, request("w", "b", &["2"])).await;
+        // Kernels that come, go, wait, move and change, in many writes; the plans are those of whoever reads everything.
+        let mut elsewhere = false;
+        for round in 0..40_u32 {
+            let name = |k: u32| format!("k{}", (round * 7 + k * 3) % 11);
+            let of = |k: u32| {
+                let (queue, agent) = ([Some("a"), Some("b"), None, Some("ghost")][((round + k) % 4) as usize], ["n1", "n2"][(k % 2) as usize]);
+                let gang = k.is_multiple_of(3).then(|| format!("gang{}", k % 2));
+                let base = json!({"queue": queue, "agent_id": agent, "gang_id": gang, "priority": round % 3, "started_at": format!("2026-01-09T{:02}:00:00Z", k % 24)});
+                let state = match (round + k) % 5 {
+                    0 => json!({"status": "PENDING", "started_at": null}),
+                    1 if round > 20 => json!({"status": "TERMINATED", "terminated_at": "2026-01-09T23:30:00Z"}),
+                    _ => json!({}),
+                };
+                gpus(&name(k), "a", "1", &with(base, &state))
+            };
+            f.ingest(&(0..(round % 4)).map(of).collect::<Vec<_>>()).await;
+            match round % 10 {
+                3 => f.agent("n3", &json!({"gpu": (round % 3).to_string()})).await,
+                5 => set_queues(&f, &json!([{"name": "a", "quota": {"gpu": (round % 4).to_string()}}, {"name": "b", "quota": {"gpu": "4"}}])).await,
+                7 => { f.tick().await; }
+                8 => {
+                    // Another process writes: what it did is read.
+                    elsewhere = true;
+                    let batch = vec![incoming(&gpus(&format!("other{round}"), "b", "1", &json!({"agent_id": "n2"})))];
+                    assert!(other.ingest(&admin(), GROUP, batch).await.unwrap().is_empty());
+                    if round % 20 == 8 {
+                        f.service.refresh().await.unwrap();
+                    }
+                    f.ingest(&[gpus(&format!("own{round}"), "a", "1", &json!({"agent_id": "n1"}))]).await;
+                }
+                _ => {}
+            }
+            if round.is_multiple_of(3) {
+                let before = f.service.store().statements();
+                let mine = ask(&f.service, "gang0", "b", "3").await;
+                let read = f.service.store().statements() - before;
+                let excused = std::mem::take(&mut elsewhere);
+                assert!(read <= 1 || excused, "round {round}: {read} statements, not just the agents");
+                let fresh = Service::new(f.db.store().await, std::sync::Arc::clone(&f.clock) as _).await.unwrap();
+                assert_eq!(mine, ask(&fresh, "gang0", "b", "3").await, "round {round}");
+                assert_eq!(ask(&f.service, "w", "a", "2").await, ask(&fresh, "w", "a", "2").await, "round {round}");
+            }
+        }
     }
 }
