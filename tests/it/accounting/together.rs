@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::history::{other, picture};
 use super::usages;
-use crate::support::fixture::{Fixture, GROUP, admin, id, incoming, kernel};
+use crate::support::fixture::{Fixture, GROUP, admin, id, incoming, kernel, with};
 use crate::support::on_both;
 
 async fn now(service: &Arc<Service>, job: &str) -> Result<Vec<fairshared::service::jobs::JobRun>, Error> {
@@ -21,6 +21,25 @@ async fn now(service: &Arc<Service>, job: &str) -> Result<Vec<fairshared::servic
 }
 
 on_both! {
+    async fn a_run_does_not_look_for_what_another_process_left_settled(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T10:00:00Z").await;
+        let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-13T09:30:00Z"});
+        f.ingest(&[with(kernel("k1", "ann", "ml", "2026-01-13T09:00:00Z"), &ended)]).await;
+        let run = async || {
+            f.clock.advance_seconds(300);
+            let before = f.service.store().statements();
+            f.service.aggregate(GROUP).await.unwrap();
+            f.service.store().statements() - before
+        };
+        run().await;
+        let steady = run().await;
+        // It never ran, so there is nothing to record.
+        let cancelled = with(kernel("k2", "ann", "ml", "2026-01-13T09:00:00Z"), &json!({"status": "CANCELLED", "started_at": null, "terminated_at": "2026-01-13T09:30:00Z"}));
+        other(&f).await.ingest(&admin(), GROUP, vec![incoming(&cancelled)]).await.unwrap();
+        assert_eq!(f.service.refresh().await.unwrap(), 1);
+        assert_eq!(run().await, steady);
+    }
+
     async fn writers_of_two_processes_neither_lose_nor_lock_up(db: TestDb) {
         let f = Fixture::new(db, "2026-01-13T10:00:00Z").await;
         f.agent("node", &json!({"cpu": "10"})).await;
