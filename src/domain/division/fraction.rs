@@ -63,6 +63,11 @@ impl Fraction {
         }
     }
 
+    /// `units` times this, rounded down; `None` when infinite.
+    pub fn times(self, units: u128) -> Option<u128> {
+        (!self.is_infinite()).then(|| mul_div(units, self.num, self.den).0)
+    }
+
     pub fn to_f64(self) -> f64 {
         if self.is_infinite() { f64::INFINITY } else { self.num as f64 / self.den as f64 }
     }

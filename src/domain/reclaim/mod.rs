@@ -6,6 +6,7 @@
 mod attempt;
 mod budget;
 mod candidates;
+mod ceilings;
 mod input;
 mod kinds;
 mod limits;

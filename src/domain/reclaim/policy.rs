@@ -91,6 +91,11 @@ pub(super) trait Policy {
         false
     }
 
+    /// At most so much of a slot may go of these units of one side; `None`: nothing bounds them together.
+    fn ceiling(&self, _: &Standing, _units: &[&Unit], _least: &[Amount], _column: usize) -> Option<u128> {
+        None
+    }
+
     /// Siblings; lower is served first, so loses last.
     fn compare_queues(&self, a: (&Position, &Key), b: (&Position, &Key)) -> Ordering;
 

@@ -159,6 +159,23 @@ impl<'a> Rooms<'a> {
         }
     }
 
+    /// The least that has to be freed of a slot for a class alone: members go where least is missing.
+    pub(super) fn shortage(&self, class: &Class, column: usize) -> u128 {
+        let Some((_, asked)) = class.request.iter().find(|(c, _)| *c == column) else { return 0 };
+        let need = class.members.len();
+        let (mut missing, mut fit) = (Vec::new(), 0usize);
+        for agent in (0..self.agents).filter(|agent| class.eligible[*agent]) {
+            let free = u128::try_from(self.free[(agent, column)]).unwrap_or(0);
+            fit = fit.saturating_add(usize::try_from(free / asked).unwrap_or(need));
+            missing.push(asked - free % asked);
+        }
+        let need = need.saturating_sub(fit);
+        missing.sort_unstable();
+        // Beyond one more on each agent all of it is missing.
+        let beyond = asked.saturating_mul(need.saturating_sub(missing.len()) as u128);
+        missing.iter().take(need).fold(beyond, |sum, units| sum.saturating_add(*units))
+    }
+
     /// Whether a class alone has room.
     pub(super) fn holds(&self, class: &Class, among: &[usize]) -> bool {
         let need = class.members.len();

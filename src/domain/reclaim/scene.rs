@@ -168,6 +168,12 @@ impl<'a> Scene<'a> {
         &self.cells[self.members[member].cells.clone()]
     }
 
+    /// What a unit occupies of a slot.
+    pub(super) fn size(&self, unit: &Unit, column: usize) -> u128 {
+        let cells = unit.members.clone().flat_map(|member| self.cells(member));
+        cells.filter(|(c, _)| *c == column).fold(0, |sum, (_, units)| sum.saturating_add(*units))
+    }
+
     pub(super) fn position<'b>(&'b self, queue: usize, allocated: &'b Grid<Amount>) -> Position<'b> {
         Position { tree: self.tree, queue, allocated: allocated.row(queue), fair_share: self.fair_share.row(queue) }
     }

@@ -4,6 +4,7 @@
 //! is tried both ways, unless no lawful set can follow from it.
 
 use super::budget::{Budget, Exhausted};
+use super::ceilings::may_suffice;
 use super::kinds::Kinds;
 use super::limits;
 use super::policy::Policy;
@@ -111,16 +112,25 @@ impl<'s, 'a> Sets<'s, 'a> {
         self.policy.is_hopeless(&self.standing, queue, self.least.row(pair.step))
     }
 
-    /// Whether there may be a lawful set at all: each class would have room if all that is open went.
+    /// Whether there may be a lawful set at all: each class would have room if all that is open went, and not more has to
+    /// be freed than may go.
     fn may_exist(&self) -> bool {
-        self.classes.iter().all(|class| {
+        let has_room = |class: &Class| {
             let need = class.members.len();
             let mut sum = 0;
             (0..self.rooms.agents()).any(|agent| {
                 sum += self.most(agent, class, need);
                 sum >= need
             })
-        })
+        };
+        let open = self.units.iter().zip(&self.states).filter(|(_, state)| **state == State::Open);
+        self.classes.iter().all(has_room)
+            && may_suffice(
+                (self.scene, self.policy, self.classes),
+                &self.rooms,
+                (&self.standing, &self.least),
+                open.map(|(unit, _)| unit).collect(),
+            )
     }
 
     fn most(&self, agent: usize, class: &Class, need: usize) -> usize {
@@ -133,7 +143,7 @@ impl<'s, 'a> Sets<'s, 'a> {
 
     /// Victims in an order in which they may go, if there is a lawful set.
     pub(super) fn find(mut self, budget: &mut Budget) -> Result<Option<Vec<usize>>, Exhausted> {
-        budget.pay(self.rooms.agents() + self.units.len())?;
+        budget.pay((self.rooms.agents() + self.units.len()).saturating_mul(1 + self.scene.width()))?;
         if !self.may_exist() {
             return Ok(None);
         }

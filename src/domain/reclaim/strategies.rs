@@ -8,6 +8,7 @@ use super::policy::{Allowed, Denied, Policy, by_priority, worst};
 use super::scene::{Pair, Scene};
 use super::standing::{Standing, Unit};
 use crate::domain::decimal::Amount;
+use crate::domain::division::exact::mul_div;
 use crate::domain::division::order::{self, Key};
 use crate::domain::division::{Bound, Fraction, Position, Tree};
 
@@ -109,6 +110,40 @@ impl<'a> Strategies<'a> {
         Ok(())
     }
 
+    /// What the victim's side may lose of a slot while it stays above the reclaimer's, which holds so much at least.
+    fn saturation_ceiling(&self, standing: &Standing, pair: Pair, least: Amount, column: usize) -> Option<u128> {
+        let share = |queue: usize| self.scene.fair_share[(queue, column)].units();
+        let (ours, theirs) = (share(pair.ours), share(pair.theirs));
+        if least.units() <= ours || theirs == 0 {
+            return None;
+        }
+        let even = mul_div(mul_div(least.units(), theirs, ours).0, self.multiplier.units(), Amount::whole(1).units()).0;
+        Some(standing.allocated[(pair.theirs, column)].units().saturating_sub(even).saturating_sub(1))
+    }
+
+    /// All but the last of the units that go leave their side above some bound: on one slot less than what is above it
+    /// has gone, and of another slot at most as much as the most lopsided unit takes with it.
+    fn strategy_ceiling(&self, standing: &Standing, pair: Pair, units: &[&Unit], column: usize) -> Option<u128> {
+        let (theirs, scene) = (standing.position(pair.theirs), self.scene);
+        let has = |strategy| scene.options.strategies.contains(&strategy);
+        let bound = |slot: usize| {
+            let by_share = has(Strategy::FairShare).then(|| theirs.allocatable(slot));
+            let by_quota =
+                (has(Strategy::Quota) && self.in_quota[pair.step]).then(|| scene.tree.quota[(pair.theirs, slot)]);
+            by_share.into_iter().chain(by_quota).min()
+        };
+        let size = |unit: &&Unit, slot: usize| scene.size(unit, slot);
+        let mut before_last = 0u128;
+        for slot in 0..scene.width() {
+            let (held, Some(Bound::Limited(bound))) = (theirs.allocated[slot], bound(slot)) else { continue };
+            let Some(above) = held.units().checked_sub(bound.units()).filter(|above| *above > 0) else { continue };
+            let lopsided = units.iter().map(|unit| Fraction::new(size(unit, column), size(unit, slot))).max()?;
+            before_last = before_last.max(lopsided.times(above - 1)?);
+        }
+        let largest = units.iter().map(|unit| size(unit, column)).max()?;
+        Some(before_last.saturating_add(largest))
+    }
+
     /// Whether what the victim's side lost could be reclaimed at once (no ping-pong): the reclaimer's side ends above
     /// its share on a slot that the saturation rule does not look at, no quota keeps what it has, and nothing would hold
     /// the other side back. Then ours is of what our side may come to hold, theirs of the loser's share with all it had.
@@ -193,6 +228,13 @@ impl Policy for Strategies<'_> {
         let Some(pair) = self.scene.pairs[queue] else { return Ok(()) };
         self.saturated(standing, pair, |column| standing.with_request(pair.ours, column))?;
         self.returns(standing, pair, queue).map_or(Ok(()), Err)
+    }
+
+    fn ceiling(&self, standing: &Standing, units: &[&Unit], least: &[Amount], column: usize) -> Option<u128> {
+        let pair = self.scene.pairs[units.first()?.queue]?;
+        let saturation = self.saturation_ceiling(standing, pair, least[column], column);
+        let strategy = self.strategy_ceiling(standing, pair, units, column);
+        saturation.into_iter().chain(strategy).min()
     }
 
     fn is_hopeless(&self, standing: &Standing, queue: usize, least: &[Amount]) -> bool {

@@ -103,6 +103,32 @@ fn members_of_two_kinds() {
     assert_eq!(plan_of(&case).verdict, Verdict::Fits);
 }
 
+/// Each of two queues may lose five of a hundred, on two hundred agents: eleven are refused without trying which ten.
+#[test]
+fn more_than_all_may_lose() {
+    let queue = |n: usize| if n.is_multiple_of(2) { "b" } else { "c" };
+    let mut running: Vec<Value> =
+        (0..200).map(|n| workload(&format!("w{n:03}"), queue(n), n, &gpus(&[1]), json!({}))).collect();
+    for (n, one) in running.iter_mut().enumerate() {
+        one["members"][0]["agent_id"] = json!(format!("n{n}"));
+    }
+    let agents: Vec<Value> =
+        (0..200).map(|n| json!({"agent_id": format!("n{n}"), "available_slots": {"gpu": 1}})).collect();
+    let mut case = json!({
+        "capacity": {"gpu": 200}, "queues": [{"name": "a"}, {"name": "b"}, {"name": "c"}], "agents": agents,
+        "shares": {"a": {"gpu": 11}, "b": {"gpu": 95}, "c": {"gpu": 95}}, "running": running,
+        "pending": pending("a", &gpus(&[1; 10]), json!({})),
+    });
+    assert_eq!(plan_of(&case).victims.len(), 10);
+    case["pending"] = pending("a", &gpus(&[1; 11]), json!({}));
+    assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+    // The same where what they end with forbids it: top would stand at 21/11 = 1.909, b with 5 less at 95/49.8 = 1.908.
+    case["queues"] = json!([{"name": "top"}, {"name": "a", "parent": "top"}, {"name": "b"}, {"name": "c"}]);
+    case["queues"][0]["allocated"] = json!({"gpu": 10});
+    case["shares"] = json!({"top": {"gpu": 11}, "a": {"gpu": 30}, "b": {"gpu": "49.8"}, "c": {"gpu": "49.8"}});
+    assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+}
+
 /// Of two dozen sizes nobody knows soon whether some come close enough to what b may lose: then it is not refused.
 #[test]
 fn exhausted_is_not_refused() {

@@ -1,0 +1,42 @@
+//! A short proof that no set of victims is lawful: more has to be freed of a slot than all sides together may lose.
+
+use super::policy::Policy;
+use super::rooms::{Class, Rooms};
+use super::scene::Scene;
+use super::standing::{Standing, Unit};
+use crate::domain::decimal::Amount;
+use crate::domain::division::Grid;
+
+/// Whether every class alone could get what it lacks. `least` is what the reclaimer's sides hold at best, by step.
+pub(super) fn may_suffice(
+    (scene, policy, classes): (&Scene, &dyn Policy, &[Class]),
+    rooms: &Rooms,
+    (standing, least): (&Standing, &Grid<Amount>),
+    mut units: Vec<&Unit>,
+) -> bool {
+    let side = |unit: &Unit| scene.pairs[unit.queue].map(|pair| pair.theirs);
+    units.sort_by_key(|unit| side(unit));
+    let sides: Vec<&[&Unit]> = units.chunk_by(|a, b| side(a) == side(b)).collect();
+    let most = |units: &&[&Unit], column: usize| {
+        let amounts = units.iter().map(|unit| scene.size(unit, column));
+        let (all, step) = amounts.fold((0u128, 0), |(sum, step), size| (sum.saturating_add(size), common(step, size)));
+        let place = units.first().and_then(|unit| scene.pairs[unit.queue]).map_or(0, |pair| pair.step);
+        let most = policy.ceiling(standing, units, least.row(place), column).map_or(all, |ceiling| ceiling.min(all));
+        // Whole units go: what they add up to is a multiple of what their sizes have in common.
+        most - most.checked_rem(step).unwrap_or(0)
+    };
+    classes.iter().all(|class| {
+        class.request.iter().all(|(column, _)| {
+            let lacking = rooms.shortage(class, *column);
+            lacking == 0 || lacking <= sides.iter().map(|units| most(units, *column)).fold(0, u128::saturating_add)
+        })
+    })
+}
+
+/// The greatest common divisor; 0 has all divisors.
+fn common(mut a: u128, mut b: u128) -> u128 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
