@@ -5,6 +5,7 @@ pub mod config;
 pub mod domain;
 pub mod graphql;
 pub mod jobs;
+pub mod process;
 pub mod rest;
 pub mod server;
 pub mod service;

@@ -59,6 +59,7 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
 
 /// The median time of `times` runs, after one that does not count.
 pub fn repeat<T>(times: usize, mut work: impl FnMut() -> T) -> Duration {
+    fairshared::process::memory::give_back();
     std::hint::black_box(work());
     median((0..times).map(|_| timed(|| std::hint::black_box(work())).0).collect())
 }
@@ -73,8 +74,9 @@ pub fn percentile(mut times: Vec<Duration>, percent: usize) -> Duration {
     times[(times.len() * percent / 100).min(times.len() - 1)]
 }
 
-/// A runtime like the server's.
+/// A runtime and an allocator like the server's.
 pub fn block_on<F: Future>(work: F) -> F::Output {
+    fairshared::process::memory::give_back();
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use fairshared::domain::ids::{Member, ProjectId, UserId};
 use fairshared::domain::time::{MICROS_PER_SECOND, Timestamp};
-use fairshared::service::ingest::{BATCH, KernelInput};
+use fairshared::service::incoming::{Incoming, KernelInput};
+use fairshared::service::ingest::BATCH;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -101,7 +102,7 @@ pub async fn cluster(db: TestDb) -> Fixture {
 }
 
 /// The kernel of a line, another one in every call.
-pub fn changed(line: &str) -> fairshared::service::ingest::Incoming {
+pub fn changed(line: &str) -> Incoming {
     let input: KernelInput = serde_json::from_str(line.trim()).unwrap();
     let input = KernelInput { kernel_id: Uuid::now_v7(), ..input };
     input.check(crate::support::time(START)).unwrap()
@@ -121,7 +122,7 @@ pub async fn ingest(fixture: &Fixture, lines: &str) {
     take(fixture, batch).await;
 }
 
-async fn take(fixture: &Fixture, batch: Vec<fairshared::service::ingest::Incoming>) {
+async fn take(fixture: &Fixture, batch: Vec<Incoming>) {
     let done = fixture.service.ingest(&admin(), GROUP, batch).await.unwrap_or_else(|e| panic!("{e}"));
     assert!(done.is_empty(), "{done:?}");
 }

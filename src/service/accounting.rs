@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use serde_json::{Value, json};
 
+use super::background::background;
 use super::folding::{rebuild_buckets, refold_entities};
 use super::session::Session;
 use super::state::MOST_AT_HAND;
@@ -28,7 +29,7 @@ use crate::store::runs::Gap;
 /// Cursors that are moved at once.
 const MOVES: usize = 20_000;
 /// Kernels, and records of theirs, that are made together.
-const PART: usize = 2_500;
+const PART: usize = 5_000;
 const KERNELS_BETWEEN_YIELDS: usize = 100;
 
 /// What one `aggregate` run did for a group.
@@ -55,7 +56,7 @@ impl Service {
     /// Records usage up to now and recomputes everybody's factor and rank.
     pub async fn aggregate(self: &Arc<Self>, group: &str) -> Result<Aggregated> {
         let (service, group) = (Arc::clone(self), group.to_owned());
-        detached(async move {
+        background(async move {
             let mut session = Session::open(&service, &group).await?;
             let mut pass = Pass::new(&session);
             session.observe_capacity().await?;
@@ -72,7 +73,7 @@ impl Service {
     /// Folds the group's buckets again from its records. Returns how many buckets differed.
     pub async fn rebuild(self: &Arc<Self>, group: &str) -> Result<u64> {
         let (service, group) = (Arc::clone(self), group.to_owned());
-        detached(async move {
+        background(async move {
             let mut session = Session::open(&service, &group).await?;
             let (tx, state) = session.parts();
             let changed = rebuild_buckets(tx, state).await?;
@@ -87,7 +88,7 @@ impl Service {
     pub async fn purge(self: &Arc<Self>, group: &str, keep_buckets_days: u32) -> Result<(u64, u64)> {
         let (service, group) = (Arc::clone(self), group.to_owned());
         let longest = self.longest_reach();
-        detached(async move {
+        background(async move {
             let mut session = Session::open(&service, &group).await?;
             let today = session.now.day();
             let records_before = today.plus(-longest.cast_signed());

@@ -4,146 +4,35 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde_json::json;
-use utoipa::ToSchema;
-use uuid::Uuid;
 
 use super::audit::{self, Change};
+use super::incoming::Incoming;
 use super::session::Session;
 use super::state::GroupState;
 use super::{Caller, Fault, Result, Service, detached};
-use crate::domain::defaults::yes;
-use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
-use crate::domain::kernel::{Kernel, Phase, Report, Traits};
-use crate::domain::names::check_name;
-use crate::domain::slots::Amounts;
+use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
+use crate::domain::kernel::{Kernel, Report};
 use crate::domain::time::Timestamp;
 use crate::store;
 use crate::store::people::Project;
 
-/// The longest life of a kernel, in days: one run cuts it into as many records.
-pub const MAX_KERNEL_DAYS: i32 = 3_660;
-pub const LIVES_TOO_LONG: &str = "a kernel lives at most 3660 days";
-
 /// Kernels that one transaction takes.
 pub const BATCH: usize = 5_000;
 
-/// A kernel as a scheduler sends it.
-#[derive(Clone, Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct KernelInput {
-    pub kernel_id: Uuid,
-    pub session_id: Uuid,
-    pub user_uuid: Uuid,
-    pub project_id: Uuid,
-    pub domain_name: String,
-    /// Shown beside the id, if the scheduler has one.
-    pub user_name: Option<String>,
-    pub project_name: Option<String>,
-    /// Slot name -> amount.
-    #[schema(value_type = BTreeMap<String, String>)]
-    pub occupied_slots: Amounts,
-    /// `PENDING`, `RUNNING` or `TERMINATED`, or a finer state of one of them.
-    pub status: String,
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub started_at: Option<Timestamp>,
-    #[schema(value_type = Option<String>, format = DateTime)]
-    pub terminated_at: Option<Timestamp>,
-    pub agent_id: Option<String>,
-    pub queue: Option<String>,
-    #[serde(default)]
-    pub priority: i32,
-    #[serde(default = "yes")]
-    pub preemptible: bool,
-    #[serde(default)]
-    pub critical: bool,
-    pub gang_id: Option<String>,
-    pub gang_min: Option<u32>,
+/// Whom a report names, and how.
+struct Named {
+    kernel: KernelId,
+    owner: Member,
+    user_name: Option<String>,
+    project_name: Option<String>,
 }
 
-/// A checked report with the names to show.
-#[derive(Clone, Debug)]
-pub struct Incoming {
-    pub report: Report,
-    pub user_name: Option<String>,
-    pub project_name: Option<String>,
-}
-
-impl KernelInput {
-    /// Checks what the types do not; a kernel without an end is measured until `now`.
-    pub fn check(self, now: Timestamp) -> std::result::Result<Incoming, Vec<Fault>> {
-        let mut faults = Vec::new();
-        let mut fault = |pointer: &str, code, detail: &str| faults.push(Fault::new(pointer, code, detail));
-        let names = [("/domain_name", Some(&self.domain_name)), ("/agent_id", self.agent_id.as_ref())];
-        for (pointer, name) in
-            names.into_iter().chain([("/queue", self.queue.as_ref()), ("/gang_id", self.gang_id.as_ref())])
-        {
-            if let Some(Err(error)) = name.map(|n| check_name(n)) {
-                fault(pointer, "invalid_name", &format!("a name {error}"));
-            }
-        }
-        for (pointer, name) in [("/user_name", &self.user_name), ("/project_name", &self.project_name)] {
-            if name.as_ref().is_some_and(|n| n.is_empty() || n.chars().count() > 255 || n.chars().any(char::is_control))
-            {
-                fault(pointer, "invalid_name", "a display name has 1 to 255 printable characters");
-            }
-        }
-        let phase = Phase::parse(&self.status);
-        match (phase, self.started_at, self.terminated_at) {
-            (None, ..) => fault(
-                "/status",
-                "unknown_status",
-                "status is PENDING, RUNNING or TERMINATED (or a finer state of one of them)",
-            ),
-            (Some(Phase::Running), None, _) => fault("/started_at", "required", "a running kernel has started_at"),
-            (Some(Phase::Terminated), _, None) => {
-                fault("/terminated_at", "required", "a terminated kernel has terminated_at");
-            }
-            (Some(Phase::Pending | Phase::Running), _, Some(_)) => {
-                fault("/terminated_at", "contradiction", "only a terminated kernel has terminated_at");
-            }
-            (Some(Phase::Pending), Some(_), _) => {
-                fault("/started_at", "contradiction", "a pending kernel has not started");
-            }
-            (_, Some(start), Some(end)) if end < start => {
-                fault("/terminated_at", "end_before_start", "terminated_at lies before started_at");
-            }
-            _ => {}
-        }
-        if outlives(self.started_at, self.terminated_at, now) {
-            fault("/started_at", "out_of_range", LIVES_TOO_LONG);
-        }
-        if self.gang_min == Some(0) {
-            fault("/gang_min", "out_of_range", "gang_min is at least 1");
-        }
-        let Some(phase) = phase.filter(|_| faults.is_empty()) else { return Err(faults) };
-        let report = Report {
-            id: KernelId(self.kernel_id),
-            session: SessionId(self.session_id),
-            owner: Member { user: UserId(self.user_uuid), project: ProjectId(self.project_id) },
-            domain: self.domain_name,
-            slots: self.occupied_slots.filtered(|a| !a.is_zero()),
-            phase,
-            started_at: self.started_at,
-            terminated_at: self.terminated_at,
-            traits: Traits {
-                agent_id: self.agent_id,
-                queue: self.queue,
-                priority: self.priority,
-                preemptible: self.preemptible,
-                critical: self.critical,
-                gang_id: self.gang_id,
-                gang_min: self.gang_min,
-            },
-        };
-        Ok(Incoming { report, user_name: self.user_name, project_name: self.project_name })
+impl Incoming {
+    fn split(self) -> (Named, Report) {
+        let Self { report, user_name, project_name } = self;
+        (Named { kernel: report.id, owner: report.owner, user_name, project_name }, report)
     }
-}
-
-/// Whether a kernel from `start` to `end`, or still running at `now`, lives longer than a kernel may.
-pub fn outlives(start: Option<Timestamp>, end: Option<Timestamp>, now: Timestamp) -> bool {
-    start.is_some_and(|start| end.unwrap_or(now).day().days_since(start.day()) > MAX_KERNEL_DAYS)
 }
 
 /// A report that contradicts what is known.
@@ -180,17 +69,17 @@ impl Service {
         let (service, group) = (Arc::clone(self), group.to_owned());
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
-            let (mut merged, mut refused) = merge(&session, &batch).await?;
-            save(&session, &batch, &mut merged, &mut refused).await?;
+            let (names, reports): (Vec<Named>, Vec<Report>) = batch.into_iter().map(Incoming::split).unzip();
+            let (mut merged, mut refused) = merge(&session, reports).await?;
+            save(&mut session, &names, &mut merged, &mut refused).await?;
             let refused_at: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
-            let taken: Vec<&Incoming> =
-                batch.iter().enumerate().filter(|(at, _)| !refused_at.contains(at)).map(|(_, i)| i).collect();
+            let taken: Vec<&Named> =
+                names.iter().enumerate().filter(|(at, _)| !refused_at.contains(at)).map(|(_, n)| n).collect();
             let done = Ingested { changed: merged.len() as u64, refused };
-            session.learn_projects(taken.iter().map(|i| i.report.owner.project)).await?;
+            session.learn_projects(taken.iter().map(|named| named.owner.project)).await?;
             if !register(&mut session, &taken, &merged).await? && merged.is_empty() {
                 return Ok(done);
             }
-            session.kernels_changed(&merged);
             session.commit().await?;
             Ok(done)
         })
@@ -230,9 +119,9 @@ fn of_another_group(at: usize) -> Refused {
 type Merged = Vec<(Option<Kernel>, Kernel)>;
 
 /// Merges every report with what is known about its kernel, in the order of the batch.
-async fn merge(session: &Session, batch: &[Incoming]) -> Result<(Merged, Vec<Refused>)> {
+async fn merge(session: &Session, reports: Vec<Report>) -> Result<(Merged, Vec<Refused>)> {
     let group = &session.state().group.name;
-    let ids: BTreeSet<KernelId> = batch.iter().map(|i| i.report.id).collect();
+    let ids: BTreeSet<KernelId> = reports.iter().map(|r| r.id).collect();
     let ids: Vec<KernelId> = ids.into_iter().collect();
     let mut known = BTreeMap::new();
     let mut elsewhere = BTreeSet::new();
@@ -245,14 +134,14 @@ async fn merge(session: &Session, batch: &[Incoming]) -> Result<(Merged, Vec<Ref
     }
     let mut current: BTreeMap<KernelId, Kernel> = BTreeMap::new();
     let mut refused = Vec::new();
-    for (at, incoming) in batch.iter().enumerate() {
-        let id = incoming.report.id;
+    for (at, report) in reports.into_iter().enumerate() {
+        let id = report.id;
         if elsewhere.contains(&id) {
             refused.push(of_another_group(at));
             continue;
         }
         let before = current.get(&id).or_else(|| known.get(&id)).cloned();
-        match Kernel::merge(before, incoming.report.clone()) {
+        match Kernel::merge(before, report) {
             Ok(kernel) => {
                 current.insert(id, kernel);
             }
@@ -272,24 +161,27 @@ async fn merge(session: &Session, batch: &[Incoming]) -> Result<(Merged, Vec<Ref
 }
 
 /// Stores what was merged. A kernel that another group has claimed since `merge` looked is refused.
-async fn save(session: &Session, batch: &[Incoming], merged: &mut Merged, refused: &mut Vec<Refused>) -> Result<()> {
-    let group = &session.state().group.name;
-    if store::kernels::upsert(session.tx(), group, merged).await? == merged.len() as u64 {
-        return Ok(store::kernels::save_cursors(session.tx(), group, merged).await?);
+async fn save(session: &mut Session, names: &[Named], merged: &mut Merged, refused: &mut Vec<Refused>) -> Result<()> {
+    if merged.is_empty() {
+        return Ok(());
     }
-    let ids: Vec<KernelId> = merged.iter().map(|(_, kernel)| kernel.report.id).collect();
-    let found = store::kernels::find_many(session.tx(), &ids).await?;
-    let lost: BTreeSet<KernelId> = found.into_iter().filter(|(of, _)| of != group).map(|(_, k)| k.report.id).collect();
-    merged.retain(|(_, kernel)| !lost.contains(&kernel.report.id));
-    let known: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
-    let late = (0..batch.len()).filter(|at| lost.contains(&batch[*at].report.id) && !known.contains(at));
-    refused.extend(late.map(of_another_group));
-    Ok(store::kernels::save_cursors(session.tx(), group, merged).await?)
+    let group = session.state().group.name.clone();
+    if store::kernels::upsert(session.tx(), &group, merged).await? != merged.len() as u64 {
+        let ids: Vec<KernelId> = merged.iter().map(|(_, kernel)| kernel.report.id).collect();
+        let found = store::kernels::find_many(session.tx(), &ids).await?;
+        let lost: BTreeSet<KernelId> =
+            found.into_iter().filter(|(of, _)| *of != group).map(|(_, k)| k.report.id).collect();
+        merged.retain(|(_, kernel)| !lost.contains(&kernel.report.id));
+        let known: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
+        let late = (0..names.len()).filter(|at| lost.contains(&names[*at].kernel) && !known.contains(at));
+        refused.extend(late.map(of_another_group));
+    }
+    session.kernels_changed(merged).await
 }
 
 /// Makes everybody whom the reports taken name known, by the names they give. Returns whether that
 /// changed anything.
-async fn register(session: &mut Session, taken: &[&Incoming], merged: &Merged) -> Result<bool> {
+async fn register(session: &mut Session, taken: &[&Named], merged: &Merged) -> Result<bool> {
     let state = session.state();
     let new_project = |p: &Project| state.projects.get(&p.id) != Some(p);
     let projects: Vec<Project> = latest_projects(state, taken, merged).into_values().filter(new_project).collect();
@@ -303,9 +195,9 @@ async fn register(session: &mut Session, taken: &[&Incoming], merged: &Merged) -
         .collect();
     let renamed = |id: &UserId, name: &String| state.user_names.get(id).is_none_or(|known| **known != **name);
     let mut users: BTreeMap<UserId, Option<String>> = members.iter().map(|m| (m.user, None)).collect();
-    for incoming in taken {
-        if let Some(name) = incoming.user_name.as_ref().filter(|n| renamed(&incoming.report.owner.user, n)) {
-            users.insert(incoming.report.owner.user, Some(name.clone()));
+    for named in taken {
+        if let Some(name) = named.user_name.as_ref().filter(|n| renamed(&named.owner.user, n)) {
+            users.insert(named.owner.user, Some(name.clone()));
         }
     }
     if projects.is_empty() && members.is_empty() && users.is_empty() && domains.is_empty() {
@@ -322,6 +214,10 @@ async fn register(session: &mut Session, taken: &[&Incoming], merged: &Merged) -
     store::people::save_users(session.tx(), users.clone().into_iter().collect(), now).await?;
     store::people::add_memberships(session.tx(), members.iter().copied()).await?;
     let mut new = Vec::new();
+    // That a kernel of a known project is newer than those before shows nowhere.
+    let alike = |a: &Project, b: &Project| a.domain_name == b.domain_name && a.display_name == b.display_name;
+    let as_before = |p: &Project| state.projects.get(&p.id).is_some_and(|known| alike(known, p));
+    let visible = !(members.is_empty() && users.is_empty() && domains.is_empty() && projects.iter().all(as_before));
     let state = session.state_mut();
     for project in projects {
         let domain: Arc<str> = Arc::from(project.domain_name.as_str());
@@ -344,14 +240,16 @@ async fn register(session: &mut Session, taken: &[&Incoming], merged: &Merged) -
             state.user_names.insert(id, Arc::from(name.as_str()));
         }
     }
-    session.share_changed(new);
+    if visible || !new.is_empty() {
+        session.share_changed(new);
+    }
     Ok(true)
 }
 
 /// Each named project with the domain of its newest kernel, so that reports in any order agree.
-fn latest_projects(state: &GroupState, taken: &[&Incoming], merged: &Merged) -> BTreeMap<ProjectId, Project> {
+fn latest_projects(state: &GroupState, taken: &[&Named], merged: &Merged) -> BTreeMap<ProjectId, Project> {
     let names: BTreeMap<ProjectId, &String> =
-        taken.iter().filter_map(|i| Some((i.report.owner.project, i.project_name.as_ref()?))).collect();
+        taken.iter().filter_map(|n| Some((n.owner.project, n.project_name.as_ref()?))).collect();
     let mut latest: BTreeMap<ProjectId, Project> = BTreeMap::new();
     for (_, kernel) in merged {
         let id = kernel.report.owner.project;

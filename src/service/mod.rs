@@ -4,6 +4,7 @@
 pub mod accounting;
 pub mod agents;
 pub mod audit;
+mod background;
 pub mod buckets;
 pub mod caller;
 pub mod clock;
@@ -14,6 +15,7 @@ pub mod error;
 mod folding;
 pub mod gaps;
 pub mod groups;
+pub mod incoming;
 pub mod ingest;
 pub mod jobs;
 pub mod json;
@@ -46,6 +48,7 @@ pub use published::PublishedGroup;
 use published::Published;
 use state::GroupState;
 use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::JoinError;
 
 use crate::domain::time::{Span, Timestamp};
 use crate::store::{self, Store};
@@ -202,7 +205,12 @@ fn downtimes(runs: &[store::runs::ServiceRun], now: Timestamp) -> Vec<Span> {
 /// Runs a write to its end even if whoever asked for it goes away: a transaction is never cut off
 /// half-way.
 pub async fn detached<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
-    match tokio::spawn(work).await {
+    ended(tokio::spawn(work).await)
+}
+
+/// What became of a task.
+fn ended<T>(task: std::result::Result<Result<T>, JoinError>) -> Result<T> {
+    match task {
         Ok(result) => result,
         Err(error) if error.is_panic() => {
             tracing::error!("a use-case panicked");

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures::future::join;
 use tokio::sync::OwnedMutexGuard;
 
 use super::division::Live;
@@ -21,6 +22,8 @@ use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::time::{Day, Span, Timestamp};
 use crate::store::groups;
 use crate::store::{self, Tx};
+
+const KERNELS_BETWEEN_YIELDS: usize = 200;
 
 /// A write of one group: its lock, its transaction and its state.
 pub struct Session {
@@ -119,14 +122,29 @@ impl Session {
     }
 
     /// Notes what an ingest made of kernels: what was known of each, and what is known now.
-    pub fn kernels_changed(&mut self, changed: &[(Option<Kernel>, Kernel)]) {
-        let state = self.state_mut();
-        for (old, new) in changed {
-            state.kernel_changed(old.as_ref(), new);
+    pub async fn kernels_changed(&mut self, changed: &[(Option<Kernel>, Kernel)]) -> Result<()> {
+        if changed.is_empty() {
+            return Ok(());
         }
-        if let Some(noted) = &mut self.kernels {
-            noted.extend(changed.iter().map(|(_, new)| live_kernels::change(new)));
-        }
+        self.touched = true;
+        let (Some(tx), Some(state)) = (&self.tx, &mut self.state) else {
+            unreachable!("a session has both from open to commit")
+        };
+        let (group, noted) = (state.group.name.clone(), &mut self.kernels);
+        let note = async {
+            for part in changed.chunks(KERNELS_BETWEEN_YIELDS) {
+                for (old, new) in part {
+                    state.kernel_changed(old.as_ref(), new);
+                }
+                if let Some(noted) = noted {
+                    noted.extend(part.iter().map(|(_, new)| live_kernels::change(new)));
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        // The state takes the kernels while the database takes their cursors.
+        let (saved, ()) = join(store::kernels::save_cursors(tx, &group, changed), note).await;
+        Ok(saved?)
     }
 
     /// Counts the time since the last observation at the capacity that the group had (§5). A group

@@ -67,7 +67,7 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, agents: &[Agent]) ->
         Column::Labels,
         Column::UpdatedAt,
     ]);
-    bulk::insert(db, rows.collect(), Some(replace)).await?;
+    bulk::insert(db, rows, Some(replace)).await?;
     Ok(())
 }
 

@@ -97,23 +97,22 @@ pub async fn save(
             bulk::insert(db, $rows, Some(replace)).await?;
         };
     }
-    let keys: Vec<_> = keys.iter().collect();
-    for part in keys.chunks(bulk::PART) {
-        let (mut domains, mut projects, mut users) = (Vec::new(), Vec::new(), Vec::new());
-        for (owner, start) in part {
-            let Some(bucket) = ledger.bucket(owner, *start) else { continue };
-            match owner {
-                Owner::Domain(name) => domains.push(row!(domain_usage_bucket, bucket, domain_name: name.to_string())),
-                Owner::Project(id) => projects.push(row!(project_usage_bucket, bucket, project_id: id.0)),
-                Owner::User(m) => {
-                    users.push(row!(user_usage_bucket, bucket, user_uuid: m.user.0, project_id: m.project.0));
-                }
-            }
-        }
-        store!(domain_usage_bucket, domains, DomainName);
-        store!(project_usage_bucket, projects, ProjectId);
-        store!(user_usage_bucket, users, UserUuid, ProjectId);
-    }
+    let buckets = || keys.iter().filter_map(|(owner, start)| Some((owner, ledger.bucket(owner, *start)?)));
+    let domains = buckets().filter_map(|(owner, bucket)| match owner {
+        Owner::Domain(name) => Some(row!(domain_usage_bucket, bucket, domain_name: name.to_string())),
+        _ => None,
+    });
+    let projects = buckets().filter_map(|(owner, bucket)| match owner {
+        Owner::Project(id) => Some(row!(project_usage_bucket, bucket, project_id: id.0)),
+        _ => None,
+    });
+    let users = buckets().filter_map(|(owner, bucket)| match owner {
+        Owner::User(m) => Some(row!(user_usage_bucket, bucket, user_uuid: m.user.0, project_id: m.project.0)),
+        _ => None,
+    });
+    store!(domain_usage_bucket, domains, DomainName);
+    store!(project_usage_bucket, projects, ProjectId);
+    store!(user_usage_bucket, users, UserUuid, ProjectId);
     Ok(())
 }
 

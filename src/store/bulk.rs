@@ -15,28 +15,29 @@ use uuid::Uuid;
 
 use super::Result;
 
-/// Rows that are made at once, so that neither memory nor the time until others get their turn grows with their number.
-pub const PART: usize = 2_000;
 /// `SQLite`'s limit on values in one statement.
 const SQLITE_BIND_LIMIT: usize = 32_766;
 /// Rows of one statement.
 const SQLITE_ROWS: usize = 500;
 const POSTGRES_ROWS: usize = 1_250;
+/// The first rows come alone: the database begins with them while the next are made.
+const FIRST_POSTGRES_ROWS: usize = 250;
 /// A part is sent on while the next is made: it is longer than a socket takes at once.
 const ROWS_BETWEEN_YIELDS: usize = 200;
 
 type Column<A> = <<A as ActiveModelTrait>::Entity as EntityTrait>::Column;
 
-/// Inserts rows with all columns set, with one rule for those that exist. No key may come twice. Returns
-/// how many rows were inserted or changed.
-pub async fn insert<A>(db: &impl ConnectionTrait, rows: Vec<A>, on_conflict: Option<OnConflict>) -> Result<u64>
+/// Inserts rows with all columns set, with one rule for those that exist. No key may come twice. Rows are
+/// made as they are sent. Returns how many rows were inserted or changed.
+pub async fn insert<A, I>(db: &impl ConnectionTrait, rows: I, on_conflict: Option<OnConflict>) -> Result<u64>
 where
     A: ActiveModelTrait + Send,
+    I: Iterator<Item = A> + Send,
 {
     let mut parts = Parts {
         backend: db.get_database_backend(),
         columns: Column::<A>::iter().collect(),
-        rows: rows.into_iter(),
+        rows,
         on_conflict,
         built: None,
     };
@@ -52,10 +53,10 @@ where
 }
 
 /// Rows on their way into statements.
-struct Parts<A: ActiveModelTrait> {
+struct Parts<A: ActiveModelTrait, I> {
     backend: DbBackend,
     columns: Vec<Column<A>>,
-    rows: std::vec::IntoIter<A>,
+    rows: I,
     on_conflict: Option<OnConflict>,
     /// The last statement and what it takes.
     built: Option<(Shape, String)>,
@@ -80,7 +81,7 @@ enum Form {
     Text,
 }
 
-impl<A: ActiveModelTrait + Send> Parts<A> {
+impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
     async fn next(&mut self) -> Result<Option<Statement>> {
         let (shape, values) = match self.backend {
             DbBackend::Postgres => self.arrays().await?,
@@ -112,7 +113,8 @@ impl<A: ActiveModelTrait + Send> Parts<A> {
     async fn arrays(&mut self) -> Result<(Shape, Vec<Value>)> {
         let mut cells: Vec<Cells> = self.columns.iter().map(|_| Cells::default()).collect();
         let mut count: usize = 0;
-        for mut row in self.rows.by_ref().take(POSTGRES_ROWS) {
+        let most = if self.built.is_none() { FIRST_POSTGRES_ROWS } else { POSTGRES_ROWS };
+        for mut row in self.rows.by_ref().take(most) {
             for (cells, column) in cells.iter_mut().zip(&self.columns) {
                 cells.push(row.take(*column).into_value().unwrap_or(NULL), count);
             }
@@ -125,7 +127,9 @@ impl<A: ActiveModelTrait + Send> Parts<A> {
             return Ok((Shape::Columns(Vec::new()), Vec::new()));
         }
         // One column tells how many rows there are.
-        if let Some(first) = cells.first_mut() {
+        if cells.iter().all(|c| c.shared.is_some())
+            && let Some(first) = cells.first_mut()
+        {
             first.spell_out(count);
         }
         let mut forms = Vec::with_capacity(cells.len());

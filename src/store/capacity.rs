@@ -47,6 +47,6 @@ pub async fn save(
     });
     let mut replace = OnConflict::columns([Column::ResourceGroup, Column::Day]);
     replace.update_columns([Column::Source, Column::Integral, Column::ObservedMicros, Column::Capacity]);
-    bulk::insert(db, rows.collect(), Some(replace)).await?;
+    bulk::insert(db, rows, Some(replace)).await?;
     Ok(())
 }

@@ -77,7 +77,7 @@ pub async fn replace(db: &impl ConnectionTrait, group: &str, day: Day, rows: Vec
         guaranteed_ratio: ratio(row.ratios, |r| r.guaranteed),
         calculated_at: Set(row.calculated_at.micros()),
     });
-    bulk::insert(db, rows.collect(), None).await?;
+    bulk::insert(db, rows, None).await?;
     Ok(())
 }
 

@@ -150,7 +150,7 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, kernels: &Changed) -
     ]);
     // Two groups may claim one id at the same time; the first keeps it.
     replace.action_and_where(Expr::cust("kernels.resource_group = excluded.resource_group"));
-    bulk::insert(db, rows.collect(), Some(replace)).await
+    bulk::insert(db, rows, Some(replace)).await
 }
 
 /// Cursors come and go with what there is to record.
@@ -164,7 +164,7 @@ pub async fn save_cursors(db: &impl ConnectionTrait, group: &str, kernels: &Chan
             in_step: Set(false),
         }
     });
-    bulk::insert(db, opened.collect(), None).await?;
+    bulk::insert(db, opened, None).await?;
     let closed = kernels.iter().filter(|(old, new)| new.settled && was_open(old)).map(|(_, k)| k.report.id);
     close(db, group, &closed.collect::<Vec<_>>()).await
 }

@@ -36,6 +36,8 @@ use sea_orm::{
     SqliteTransactionMode, TransactionOptions, TransactionTrait,
 };
 
+use crate::process::priority::give_way;
+
 /// An open write transaction. Dropping it rolls back.
 pub type Tx = DatabaseTransaction;
 
@@ -103,7 +105,7 @@ impl Store {
             connection
         };
         if url.starts_with("sqlite:") {
-            let write = count(Database::connect(sqlite_options(url, 1, WRITER_CACHE)).await?);
+            let write = count(connect_giving_way(sqlite_options(url, 1, WRITER_CACHE)).await?);
             let read = count(Database::connect(sqlite_options(url, 4, READER_CACHE)).await?);
             Ok(Self { write, read, statements })
         } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
@@ -166,6 +168,20 @@ impl Store {
         self.read.close().await?;
         Ok(self.write.close().await?)
     }
+}
+
+/// Connects where the thread that `SQLite` starts for the connection inherits a low priority: what it writes is
+/// awaited by nobody who needs an answer within milliseconds.
+async fn connect_giving_way(options: ConnectOptions) -> Result<DatabaseConnection> {
+    let (runtime, (done, connected)) = (tokio::runtime::Handle::current(), tokio::sync::oneshot::channel());
+    let connect = move || {
+        give_way();
+        let _ = done.send(runtime.block_on(Database::connect(options)));
+    };
+    let refused = |error: std::io::Error| StoreError::Unavailable(error.to_string());
+    std::thread::Builder::new().spawn(connect).map_err(refused)?;
+    let lost = |_| StoreError::Unavailable("the thread that connects ended".to_owned());
+    Ok(connected.await.map_err(lost)??)
 }
 
 fn base_options(url: &str, connections: u32) -> ConnectOptions {

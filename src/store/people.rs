@@ -87,12 +87,12 @@ pub async fn memberships_of(db: &impl ConnectionTrait, user: UserId) -> Result<V
 
 pub async fn add_domains(
     db: &impl ConnectionTrait,
-    names: impl IntoIterator<Item = String>,
+    names: impl IntoIterator<Item = String, IntoIter: Send>,
     now: Timestamp,
 ) -> Result<()> {
     let rows = names.into_iter().map(|name| domain::ActiveModel { name: Set(name), created_at: Set(now.micros()) });
     let mut keep = OnConflict::column(domain::Column::Name);
-    bulk::insert(db, rows.collect(), Some(keep.do_nothing().to_owned())).await?;
+    bulk::insert(db, rows, Some(keep.do_nothing().to_owned())).await?;
     Ok(())
 }
 
@@ -118,7 +118,7 @@ pub async fn save_projects(db: &impl ConnectionTrait, projects: Vec<Project>, no
         .value(project::Column::DomainName, newer("domain_name"))
         .value(project::Column::DomainSince, newer("domain_since"));
     replace.value(project::Column::DisplayName, Expr::cust("COALESCE(excluded.display_name, projects.display_name)"));
-    bulk::insert(db, rows.collect(), Some(replace)).await?;
+    bulk::insert(db, rows, Some(replace)).await?;
     Ok(())
 }
 
@@ -131,14 +131,17 @@ pub async fn save_users(db: &impl ConnectionTrait, users: Vec<(UserId, Option<St
     });
     let mut replace = OnConflict::column(user::Column::Id);
     replace.value(user::Column::DisplayName, Expr::cust("COALESCE(excluded.display_name, users.display_name)"));
-    bulk::insert(db, rows.collect(), Some(replace)).await?;
+    bulk::insert(db, rows, Some(replace)).await?;
     Ok(())
 }
 
-pub async fn add_memberships(db: &impl ConnectionTrait, members: impl IntoIterator<Item = Member>) -> Result<()> {
+pub async fn add_memberships(
+    db: &impl ConnectionTrait,
+    members: impl IntoIterator<Item = Member, IntoIter: Send>,
+) -> Result<()> {
     let rows =
         members.into_iter().map(|m| membership::ActiveModel { user_uuid: Set(m.user.0), project_id: Set(m.project.0) });
     let mut keep = OnConflict::columns([membership::Column::UserUuid, membership::Column::ProjectId]);
-    bulk::insert(db, rows.collect(), Some(keep.do_nothing().to_owned())).await?;
+    bulk::insert(db, rows, Some(keep.do_nothing().to_owned())).await?;
     Ok(())
 }

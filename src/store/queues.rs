@@ -101,7 +101,7 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, queues: &[QueueConfi
         Column::CreatedAt,
         Column::UpdatedAt,
     ]);
-    bulk::insert(db, rows.collect(), Some(replace)).await?;
+    bulk::insert(db, rows, Some(replace)).await?;
     Ok(())
 }
 

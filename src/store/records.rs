@@ -50,7 +50,7 @@ pub async fn insert(db: &impl ConnectionTrait, group: &str, records: &[Record]) 
         resource_group: Set(group.to_owned()),
         resource_usage: Set(record.usage.to_json()),
     });
-    bulk::insert(db, rows.collect(), None).await?;
+    bulk::insert(db, rows, None).await?;
     Ok(())
 }
 

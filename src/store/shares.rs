@@ -93,22 +93,21 @@ pub async fn save(
             bulk::insert(db, $rows, Some(replace)).await?;
         };
     }
-    let keys: Vec<_> = keys.iter().collect();
-    for part in keys.chunks(bulk::PART) {
-        let (mut domains, mut projects, mut users) = (Vec::new(), Vec::new(), Vec::new());
-        for owner in part {
-            let Some(share) = hierarchy.share(owner) else { continue };
-            match owner {
-                Owner::Domain(name) => domains.push(row!(domain_fair_share, share, domain_name: name.to_string())),
-                Owner::Project(id) => projects.push(row!(project_fair_share, share, project_id: id.0)),
-                Owner::User(m) => {
-                    users.push(row!(user_fair_share, share, user_uuid: m.user.0, project_id: m.project.0));
-                }
-            }
-        }
-        store!(domain_fair_share, domains, DomainName);
-        store!(project_fair_share, projects, ProjectId);
-        store!(user_fair_share, users, UserUuid, ProjectId);
-    }
+    let shares = || keys.iter().filter_map(|owner| Some((owner, hierarchy.share(owner)?)));
+    let domains = shares().filter_map(|(owner, share)| match owner {
+        Owner::Domain(name) => Some(row!(domain_fair_share, share, domain_name: name.to_string())),
+        _ => None,
+    });
+    let projects = shares().filter_map(|(owner, share)| match owner {
+        Owner::Project(id) => Some(row!(project_fair_share, share, project_id: id.0)),
+        _ => None,
+    });
+    let users = shares().filter_map(|(owner, share)| match owner {
+        Owner::User(m) => Some(row!(user_fair_share, share, user_uuid: m.user.0, project_id: m.project.0)),
+        _ => None,
+    });
+    store!(domain_fair_share, domains, DomainName);
+    store!(project_fair_share, projects, ProjectId);
+    store!(user_fair_share, users, UserUuid, ProjectId);
     Ok(())
 }

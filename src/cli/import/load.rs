@@ -15,7 +15,8 @@ use super::report::Report;
 use crate::domain::time::Day;
 use crate::service::agents::{Agent, AgentSpec};
 use crate::service::groups::SchedulerPatch;
-use crate::service::ingest::{BATCH, Incoming, LIVES_TOO_LONG, outlives};
+use crate::service::incoming::{Incoming, LIVES_TOO_LONG, outlives};
+use crate::service::ingest::BATCH;
 use crate::service::{Caller, Error, Service};
 
 /// Rows that wait, over all resource groups together: what bounds memory.

@@ -8,7 +8,8 @@ use uuid::Uuid;
 
 use super::view::{IngestAnswer, RejectedItem};
 use crate::rest::extract;
-use crate::service::ingest::{BATCH, Incoming, KernelInput, Refused};
+use crate::service::incoming::{Incoming, KernelInput};
+use crate::service::ingest::{BATCH, Refused};
 use crate::service::{Caller, Error, Fault, Result, Service};
 
 /// Rejected items that an answer names.

@@ -11,7 +11,7 @@ use super::view::IngestAnswer;
 use crate::rest::extract::{MAX_DEPTH, PathParams, is_too_deep, media_type, read, read_body};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::{Problem, Result};
-use crate::service::ingest::KernelInput;
+use crate::service::incoming::KernelInput;
 use crate::service::{Caller, Error, Service, detached};
 
 const NDJSON: &str = "application/x-ndjson";

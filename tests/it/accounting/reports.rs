@@ -97,4 +97,23 @@ on_both! {
         let f = f.restart().await;
         assert_eq!(names(&f, "ann", "ml"), texts("Ann B.", "ML"));
     }
+
+    async fn newer_kernels_of_whom_one_knows_change_no_share(db: TestDb) {
+        let f = Fixture::new(db, START).await;
+        f.ingest(&[kernel("k1", "ann", "ml", START)]).await;
+        let revision = f.service.group(GROUP).unwrap().revision;
+        f.ingest(&[kernel("k2", "ann", "ml", "2026-01-13T10:30:00Z")]).await;
+        assert_eq!(f.service.group(GROUP).unwrap().revision, revision);
+        // The newest kernel decides on the domain of its project, whichever comes first.
+        let moved = |name: &str, start: &str| with(kernel(name, "ann", "ml", start), &json!({"domain_name": "physics"}));
+        let domain = || {
+            let group = f.service.group(GROUP).unwrap();
+            group.project(member("ann", "ml").project).unwrap().domain_name.to_string()
+        };
+        f.ingest(&[moved("k3", "2026-01-13T10:20:00Z")]).await;
+        assert_eq!(domain(), "research");
+        f.ingest(&[moved("k4", "2026-01-13T10:40:00Z")]).await;
+        assert_eq!(domain(), "physics");
+        assert!(f.service.group(GROUP).unwrap().revision > revision);
+    }
 }

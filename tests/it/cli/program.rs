@@ -112,6 +112,17 @@ impl Server {
     }
 
     /// Waits for the end; the exit code, unless a signal ended it.
+    /// Name and niceness of each of its threads.
+    pub fn threads(&self) -> Vec<(String, i32)> {
+        let folder = format!("/proc/{}/task", self.child.id());
+        let threads = std::fs::read_dir(folder).unwrap().map(|thread| {
+            let stat = std::fs::read_to_string(thread.unwrap().path().join("stat")).unwrap();
+            let (name, fields) = stat.split_once('(').unwrap().1.rsplit_once(')').unwrap();
+            (name.to_owned(), fields.split_whitespace().nth(16).unwrap().parse().unwrap())
+        });
+        threads.collect()
+    }
+
     pub fn wait(mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }

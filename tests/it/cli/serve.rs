@@ -63,6 +63,26 @@ async fn end_to_end_on_postgres() {
     from_nothing_to_a_ranking(postgres_unmigrated().await).await;
 }
 
+/// Threads of jobs, and the one that writes, get out of the way of those that answer.
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_that_nobody_waits_for_gives_way() {
+    let db = sqlite_unmigrated();
+    let (server, key, client) = (Server::over(&db.url), key(&db), reqwest::Client::new());
+    let send = async |method: reqwest::Method, path: &str| {
+        let request = client.request(method, format!("{}{path}", server.address)).bearer_auth(&key);
+        assert!(request.json(&json!({})).send().await.unwrap().status().is_success());
+    };
+    send(reqwest::Method::PUT, "/resource-groups/g").await;
+    send(reqwest::Method::POST, "/jobs/aggregate/run").await;
+    let threads = server.threads();
+    let nice =
+        |name: &str| threads.iter().filter(|(n, _)| n.starts_with(name)).map(|(_, nice)| *nice).collect::<Vec<_>>();
+    assert!(!nice("fairshared-back").is_empty() && nice("fairshared-back").iter().all(|n| *n == 10), "{threads:?}");
+    assert!(!nice("tokio-rt").is_empty() && nice("tokio-rt").iter().all(|n| *n == 0), "{threads:?}");
+    assert_eq!(nice("sqlx-sqlite").iter().filter(|n| **n == 10).count(), 1, "{threads:?}");
+}
+
 #[test]
 fn both_signals_stop_it_and_an_open_connection_does_not_keep_it() {
     for signal in ["INT", "TERM"] {

@@ -9,7 +9,7 @@ use fairshared::domain::reclaim::{PendingMember, Plan, Verdict};
 use fairshared::domain::slots::SlotName;
 use fairshared::domain::time::Timestamp;
 use fairshared::service::division::LiveDivision;
-use fairshared::service::ingest::KernelInput;
+use fairshared::service::incoming::KernelInput;
 use fairshared::service::plans::PlanRequest;
 use serde_json::{Value, json};
 

@@ -1,0 +1,134 @@
+//! Kernels as schedulers send them, and what is checked before they count.
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::Fault;
+use crate::domain::defaults::yes;
+use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
+use crate::domain::kernel::{Phase, Report, Traits};
+use crate::domain::names::check_name;
+use crate::domain::slots::Amounts;
+use crate::domain::time::Timestamp;
+
+/// The longest life of a kernel, in days: one run cuts it into as many records.
+pub const MAX_KERNEL_DAYS: i32 = 3_660;
+pub const LIVES_TOO_LONG: &str = "a kernel lives at most 3660 days";
+
+/// A kernel as a scheduler sends it.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KernelInput {
+    pub kernel_id: Uuid,
+    pub session_id: Uuid,
+    pub user_uuid: Uuid,
+    pub project_id: Uuid,
+    pub domain_name: String,
+    /// Shown beside the id, if the scheduler has one.
+    pub user_name: Option<String>,
+    pub project_name: Option<String>,
+    /// Slot name -> amount.
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub occupied_slots: Amounts,
+    /// `PENDING`, `RUNNING` or `TERMINATED`, or a finer state of one of them.
+    pub status: String,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub started_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub terminated_at: Option<Timestamp>,
+    pub agent_id: Option<String>,
+    pub queue: Option<String>,
+    #[serde(default)]
+    pub priority: i32,
+    #[serde(default = "yes")]
+    pub preemptible: bool,
+    #[serde(default)]
+    pub critical: bool,
+    pub gang_id: Option<String>,
+    pub gang_min: Option<u32>,
+}
+
+/// A checked report with the names to show.
+#[derive(Clone, Debug)]
+pub struct Incoming {
+    pub report: Report,
+    pub user_name: Option<String>,
+    pub project_name: Option<String>,
+}
+
+impl KernelInput {
+    /// Checks what the types do not; a kernel without an end is measured until `now`.
+    pub fn check(self, now: Timestamp) -> std::result::Result<Incoming, Vec<Fault>> {
+        let mut faults = Vec::new();
+        let mut fault = |pointer: &str, code, detail: &str| faults.push(Fault::new(pointer, code, detail));
+        let names = [("/domain_name", Some(&self.domain_name)), ("/agent_id", self.agent_id.as_ref())];
+        for (pointer, name) in
+            names.into_iter().chain([("/queue", self.queue.as_ref()), ("/gang_id", self.gang_id.as_ref())])
+        {
+            if let Some(Err(error)) = name.map(|n| check_name(n)) {
+                fault(pointer, "invalid_name", &format!("a name {error}"));
+            }
+        }
+        for (pointer, name) in [("/user_name", &self.user_name), ("/project_name", &self.project_name)] {
+            if name.as_ref().is_some_and(|n| n.is_empty() || n.chars().count() > 255 || n.chars().any(char::is_control))
+            {
+                fault(pointer, "invalid_name", "a display name has 1 to 255 printable characters");
+            }
+        }
+        let phase = Phase::parse(&self.status);
+        match (phase, self.started_at, self.terminated_at) {
+            (None, ..) => fault(
+                "/status",
+                "unknown_status",
+                "status is PENDING, RUNNING or TERMINATED (or a finer state of one of them)",
+            ),
+            (Some(Phase::Running), None, _) => fault("/started_at", "required", "a running kernel has started_at"),
+            (Some(Phase::Terminated), _, None) => {
+                fault("/terminated_at", "required", "a terminated kernel has terminated_at");
+            }
+            (Some(Phase::Pending | Phase::Running), _, Some(_)) => {
+                fault("/terminated_at", "contradiction", "only a terminated kernel has terminated_at");
+            }
+            (Some(Phase::Pending), Some(_), _) => {
+                fault("/started_at", "contradiction", "a pending kernel has not started");
+            }
+            (_, Some(start), Some(end)) if end < start => {
+                fault("/terminated_at", "end_before_start", "terminated_at lies before started_at");
+            }
+            _ => {}
+        }
+        if outlives(self.started_at, self.terminated_at, now) {
+            fault("/started_at", "out_of_range", LIVES_TOO_LONG);
+        }
+        if self.gang_min == Some(0) {
+            fault("/gang_min", "out_of_range", "gang_min is at least 1");
+        }
+        let Some(phase) = phase.filter(|_| faults.is_empty()) else { return Err(faults) };
+        let report = Report {
+            id: KernelId(self.kernel_id),
+            session: SessionId(self.session_id),
+            owner: Member { user: UserId(self.user_uuid), project: ProjectId(self.project_id) },
+            domain: self.domain_name,
+            slots: self.occupied_slots.filtered(|a| !a.is_zero()),
+            phase,
+            started_at: self.started_at,
+            terminated_at: self.terminated_at,
+            traits: Traits {
+                agent_id: self.agent_id,
+                queue: self.queue,
+                priority: self.priority,
+                preemptible: self.preemptible,
+                critical: self.critical,
+                gang_id: self.gang_id,
+                gang_min: self.gang_min,
+            },
+        };
+        Ok(Incoming { report, user_name: self.user_name, project_name: self.project_name })
+    }
+}
+
+/// Whether a kernel from `start` to `end`, or still running at `now`, lives longer than a kernel may.
+pub fn outlives(start: Option<Timestamp>, end: Option<Timestamp>, now: Timestamp) -> bool {
+    start.is_some_and(|start| end.unwrap_or(now).day().days_since(start.day()) > MAX_KERNEL_DAYS)
+}
