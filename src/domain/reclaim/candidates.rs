@@ -1,8 +1,8 @@
 //! Which running workloads may lose anything at all (§6.4), whatever a policy says.
 
 use super::outcome::Rule;
-use super::policy::Denied;
-use super::scene::Scene;
+use super::policy::{Denied, Policy};
+use super::scene::{Job, Scene};
 use crate::domain::division::Fraction;
 use crate::domain::time::MICROS_PER_SECOND;
 
@@ -21,6 +21,13 @@ pub(super) enum Extent {
     /// A gang keeps its minimum.
     Surplus,
     All,
+}
+
+impl Extent {
+    /// How many of a workload's first members do not go one by one: they go as a whole, or stay.
+    pub(super) fn core(self, policy: &dyn Policy, known: &Job) -> usize {
+        if self == Self::Surplus || policy.keeps_gangs_whole() { known.core } else { 0 }
+    }
 }
 
 pub(super) struct Protections<'a> {

@@ -42,12 +42,12 @@ impl<'a> Order<'a> {
         };
         for (job, extent) in extents.iter().enumerate() {
             let known = &scene.jobs[job];
-            let (surplus, core) = (known.members.len() - known.core, usize::from(known.core > 0));
+            let core = extent.core(policy, known);
+            let surplus = known.members.len() - core;
             let units = match extent {
                 Extent::Nothing => 0,
-                _ if !policy.keeps_gangs_whole() => known.members.len(),
                 Extent::Surplus => surplus,
-                Extent::All => surplus + core,
+                Extent::All => surplus + usize::from(core > 0),
             };
             order.own[known.queue] += units;
         }
@@ -141,17 +141,16 @@ impl<'a> Order<'a> {
         let mut units = Vec::with_capacity(jobs.len());
         for job in jobs.iter().copied() {
             let known = &self.scene.jobs[job];
-            let core = if self.policy.keeps_gangs_whole() { known.core } else { 0 };
+            let core = self.extents[job].core(self.policy, known);
             let surplus = (known.members.start + core..known.members.end).rev();
             units.extend(surplus.map(|member| Unit { job, queue, members: member..member + 1, is_core: false }));
         }
-        if self.policy.keeps_gangs_whole() {
-            for job in jobs.into_iter().filter(|j| self.extents[*j] == Extent::All) {
-                let known = &self.scene.jobs[job];
-                if known.core > 0 {
-                    let members = known.members.start..known.members.start + known.core;
-                    units.push(Unit { job, queue, members, is_core: true });
-                }
+        for job in jobs.into_iter().filter(|j| self.extents[*j] == Extent::All) {
+            let known = &self.scene.jobs[job];
+            let core = Extent::All.core(self.policy, known);
+            if core > 0 {
+                let members = known.members.start..known.members.start + core;
+                units.push(Unit { job, queue, members, is_core: true });
             }
         }
         units

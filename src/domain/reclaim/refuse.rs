@@ -57,7 +57,7 @@ fn forbidden(search: &mut Search, protections: &Protections, job: usize) -> Opti
     if let Some(denied) = scene.pairs[known.queue].and_then(|pair| search.spared.get(&pair.theirs)) {
         return Some(*denied);
     }
-    let core = if search.policy.keeps_gangs_whole() { known.core } else { 0 };
+    let core = extent.core(search.policy, known);
     let first_surplus = known.members.start + core;
     let mut units: Vec<Unit> = (first_surplus..known.members.end)
         .rev()

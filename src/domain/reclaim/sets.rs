@@ -206,7 +206,8 @@ impl<'s, 'a> Sets<'s, 'a> {
         let all = self.kinds.all();
         if let Err(denied) = limits::check(&self.standing) {
             let step = self.scene.path.iter().position(|q| *q == denied.level).unwrap_or(0);
-            let below = |queue: usize| self.scene.pairs[queue].map_or(queue == self.scene.queue(), |p| p.step < step);
+            // Of its own queues a policy may take as well; some of them help.
+            let below = |queue: usize| self.scene.pairs[queue].is_none_or(|pair| pair.step < step);
             let frees = |at: usize| {
                 let mut members = self.units[at].members.clone();
                 below(self.units[at].queue)

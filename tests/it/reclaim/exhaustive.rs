@@ -1,10 +1,11 @@
 //! A refusal means that no lawful set of victims exists: in small clusters all sets are tried.
 
-use fairshared::domain::reclaim::Verdict;
+use fairshared::domain::reclaim::{Plan, PolicyName, Verdict};
 use proptest::prelude::*;
 
 use super::laws;
 use super::random::small;
+use super::support::Case;
 use super::world::{Mode, Unit, World};
 
 /// How many random clusters are seen.
@@ -13,6 +14,10 @@ const CASES: u32 = 2_000;
 /// More units are too many sets.
 const MOST_UNITS: usize = 9;
 
+fn keeps_gangs_whole(world: &World, mode: Mode) -> bool {
+    mode == Mode::Preempt || !world.has_tiers()
+}
+
 /// What may go at all: of a gang its surplus members, and its core unless it started too lately.
 fn units(world: &World, mode: Mode) -> Vec<Unit> {
     let mut units = Vec::new();
@@ -20,6 +25,7 @@ fn units(world: &World, mode: Mode) -> Vec<Unit> {
         let queue = world.queue_of(workload);
         let kept = !known.preemptible || known.critical;
         let concerned = match mode {
+            Mode::Reclaim if world.has_tiers() => known.queue != world.case.pending.queue,
             Mode::Reclaim => world.pair(queue).is_some(),
             Mode::Preempt => known.queue == world.case.pending.queue && known.priority < world.case.pending.priority,
         };
@@ -27,7 +33,8 @@ fn units(world: &World, mode: Mode) -> Vec<Unit> {
         if kept || !concerned || world.up_to_side(queue).iter().any(|q| !world.tree.queues[*q].reclaimable) {
             continue;
         }
-        let core = world.core(workload);
+        let as_one = keeps_gangs_whole(world, mode) || world.is_young(mode, workload);
+        let core = if as_one { world.core(workload) } else { 0 };
         units.extend((core..known.members.len()).map(|member| unit(vec![member])));
         if core > 0 && !world.is_young(mode, workload) {
             units.push(unit((0..core).collect()));
@@ -40,13 +47,18 @@ fn chosen(units: &[Unit], set: usize) -> Vec<Unit> {
     (0..units.len()).filter(|at| set & (1 << at) != 0).map(|at| units[at].clone()).collect()
 }
 
+/// Whether the policy lets a unit go once others are gone.
+fn may_go(world: &World, gone: &[Unit], unit: &Unit) -> bool {
+    if world.has_tiers() { world.tiers_allow(gone, unit) } else { !world.strategies(gone, unit.workload).is_empty() }
+}
+
 /// By set, as bits: whether its units may go one after the other, in some order.
 fn orders(world: &World, units: &[Unit]) -> Vec<bool> {
     let mut lawful = vec![true; 1 << units.len()];
     for set in 1..lawful.len() {
         let last = |at: &usize| {
             let others = set & !(1 << at);
-            others != set && lawful[others] && !world.strategies(&chosen(units, others), units[*at].workload).is_empty()
+            others != set && lawful[others] && may_go(world, &chosen(units, others), &units[*at])
         };
         lawful[set] = (0..units.len()).any(|at| last(&at));
     }
@@ -55,15 +67,17 @@ fn orders(world: &World, units: &[Unit]) -> Vec<bool> {
 
 /// A lawful set of victims.
 fn lawful_set(world: &World, mode: Mode) -> Option<Vec<Unit>> {
-    if !world.quotas_allow() || mode == Mode::Reclaim && !world.gate_open() {
+    let gate_open = || if world.has_tiers() { !world.is_overused() } else { world.gate_open() };
+    if !world.quotas_allow() || mode == Mode::Reclaim && !gate_open() {
         return None;
     }
     let units = units(world, mode);
     assert!(units.len() <= MOST_UNITS, "{} units", units.len());
     let makes_room = |gone: &Vec<Unit>| {
-        world.gangs_hold(gone)
+        let by_strategies = mode == Mode::Reclaim && !world.has_tiers();
+        (!keeps_gangs_whole(world, mode) || world.gangs_hold(gone))
             && world.within_limits(gone)
-            && (mode == Mode::Preempt || world.saturation_holds(gone) && world.no_ping_pong(gone))
+            && (!by_strategies || world.saturation_holds(gone) && world.no_ping_pong(gone))
             && world.has_room(gone)
     };
     let ordered = if mode == Mode::Reclaim { orders(world, &units) } else { vec![true; 1 << units.len()] };
@@ -71,7 +85,7 @@ fn lawful_set(world: &World, mode: Mode) -> Option<Vec<Unit>> {
 }
 
 /// A lawful set that the planner overlooked: every mode that found nothing has none, and what fits takes nobody.
-pub fn overlooked(world: &World, verdict: Verdict) -> Option<(Mode, Vec<Unit>)> {
+fn overlooked(world: &World, verdict: Verdict) -> Option<(Mode, Vec<Unit>)> {
     let missed: &[Mode] = match verdict {
         Verdict::Preempt => &[Mode::Reclaim],
         Verdict::Refused => &[Mode::Reclaim, Mode::Preempt],
@@ -81,8 +95,33 @@ pub fn overlooked(world: &World, verdict: Verdict) -> Option<(Mode, Vec<Unit>)> 
 }
 
 /// Whether trying all sets of a cluster is too much.
-pub fn is_large(world: &World) -> bool {
+fn is_large(world: &World) -> bool {
     [Mode::Reclaim, Mode::Preempt].iter().any(|mode| units(world, *mode).len() > MOST_UNITS)
+}
+
+/// The same where plug-ins decide.
+fn with_tiers(seed: u64) -> Case {
+    let mut case = small(seed);
+    case.options.policy = PolicyName::Plugins;
+    let tiers: [&[&[&str]]; 4] = [
+        &[&["priority", "gang", "conformance"], &["drf", "proportion", "predicates", "node_order"]],
+        &[&["proportion", "predicates"]],
+        &[&["gang", "proportion"], &["predicates"]],
+        &[&["priority", "drf"], &["conformance", "proportion", "predicates"]],
+    ];
+    let names = tiers[usize::try_from(seed % 4).unwrap()].iter();
+    case.options.tiers = names.map(|tier| tier.iter().map(|name| (*name).to_owned()).collect()).collect();
+    case
+}
+
+fn nothing_is_overlooked(case: &Case, plan: &Plan) -> Result<(), TestCaseError> {
+    let world = World::new(case);
+    prop_assert!(plan.verdict != Verdict::SearchExhausted);
+    if !is_large(&world) {
+        let missed = overlooked(&world, plan.verdict);
+        prop_assert!(missed.is_none(), "{missed:?} instead of {plan:?}");
+    }
+    Ok(())
 }
 
 proptest! {
@@ -91,13 +130,19 @@ proptest! {
     #[test]
     fn nothing_lawful_is_overlooked(seed in any::<u64>()) {
         let case = small(seed);
-        let world = World::new(&case);
         let plan = case.plan();
         laws::check(&case, &plan)?;
-        prop_assert!(plan.verdict != Verdict::SearchExhausted);
-        if !is_large(&world) {
-            let missed = overlooked(&world, plan.verdict);
-            prop_assert!(missed.is_none(), "{missed:?} instead of {plan:?}");
+        nothing_is_overlooked(&case, &plan)?;
+    }
+
+    #[test]
+    fn nothing_lawful_is_overlooked_by_plugins(seed in any::<u64>()) {
+        let case = with_tiers(seed);
+        let (world, plan) = (World::new(&case), case.plan());
+        for unit in world.units(&plan).iter().filter(|_| plan.verdict == Verdict::Reclaim) {
+            let young = world.is_young(Mode::Reclaim, unit.workload);
+            prop_assert!(!young || unit.members.iter().all(|member| *member >= world.core(unit.workload)));
         }
+        nothing_is_overlooked(&case, &plan)?;
     }
 }

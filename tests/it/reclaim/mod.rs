@@ -14,5 +14,6 @@ mod sets;
 mod sources;
 mod strategies;
 mod support;
+mod tiers;
 mod traces;
 mod world;

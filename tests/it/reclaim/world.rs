@@ -231,7 +231,9 @@ impl<'a> World<'a> {
             let held = self.tree.allocated_non_preemptible[(queue, c)].units() + self.request[c];
             self.request[c] == 0 || within(held, self.tree.quota[(queue, c)])
         };
-        self.case.pending.preemptible || self.path.iter().all(|q| self.columns().all(|c| allows(*q, c)))
+        self.case.pending.preemptible
+            || self.has_tiers()
+            || self.path.iter().all(|q| self.columns().all(|c| allows(*q, c)))
     }
 
     fn is_in_quota(&self, queue: usize, held: &[u128]) -> bool {
@@ -263,6 +265,19 @@ impl<'a> World<'a> {
             Strategy::Quota => self.is_in_quota(ours, &self.with_request(&[], ours)),
         };
         self.case.options.strategies.iter().copied().filter(allows).collect()
+    }
+
+    /// By slot: what the pending workload's queue holds and deserves.
+    pub fn pending_figures(&self) -> impl Iterator<Item = (u128, u128)> {
+        let queue = self.path[0];
+        self.columns().map(move |c| (self.tree.allocated[(queue, c)].units(), self.share[(queue, c)].units()))
+    }
+
+    /// Whether a unit's queue keeps what it deserves without it, once others are gone.
+    pub fn keeps_what_it_deserves(&self, gone: &[Unit], unit: &Unit) -> bool {
+        let (queue, all) = (self.queues[unit.workload], [gone, std::slice::from_ref(unit)].concat());
+        let rest = self.rest(&all, queue);
+        self.columns().all(|c| rest[c] >= self.share[(queue, c)].units())
     }
 
     /// r > 1 only below every sibling that lost something.
