@@ -10,6 +10,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::Redirect;
+use axum::routing::get;
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -49,6 +51,7 @@ pub fn router(app: App) -> Router {
     rest::router(ApiState { service: Arc::clone(&service), jobs, limits })
         .merge(graphql)
         .merge(docs)
+        .route("/", get(|| async { Redirect::temporary("/docs/") }))
         .layer(from_fn_with_state(service, access::authenticate))
         .layer(from_fn(layers::observe))
         .layer(CatchPanicLayer::custom(layers::panicked))

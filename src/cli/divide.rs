@@ -57,10 +57,13 @@ fn show(report: &Report, format: Format) -> Result<(), Failure> {
         })
     });
     print_list(format, columns, rows)?;
-    if format == Format::Table {
-        for explained in report.trace.iter().flatten() {
-            print(&format!("{} {}", explained.queue, explained.sentence))?;
-        }
+    explain(report, format)
+}
+
+/// Below a table, why every queue gets what it gets.
+pub(super) fn explain(report: &Report, format: Format) -> Result<(), Failure> {
+    for explained in report.trace.iter().flatten().filter(|_| format == Format::Table) {
+        print(&format!("{} {}", explained.queue, explained.sentence))?;
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::failure::{Failure, Outcome};
 use super::open::{caller, service};
-use super::output::{OutputArgs, Rows, print, print_json};
+use super::output::{OutputArgs, print, print_json, print_pages};
 use crate::config::Config;
 use crate::domain::filter::{Compare, DayMatch, Filter};
 use crate::domain::time::Day;
@@ -14,7 +14,6 @@ use crate::graphql;
 use crate::rest;
 use crate::rest::usage_buckets::view::UsageBucket;
 use crate::service::buckets::{BucketCondition, BucketField, BucketList, Tier};
-use crate::service::page::{MAX_PAGE, Window};
 
 #[derive(Subcommand)]
 pub enum ExportCommand {
@@ -50,7 +49,7 @@ enum TierName {
     Users,
 }
 
-fn parse_day(text: &str) -> Result<Day, String> {
+pub(super) fn parse_day(text: &str) -> Result<Day, String> {
     text.parse().map_err(|e| format!("{text:?} {e}"))
 }
 
@@ -79,31 +78,12 @@ async fn buckets(args: BucketsArgs, config: &Config) -> Result<(), Failure> {
         |day: Option<Day>, compare| day.map(|day| Filter::Is(BucketCondition::PeriodStart(DayMatch { day, compare })));
     let bounds = [starts(args.from, Compare::GreaterOrEqual), starts(args.to, Compare::LessOrEqual)];
     let filter = Filter::All(bounds.into_iter().flatten().collect());
-    let mut rows: Option<Rows> = None;
-    let mut after = None;
-    loop {
-        let list = BucketList {
-            tier,
-            filter: filter.clone(),
-            field: BucketField::PeriodStart,
-            descending: false,
-            window: Window::forward(MAX_PAGE, after),
-        };
-        let page = service.usage_buckets(&caller(), &args.group, list).await?;
-        // Only now is it sure that there is something to answer.
-        let out = match &mut rows {
-            Some(rows) => rows,
-            none => none.insert(Rows::start(args.output.output, columns)?),
-        };
-        after = page.rows.last().filter(|_| page.has_next).map(|(cursor, _)| cursor.clone());
-        for (_, bucket) in page.rows {
-            out.add(&UsageBucket::from(bucket))?;
-        }
-        if after.is_none() {
-            break;
-        }
-    }
-    rows.map_or(Ok(()), Rows::finish)
+    let page = async |window| {
+        let list =
+            BucketList { tier, filter: filter.clone(), field: BucketField::PeriodStart, descending: false, window };
+        service.usage_buckets(&caller(), &args.group, list).await
+    };
+    print_pages(args.output.output, columns, page, UsageBucket::from).await
 }
 
 const DOMAIN_COLUMNS: &[&str] = &["period_start", "period_end", "domain_name", "resource_usage", "capacity_snapshot"];

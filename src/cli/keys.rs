@@ -30,7 +30,7 @@ pub enum KeysCommand {
 
 #[derive(Args)]
 pub struct CreateArgs {
-    /// admin (everything), scheduler (ingest, sequence, read), viewer (read) or user (own rows)
+    /// admin (everything), scheduler (ingest, sequence, reclaim plans, read), viewer (read) or user (own rows)
     #[arg(long, value_parser = parse_role)]
     role: Role,
     /// What the key is for; names its holder in the audit log

@@ -5,6 +5,7 @@ mod audit;
 mod completions;
 pub mod demo;
 mod divide;
+mod division;
 mod export;
 mod failure;
 pub mod import;
@@ -13,6 +14,7 @@ mod keys;
 mod migrate;
 mod open;
 mod output;
+mod plan;
 mod queues;
 mod rank;
 mod reclaim;
@@ -32,7 +34,7 @@ use failure::{Failure, Outcome};
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  failed, or `audit` or `weights diff` found a difference
+  1  failed, or `audit` or `weights diff` found a difference, or an import file ended early (its rows so far are kept)
   2  unusable input or wrong usage; nothing was changed
 
 Every setting is a flag, a FAIRSHARED_* variable or a key of the configuration file, in this order.";
@@ -53,7 +55,7 @@ struct GlobalFlags {
     /// Configuration file (TOML) [env: FAIRSHARED_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Database address [env: FAIRSHARED_DATABASE_URL] [default: sqlite://fairshared.db]
+    /// Database address; `demo` has one of its own unless this flag names it [env: FAIRSHARED_DATABASE_URL] [default: sqlite://fairshared.db]
     #[arg(long, global = true, value_name = "URL")]
     database_url: Option<String>,
     /// What to log to standard error, as a tracing filter [env: FAIRSHARED_LOG]
@@ -92,6 +94,10 @@ enum Command {
     Weights(weights::WeightsCommand),
     /// Show the queues of a resource group
     Queues(queues::QueuesArgs),
+    /// Show what every queue of a resource group deserves now, or deserved on the days before
+    Division(division::DivisionArgs),
+    /// Show who would give back for a workload in a resource group; nothing is executed, exits with 0 for any verdict
+    Plan(plan::PlanArgs),
     /// Order pending workloads
     Sequence(sequence::SequenceArgs),
     /// Show what every queue of a file deserves; needs no server and no database
@@ -135,6 +141,8 @@ impl Command {
             Self::Rank(args) => rank::run(args, &config).await,
             Self::Weights(command) => weights::run(command, &config).await,
             Self::Queues(args) => queues::run(args, &config).await,
+            Self::Division(args) => division::run(args, &config).await,
+            Self::Plan(args) => plan::run(args, &config).await,
             Self::Sequence(args) => sequence::run(args, &config).await,
             Self::Divide(args) => divide::run(&args),
             Self::Reclaim(args) => reclaim::run(&args),

@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use super::failure::{Failure, eprint_line};
 use crate::domain::division::Warning;
+use crate::service::Error;
+use crate::service::page::{MAX_PAGE, Page, Window};
 
 #[derive(Args, Clone, Copy)]
 pub struct OutputArgs {
@@ -114,6 +116,33 @@ impl Rows {
             Sink::Csv(mut writer) => Ok(writer.flush()?),
         }
     }
+}
+
+/// Writes a list that comes in pages, page by page.
+pub async fn print_pages<T, V: Serialize>(
+    format: Format,
+    columns: &'static [&'static str],
+    mut page: impl AsyncFnMut(Window) -> Result<Page<T>, Error>,
+    view: impl Fn(T) -> V,
+) -> Result<(), Failure> {
+    let mut rows: Option<Rows> = None;
+    let mut after = None;
+    loop {
+        let found = page(Window::forward(MAX_PAGE, after)).await?;
+        // Only now is it sure that there is something to answer.
+        let out = match &mut rows {
+            Some(rows) => rows,
+            none => none.insert(Rows::start(format, columns)?),
+        };
+        after = found.rows.last().filter(|_| found.has_next).map(|(cursor, _)| cursor.clone());
+        for (_, row) in found.rows {
+            out.add(&view(row))?;
+        }
+        if after.is_none() {
+            break;
+        }
+    }
+    rows.map_or(Ok(()), Rows::finish)
 }
 
 /// Writes a whole list.

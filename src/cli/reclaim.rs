@@ -81,13 +81,16 @@ impl<'a> Row<'a> {
 pub fn run(args: &ReclaimArgs) -> Outcome {
     let unusable = |error| Failure::from(error).in_input(&input_name(&args.file));
     let plan = simulate::reclaim(&read_input(&args.file)?, SystemClock.now()).map_err(unusable)?;
-    if args.output.output == Format::Json {
-        print_json(&plan)?;
-        return Ok(ExitCode::SUCCESS);
+    show(&plan, args.output.output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn show(plan: &Plan, format: Format) -> Result<(), Failure> {
+    if format == Format::Json {
+        return print_json(plan);
     }
     warn(&plan.warnings);
-    print_list(args.output.output, COLUMNS, rows(&plan))?;
-    Ok(ExitCode::SUCCESS)
+    print_list(format, COLUMNS, rows(plan))
 }
 
 const COLUMNS: &[&str] = &[

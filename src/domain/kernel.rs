@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::defaults::yes;
 use super::ids::{KernelId, Member, SessionId};
 use super::slots::Amounts;
 use super::time::Timestamp;
@@ -35,7 +36,7 @@ impl Phase {
 }
 
 /// What a scheduler says about a kernel besides its owner and its times: placement and scheduling facts.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Traits {
     pub agent_id: Option<String>,
     pub queue: Option<String>,
@@ -44,6 +45,14 @@ pub struct Traits {
     pub critical: bool,
     pub gang_id: Option<String>,
     pub gang_min: Option<u32>,
+}
+
+/// What is not said means the same here as in the API.
+impl Default for Traits {
+    fn default() -> Self {
+        let preemptible = yes();
+        Self { agent_id: None, queue: None, priority: 0, preemptible, critical: false, gang_id: None, gang_min: None }
+    }
 }
 
 /// One valid report of one kernel.

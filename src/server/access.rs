@@ -14,7 +14,7 @@ use crate::service::{Error, Service};
 /// Paths that show no data: health, documentation, and the page that lets a person type a query.
 fn is_open(method: &Method, path: &str) -> bool {
     let reads = method == Method::GET || method == Method::HEAD;
-    let open = ["/healthz", "/readyz", "/openapi.json", "/docs", "/graphql"];
+    let open = ["/", "/healthz", "/readyz", "/openapi.json", "/docs", "/graphql"];
     reads && (open.contains(&path) || path.starts_with("/docs/"))
 }
 

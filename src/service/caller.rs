@@ -10,7 +10,7 @@ use crate::domain::ids::UserId;
 pub enum Role {
     /// Everything.
     Admin,
-    /// Ingest, sequence, read.
+    /// Ingest, sequence, reclaim plans, read.
     Scheduler,
     /// Read.
     Viewer,

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::people::{CPU_FARM, GPU_CLUSTER, INFERENCE, Need, PEOPLE, Person, Wish};
+use super::people::{CPU_FARM, GPU_CLUSTER, INFERENCE, Need, PEOPLE, PROJECTS, Person, Wish};
 use super::random::Random;
 use crate::domain::time::{Day, SECONDS_PER_DAY};
 
@@ -35,6 +35,9 @@ pub struct DemoKernel {
     /// Counts the jobs of the whole demo; runs of one job share it.
     pub job: usize,
     pub attempt: u32,
+    /// Which part of its job, of how many; parts start and die together.
+    pub member: u32,
+    pub members: u32,
     pub need: Need,
     /// The node and the start; without, the kernel is pending.
     pub placed: Option<(usize, i64)>,
@@ -85,7 +88,9 @@ struct Job {
     person: usize,
     submitted_at: i64,
     seconds: i64,
+    /// Of each member.
     need: Need,
+    members: u32,
     attempt: u32,
 }
 
@@ -93,8 +98,8 @@ fn submissions(now: i64, first: Day, today: Day, random: &mut Random) -> Vec<Job
     let mut jobs = Vec::new();
     let mut submit = |person, submitted_at, wish: Wish| {
         if submitted_at < now {
-            let Wish { seconds, need, .. } = wish;
-            jobs.push(Job { number: 0, person, submitted_at, seconds, need, attempt: 0 });
+            let Wish { seconds, need, members, .. } = wish;
+            jobs.push(Job { number: 0, person, submitted_at, seconds, need, members, attempt: 0 });
         }
     };
     for day in (0..=today.days_since(first)).map(|n| first.plus(n)) {
@@ -104,14 +109,13 @@ fn submissions(now: i64, first: Day, today: Day, random: &mut Random) -> Vec<Job
             }
         }
     }
-    // A rush in the last quarter of an hour: more than there are nodes, so that some must wait.
+    // A rush in the last quarter of an hour: more than there are nodes, so that some must wait. Courses end today, so
+    // that education comes first and holds more than it is promised.
     let rush = |p: &Person| if p.group == CPU_FARM { Need::new(56, 128, 0) } else { Need::new(48, 384, 8) };
     for (at, person) in PEOPLE.iter().enumerate().filter(|(_, p)| p.group != INFERENCE) {
-        submit(
-            at,
-            now - random.range(30, 900),
-            Wish { at: 0, seconds: random.range(7_200, 36_000), need: rush(person) },
-        );
+        let (longest, shortest) = if PROJECTS[person.project].1 == "education" { (900, 600) } else { (599, 30) };
+        let wish = Wish { at: 0, seconds: random.range(7_200, 36_000), need: rush(person), members: 1 };
+        submit(at, now - random.range(shortest, longest), wish);
     }
     jobs.sort_by_key(|job| (job.submitted_at, job.person));
     jobs.iter_mut().enumerate().for_each(|(number, job)| job.number = number);
@@ -186,7 +190,8 @@ impl Floor {
             self.start_what_fits(at);
         }
         let (group, mut kernels) = (self.group, self.kernels);
-        kernels.extend(self.queue.iter().map(|job| kernel(group, job, None)));
+        let members = |job: &Job| (0..job.members).map(|member| kernel(group, job, member, None)).collect::<Vec<_>>();
+        kernels.extend(self.queue.iter().flat_map(members));
         kernels
     }
 
@@ -199,16 +204,26 @@ impl Floor {
         }
     }
 
-    /// A node goes down with all its kernels, or comes back empty.
+    /// A node goes down with all its kernels and what belongs to them, or comes back empty.
     fn switch(&mut self, node: usize, down: bool, at: i64) {
+        for index in (0..self.kernels.len()).filter(|_| down) {
+            let kernel = &self.kernels[index];
+            if kernel.ended_at.is_none() && kernel.placed.is_some_and(|(on, _)| on == node) {
+                let job = self.jobs[index];
+                self.end_all(job.number, at);
+                self.queue.push_front(Job { attempt: job.attempt + 1, submitted_at: at, ..job });
+            }
+        }
         self.down[node] = down;
         self.free[node] = self.whole;
-        for index in (0..self.kernels.len()).filter(|_| down) {
-            let kernel = &mut self.kernels[index];
-            if kernel.ended_at.is_none() && kernel.placed.is_some_and(|(on, _)| on == node) {
-                kernel.ended_at = Some(at);
-                let job = self.jobs[index];
-                self.queue.push_front(Job { attempt: job.attempt + 1, submitted_at: at, ..job });
+    }
+
+    /// Ends what still runs of a job.
+    fn end_all(&mut self, number: usize, at: i64) {
+        for kernel in self.kernels.iter_mut().filter(|k| k.job == number && k.ended_at.is_none()) {
+            kernel.ended_at = Some(at);
+            if let Some((node, _)) = kernel.placed {
+                give_back(&mut self.free[node], kernel.need);
             }
         }
     }
@@ -218,23 +233,40 @@ impl Floor {
         let mut index = 0;
         while index < self.queue.len().min(LOOK_AHEAD) {
             let job = self.queue[index];
-            let fits = |node: &usize| !self.down[*node] && holds(self.free[*node], job.need);
-            let Some(node) = (0..self.free.len()).find(fits) else {
+            let Some(nodes) = self.places(&job) else {
                 index += 1;
                 continue;
             };
             self.queue.remove(index);
-            take(&mut self.free[node], job.need);
-            self.ends.push(Reverse((at + job.seconds, self.kernels.len())));
-            self.kernels.push(kernel(self.group, &job, Some((node, at))));
-            self.jobs.push(job);
+            for (member, node) in (0..job.members).zip(nodes) {
+                self.ends.push(Reverse((at + job.seconds, self.kernels.len())));
+                self.kernels.push(kernel(self.group, &job, member, Some((node, at))));
+                self.jobs.push(job);
+            }
         }
+    }
+
+    /// A node for each member, taken; or none of them.
+    fn places(&mut self, job: &Job) -> Option<Vec<usize>> {
+        let mut nodes: Vec<usize> = Vec::new();
+        for _ in 0..job.members {
+            let fits = |node: &usize| !self.down[*node] && holds(self.free[*node], job.need);
+            let Some(node) = (0..self.free.len()).find(fits) else {
+                for taken in nodes {
+                    give_back(&mut self.free[taken], job.need);
+                }
+                return None;
+            };
+            take(&mut self.free[node], job.need);
+            nodes.push(node);
+        }
+        Some(nodes)
     }
 }
 
-fn kernel(group: &'static str, job: &Job, placed: Option<(usize, i64)>) -> DemoKernel {
-    let Job { number, person, need, attempt, .. } = *job;
-    DemoKernel { group, person, job: number, attempt, need, placed, ended_at: None }
+fn kernel(group: &'static str, job: &Job, member: u32, placed: Option<(usize, i64)>) -> DemoKernel {
+    let Job { number, person, need, attempt, members, .. } = *job;
+    DemoKernel { group, person, job: number, attempt, member, members, need, placed, ended_at: None }
 }
 
 fn holds(free: Need, need: Need) -> bool {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use super::cluster::{Cluster, DemoKernel, GROUPS, GroupPlan};
-use super::people::{GPU_CLUSTER, Need, PEOPLE, PROJECTS};
+use super::people::{GPU_CLUSTER, Habit, Need, PEOPLE, PROJECTS};
 use super::queues::queues;
 use crate::cli::import::amounts::{CPU, GPU, MEM};
 use crate::cli::import::capacities::Capacity;
@@ -145,7 +145,7 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
         (Some(_), Some(_)) => Phase::Terminated,
     };
     let report = Report {
-        id: KernelId(id("kernel", &format!("{job}/{}", kernel.attempt))),
+        id: KernelId(id("kernel", &format!("{job}/{}/{}", kernel.attempt, kernel.member))),
         session: SessionId(id("session", &job)),
         owner: Member { user: user_id(person.name), project: project_id(project) },
         domain: domain.to_owned(),
@@ -153,7 +153,24 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
         phase,
         started_at: kernel.placed.map(|(_, start)| Timestamp::from_seconds(start)),
         terminated_at: kernel.ended_at.map(Timestamp::from_seconds),
-        traits: Traits { agent_id: kernel.placed.map(|(node, _)| agent_name(kernel.group, node)), ..Traits::default() },
+        traits: traits(kernel, &job),
     };
     Incoming { report, user_name: Some(person.name.to_owned()), project_name: Some(project.to_owned()) }
+}
+
+/// Training and batch work gives way; services do not, and those of the industry are critical. One office job in five is
+/// somebody's open notebook, which stays too.
+fn traits(kernel: &DemoKernel, job: &str) -> Traits {
+    let person = &PEOPLE[kernel.person];
+    let service = person.habit == Habit::SteadyService;
+    let notebook = person.habit == Habit::Office && kernel.job.is_multiple_of(5);
+    Traits {
+        agent_id: kernel.placed.map(|(node, _)| agent_name(kernel.group, node)),
+        priority: i32::from(service),
+        preemptible: !service && !notebook,
+        critical: service && PROJECTS[person.project].1 == "industry",
+        gang_id: (kernel.members > 1).then(|| format!("training-{job}")),
+        gang_min: (kernel.members > 1).then_some(kernel.members),
+        ..Traits::default()
+    }
 }

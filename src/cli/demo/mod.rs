@@ -2,7 +2,7 @@
 
 pub mod cluster;
 mod command;
-mod fill;
+pub mod fill;
 pub mod people;
 mod queues;
 mod random;

@@ -124,7 +124,9 @@ impl Need {
 pub struct Wish {
     pub at: i64,
     pub seconds: i64,
+    /// Of each member.
     pub need: Need,
+    pub members: u32,
 }
 
 const HOUR: i64 = 3_600;
@@ -162,12 +164,15 @@ impl Person {
         };
         (0..count)
             .map(|_| {
-                let need = match self.habit {
-                    Habit::BigTrainer => Need::new(48, 384, 8),
-                    Habit::SteadyService => Need::new(8, 24, 1),
-                    _ => self.small(random),
+                let (need, members) = match self.habit {
+                    // A whole node, or four half ones.
+                    Habit::BigTrainer if random.chance(40) => (Need::new(24, 192, 4), 4),
+                    Habit::BigTrainer => (Need::new(48, 384, 8), 1),
+                    Habit::SteadyService => (Need::new(8, 24, 1), 1),
+                    _ => (self.small(random), 1),
                 };
-                Wish { at: random.range(from, until - 1), seconds: random.range(shortest, longest), need }
+                let (at, seconds) = (random.range(from, until - 1), random.range(shortest, longest));
+                Wish { at, seconds, need, members }
             })
             .collect()
     }

@@ -49,6 +49,11 @@ pub async fn load(service: &Arc<Service>, reader: Reader, extras: &Extras) -> an
     if !extras.no_aggregate {
         loader.aggregate().await.context("the rows are kept; the aggregate job will record their usage")?;
     }
+    for group in loader.touched.keys() {
+        if !service.has_capacity(&loader.caller, group).await? {
+            loader.report.without_capacity.push(group.clone());
+        }
+    }
     let mut report = loader.report;
     report.groups = loader.touched.len() as u64;
     report.seconds = (service.clock().now().micros() - began.micros()) as f64 / 1e6;

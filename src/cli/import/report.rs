@@ -23,6 +23,8 @@ pub struct Report {
     pub agents_changed: u64,
     /// Days that got another capacity.
     pub capacity_days: u64,
+    /// Groups of which no capacity is known, by name.
+    pub without_capacity: Vec<String>,
     /// `None`: not asked for.
     pub rebased: Option<Rebased>,
     /// `None`: told not to aggregate.
@@ -67,7 +69,7 @@ impl Report {
             "rows": self.summary.rows, "taken": self.summary.taken, "unmeasured": self.summary.unmeasured,
             "changed": self.changed, "already_known": self.known(), "dropped": dropped, "refused": refused,
             "ended_early": early, "resource_groups": self.groups, "resource_groups_created": self.new_groups,
-            "agents_changed": self.agents_changed, "capacity_days": self.capacity_days,
+            "agents_changed": self.agents_changed, "capacity_days": self.capacity_days, "without_capacity": self.without_capacity,
             "shifted_micros": self.rebased.map(|r| r.shift.micros()),
             "aggregated": self.slices.is_some(), "slices": self.slices.unwrap_or(0), "seconds": self.seconds,
         })
@@ -98,6 +100,10 @@ impl fmt::Display for Report {
         }
         if self.changed_nothing() {
             write!(f, "; nothing changed")?;
+        }
+        for group in &self.without_capacity {
+            write!(f, "\nwarning: resource group {group} has no capacity: everybody's factor stays 1; give it ")?;
+            write!(f, "with --capacities FILE, or report its agents")?;
         }
         write!(f, "\n{:.1} seconds", self.seconds)?;
         if !self.complete() {

@@ -1,7 +1,7 @@
 //! The weights of a resource group as a file: YAML, or JSON of the same shape.
 //!
 //! ```yaml
-//! resource_group: gpu-cluster    # optional; another group refuses the file
+//! resource_group: gpu-cluster    # which group, where the command names none; another one refuses the file
 //! domains:
 //!   research: 2
 //! projects:                      # by display name where it is unique, else by UUID

@@ -75,8 +75,8 @@ pub struct SetArgs {
 
 #[derive(Args)]
 pub struct FileArgs {
-    /// The resource group
-    group: String,
+    /// The resource group; the file's `resource_group` when absent
+    group: Option<String>,
     /// YAML or JSON with the keys domains, projects, users and queues; `-` for standard input
     #[arg(short = 'f', long = "file")]
     file: PathBuf,
@@ -187,7 +187,10 @@ async fn set(args: SetArgs, config: &Config) -> Outcome {
 /// Reads the file and finds whom it names.
 async fn plan(args: &FileArgs, config: &Config) -> Result<Plan, Failure> {
     let file = WeightsFile::read(&read_input(&args.file)?, &input_name(&args.file))?;
-    Ok(Plan::of(file, service(config).await?, &args.group, args.prune)?)
+    let named = args.group.as_ref().or(file.resource_group.as_ref()).cloned();
+    let unnamed = "name the resource group, here or in the file as resource_group";
+    let group = named.ok_or_else(|| Failure::Unusable(unnamed.to_owned()))?;
+    Ok(Plan::of(file, service(config).await?, group, args.prune)?)
 }
 
 async fn apply(args: FileArgs, dry_run: bool, reason: Option<String>, config: &Config) -> Outcome {
@@ -216,11 +219,14 @@ async fn diff(args: FileArgs, config: &Config) -> Outcome {
     Ok(if changed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
-/// A change, with its target as the REST API names it.
+/// A change, with its target as the file and as the REST API names it.
 #[derive(Serialize)]
 struct ChangeView {
     target_type: Value,
+    target: String,
     target_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     project_id: Option<Uuid>,
     /// `weight`, a key of a queue, or `queue` for one that comes or goes.
@@ -230,13 +236,20 @@ struct ChangeView {
 }
 
 impl ChangeView {
-    fn of_weight(group: &str, change: &WeightChange) -> Self {
+    fn of_weight(group: &str, names: &Names, change: &WeightChange) -> Self {
+        let (target, project) = match &change.target {
+            Entity::Domain(name) => (name.to_string(), None),
+            Entity::Project(id) => (names.show_project(*id), None),
+            Entity::User(Member { user, project }) => (names.show_user(*user), Some(names.show_project(*project))),
+        };
         let row = WeightRow { target: change.target.clone(), weight: change.to };
         let WeightView { target_type, target_id, project_id, .. } = WeightView::new(group, row);
         let weight = |weight: Option<Weight>| weight.map(|w| Value::from(w.to_string()));
         Self {
             target_type: json!(target_type),
+            target,
             target_id,
+            project,
             project_id,
             key: "weight".to_owned(),
             from: weight(change.from),
@@ -246,7 +259,9 @@ impl ChangeView {
 }
 
 fn print_changes(args: &FileArgs, plan: &Plan, changed: &ConfigurationChanged) -> Result<(), Failure> {
-    let weights = changed.weights.iter().map(|change| ChangeView::of_weight(&args.group, change));
+    let group = plan.group()?;
+    let names = Names::of(&group);
+    let weights = changed.weights.iter().map(|change| ChangeView::of_weight(&group.name, &names, change));
     let queues = changed.queues.iter().flat_map(|queues| queues::rows(queues, plan.queues()));
-    print_list(args.output, &["target_type", "target_id", "project_id", "key", "from", "to"], weights.chain(queues))
+    print_list(args.output, &["target_type", "target", "project", "key", "from", "to"], weights.chain(queues))
 }

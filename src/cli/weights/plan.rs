@@ -24,11 +24,16 @@ type Found<T> = Result<T, (&'static str, String)>;
 
 impl Plan {
     /// Finds whom the file names in the group; `prune` is about what it does not name.
-    pub fn of(file: WeightsFile, service: Arc<Service>, group: &str, prune: bool) -> Result<Self, Error> {
-        let (weights, pointers) = weights(&file, &*service.group(group)?)?;
+    pub fn of(file: WeightsFile, service: Arc<Service>, group: String, prune: bool) -> Result<Self, Error> {
+        let (weights, pointers) = weights(&file, &*service.group(&group)?)?;
         let queues = file.queues.map(|queues| queues.into_iter().map(|entry| entry.0).collect());
         let wanted = Configuration { weights, queues, prune };
-        Ok(Self { service, group: group.to_owned(), wanted, pointers })
+        Ok(Self { service, group, wanted, pointers })
+    }
+
+    /// The group with the names that the file may use.
+    pub fn group(&self) -> Result<Arc<PublishedGroup>, Error> {
+        self.service.group(&self.group)
     }
 
     /// The queues as the file has them.

@@ -52,7 +52,9 @@ pub(super) fn rows(changed: &QueuesChanged, written: &[QueueConfig]) -> Vec<Chan
 fn rows_of(change: &QueueChange, written: Option<&QueueConfig>) -> Vec<ChangeView> {
     let row = |key: &str, from: Option<Value>, to: Option<Value>| ChangeView {
         target_type: Value::from("queue"),
+        target: change.name.to_string(),
         target_id: change.name.to_string(),
+        project: None,
         project_id: None,
         key: key.to_owned(),
         from,

@@ -69,7 +69,8 @@ fn min_shares_above(tree: &Tree, level: Option<usize>, warnings: &mut Vec<Warnin
     let ratios = tree.children(level).iter().map(|c| tree.queues[*c].min_share_ratio);
     let sum = ratios.fold(Amount::ZERO, Amount::saturating_add);
     if sum > Amount::whole(1) {
-        let detail = format!("the minimum shares of its children add up to {sum}, above 1, and are scaled down");
+        let whose = if level.is_some() { "of its children" } else { "of the queues without a parent" };
+        let detail = format!("the minimum shares {whose} add up to {sum}, above 1, and are scaled down");
         warnings.push(Warning::new("min_shares_above_1", level.map(|q| tree.name(q)), None, detail));
     }
 }

@@ -123,37 +123,70 @@ impl Step {
     }
 }
 
-/// "gets 16 of 36 gpu: 6 quota + 3/6 of the 20 unused", one clause for each slot.
+/// "gets 16 of 36 gpu: 6 quota + 3/6 of the 20 unused", one clause for each slot; a child gets its part "of research's 24".
 fn sentence(tree: &Tree, queue: usize, steps: &[Step], fair_share: &impl Fn(usize, usize) -> Amount) -> String {
     let mut clauses = Vec::new();
-    let ratio: Vec<String> = steps.iter().filter(|s| s.column.is_none()).map(part).collect();
+    let parent = tree.queues[queue].parent;
+    let ratio: Vec<String> = steps.iter().filter(|s| s.column.is_none()).map(ratio_part).collect();
     if !ratio.is_empty() {
-        clauses.push(format!("gets a ratio of {}", ratio.join(" + ")));
+        clauses.push(format!("is to have {}", ratio.join(" + ")));
     }
     for (column, slot) in tree.slots.iter().enumerate() {
         let share = fair_share(queue, column);
         if tree.requestable(queue, column).is_zero() && share.is_zero() {
             continue;
         }
+        let whole = match parent {
+            None => tree.capacity[column].to_string(),
+            Some(parent) => format!("{}'s {}", tree.name(parent), fair_share(parent, column)),
+        };
         let parts: Vec<String> =
             steps.iter().filter(|s| s.column == Some(column) && !s.gift.is_zero()).map(part).collect();
         let reason = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(" + ")) };
-        clauses.push(format!("gets {share} of {} {slot}{reason}", tree.capacity[column]));
+        clauses.push(format!("gets {share} of {whole} {slot}{reason}"));
     }
     if clauses.is_empty() { "wants nothing and gets nothing".to_owned() } else { clauses.join("; ") }
 }
 
+/// "0.5 of the whole (its minimum share)".
+fn ratio_part(step: &Step) -> String {
+    let reason = match step {
+        Step { weight: Some(weight), weight_sum: Some(sum), divided: Some(divided), .. } => {
+            format!("{weight}/{sum} of {divided} by weight")
+        }
+        Step { rule: "demand", .. } => "all it asks for".to_owned(),
+        Step { rule: "min_share", .. } => "its minimum share".to_owned(),
+        Step { rule: "fifo", .. } => "its turn".to_owned(),
+        Step { rule, .. } => rule.replace('_', " "),
+    };
+    format!("{} of the whole ({reason})", step.gift)
+}
+
 fn part(step: &Step) -> String {
-    let gift = step.gift;
-    match (step.rule, step.weight, step.weight_sum, step.divided) {
-        (_, Some(weight), Some(sum), Some(divided)) => {
-            let offer = format!("{weight}/{sum} of the {divided} unused");
-            match (step.capped_by, step.rule) {
-                (Some(cap), _) => format!("{gift} ({offer}, capped by its {cap})"),
-                (None, "over_quota") => offer,
-                (None, rule) => format!("{gift} {rule} ({offer})"),
+    let Step { gift, rule, .. } = *step;
+    match (step.weight, step.weight_sum, step.divided) {
+        (Some(weight), Some(sum), Some(divided)) => {
+            let kind = if rule == "over_quota" { "unused" } else { "left" };
+            let offer = format!("{weight}/{sum} of the {divided} {kind}");
+            match (step.capped_by, rule) {
+                (None, "over_quota" | "by_weight") => offer,
+                (Some(cap), "over_quota" | "by_weight") => format!("{gift} ({offer}, capped by its {cap})"),
+                (cap, rule) => {
+                    let cap = cap.map(|cap| format!(", capped by its {cap}")).unwrap_or_default();
+                    format!("{gift} as {} ({offer}{cap})", rule.replace('_', " "))
+                }
             }
         }
-        (rule, ..) => format!("{gift} {}", rule.replace('_', " ")),
+        _ => format!("{gift} {}", named(rule)),
+    }
+}
+
+/// What a gift without a round of its own is called after its amount.
+fn named(rule: &str) -> String {
+    match rule {
+        "request" => "as requested".to_owned(),
+        "filling" => "by filling all queues evenly".to_owned(),
+        "whole" => "in whole devices".to_owned(),
+        other => other.replace('_', " "),
     }
 }

@@ -2,6 +2,7 @@
 
 mod config;
 mod keys;
+mod live;
 mod migrate;
 pub mod program;
 mod reading;

@@ -3,11 +3,23 @@ use super::program::{end, program};
 #[test]
 fn help_tells_the_commands_and_the_exit_codes() {
     let help = end(program().arg("--help")).ok();
-    for part in ["serve", "migrate", "keys", "rank", "weights", "sequence", "audit", "export", "completions"] {
+    for part in [
+        "serve",
+        "migrate",
+        "keys",
+        "rank",
+        "weights",
+        "division",
+        "plan",
+        "sequence",
+        "audit",
+        "export",
+        "completions",
+    ] {
         assert!(help.contains(part), "{part}");
     }
     assert!(help.contains(
-        "Exit codes:\n  0  done\n  1  failed, or `audit` or `weights diff` found a difference\n  2  unusable"
+        "Exit codes:\n  0  done\n  1  failed, or `audit` or `weights diff` found a difference, or an import file ended early"
     ));
     for commands in [&["serve"][..], &["weights", "apply"], &["keys", "create"]] {
         assert!(end(program().args(commands).arg("--help")).ok().contains("Usage: fairshared"));

@@ -95,14 +95,34 @@ on_both! {
         let before = weights(&f);
         let ended = diff(&f, &["--prune"], FILE);
         assert_eq!(ended.code, Some(1));
-        let shown = ended.stdout.replace(&id("ml").to_string(), "ml");
-        assert!(shown.starts_with("target_type,target_id,project_id,key,from,to\ndomain,research,,weight,,2\n"), "{shown}");
+        let shown = &ended.stdout;
+        assert!(shown.starts_with("target_type,target,project,key,from,to\ndomain,research,,weight,,2\n"), "{shown}");
+        assert!(shown.contains("user,alice,ml,weight,,3\n"), "{shown}");
         assert!(shown.ends_with("project,ml,,weight,7,\n"), "{shown}");
         let dry = apply(&f, &["--prune", "--dry-run", "-o", "csv"], FILE);
         assert_eq!((&dry.stderr, &dry.stdout), (&"4 would be set, 1 would be unset, 0 unchanged\n".to_owned(), &ended.stdout));
         assert_eq!(weights(&f), before);
         assert_eq!(apply(&f, &["--prune"], FILE).stderr, "4 set, 1 unset, 0 unchanged\n");
-        assert_eq!(diff(&f, &["--prune"], FILE).ok(), "target_type,target_id,project_id,key,from,to\n");
+        assert_eq!(diff(&f, &["--prune"], FILE).ok(), "target_type,target,project,key,from,to\n");
+    }
+
+    async fn the_group_of_the_file_is_the_group(db: TestDb) {
+        let f = two_users(db).await;
+        let of_file = |command: &str, text: &str| run_with_input(&f.db, &["weights", command, "-f", "-"], text.as_bytes());
+        assert_eq!(of_file("diff", FILE).code, Some(1));
+        assert_eq!(of_file("apply", FILE).stderr, "4 set, 0 unset, 0 unchanged\n");
+        let printed = run(&f.db, ["weights", "get", GROUP]).ok();
+        assert_eq!(of_file("diff", &printed).code, Some(0));
+        let unnamed = "name the resource group, here or in the file as resource_group";
+        assert_eq!(of_file("apply", "domains: {research: 3}").refused(2), unnamed);
+        assert_eq!(of_file("diff", "resource_group: nowhere").refused(2), "there is no resource group \"nowhere\"");
+        assert_eq!(weights(&f)[0], "domain,research,,2");
+        // Ids stay for programs.
+        let changes = run_with_input(&f.db, &["weights", "diff", "-f", "-", "-o", "json"], printed.replace("'3'", "'4'").as_bytes());
+        let changes: Value = serde_json::from_str(&changes.stdout).unwrap();
+        let change = &changes["items"][0];
+        assert_eq!((&change["target"], &change["target_id"]), (&json!("alice"), &json!(id("alice"))), "{changes}");
+        assert_eq!((&change["project"], &change["project_id"]), (&json!("ml"), &json!(id("ml"))), "{changes}");
     }
 
     async fn queues_of_a_file(db: TestDb) {

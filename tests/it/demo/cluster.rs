@@ -74,8 +74,15 @@ fn it_looks_like_a_cluster() {
     // Nobody is in two runs of one job at a time, and what a node failure ended runs again.
     let again = kernels.iter().filter(|k| k.attempt > 0).count();
     assert!(again > 5, "{again} second runs");
-    let ids: BTreeSet<_> = kernels.iter().map(|k| (k.job, k.attempt)).collect();
+    let ids: BTreeSet<_> = kernels.iter().map(|k| (k.job, k.attempt, k.member)).collect();
     assert_eq!(ids.len(), kernels.len());
+    // Members of a gang start and end together.
+    let gangs: HashMap<_, BTreeSet<_>> =
+        kernels.iter().filter(|k| k.members > 1).fold(HashMap::new(), |mut gangs, k| {
+            gangs.entry((k.job, k.attempt)).or_insert_with(BTreeSet::new).insert((k.placed.map(|p| p.1), k.ended_at));
+            gangs
+        });
+    assert!(gangs.len() > 10 && gangs.values().all(|times| times.len() == 1), "{gangs:?}");
     assert!(cluster.outages.iter().any(|o| o.until > NOW), "a node is down right now");
     let first = kernels.iter().filter_map(|k| k.placed).map(|(_, start)| start).min().unwrap();
     assert_eq!(i32::try_from(first.div_euclid(86_400)).unwrap(), cluster.first_day.0);

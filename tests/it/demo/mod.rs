@@ -1,4 +1,6 @@
 //! The demo: the cluster that it makes up, and the real program.
 
 mod cluster;
+mod documented;
+mod plans;
 mod program;

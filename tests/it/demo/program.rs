@@ -6,13 +6,13 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 
 /// The running program; it dies with the value.
-struct Demo {
+pub struct Demo {
     child: Child,
     welcome: Vec<String>,
 }
 
 impl Demo {
-    fn start(args: &[&str]) -> Self {
+    pub fn start(args: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fairshared"));
         // A database address in the environment must not lead the demo to a real one.
         command.env_clear().env("FAIRSHARED_DATABASE_URL", "sqlite:///nowhere/at/all.db");
@@ -29,7 +29,17 @@ impl Demo {
         panic!("the demo ended before it was ready: {:?}", demo.welcome);
     }
 
-    fn stop(mut self) -> Option<i32> {
+    /// Host and port.
+    pub fn address(&self) -> &str {
+        let line = self.welcome.iter().find_map(|l| l.trim().strip_prefix("REST")).unwrap().trim();
+        line.strip_prefix("http://").and_then(|l| l.strip_suffix("/docs")).unwrap()
+    }
+
+    pub fn key(&self) -> &str {
+        self.welcome.iter().find_map(|l| l.trim().strip_prefix("Key")).unwrap().trim()
+    }
+
+    pub fn stop(mut self) -> Option<i32> {
         let sent = Command::new("kill").arg("-TERM").arg(self.child.id().to_string()).status().unwrap();
         assert!(sent.success());
         self.child.wait().unwrap().code()
@@ -44,32 +54,39 @@ impl Drop for Demo {
 }
 
 /// Runs a printed line: a shell takes it apart, so that quoting counts; the request is made here.
-async fn run(line: &str) -> Value {
+pub async fn answer(line: &str, variables: &[(&str, &str)]) -> (u16, Value) {
     let shell = "curl() { for word in \"$@\"; do printf '%s\\0' \"$word\"; done; }; ";
-    let words = Command::new("sh").arg("-c").arg(format!("{shell}{line}")).output().unwrap();
+    let mut command = Command::new("sh");
+    let words = command.envs(variables.iter().copied()).arg("-c").arg(format!("{shell}{line}")).output().unwrap();
     assert!(words.status.success(), "{line}");
     let words = String::from_utf8(words.stdout).unwrap();
     let mut words = words.split_terminator('\0');
-    let (mut headers, mut body, mut url) = (Vec::new(), None, None);
+    let (mut headers, mut body, mut url, mut method) = (Vec::new(), None, String::new(), None);
     while let Some(word) = words.next() {
         match word {
             "-s" => {}
             "-H" => headers.push(words.next().unwrap().split_once(": ").unwrap()),
             "-d" => body = words.next(),
-            other => url = Some(other),
+            "-X" => method = words.next(),
+            other => url = if other.contains("://") { other.to_owned() } else { format!("http://{other}") },
         }
     }
-    let client = reqwest::Client::new();
-    let mut request = match body {
-        Some(body) => client.post(url.unwrap()).body(body.to_owned()),
-        None => client.get(url.unwrap()),
-    };
+    let method = method.unwrap_or(if body.is_some() { "POST" } else { "GET" });
+    let mut request = reqwest::Client::new().request(method.parse().unwrap(), url);
+    if let Some(body) = body {
+        request = request.body(body.to_owned());
+    }
     for (name, value) in headers {
         request = request.header(name, value);
     }
     let answer = request.send().await.unwrap();
-    assert_eq!(answer.status(), 200, "{line}");
-    answer.json().await.unwrap()
+    (answer.status().as_u16(), answer.json().await.unwrap())
+}
+
+async fn run(line: &str) -> Value {
+    let (status, answer) = answer(line, &[]).await;
+    assert_eq!(status, 200, "{line}");
+    answer
 }
 
 #[tokio::test]

@@ -39,7 +39,7 @@ fn every_key_of_the_answer() {
         "warnings": [],
         "trace": [{
             "queue": "a",
-            "sentence": "gets a ratio of 0.4 demand; gets 4 of 10 gpu",
+            "sentence": "is to have 0.4 of the whole (all it asks for); gets 4 of 10 gpu",
             "steps": [{"rule": "demand", "gift": "0.4"}],
         }],
     });
@@ -79,4 +79,58 @@ fn unknown_keys_are_refused_everywhere() {
     ] {
         assert!(serde_json::from_value::<Simulation>(request.clone()).is_err(), "{request}");
     }
+}
+
+/// What is told of every queue of a request.
+fn sentences(request: Value) -> Vec<String> {
+    let report = run(request).expect("a report");
+    let told = report["trace"].as_array().expect("a trace").iter();
+    told.map(|t| format!("{} {}", t["queue"].as_str().unwrap_or(""), t["sentence"].as_str().unwrap_or(""))).collect()
+}
+
+#[test]
+fn sentences_read_aloud() {
+    let queues = |algorithm: &str, queues: Value| json!({"algorithm": algorithm, "capacity": {"gpu": 100}, "queues": queues, "explain": true});
+    let all = json!({"gpu": 100});
+    let ratios = json!([
+        {"name": "a", "min_share_ratio": "0.5", "weight": 1, "request": all},
+        {"name": "b", "weight": 3, "request": all},
+        {"name": "c", "request": {"gpu": 5}, "weight": 9},
+    ]);
+    assert_eq!(
+        sentences(queues("min_share", ratios)),
+        [
+            "a is to have 0.5 of the whole (its minimum share); gets 50 of 100 gpu",
+            "b is to have 0.45 of the whole (3/3 of 0.45 by weight); gets 45 of 100 gpu",
+            "c is to have 0.05 of the whole (all it asks for); gets 5 of 100 gpu",
+        ]
+    );
+    // A child gets its part of what its parent gets.
+    let family = json!([
+        {"name": "p", "weight": 3}, {"name": "q", "weight": 1, "request": all},
+        {"name": "x", "parent": "p", "request": {"gpu": 40}}, {"name": "y", "parent": "p", "request": all},
+    ]);
+    let told = sentences(queues("proportion", family.clone()));
+    assert_eq!(told[0], "p gets 75 of 100 gpu: 3/4 of the 100 left");
+    assert!(told[2].starts_with("x gets 37.5 of p's 75 gpu: "), "{told:?}");
+    let told = sentences(queues("quota_over_quota", family));
+    assert!(told[3].starts_with("y gets 25 of p's 50 gpu: "), "{told:?}");
+    assert!(told.iter().all(|t| !t.contains('_')), "{told:?}");
+}
+
+#[test]
+fn minimum_shares_above_the_whole_say_whose() {
+    let queue = |name: &str, parent: Option<&str>| json!({"name": name, "parent": parent, "min_share_ratio": "0.8"});
+    let queues = [queue("a", None), queue("b", None), queue("x", Some("a")), queue("y", Some("a"))];
+    let report = run(json!({"algorithm": "min_share", "capacity": {}, "queues": queues})).expect("a report");
+    let details: Vec<_> =
+        report["warnings"].as_array().expect("warnings").iter().map(|w| (&w["queue"], &w["detail"])).collect();
+    let end = "add up to 1.6, above 1, and are scaled down";
+    assert_eq!(
+        details,
+        [
+            (&Value::Null, &json!(format!("the minimum shares of the queues without a parent {end}"))),
+            (&json!("a"), &json!(format!("the minimum shares of its children {end}"))),
+        ]
+    );
 }

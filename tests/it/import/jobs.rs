@@ -119,3 +119,13 @@ fn a_time_that_would_leave_the_calendar_drops_its_row() {
     assert_eq!(second.apply(at("9999-12-31T23:59:58Z")), Some(at("9999-12-31T23:59:59Z")));
     assert_eq!(second.apply(at("9999-12-31T23:59:59.5Z")), None);
 }
+
+#[test]
+fn what_a_trace_does_not_say_means_what_it_means_in_the_api() {
+    use crate::support::fixture::{incoming, kernel};
+    let traits = read("csv", TABLE).jobs[0].report().traits;
+    let of_the_api = incoming(&kernel("k", "ann", "physics", "2026-02-01T08:00:00Z")).report.traits;
+    assert!(traits.preemptible && of_the_api.preemptible);
+    assert_eq!(traits, of_the_api);
+    assert_eq!(fairshared::domain::kernel::Traits::default(), of_the_api);
+}

@@ -101,6 +101,29 @@ on_both! {
         assert!(again.to_string().contains("nothing changed"), "{again}");
     }
 
+    async fn a_group_without_capacity_is_named(db: TestDb) {
+        let desk = Desk::new(db).await;
+        let args = desk.args(
+            "1,ann,ml,research,east,2026-02-09T00:00:00Z,2026-02-09T01:00:00Z,4,,\n\
+             2,bob,ml,research,west,2026-02-09T00:00:00Z,2026-02-09T01:00:00Z,2,1,1\n",
+        );
+        let bare = desk.import(&args).await;
+        assert_eq!(bare.without_capacity, ["east", "west"]);
+        assert_eq!(bare.to_json()["without_capacity"], json!(["east", "west"]));
+        let said = "warning: resource group east has no capacity: everybody's factor stays 1; give it with --capacities FILE";
+        assert!(bare.to_string().contains(said), "{bare}");
+        // A capacity of past days is one, and so are agents; both are known from then on.
+        let header = "resource_group,agent_id,cpu,mem_gib,gpu,from,to\n";
+        let past = desk.file("past.csv", format!("{header}east,n1,8,,,2026-02-01T00:00:00Z,2026-02-10T00:00:00Z\n"));
+        let given = desk.import(&ImportArgs { capacities: Some(past), ..args.clone() }).await;
+        assert_eq!(given.without_capacity, ["west"]);
+        let open = desk.file("open.csv", format!("{header}west,n1,8,16,2,2026-02-01T00:00:00Z,\n"));
+        let given = desk.import(&ImportArgs { capacities: Some(open), ..args.clone() }).await;
+        assert_eq!(given.without_capacity, Vec::<String>::new());
+        let again = desk.import(&args).await;
+        assert!(again.without_capacity.is_empty() && !again.to_string().contains("warning"), "{again}");
+    }
+
     async fn without_aggregating_the_usage_waits(db: TestDb) {
         let desk = Desk::new(db).await;
         let row = "1,ann,ml,research,east,2026-02-09T00:00:00Z,2026-02-09T01:00:00Z,4,,\n";

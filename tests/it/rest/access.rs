@@ -138,8 +138,10 @@ on_both! {
         for path in ["/healthz", "/readyz", "/openapi.json", "/docs/", "/graphql"] {
             assert_eq!(plain("GET", path).await.status, 200, "{path}");
         }
+        let root = plain("GET", "/").await;
+        assert_eq!((root.status.as_u16(), root.header("location")), (307, "/docs/"));
         let paths = endpoints().into_iter().map(|(method, path, ..)| (method, path));
-        let more = [("POST", "/graphql".to_owned()), ("GET", "/nothing".to_owned()), ("GET", "/docsx".to_owned())];
+        let more = [("POST", "/".to_owned()), ("POST", "/graphql".to_owned()), ("GET", "/nothing".to_owned()), ("GET", "/docsx".to_owned())];
         for (method, path) in paths.chain(more) {
             plain(method, &path).await.refused(401, "missing_key");
         }

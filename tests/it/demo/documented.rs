@@ -1,0 +1,85 @@
+//! The requests that the pages print, copied into a shell over a fresh demo: each is answered as the page says.
+
+use serde_json::Value;
+
+use super::program::{Demo, answer};
+
+/// The shell blocks of a page that ask the server, each with the JSON printed below it, if any.
+fn requests(page: &str) -> Vec<(String, Option<Value>)> {
+    let blocks = page.split("```sh\n").skip(1).map(|rest| rest.split_once("```\n").unwrap());
+    let asks = blocks.filter(|(block, _)| block.contains("curl "));
+    let shown = |after: &str| {
+        let json = after.trim_start().strip_prefix("```json\n")?.split_once("```").unwrap().0;
+        Some(serde_json::from_str(json).unwrap_or_else(|e| panic!("{e}: {json}")))
+    };
+    asks.map(|(block, after)| (block.to_owned(), shown(after))).collect()
+}
+
+/// Texts that are the same on every demo.
+const FIXED: [&str; 6] = ["verdict", "code", "status", "algorithm", "sequencer", "upserted"];
+
+/// Whether the page shows what was answered: its keys are there with values of their kinds. Lists may be shortened.
+fn assert_shown(shown: &Value, answered: &Value, place: &str) {
+    match (shown, answered) {
+        (Value::Object(shown), Value::Object(answered)) => {
+            for (key, value) in shown {
+                let place = format!("{place}/{key}");
+                let found = answered.get(key).unwrap_or_else(|| panic!("{place} is not in {answered:?}"));
+                assert_shown(value, found, &place);
+                if FIXED.contains(&key.as_str()) {
+                    assert_eq!(value, found, "{place}");
+                }
+            }
+        }
+        (Value::Array(shown), Value::Array(answered)) => {
+            assert!(answered.len() >= shown.len(), "{place}: {answered:?}");
+            shown.iter().zip(answered).for_each(|(shown, answered)| assert_shown(shown, answered, place));
+        }
+        _ => assert_eq!(std::mem::discriminant(shown), std::mem::discriminant(answered), "{place}: {answered}"),
+    }
+}
+
+/// Runs every request of a page, in order.
+async fn run_page(demo: &Demo, page: &str) -> Vec<Value> {
+    let mut answers = Vec::new();
+    for (block, shown) in requests(page) {
+        let line = block.replace("127.0.0.1:8080", demo.address());
+        let (status, answered) = answer(&line, &[("KEY", demo.key())]).await;
+        let refusal = shown.as_ref().and_then(|shown| shown["status"].as_u64());
+        assert_eq!(u64::from(status), refusal.unwrap_or(200), "{block}: {answered}");
+        if let Some(shown) = &shown {
+            assert_shown(shown, &answered, "");
+        }
+        answers.push(answered);
+    }
+    answers
+}
+
+/// The rank and the factor of the domain whose weight changes.
+fn research(answer: &Value) -> (u64, f64) {
+    let edges = answer["data"]["domain_fair_shares"]["edges"].as_array().unwrap();
+    let node = edges.iter().map(|e| &e["node"]).find(|n| n["domain_name"] == "research").unwrap();
+    (node["rank"].as_u64().unwrap(), node["fair_share_factor"].as_str().unwrap().parse().unwrap())
+}
+
+#[tokio::test]
+async fn the_tour_and_the_examples_work() {
+    let demo = Demo::start(&["--days", "30"]);
+    let tour = run_page(&demo, include_str!("../../../README.md")).await;
+    let [_, _, before, set, after, _, plan, refused] = &tour[..] else { panic!("{} requests", tour.len()) };
+    assert_eq!((set["ok"].as_bool(), refused["code"].is_string()), (Some(true), true));
+    let ((rank, factor), (new_rank, new_factor)) = (research(before), research(after));
+    assert!(new_factor > factor && new_rank <= rank, "{before} {after}");
+    assert_eq!(plan["verdict"], "reclaim", "{plan}");
+    assert!(!plan["victims"].as_array().unwrap().is_empty(), "{plan}");
+
+    let queues = run_page(&demo, include_str!("../../../docs/API.md")).await;
+    assert!(queues.iter().any(|answer| answer["trace"].is_array()), "{queues:?}");
+    // The examples leave the demo's own queues as they are: the plan of the other page still finds victims.
+    let [plan] = &run_page(&demo, include_str!("../../../docs/INTEGRATION.md")).await[..] else {
+        panic!("one request")
+    };
+    assert_eq!(plan["verdict"], "reclaim", "{plan}");
+    assert!(!plan["victims"].as_array().unwrap().is_empty(), "{plan}");
+    assert_eq!(demo.stop(), Some(0));
+}

@@ -1,0 +1,64 @@
+//! Plans on a fresh demo, whatever the hour at which it is started.
+
+use std::sync::Arc;
+
+use fairshared::cli::demo::cluster::generate;
+use fairshared::cli::demo::fill::fill;
+use fairshared::cli::demo::people::GPU_CLUSTER;
+use fairshared::domain::kernel::{Kernel, Phase};
+use fairshared::domain::reclaim::Verdict;
+use fairshared::domain::time::{MICROS_PER_SECOND, Timestamp};
+use fairshared::service::Service;
+use fairshared::service::kernels::KernelFilter;
+use fairshared::service::page::{MAX_PAGE, Window};
+use serde_json::json;
+
+use crate::support::ManualClock;
+use crate::support::database::sqlite;
+use crate::support::fixture::admin;
+
+/// Of the demo at this hour, all kernels that run in a group.
+async fn running(service: &Service, group: &str) -> Vec<Kernel> {
+    let (mut kernels, mut after) = (Vec::new(), None);
+    loop {
+        let window = Window::forward(MAX_PAGE, after);
+        let page = service.kernels(&admin(), group, KernelFilter::default(), &window).await.unwrap();
+        after = page.rows.last().filter(|_| page.has_next).map(|(cursor, _)| cursor.clone());
+        kernels.extend(page.rows.into_iter().map(|(_, kernel)| kernel).filter(|k| k.report.phase == Phase::Running));
+        if after.is_none() {
+            return kernels;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_deserving_queue_finds_victims_at_any_hour() {
+    let (mut gangs, mut stay) = (0, 0);
+    // Through a week, at other hours each time.
+    for round in 0..8 {
+        let clock = Arc::new(ManualClock::at("2026-02-18T10:30:00Z"));
+        clock.advance_seconds(round * 21 * 3_600);
+        let db = sqlite().await;
+        let service = Service::new(db.store().await, Arc::clone(&clock) as _).await.unwrap();
+        let now: Timestamp = service.clock().now();
+        let cluster = generate(now.micros().div_euclid(MICROS_PER_SECOND), u64::from(round % 3 > 0), 8);
+        fill(&service, &cluster, 1).await.unwrap();
+
+        let request = json!({"workload_id": "new", "queue": "forecasting", "members": [{"slots": {"cpu": 48, "cuda.device": 8}}]});
+        let plan =
+            service.plan_reclaim(&admin(), GPU_CLUSTER, serde_json::from_value(request).unwrap()).await.unwrap().plan;
+        assert_eq!(plan.verdict, Verdict::Reclaim, "{now}: {plan:?}");
+        assert!(!plan.victims.is_empty() && plan.placement.is_some(), "{now}: {plan:?}");
+
+        let kernels = running(&service, GPU_CLUSTER).await;
+        let preemptible = kernels.iter().filter(|k| k.report.traits.preemptible).count();
+        assert!(preemptible * 2 > kernels.len(), "{now}: {preemptible} of {}", kernels.len());
+        stay += kernels.len() - preemptible;
+        gangs += kernels.iter().filter(|k| k.report.traits.gang_id.is_some()).count();
+        let services = running(&service, "inference").await;
+        assert!(
+            services.iter().all(|k| !k.report.traits.preemptible) && services.iter().any(|k| k.report.traits.critical)
+        );
+    }
+    assert!(gangs > 0 && stay > 0, "{gangs} kernels of gangs, {stay} that stay");
+}
