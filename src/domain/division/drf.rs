@@ -22,17 +22,32 @@ impl Algorithm for Drf {
             let (part, _) = filling.leaf(queue);
             for column in 0..tree.slots.len() {
                 let request = tree.request[(queue, column)];
-                let share = if part < 1.0 { Amount::from_f64(request.to_f64() * part) } else { request };
+                let share = if part < 1.0 { solved(request.to_f64() * part) } else { request };
                 fair_share[(queue, column)] = tree.limit[(queue, column)].cut(share.min(request));
             }
         }
         add_up(tree, &mut fair_share);
         let recorded = if trace.is_on() { tree.len() } else { 0 };
-        for queue in (0..recorded).filter(|q| tree.is_leaf(*q)) {
-            record(tree, queue, filling.leaf(queue).1, fair_share.row(queue), trace);
+        for queue in 0..recorded {
+            let stop = if tree.is_leaf(queue) { filling.leaf(queue).1 } else { None };
+            record(tree, queue, stop, fair_share.row(queue), trace);
         }
         Shares { remaining: remaining(tree, &fair_share), fair_share, ratios: None, warnings: Vec::new() }
     }
+}
+
+/// Digits of a solution that count; what lies below is the rounding of the steps.
+const DIGITS: i32 = 13;
+/// Decimal places of an amount.
+const PLACES: i32 = 12;
+
+fn solved(share: f64) -> Amount {
+    if share <= 0.0 {
+        return Amount::ZERO;
+    }
+    let places = (DIGITS - 1 - share.log10().floor() as i32).min(PLACES);
+    let digits = (share * 10f64.powi(places)).round() as u128;
+    Amount::from_units(digits.saturating_mul(10u128.saturating_pow((PLACES - places).unsigned_abs())))
 }
 
 /// A parent has what its children have. Floats may have carried a sum above a limit or the capacity by the last
@@ -82,14 +97,19 @@ fn take(tree: &Tree, fair_share: &mut Grid<Amount>, level: Option<usize>, column
 }
 
 fn record(tree: &Tree, queue: usize, stop: Option<Stop>, shares: &[Amount], trace: &mut Trace) {
+    let weight = tree.queues[queue].weight;
+    let parts = shares.iter().zip(&tree.capacity).filter(|(_, capacity)| !capacity.is_zero());
+    let dominant = parts.map(|(share, capacity)| share.to_f64() / capacity.to_f64()).fold(0.0, f64::max);
+    let level = (!weight.is_zero()).then(|| Amount::from_f64(dominant / weight.to_f64()));
     for (column, share) in shares.iter().enumerate().filter(|(_, share)| !share.is_zero()) {
         trace.push(|| Step {
             queue,
             column: Some(column),
             rule: "filling",
-            weight: Some(tree.queues[queue].weight),
+            weight: Some(weight),
+            level,
             gift: *share,
-            capped_by: stop.map(Stop::as_str),
+            capped_by: stop.map(|stop| stop.told(tree, queue)),
             ..Step::default()
         });
     }

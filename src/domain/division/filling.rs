@@ -70,7 +70,9 @@ impl<'a> Filling<'a> {
         (node.demand, node.full, node.stop) = (demand, demand, Some(Stop::Request));
         node.can_grow = demand > 0.0 && demand.is_finite();
         if !node.can_grow {
-            node.stop = (demand > 0.0).then_some(Stop::UsedUp);
+            // What is asked for and does not exist is used up from the start.
+            let missing = (0..tree.slots.len()).find(|column| share(*column).is_infinite());
+            node.stop = missing.map(Stop::UsedUp);
             return;
         }
         for column in 0..tree.slots.len() {
@@ -78,7 +80,7 @@ impl<'a> Filling<'a> {
             self.growth[(queue, column)] = growth;
             let full = self.limits[(queue, column)] / growth;
             if growth > 0.0 && full < node.full {
-                (node.full, node.stop) = (full, Some(Stop::Limit));
+                (node.full, node.stop) = (full, Some(Stop::Limit(queue, column)));
             }
         }
         node.can_grow = node.full > 0.0;
@@ -160,7 +162,7 @@ impl<'a> Filling<'a> {
         for queue in below {
             let needs = queue < root && self.tree.is_leaf(queue) && self.growth[(queue, column)] > 0.0;
             if needs && self.nodes[queue].can_grow {
-                let stop = if at == root { Stop::UsedUp } else { Stop::Limit };
+                let stop = if at == root { Stop::UsedUp(column) } else { Stop::Limit(at, column) };
                 (self.nodes[queue].can_grow, self.nodes[queue].stop) = (false, Some(stop));
             }
         }

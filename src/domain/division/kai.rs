@@ -200,7 +200,7 @@ impl<'a> State<'a> {
             figures.map_or([None; 4], |f| f.map(|figure| Some(Amount::from_f64(figure))));
         let (column, gift) = (Some(self.column), Amount::from_f64(gift));
         let priority = figures.map(|_| member.priority);
-        let (queue, capped_by) = (member.queue, None);
+        let queue = member.queue;
         self.trace.push(|| Step {
             queue,
             column,
@@ -212,7 +212,7 @@ impl<'a> State<'a> {
             weight_sum,
             offer,
             gift,
-            capped_by,
+            ..Step::default()
         });
     }
 }

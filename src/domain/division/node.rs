@@ -1,24 +1,29 @@
 //! What the filling of `drf` knows of one node.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::clock::Clock;
+use super::tree::Tree;
 
 /// Why a leaf stopped to grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     Request,
-    Limit,
-    UsedUp,
+    /// Its own limit, or that of a queue above it, on a slot.
+    Limit(usize, usize),
+    /// A slot of the capacity.
+    UsedUp(usize),
 }
 
 impl Stop {
-    pub fn as_str(self) -> &'static str {
+    pub fn told(self, tree: &Tree, leaf: usize) -> Cow<'static, str> {
         match self {
-            Self::Request => "request",
-            Self::Limit => "limit",
-            Self::UsedUp => "a slot that is used up",
+            Self::Request => "request".into(),
+            Self::Limit(queue, column) if queue == leaf => format!("limit on {}", tree.slots[column]).into(),
+            Self::Limit(queue, column) => format!("limit of {} on {}", tree.name(queue), tree.slots[column]).into(),
+            Self::UsedUp(column) => format!("{}, which is used up", tree.slots[column]).into(),
         }
     }
 }

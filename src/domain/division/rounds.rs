@@ -232,6 +232,7 @@ fn round_step(tree: &Tree, column: usize, member: &Member, round: u32, figures: 
         weight_sum: Some(weight_sum),
         offer: Some(offer),
         gift,
-        capped_by: (served && gift < offer).then_some(if by_limit { "limit" } else { "request" }),
+        capped_by: (served && gift < offer).then_some(if by_limit { "limit".into() } else { "request".into() }),
+        ..Step::default()
     }
 }

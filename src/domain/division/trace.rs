@@ -1,5 +1,7 @@
 //! Why every queue gets what it gets: each step that gave it something, so that a person can redo it.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -23,8 +25,10 @@ pub struct Step {
     pub weight_sum: Option<Amount>,
     pub offer: Option<Amount>,
     pub gift: Amount,
-    /// What kept the gift below the offer: `request` or `limit`.
-    pub capped_by: Option<&'static str>,
+    /// Dominant share over weight at which the filling of `drf` left the queue.
+    pub level: Option<Amount>,
+    /// What kept the gift below the offer or ended the growth: `request`, `limit`, or a slot that is used up.
+    pub capped_by: Option<Cow<'static, str>>,
 }
 
 /// Collects steps, or nothing at all when nobody asked.
@@ -97,8 +101,12 @@ pub struct ShownStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offer: Option<Amount>,
     pub gift: Amount,
+    /// `drf`: the dominant share over the weight that the queue had reached at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub capped_by: Option<&'static str>,
+    pub level: Option<Amount>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub capped_by: Option<Cow<'static, str>>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // the signature serde asks for
@@ -118,7 +126,8 @@ impl Step {
             weight_sum: self.weight_sum,
             offer: self.offer,
             gift: self.gift,
-            capped_by: self.capped_by,
+            level: self.level,
+            capped_by: self.capped_by.clone(),
         }
     }
 }
@@ -163,12 +172,12 @@ fn ratio_part(step: &Step) -> String {
 }
 
 fn part(step: &Step) -> String {
-    let Step { gift, rule, .. } = *step;
+    let Step { gift, rule, ref capped_by, .. } = *step;
     match (step.weight, step.weight_sum, step.divided) {
         (Some(weight), Some(sum), Some(divided)) => {
             let kind = if rule == "over_quota" { "unused" } else { "left" };
             let offer = format!("{weight}/{sum} of the {divided} {kind}");
-            match (step.capped_by, rule) {
+            match (capped_by, rule) {
                 (None, "over_quota" | "by_weight") => offer,
                 (Some(cap), "over_quota" | "by_weight") => format!("{gift} ({offer}, capped by its {cap})"),
                 (cap, rule) => {
@@ -177,7 +186,19 @@ fn part(step: &Step) -> String {
                 }
             }
         }
+        _ if rule == "filling" => match capped_by {
+            Some(stop) => format!("{gift} by filling all queues evenly, ended by {}", with_article(stop)),
+            None => format!("{gift} by its children"),
+        },
         _ => format!("{gift} {}", named(rule)),
+    }
+}
+
+fn with_article(stop: &str) -> String {
+    match stop.split(' ').collect::<Vec<_>>()[..] {
+        ["request"] | ["limit", "on", ..] => format!("its {stop}"),
+        ["limit", "of", ..] => format!("the {stop}"),
+        _ => stop.to_owned(),
     }
 }
 
@@ -185,7 +206,6 @@ fn part(step: &Step) -> String {
 fn named(rule: &str) -> String {
     match rule {
         "request" => "as requested".to_owned(),
-        "filling" => "by filling all queues evenly".to_owned(),
         "whole" => "in whole devices".to_owned(),
         other => other.replace('_', " "),
     }

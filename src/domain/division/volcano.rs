@@ -58,7 +58,7 @@ pub(super) fn divide(
                     weight_sum: Some(Amount::from_units(weight_sum)),
                     offer: Some(Amount::from_units(offers[i])),
                     gift: Amount::from_units(gift),
-                    capped_by: (gift < offers[i]).then_some("request or limit"),
+                    capped_by: (gift < offers[i]).then(|| "request or limit".into()),
                     ..Step::default()
                 });
             }

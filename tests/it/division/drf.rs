@@ -1,6 +1,6 @@
 //! `drf`: on trees, and its two famous properties.
 
-use fairshared::domain::division::Options;
+use fairshared::domain::division::{Options, Simulation};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -14,6 +14,81 @@ fn filling_goes_on_after_the_first_slot_is_used_up() {
         {"name": "cpu-bound", "request": {"cpu": 100}},
     ]);
     expect("drf", &json!({}), queues, json!({"cpu": 100, "gpu": 4}), &[("gpu-bound", "4 4"), ("cpu-bound", "96 0")]);
+}
+
+/// From the trace alone: a leaf has its level x weight, in the proportions of its request; siblings whom nothing of their
+/// own ended are at one level.
+#[test]
+fn a_trace_can_be_redone() {
+    let simulate = |capacity: Value, queues: Value| {
+        let simulation = json!({"algorithm": "drf", "capacity": capacity, "queues": queues, "explain": true});
+        serde_json::to_value(serde_json::from_value::<Simulation>(simulation).unwrap().run().unwrap()).unwrap()
+    };
+    let number = |value: &Value| value.as_str().unwrap().parse::<f64>().unwrap();
+    let capacity = json!({"cpu": 10, "gpu": 10});
+    let queues = json!([
+        {"name": "p", "weight": 2, "limit": {"cpu": 3}},
+        {"name": "a", "parent": "p", "request": {"cpu": 10}},
+        {"name": "b", "parent": "p", "request": {"cpu": 10, "gpu": 1}, "limit": {"cpu": 1}},
+        {"name": "g", "parent": "p", "weight": 4, "request": {"gpu": 10}},
+        {"name": "r", "request": {"cpu": 10}},
+        {"name": "s", "request": {"cpu": "0.5"}},
+    ]);
+    let told = simulate(capacity.clone(), queues.clone());
+    let stops = [
+        ("a", "limit of p on cpu"),
+        ("b", "limit on cpu"),
+        ("g", "gpu, which is used up"),
+        ("r", "cpu, which is used up"),
+        ("s", "request"),
+    ];
+    for (name, stop) in stops {
+        let queue = queues.as_array().unwrap().iter().find(|q| q["name"] == name).unwrap();
+        let trace = told["trace"].as_array().unwrap().iter().find(|t| t["queue"] == name).unwrap();
+        let asked = |slot: &str| {
+            let amount = &queue["request"][slot];
+            amount.as_f64().or_else(|| amount.as_str().and_then(|a| a.parse().ok())).unwrap_or(0.0)
+        };
+        let dominant = f64::max(asked("cpu") / 10.0, asked("gpu") / 10.0);
+        for step in trace["steps"].as_array().unwrap() {
+            assert_eq!(step["capped_by"], stop, "{name}");
+            let share =
+                number(&step["level"]) * number(&step["weight"]) * asked(step["slot"].as_str().unwrap()) / dominant;
+            assert!((number(&step["gift"]) - share).abs() < 1e-9, "{name}: {step}");
+        }
+    }
+    let parent = told["trace"].as_array().unwrap().iter().find(|t| t["queue"] == "p").unwrap();
+    assert_eq!(parent["steps"][0]["gift"], "3");
+    // The two of the famous example end at one level.
+    let queues = json!([
+        {"name": "A", "request": {"cpu": 81, "memory": 324}},
+        {"name": "B", "request": {"cpu": 243, "memory": 81}},
+    ]);
+    let told = simulate(json!({"cpu": 9, "memory": 18}), queues);
+    for trace in told["trace"].as_array().unwrap() {
+        assert_eq!(trace["steps"][0]["level"], "0.666666666667");
+    }
+    assert_eq!(
+        told["trace"][0]["sentence"],
+        "gets 3 of 9 cpu: 3 by filling all queues evenly, ended by cpu, which is used up; \
+         gets 12 of 18 memory: 12 by filling all queues evenly, ended by cpu, which is used up"
+    );
+}
+
+/// What the steps of a solution round away does not show.
+#[test]
+fn large_amounts_carry_no_dust() {
+    let byte = 549_755_813_888_u64;
+    let queues: Vec<Value> = (0..7)
+        .map(|n| json!({"name": format!("q{n}"), "weight": 1 + n % 2, "request": {"mem": byte, "cpu": 100}}))
+        .collect();
+    let simulation = json!({"algorithm": "drf", "capacity": {"mem": byte, "cpu": 1000}, "queues": queues});
+    let report = serde_json::from_value::<Simulation>(simulation).unwrap().run().unwrap();
+    let report = serde_json::to_value(report).unwrap();
+    for queue in report["queues"].as_array().unwrap() {
+        let digits = queue["fair_share"]["mem"].as_str().unwrap().chars().filter(char::is_ascii_digit).count();
+        assert!(digits <= 13, "{queue}");
+    }
 }
 
 #[test]
