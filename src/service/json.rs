@@ -102,13 +102,37 @@ pub fn fault(path: &Path, message: &str, place: impl Fn(&Path, Option<&str>) -> 
         ("duplicate_field", Some(key))
     } else if message.starts_with("invalid type") {
         ("invalid_type", None)
+    } else if message.starts_with(NO_UUID) {
+        ("invalid_uuid", None)
     } else if let Some(code) = SlotNameError::code_of(message) {
         (code, None)
     } else {
         ("invalid_value", None)
     };
-    let detail = message.split(" at line ").next().unwrap_or(message);
-    Fault::new(place(path, key), code, detail)
+    Fault::new(place(path, key), code, in_words(message.split(" at line ").next().unwrap_or(message)))
+}
+
+/// How messages about texts that are no UUID begin.
+const NO_UUID: &str = "UUID parsing failed";
+
+/// The message without the names of our types.
+fn in_words(message: &str) -> String {
+    if message.starts_with(NO_UUID) {
+        return "not a UUID".to_owned();
+    }
+    if message == "invalid digit found in string" {
+        return "not a whole number".to_owned();
+    }
+    let Some((before, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
+    let ours = match expected {
+        "a map" => "an object",
+        "a sequence" => "an array",
+        "u8" | "u16" | "u32" | "u64" | "usize" | "i32" | "i64" => "a whole number",
+        "f64" => "a number",
+        theirs if theirs.starts_with("struct ") => "an object",
+        other => other,
+    };
+    format!("{before}expected {ours}")
 }
 
 /// The JSON pointer of a path, with the key that the message itself names.
@@ -126,4 +150,40 @@ fn pointer(path: &Path, key: Option<&str>) -> String {
         parts.push(key.to_owned());
     }
     parts.iter().fold(String::new(), |pointer, part| pointer + "/" + &part.replace('~', "~0").replace('/', "~1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+
+    use super::read;
+    use crate::service::error::Error;
+
+    #[derive(Debug, Deserialize)]
+    #[allow(dead_code, reason = "only read")]
+    struct Sample {
+        id: Option<uuid::Uuid>,
+        count: Option<u32>,
+        ratio: Option<f64>,
+        list: Option<Vec<u8>>,
+        map: Option<BTreeMap<String, u8>>,
+    }
+
+    #[test]
+    fn faults_are_told_in_words_of_the_user() {
+        for (body, code, detail) in [
+            ("7", "invalid_type", "invalid type: integer `7`, expected an object"),
+            (r#"{"id": "x"}"#, "invalid_uuid", "not a UUID"),
+            (r#"{"count": "x"}"#, "invalid_type", "invalid type: string \"x\", expected a whole number"),
+            (r#"{"count": -1}"#, "invalid_value", "invalid value: integer `-1`, expected a whole number"),
+            (r#"{"ratio": "x"}"#, "invalid_type", "invalid type: string \"x\", expected a number"),
+            (r#"{"list": 1}"#, "invalid_type", "invalid type: integer `1`, expected an array"),
+            (r#"{"map": 1}"#, "invalid_type", "invalid type: integer `1`, expected an object"),
+        ] {
+            let Error::Invalid(faults) = read::<Sample>(body.as_bytes()).unwrap_err().into() else { panic!("{body}") };
+            assert_eq!((faults[0].code, faults[0].detail.as_str()), (code, detail), "{body}");
+        }
+    }
 }

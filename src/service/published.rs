@@ -10,6 +10,7 @@ use hashbrown::HashMap;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::background::retire;
 use super::division::Live;
 use super::queues::Queues;
 use super::state::GroupState;
@@ -287,11 +288,14 @@ impl Published {
     }
 
     pub(super) fn put(&self, group: &Arc<PublishedGroup>) {
-        self.0.rcu(|old| {
+        let before = self.0.rcu(|old| {
             let mut next = BTreeMap::clone(old);
             next.insert(Arc::clone(&group.name), Arc::clone(group));
             next
         });
+        if let Some(old) = before.get(&group.name) {
+            retire(Arc::clone(old));
+        }
     }
 
     pub(super) fn remove(&self, name: &str) {

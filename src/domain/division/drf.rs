@@ -41,6 +41,7 @@ const DIGITS: i32 = 13;
 /// Decimal places of an amount.
 const PLACES: i32 = 12;
 
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and casts saturate")]
 fn solved(share: f64) -> Amount {
     if share <= 0.0 {
         return Amount::ZERO;

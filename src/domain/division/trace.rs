@@ -181,7 +181,7 @@ fn part(step: &Step) -> String {
                 (None, "over_quota" | "by_weight") => offer,
                 (Some(cap), "over_quota" | "by_weight") => format!("{gift} ({offer}, capped by its {cap})"),
                 (cap, rule) => {
-                    let cap = cap.map(|cap| format!(", capped by its {cap}")).unwrap_or_default();
+                    let cap = cap.as_ref().map(|cap| format!(", capped by its {cap}")).unwrap_or_default();
                     format!("{gift} as {} ({offer}{cap})", rule.replace('_', " "))
                 }
             }

@@ -59,7 +59,7 @@ on_both! {
             (json!({"status": "DANCING"}), "/status", "unknown_status"),
             (json!({"started_at": "noon"}), "/started_at", "invalid_value"),
             (json!({"started_at": null}), "/started_at", "required"),
-            (json!({"user_uuid": "alice"}), "/user_uuid", "invalid_value"),
+            (json!({"user_uuid": "alice"}), "/user_uuid", "invalid_uuid"),
             (json!({"domain_name": "a/b"}), "/domain_name", "invalid_name"),
             (json!({"colour": "red"}), "/colour", "unknown_field"),
             (json!({"priority": "high"}), "/priority", "invalid_type"),

@@ -65,7 +65,7 @@ on_both! {
     async fn wrong_workloads_are_named(db: TestDb) {
         let server = Server::with_usage(db).await;
         for (change, code, pointer) in [
-            (json!({"user_uuid": "alice"}), "invalid_value", "/workloads/1/user_uuid"),
+            (json!({"user_uuid": "alice"}), "invalid_uuid", "/workloads/1/user_uuid"),
             (json!({"submitted_at": "soon"}), "invalid_value", "/workloads/1/submitted_at"),
             (json!({"requested_slots": {"cpu": "-1"}}), "invalid_value", "/workloads/1/requested_slots/cpu"),
             (json!({"priority": 1e12}), "invalid_type", "/workloads/1/priority"),
