@@ -5,17 +5,20 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::division::Bound;
-use fairshared::domain::reclaim::{PendingMember, Plan, Verdict};
+use fairshared::domain::reclaim::{Plan, Verdict};
 use fairshared::domain::slots::SlotName;
 use fairshared::domain::time::Timestamp;
+use fairshared::service::Role;
 use fairshared::service::division::LiveDivision;
 use fairshared::service::incoming::KernelInput;
 use fairshared::service::plans::PlanRequest;
 use serde_json::{Value, json};
 
 use super::{division, set_queues};
+use crate::cli::program::{run, run_with_input};
+use crate::rest::support::{Server, create_key, group};
 use crate::support::database::{TestDb, postgres, sqlite};
-use crate::support::fixture::{Fixture, GROUP, admin, id, slots};
+use crate::support::fixture::{Fixture, GROUP, admin, id};
 use crate::support::plain::{data, neutral_rows, unpack};
 use crate::support::time;
 
@@ -249,31 +252,49 @@ impl Cluster {
     }
 }
 
+/// REST, GraphQL and the command line answer what the service answers.
+async fn is_told_everywhere(server: &Server, request: &Value, plan: &Plan) {
+    let plan = serde_json::to_value(plan).unwrap();
+    assert_eq!(server.call("POST", &group("/reclaim-plans"), Some(request)).await.json(200), plan);
+    let workload = json!(request.to_string());
+    let query = json!({"query": format!("{{ plan_reclaim(resource_group: \"{GROUP}\", workload: {workload}) }}")});
+    let answer = server.call("POST", "/graphql", Some(&query)).await.json(200);
+    let told = answer["data"]["plan_reclaim"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    assert_eq!(serde_json::from_str::<Value>(told).unwrap(), plan);
+    let printed = run_with_input(&server.db, &["plan", GROUP, "-", "-o", "json"], request.to_string().as_bytes());
+    assert_eq!(printed.json(), plan);
+}
+
 async fn obeys_the_laws(cluster: Cluster, db: TestDb) {
     let f = cluster.replay(db).await;
+    let key = create_key(&f, Role::Admin, None).await;
+    let f = Server::over(f, key);
     for algorithm in ["min_share", "proportion", "drf", "quota_over_quota"] {
         f.options(&json!({"division": {"algorithm": algorithm}})).await;
         cluster.check_division(&division(&f).await.division);
     }
     let live = division(&f).await.division;
+    let shown = f.get(&group("/division")).await;
+    assert_eq!(run(&f.db, ["division", GROUP, "-o", "json"]).json()["queues"], shown["queues"]);
+    for queue in shown["queues"].as_array().unwrap() {
+        let at = live.tree.find(queue["name"].as_str().unwrap()).unwrap();
+        let share = live.shares.fair_share[(at, live.tree.column(SlotName::new(cluster.slot).unwrap()).unwrap())];
+        assert_eq!(queue["fair_share"][cluster.slot], json!(share));
+    }
     let mut verdicts: BTreeMap<String, usize> = BTreeMap::new();
     for job in cluster.waiting.iter().step_by((cluster.waiting.len() / PLANS).max(1)) {
-        let request = PlanRequest {
-            workload_id: id(&job.id).to_string(),
-            queue: Some(job.queue.clone()),
-            project_id: None,
-            priority: 0,
-            preemptible: true,
-            created_at: Some(job.submitted),
-            gang_min: None,
-            members: vec![PendingMember {
-                slots: slots(&json!({cluster.slot: job.amount.to_string()})),
-                labels: BTreeMap::new(),
-            }],
-        };
-        let plan = f.service.plan_reclaim(&admin(), GROUP, request).await.unwrap().plan;
+        let request = json!({
+            "workload_id": id(&job.id), "queue": job.queue, "preemptible": true, "created_at": job.submitted.to_string(),
+            "members": [{"slots": {cluster.slot: job.amount.to_string()}}],
+        });
+        let asked: PlanRequest = serde_json::from_value(request.clone()).unwrap();
+        let plan = f.service.plan_reclaim(&admin(), GROUP, asked).await.unwrap().plan;
         cluster.check_plan(&live, job, &plan);
-        *verdicts.entry(format!("{:?}", plan.verdict)).or_default() += 1;
+        let count = verdicts.entry(format!("{:?}", plan.verdict)).or_default();
+        *count += 1;
+        if *count == 1 {
+            is_told_everywhere(&f, &request, &plan).await;
+        }
     }
     // The moment is worth a look: some get what others give back.
     assert!(verdicts.contains_key("Reclaim"), "{verdicts:?}");

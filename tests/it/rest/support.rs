@@ -134,7 +134,7 @@ pub fn group(path: &str) -> String {
     format!("/resource-groups/{GROUP}{path}")
 }
 
-async fn create_key(fixture: &Fixture, role: Role, user: Option<&str>) -> String {
+pub async fn create_key(fixture: &Fixture, role: Role, user: Option<&str>) -> String {
     let user = user.map(|name| UserId(id(name)));
     let new = NewKey { role, label: role.as_str().to_owned(), user, expires_at: None };
     fixture.service.create_key(admin(), new).await.unwrap().0
