@@ -271,8 +271,50 @@ proptest! {
     }
 }
 
+const DEEP: Shape = Shape { queues: 200, depth: 6, slots: 1 };
+
 proptest! {
-    #![proptest_config(cases(3))]
+    #![proptest_config(cases(60))]
+
+    /// The same in trees: who is not above the queue whose demand falls does not lose.
+    #[test]
+    fn a_smaller_demand_costs_nobody_in_a_tree(
+        mut queues in queues(DEEP), total in 0u32..2_000, chosen: prop::sample::Index,
+    ) {
+        leaves_demand(&mut queues);
+        let at = chosen.index(queues.len());
+        let before = tree(Value::Array(queues.clone()), slots(1, total));
+        queues[at]["request"] = queues[at]["allocated"].clone();
+        let after = tree(Value::Array(queues), slots(1, total));
+        // Minimum shares that exceed what a parent gets are scaled to it, and a parent gets no more than all below ask for:
+        // in trees this is no law of `min_share`.
+        for name in ["quota_over_quota", "proportion", "drf"] {
+            let (old, new) = (divide(&before, name, &Options::default()), divide(&after, name, &Options::default()));
+            for queue in (0..before.len()).filter(|q| before.ancestry(at).all(|above| above != *q)) {
+                let (old, new) = (old.fair_share[(queue, 0)], new.fair_share[(queue, 0)]);
+                prop_assert!(new.units() + DUST >= old.units(), "{name} {}: {old} -> {new}", before.name(queue));
+            }
+        }
+    }
+
+    #[test]
+    fn more_weight_is_never_less_in_a_tree(
+        mut queues in queues(DEEP), total in 0u32..2_000, chosen: prop::sample::Index,
+    ) {
+        leaves_demand(&mut queues);
+        let at = chosen.index(queues.len());
+        let before = tree(Value::Array(queues.clone()), slots(1, total));
+        queues[at]["weight"] = json!(9);
+        let after = tree(Value::Array(queues), slots(1, total));
+        for name in ["min_share", "proportion", "drf"] {
+            let share = |tree: &Tree| divide(tree, name, &Options::default()).fair_share[(at, 0)].units();
+            prop_assert!(share(&after) + DUST >= share(&before), "{name}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(6))]
 
     #[test]
     fn on_large_trees(mut queues in queues(LARGE), total in 0u32..20_000, seed: u64) {
