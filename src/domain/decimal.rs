@@ -155,6 +155,18 @@ impl Amount {
         Self::from_units((whole as u128).saturating_mul(AMOUNT_UNIT).saturating_add(fraction as u128))
     }
 
+    /// The amount nearest to the first `digits` significant digits of the value.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a float to an integer saturates
+    pub fn from_f64_digits(value: f64, digits: i32) -> Self {
+        if value <= 0.0 {
+            return Self::ZERO;
+        }
+        let decimals = AMOUNT_DECIMALS.cast_signed();
+        let places = (digits - 1 - value.log10().floor() as i32).min(decimals);
+        let rounded = (value * 10f64.powi(places)).round() as u128;
+        Self::from_units(rounded.saturating_mul(10u128.saturating_pow((decimals - places).unsigned_abs())))
+    }
+
     /// The amount of `count` whole units.
     pub const fn whole(count: u64) -> Self {
         Self(count as u128 * AMOUNT_UNIT)

@@ -162,9 +162,6 @@ async fn merge(session: &Session, reports: Vec<Report>) -> Result<(Merged, Vec<R
 
 /// Stores what was merged. A kernel that another group has claimed since `merge` looked is refused.
 async fn save(session: &mut Session, names: &[Named], merged: &mut Merged, refused: &mut Vec<Refused>) -> Result<()> {
-    if merged.is_empty() {
-        return Ok(());
-    }
     let group = session.state().group.name.clone();
     if store::kernels::upsert(session.tx(), &group, merged).await? != merged.len() as u64 {
         let ids: Vec<KernelId> = merged.iter().map(|(_, kernel)| kernel.report.id).collect();

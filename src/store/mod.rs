@@ -188,7 +188,8 @@ fn base_options(url: &str, connections: u32) -> ConnectOptions {
     let mut options = ConnectOptions::new(url);
     options
         .max_connections(connections)
-        .min_connections(1)
+        // With a minimum the pool connects by itself, on a thread of its choice.
+        .min_connections(0)
         .acquire_timeout(ACQUIRE_TIMEOUT)
         .idle_timeout(None)
         .max_lifetime(None)

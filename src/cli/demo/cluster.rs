@@ -92,37 +92,45 @@ struct Job {
     need: Need,
     members: u32,
     attempt: u32,
+    /// Goes before all that wait.
+    urgent: bool,
 }
+
+/// When two nodes of the GPU cluster came back from maintenance, counted back from now: just after the courses asked for
+/// whole nodes, so that education holds more than it is promised at any hour.
+const MAINTENANCE_ENDED: i64 = 599;
 
 fn submissions(now: i64, first: Day, today: Day, random: &mut Random) -> Vec<Job> {
     let mut jobs = Vec::new();
-    let mut submit = |person, submitted_at, wish: Wish| {
+    let mut submit = |person, submitted_at, wish: Wish, urgent| {
         if submitted_at < now {
             let Wish { seconds, need, members, .. } = wish;
-            jobs.push(Job { number: 0, person, submitted_at, seconds, need, members, attempt: 0 });
+            jobs.push(Job { number: 0, person, submitted_at, seconds, need, members, attempt: 0, urgent });
         }
     };
     for day in (0..=today.days_since(first)).map(|n| first.plus(n)) {
         for (at, person) in PEOPLE.iter().enumerate() {
             for wish in person.wishes(day, today, random) {
-                submit(at, i64::from(day.0) * SECONDS_PER_DAY + wish.at, wish);
+                submit(at, i64::from(day.0) * SECONDS_PER_DAY + wish.at, wish, false);
             }
         }
     }
     // A rush in the last quarter of an hour: more than there are nodes, so that some must wait. Courses end today, so
-    // that education comes first and holds more than it is promised.
+    // that education comes first.
     let rush = |p: &Person| if p.group == CPU_FARM { Need::new(56, 128, 0) } else { Need::new(48, 384, 8) };
     for (at, person) in PEOPLE.iter().enumerate().filter(|(_, p)| p.group != INFERENCE) {
-        let (longest, shortest) = if PROJECTS[person.project].1 == "education" { (900, 600) } else { (599, 30) };
+        let course = PROJECTS[person.project].1 == "education";
+        let (longest, shortest) = if course { (900, MAINTENANCE_ENDED + 1) } else { (MAINTENANCE_ENDED, 30) };
         let wish = Wish { at: 0, seconds: random.range(7_200, 36_000), need: rush(person), members: 1 };
-        submit(at, now - random.range(shortest, longest), wish);
+        submit(at, now - random.range(shortest, longest), wish, course);
     }
     jobs.sort_by_key(|job| (job.submitted_at, job.person));
     jobs.iter_mut().enumerate().for_each(|(number, job)| job.number = number);
     jobs
 }
 
-/// About one failure a node and month, for some hours; one node of the first group is down right now.
+/// About one failure a node and month, for some hours; of the GPU cluster one node is down right now and two were in
+/// maintenance.
 fn outages(group: &GroupPlan, now: i64, first: Day, random: &mut Random) -> Vec<Outage> {
     let start = i64::from(first.0) * SECONDS_PER_DAY;
     let mut outages = Vec::new();
@@ -135,7 +143,10 @@ fn outages(group: &GroupPlan, now: i64, first: Day, random: &mut Random) -> Vec<
         }
     }
     if group.name == GPU_CLUSTER {
-        outages.push(Outage { group: group.name, node: group.nodes - 1, from: now - 5_400, until: now + 7_200 });
+        let outage = |from_last, from, until| Outage { group: group.name, node: group.nodes - from_last, from, until };
+        let ended = now - MAINTENANCE_ENDED;
+        outages.push(outage(1, now - 5_400, now + 7_200));
+        outages.extend([2, 3].map(|from_last| outage(from_last, ended - 3_600, ended)));
     }
     outages
 }
@@ -185,7 +196,10 @@ impl Floor {
                     self.switch(node, down, at);
                 }
             } else {
-                self.queue.extend(jobs.next());
+                match jobs.next() {
+                    Some(job) if job.urgent => self.queue.push_front(job),
+                    job => self.queue.extend(job),
+                }
             }
             self.start_what_fits(at);
         }

@@ -22,7 +22,7 @@ impl Algorithm for Drf {
             let (part, _) = filling.leaf(queue);
             for column in 0..tree.slots.len() {
                 let request = tree.request[(queue, column)];
-                let share = if part < 1.0 { solved(request.to_f64() * part) } else { request };
+                let share = if part < 1.0 { Amount::from_f64_digits(request.to_f64() * part, DIGITS) } else { request };
                 fair_share[(queue, column)] = tree.limit[(queue, column)].cut(share.min(request));
             }
         }
@@ -38,18 +38,6 @@ impl Algorithm for Drf {
 
 /// Digits of a solution that count; what lies below is the rounding of the steps.
 const DIGITS: i32 = 13;
-/// Decimal places of an amount.
-const PLACES: i32 = 12;
-
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and casts saturate")]
-fn solved(share: f64) -> Amount {
-    if share <= 0.0 {
-        return Amount::ZERO;
-    }
-    let places = (DIGITS - 1 - share.log10().floor() as i32).min(PLACES);
-    let digits = (share * 10f64.powi(places)).round() as u128;
-    Amount::from_units(digits.saturating_mul(10u128.saturating_pow((PLACES - places).unsigned_abs())))
-}
 
 /// A parent has what its children have. Floats may have carried a sum above a limit or the capacity by the last
 /// digits; these are taken from the largest descendant.

@@ -1,6 +1,7 @@
 //! Integer arithmetic without rounding: products of 128-bit numbers are compared and divided in 256 bits.
 
 use std::cmp::{Ordering, Reverse};
+use std::ops::Rem;
 
 use ethnum::U256;
 
@@ -21,6 +22,14 @@ pub fn mul_div(a: u128, b: u128, c: u128) -> (u128, u128) {
     let quotient = product / U256::from(c);
     let rest = product - quotient * U256::from(c);
     (u128::try_from(quotient).unwrap_or(u128::MAX), rest.as_u128())
+}
+
+/// The greatest common divisor; 0 has all divisors. For any width, as 128 bits divide ten times as slowly as 64.
+pub fn greatest_common_divisor<T: Copy + Default + PartialEq + Rem<Output = T>>(mut a: T, mut b: T) -> T {
+    while b != T::default() {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 /// `a * b / c` rounded up.

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::exact::{apportion, cmp_products, first_of, mul_div, mul_div_up};
+use super::exact::{apportion, cmp_products, first_of, greatest_common_divisor, mul_div, mul_div_up};
 use super::options::{Options, Rule};
 use super::queue::{Bound, QueueMode};
 use super::sweep::{Member, Solver};
@@ -180,13 +180,6 @@ fn record(
             ..Step::default()
         });
     }
-}
-
-fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }
 
 /// A `fifo` queue: by priority, weight, age, input order, each to its demand; minimum shares do not count.

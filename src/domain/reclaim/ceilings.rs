@@ -6,6 +6,7 @@ use super::scene::Scene;
 use super::standing::{Standing, Unit};
 use crate::domain::decimal::Amount;
 use crate::domain::division::Grid;
+use crate::domain::division::exact::greatest_common_divisor;
 
 /// Whether every class alone could get what it lacks. `least` is what the reclaimer's sides hold at best, by step.
 pub(super) fn may_suffice(
@@ -19,7 +20,8 @@ pub(super) fn may_suffice(
     let sides: Vec<&[&Unit]> = units.chunk_by(|a, b| side(a) == side(b)).collect();
     let most = |units: &&[&Unit], column: usize| {
         let amounts = units.iter().map(|unit| scene.size(unit, column));
-        let (all, step) = amounts.fold((0u128, 0), |(sum, step), size| (sum.saturating_add(size), common(step, size)));
+        let (all, step) = amounts
+            .fold((0u128, 0), |(sum, step), size| (sum.saturating_add(size), greatest_common_divisor(step, size)));
         let place = units.first().and_then(|unit| scene.pairs[unit.queue]).map_or(0, |pair| pair.step);
         let most = policy.ceiling(standing, units, least.row(place), column).map_or(all, |ceiling| ceiling.min(all));
         // Whole units go: what they add up to is a multiple of what their sizes have in common.
@@ -31,12 +33,4 @@ pub(super) fn may_suffice(
             lacking == 0 || lacking <= sides.iter().map(|units| most(units, *column)).fold(0, u128::saturating_add)
         })
     })
-}
-
-/// The greatest common divisor; 0 has all divisors.
-fn common(mut a: u128, mut b: u128) -> u128 {
-    while b > 0 {
-        (a, b) = (b, a % b);
-    }
-    a
 }

@@ -115,10 +115,11 @@ impl Server {
     /// Name and niceness of each of its threads.
     pub fn threads(&self) -> Vec<(String, i32)> {
         let folder = format!("/proc/{}/task", self.child.id());
-        let threads = std::fs::read_dir(folder).unwrap().map(|thread| {
-            let stat = std::fs::read_to_string(thread.unwrap().path().join("stat")).unwrap();
+        // One that has ended since has no text any more.
+        let threads = std::fs::read_dir(folder).unwrap().filter_map(|thread| {
+            let stat = std::fs::read_to_string(thread.unwrap().path().join("stat")).ok()?;
             let (name, fields) = stat.split_once('(').unwrap().1.rsplit_once(')').unwrap();
-            (name.to_owned(), fields.split_whitespace().nth(16).unwrap().parse().unwrap())
+            Some((name.to_owned(), fields.split_whitespace().nth(16).unwrap().parse().unwrap()))
         });
         threads.collect()
     }
