@@ -106,7 +106,7 @@ async fn during_aggregation() {
     }
 }
 
-/// The slow end of so many requests by a client that shares no thread with the server.
+/// The slow end of so many requests by a client that shares no thread with the server, nor its priority.
 async fn requests(server: &Server, count: usize) -> Duration {
     let server = server.of_another_client();
     let client = async move {
@@ -117,8 +117,12 @@ async fn requests(server: &Server, count: usize) -> Duration {
         }
         percentile(times, 99)
     };
-    let alone = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(client);
-    tokio::task::spawn_blocking(alone).await.unwrap()
+    let (done, result) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        let alone = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        done.send(alone.block_on(client)).unwrap();
+    });
+    result.await.unwrap()
 }
 
 fn engine() {

@@ -77,11 +77,7 @@ pub fn percentile(mut times: Vec<Duration>, percent: usize) -> Duration {
 /// A runtime and an allocator like the server's.
 pub fn block_on<F: Future>(work: F) -> F::Output {
     fairshared::process::memory::give_back();
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .unwrap_or_else(|e| panic!("no runtime: {e}"))
-        .block_on(work)
+    fairshared::process::threads::runtime().unwrap_or_else(|e| panic!("no runtime: {e}")).block_on(work)
 }
 
 pub async fn timed_async(work: impl Future) -> Duration {

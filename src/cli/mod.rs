@@ -28,6 +28,8 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 use crate::config::Config;
+use crate::process::priority::answer_soon;
+use crate::process::threads::runtime;
 use crate::telemetry;
 use failure::{Failure, Outcome};
 
@@ -180,10 +182,9 @@ fn execute(mut cli: Cli) -> Outcome {
     if cli.command.is_service() || config.log_chosen {
         telemetry::start(&config);
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|e| Failure::Failed(format!("cannot start: {e}")))?;
+    // Connections, and the threads that some of them have, begin on this one.
+    answer_soon();
+    let runtime = runtime().map_err(|e| Failure::Failed(format!("cannot start: {e}")))?;
     let outcome = runtime.block_on(cli.command.run(config));
     // A standard input that nobody closes must not keep the program.
     runtime.shutdown_background();

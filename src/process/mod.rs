@@ -1,4 +1,5 @@
-//! How the process gets on with its machine: memory that it gives back, threads that give way.
+//! How the process gets on with its machine: memory that it gives back, threads that come first and that give way.
 
 pub mod memory;
 pub mod priority;
+pub mod threads;

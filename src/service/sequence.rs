@@ -45,6 +45,11 @@ pub struct Sequenced<'a> {
 }
 
 impl Service {
+    /// Whether nothing but the workloads has to be looked at; else the queues may have to be divided first.
+    pub fn sequences_at_once(&self, group: &str) -> bool {
+        self.group(group).is_ok_and(|group| !group.scheduler.takes_turns())
+    }
+
     /// Orders `pending`; nothing is dropped or invented.
     pub fn sequence<'a>(
         &self,

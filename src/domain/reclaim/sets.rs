@@ -226,7 +226,8 @@ impl<'s, 'a> Sets<'s, 'a> {
                 continue;
             }
             let Some(pair) = self.scene.pairs[queue] else { return Ok(Next::DeadEnd) };
-            let helps = |other: Pair| other.step < pair.step || other.theirs == pair.theirs;
+            // What else the same side loses only makes it worse.
+            let helps = |other: Pair| other.step < pair.step;
             return self.first_open(all, |at| self.scene.pairs[self.units[at].queue].is_some_and(helps), budget);
         }
         Ok(Next::Done)

@@ -24,6 +24,8 @@ pub(super) struct Standing<'a> {
     removed: Grid<u128>,
     /// Running members by workload.
     running: Vec<usize>,
+    /// By queue: what went at once, each by its members.
+    gone: Vec<Vec<Range<usize>>>,
 }
 
 impl<'a> Standing<'a> {
@@ -34,16 +36,22 @@ impl<'a> Standing<'a> {
             allocated: scene.tree.allocated.clone(),
             removed: Grid::new(scene.tree.len(), scene.width(), 0),
             running: scene.jobs.iter().map(|j| j.members.len()).collect(),
+            gone: vec![Vec::new(); scene.tree.len()],
         }
     }
 
     pub(super) fn take(&mut self, unit: &Unit) {
         self.running[unit.job] -= unit.members.len();
+        self.gone[unit.queue].push(unit.members.clone());
         self.change(unit, u128::saturating_add);
     }
 
     pub(super) fn give_back(&mut self, unit: &Unit) {
         self.running[unit.job] += unit.members.len();
+        let gone = &mut self.gone[unit.queue];
+        if let Some(at) = gone.iter().rposition(|members| *members == unit.members) {
+            gone.swap_remove(at);
+        }
         self.change(unit, u128::saturating_sub);
     }
 
@@ -67,6 +75,17 @@ impl<'a> Standing<'a> {
 
     pub(super) fn lost(&self, queue: usize, column: usize) -> bool {
         self.removed[(queue, column)] > 0
+    }
+
+    /// What each unit that went from a queue held, by column.
+    pub(super) fn gone(&self, queue: usize) -> impl Iterator<Item = Vec<Amount>> + '_ {
+        self.gone[queue].iter().map(|members| {
+            let mut size = vec![0u128; self.scene.width()];
+            for (column, units) in members.clone().flat_map(|member| self.scene.cells(member)) {
+                size[*column] = size[*column].saturating_add(*units);
+            }
+            size.into_iter().map(Amount::from_units).collect()
+        })
     }
 
     pub(super) fn position(&self, queue: usize) -> Position<'_> {

@@ -144,33 +144,43 @@ impl<'a> Strategies<'a> {
         Some(before_last.saturating_add(largest))
     }
 
-    /// Whether what the victim's side lost could be reclaimed at once (no ping-pong): the reclaimer's side ends above
-    /// its share on a slot that the saturation rule does not look at, no quota keeps what it has, and nothing would hold
-    /// the other side back. Then ours is of what our side may come to hold, theirs of the loser's share with all it had.
+    /// Whether something that the queue lost could be reclaimed from our side at once (no ping-pong): each unit that
+    /// went is asked for again where everything else is as it will be. Then ours is of what our side may come to hold,
+    /// or of its quota; theirs of the queue's share with what comes back.
     fn returns(&self, standing: &Standing, pair: Pair, queue: usize) -> Option<Denied> {
         let scene = self.scene;
+        let (tree, columns) = (scene.tree, 0..scene.width());
+        let ours = |column: usize| standing.with_request(pair.ours, column);
+        let has = |strategy| scene.options.strategies.contains(&strategy);
         let position = standing.position(pair.ours);
-        let columns = 0..scene.width();
-        let ours = |column: usize| over(standing.with_request(pair.ours, column), position.allocatable(column));
-        let column = columns.clone().find(|column| ours(*column) > Fraction::ONE)?;
-        let keeps = |queue: &usize| is_in_quota(scene.tree, *queue, |column| standing.with_request(*queue, column));
-        if scene.path[..=pair.step].iter().any(keeps) {
+        let of_share = |column: usize| over(ours(column), position.allocatable(column));
+        let of_quota = |column: usize| over(ours(column), tree.quota[(pair.ours, column)]);
+        let exceeds = |ratio: &dyn Fn(usize) -> Fraction| columns.clone().find(|c| ratio(*c) > Fraction::ONE);
+        let by_share = has(Strategy::FairShare).then(|| exceeds(&of_share)).flatten();
+        let by_quota = has(Strategy::Quota).then(|| exceeds(&of_quota)).flatten();
+        let keeps = |queue: &usize| is_in_quota(tree, *queue, |column| standing.with_request(*queue, column));
+        if by_share.or(by_quota).is_none() || scene.path[..=pair.step].iter().any(keeps) {
             return None;
         }
-        let before = |queue: usize, column: usize| {
-            Fraction::of(scene.tree.allocated[(queue, column)], scene.fair_share[(queue, column)])
-        };
-        let (_, theirs) = worst(columns.clone(), |column| before(queue, column));
-        let saturated = columns.clone().any(|c| {
-            let theirs = before(pair.theirs, c);
-            involved(standing, pair, c)
-                && theirs > Fraction::ONE
-                && !scene.fair_share[(pair.ours, c)].is_zero()
-                && theirs.cmp_scaled(self.multiplier, before(pair.ours, c)) != Ordering::Less
-        });
-        (theirs <= Fraction::ONE && !saturated).then(|| Denied {
-            theirs: Some(theirs),
-            ..Denied::ours(Rule::Saturation, pair.theirs, column, ours(column))
+        let share = |queue: usize, column: usize| scene.fair_share[(queue, column)];
+        standing.gone(queue).find_map(|back| {
+            let with = |queue: usize, column: usize| standing.allocated[(queue, column)].saturating_add(back[column]);
+            let of_deserved = |column| Fraction::of(with(queue, column), share(queue, column));
+            let in_quota = || is_in_quota(tree, pair.theirs, |column| with(pair.theirs, column));
+            let by_share = by_share.map(|column| (column, of_share(column)));
+            let (column, ratio) =
+                by_share.or_else(|| by_quota.filter(|_| in_quota()).map(|column| (column, of_quota(column))))?;
+            let (_, theirs) = worst(columns.clone(), of_deserved);
+            let saturated = |c: &usize| {
+                let theirs = Fraction::of(with(pair.theirs, *c), share(pair.theirs, *c));
+                !back[*c].is_zero()
+                    && theirs > Fraction::ONE
+                    && !share(pair.ours, *c).is_zero()
+                    && theirs.cmp_scaled(self.multiplier, Fraction::of(ours(*c), share(pair.ours, *c)))
+                        != Ordering::Less
+            };
+            (theirs <= Fraction::ONE && !columns.clone().any(|c| saturated(&c)))
+                .then(|| Denied { theirs: Some(theirs), ..Denied::ours(Rule::Saturation, pair.theirs, column, ratio) })
         })
     }
 }

@@ -111,19 +111,24 @@ impl Server {
         assert!(sent.success());
     }
 
-    /// Waits for the end; the exit code, unless a signal ended it.
-    /// Name and niceness of each of its threads.
-    pub fn threads(&self) -> Vec<(String, i32)> {
+    /// Its threads.
+    pub fn threads(&self) -> Vec<Thread> {
         let folder = format!("/proc/{}/task", self.child.id());
         // One that has ended since has no text any more.
         let threads = std::fs::read_dir(folder).unwrap().filter_map(|thread| {
-            let stat = std::fs::read_to_string(thread.unwrap().path().join("stat")).ok()?;
+            let thread = thread.unwrap();
+            let stat = std::fs::read_to_string(thread.path().join("stat")).ok()?;
             let (name, fields) = stat.split_once('(').unwrap().1.rsplit_once(')').unwrap();
-            Some((name.to_owned(), fields.split_whitespace().nth(16).unwrap().parse().unwrap()))
+            Some(Thread {
+                name: name.to_owned(),
+                nice: fields.split_whitespace().nth(16).unwrap().parse().unwrap(),
+                turn: turn(thread.file_name().to_str().unwrap().parse().unwrap())?,
+            })
         });
         threads.collect()
     }
 
+    /// Waits for the end; the exit code, unless a signal ended it.
     pub fn wait(mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
     }
@@ -132,6 +137,28 @@ impl Server {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
+}
+
+/// A thread as the system sees it.
+#[derive(Debug)]
+pub struct Thread {
+    pub name: String,
+    pub nice: i32,
+    /// Nanoseconds; 0 where the system does not tell.
+    pub turn: u64,
+}
+
+/// How long a thread may run before others come to their turn; `None` when it has ended.
+#[allow(unsafe_code, reason = "no crate offers it; it fills one structure")]
+fn turn(thread: i32) -> Option<u64> {
+    let mut attributes = std::mem::MaybeUninit::<libc::sched_attr>::zeroed();
+    let size = size_of::<libc::sched_attr>();
+    // SAFETY: the structure is as large as is said, and zeros are a valid one.
+    let (answer, attributes) = unsafe {
+        let answer = libc::syscall(libc::SYS_sched_getattr, thread, attributes.as_mut_ptr(), size, 0);
+        (answer, attributes.assume_init())
+    };
+    (answer == 0).then_some(attributes.sched_runtime)
 }
 
 impl Drop for Server {

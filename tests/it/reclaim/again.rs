@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
-use fairshared::domain::reclaim::{Pending, Plan, RunningMember, Workload};
+use fairshared::domain::reclaim::{Pending, Plan, RunningMember, Victim, Workload};
 use serde_json::{Value, json};
 
 use super::support::Case;
 
-/// The cluster after the plan, once for each workload that lost something and wants it back.
+/// The cluster after the plan, once for each workload that lost something and wants it back; where that went one
+/// by one, also once for each part.
 pub fn after(case: &Case, plan: &Plan) -> Vec<(String, Case)> {
     let gone: HashSet<&str> = plan.victims.iter().flat_map(|v| v.kernel_ids.iter().map(|k| &**k)).collect();
     let mut next = case.clone();
@@ -22,14 +23,14 @@ pub fn after(case: &Case, plan: &Plan) -> Vec<(String, Case)> {
             losers.push(workload);
         }
     }
-    let back = |loser: &&Workload| {
-        let members: Vec<Value> =
-            loser.members.iter().filter(|m| gone.contains(&*m.kernel_id)).map(|m| json!({"slots": m.slots})).collect();
+    let back = |loser: &Workload, wanted: &[&RunningMember]| {
+        let members: Vec<Value> = wanted.iter().map(|m| json!({"slots": m.slots})).collect();
         let mut after = next.clone();
-        // The demand of the others that lost something stays.
-        for other in losers.iter().filter(|o| o.workload_id != loser.workload_id) {
-            let slots: Vec<&RunningMember> = other.members.iter().filter(|m| gone.contains(&*m.kernel_id)).collect();
-            add_demand(&mut after, &other.queue, &slots);
+        // The demand of all else that was lost stays.
+        for other in &losers {
+            let wants = |m: &RunningMember| wanted.iter().any(|w| w.kernel_id == m.kernel_id);
+            let rest = other.members.iter().filter(|m| gone.contains(&*m.kernel_id) && !wants(m));
+            add_demand(&mut after, &other.queue, &rest.collect::<Vec<_>>());
         }
         after.pending = serde_json::from_value::<Pending>(json!({
             "workload_id": loser.workload_id, "queue": loser.queue, "priority": loser.priority,
@@ -38,7 +39,18 @@ pub fn after(case: &Case, plan: &Plan) -> Vec<(String, Case)> {
         .unwrap();
         (loser.workload_id.to_string(), after)
     };
-    losers.iter().map(back).collect()
+    let mut cases = Vec::new();
+    for loser in &losers {
+        let lost: Vec<&RunningMember> = loser.members.iter().filter(|m| gone.contains(&*m.kernel_id)).collect();
+        cases.push(back(loser, &lost));
+        let parts: Vec<&Victim> = plan.victims.iter().filter(|v| v.workload_id == loser.workload_id).collect();
+        for part in parts.iter().filter(|_| parts.len() > 1) {
+            let members: Vec<&RunningMember> =
+                lost.iter().copied().filter(|m| part.kernel_ids.contains(&m.kernel_id)).collect();
+            cases.push(back(loser, &members));
+        }
+    }
+    cases
 }
 
 fn started(case: &Case, plan: &Plan) -> Workload {

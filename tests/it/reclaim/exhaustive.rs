@@ -143,6 +143,9 @@ proptest! {
             let young = world.is_young(Mode::Reclaim, unit.workload);
             prop_assert!(!young || unit.members.iter().all(|member| *member >= world.core(unit.workload)));
         }
+        if case.options.tiers[0].iter().any(|name| name == "proportion") {
+            laws::roles_are_never_swapped(&case, &plan)?;
+        }
         nothing_is_overlooked(&case, &plan)?;
     }
 }

@@ -3,7 +3,7 @@
 use fairshared::domain::reclaim::Verdict;
 use serde_json::{Value, json};
 
-use super::support::{Case, kernels, merge, pending, plan_of, workload};
+use super::support::{Case, kernels, merge, pending, plan_of, singles, workload};
 
 fn gpus(counts: &[u32]) -> Vec<Value> {
     counts.iter().map(|count| json!({"gpu": count})).collect()
@@ -148,4 +148,20 @@ fn exhausted_is_not_refused() {
         "options": {"search_budget_ms": 5},
     });
     assert_eq!(plan_of(&case).verdict, Verdict::SearchExhausted);
+}
+
+/// Of two that went the small one could come back by its quota: `a` has far more than it was promised.
+#[test]
+fn nobody_may_take_back_a_part() {
+    let plan = |quota: u32| {
+        let big = workload("big", "b", 0, &[json!({"gpu": 8})], json!({}));
+        plan_of(&json!({
+            "capacity": {"gpu": 10}, "queues": [{"name": "a", "quota": {"gpu": 2}}, {"name": "b", "quota": {"gpu": quota}}],
+            "shares": {"a": {"gpu": 9}, "b": {"gpu": 8}}, "running": ([singles("b", 2), vec![big]].concat()),
+            "pending": pending("a", &[json!({"gpu": 9})], json!({})),
+        }))
+    };
+    // Without its two workloads `b` holds 1 and would hold 2.
+    assert_eq!(plan(1).verdict, Verdict::Reclaim);
+    assert_eq!(plan(2).verdict, Verdict::Refused);
 }

@@ -303,23 +303,28 @@ impl<'a> World<'a> {
         f == 0 || a * g * tenths >= b * f * 10
     }
 
-    /// Where the reclaimer's side ends above its share, nobody may lose what could be reclaimed from it at once: its
-    /// quotas keep it, the loser's gate is closed, or saturation forbids the way back.
+    /// Nobody loses what could be reclaimed from the reclaimer's side at once: that is above neither its share nor, if the
+    /// other side comes back within its own, its quota; or a quota below it keeps all; or the loser's gate is closed, or
+    /// saturation forbids the way back.
     pub fn no_ping_pong(&self, gone: &[Unit]) -> bool {
+        let uses = |strategy| self.case.options.strategies.contains(&strategy);
         gone.iter().all(|unit| {
             let queue = self.queues[unit.workload];
             let Some((ours, theirs)) = self.pair(queue) else { return true };
-            let at_risk = self.is_above_share(ours, &self.with_request(gone, ours));
+            let mut back = vec![0; self.request.len()];
+            unit.members.iter().for_each(|m| add(&mut back, &self.slots[unit.workload][*m]));
+            let with = |queue: usize| -> Row { self.rest(gone, queue).iter().zip(&back).map(|(h, b)| h + b).collect() };
+            let (held, again, of_queue) = (self.with_request(gone, ours), with(theirs), with(queue));
+            let by_share = uses(Strategy::FairShare) && self.is_above_share(ours, &held);
+            let by_quota = uses(Strategy::Quota) && self.is_in_quota(theirs, &again) && !self.is_in_quota(ours, &held);
             let mut sides = self.path.iter().take(1 + self.path.iter().position(|q| *q == ours).unwrap());
             let kept = sides.any(|q| self.is_in_quota(*q, &self.with_request(gone, *q)));
-            let before =
-                |queue: usize, c: usize| (self.tree.allocated[(queue, c)].units(), self.share[(queue, c)].units());
-            let gate_closed = self.columns().any(|c| before(queue, c).0 > before(queue, c).1);
-            let saturated = self.involved(gone, theirs).any(|c| {
-                let (back, stays) = (before(theirs, c), before(ours, c));
-                back.0 > back.1 && stays.1 > 0 && self.is_not_below(back, stays)
+            let gate_closed = self.columns().any(|c| of_queue[c] > self.share[(queue, c)].units());
+            let saturated = self.columns().filter(|c| back[*c] > 0).any(|c| {
+                let (f, g) = (self.share[(theirs, c)].units(), self.share[(ours, c)].units());
+                again[c] > f && g > 0 && self.is_not_below((again[c], f), (held[c], g))
             });
-            !at_risk || kept || gate_closed || saturated
+            !by_share && !by_quota || kept || gate_closed || saturated
         })
     }
 }
