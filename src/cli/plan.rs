@@ -10,6 +10,8 @@ use super::open::{caller, input_name, read_input, service};
 use super::output::OutputArgs;
 use super::reclaim;
 use crate::config::Config;
+use crate::service::Error;
+use crate::service::json::read;
 use crate::service::plans::PlanRequest;
 
 #[derive(Args)]
@@ -23,13 +25,11 @@ pub struct PlanArgs {
 }
 
 pub async fn run(args: PlanArgs, config: &Config) -> Outcome {
-    let name = input_name(&args.file);
-    let request: PlanRequest =
-        serde_json::from_slice(&read_input(&args.file)?).map_err(|e| Failure::Unusable(format!("{name}: {e}")))?;
+    let unusable = |error: Error| Failure::from(error).in_input(&input_name(&args.file));
+    let request: PlanRequest = read(&read_input(&args.file)?).map_err(|e| unusable(e.into()))?;
     let service = service(config).await?;
     service.group(&args.group)?;
-    let planned = service.plan_reclaim(&caller(), &args.group, request).await;
-    let planned = planned.map_err(|error| Failure::from(error).in_input(&name))?;
+    let planned = service.plan_reclaim(&caller(), &args.group, request).await.map_err(unusable)?;
     reclaim::show(&planned.plan, args.output.output)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -9,6 +9,8 @@ use super::open::{caller, input_name, read_input, service};
 use super::output::{Format, OutputArgs, print_list, stdout};
 use crate::config::Config;
 use crate::rest::sequence::view::{SequenceItem, SequenceRequest, write};
+use crate::service::Error;
+use crate::service::json::read;
 use clap::Args;
 
 #[derive(Args)]
@@ -22,10 +24,9 @@ pub struct SequenceArgs {
 }
 
 pub async fn run(args: SequenceArgs, config: &Config) -> Outcome {
-    let name = input_name(&args.file);
     let body = read_input(&args.file)?;
-    let request: SequenceRequest =
-        serde_json::from_slice(&body).map_err(|e| Failure::Unusable(format!("{name}: {e}")))?;
+    let unusable = |error| Failure::from(Error::from(error)).in_input(&input_name(&args.file));
+    let request: SequenceRequest = read(&body).map_err(unusable)?;
     let service = service(config).await?;
     let sequenced = service.sequence(&caller(), &args.group, request.workloads)?;
     if args.output.output == Format::Json {

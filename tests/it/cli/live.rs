@@ -77,7 +77,11 @@ on_both! {
         // A refusal is an answer too.
         assert!(plan(&[], &workload("course", 4)).ok().contains("gate_fair_share"));
         assert!(plan(&[], &workload("nowhere", 4)).refused(2).starts_with("standard input: /queue: there is no queue"));
-        assert!(plan(&[], "{}").refused(2).starts_with("standard input: missing field"));
+        let member = r#"{"workload_id": "new", "queue": "ml", "members": [{"slots": {"cpu": -1}}]}"#;
+        for (body, place) in [("{}", "/workload_id: "), (member, "/members/0/slots/cpu: "), ("{", "not JSON: ")] {
+            let line = plan(&[], body).refused(2);
+            assert!(line.starts_with(&format!("standard input: {place}")), "{line}");
+        }
         let nowhere = run_with_input(&f.db, &["plan", "nowhere", "-"], workload("ml", 4).as_bytes());
         assert_eq!(nowhere.refused(2), "there is no resource group \"nowhere\"");
     }
