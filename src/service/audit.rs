@@ -1,6 +1,5 @@
 //! Who changed what, when and why.
 
-use sea_orm::ConnectionTrait;
 use serde_json::Value;
 
 use super::Service;
@@ -8,6 +7,7 @@ use super::caller::Caller;
 use super::error::Result;
 use super::page::{Page, Window, id_page, id_window};
 use crate::domain::time::Timestamp;
+use crate::store::ConnectionTrait;
 use crate::store::audit::{self, Entry};
 
 pub use crate::store::audit::{AuditFilter, Entry as AuditEntry};

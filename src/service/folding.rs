@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use sea_orm::ConnectionTrait;
 
 use super::Result;
 use super::session::Session;
@@ -14,6 +13,7 @@ use crate::domain::ledger::Entity;
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::time::Day;
 use crate::store;
+use crate::store::ConnectionTrait;
 
 /// Records that are in memory at the same time.
 const PAGE: u64 = 20_000;

@@ -24,6 +24,7 @@ pub mod keys;
 mod live_kernels;
 mod objects;
 pub mod page;
+pub mod pass;
 pub mod places;
 pub mod plans;
 pub mod published;

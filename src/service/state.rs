@@ -9,7 +9,6 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
-use sea_orm::{ConnectionTrait, StreamTrait};
 
 use super::error::{Error, Result};
 use super::published::Calculation;
@@ -29,6 +28,7 @@ use crate::store;
 use crate::store::agents::Agent;
 use crate::store::groups::Group;
 use crate::store::people::Project;
+use crate::store::{ConnectionTrait, StreamTrait};
 
 type FastMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 

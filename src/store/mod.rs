@@ -35,6 +35,7 @@ use sea_orm::{
     ConnectOptions, Database, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, IsolationLevel,
     SqliteTransactionMode, TransactionOptions, TransactionTrait,
 };
+pub use sea_orm::{ConnectionTrait, StreamTrait};
 
 use crate::process::priority::give_way;
 

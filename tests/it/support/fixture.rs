@@ -81,7 +81,7 @@ impl Fixture {
         self.service.ingest(&admin(), GROUP, batch).await.unwrap()
     }
 
-    pub async fn tick(&self) -> fairshared::service::accounting::Aggregated {
+    pub async fn tick(&self) -> fairshared::service::pass::Aggregated {
         self.service.heartbeat().await.unwrap();
         self.service.aggregate(GROUP).await.unwrap()
     }

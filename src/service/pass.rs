@@ -1,0 +1,276 @@
+//! One run over a group's unsettled kernels: records of what they used, gaps, cursors, and the sums for the buckets
+//! (§3, §4).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+use serde_json::{Value, json};
+
+use super::folding::refold_entities;
+use super::session::Session;
+use super::state::MOST_AT_HAND;
+use super::unsettled::Source;
+use super::{Result, heavy};
+use crate::domain::bucket::Daily;
+use crate::domain::ids::UserId;
+use crate::domain::kernel::{Advance, Phase, Unsettled};
+use crate::domain::ledger::Increments;
+use crate::domain::slice::{self, GapPolicy, Run};
+use crate::domain::slots::{Amounts, Usages};
+use crate::domain::time::{MICROS_PER_SECOND, Span};
+use crate::store;
+use crate::store::kernels::Progress;
+use crate::store::records::Record;
+use crate::store::runs::Gap;
+
+/// Cursors that are moved at once.
+const MOVES: usize = 20_000;
+/// Kernels, and records of theirs, that are made together.
+const PART: usize = 5_000;
+const KERNELS_BETWEEN_YIELDS: usize = 100;
+
+/// What one `aggregate` run did for a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Aggregated {
+    pub kernels: u64,
+    pub slices_created: u64,
+    /// Records taken back or shortened, because a kernel's end was reported late.
+    pub slices_corrected: u64,
+    pub buckets_updated: u64,
+    pub gaps: u64,
+}
+
+impl Aggregated {
+    pub fn to_json(self) -> Value {
+        json!({
+            "kernels": self.kernels, "slices_created": self.slices_created, "slices_corrected": self.slices_corrected,
+            "buckets_updated": self.buckets_updated, "gaps": self.gaps,
+        })
+    }
+}
+
+/// What a run has gathered so far.
+pub(super) struct Pass {
+    group: String,
+    policy: GapPolicy,
+    max_gap_hours: u32,
+    downtimes: Vec<Span>,
+    added: Increments,
+    removed: Increments,
+    gaps: BTreeMap<usize, GapTally>,
+    occupancy: HashMap<UserId, Amounts, foldhash::fast::FixedState>,
+    done: Aggregated,
+}
+
+#[derive(Default)]
+struct GapTally {
+    kernels: u64,
+    recorded: Usages,
+    dropped: Usages,
+}
+
+impl Pass {
+    pub(super) fn new(session: &Session) -> Self {
+        let options = &session.state().options;
+        let shortest = u64::from(options.slice_interval_seconds) * MICROS_PER_SECOND.unsigned_abs();
+        Self {
+            group: session.state().group.name.clone(),
+            policy: options.gap_policy,
+            max_gap_hours: options.max_gap_hours,
+            downtimes: session.service().downtimes(shortest),
+            added: Increments::default(),
+            removed: Increments::default(),
+            gaps: BTreeMap::new(),
+            occupancy: HashMap::default(),
+            done: Aggregated::default(),
+        }
+    }
+
+    /// Records the slices of every unsettled kernel, and moves its cursor.
+    pub(super) async fn scan(&mut self, session: &mut Session) -> Result<()> {
+        let now = session.now;
+        let leads = session.state().group.recorded_until.is_none_or(|until| until <= now);
+        let mut source = Source::new(session);
+        let mut kept = Some(BTreeMap::new());
+        let (mut progress, mut records) = (Progress::default(), Vec::new());
+        let group = self.group.clone();
+        loop {
+            // The database takes the records of one part while those of the next are made.
+            let insert = store::records::insert(session.tx(), &group, &records);
+            let (inserted, next) = futures::future::join(insert, self.record(session, &mut source)).await;
+            inserted?;
+            let part;
+            (part, records) = next?;
+            let last = part.is_empty();
+            for mut kernel in part {
+                match kernel.advance(now) {
+                    Advance::Settled => {
+                        progress.settled.push(kernel.id);
+                        continue;
+                    }
+                    Advance::Moved if !leads => progress.behind.push(kernel.id),
+                    Advance::Moved if !kernel.in_step => {
+                        progress.in_step.push(kernel.id);
+                        kernel.in_step = true;
+                    }
+                    Advance::Moved | Advance::Stayed => {}
+                }
+                if let Some(kept) = &mut kept {
+                    kept.insert(kernel.id, kernel);
+                }
+            }
+            kept = kept.filter(|k| k.len() <= MOST_AT_HAND);
+            if last || progress.count() >= MOVES {
+                store::kernels::advance(session.tx(), &self.group, &std::mem::take(&mut progress), now).await?;
+            }
+            if last {
+                break;
+            }
+        }
+        let state = session.state_mut();
+        state.keep_unsettled(kept);
+        state.occupancy = std::mem::take(&mut self.occupancy);
+        if leads {
+            state.group.recorded_until = Some(now);
+            session.update().recorded_until = Some(now);
+        }
+        self.store_gaps(session).await
+    }
+
+    /// Makes the records of the next kernels: of so many that neither grows without bound.
+    async fn record(&mut self, session: &Session, source: &mut Source) -> Result<(Vec<Unsettled>, Vec<Record>)> {
+        let (mut part, mut records) = (Vec::new(), Vec::new());
+        while part.len() < PART
+            && records.len() < PART
+            && let Some(kernel) = source.next(session).await?
+        {
+            self.done.kernels += 1;
+            if kernel.over_recorded() {
+                self.correct(session, &kernel).await?;
+            } else {
+                self.slice(session, &kernel, &mut records);
+            }
+            if kernel.phase == Phase::Running {
+                self.occupancy.entry(kernel.owner.user).or_default().add(&kernel.slots);
+            }
+            part.push(kernel);
+            if part.len() % KERNELS_BETWEEN_YIELDS == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        self.done.slices_created += records.len() as u64;
+        Ok((part, records))
+    }
+
+    fn slice(&mut self, session: &Session, kernel: &Unsettled, records: &mut Vec<Record>) {
+        let run = Run {
+            now: session.now,
+            gap_policy: self.policy,
+            max_gap_hours: self.max_gap_hours,
+            downtimes: &self.downtimes,
+        };
+        let planned = slice::plan(kernel.started_at, kernel.terminated_at, kernel.cursor, &run);
+        let Some(slices) = planned else { return };
+        for span in slices.recorded().flat_map(Span::by_day) {
+            let usage = kernel.slots.for_micros(span.micros());
+            self.added.add(kernel.owner, &kernel.domain, span.start.day(), &usage);
+            records.push(Record {
+                kernel: kernel.id,
+                session: kernel.session,
+                owner: kernel.owner,
+                domain: kernel.domain.to_string(),
+                span,
+                usage,
+            });
+        }
+        if slices.spanned_downtime {
+            self.tally_gap(kernel, &slices);
+        }
+    }
+
+    fn tally_gap(&mut self, kernel: &Unsettled, slices: &slice::Slices) {
+        let slots = &kernel.slots;
+        let from = kernel.cursor.unwrap_or(kernel.started_at);
+        let Some(whole) = Span::new(from, slices.cursor) else { return };
+        let spanned = slice::overlapping(&self.downtimes, whole);
+        let within = |spans: &mut dyn Iterator<Item = Span>, window: Option<Span>| {
+            spans.filter_map(|s| s.overlap(window?)).map(Span::micros).sum::<u64>()
+        };
+        for at in spanned.clone() {
+            let downtime = self.downtimes[at];
+            // What max_gap_hours drops beside the downtime shows in the gap before it, or in the first.
+            let from = if at == spanned.start { whole.start } else { downtime.start };
+            let until = if at + 1 < spanned.end { self.downtimes[at + 1].start } else { whole.end };
+            let tally = self.gaps.entry(at).or_default();
+            tally.kernels += 1;
+            tally.recorded.add(&slots.for_micros(within(&mut slices.recorded(), Some(downtime))));
+            tally.dropped.add(&slots.for_micros(within(&mut slices.dropped.iter().copied(), Span::new(from, until))));
+        }
+        if self.policy == GapPolicy::Interpolate && !slices.dropped.is_empty() {
+            let hours = slices.dropped.iter().map(|s| s.micros()).sum::<u64>() as f64 / 3.6e9;
+            tracing::warn!(group = self.group, kernel = %kernel.id, hours, "large gap: hours beyond max_gap_hours dropped");
+        }
+    }
+
+    async fn store_gaps(&mut self, session: &Session) -> Result<()> {
+        for (at, tally) in std::mem::take(&mut self.gaps) {
+            let gap = Gap {
+                id: 0,
+                downtime: self.downtimes[at],
+                handled_at: session.now,
+                policy: self.policy.as_str().to_owned(),
+                kernels: tally.kernels,
+                recorded_usage: tally.recorded,
+                dropped_usage: tally.dropped,
+            };
+            store::runs::add_gap(session.tx(), &self.group, &gap).await?;
+            self.done.gaps += 1;
+        }
+        Ok(())
+    }
+
+    /// Takes back what was recorded past the end of a kernel whose end was reported late.
+    async fn correct(&mut self, session: &Session, kernel: &Unsettled) -> Result<()> {
+        let Some(end) = kernel.terminated_at else { return Ok(()) };
+        for record in store::records::past_end(session.tx(), kernel.id, end).await? {
+            self.done.slices_corrected += 1;
+            store::records::delete(session.tx(), &record).await?;
+            let domain: Arc<str> = Arc::from(record.domain.as_str());
+            let day = record.span.start.day();
+            let kept = Span::new(record.span.start, end);
+            let mut removed = Daily { usage: record.usage.clone(), records: 1 };
+            if let Some(span) = kept {
+                // The same amounts over a shorter time: what was used divides exactly, it was a product.
+                let usage = record.usage.map(|u| u.mean_over(record.span.micros())).for_micros(span.micros());
+                removed.usage.subtract(&usage);
+                removed.records = 0;
+                let shortened = Record { span, usage, ..record };
+                store::records::insert(session.tx(), &self.group, &[shortened]).await?;
+            }
+            self.removed.add_daily(kernel.owner, &domain, day, &removed);
+        }
+        Ok(())
+    }
+
+    /// Books the sums in buckets, folding chains again where the days do not simply follow.
+    pub(super) async fn book(mut self, session: &mut Session) -> Result<Aggregated> {
+        let first = [self.added.first_day(), self.removed.first_day()].into_iter().flatten().min();
+        if let Some(first) = first {
+            let unit = session.state().options.decay_unit_days;
+            session.load_chains_of(first).await?;
+            let records_from = session.state().group.records_from;
+            let state = session.state_mut();
+            let refold = heavy(|| {
+                let mut refold = state.ledger.retract(&self.removed, records_from);
+                for (entity, day) in state.ledger.apply(&self.added, unit, records_from) {
+                    refold.entry(entity).and_modify(|d| *d = day.min(*d)).or_insert(day);
+                }
+                refold
+            });
+            refold_entities(session, refold).await?;
+        }
+        self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;
+        Ok(self.done)
+    }
+}
