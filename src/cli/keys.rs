@@ -12,8 +12,8 @@ use crate::config::Config;
 use crate::domain::ids::UserId;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::rest::keys::view::KeyView;
-use crate::service::Role;
 use crate::service::keys::NewKey;
+use crate::service::{Error, Role};
 
 #[derive(Subcommand)]
 pub enum KeysCommand {
@@ -87,11 +87,8 @@ pub async fn run(command: KeysCommand, config: &Config) -> Outcome {
                 Expiry::At(time) => time,
                 Expiry::In { seconds } => now.plus_micros(seconds * MICROS_PER_SECOND),
             });
-            if expires_at.is_some_and(|t| t <= now) {
-                return Err(Failure::Unusable("--expires: this time has passed already".to_owned()));
-            }
             let new = NewKey { role: args.role, label: args.label, user: args.user.map(UserId), expires_at };
-            let (text, key) = service.create_key(caller(), new).await?;
+            let (text, key) = service.create_key(caller(), new).await.map_err(of_flags)?;
             print(&text)?;
             eprint_line(&format!(
                 "key {} created; it is not shown again. Send it as `Authorization: Bearer …`",
@@ -108,4 +105,18 @@ pub async fn run(command: KeysCommand, config: &Config) -> Outcome {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Faults of a new key, by the flags that they are about.
+fn of_flags(error: Error) -> Failure {
+    let Error::Invalid(mut faults) = error else { return error.into() };
+    for fault in &mut faults {
+        fault.pointer = match fault.pointer.as_str() {
+            "/expires_at" => "--expires".to_owned(),
+            "/user_uuid" => "--user".to_owned(),
+            "/label" => "--label".to_owned(),
+            other => other.to_owned(),
+        };
+    }
+    Error::Invalid(faults).into()
 }

@@ -4,7 +4,7 @@ use async_graphql::connection::{Connection, ConnectionNameType, DisableNodesFiel
 use async_graphql::{Context, OutputType, SimpleObject};
 
 use super::guard;
-use crate::service::page::{Cursor, MAX_PAGE, Page, Window, check_limit};
+use crate::service::page::{Cursor, MAX_PAGE, Page, Window, check_limit, scoped};
 use crate::service::{Error, Result};
 
 /// `FairShareWeightNode` has a `FairShareWeightConnection`.
@@ -42,14 +42,17 @@ pub struct PageArgs {
 }
 
 impl PageArgs {
-    /// The window on the list called `list`.
-    pub fn window(&self, list: &str) -> Result<Window> {
+    /// The window on the list called `list` of one owner: a resource group, or what is below it.
+    pub fn window(&self, list: &str, scope: &str) -> Result<Window> {
         if self.first.is_some() && self.last.is_some() {
             return Err(Error::invalid("/last", "invalid_page", "give first or last, not both"));
         }
         let (limit, pointer) = if self.last.is_some() { (self.last, "/last") } else { (self.first, "/first") };
-        let cursor =
-            |text: &Option<String>, pointer: &str| text.as_ref().map(|t| Cursor::decode(t, list, pointer)).transpose();
+        let cursor = |text: &Option<String>, pointer: &str| {
+            let text = text.as_ref();
+            let found = text.map(|text| Cursor::decode(text, &scoped(list, scope), pointer)).transpose();
+            found.map(|cursor| cursor.map(|cursor| Cursor::new(list, cursor.key)))
+        };
         let offset = u64::try_from(self.offset.unwrap_or(0))
             .ok()
             .filter(|n| i64::try_from(*n).is_ok())
@@ -64,10 +67,15 @@ impl PageArgs {
     }
 }
 
-/// Turns a page into a connection, with `node` making each row.
-pub fn connect<T, N: OutputType>(ctx: &Context<'_>, page: Page<T>, node: impl Fn(T) -> N) -> Result<List<N>> {
+/// Turns a page of one owner's list into a connection, with `node` making each row.
+pub fn connect<T, N: OutputType>(
+    ctx: &Context<'_>,
+    scope: &str,
+    page: Page<T>,
+    node: impl Fn(T) -> N,
+) -> Result<List<N>> {
     guard::spend(ctx, page.rows.len())?;
     let mut list = List::with_additional_fields(page.has_previous, page.has_next, Whole { count: page.total });
-    list.edges.extend(page.rows.into_iter().map(|(cursor, row)| Edge::new(cursor.encode(), node(row))));
+    list.edges.extend(page.rows.into_iter().map(|(cursor, row)| Edge::new(cursor.scoped(scope).encode(), node(row))));
     Ok(list)
 }

@@ -9,6 +9,7 @@ use axum::{Extension, Json, Router};
 use serde_json::json;
 
 use super::{FairShareSchema, anonymous, execute, page};
+use crate::service::json::{self, Unreadable};
 use crate::service::{Caller, Error};
 
 /// The endpoint over `schema`. Whoever authenticates requests puts a [`Caller`] into their extensions.
@@ -20,19 +21,22 @@ async fn answer(State(schema): State<FairShareSchema>, caller: Option<Extension<
     let Some(Extension(caller)) = caller else { return problem(StatusCode::UNAUTHORIZED, &anonymous(), "") };
     let request = match read(&body) {
         Ok(request) => request,
-        Err(error) => {
-            let detail = format!("the body is not a GraphQL request in JSON: {error}");
-            let malformed = Error::Malformed { code: "malformed_json", detail };
-            return problem(StatusCode::BAD_REQUEST, &malformed, &caller.request_id);
-        }
+        Err(error) => return problem(StatusCode::BAD_REQUEST, &error, &caller.request_id),
     };
     Json(execute(&schema, caller, request).await).into_response()
 }
 
 /// A request is a JSON object; read on its own, it would be taken from an array too.
-fn read(body: &[u8]) -> Result<async_graphql::Request, serde_json::Error> {
-    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(body)?;
-    serde_json::from_value(object.into())
+fn read(body: &[u8]) -> Result<async_graphql::Request, Error> {
+    let malformed = |detail: String| {
+        let detail = format!("the body is not a GraphQL request in JSON: {detail}");
+        Error::Malformed { code: "malformed_json", detail }
+    };
+    let object = json::read::<serde_json::Map<String, serde_json::Value>>(body).map_err(|error| match error {
+        Unreadable::Malformed { code, detail } => Error::Malformed { code, detail },
+        Unreadable::Wrong(fault) => malformed(fault.detail),
+    })?;
+    serde_json::from_value(object.into()).map_err(|error| malformed(error.to_string()))
 }
 
 /// RFC 9457, for requests that no GraphQL answer fits.

@@ -57,21 +57,37 @@ pub struct UserWeightInput {
     pub weight: MaybeUndefined<String>,
 }
 
+/// Where an item stood in the request, and whether it named its target by `target_id`.
+pub struct Place {
+    pointer: String,
+    by_id: bool,
+}
+
 /// Weights to write, each with the place in the request that its faults point to.
 #[derive(Default)]
 pub struct Items {
     weights: Vec<WeightItem>,
-    pointers: Vec<String>,
+    places: Vec<Place>,
     faults: Vec<Fault>,
 }
 
 impl Items {
     /// `pointer` is the item's own place, empty for a mutation about one weight.
     pub fn add(&mut self, pointer: &str, target: Target, weight: MaybeUndefined<String>) {
+        self.add_at(Place { pointer: pointer.to_owned(), by_id: false }, target, weight);
+    }
+
+    /// The same for a target that is told by kind and id.
+    pub fn add_by_id(&mut self, pointer: &str, target: Target, weight: MaybeUndefined<String>) {
+        self.add_at(Place { pointer: pointer.to_owned(), by_id: true }, target, weight);
+    }
+
+    fn add_at(&mut self, place: Place, target: Target, weight: MaybeUndefined<String>) {
+        let pointer = &place.pointer;
         match read_weight(weight) {
             Ok(weight) => {
                 self.weights.push(WeightItem { target, weight });
-                self.pointers.push(pointer.to_owned());
+                self.places.push(place);
             }
             Err((code, detail)) => self.faults.push(Fault::new(format!("{pointer}/weight"), code, detail)),
         }
@@ -81,7 +97,7 @@ impl Items {
         for (at, item) in items.into_iter().enumerate() {
             let pointer = format!("/items/{at}");
             match read_target(item.target_type, &item.target_id, item.project_id) {
-                Ok(target) => self.add(&pointer, target, item.weight),
+                Ok(target) => self.add_by_id(&pointer, target, item.weight),
                 Err(detail) => self.faults.push(Fault::new(format!("{pointer}/target_id"), "invalid_uuid", detail)),
             }
         }
@@ -102,8 +118,8 @@ impl Items {
     }
 
     /// The items and where they stood, or every fault.
-    pub fn finish(self) -> Result<(Vec<WeightItem>, Vec<String>)> {
-        if self.faults.is_empty() { Ok((self.weights, self.pointers)) } else { Err(Error::Invalid(self.faults)) }
+    pub fn finish(self) -> Result<(Vec<WeightItem>, Vec<Place>)> {
+        if self.faults.is_empty() { Ok((self.weights, self.places)) } else { Err(Error::Invalid(self.faults)) }
     }
 }
 
@@ -133,15 +149,16 @@ fn read_weight(weight: MaybeUndefined<String>) -> std::result::Result<Option<Wei
 }
 
 /// Moves the faults of a write to where its items stood. A mutation about one weight names the argument.
-pub fn relocate(error: Error, pointers: &[String]) -> Error {
+pub fn relocate(error: Error, places: &[Place]) -> Error {
     let Error::Invalid(faults) = error else { return error };
     let moved = faults.into_iter().map(|fault| {
         let place = fault.pointer.strip_prefix("/items/").and_then(|p| p.split('/').next());
-        let Some(at) = place.and_then(|p| p.parse::<usize>().ok()).and_then(|at| pointers.get(at)) else {
+        let Some(place) = place.and_then(|p| p.parse::<usize>().ok()).and_then(|at| places.get(at)) else {
             return fault;
         };
+        let at = &place.pointer;
         let field = match fault.code {
-            _ if at.starts_with("/items/") => "target_id",
+            _ if place.by_id => "target_id",
             "unknown_domain" => "domain_name",
             "unknown_project" | "unknown_membership" => "project_id",
             "unknown_user" => "user_uuid",

@@ -28,9 +28,9 @@ async fn write(
 ) -> ServiceResult<WeightsChanged> {
     // Who may not write learns nothing about the items.
     caller(ctx)?.require_admin()?;
-    let (items, pointers) = items.finish()?;
+    let (items, places) = items.finish()?;
     let written = service(ctx)?.put_weights(caller(ctx)?.clone(), resource_group, items, reason).await;
-    written.map_err(|e| relocate(e, &pointers))
+    written.map_err(|e| relocate(e, &places))
 }
 
 fn text(weight: MaybeUndefined<Decimal>) -> MaybeUndefined<String> {
@@ -112,7 +112,7 @@ impl Mutation {
         let target = read_target(target_type.into(), &target_id, project_id)
             .map_err(|detail| Error::invalid("/target_id", "invalid_uuid", detail))?;
         let mut items = Items::default();
-        items.add("", target, MaybeUndefined::Null);
+        items.add_by_id("", target, MaybeUndefined::Null);
         write(ctx, resource_group, items, reason).await?;
         Ok(true)
     }
@@ -154,8 +154,8 @@ impl Mutation {
         reason: Option<String>,
     ) -> Result<ScalingGroup> {
         let scheduler_opts = match scheduler_opts.map(|o| o.0) {
-            None => serde_json::Map::new(),
-            Some(serde_json::Value::Object(map)) => map,
+            None => None,
+            Some(serde_json::Value::Object(map)) => Some(map),
             Some(_) => {
                 return Err(Error::invalid("/scheduler_opts", "invalid_value", "options are a JSON object").into());
             }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::problem::Result;
-use crate::service::page::{Cursor, Key, MAX_PAGE, Page, Window, check_limit, cut};
+use crate::service::page::{Cursor, Key, MAX_PAGE, Page, Window, check_limit, cut, scoped};
 
 /// A page of a list.
 #[derive(Debug, Serialize, ToSchema)]
@@ -39,7 +39,7 @@ impl Place {
     }
 
     fn full_name(&self) -> String {
-        format!("{}@{}", self.list, self.scope)
+        scoped(&self.list, &self.scope)
     }
 
     /// The rows that `limit` and `cursor` ask for.

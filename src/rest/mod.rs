@@ -26,6 +26,7 @@ mod router;
 pub mod scheduler_options;
 pub mod sequence;
 mod state;
+mod undeclared;
 pub mod usage_buckets;
 pub mod usage_gaps;
 

@@ -9,6 +9,7 @@ use utoipa_axum::routes;
 
 use super::problem::Problem;
 use super::state::{ApiState, Limits};
+use super::undeclared::{Takers, refuse};
 use super::{
     agents, audit, audit_log, division, fair_share_status, fair_share_weights, health, job_runs, jobs, kernels, keys,
     metrics, queues, reclaim, reclaim_plans, resource_groups, scheduler_options, sequence, usage_buckets, usage_gaps,
@@ -59,9 +60,13 @@ pub(super) fn patient() -> OpenApiRouter<ApiState> {
 /// The endpoints with their limits. Who may ask, and how refusals look, is the server's business.
 pub fn router(state: ApiState) -> Router {
     let limits = state.limits;
-    let prompt = Router::from(prompt()).layer(from_fn_with_state(limits, in_time));
-    let bulk = Router::from(bulk()).layer(DefaultBodyLimit::max(limits.bulk_bytes));
-    prompt.merge(Router::from(patient())).layer(DefaultBodyLimit::max(limits.body_bytes)).merge(bulk).with_state(state)
+    let strict = |endpoints: OpenApiRouter<ApiState>| {
+        let (router, api) = endpoints.split_for_parts();
+        router.layer(from_fn_with_state(Takers::of(&api), refuse))
+    };
+    let prompt = strict(prompt()).layer(from_fn_with_state(limits, in_time));
+    let bulk = strict(bulk()).layer(DefaultBodyLimit::max(limits.bulk_bytes));
+    prompt.merge(strict(patient())).layer(DefaultBodyLimit::max(limits.body_bytes)).merge(bulk).with_state(state)
 }
 
 /// Gives up on an answer that takes too long; a write that has begun still ends.

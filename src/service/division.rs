@@ -66,6 +66,8 @@ pub struct QueueFigures {
     pub request: Amounts,
     pub allocated: Amounts,
     pub allocated_non_preemptible: Amounts,
+    /// The usage that a history gain looks at; none without usage or gain.
+    pub usage: Option<Amounts>,
 }
 
 impl LiveDivision {
@@ -80,6 +82,7 @@ impl LiveDivision {
             request: tree.amounts(tree.request.row(queue)),
             allocated: tree.amounts(tree.allocated.row(queue)),
             allocated_non_preemptible: tree.amounts(tree.allocated_non_preemptible.row(queue)),
+            usage: tree.usage.row(queue).iter().any(|u| !u.is_zero()).then(|| tree.amounts(tree.usage.row(queue))),
         }
     }
 

@@ -17,15 +17,15 @@ use crate::store;
 #[derive(Clone, Debug, Default)]
 pub struct SchedulerPatch {
     pub scheduler: Option<String>,
-    /// Merged key by key; `null` removes a key.
-    pub scheduler_opts: Map<String, Value>,
+    /// Merged key by key; `null` removes a key. What a PUT brings replaces all of them.
+    pub scheduler_opts: Option<Map<String, Value>>,
     pub reason: Option<String>,
     /// The `options_etag` that the caller has seen; a newer one refuses the patch.
     pub if_match: Option<String>,
 }
 
 impl Service {
-    /// Creates the group, or replaces its scheduler and options. Returns whether it is new.
+    /// Creates the group, or sets its scheduler and replaces its options, each if given. Returns whether it is new.
     pub async fn put_group(
         self: &Arc<Self>,
         caller: Caller,
@@ -45,7 +45,8 @@ impl Service {
             }
             let scheduler = patch.scheduler.clone().unwrap_or_else(|| "fairshare".to_owned());
             check_scheduler(&scheduler)?;
-            let opts = merge_patch(&Map::new(), &patch.scheduler_opts).map_err(option_faults)?;
+            let opts = patch.scheduler_opts.unwrap_or_default();
+            let opts = merge_patch(&Map::new(), &opts).map_err(option_faults)?;
             let tx = service.store.begin().await?;
             let now = service.clock.now();
             if store::groups::find(&tx, &name).await?.is_some() {
@@ -99,8 +100,8 @@ impl Service {
         }
         let scheduler = patch.scheduler.unwrap_or_else(|| group.scheduler.clone());
         let sequencer = check_scheduler(&scheduler)?;
-        let base = if replace { Map::new() } else { group.scheduler_opts.clone() };
-        let opts = merge_patch(&base, &patch.scheduler_opts).map_err(option_faults)?;
+        let base = if replace && patch.scheduler_opts.is_some() { Map::new() } else { group.scheduler_opts.clone() };
+        let opts = merge_patch(&base, &patch.scheduler_opts.unwrap_or_default()).map_err(option_faults)?;
         let options = Options::parse(&opts).map_err(option_faults)?;
         let before = session.state().options.clone();
         if scheduler == group.scheduler && opts == group.scheduler_opts {
@@ -126,7 +127,7 @@ impl Service {
         session
             .audit(Change {
                 caller,
-                action: "scheduler_options.patch",
+                action: if replace { "resource_group.put" } else { "scheduler_options.patch" },
                 target: name.to_owned(),
                 before: describe(&group.scheduler, &group.scheduler_opts),
                 after: describe(&scheduler, &opts),

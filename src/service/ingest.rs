@@ -181,7 +181,8 @@ async fn save(session: &mut Session, names: &[Named], merged: &mut Merged, refus
 async fn register(session: &mut Session, taken: &[&Named], merged: &Merged) -> Result<bool> {
     let state = session.state();
     let new_project = |p: &Project| state.projects.get(&p.id) != Some(p);
-    let projects: Vec<Project> = latest_projects(state, taken, merged).into_values().filter(new_project).collect();
+    let projects: Vec<Project> =
+        latest_projects(state, taken, merged, session.now).into_values().filter(new_project).collect();
     let is_new = |m: &Member| !state.hierarchy.users.contains_key(m);
     let members: BTreeSet<Member> = merged.iter().map(|(_, k)| k.report.owner).filter(is_new).collect();
     let domains: BTreeSet<String> = merged
@@ -244,13 +245,19 @@ async fn register(session: &mut Session, taken: &[&Named], merged: &Merged) -> R
 }
 
 /// Each named project with the domain of its newest kernel, so that reports in any order agree.
-fn latest_projects(state: &GroupState, taken: &[&Named], merged: &Merged) -> BTreeMap<ProjectId, Project> {
+fn latest_projects(
+    state: &GroupState,
+    taken: &[&Named],
+    merged: &Merged,
+    now: Timestamp,
+) -> BTreeMap<ProjectId, Project> {
     let names: BTreeMap<ProjectId, &String> =
         taken.iter().filter_map(|n| Some((n.owner.project, n.project_name.as_ref()?))).collect();
     let mut latest: BTreeMap<ProjectId, Project> = BTreeMap::new();
     for (_, kernel) in merged {
         let id = kernel.report.owner.project;
-        let since = kernel.report.started_at.unwrap_or(Timestamp::EPOCH);
+        // A start that lies ahead must not keep the project until then.
+        let since = kernel.report.started_at.unwrap_or(Timestamp::EPOCH).min(now);
         let project = latest.entry(id).or_insert_with(|| {
             state.projects.get(&id).cloned().unwrap_or_else(|| Project {
                 id,

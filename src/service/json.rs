@@ -112,6 +112,12 @@ pub fn fault(path: &Path, message: &str, place: impl Fn(&Path, Option<&str>) -> 
     Fault::new(place(path, key), code, in_words(message.split(" at line ").next().unwrap_or(message)))
 }
 
+/// What is wrong with a value that was read from a text.
+pub fn of_text(pointer: String, message: &str) -> Fault {
+    let code = if message.starts_with(NO_UUID) { "invalid_uuid" } else { "invalid_value" };
+    Fault::new(pointer, code, in_words(message))
+}
+
 /// How messages about texts that are no UUID begin.
 const NO_UUID: &str = "UUID parsing failed";
 
@@ -127,7 +133,11 @@ fn in_words(message: &str) -> String {
     let ours = match expected {
         "a map" => "an object",
         "a sequence" => "an array",
-        "u8" | "u16" | "u32" | "u64" | "usize" | "i32" | "i64" => "a whole number",
+        "u8" | "u16" => "a small whole number, 0 or more",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" | "usize" => "a whole number, 0 or more",
+        "i32" => "a whole number from -2147483648 to 2147483647",
+        "i64" => "a whole number",
         "f64" => "a number",
         theirs if theirs.starts_with("struct ") => "an object",
         other => other,
@@ -176,8 +186,16 @@ mod tests {
         for (body, code, detail) in [
             ("7", "invalid_type", "invalid type: integer `7`, expected an object"),
             (r#"{"id": "x"}"#, "invalid_uuid", "not a UUID"),
-            (r#"{"count": "x"}"#, "invalid_type", "invalid type: string \"x\", expected a whole number"),
-            (r#"{"count": -1}"#, "invalid_value", "invalid value: integer `-1`, expected a whole number"),
+            (
+                r#"{"count": "x"}"#,
+                "invalid_type",
+                "invalid type: string \"x\", expected a whole number from 0 to 4294967295",
+            ),
+            (
+                r#"{"count": -1}"#,
+                "invalid_value",
+                "invalid value: integer `-1`, expected a whole number from 0 to 4294967295",
+            ),
             (r#"{"ratio": "x"}"#, "invalid_type", "invalid type: string \"x\", expected a number"),
             (r#"{"list": 1}"#, "invalid_type", "invalid type: integer `1`, expected an array"),
             (r#"{"map": 1}"#, "invalid_type", "invalid type: integer `1`, expected an object"),

@@ -59,6 +59,9 @@ impl Service {
                 "a key with the role user, and no other, names its user",
             ));
         }
+        if new.expires_at.is_some_and(|t| t <= self.clock.now()) {
+            return Err(Error::invalid("/expires_at", "expired", "this time has passed already"));
+        }
         let mut bytes = [0u8; 32];
         getrandom::fill(&mut bytes).map_err(|e| Error::Internal(format!("no randomness: {e}")))?;
         let text = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));

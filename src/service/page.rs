@@ -28,9 +28,20 @@ pub struct Cursor {
     pub key: Vec<Key>,
 }
 
+/// The name of a list as one owner has it, so that a cursor of another owner's is refused.
+pub fn scoped(list: &str, scope: &str) -> String {
+    format!("{list}@{scope}")
+}
+
 impl Cursor {
     pub fn new(list: impl Into<String>, key: Vec<Key>) -> Self {
         Self { list: list.into(), key }
+    }
+
+    /// The same place, in the list of one owner only.
+    #[must_use]
+    pub fn scoped(self, scope: &str) -> Self {
+        Self { list: scoped(&self.list, scope), key: self.key }
     }
 
     pub fn encode(&self) -> String {

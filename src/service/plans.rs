@@ -12,7 +12,7 @@ use super::published::PublishedGroup;
 use super::{Caller, Error, Fault, Result, Service};
 use crate::domain::decimal::Amount;
 use crate::domain::defaults::yes;
-use crate::domain::division::{Shares, Trace, Tree, Warning};
+use crate::domain::division::{Shares, Trace, Tree, Warning, lint};
 use crate::domain::ids::ProjectId;
 use crate::domain::queues::{DEFAULT_QUEUE, Demand, Workloads, live_tree};
 use crate::domain::reclaim::{Agent, Input, Pending, PendingMember, Plan, plan};
@@ -109,7 +109,7 @@ impl Scene {
             names.get(name).map_or_else(|| Arc::from(name), Arc::clone)
         });
         let lost = workloads.running.iter().flat_map(|w| &w.members).filter(|m| m.agent_id.is_none()).count();
-        let mut warnings = Vec::new();
+        let mut warnings = [lint(&tree), shares.warnings.clone()].concat();
         if lost > 0 && !agents.is_empty() {
             // Nobody knows which agents have room then.
             let detail = format!("{lost} running kernels name no agent: only totals count, not places");

@@ -48,7 +48,7 @@ pub async fn fill(service: &Arc<Service>, cluster: &Cluster, seed: u64) -> Resul
     for group in &GROUPS {
         let patch = SchedulerPatch {
             scheduler: Some(group.scheduler.to_owned()),
-            scheduler_opts: options(group),
+            scheduler_opts: Some(options(group)),
             ..SchedulerPatch::default()
         };
         service.put_group(caller.clone(), group.name.to_owned(), patch).await?;

@@ -67,7 +67,7 @@ pub struct ImportCommand {
     output: OutputArgs,
 }
 
-/// Runs the import and prints its report; exit code 1 when the file ended early.
+/// Runs the import and prints its report; exit code 1 when the file ended early or held nothing of use.
 pub async fn run(command: ImportCommand, config: &Config) -> Outcome {
     let format = command.output.output;
     if format == output::Format::Csv {
@@ -80,7 +80,7 @@ pub async fn run(command: ImportCommand, config: &Config) -> Outcome {
     } else {
         output::print(&report.to_string())?;
     }
-    Ok(if report.complete() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+    Ok(if report.succeeded() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
 /// What is wrong with a file is the user's to mend; the rest is ours or the machine's.

@@ -1,6 +1,6 @@
 //! From jobs to the service: batches for each resource group, capacities, one aggregate run.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -53,6 +53,11 @@ pub async fn load(service: &Arc<Service>, reader: Reader, extras: &Extras) -> an
         if !service.has_capacity(&loader.caller, group).await? {
             loader.report.without_capacity.push(group.clone());
         }
+    }
+    if !loader.report.without_capacity.is_empty() {
+        let named: BTreeSet<&String> = extras.capacities.iter().map(|row| &row.resource_group).collect();
+        let unused = named.into_iter().filter(|group| loader.touched.get(*group).copied().flatten().is_none());
+        loader.report.groups_without_rows = unused.cloned().collect();
     }
     let mut report = loader.report;
     report.groups = loader.touched.len() as u64;

@@ -86,7 +86,7 @@ impl Reader {
             check_name(name)?;
         }
         Ok(Self {
-            source,
+            source: source.of_whole_lines(),
             parser: (format.parser)(options),
             resource_group: options.resource_group.clone(),
             shift: Shift::default(),

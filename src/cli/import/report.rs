@@ -25,6 +25,8 @@ pub struct Report {
     pub capacity_days: u64,
     /// Groups of which no capacity is known, by name.
     pub without_capacity: Vec<String>,
+    /// Groups of the capacities file that no row belongs to.
+    pub groups_without_rows: Vec<String>,
     /// `None`: not asked for.
     pub rebased: Option<Rebased>,
     /// `None`: told not to aggregate.
@@ -39,6 +41,9 @@ pub struct Rebased {
     /// An earlier import had already placed the trace.
     pub kept: bool,
 }
+
+/// Resource groups that a warning names one by one.
+const GROUPS_NAMED: usize = 5;
 
 impl Report {
     pub fn refused_rows(&self) -> u64 {
@@ -55,9 +60,13 @@ impl Report {
         self.changed + settings + self.slices.unwrap_or(0) == 0
     }
 
-    /// The file was read to its real end.
-    pub fn complete(&self) -> bool {
-        self.summary.ended_early.is_none()
+    /// The file was read to its real end, and something in it was of use.
+    pub fn succeeded(&self) -> bool {
+        self.summary.ended_early.is_none() && !self.took_nothing()
+    }
+
+    fn took_nothing(&self) -> bool {
+        self.summary.rows > 0 && self.summary.taken == 0
     }
 
     pub fn to_json(&self) -> Value {
@@ -70,6 +79,7 @@ impl Report {
             "changed": self.changed, "already_known": self.known(), "dropped": dropped, "refused": refused,
             "ended_early": early, "resource_groups": self.groups, "resource_groups_created": self.new_groups,
             "agents_changed": self.agents_changed, "capacity_days": self.capacity_days, "without_capacity": self.without_capacity,
+            "groups_without_rows": self.groups_without_rows,
             "shifted_micros": self.rebased.map(|r| r.shift.micros()),
             "aggregated": self.slices.is_some(), "slices": self.slices.unwrap_or(0), "seconds": self.seconds,
         })
@@ -101,12 +111,25 @@ impl fmt::Display for Report {
         if self.changed_nothing() {
             write!(f, "; nothing changed")?;
         }
-        for group in &self.without_capacity {
+        for group in self.without_capacity.iter().take(GROUPS_NAMED) {
             write!(f, "\nwarning: resource group {group} has no capacity: everybody's factor stays 1; give it ")?;
             write!(f, "with --capacities FILE, or report its agents")?;
         }
+        if let Some(more @ 1..) = self.without_capacity.len().checked_sub(GROUPS_NAMED) {
+            write!(
+                f,
+                "\nwarning: {more} more resource groups have no capacity; --resource-group NAME puts all rows into one"
+            )?;
+        }
+        if !self.groups_without_rows.is_empty() {
+            let names = self.groups_without_rows.join(", ");
+            write!(f, "\nwarning: no row belongs to what has a capacity in the file: {names}")?;
+        }
         write!(f, "\n{:.1} seconds", self.seconds)?;
-        if !self.complete() {
+        if self.took_nothing() {
+            write!(f, "\nno row was taken: is the file of this format?")?;
+        }
+        if self.summary.ended_early.is_some() {
             write!(f, "\nthe rows before the early end are kept; importing the whole file later adds the rest")?;
         }
         Ok(())

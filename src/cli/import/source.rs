@@ -66,6 +66,7 @@ pub struct Source {
     buffer: Vec<u8>,
     line: u64,
     done: bool,
+    whole_lines: bool,
     ended_early: Option<EndedEarly>,
 }
 
@@ -94,12 +95,21 @@ impl Source {
         let raw = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(input));
         let reader: Box<dyn BufRead + Send> =
             if zipped { Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw))) } else { Box::new(raw) };
-        let mut source = Self { reader, progress, buffer: Vec::new(), line: 0, done: false, ended_early: None };
+        let mut source =
+            Self { reader, progress, buffer: Vec::new(), line: 0, done: false, whole_lines: false, ended_early: None };
         if let Err(error) = peeked {
             source.line = 1;
             source.stop(&error);
         }
         source
+    }
+
+    /// Of what a program wrote, every line has an end: a last one without it broke off and may lack digits. People leave
+    /// it out.
+    #[must_use]
+    pub fn of_whole_lines(mut self) -> Self {
+        self.whole_lines = true;
+        self
     }
 
     pub fn progress(&self) -> Progress {
@@ -142,6 +152,8 @@ impl Source {
                 return self.stop(&error);
             }
             return Some(Line::Unreadable { reason: Reason::LineTooLong, first });
+        } else if self.whole_lines {
+            return self.broken_off("its last line has no end".to_owned());
         }
         if self.buffer.last() == Some(&b'\r') {
             self.buffer.pop();
@@ -154,14 +166,17 @@ impl Source {
     }
 
     fn stop(&mut self, error: &io::Error) -> Option<Line<'static>> {
-        self.done = true;
-        let cause = match error.kind() {
+        self.broken_off(match error.kind() {
             io::ErrorKind::UnexpectedEof => "the compressed data is cut off".to_owned(),
             io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
                 format!("the compressed data is damaged ({error})")
             }
             _ => error.to_string(),
-        };
+        })
+    }
+
+    fn broken_off(&mut self, cause: String) -> Option<Line<'static>> {
+        self.done = true;
         self.ended_early = Some(EndedEarly { line: self.line, cause });
         None
     }

@@ -28,13 +28,13 @@ async fn list<N: OutputType>(
     node: fn(&str, BucketRow) -> Option<N>,
 ) -> ServiceResult<List<N>> {
     let Wanted { tier, filter, order: (field, descending), page } = wanted;
-    let window = page.window(&bucket_list_name(tier, field, descending))?;
+    let window = page.window(&bucket_list_name(tier, field, descending), group)?;
     let list = BucketList { tier, filter, field, descending, window };
     let found = service(ctx)?.usage_buckets(caller(ctx)?, group, list).await?;
     let Page { rows, has_next, has_previous, total } = found;
     let nodes: Option<Vec<_>> = rows.into_iter().map(|(cursor, row)| Some((cursor, node(group, row)?))).collect();
     let rows = nodes.ok_or_else(|| Error::Internal("a bucket of another tier".to_owned()))?;
-    connect(ctx, Page { rows, has_next, has_previous, total }, |node| node)
+    connect(ctx, group, Page { rows, has_next, has_previous, total }, |node| node)
 }
 
 #[derive(Default)]

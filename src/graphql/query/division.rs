@@ -42,10 +42,11 @@ impl DivisionQuery {
         if from.zip(to).is_some_and(|(from, to)| to < from) {
             return Err(Error::invalid("/to", "contradiction", "to lies before from").into());
         }
-        let window = PageArgs { first, last, before, after, offset }.window(Service::DIVISION_HISTORY)?;
+        let window =
+            PageArgs { first, last, before, after, offset }.window(Service::DIVISION_HISTORY, &resource_group)?;
         let filter = HistoryFilter { from, to, queue };
         let page = service(ctx)?.division_history(caller(ctx)?, &resource_group, &filter, &window).await?;
-        Ok(connect(ctx, page, DivisionDayNode)?)
+        Ok(connect(ctx, &resource_group, page, DivisionDayNode)?)
     }
 
     /// Who would have to give back so that a workload can run now; nothing is stored, nobody is evicted. The

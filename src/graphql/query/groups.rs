@@ -63,10 +63,10 @@ impl GroupQuery {
         offset: Option<i64>,
     ) -> Result<List<Agent>> {
         const LIST: &str = "agents";
-        let window = PageArgs { first, last, before, after, offset }.window(LIST)?;
+        let window = PageArgs { first, last, before, after, offset }.window(LIST, &resource_group)?;
         let rows = service(ctx)?.agents(caller(ctx)?, &resource_group).await?;
         let page = cut(LIST, &rows, |a| vec![Key::Text(a.agent_id.clone())], &window);
-        Ok(connect(ctx, page, |row| Agent { group: resource_group.clone(), row })?)
+        Ok(connect(ctx, &resource_group, page, |row| Agent { group: resource_group.clone(), row })?)
     }
 
     /// Weights that are set in a resource group.
@@ -86,13 +86,13 @@ impl GroupQuery {
         let (field, descending) =
             order.map_or((FairShareWeightOrderField::TargetType, false), |o| (o.field, o.descending()));
         let name = format!("fair-share-weights/{field:?}/{}", if descending { "desc" } else { "asc" });
-        let window = PageArgs { first, last, before, after, offset }.window(&name)?;
+        let window = PageArgs { first, last, before, after, offset }.window(&name, &resource_group)?;
         let filter = FairShareWeightFilter::read(filter)?;
         let group = service(ctx)?.group(&resource_group)?;
         let mut rows = weight_rows(&group, service(ctx)?.weights(caller(ctx)?, &resource_group)?);
         rows.retain(|node| filter.matches(&|c| holds(c, node)));
         rows.sort_by_cached_key(|node| weight_key(field, node));
         let page = cut_ordered(&name, &rows, |node| weight_key(field, node), &window, descending);
-        Ok(connect(ctx, page, |node| node)?)
+        Ok(connect(ctx, &resource_group, page, |node| node)?)
     }
 }

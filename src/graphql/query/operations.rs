@@ -45,9 +45,9 @@ impl OperationsQuery {
         after: Option<String>,
         offset: Option<i64>,
     ) -> Result<List<JobRun>> {
-        let window = PageArgs { first, last, before, after, offset }.window(Service::JOB_RUN_LIST)?;
+        let window = PageArgs { first, last, before, after, offset }.window(Service::JOB_RUN_LIST, "")?;
         let page = service(ctx)?.job_runs(caller(ctx)?, job.as_deref(), &window).await?;
-        Ok(connect(ctx, page, JobRun)?)
+        Ok(connect(ctx, "", page, JobRun)?)
     }
 
     /// Changes by people, newest first.
@@ -62,9 +62,9 @@ impl OperationsQuery {
         after: Option<String>,
         offset: Option<i64>,
     ) -> Result<List<AuditEntry>> {
-        let window = PageArgs { first, last, before, after, offset }.window(Service::AUDIT_LIST)?;
+        let window = PageArgs { first, last, before, after, offset }.window(Service::AUDIT_LIST, "")?;
         let filter = AuditFilter { resource_group, action };
         let page = service(ctx)?.audit_log(caller(ctx)?, &filter, &window).await?;
-        Ok(connect(ctx, page, AuditEntry)?)
+        Ok(connect(ctx, "", page, AuditEntry)?)
     }
 }

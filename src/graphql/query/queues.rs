@@ -25,12 +25,15 @@ impl QueueQuery {
         offset: Option<i64>,
     ) -> Result<List<Queue>> {
         const LIST: &str = "queues";
-        let window = PageArgs { first, last, before, after, offset }.window(LIST)?;
+        let window = PageArgs { first, last, before, after, offset }.window(LIST, &resource_group)?;
         let group = service(ctx)?.group(&resource_group)?;
         let queues = service(ctx)?.queues(caller(ctx)?, &resource_group)?;
         let rows: Vec<_> = queues.values().collect();
         let page = cut(LIST, &rows, |queue| vec![Key::Text(queue.name.clone())], &window);
-        Ok(connect(ctx, page, |queue| Queue { group: Arc::clone(&group.name), config: Box::new(queue.clone()) })?)
+        Ok(connect(ctx, &resource_group, page, |queue| Queue {
+            group: Arc::clone(&group.name),
+            config: Box::new(queue.clone()),
+        })?)
     }
 
     /// One queue; null if there is none of that name.

@@ -21,8 +21,9 @@ fn list(
     (field, descending): (ShareField, bool),
     filter: Filter<ShareCondition>,
     page: &PageArgs,
+    scope: &str,
 ) -> ServiceResult<ShareList> {
-    let window = page.window(&share_list_name(tier, field, descending))?;
+    let window = page.window(&share_list_name(tier, field, descending), scope)?;
     Ok(ShareList { filter, field, descending, window })
 }
 
@@ -35,8 +36,9 @@ pub fn projects(
     page: &PageArgs,
 ) -> ServiceResult<List<ProjectFairShare>> {
     let order = order.map_or(BY_RANK, |o| (o.field.into(), o.descending()));
-    let rows = service(ctx)?.project_shares(caller(ctx)?, group, &list("project", order, filter, page)?)?;
-    connect(ctx, rows, |row| ProjectFairShare::new(group, row))
+    let rows =
+        service(ctx)?.project_shares(caller(ctx)?, group, &list("project", order, filter, page, &group.name)?)?;
+    connect(ctx, &group.name, rows, |row| ProjectFairShare::new(group, row))
 }
 
 /// A page of `group`'s users, or of one project's.
@@ -49,12 +51,13 @@ pub fn users(
     page: &PageArgs,
 ) -> ServiceResult<List<UserFairShare>> {
     let order = order.map_or(BY_RANK, |o| (o.field.into(), o.descending()));
-    let list = list("user", order, filter, page)?;
+    let scope = project.map_or_else(|| group.name.to_string(), |project| format!("{}/{}", group.name, project.0));
+    let list = list("user", order, filter, page, &scope)?;
     let rows = match project {
         Some(project) => service(ctx)?.project_members(caller(ctx)?, group, project, &list),
         None => service(ctx)?.user_shares(caller(ctx)?, group, &list),
     };
-    connect(ctx, rows?, |row| UserFairShare::new(group, row))
+    connect(ctx, &scope, rows?, |row| UserFairShare::new(group, row))
 }
 
 #[derive(Default)]
@@ -79,9 +82,9 @@ impl ShareQuery {
         let group = service(ctx)?.group(&resource_group)?;
         let page = PageArgs { first, last, before, after, offset };
         let order = order.map_or(BY_RANK, |o| (o.field.into(), o.descending()));
-        let wanted = list("domain", order, DomainFairShareFilter::read(filter)?, &page)?;
+        let wanted = list("domain", order, DomainFairShareFilter::read(filter)?, &page, &group.name)?;
         let rows = service(ctx)?.domain_shares(caller(ctx)?, &group, &wanted)?;
-        Ok(connect(ctx, rows, |row| DomainFairShare::new(&group, row))?)
+        Ok(connect(ctx, &group.name, rows, |row| DomainFairShare::new(&group, row))?)
     }
 
     /// One domain; null if nobody knows it.

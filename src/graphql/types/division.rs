@@ -164,6 +164,11 @@ impl QueueDivision {
     async fn allocated_non_preemptible(&self) -> JsonString {
         JsonString::of(&self.figures.allocated_non_preemptible)
     }
+
+    /// With a history gain: the decayed usage that it looks at, in parts of the capacity; null if there is none.
+    async fn usage(&self) -> Option<JsonString> {
+        self.figures.usage.as_ref().map(JsonString::of)
+    }
 }
 
 /// What one queue got on one day: the last division of that day.

@@ -24,7 +24,7 @@ impl ScalingGroup {
         &self.0.name
     }
 
-    /// `fifo`, `lifo`, `drf` or `fairshare`.
+    /// `fairshare`, `fifo`, `lifo`, `drf`, `saturation` or `score`.
     async fn scheduler(&self) -> &str {
         self.0.scheduler.name()
     }

@@ -54,6 +54,10 @@ pub struct QueueDivision<'a> {
     allocated: Amounts,
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     allocated_non_preemptible: Amounts,
+    /// With a history gain: the decayed usage that it looks at, in parts of the capacity; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
+    usage: Option<Amounts>,
 }
 
 impl<'a> DivisionView<'a> {
@@ -61,9 +65,9 @@ impl<'a> DivisionView<'a> {
         let division = &*found.division;
         let report = &division.report;
         let queue = |(at, share): (usize, &'a QueueReport)| {
-            let QueueFigures { parent, quota, limit, request, allocated, allocated_non_preemptible } =
+            let QueueFigures { parent, quota, limit, request, allocated, allocated_non_preemptible, usage } =
                 division.figures(at);
-            QueueDivision { share, parent, quota, limit, request, allocated, allocated_non_preemptible }
+            QueueDivision { share, parent, quota, limit, request, allocated, allocated_non_preemptible, usage }
         };
         Self {
             calculated_at: division.calculated_at,

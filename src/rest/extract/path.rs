@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::super::problem::Problem;
 use crate::service::Error;
+use crate::service::json::of_text;
 
 /// The parameters of a path, as a struct with their names.
 pub struct PathParams<T>(pub T);
@@ -23,10 +24,8 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathPar
                     Problem::malformed("invalid_utf8", format!("{key} in the path is not UTF-8 text"))
                 }
                 ErrorKind::ParseErrorAtKey { key, value, .. } => wrong(key, &value),
-                ErrorKind::DeserializeError { key, value, message } => {
-                    Error::invalid(key, "invalid_value", format!("{value:?}: {message}")).into()
-                }
-                ErrorKind::Message(message) => Error::invalid("path", "invalid_value", message).into(),
+                ErrorKind::DeserializeError { key, message, .. } => Error::Invalid(vec![of_text(key, &message)]).into(),
+                ErrorKind::Message(message) => Error::Invalid(vec![of_text("path".to_owned(), &message)]).into(),
                 other => Problem::malformed("malformed_path", other.to_string()),
             }),
             Err(_) => Err(Problem::malformed("malformed_path", "the path cannot be read")),

@@ -12,7 +12,8 @@ use crate::rest::problem::Result;
 use crate::rest::scheduler_options::view::SchedulerOptionsPatch;
 use crate::service::{Caller, Service};
 
-/// Creates a group, or replaces its scheduler options: what the body leaves out gets its default.
+/// Creates a group, or sets its scheduler and replaces its options, each if the body has it: an option that
+/// `scheduler_opts` leaves out gets its default; without `scheduler_opts` they stay.
 #[utoipa::path(
     put, path = "/resource-groups/{rg}", operation_id = "put_resource_group", tag = "Resource groups",
     params(GroupPath, ("If-Match" = Option<String>, Header, description = "The `ETag` of the options that the change is based on.")),

@@ -33,12 +33,11 @@ impl From<&PublishedGroup> for SchedulerOptions {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"scheduler": "fairshare", "scheduler_opts": {"half_life_days": 14}}))]
 pub struct SchedulerOptionsPatch {
-    /// `fifo`, `lifo`, `drf` or `fairshare`.
+    /// `fairshare`, `fifo`, `lifo`, `drf`, `saturation` or `score`.
     pub scheduler: Option<String>,
     /// `null` sets an option back to its default.
-    #[serde(default)]
-    #[schema(value_type = Object)]
-    pub scheduler_opts: Map<String, Value>,
+    #[schema(value_type = Option<Object>)]
+    pub scheduler_opts: Option<Map<String, Value>>,
     /// Why, for the audit log.
     pub reason: Option<String>,
 }

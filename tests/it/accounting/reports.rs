@@ -102,6 +102,7 @@ on_both! {
         let f = Fixture::new(db, START).await;
         f.ingest(&[kernel("k1", "ann", "ml", START)]).await;
         let revision = f.service.group(GROUP).unwrap().revision;
+        f.clock.set("2026-01-13T11:00:00Z");
         f.ingest(&[kernel("k2", "ann", "ml", "2026-01-13T10:30:00Z")]).await;
         assert_eq!(f.service.group(GROUP).unwrap().revision, revision);
         // The newest kernel decides on the domain of its project, whichever comes first.
@@ -113,6 +114,12 @@ on_both! {
         f.ingest(&[moved("k3", "2026-01-13T10:20:00Z")]).await;
         assert_eq!(domain(), "research");
         f.ingest(&[moved("k4", "2026-01-13T10:40:00Z")]).await;
+        assert_eq!(domain(), "physics");
+        // A start that lies ahead holds the project until somebody starts.
+        f.ingest(&[kernel("k5", "ann", "ml", "2099-01-01T00:00:00Z")]).await;
+        assert_eq!(domain(), "research");
+        f.clock.advance_seconds(60);
+        f.ingest(&[moved("k6", "2026-01-13T11:00:30Z")]).await;
         assert_eq!(domain(), "physics");
         assert!(f.service.group(GROUP).unwrap().revision > revision);
     }

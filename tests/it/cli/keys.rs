@@ -42,10 +42,10 @@ on_both! {
         let create = |args: &[&str]| run(&db, [&["keys", "create"], args].concat());
         let fault = |args: &[&str]| create(args).refused(2);
         let some = Uuid::nil().to_string();
-        assert!(fault(&["--role", "user", "--label", "x"]).starts_with("/user_uuid: "));
-        assert!(fault(&["--role", "admin", "--label", "x", "--user", &some]).starts_with("/user_uuid: "));
-        assert!(fault(&["--role", "admin", "--label", ""]).starts_with("/label: "));
-        assert!(fault(&["--role", "admin", "--label", "a\nb"]).starts_with("/label: "));
+        assert!(fault(&["--role", "user", "--label", "x"]).starts_with("--user: "));
+        assert!(fault(&["--role", "admin", "--label", "x", "--user", &some]).starts_with("--user: "));
+        assert!(fault(&["--role", "admin", "--label", ""]).starts_with("--label: "));
+        assert!(fault(&["--role", "admin", "--label", "a\nb"]).starts_with("--label: "));
         assert_eq!(
             fault(&["--role", "admin", "--label", "x", "--expires", "2020-01-01T00:00:00Z"]),
             "--expires: this time has passed already"

@@ -40,6 +40,7 @@ fn items(items: &str) -> String {
 on_both! {
     async fn nothing_changes(db: TestDb) {
         let api = Api::cluster(db).await;
+        api.fixture.service.put_group(admin(), "other".to_owned(), fairshared::service::groups::SchedulerPatch::default()).await.unwrap();
         let before = picture(&api).await;
         let alice = id("alice");
         let foreign = api.ask(r#"{ user_fair_shares(resource_group: "gpu-cluster", first: 1) { pageInfo { endCursor } } }"#).await;
@@ -73,7 +74,7 @@ on_both! {
             (upsert("1").replace("research", "nowhere"), "unknown_domain", "/domain_name"),
             (format!(r#"mutation {{ upsert_project_fair_share(resource_group: "gpu-cluster", project_id: "{alice}", weight: 1) {{ weight }} }}"#), "unknown_project", "/project_id"),
             (format!(r#"mutation {{ upsert_user_fair_share(resource_group: "gpu-cluster", user_uuid: "{ml}", project_id: "{ml}", weight: 1) {{ weight }} }}"#, ml = id("ml")), "unknown_user", "/user_uuid"),
-            (format!(r#"mutation {{ reset_fair_share_weight(resource_group: "gpu-cluster", target_type: USER, target_id: "{}") }}"#, id("nobody")), "unknown_user", ""),
+            (format!(r#"mutation {{ reset_fair_share_weight(resource_group: "gpu-cluster", target_type: USER, target_id: "{}") }}"#, id("nobody")), "unknown_user", "/target_id"),
             (r#"mutation { reset_fair_share_weight(resource_group: "gpu-cluster", target_type: PROJECT, target_id: "ml") }"#.to_owned(), "invalid_uuid", "/target_id"),
             (users("first: 1").replace("gpu-cluster", "nowhere"), "unknown_resource_group", ""),
             (r#"{ user_usage_buckets(resource_group: "nowhere") { count } }"#.to_owned(), "unknown_resource_group", ""),
@@ -100,6 +101,7 @@ on_both! {
             (format!(r#"{{ domain_fair_shares(resource_group: "gpu-cluster", after: {foreign}) {{ count }} }}"#), "invalid_cursor", "/after"),
             (format!(r#"{{ user_usage_buckets(resource_group: "gpu-cluster", before: {foreign}) {{ count }} }}"#), "invalid_cursor", "/before"),
             (format!("{{ job_runs(after: {foreign}) {{ count }} }}"), "invalid_cursor", "/after"),
+            (format!(r#"{{ user_fair_shares(resource_group: "other", after: {foreign}) {{ count }} }}"#), "invalid_cursor", "/after"),
             // Options and jobs.
             (r#"mutation { update_scheduler_options(resource_group: "gpu-cluster", scheduler: "magic") { name } }"#.to_owned(), "unknown_scheduler", "/scheduler"),
             (r#"mutation { update_scheduler_options(resource_group: "gpu-cluster", scheduler_opts: "{\"half_life_days\": 0}") { name } }"#.to_owned(), "out_of_range", "/scheduler_opts/half_life_days"),

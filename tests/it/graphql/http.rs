@@ -23,13 +23,17 @@ on_both! {
     async fn what_is_no_request_is_a_problem(db: TestDb) {
         let api = Api::empty(db, "2026-01-13T00:00:00Z").await;
         let deep = format!(r#"{{"query": "{{ __typename }}", "variables": {{"a": {}}}}}"#, "[".repeat(10_000));
-        for body in [&b"{"[..], b"", b"[]", b"null", b"{\"query\": 5}", b"{\"query\": \"\xff\"}", b"{ resource_groups { name } }", deep.as_bytes()] {
+        for (body, code) in [
+            (&b"{"[..], "malformed_json"), (b"", "malformed_json"), (b"[]", "malformed_json"), (b"null", "malformed_json"),
+            (b"{\"query\": 5}", "malformed_json"), (b"{\"query\": \"\xff\"}", "invalid_utf8"),
+            (b"{ resource_groups { name } }", "malformed_json"), (deep.as_bytes(), "too_deep"),
+        ] {
             let request = Request::post("/graphql").body(Body::from(body.to_vec())).unwrap();
             let (status, headers, answer) = api.http(Some(admin()), request).await;
             assert_eq!(status, StatusCode::BAD_REQUEST, "{}", String::from_utf8_lossy(body));
             assert_eq!(headers["content-type"], "application/problem+json");
             let problem: Value = serde_json::from_slice(&answer).unwrap();
-            assert_eq!((&problem["code"], &problem["status"]), (&json!("malformed_json"), &json!(400)));
+            assert_eq!((&problem["code"], &problem["status"]), (&json!(code), &json!(400)));
         }
     }
 

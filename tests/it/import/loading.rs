@@ -163,7 +163,7 @@ on_both! {
         let args = ImportArgs { file: desk.file("cut.csv.gz", &whole[..whole.len() / 2]), ..desk.args("") };
         let report = desk.import(&args).await;
         let early = report.summary.ended_early.clone().unwrap();
-        assert!(!report.complete() && report.changed > 0 && report.changed == report.summary.taken, "{report}");
+        assert!(!report.succeeded() && report.changed > 0 && report.changed == report.summary.taken, "{report}");
         assert_eq!(early.line, report.summary.rows + 2);
         assert!(report.to_string().contains(&format!("ends early at line {}", early.line)), "{report}");
         let args = ImportArgs { file: desk.file("whole.csv.gz", &whole), ..args };

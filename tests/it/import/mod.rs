@@ -44,7 +44,12 @@ fn source(bytes: impl Into<Vec<u8>>) -> Source {
     Source::new(Cursor::new(bytes.into()), None)
 }
 
+/// Plain text gets the end of its last line.
 fn reader(format: &str, bytes: impl Into<Vec<u8>>, options: &Options) -> Reader {
+    let mut bytes = bytes.into();
+    if !bytes.starts_with(&[0x1f, 0x8b]) && bytes.last().is_some_and(|last| *last != b'\n') {
+        bytes.push(b'\n');
+    }
     Reader::new(Format::named(format).unwrap(), source(bytes), options).unwrap()
 }
 

@@ -36,3 +36,24 @@ async fn exit_codes_tell_a_cut_file_from_a_useless_one() {
     assert!(run(&db, ["import", "csv", &cut, "-o", "csv"]).refused(2).contains("table or json"));
     assert_eq!(run(&db, ["import", "xml", &cut]).code, Some(2));
 }
+
+#[tokio::test]
+async fn a_file_that_holds_nothing_of_use_is_no_success() {
+    let (db, folder) = (sqlite().await, tempfile::tempdir().unwrap());
+    let jobs = file(folder.path(), "jobs.csv", TABLE);
+    let nothing = run(&db, ["import", "swf", &jobs]);
+    assert_eq!(nothing.code, Some(1), "{nothing:?}");
+    assert!(nothing.stdout.contains("no row was taken: is the file of this format?"), "{nothing:?}");
+    // Nothing happened on a quiet day.
+    let quiet = file(folder.path(), "quiet.csv", TABLE.lines().next().unwrap().to_owned() + "\n");
+    assert_eq!(run(&db, ["import", "csv", &quiet]).code, Some(0));
+}
+
+#[tokio::test]
+async fn capacities_of_other_groups_are_told() {
+    let (db, folder) = (sqlite().await, tempfile::tempdir().unwrap());
+    let capacity = "resource_group,agent_id,cpu,mem_gib,gpu,from,to\nwest,n1,64,512,8,2026-01-01T00:00:00Z,\n";
+    let (jobs, nodes) = (file(folder.path(), "jobs.csv", TABLE), file(folder.path(), "nodes.csv", capacity));
+    let report = run(&db, ["import", "csv", &jobs, "--capacities", &nodes]).ok();
+    assert!(report.contains("warning: no row belongs to what has a capacity in the file: west"), "{report}");
+}

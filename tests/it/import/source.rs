@@ -2,10 +2,11 @@ use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::path::Path;
 
+use fairshared::cli::import::Options;
 use fairshared::cli::import::outcome::Reason;
 use fairshared::cli::import::source::{Line, MAX_LINE, Source};
 
-use super::{gzip, read, refused, source};
+use super::{Format, Reader, Row, gzip, read, refused, source};
 
 const ROW: &str = "7 100 20 300 4 -1 -1 8 600 -1 1 5 6 -1 2 3 -1 -1\n";
 
@@ -95,6 +96,25 @@ fn a_cut_off_file_keeps_its_whole_rows_and_says_so() {
         );
         assert!(outcome.summary.to_string().ends_with(&early.to_string()));
     }
+}
+
+/// Digits may be missing where plain text breaks off, and nothing else would show it.
+#[test]
+fn plain_text_may_be_cut_at_any_byte() {
+    let rows: String = many_rows().lines().take(20).flat_map(|line| [line, "\n"]).collect();
+    let whole = read("swf", rows.clone());
+    for length in 1..rows.len() {
+        let mut cut =
+            Reader::new(Format::named("swf").unwrap(), source(&rows.as_bytes()[..length]), &Options::default())
+                .unwrap();
+        let taken = cut.by_ref().filter(|row| matches!(row, Ok(Row::Job(_)))).count();
+        assert_eq!(taken, rows[..length].matches('\n').count(), "{length}");
+        assert_eq!(cut.summary().dropped_rows(), 0, "{length}");
+        let early = cut.summary().ended_early.as_ref().map(ToString::to_string);
+        let expected = format!("the file ends early at line {}: its last line has no end", taken + 1);
+        assert_eq!(early, (!rows[..length].ends_with('\n')).then_some(expected), "{length}");
+    }
+    assert_eq!(whole.jobs.len(), 20);
 }
 
 #[test]

@@ -188,6 +188,8 @@ on_both! {
         assert_eq!(usage().await, ["0", "0"]);
         f.options(&json!({"lookback_days": 2, "half_life_days": 7})).await;
         assert_eq!(usage().await, ["0.25", "0.05"]);
+        let figures = division(&f).await.division.figures(0);
+        assert_eq!(json!(figures.usage), json!({"cpu": "0.25"}));
         // Usage is recorded by project: what p1 uses in p2 counts for p1, and is told.
         let told = async || {
             let found = division(&f).await;

@@ -179,6 +179,17 @@ on_both! {
         assert_eq!((taken.verdict, taken.victims.len()), (Verdict::Reclaim, 1));
     }
 
+    async fn what_is_odd_about_the_queues_is_told(db: TestDb) {
+        let f = Fixture::new(db, START).await;
+        let odd = json!([{"name": "a", "quota": {"gpu": 2}}, {"name": "b", "quota": {"gpu": 2}, "limit": {"gpu": 1}}]);
+        set_queues(&f, &odd).await;
+        let codes = |warnings: &[fairshared::domain::division::Warning]| warnings.iter().map(|w| w.code).collect::<Vec<_>>();
+        let divided = f.service.division(&admin(), GROUP, false).await.unwrap();
+        let told = codes(&divided.division.report.warnings);
+        assert!(!told.is_empty());
+        assert_eq!(codes(&plan(&f, request("w", "a", &["1"])).await.warnings), told);
+    }
+
     async fn what_was_read_once_is_kept_up(db: TestDb) {
         let f = full(db).await;
         let ask = async |service: &std::sync::Arc<Service>, workload: &str, queue: &str, count: &str| {

@@ -116,6 +116,8 @@ on_both! {
         server.clock.advance_seconds(3600);
         server.call_as(&text, "GET", &path, None).await.refused(401, "expired_key");
 
+        let dead = json!({"role": "viewer", "label": "v", "expires_at": "2026-01-13T13:00:00Z"});
+        assert_eq!(server.call("POST", "/keys", Some(&dead)).await.refused(422, "expired"), ["/expires_at"]);
         let created = server.call("POST", "/keys", Some(&json!({"role": "viewer", "label": "v"}))).await.json(201);
         let text = created["key"].as_str().unwrap();
         server.call_as(text, "GET", &path, None).await.json(200);

@@ -174,7 +174,7 @@ on_both! {
         }
         for path in ["/keys/7", "/resource-groups/gpu-cluster/kernels/abc"] {
             let method = if path.starts_with("/keys") { "DELETE" } else { "GET" };
-            assert_eq!(server.call(method, path, None).await.refused(422, "invalid_value").len(), 1);
+            assert_eq!(server.call(method, path, None).await.refused(422, "invalid_uuid").len(), 1);
         }
         server.call("GET", &group("/usage-buckets/teams"), None).await.refused(422, "invalid_value");
         server.call("GET", "/resource-groups/%ff%fe", None).await.refused(400, "invalid_utf8");
@@ -195,6 +195,11 @@ on_both! {
             ("/kernels?limit=", "invalid_value", "limit"),
             ("/kernels?limit=1&limit=2", "duplicate_field", "limit"),
             ("/kernels?colour=red", "unknown_field", "colour"),
+            ("/fair-share-weights?limit=1", "unknown_field", "limit"),
+            ("/scheduler-options?colour=red", "unknown_field", "colour"),
+            ("?colour=red", "unknown_field", "colour"),
+            ("/audit?colour=red", "unknown_field", "colour"),
+            ("/kernels/zz", "invalid_uuid", "kernel_id"),
             ("/kernels?user_uuid=alice", "invalid_uuid", "user_uuid"),
             ("/kernels?status=SLEEPING", "unknown_status", "status"),
             ("/kernels?cursor=%21", "invalid_cursor", "cursor"),
@@ -207,6 +212,12 @@ on_both! {
         ] {
             assert_eq!(server.call("GET", &group(path), None).await.refused(422, code), [pointer], "{path}");
         }
+        // What belongs into the body is not looked for elsewhere.
+        let runs = async || server.get("/job-runs").await["total"].clone();
+        let before = runs().await;
+        let everywhere = server.call("POST", "/jobs/aggregate/run?resource_group=nope", None).await;
+        assert_eq!(everywhere.refused(422, "unknown_field"), ["resource_group"]);
+        assert_eq!(runs().await, before);
         let (user, project) = (id("alice"), id("vision"));
         for (path, pointer) in [
             (format!("/usage-buckets/domains?user_uuid={user}"), "user_uuid"),

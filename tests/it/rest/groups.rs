@@ -21,6 +21,11 @@ on_both! {
         let replaced = server.call("PUT", &path, Some(&json!({"scheduler_opts": {"lookback_days": 14}}))).await.json(200);
         assert_eq!(replaced["scheduler_opts"]["half_life_days"], 7);
         assert_eq!(replaced["scheduler_opts"]["lookback_days"], 14);
+        // Without options it leaves them alone.
+        let kept = server.call("PUT", &path, Some(&json!({}))).await.json(200);
+        assert_eq!(kept, replaced);
+        let drf = server.call("PUT", &path, Some(&json!({"scheduler": "drf", "reason": "trial"}))).await.json(200);
+        assert_eq!((&drf["scheduler"], &drf["scheduler_opts"]), (&json!("drf"), &replaced["scheduler_opts"]));
         let names: Vec<_> = server.get("/resource-groups").await["items"].as_array().unwrap().iter()
             .map(|g| g["name"].as_str().unwrap().to_owned()).collect();
         assert_eq!(names, ["batch queue", "gpu-cluster"]);
@@ -32,7 +37,8 @@ on_both! {
         let entries: Vec<_> = log["items"].as_array().unwrap().iter()
             .map(|e| (e["action"].as_str().unwrap(), e["reason"].as_str(), e["actor"].as_str().unwrap())).collect();
         assert_eq!(entries[0], ("resource_group.delete", Some("sold"), "admin"));
-        assert_eq!(entries[2], ("resource_group.create", Some("new cluster"), "admin"));
+        assert_eq!(entries[1], ("resource_group.put", Some("trial"), "admin"));
+        assert_eq!(entries[3], ("resource_group.create", Some("new cluster"), "admin"));
     }
 
     async fn agents_are_the_capacity(db: TestDb) {

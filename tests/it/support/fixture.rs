@@ -58,14 +58,14 @@ impl Fixture {
     pub async fn group(&self, name: &str, opts: &Value) {
         let patch = SchedulerPatch {
             scheduler: Some("fairshare".into()),
-            scheduler_opts: opts.as_object().unwrap().clone(),
+            scheduler_opts: opts.as_object().cloned(),
             ..Default::default()
         };
         self.service.put_group(admin(), name.to_owned(), patch).await.unwrap();
     }
 
     pub async fn options(&self, opts: &Value) {
-        let patch = SchedulerPatch { scheduler_opts: opts.as_object().unwrap().clone(), ..Default::default() };
+        let patch = SchedulerPatch { scheduler_opts: opts.as_object().cloned(), ..Default::default() };
         self.service.patch_scheduler_options(admin(), GROUP.to_owned(), patch).await.unwrap();
     }
 

@@ -250,7 +250,7 @@ async fn check(db: TestDb, trace: Trace) {
     let report = import(&trace.args, service).await.unwrap();
     let count = trace.rows.len() as u64;
     assert_eq!((report.summary.rows, report.summary.taken, report.changed), (count, count, count), "{report}");
-    assert!(report.refused.is_empty() && report.complete() && report.agents_changed > 0, "{report}");
+    assert!(report.refused.is_empty() && report.succeeded() && report.agents_changed > 0, "{report}");
 
     let mut by_group: BTreeMap<&str, Vec<&Plain>> = BTreeMap::new();
     for row in &trace.rows {
