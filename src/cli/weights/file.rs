@@ -23,6 +23,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::queues::QueueEntry;
 use crate::cli::failure::Failure;
 use crate::domain::weight::{Weight, deserialize_nullable_text};
+use crate::service::Error;
+use crate::service::json::{Unreadable, read};
 
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -105,12 +107,17 @@ impl WeightsFile {
     /// Reads YAML or JSON; `name` stands in errors.
     pub fn read(bytes: &[u8], name: &str) -> Result<Self, Failure> {
         let text = std::str::from_utf8(bytes).map_err(|_| Failure::Unusable(format!("{name} is not UTF-8 text")))?;
-        let parsed = if text.trim_start().starts_with('{') {
-            serde_json::from_str(text).map_err(|e| e.to_string())
-        } else {
-            serde_norway::from_str::<Option<Self>>(text).map(Option::unwrap_or_default).map_err(|e| e.to_string())
-        };
-        parsed.map_err(|detail| Failure::Unusable(format!("{name}: {detail}")))
+        if text.trim_start().starts_with('{') {
+            // Broken JSON is often YAML of another meaning.
+            return read(bytes).map_err(|error| match error {
+                Unreadable::Malformed { detail, .. } => {
+                    Failure::Unusable(format!("{name}: {detail}; what begins with {{ is read as JSON"))
+                }
+                Unreadable::Wrong(_) => Failure::from(Error::from(error)).in_input(name),
+            });
+        }
+        let parsed = serde_norway::from_str::<Option<Self>>(text).map(Option::unwrap_or_default);
+        parsed.map_err(|error| Failure::Unusable(format!("{name}: {error}")))
     }
 
     pub fn to_yaml(&self) -> Result<String, Failure> {

@@ -177,6 +177,7 @@ queues:
             ("queues: [{name: x, quota: {cpu: -1}}]", "queues"),
             ("queues: [{name: x, quota: {cpu: .nan}}]", "queues"),
             ("queues: [{name: x, colour: 1}]", "unknown field `colour`"),
+            (r#"{"queues": [{"name": "x", "colour": 1}]}"#, "/queues/0/colour: unknown field"),
             ("queues: [{}]", "/queues/0/name: "),
             ("queues: {x: 1}", ""),
             ("domains: {nowhere: 3}\nqueues: [{name: x}]", "/domains/nowhere: "),
@@ -215,7 +216,7 @@ queues:
             ("resource_group: other", "/resource_group: the file is for the resource group \"other\""),
             ("domains: {research: 1}\nprojects: {nothing: 1}", "/projects/nothing"),
             ("domains: {research: 1}\nprojects: {nothing: x}", "/projects/nothing"),
-            ("domains: [", ""), ("just text", ""), ("{\"domains\": }", ""), (alias_bomb, ""), (&deep, ""), (&deep_json, ""),
+            ("domains: [", ""), ("just text", ""), ("{\"domains\": }", "what begins with { is read as JSON"), (alias_bomb, ""), (&deep, ""), (&deep_json, ""),
         ] {
             for ended in [apply(&f, &[], text), apply(&f, &["--dry-run"], text), diff(&f, &[], text)] {
                 let line = ended.refused(2);
