@@ -1,10 +1,13 @@
 //! `drf` (§4): weighted dominant-resource filling over the tree.
 
+use std::cmp::Reverse;
+
+use super::clock::close;
 use super::filling::Filling;
 use super::node::Stop;
 use super::options::Options;
 use super::trace::{Step, Trace};
-use super::{Algorithm, Grid, Shares, Tree, remaining};
+use super::{Algorithm, Bound, Grid, Shares, Tree, remaining};
 use crate::domain::decimal::Amount;
 
 pub(super) struct Drf;
@@ -21,12 +24,11 @@ impl Algorithm for Drf {
         for queue in (0..tree.len()).filter(|q| tree.is_leaf(*q)) {
             let (part, _) = filling.leaf(queue);
             for column in 0..tree.slots.len() {
-                let request = tree.request[(queue, column)];
-                let share = if part < 1.0 { Amount::from_f64_digits(request.to_f64() * part, DIGITS) } else { request };
-                fair_share[(queue, column)] = tree.limit[(queue, column)].cut(share.min(request));
+                let cell = (queue, column);
+                fair_share[cell] = share(tree.request[cell], tree.limit[cell], part);
             }
         }
-        add_up(tree, &mut fair_share);
+        add_up(tree, &filling, &mut fair_share);
         let recorded = if trace.is_on() { tree.len() } else { 0 };
         for queue in 0..recorded {
             let stop = if tree.is_leaf(queue) { filling.leaf(queue).1 } else { None };
@@ -39,50 +41,76 @@ impl Algorithm for Drf {
 /// Digits of a solution that count; what lies below is the rounding of the steps.
 const DIGITS: i32 = 13;
 
+/// What a leaf has of a slot with a part of its demand: all that it may have, or the digits that count.
+fn share(request: Amount, limit: Bound, part: f64) -> Amount {
+    let most = limit.cut(request);
+    let share = request.to_f64() * part;
+    if part >= 1.0 || close(share, most.to_f64()) { most } else { Amount::from_f64_digits(share, DIGITS).min(most) }
+}
+
 /// A parent has what its children have. Floats may have carried a sum above a limit or the capacity by the last
-/// digits; these are taken from the largest descendant.
-fn add_up(tree: &Tree, fair_share: &mut Grid<Amount>) {
+/// digits, which are taken back.
+fn add_up(tree: &Tree, filling: &Filling, fair_share: &mut Grid<Amount>) {
     let levels: Vec<Option<usize>> = tree.levels().collect();
     for level in levels.into_iter().rev() {
         for column in 0..tree.slots.len() {
-            let sum = |shares: &Grid<Amount>| {
-                let parts = tree.children(level).iter().map(|q| shares[(*q, column)].units());
-                parts.fold(0u128, u128::saturating_add)
-            };
             let bound = match level {
                 Some(queue) => tree.limit[(queue, column)].cut(tree.capacity[column]),
                 None => tree.capacity[column],
             };
-            let mut excess = sum(fair_share).saturating_sub(bound.units());
-            while excess > 0 {
-                excess -= take(tree, fair_share, level, column, excess);
+            let excess = sum(tree, fair_share, level, column).saturating_sub(bound.units());
+            if excess > 0 {
+                take(tree, filling, fair_share, (level, column), excess);
             }
             if let Some(queue) = level {
-                fair_share[(queue, column)] = Amount::from_units(sum(fair_share));
+                fair_share[(queue, column)] = Amount::from_units(sum(tree, fair_share, level, column));
             }
         }
     }
 }
 
-/// Takes at most `excess` from the largest child below `level`, and so on down to a leaf.
-fn take(tree: &Tree, fair_share: &mut Grid<Amount>, level: Option<usize>, column: usize, excess: u128) -> u128 {
-    let largest = |of: Option<usize>, shares: &Grid<Amount>| {
-        let share = |q: &usize| shares[(*q, column)];
-        tree.children(of).iter().copied().max_by(|a, b| share(a).cmp(&share(b)).then_with(|| tree.by_age(*b, *a)))
-    };
-    let mut path = Vec::new();
-    let mut at = level;
-    while let Some(child) = largest(at, fair_share) {
-        path.push(child);
-        at = Some(child);
+fn sum(tree: &Tree, fair_share: &Grid<Amount>, level: Option<usize>, column: usize) -> u128 {
+    let parts = tree.children(level).iter().map(|q| fair_share[(*q, column)].units());
+    parts.fold(0u128, u128::saturating_add)
+}
+
+/// Takes `excess` from the leaves below a level, the largest first. Who has all that it asks for loses nothing while
+/// another has something to give.
+fn take(
+    tree: &Tree,
+    filling: &Filling,
+    fair_share: &mut Grid<Amount>,
+    (level, column): (Option<usize>, usize),
+    mut excess: u128,
+) {
+    let mut below = tree.children(level).to_vec();
+    let mut next = 0;
+    while next < below.len() {
+        below.extend_from_slice(tree.children(Some(below[next])));
+        next += 1;
     }
-    let taken = at.map_or(excess, |leaf| fair_share[(leaf, column)].units().min(excess));
-    for queue in path {
-        let cell = &mut fair_share[(queue, column)];
-        *cell = Amount::from_units(cell.units().saturating_sub(taken));
+    let mut leaves: Vec<_> = below
+        .iter()
+        .filter(|q| tree.is_leaf(**q))
+        .map(|q| {
+            let share = fair_share[(*q, column)];
+            let lacks = share < tree.requestable(*q, column);
+            (Reverse((lacks, lacks && filling.is_held_back(*q), share)), *q)
+        })
+        .collect();
+    leaves.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| tree.by_age(a.1, b.1)));
+    for (_, leaf) in leaves {
+        if excess == 0 {
+            break;
+        }
+        let share = &mut fair_share[(leaf, column)];
+        let taken = share.units().min(excess);
+        *share = Amount::from_units(share.units() - taken);
+        excess -= taken;
     }
-    // Nothing to take from ends the search.
-    if taken == 0 { excess } else { taken }
+    for queue in below.into_iter().rev().filter(|q| !tree.is_leaf(*q)) {
+        fair_share[(queue, column)] = Amount::from_units(sum(tree, fair_share, Some(queue), column));
+    }
 }
 
 fn record(tree: &Tree, queue: usize, stop: Option<Stop>, shares: &[Amount], trace: &mut Trace) {

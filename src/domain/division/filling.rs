@@ -94,6 +94,15 @@ impl<'a> Filling<'a> {
         (part, node.stop)
     }
 
+    /// Whether something that a leaf shares with others ended its growth.
+    pub fn is_held_back(&self, leaf: usize) -> bool {
+        match self.nodes[leaf].stop {
+            Some(Stop::UsedUp(_)) => true,
+            Some(Stop::Limit(queue, _)) => queue != leaf,
+            _ => false,
+        }
+    }
+
     /// Fills until no leaf can grow.
     pub fn run(&mut self) {
         let root = self.tree.len();
@@ -163,7 +172,7 @@ impl<'a> Filling<'a> {
             let needs = queue < root && self.tree.is_leaf(queue) && self.growth[(queue, column)] > 0.0;
             if needs && self.nodes[queue].can_grow {
                 let stop = if at == root { Stop::UsedUp(column) } else { Stop::Limit(at, column) };
-                (self.nodes[queue].can_grow, self.nodes[queue].stop) = (false, Some(stop));
+                self.nodes[queue].end(stop);
             }
         }
         self.rebuild(at);

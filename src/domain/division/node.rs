@@ -97,4 +97,20 @@ impl Node {
             stop: None,
         }
     }
+
+    /// Ends a leaf's growth. Who is full at that moment but for the rounding of the steps is full.
+    pub fn end(&mut self, stop: Stop) {
+        let (all, more) = (self.full, (self.full - self.dominant).max(0.0));
+        self.can_grow = false;
+        if more <= NOTHING && more <= all * SMALL {
+            self.dominant = all;
+        } else {
+            self.stop = Some(stop);
+        }
+    }
 }
+
+/// A part of the capacity that the rounding of many steps may add up to.
+const NOTHING: f64 = 1e-12;
+/// A part of a leaf's demand that cannot be all of it.
+const SMALL: f64 = 1e-6;

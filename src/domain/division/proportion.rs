@@ -27,7 +27,7 @@ impl Algorithm for Proportion {
             match options.proportion_variant {
                 ProportionVariant::KubeBatch => Filling::new(tree, children, total).divide(&mut deserved, trace),
                 ProportionVariant::Volcano => {
-                    if !volcano::divide(tree, children, total, &mut deserved, trace) {
+                    if !volcano::divide(tree, children, &total, &mut deserved, trace) {
                         let detail =
                             "the rounds were ended before they came to rest; what is left is below a part of it";
                         warnings.push(Warning::new("rounds_ended", level.map(|q| tree.name(q)), None, detail));

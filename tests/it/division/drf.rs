@@ -146,6 +146,21 @@ fn an_idle_dominant_slot_lets_a_parent_catch_up_elsewhere() {
     expect("drf", &json!({}), queues, json!({"cpu": 40, "gpu": 10}), &[("pg", "0 8"), ("pc", "24 0"), ("q", "16 0")]);
 }
 
+/// The sum of the floats is a last digit above the capacity; it comes from a queue that lacks something anyway.
+#[test]
+fn a_request_that_is_met_is_met_to_the_last_digit() {
+    let queues = json!([
+        {"name": "q0", "weight": 3}, {"name": "q1", "weight": 2},
+        {"name": "q2", "request": {"cpu": 10, "gpu": 2}},
+        {"name": "q3", "request": {"cpu": 8, "gpu": 9}},
+        {"name": "q4", "weight": 3, "parent": "q0", "request": {"cpu": 4, "gpu": 1}},
+        {"name": "q5", "weight": 3, "parent": "q1", "request": {"cpu": 7, "gpu": 3}},
+        {"name": "q6", "parent": "q0", "request": {"cpu": 11, "gpu": 4}},
+        {"name": "q7", "weight": 2, "request": {"cpu": 4, "gpu": 11}},
+    ]);
+    expect("drf", &json!({}), queues, json!({"cpu": 18, "gpu": 35}), &[("q4", "4 1")]);
+}
+
 fn demands() -> impl Strategy<Value = Vec<Vec<u32>>> {
     prop::collection::vec(prop::collection::vec(0u32..=9, 3), 2..7)
 }

@@ -251,6 +251,34 @@ fn volcano_keeps_guarantees() {
     expect("proportion", &volcano, queues, json!({"cpu": 10}), &[("a", "6"), ("b", "2"), ("c", "2")]);
 }
 
+/// Nobody else may use what is reserved, so that a weight of 0 must not lose it.
+#[test]
+fn volcano_keeps_the_guarantee_of_a_queue_of_weight_0() {
+    let volcano = json!({"proportion_variant": "volcano"});
+    let queue = |name: &str, weight: u32, guarantee: u32, request: u32| json!({"name": name, "weight": weight, "guarantee": {"gpu": guarantee}, "request": {"gpu": request}});
+    let divided = |queues: Value, expected: &[(&str, &str)]| {
+        expect("proportion", &volcano, queues, json!({"gpu": 10}), expected);
+    };
+    divided(json!([queue("a", 1, 0, 40), queue("b", 0, 3, 5)]), &[("a", "7"), ("b", "3")]);
+    divided(json!([queue("alone", 0, 3, 5)]), &[("alone", "3")]);
+    // Without demand, as with a weight.
+    divided(json!([queue("a", 1, 0, 40), queue("b", 0, 3, 0)]), &[("a", "7"), ("b", "3")]);
+    // Together above the capacity: cut in proportion, whatever the weights.
+    divided(
+        json!([queue("a", 1, 12, 40), queue("b", 0, 8, 40), queue("c", 5, 0, 9)]),
+        &[("a", "6"), ("b", "4"), ("c", "0")],
+    );
+    // A child's comes out of its parent's share.
+    let child = |mut queue: Value| {
+        queue["parent"] = json!("p");
+        queue
+    };
+    let family = json!([
+        {"name": "p", "limit": {"gpu": 4}}, child(queue("a", 1, 0, 40)), child(queue("b", 0, 3, 5)), queue("c", 1, 0, 40),
+    ]);
+    divided(family, &[("p", "4"), ("a", "1"), ("b", "3"), ("c", "6")]);
+}
+
 /// NSDI'11: 9 CPU and 18 GB; tasks of <1, 4> and <3, 1>: 3 tasks and 2 tasks.
 #[test]
 fn nsdi_dominant_resource_fairness() {
@@ -259,6 +287,17 @@ fn nsdi_dominant_resource_fairness() {
         {"name": "B", "request": {"cpu": 54, "memory": 18}},
     ]);
     expect("drf", &json!({}), queues, json!({"cpu": 9, "memory": 18}), &[("A", "3 12"), ("B", "6 2")]);
+}
+
+fn check_steps(name: &str, opts: &Value, queues: Value, slots: Value) {
+    let tree = fairshared::domain::division::Tree::build(specs(queues), &capacity(slots)).unwrap();
+    let mut trace = Trace::on();
+    let shares = algorithm(name).unwrap().divide(&tree, &options(opts.clone()), &mut trace);
+    for (queue, explained) in trace.explain(&tree, |q, c| shares.fair_share[(q, c)]).unwrap().iter().enumerate() {
+        let sum: u128 = explained.steps.iter().map(|s| s.gift.units()).sum();
+        let share = shares.fair_share[(queue, 0)].units();
+        assert_eq!(sum, share, "{opts} {}: {:#?}", explained.queue, explained.steps);
+    }
 }
 
 #[test]
@@ -270,19 +309,13 @@ fn every_step_of_a_trace_adds_up_to_the_share() {
         {"name": "d", "request": {"gpu": 20}},
     ]);
     for opts in [json!({}), json!({"rounding": "whole"}), json!({"rounding": "kai"}), json!({"history_gain": "0.3"})] {
-        let tree =
-            fairshared::domain::division::Tree::build(specs(queues.clone()), &capacity(json!({"gpu": 13}))).unwrap();
-        let mut trace = Trace::on();
-        let shares = algorithm("quota_over_quota").unwrap().divide(&tree, &options(opts.clone()), &mut trace);
-        for (queue, explained) in trace.explain(&tree, |q, c| shares.fair_share[(q, c)]).unwrap().iter().enumerate() {
-            let sum: u128 = explained.steps.iter().map(|s| s.gift.units()).sum();
-            assert_eq!(
-                sum,
-                shares.fair_share[(queue, 0)].units(),
-                "{opts} {}: {:#?}",
-                explained.queue,
-                explained.steps
-            );
-        }
+        check_steps("quota_over_quota", &opts, queues.clone(), json!({"gpu": 13}));
     }
+    let queues = json!([
+        {"name": "a", "request": {"gpu": 4}},
+        {"name": "b", "request": {"gpu": 2}},
+        {"name": "c", "request": {"gpu": 40}},
+        {"name": "d", "weight": 0, "guarantee": {"gpu": 3}},
+    ]);
+    check_steps("proportion", &json!({"proportion_variant": "volcano"}), queues, json!({"gpu": 13}));
 }

@@ -140,6 +140,28 @@ fn check_filled(tree: &Tree, shares: &Grid<Amount>) -> Result<(), TestCaseError>
     Ok(())
 }
 
+/// Who deserves all that it may have has that to the last digit, and dust moves nothing else.
+fn check_last_digits(tree: &Tree, name: &str, opts: &Value) -> Result<(), TestCaseError> {
+    let shares = divide(tree, name, &options(opts.clone()));
+    check_conservation(tree, &shares, true)?;
+    for level in tree.levels() {
+        for column in 0..tree.slots.len() {
+            let sum = units(tree.children(level).iter().map(|q| shares.fair_share[(*q, column)]));
+            if let (Some(queue), "drf") = (level, name) {
+                prop_assert_eq!(sum, shares.fair_share[(queue, column)].units());
+            }
+        }
+    }
+    for leaf in (0..tree.len()).filter(|q| tree.is_leaf(*q)) {
+        for column in 0..tree.slots.len() {
+            let share = shares.fair_share[(leaf, column)];
+            let lacks = tree.requestable(leaf, column).saturating_sub(share).units();
+            prop_assert!(lacks == 0 || lacks >= 1_000, "{name} {opts} {} {column}: {share}", tree.name(leaf));
+        }
+    }
+    Ok(())
+}
+
 fn shuffled(queues: &[Value], seed: u64) -> Vec<Value> {
     let mut keyed: Vec<(u64, &Value)> =
         queues.iter().enumerate().map(|(at, q)| ((at as u64 + 1).wrapping_mul(seed | 1).rotate_left(17), q)).collect();
@@ -320,5 +342,53 @@ proptest! {
     fn on_large_trees(mut queues in queues(LARGE), total in 0u32..20_000, seed: u64) {
         leaves_demand(&mut queues);
         check_all(&queues, LARGE.slots, total, seed)?;
+    }
+}
+
+/// Whole figures, so that shares meet requests exactly; some queues have a guarantee.
+fn whole(mut queues: Vec<Value>, guaranteed: bool) -> Vec<Value> {
+    for (at, queue) in queues.iter_mut().enumerate() {
+        for slot in ["slot0", "slot1"] {
+            if let Some(request) = queue["request"][slot].as_str() {
+                queue["request"][slot] = json!(request.split('.').next());
+            }
+            if guaranteed && at % 3 == 0 {
+                queue["guarantee"][slot] = json!(at % 5);
+            }
+        }
+    }
+    queues
+}
+
+const LAST_DIGITS: [(&str, Option<&str>); 2] = [("drf", None), ("proportion", Some("volcano"))];
+
+fn check_last_digits_of_all(tree: &Tree) -> Result<(), TestCaseError> {
+    for (name, variant) in LAST_DIGITS {
+        let opts = variant.map_or(json!({}), |v| json!({"proportion_variant": v}));
+        check_last_digits(tree, name, &opts)?;
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(cases(400))]
+
+    #[test]
+    fn nobody_lacks_just_the_last_digits(
+        mut queues in queues(Shape { queues: 12, depth: 3, slots: 2 }), total in 1u32..120, guaranteed: bool,
+    ) {
+        leaves_demand(&mut queues);
+        check_last_digits_of_all(&tree(Value::Array(queues.clone()), slots(2, total)))?;
+        check_last_digits_of_all(&tree(Value::Array(whole(queues, guaranteed)), slots(2, total)))?;
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(6))]
+
+    #[test]
+    fn nobody_lacks_just_the_last_digits_in_large_trees(mut queues in queues(LARGE), total in 0u32..20_000) {
+        leaves_demand(&mut queues);
+        check_last_digits_of_all(&tree(Value::Array(queues), slots(LARGE.slots, total)))?;
     }
 }

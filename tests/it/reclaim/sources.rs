@@ -1,7 +1,7 @@
 //! The worked examples of the sources.
 
 use fairshared::domain::reclaim::Verdict;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::support::{Case, figures, gpu, merge, pending, plan_of, singles, victims};
 
@@ -150,4 +150,30 @@ fn priorities_count_within_a_queue_only() {
     assert_eq!((plan.verdict, victims(&plan)), (Verdict::Preempt, vec![("b-3", "priority")]));
     case["pending"]["priority"] = json!(100);
     assert_eq!(plan_of(&case).verdict, Verdict::Refused);
+}
+
+/// A queue that deserves all of its demand is not refused over the last digit of its share.
+#[test]
+fn a_met_request_passes_the_gate() {
+    let running = |queue: &str, slots: Value| json!({"workload_id": queue, "queue": queue, "members": [{"kernel_id": queue, "slots": slots}]});
+    let plan = plan_of(&json!({
+        "algorithm": "drf", "capacity": {"cpu": 18, "gpu": 35},
+        "queues": [
+            {"name": "q0", "weight": 3}, {"name": "q1", "weight": 2},
+            {"name": "q2", "request": {"cpu": 10, "gpu": 2}},
+            {"name": "q3", "request": {"cpu": 8, "gpu": 9}},
+            {"name": "q4", "weight": 3, "parent": "q0"},
+            {"name": "q5", "weight": 3, "parent": "q1", "request": {"cpu": 7, "gpu": 3}},
+            {"name": "q6", "parent": "q0", "request": {"cpu": 11, "gpu": 4}},
+            {"name": "q7", "weight": 2, "request": {"cpu": 4, "gpu": 11}},
+        ],
+        "running": [
+            running("q2", json!({"cpu": 10, "gpu": 2})), running("q3", json!({"cpu": 8, "gpu": 9})),
+            running("q5", json!({"gpu": 3})), running("q6", json!({"gpu": 4})), running("q7", json!({"gpu": 11})),
+        ],
+        "pending": pending("q4", &[json!({"cpu": 4, "gpu": 1})], json!({})),
+    }));
+    assert_eq!(plan.verdict, Verdict::Reclaim, "{plan:#?}");
+    let share = figures(&plan.after, "q4").fair_share.clone();
+    assert_eq!(serde_json::to_value(share).unwrap(), json!({"cpu": "4", "gpu": "1"}));
 }
