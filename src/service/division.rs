@@ -171,7 +171,7 @@ impl PublishedGroup {
         let mut tree = live_tree(&self.queues, &self.capacity, &self.observed(&self.demand))?;
         tree.raised.extend(self.usage_elsewhere());
         let shares = choice.algorithm().divide(&tree, &choice.options, &mut trace);
-        let report = Report::tell(&tree, &shares, &choice.options, trace);
+        let report = Report::tell(&tree, &shares, (choice.algorithm(), &choice.options), trace);
         Ok(LiveDivision { calculated_at: now, algorithm: choice.algorithm().name(), tree, shares, report })
     }
 }

@@ -109,7 +109,7 @@ impl Scene {
             names.get(name).map_or_else(|| Arc::from(name), Arc::clone)
         });
         let lost = workloads.running.iter().flat_map(|w| &w.members).filter(|m| m.agent_id.is_none()).count();
-        let mut warnings = [lint(&tree), shares.warnings.clone()].concat();
+        let mut warnings = [lint(&tree, choice.algorithm(), &choice.options), shares.warnings.clone()].concat();
         if lost > 0 && !agents.is_empty() {
             // Nobody knows which agents have room then.
             let detail = format!("{lost} running kernels name no agent: only totals count, not places");

@@ -167,7 +167,7 @@ pub(super) fn plan(
     let warnings = {
         let named: BTreeSet<&str> = written.iter().map(|q| q.name.as_str()).collect();
         let unchanged = before.values().filter(|q| !prune && !named.contains(q.name.as_str()));
-        check(&written, unchanged, &state.capacity).map_err(|faults| {
+        check(&written, unchanged, &state.capacity, &state.options.division).map_err(|faults| {
             let shown = faults.into_iter().map(|fault| Fault::new(pointer(&fault), fault.code, fault.detail));
             Error::Invalid(shown.collect())
         })?

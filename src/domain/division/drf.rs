@@ -125,7 +125,7 @@ fn record(tree: &Tree, queue: usize, stop: Option<Stop>, shares: &[Amount], trac
             rule: "filling",
             weight: Some(weight),
             level,
-            gift: *share,
+            gift: (*share).into(),
             capped_by: stop.map(|stop| stop.told(tree, queue)),
             ..Step::default()
         });

@@ -2,7 +2,7 @@
 
 use super::options::{HistoryBase, Options};
 use super::queue::{Bound, OverQuotaBy};
-use super::trace::{Step, Trace};
+use super::trace::{Step, Trace, WHOLE_UNITS};
 use super::{Grid, Shares, Tree, remaining};
 use crate::domain::decimal::Amount;
 
@@ -67,6 +67,9 @@ impl Member {
     }
 }
 
+/// What was divided, weight, sum of weights and offer; what cut the offer if something did.
+type Offered = ([f64; 4], &'static str);
+
 struct State<'a> {
     column: usize,
     gain: f64,
@@ -123,7 +126,7 @@ impl<'a> State<'a> {
         for member in &mut members {
             member.share = member.quota.min(member.requestable());
             self.left -= member.share;
-            self.record(member, "quota", 0, None, member.share);
+            self.record(member, "quota", 0, None, 0.0);
         }
         if self.left > 0.0 {
             for group in members.chunk_by_mut(|a, b| a.priority == b.priority) {
@@ -171,9 +174,17 @@ impl<'a> State<'a> {
                     }
                     whole
                 };
+                let before = member.share;
                 member.share += gift;
                 self.left -= gift;
-                self.record(member, "over_quota", round, Some([divided, weight, sum, offer]), gift);
+                // Without history the own weights say the same in figures that can be read.
+                let [weight, sum] = if self.gain > 0.0 { [weight, sum] } else { [member.weight, own_sum] };
+                let cap = match (wanted <= offer, member.limit < member.request) {
+                    (false, _) => WHOLE_UNITS,
+                    (true, true) => "limit",
+                    (true, false) => "request",
+                };
+                self.record(member, "over_quota", round, Some(([divided, weight, sum, offer], cap)), before);
             }
             if !again {
                 return;
@@ -185,22 +196,26 @@ impl<'a> State<'a> {
         let mut waiting: Vec<&mut Member> = group.iter_mut().filter(|m| m.remembered.is_some()).collect();
         waiting.sort_by(|a, b| b.remembered.unwrap_or(0.0).total_cmp(&a.remembered.unwrap_or(0.0)));
         for member in waiting {
-            let gift = self.left.clamp(0.0, 1.0);
+            let (before, gift) = (member.share, self.left.clamp(0.0, 1.0));
             member.share += gift;
             self.left -= gift;
-            self.record(member, "remainder", 0, None, gift);
+            self.record(member, "remainder", 0, None, before);
         }
     }
 
-    fn record(&mut self, member: &Member, rule: &'static str, round: u32, figures: Option<[f64; 4]>, gift: f64) {
-        if figures.is_none() && gift <= 0.0 {
+    /// A step from a share of `before`, with what an offer was and what may have cut it. Differences of amounts add up
+    /// to the last digit, those of floats do not.
+    fn record(&mut self, member: &Member, rule: &'static str, round: u32, offered: Option<Offered>, before: f64) {
+        let (from, to) = (Amount::from_f64(before), Amount::from_f64(member.share));
+        if offered.is_none() && from == to {
             return;
         }
-        let [divided, weight, weight_sum, offer] =
-            figures.map_or([None; 4], |f| f.map(|figure| Some(Amount::from_f64(figure))));
-        let (column, gift) = (Some(self.column), Amount::from_f64(gift));
-        let priority = figures.map(|_| member.priority);
-        let queue = member.queue;
+        let gift = to.saturating_sub(from);
+        let (figures, cap) = offered.map_or(([None; 4], ""), |(f, cap)| (f.map(|f| Some(Amount::from_f64(f))), cap));
+        let [divided, weight, weight_sum, offer] = figures;
+        // Either was rounded on its own.
+        let offer = offer.map(|offer| offer.max(gift));
+        let (column, queue, priority) = (Some(self.column), member.queue, offer.map(|_| member.priority));
         self.trace.push(|| Step {
             queue,
             column,
@@ -211,7 +226,8 @@ impl<'a> State<'a> {
             weight,
             weight_sum,
             offer,
-            gift,
+            gift: gift.into(),
+            capped_by: offer.filter(|offer| gift < *offer).map(|_| cap.into()),
             ..Step::default()
         });
     }

@@ -3,8 +3,10 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::options::Options;
 use super::queue::Bound;
 use super::tree::Tree;
+use super::{Algorithm, Weighs};
 use crate::domain::decimal::Amount;
 use crate::domain::slots::SlotName;
 
@@ -31,15 +33,20 @@ impl Warning {
     }
 }
 
-/// All warnings about a tree: what was put right, then what is doubtful.
-pub fn lint(tree: &Tree) -> Vec<Warning> {
+/// All warnings about a tree that is divided so: what was put right, then what is doubtful.
+pub fn lint(tree: &Tree, algorithm: &dyn Algorithm, options: &Options) -> Vec<Warning> {
     let mut warnings = tree.raised.clone();
     for level in tree.levels() {
         children_above(tree, level, &mut warnings);
         min_shares_above(tree, level, &mut warnings);
     }
     for queue in 0..tree.len() {
-        own_figures(tree, queue, &mut warnings);
+        let weighs = algorithm.weighs(tree, options, queue);
+        own_figures(tree, queue, weighs, &mut warnings);
+        if !algorithm.keeps_guarantees(options) && tree.guarantee.row(queue).iter().any(|g| !g.is_zero()) {
+            let detail = "has a guarantee, which only proportion with proportion_variant volcano reads";
+            warnings.push(Warning::new("guarantee_not_read", Some(tree.name(queue)), None, detail));
+        }
     }
     missing_capacity(tree, &mut warnings);
     warnings
@@ -75,7 +82,7 @@ fn min_shares_above(tree: &Tree, level: Option<usize>, warnings: &mut Vec<Warnin
     }
 }
 
-fn own_figures(tree: &Tree, queue: usize, warnings: &mut Vec<Warning>) {
+fn own_figures(tree: &Tree, queue: usize, weighs: Weighs, warnings: &mut Vec<Warning>) {
     let name = Some(tree.name(queue));
     let mut demand = false;
     for (column, slot) in tree.slots.iter().enumerate() {
@@ -86,12 +93,13 @@ fn own_figures(tree: &Tree, queue: usize, warnings: &mut Vec<Warning>) {
             let detail = format!("the limit of {limit} {slot} is below the quota of {quota}");
             warnings.push(Warning::new("limit_below_quota", name, Some(*slot), detail));
         }
-        if tree.over_quota_weight[cell].is_zero() && Bound::Limited(tree.requestable(queue, column)) > quota {
+        let has_weight = weighs != Weighs::OverQuotaWeight || !tree.over_quota_weight[cell].is_zero();
+        if !has_weight && Bound::Limited(tree.requestable(queue, column)) > quota {
             let detail = format!("wants more {slot} than its quota, but its over-quota weight is 0");
             warnings.push(Warning::new("zero_weight_with_demand", name, Some(*slot), detail));
         }
     }
-    if demand && tree.queues[queue].weight.is_zero() {
+    if weighs == Weighs::Weight && demand && tree.queues[queue].weight.is_zero() {
         let detail = "has demand, but its weight is 0";
         warnings.push(Warning::new("zero_weight_with_demand", name, None, detail));
     }

@@ -1,5 +1,6 @@
 //! `min_share` (§3, YTsaurus): one ratio for each queue, with minimum shares, weights and demand.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::exact::{apportion, cmp_products, first_of, greatest_common_divisor, mul_div, mul_div_up};
@@ -7,7 +8,7 @@ use super::options::{Options, Rule};
 use super::queue::{Bound, QueueMode};
 use super::sweep::{Member, Solver};
 use super::trace::{Step, Trace};
-use super::{Algorithm, Grid, Ratios, Shares, Tree, remaining};
+use super::{Algorithm, Grid, Ratios, Shares, Tree, Weighs, remaining};
 use crate::domain::decimal::Amount;
 
 /// Ratios have 18 places while they are divided.
@@ -36,6 +37,11 @@ impl Algorithm for MinShare {
         let fair_share = to_amounts(tree, &fair, &standings);
         Shares { remaining: remaining(tree, &fair_share), fair_share, ratios: Some(ratios), warnings: Vec::new() }
     }
+
+    fn weighs(&self, tree: &Tree, _: &Options, queue: usize) -> Weighs {
+        let is_fifo = tree.queues[queue].parent.is_some_and(|parent| tree.queues[parent].mode == QueueMode::Fifo);
+        if is_fifo { Weighs::Neither } else { Weighs::Weight }
+    }
 }
 
 /// What a queue may have, as one number.
@@ -43,6 +49,10 @@ struct Standing {
     dominant: Option<usize>,
     /// Demand, cut by the limits of the slots that are wanted, and at 1.
     upper: u64,
+    /// The slot whose limit that is.
+    limit: Option<usize>,
+    /// Whether that is 1 because demand and limits are above it.
+    is_whole: bool,
 }
 
 /// The queue's standing, its usage and its demand.
@@ -52,7 +62,7 @@ fn observe(tree: &Tree, queue: usize) -> (Standing, u128, u128) {
     let ratio = |amount: Amount, column: usize| mul_div_up(amount.units(), ONE.into(), tree.capacity[column].units());
     let of_dominant = |row: &[Amount]| dominant.map_or(0, |column| ratio(row[column], column));
     let demand = of_dominant(request);
-    let mut upper = demand;
+    let (mut upper, mut limited) = (demand, None);
     for (column, wanted) in request.iter().enumerate() {
         let capacity = tree.capacity[column].units();
         if let Bound::Limited(limit) = tree.limit[(queue, column)]
@@ -63,11 +73,14 @@ fn observe(tree: &Tree, queue: usize) -> (Standing, u128, u128) {
                 Some(dominant) if dominant == column => ratio(limit, column),
                 _ => mul_div(limit.units(), ONE.into(), capacity).0,
             };
-            upper = upper.min(limit);
+            if limit < upper {
+                (upper, limited) = (limit, Some(column));
+            }
         }
     }
+    let is_whole = upper > u128::from(ONE);
     let upper = u64::try_from(upper).unwrap_or(ONE).min(ONE);
-    (Standing { dominant, upper }, of_dominant(allocated), demand)
+    (Standing { dominant, upper, limit: limited, is_whole }, of_dominant(allocated), demand)
 }
 
 /// The slot of which the row holds the largest part.
@@ -99,7 +112,7 @@ fn divide_ratios(tree: &Tree, rule: Rule, standings: &[Standing], trace: &mut Tr
             let mut off = Trace::off();
             let trace = if is_fair { &mut *trace } else { &mut off };
             if is_fifo {
-                serve_in_order(tree, children, total, upper, ratios, trace);
+                serve_in_order((tree, children, standings), total, upper, ratios, trace);
                 continue;
             }
             lower_limits(tree, children, total, &mut lower);
@@ -114,7 +127,8 @@ fn divide_ratios(tree: &Tree, rule: Rule, standings: &[Standing], trace: &mut Tr
                 ratios[*queue] = *share;
             }
             if trace.is_on() {
-                record(children, |queue| upper(queue).min(total), &solver, (&weights, divisor), trace);
+                let told = Told { tree, children, standings, total, lower: &lower, weights: &weights, divisor };
+                told.record(rule, &solver, trace);
             }
         }
     }
@@ -154,38 +168,90 @@ fn lower_limits(tree: &Tree, children: &[usize], total: u64, limits: &mut Vec<u6
     limits.extend(scaled.into_iter().map(cut));
 }
 
-fn record(
-    children: &[usize],
-    upper: impl Fn(usize) -> u64,
-    solver: &Solver,
-    (weights, divisor): (&[u64], u64),
-    trace: &mut Trace,
-) {
-    let of_weight = |weight: u128| Amount::from_units(weight.saturating_mul(divisor.into()));
-    for (at, queue) in children.iter().enumerate() {
-        let share = solver.shares[at];
-        let is_met = share == upper(*queue);
-        let by_weight = solver.by_weight(at) && !is_met;
-        trace.push(|| Step {
-            queue: *queue,
-            rule: match (by_weight, is_met) {
-                (true, _) => "by_weight",
-                (false, true) => "demand",
-                (false, false) => "min_share",
-            },
-            weight: by_weight.then(|| of_weight(weights[at].into())),
-            weight_sum: by_weight.then(|| of_weight(solver.weight_sum)),
-            divided: by_weight.then(|| shown(solver.divided.into())),
-            gift: shown(share.into()),
-            ..Step::default()
-        });
+/// What the shares of one level follow from.
+struct Told<'a> {
+    tree: &'a Tree,
+    children: &'a [usize],
+    standings: &'a [Standing],
+    total: u64,
+    /// Minimum shares, scaled to the total where they are above it.
+    lower: &'a [u64],
+    weights: &'a [u64],
+    divisor: u64,
+}
+
+impl Told<'_> {
+    fn record(&self, rule: Rule, solver: &Solver, trace: &mut Trace) {
+        let ratio = |queue: &usize| self.tree.queues[*queue].min_share_ratio;
+        let ratios = self.children.iter().map(ratio).fold(Amount::ZERO, Amount::saturating_add);
+        let is_scaled = ratios.units() * u128::from(FINER) > u128::from(self.total);
+        let of_weight = |weight: u128| Amount::from_units(weight.saturating_mul(self.divisor.into()));
+        for (at, queue) in self.children.iter().copied().enumerate() {
+            let (share, standing) = (solver.shares[at], &self.standings[queue]);
+            let step = Step { queue, gift: shown(share.into()).into(), ..Step::default() };
+            if share == standing.upper.min(self.total) {
+                let (rule, bound) = match share {
+                    share if share < standing.upper => ("parent", "parent's share".into()),
+                    _ => bound(self.tree, queue, standing),
+                };
+                let capped_by = (bound != "request").then_some(bound);
+                trace.push(|| Step { rule, capped_by, ..step });
+                continue;
+            }
+            let by_weight = solver.by_weight(at);
+            let minimum = match (by_weight, rule) {
+                (false, _) => share,
+                (true, Rule::OnTop) => self.lower[at],
+                (true, Rule::Floor) => 0,
+            };
+            if minimum > 0 || !by_weight {
+                let is_scaled = is_scaled && minimum > 0;
+                trace.push(|| Step {
+                    rule: "min_share",
+                    divided: is_scaled.then(|| shown(self.total.into())),
+                    weight: is_scaled.then(|| ratio(&queue)),
+                    weight_sum: is_scaled.then_some(ratios),
+                    gift: shown(minimum.into()).into(),
+                    capped_by: (!by_weight && self.weights[at] == 0).then(|| "weight 0".into()),
+                    ..step.clone()
+                });
+            }
+            if by_weight {
+                trace.push(|| Step {
+                    rule: "by_weight",
+                    divided: Some(shown(solver.divided.into())),
+                    weight: Some(of_weight(self.weights[at].into())),
+                    weight_sum: Some(of_weight(solver.weight_sum)),
+                    gift: shown(share.into()).saturating_sub(shown(minimum.into())).into(),
+                    ..step
+                });
+            }
+        }
+    }
+}
+
+/// What the upper limit of a queue is, as the rule and the cap of a step.
+fn bound(tree: &Tree, queue: usize, standing: &Standing) -> (&'static str, Cow<'static, str>) {
+    if standing.is_whole {
+        return ("capacity", "capacity".into());
+    }
+    if let Some(column) = standing.limit {
+        return ("limit", format!("limit on {}", tree.slots[column]).into());
+    }
+    // Where the dominant slot is that of the usage, more may be asked for on another one.
+    let asks_more = |column: usize| {
+        let capacity = tree.capacity[column].units();
+        mul_div(capacity, standing.upper.into(), ONE.into()).0 < tree.request[(queue, column)].units()
+    };
+    match standing.dominant.filter(|dominant| (0..tree.slots.len()).any(|c| c != *dominant && asks_more(c))) {
+        Some(column) => ("demand", format!("request of {}", tree.slots[column]).into()),
+        None => ("demand", "request".into()),
     }
 }
 
 /// A `fifo` queue: by priority, weight, age, input order, each to its demand; minimum shares do not count.
 fn serve_in_order(
-    tree: &Tree,
-    children: &[usize],
+    (tree, children, standings): (&Tree, &[usize], &[Standing]),
     mut left: u64,
     upper: impl Fn(usize) -> u64,
     ratios: &mut [u64],
@@ -199,8 +265,15 @@ fn serve_in_order(
     for queue in order {
         let share = upper(queue).min(left);
         ratios[queue] = share;
+        trace.push(|| Step {
+            queue,
+            rule: "fifo",
+            divided: Some(shown(left.into())),
+            gift: shown(share.into()).into(),
+            capped_by: (share == standings[queue].upper).then(|| bound(tree, queue, &standings[queue]).1),
+            ..Step::default()
+        });
         left -= share;
-        trace.push(|| Step { queue, rule: "fifo", gift: shown(share.into()), ..Step::default() });
     }
 }
 

@@ -59,11 +59,29 @@ pub struct Ratios {
     pub guaranteed: Amount,
 }
 
+/// The weight that a queue's share depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weighs {
+    Weight,
+    OverQuotaWeight,
+    Neither,
+}
+
 /// A way to divide: a pure function of the tree (with its capacity) and the options.
 pub trait Algorithm: Sync {
     fn name(&self) -> &'static str;
 
     fn divide(&self, tree: &Tree, options: &Options, trace: &mut Trace) -> Shares;
+
+    /// What it weighs the queue by, for the linter.
+    fn weighs(&self, _tree: &Tree, _options: &Options, _queue: usize) -> Weighs {
+        Weighs::Weight
+    }
+
+    /// Whether guarantees count, for the linter.
+    fn keeps_guarantees(&self, _options: &Options) -> bool {
+        false
+    }
 }
 
 /// A new algorithm is a new file and a line here.

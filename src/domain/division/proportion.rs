@@ -37,6 +37,10 @@ impl Algorithm for Proportion {
         }
         Shares { remaining: remaining(tree, &deserved), fair_share: deserved, ratios: None, warnings }
     }
+
+    fn keeps_guarantees(&self, options: &Options) -> bool {
+        options.proportion_variant == ProportionVariant::Volcano
+    }
 }
 
 /// kube-batch's rounds over one level. An unmet queue's deserved is its weight times one level that all unmet queues
@@ -87,7 +91,7 @@ impl<'a> Filling<'a> {
                     divided: Some(Amount::from_units(left)),
                     weight: Some(Amount::from_units(self.weight(*at))),
                     weight_sum: Some(Amount::from_units(self.weights)),
-                    gift,
+                    gift: gift.into(),
                     ..Step::default()
                 });
             }
@@ -122,12 +126,14 @@ impl<'a> Filling<'a> {
                     self.left[column] = self.left[column].saturating_sub(request);
                     let gift = Amount::from_units(request);
                     deserved[(queue, column)] = gift;
+                    let is_cut = gift < self.tree.request[(queue, column)];
                     trace.push(|| Step {
                         queue,
                         column: Some(column),
-                        rule: "request",
+                        rule: if is_cut { "limit" } else { "request" },
                         round,
-                        gift,
+                        gift: gift.into(),
+                        capped_by: is_cut.then(|| "limit".into()),
                         ..Step::default()
                     });
                 }

@@ -6,7 +6,7 @@ use super::options::{HistoryBase, Options, Rounding};
 use super::queue::OverQuotaBy;
 use super::rounds::{History, Member, Rounds};
 use super::trace::{Step, Trace};
-use super::{Algorithm, Grid, Shares, Tree, Warning, kai, remaining};
+use super::{Algorithm, Grid, Shares, Tree, Warning, Weighs, kai, remaining};
 use crate::domain::decimal::Amount;
 
 pub(super) struct QuotaOverQuota;
@@ -31,6 +31,14 @@ impl Algorithm for QuotaOverQuota {
         }
         Shares { remaining: remaining(tree, &fair_share), fair_share, ratios: None, warnings }
     }
+
+    fn weighs(&self, tree: &Tree, options: &Options, queue: usize) -> Weighs {
+        let by = tree.queues[queue].parent.map_or(options.over_quota_by, |q| tree.queues[q].children_over_quota_by);
+        match by {
+            OverQuotaBy::Weight => Weighs::OverQuotaWeight,
+            OverQuotaBy::Quota => Weighs::Neither,
+        }
+    }
 }
 
 /// The division of one slot among the children of one queue, or among the roots.
@@ -53,12 +61,18 @@ impl Level<'_> {
             fair_share[(queue, column)] = quota;
             quotas = quotas.saturating_add(quota);
             if !quota.is_zero() {
-                self.trace.push(|| Step { queue, column: Some(column), rule: "quota", gift: quota, ..Step::default() });
+                self.trace.push(|| Step {
+                    queue,
+                    column: Some(column),
+                    rule: "quota",
+                    gift: quota.into(),
+                    ..Step::default()
+                });
             }
             let own = self.own_weight(queue).units();
             if requestable > quota && own > 0 {
                 let (share, wanted) = (quota.units(), requestable.saturating_sub(quota).units());
-                members.push(Member { queue, share, wanted, own, served: 0 });
+                members.push(Member { queue, share, wanted, own, served: 0, untold: 0 });
             }
         }
         if quotas > self.total {

@@ -128,11 +128,11 @@ impl Report {
     pub fn of(tree: &Tree, algorithm: &dyn Algorithm, options: &Options, explain: bool) -> Self {
         let mut trace = if explain { Trace::on() } else { Trace::off() };
         let shares = algorithm.divide(tree, options, &mut trace);
-        Self::tell(tree, &shares, options, trace)
+        Self::tell(tree, &shares, (algorithm, options), trace)
     }
 
     /// What there is to tell of shares that are known.
-    pub fn tell(tree: &Tree, shares: &Shares, options: &Options, trace: Trace) -> Self {
+    pub fn tell(tree: &Tree, shares: &Shares, (algorithm, options): (&dyn Algorithm, &Options), trace: Trace) -> Self {
         let Shares { fair_share, remaining, ratios, warnings } = shares;
         let scores = scores(tree, fair_share, &options.score_weights);
         let names = |order: Vec<usize>| order.into_iter().map(|q| tree.name(q).to_owned()).collect();
@@ -142,7 +142,7 @@ impl Report {
             order: names(by_saturation(tree, fair_share)),
             score_order: names(by_score(tree, &scores)),
             remaining: tree.amounts(remaining),
-            warnings: [lint(tree), warnings.clone()].concat(),
+            warnings: [lint(tree, algorithm, options), warnings.clone()].concat(),
             trace: trace.explain(tree, |queue, column| fair_share[(queue, column)]).map(|explained| {
                 let shown = explained.into_iter().map(|e| QueueTrace {
                     queue: e.queue,

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::exact::{apportion, cmp_products, mul_div};
-use super::trace::{Step, Trace};
+use super::trace::{Gift, Step, Trace};
 use super::tree::Tree;
 use crate::domain::decimal::Amount;
 
@@ -23,6 +23,8 @@ pub(super) struct Member {
     pub own: u128,
     /// What the rounds gave it.
     pub served: u128,
+    /// A last digit of it that is in no step yet.
+    pub untold: u128,
 }
 
 impl Member {
@@ -104,8 +106,11 @@ impl Rounds<'_> {
             apportion(level.num, &weights, |a, b| self.tree.by_age(group[hungry[a]].queue, group[hungry[b]].queue));
         for (at, part) in hungry.into_iter().zip(parts) {
             let member = &mut group[at];
-            if !self.whole {
-                self.record(member.queue, "last_digit", None, part - level.of(member.own).min(part));
+            let last_digit = part - level.of(member.own).min(part);
+            if self.whole {
+                member.untold = last_digit;
+            } else {
+                self.record(member.queue, "last_digit", 0, last_digit);
             }
             member.give(part);
         }
@@ -113,27 +118,22 @@ impl Rounds<'_> {
     }
 
     fn record_round(&mut self, member: &Member, round: u32, before: Level, level: Level, served: bool) {
-        let (tree, column, whole) = (self.tree, self.column, self.whole);
+        let (tree, column) = (self.tree, self.column);
         self.trace.push(|| {
             let past = before.of(member.own);
             let offer = level.of(member.own) - past;
-            let gift = match (served, whole) {
-                (true, true) => member.wanted,
-                (true, false) => member.wanted - past,
-                // Whole devices are given when all offers are known.
-                (false, true) => 0,
-                (false, false) => offer,
-            };
+            let gift = if served { member.wanted - past } else { offer };
             let divided = level.num.saturating_sub(before.of(level.den));
             round_step(tree, column, member, round, [divided, member.own, level.den, offer, gift], served)
         });
     }
 
-    fn record(&mut self, queue: usize, rule: &'static str, offer: Option<u128>, gift: u128) {
-        if gift > 0 {
-            let (offer, gift) = (offer.map(Amount::from_units), Amount::from_units(gift));
+    /// A step that gives `added` and takes `cut`.
+    fn record(&mut self, queue: usize, rule: &'static str, cut: u128, added: u128) {
+        if added != cut {
+            let gift = Gift::between(Amount::from_units(cut), Amount::from_units(added));
             let column = Some(self.column);
-            self.trace.push(|| Step { queue, column, rule, offer, gift, ..Step::default() });
+            self.trace.push(|| Step { queue, column, rule, gift, ..Step::default() });
         }
     }
 
@@ -150,9 +150,7 @@ impl Rounds<'_> {
             for ((at, offer), weight) in hungry.iter().zip(&offers).zip(weights) {
                 let member = &mut group[*at];
                 let gift = member.wanted.min(*offer);
-                let shown =
-                    if self.whole && gift < member.wanted { 0 } else { gift + u128::from(self.whole) * member.served };
-                let figures = [divided, weight / FINER, weight_sum / FINER, *offer, shown];
+                let figures = [divided, weight / FINER, weight_sum / FINER, *offer, gift];
                 let (tree, column, served) = (self.tree, self.column, gift < *offer);
                 self.trace.push(|| round_step(tree, column, member, round, figures, served));
                 member.give(gift);
@@ -184,30 +182,31 @@ impl Rounds<'_> {
     fn make_whole(&mut self, group: &mut [Member], mut left: u128) -> u128 {
         let mut waiting = Vec::new();
         for (at, member) in group.iter_mut().enumerate() {
+            let untold = std::mem::take(&mut member.untold);
             if member.wanted == 0 || member.served == 0 {
+                self.record(member.queue, "last_digit", 0, untold);
                 continue;
             }
             let rest = (member.share % DEVICE).min(member.served);
-            let exact = member.served;
             member.share -= rest;
             member.served -= rest;
             member.wanted += rest;
             left += rest;
             waiting.push((rest, at));
-            self.record(member.queue, "whole", Some(exact), member.served);
+            self.record(member.queue, "whole", rest, untold);
         }
         let age = |at: usize| group[at].queue;
         waiting.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| self.tree.by_age(age(a.1), age(b.1))));
         let mut given = true;
         while given && left > 0 {
             given = false;
-            for (rest, at) in &waiting {
+            for (_, at) in &waiting {
                 let member = &mut group[*at];
                 let gift = (DEVICE - member.share % DEVICE).min(member.wanted);
                 if gift > 0 && gift <= left {
                     given = true;
                     left -= gift;
-                    self.record(member.queue, "remainder", Some(*rest), gift);
+                    self.record(member.queue, "remainder", 0, gift);
                     member.give(gift);
                 }
             }
@@ -231,7 +230,7 @@ fn round_step(tree: &Tree, column: usize, member: &Member, round: u32, figures: 
         weight: Some(weight),
         weight_sum: Some(weight_sum),
         offer: Some(offer),
-        gift,
+        gift: gift.into(),
         capped_by: (served && gift < offer).then_some(if by_limit { "limit".into() } else { "request".into() }),
         ..Step::default()
     }

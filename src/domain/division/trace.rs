@@ -1,12 +1,62 @@
 //! Why every queue gets what it gets: each step that gave it something, so that a person can redo it.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
+use super::exact::mul_div;
 use super::tree::Tree;
 use crate::domain::decimal::Amount;
+
+/// What a step gives; below 0 where whole devices take a fraction back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gift {
+    amount: Amount,
+    is_taken: bool,
+}
+
+impl Gift {
+    /// `to - from`.
+    pub fn between(from: Amount, to: Amount) -> Self {
+        if from > to {
+            Self { amount: from.saturating_sub(to), is_taken: true }
+        } else {
+            to.saturating_sub(from).into()
+        }
+    }
+
+    pub fn is_zero(self) -> bool {
+        self.amount.is_zero()
+    }
+
+    /// The gift as a count of `10^-12`.
+    pub fn units(self) -> i128 {
+        // The largest amount is far below the largest integer.
+        let units = i128::try_from(self.amount.units()).unwrap_or(i128::MAX);
+        if self.is_taken { -units } else { units }
+    }
+}
+
+impl From<Amount> for Gift {
+    fn from(amount: Amount) -> Self {
+        Self { amount, is_taken: false }
+    }
+}
+
+impl fmt::Display for Gift {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.is_taken { "-" } else { "" };
+        write!(f, "{sign}{}", self.amount)
+    }
+}
+
+impl Serialize for Gift {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
 
 /// One gift to one queue.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,7 +64,8 @@ pub struct Step {
     pub queue: usize,
     /// The slot; `None` for a step over all slots (a ratio).
     pub column: Option<usize>,
-    /// What gave it: `quota`, `over_quota`, `last_digit`, `whole`, `remainder`, `min_share`, `weight`, `fifo`, `filling`, ...
+    /// What gave it: `quota`, `over_quota`, `last_digit`, `whole`, `remainder`; `min_share`, `demand`, `limit`, `parent`,
+    /// `capacity`, `fifo`; `request`, `guarantee`; `by_weight`; `filling`.
     pub rule: &'static str,
     /// Rounds count from 1 in each level, slot and priority group; 0 for rules without rounds.
     pub round: u32,
@@ -24,10 +75,10 @@ pub struct Step {
     pub weight: Option<Amount>,
     pub weight_sum: Option<Amount>,
     pub offer: Option<Amount>,
-    pub gift: Amount,
+    pub gift: Gift,
     /// Dominant share over weight at which the filling of `drf` left the queue.
     pub level: Option<Amount>,
-    /// What kept the gift below the offer or ended the growth: `request`, `limit`, or a slot that is used up.
+    /// What kept the gift below the offer or ended the growth: `request`, `limit`, `whole units`, a slot that is used up, ...
     pub capped_by: Option<Cow<'static, str>>,
 }
 
@@ -100,7 +151,9 @@ pub struct ShownStep {
     pub weight_sum: Option<Amount>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offer: Option<Amount>,
-    pub gift: Amount,
+    /// A decimal; below 0 where whole devices take a fraction back.
+    #[schema(value_type = String)]
+    pub gift: Gift,
     /// `drf`: the dominant share over the weight that the queue had reached at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub level: Option<Amount>,
@@ -142,57 +195,106 @@ fn sentence(tree: &Tree, queue: usize, steps: &[Step], fair_share: &impl Fn(usiz
     }
     for (column, slot) in tree.slots.iter().enumerate() {
         let share = fair_share(queue, column);
-        if tree.requestable(queue, column).is_zero() && share.is_zero() {
+        if tree.request[(queue, column)].is_zero() && share.is_zero() {
             continue;
         }
         let whole = match parent {
             None => tree.capacity[column].to_string(),
             Some(parent) => format!("{}'s {}", tree.name(parent), fair_share(parent, column)),
         };
-        let parts: Vec<String> =
-            steps.iter().filter(|s| s.column == Some(column) && !s.gift.is_zero()).map(part).collect();
-        let reason = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(" + ")) };
+        let reason = sum(steps.iter().filter(|s| s.column == Some(column) && !s.gift.is_zero()));
         clauses.push(format!("gets {share} of {whole} {slot}{reason}"));
     }
     if clauses.is_empty() { "wants nothing and gets nothing".to_owned() } else { clauses.join("; ") }
 }
 
+/// ": 3 quota + 1/2 of the 5 unused - 0.5 cut to whole devices".
+fn sum<'a>(steps: impl Iterator<Item = &'a Step>) -> String {
+    let mut text = String::new();
+    for step in steps {
+        text.push_str(match (text.is_empty(), step.gift.is_taken) {
+            (true, false) => ": ",
+            (true, true) => ": -",
+            (false, false) => " + ",
+            (false, true) => " - ",
+        });
+        text.push_str(&part(step));
+    }
+    text
+}
+
 /// "0.5 of the whole (its minimum share)".
 fn ratio_part(step: &Step) -> String {
-    let reason = match step {
-        Step { weight: Some(weight), weight_sum: Some(sum), divided: Some(divided), .. } => {
-            format!("{weight}/{sum} of {divided} by weight")
+    let cap = step.capped_by.as_deref();
+    let reason = match (step.rule, fraction(step)) {
+        ("by_weight", Some(fraction)) => format!("{fraction} by weight"),
+        ("min_share", _) if cap.is_some() && step.gift.is_zero() => "its weight is 0".to_owned(),
+        ("min_share", fraction) => {
+            let cut = fraction.map(|fraction| format!(", cut to {fraction}")).unwrap_or_default();
+            let alone = if cap.is_some() { ", as its weight is 0" } else { "" };
+            format!("its minimum share{cut}{alone}")
         }
-        Step { rule: "demand", .. } => "all it asks for".to_owned(),
-        Step { rule: "min_share", .. } => "its minimum share".to_owned(),
-        Step { rule: "fifo", .. } => "its turn".to_owned(),
-        Step { rule, .. } => rule.replace('_', " "),
+        ("fifo", _) => format!("its turn: {}", cap.map_or_else(|| "what was left".to_owned(), met)),
+        ("demand" | "limit" | "parent" | "capacity", _) => met(cap.unwrap_or("request")),
+        (rule, _) => rule.replace('_', " "),
     };
     format!("{} of the whole ({reason})", step.gift)
 }
 
+/// The bound that a queue has reached.
+fn met(bound: &str) -> String {
+    match bound {
+        "request" => "all it asks for".to_owned(),
+        "capacity" => "all there is".to_owned(),
+        "parent's share" => "all of its parent's share".to_owned(),
+        bound => match bound.strip_prefix("request of ") {
+            Some(slot) => format!("all the {slot} it asks for"),
+            None => format!("cut by its {bound}"),
+        },
+    }
+}
+
+/// "3/6 of the 20": weight / sum of weights, and what was divided.
+fn fraction(step: &Step) -> Option<String> {
+    let (weight, sum, divided) = (step.weight?, step.weight_sum?, step.divided?);
+    let the = if step.column.is_some() { "the " } else { "" };
+    Some(format!("{weight}/{sum} of {the}{divided}"))
+}
+
+/// Whether the gift is the fraction of what was divided, rounded down or up to the last digit.
+fn is_fraction(step: &Step) -> bool {
+    let (Some(weight), Some(sum), Some(divided)) = (step.weight, step.weight_sum, step.divided) else { return false };
+    let (part, _) = mul_div(weight.units(), divided.units(), sum.units());
+    (part..=part + 1).contains(&step.gift.amount.units())
+}
+
+/// The amount and its reason, without its sign.
 fn part(step: &Step) -> String {
-    let Step { gift, rule, ref capped_by, .. } = *step;
-    match (step.weight, step.weight_sum, step.divided) {
-        (Some(weight), Some(sum), Some(divided)) => {
-            let kind = if rule == "over_quota" { "unused" } else { "left" };
-            let offer = format!("{weight}/{sum} of the {divided} {kind}");
-            match (capped_by, rule) {
-                (None, "over_quota" | "by_weight") => offer,
-                (Some(cap), "over_quota" | "by_weight") => format!("{gift} ({offer}, capped by its {cap})"),
-                (cap, rule) => {
-                    let cap = cap.as_ref().map(|cap| format!(", capped by its {cap}")).unwrap_or_default();
-                    format!("{gift} as {} ({offer}{cap})", rule.replace('_', " "))
-                }
+    let (gift, rule, cap) = (step.gift.amount, step.rule, step.capped_by.as_deref());
+    match fraction(step) {
+        Some(fraction) => {
+            let offer = format!("{fraction} {}", if rule == "over_quota" { "unused" } else { "left" });
+            match cap {
+                Some(cap @ ("request" | "limit")) => format!("{gift} ({offer}, capped by its {cap})"),
+                Some(WHOLE_UNITS) => format!("{gift} ({offer}, in {WHOLE_UNITS})"),
+                Some(cap) => format!("{gift} ({offer}, capped by the {cap})"),
+                None if is_fraction(step) => offer,
+                None => format!("{gift} ({offer})"),
             }
         }
-        _ if rule == "filling" => match capped_by {
+        None if rule == "filling" => match cap {
             Some(stop) => format!("{gift} by filling all queues evenly, ended by {}", with_article(stop)),
             None => format!("{gift} by its children"),
         },
-        _ => format!("{gift} {}", named(rule)),
+        None => {
+            let cap = cap.filter(|cap| *cap != rule).map(|cap| format!(", capped by the {cap}")).unwrap_or_default();
+            format!("{gift} {}{cap}", named(step))
+        }
     }
 }
+
+/// What `rounding: kai` cuts an offer to.
+pub(super) const WHOLE_UNITS: &str = "whole units";
 
 fn with_article(stop: &str) -> String {
     match stop.split(' ').collect::<Vec<_>>()[..] {
@@ -202,11 +304,13 @@ fn with_article(stop: &str) -> String {
     }
 }
 
-/// What a gift without a round of its own is called after its amount.
-fn named(rule: &str) -> String {
-    match rule {
+/// What a gift without a fraction of its own is called after its amount.
+fn named(step: &Step) -> String {
+    match step.rule {
         "request" => "as requested".to_owned(),
-        "whole" => "in whole devices".to_owned(),
+        "limit" => "up to its limit".to_owned(),
+        "whole" if step.gift.is_taken => "cut to whole devices".to_owned(),
+        "whole" => "to whole devices".to_owned(),
         other => other.replace('_', " "),
     }
 }

@@ -70,7 +70,7 @@ impl Level<'_> {
                 if self.weight(at) == 0 {
                     self.has[(at, column)] = part * self.parts;
                     self.left[column] -= part * self.parts;
-                    let (queue, gift) = (self.children[at], Amount::from_units(part));
+                    let (queue, gift) = (self.children[at], Amount::from_units(part).into());
                     let column = Some(column);
                     trace.push(|| Step { queue, column, rule: "guarantee", gift, ..Step::default() });
                 }
@@ -109,6 +109,7 @@ impl Level<'_> {
     fn round(&mut self, round: u32, column: usize, unmet: &[usize], trace: &mut Trace) -> Vec<u128> {
         let (tree, children, parts, left) = (self.tree, self.children, self.parts, self.left[column]);
         let weights: Vec<u128> = unmet.iter().map(|at| self.weight(*at)).collect();
+        let weight_sum = weights.iter().fold(0u128, |sum, w| sum.saturating_add(*w));
         let first = |a: usize, b: usize| tree.by_age(children[unmet[a]], children[unmet[b]]);
         let offers = apportion(left, &weights, first);
         let wishes: Vec<Wish> = unmet
@@ -126,25 +127,29 @@ impl Level<'_> {
             let has = &mut self.has[(unmet[i], column)];
             let shift = shifts.as_ref().map_or(Shift::default(), |shifts| shifts[i]);
             let offered = *has + gift - shift.got;
-            let step = Step { queue: children[unmet[i]], column: Some(column), round, ..Step::default() };
-            let amount = |parts_of: u128| Amount::from_units(parts_of / parts);
-            // What is shown are whole last digits: those that were passed.
-            let passed = |from: u128, to: u128| Amount::from_units(to / parts - from / parts);
-            if offered / parts > *has / parts {
-                trace.push(|| Step {
-                    rule: if wishes[i].guaranteed { "guarantee" } else { "by_weight" },
-                    divided: Some(amount(left)),
-                    weight: Some(Amount::from_units(weights[i])),
-                    weight_sum: Some(Amount::from_units(weights.iter().fold(0, |sum, w| sum.saturating_add(*w)))),
-                    offer: Some(amount(offers[i])),
-                    gift: passed(*has, offered),
-                    capped_by: (gift - shift.got + shift.gave < offers[i]).then(|| "request or limit".into()),
-                    ..step.clone()
-                });
+            // What is shown are whole last digits: those that were passed, of the offer no more than it has.
+            let offer = offers[i] / parts;
+            let shown = (offered / parts - *has / parts).min(if wishes[i].guaranteed { u128::MAX } else { offer });
+            if shown > 0 {
+                let own = gift - shift.got + shift.gave;
+                let told = Told {
+                    round,
+                    cell: (children[unmet[i]], column),
+                    divided: Amount::from_units(left / parts),
+                    weight: (weights[i], weight_sum),
+                    offer: Amount::from_units(offer),
+                    gift: Amount::from_units(shown),
+                    ceiling: Amount::from_units(self.ceilings[(unmet[i], column)]),
+                    is_below_wish: own < wishes[i].gift,
+                    is_below_offer: own < offers[i],
+                };
+                trace.push(|| told.step(tree, wishes[i].guaranteed));
             }
+            let rest = (*has + gift) / parts - *has / parts - shown;
             *has += gift;
-            if *has / parts > offered / parts {
-                trace.push(|| Step { rule: "last_digit", gift: passed(offered, *has), ..step });
+            if rest > 0 {
+                let (queue, gift) = (children[unmet[i]], Amount::from_units(rest).into());
+                trace.push(|| Step { queue, column: Some(column), round, rule: "last_digit", gift, ..Step::default() });
             }
         }
         self.left[column] -= gifts.iter().sum::<u128>();
@@ -168,10 +173,51 @@ impl Level<'_> {
                 a.0.cmp(&b.0).then_with(|| tree.by_age(children[a.1], children[b.1]))
             };
             for (_, at) in first_of(&mut remainders, (sum + parts / 2) / parts, order) {
-                let (queue, gift) = (children[*at], Amount::from_units(1));
+                let (queue, gift) = (children[*at], Amount::from_units(1).into());
                 deserved[(queue, column)] = Amount::from_units(deserved[(queue, column)].units() + 1);
                 trace.push(|| Step { queue, column: Some(column), rule: "last_digit", gift, ..Step::default() });
             }
+        }
+    }
+}
+
+/// What a trace tells of one gift.
+struct Told {
+    round: u32,
+    cell: (usize, usize),
+    divided: Amount,
+    /// Own, and the sum.
+    weight: (u128, u128),
+    offer: Amount,
+    gift: Amount,
+    ceiling: Amount,
+    is_below_wish: bool,
+    is_below_offer: bool,
+}
+
+impl Told {
+    fn step(self, tree: &Tree, guaranteed: bool) -> Step {
+        let Self { round, cell, divided, weight, offer, gift, ceiling, is_below_wish, is_below_offer } = self;
+        let step = Step { queue: cell.0, column: Some(cell.1), round, gift: gift.into(), ..Step::default() };
+        if guaranteed {
+            // It follows from no weight.
+            return Step { rule: "guarantee", capped_by: is_below_wish.then(|| "capacity".into()), ..step };
+        }
+        let cap = if is_below_wish || ceiling < tree.requestable(cell.0, cell.1) {
+            "guarantees of others"
+        } else if ceiling < tree.request[cell] {
+            "limit"
+        } else {
+            "request"
+        };
+        Step {
+            rule: "by_weight",
+            divided: Some(divided),
+            weight: Some(Amount::from_units(weight.0)),
+            weight_sum: Some(Amount::from_units(weight.1)),
+            offer: Some(offer),
+            capped_by: is_below_offer.then(|| cap.into()),
+            ..step
         }
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::choice::DivisionChoice;
 use crate::domain::decimal::Amount;
 use crate::domain::division::{
     Bound, OverQuotaBy, OverQuotaWeight, QueueMode, QueueSpec, Tree, TreeFault, Warning, lint,
@@ -113,12 +114,13 @@ pub fn check<'a>(
     written: &'a [QueueConfig],
     unchanged: impl Iterator<Item = &'a QueueConfig>,
     capacity: &Amounts,
+    choice: &DivisionChoice,
 ) -> Result<Vec<Warning>, Vec<ConfigFault>> {
     // What is written comes first: faults then point at places in the write.
     let specs = written.iter().chain(unchanged).map(QueueConfig::spec).collect();
     let mut faults: Vec<ConfigFault> = written.iter().enumerate().flat_map(runtime_faults).collect();
     match Tree::build(specs, capacity) {
-        Ok(tree) if faults.is_empty() => return Ok(lint(&tree)),
+        Ok(tree) if faults.is_empty() => return Ok(lint(&tree, choice.algorithm(), &choice.options)),
         Ok(_) => {}
         Err(found) => faults.extend(found.into_iter().map(|fault| place(fault, written.len()))),
     }

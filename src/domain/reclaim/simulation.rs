@@ -76,7 +76,7 @@ impl Simulation {
             options: &self.options.plan(),
             now: self.now.unwrap_or(clock),
         })?;
-        plan.warnings = [lint(&tree), warnings, plan.warnings].concat();
+        plan.warnings = [lint(&tree, algorithm, &options), warnings, plan.warnings].concat();
         Ok(plan)
     }
 

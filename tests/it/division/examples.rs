@@ -294,8 +294,8 @@ fn check_steps(name: &str, opts: &Value, queues: Value, slots: Value) {
     let mut trace = Trace::on();
     let shares = algorithm(name).unwrap().divide(&tree, &options(opts.clone()), &mut trace);
     for (queue, explained) in trace.explain(&tree, |q, c| shares.fair_share[(q, c)]).unwrap().iter().enumerate() {
-        let sum: u128 = explained.steps.iter().map(|s| s.gift.units()).sum();
-        let share = shares.fair_share[(queue, 0)].units();
+        let sum: i128 = explained.steps.iter().map(|s| s.gift.units()).sum();
+        let share = i128::try_from(shares.fair_share[(queue, 0)].units()).unwrap();
         assert_eq!(sum, share, "{opts} {}: {:#?}", explained.queue, explained.steps);
     }
 }

@@ -1,6 +1,6 @@
 //! Input that nobody means well: a defined result, never a panic, a hang or NaN.
 
-use fairshared::domain::division::{Options, QueueSpec, Trace, Tree, algorithm_names, order};
+use fairshared::domain::division::{Options, QueueSpec, Trace, Tree, algorithm, algorithm_names, order};
 use fairshared::domain::slots::Amounts;
 use serde_json::{Value, json};
 
@@ -19,9 +19,9 @@ fn all_options() -> Vec<Options> {
 /// Every algorithm with every option; the shares must add up.
 fn survives(specs: &[QueueSpec], capacity: &Amounts) {
     let tree = Tree::build(specs.to_vec(), capacity).expect("a tree");
-    fairshared::domain::division::lint(&tree);
     for name in algorithm_names() {
         for options in all_options() {
+            fairshared::domain::division::lint(&tree, algorithm(name).expect("an algorithm"), &options);
             let shares = divide(&tree, name, &options);
             assert_eq!(order::by_saturation(&tree, &shares.fair_share).len(), tree.len());
             let scores = order::scores(&tree, &shares.fair_share, &options.score_weights);

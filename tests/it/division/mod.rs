@@ -9,4 +9,5 @@ pub mod laws;
 mod orders;
 mod report;
 mod support;
+mod trace;
 mod tree;

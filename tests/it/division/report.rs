@@ -82,7 +82,7 @@ fn unknown_keys_are_refused_everywhere() {
 }
 
 /// What is told of every queue of a request.
-fn sentences(request: Value) -> Vec<String> {
+pub fn sentences(request: Value) -> Vec<String> {
     let report = run(request).expect("a report");
     let told = report["trace"].as_array().expect("a trace").iter();
     told.map(|t| format!("{} {}", t["queue"].as_str().unwrap_or(""), t["sentence"].as_str().unwrap_or(""))).collect()

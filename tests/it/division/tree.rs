@@ -1,9 +1,9 @@
 //! The tree: what it refuses, what it derives, what the linter says.
 
-use fairshared::domain::division::{QueueSpec, lint};
+use fairshared::domain::division::{Options, QueueSpec, algorithm, lint};
 use serde_json::{Value, json};
 
-use super::support::{amount, build, tree};
+use super::support::{amount, build, options, tree};
 
 fn faults(queues: Value) -> Vec<(String, &'static str)> {
     let faults = build(queues, json!({"gpu": 8})).expect_err("faults");
@@ -96,16 +96,52 @@ fn the_linter_warns_and_never_refuses() {
         ]),
         json!({"gpu": 8}),
     );
-    let warnings: Vec<_> = lint(&tree).into_iter().map(|w| (w.code, w.queue.unwrap_or_default(), w.slot)).collect();
-    let expected = [
+    let warned = |name: &str, options: &Options| -> Vec<_> {
+        let warnings = lint(&tree, algorithm(name).unwrap(), options).into_iter();
+        warnings.map(|w| (w.code, w.queue.unwrap_or_default(), w.slot)).collect()
+    };
+    let always = [
         ("request_below_allocation", "a1", Some("gpu")),
         ("quota_above_capacity", "", Some("gpu")),
         ("min_shares_above_1", "", None),
         ("children_quota_above_parent", "a", Some("gpu")),
         ("limit_below_quota", "a1", Some("gpu")),
-        ("zero_weight_with_demand", "b", None),
-        ("zero_weight_with_demand", "c", Some("gpu")),
-        ("no_capacity", "", Some("fpga")),
     ];
-    assert_eq!(warnings, expected.map(|(code, queue, slot)| (code, queue.to_owned(), slot)));
+    let weightless = "zero_weight_with_demand";
+    let by_quota = options(json!({"over_quota_by": "quota"}));
+    for (name, options, expected) in [
+        ("quota_over_quota", Options::default(), Some((weightless, "c", Some("gpu")))),
+        ("quota_over_quota", by_quota, None),
+        ("min_share", Options::default(), Some((weightless, "b", None))),
+        ("proportion", Options::default(), Some((weightless, "b", None))),
+        ("drf", Options::default(), Some((weightless, "b", None))),
+    ] {
+        let expected = always.into_iter().chain(expected).chain([("no_capacity", "", Some("fpga"))]);
+        let expected: Vec<_> = expected.map(|(code, queue, slot)| (code, queue.to_owned(), slot)).collect();
+        assert_eq!(warned(name, &options), expected, "{name}");
+    }
+}
+
+/// A `fifo` queue under `min_share` orders its children by weight, and gives none less for it.
+#[test]
+fn the_linter_knows_what_is_read() {
+    let tree = tree(
+        json!([
+            {"name": "line", "mode": "fifo", "guarantee": {"gpu": 1, "cpu": 1}},
+            {"name": "a", "parent": "line", "weight": 0, "guarantee": {"gpu": 0}, "request": {"gpu": 1}},
+        ]),
+        json!({"gpu": 8, "cpu": 8}),
+    );
+    let volcano = options(json!({"proportion_variant": "volcano"}));
+    for (name, options, expected) in [
+        ("quota_over_quota", &volcano, &[("guarantee_not_read", "line")][..]),
+        ("min_share", &volcano, &[("guarantee_not_read", "line")]),
+        ("drf", &volcano, &[("guarantee_not_read", "line"), ("zero_weight_with_demand", "a")]),
+        ("proportion", &Options::default(), &[("guarantee_not_read", "line"), ("zero_weight_with_demand", "a")]),
+        ("proportion", &volcano, &[("zero_weight_with_demand", "a")]),
+    ] {
+        let warnings = lint(&tree, algorithm(name).unwrap(), options);
+        let found: Vec<_> = warnings.iter().map(|w| (w.code, w.queue.as_deref().unwrap_or_default())).collect();
+        assert_eq!(found, expected, "{name} {options:?}");
+    }
 }

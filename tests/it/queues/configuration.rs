@@ -143,11 +143,16 @@ on_both! {
         f.agent("a1", &json!({"cpu": "8"})).await;
         let done = put_all(&f, &json!([
             {"name": "a", "quota": {"cpu": "10"}, "limit": {"cpu": "6"}},
-            {"name": "b", "parent": "a", "quota": {"cpu": "11"}},
+            {"name": "b", "parent": "a", "quota": {"cpu": "11"}, "guarantee": {"cpu": "1"}},
         ]), false).await.unwrap();
         let said: Vec<_> = done.warnings.iter().map(|w| (w.code, w.queue.as_deref())).collect();
-        let expected = [("quota_above_capacity", None), ("children_quota_above_parent", Some("a")), ("limit_below_quota", Some("a"))];
+        let expected = [("quota_above_capacity", None), ("children_quota_above_parent", Some("a")), ("limit_below_quota", Some("a")), ("guarantee_not_read", Some("b"))];
         assert_eq!(said, expected);
+        // What the group is divided by says what is read.
+        f.options(&json!({"division": {"algorithm": "proportion", "options": {"proportion_variant": "volcano"}}})).await;
+        let done = put_all(&f, &json!([]), false).await.unwrap();
+        let said: Vec<_> = done.warnings.iter().map(|w| (w.code, w.queue.as_deref())).collect();
+        assert_eq!(said, expected[..3]);
     }
 
     async fn every_write_is_audited(db: TestDb) {
