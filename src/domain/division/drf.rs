@@ -74,6 +74,9 @@ fn sum(tree: &Tree, fair_share: &Grid<Amount>, level: Option<usize>, column: usi
     parts.fold(0u128, u128::saturating_add)
 }
 
+/// A leaf with what makes it give before others: that it lacks something, was held back, and has much.
+type Giver = (Reverse<(bool, bool, Amount)>, usize);
+
 /// Takes `excess` from the leaves below a level, the largest first. Who has all that it asks for loses nothing while
 /// another has something to give.
 fn take(
@@ -89,7 +92,7 @@ fn take(
         below.extend_from_slice(tree.children(Some(below[next])));
         next += 1;
     }
-    let mut leaves: Vec<_> = below
+    let mut leaves: Vec<Giver> = below
         .iter()
         .filter(|q| tree.is_leaf(**q))
         .map(|q| {
@@ -98,18 +101,22 @@ fn take(
             (Reverse((lacks, lacks && filling.is_held_back(*q), share)), *q)
         })
         .collect();
-    leaves.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| tree.by_age(a.1, b.1)));
-    for (_, leaf) in leaves {
+    let order = |a: &Giver, b: &Giver| a.0.cmp(&b.0).then_with(|| tree.by_age(a.1, b.1));
+    // Last digits: one leaf nearly always has enough.
+    match leaves.iter().copied().min_by(order) {
+        Some(first) if first.0.0.2.units() >= excess => leaves = vec![first],
+        _ => leaves.sort_unstable_by(order),
+    }
+    for (Reverse((.., share)), leaf) in leaves {
+        let taken = share.units().min(excess);
+        excess -= taken;
+        for queue in tree.ancestry(leaf).take_while(|queue| Some(*queue) != level) {
+            let cell = &mut fair_share[(queue, column)];
+            *cell = Amount::from_units(cell.units().saturating_sub(taken));
+        }
         if excess == 0 {
             break;
         }
-        let share = &mut fair_share[(leaf, column)];
-        let taken = share.units().min(excess);
-        *share = Amount::from_units(share.units() - taken);
-        excess -= taken;
-    }
-    for queue in below.into_iter().rev().filter(|q| !tree.is_leaf(*q)) {
-        fair_share[(queue, column)] = Amount::from_units(sum(tree, fair_share, Some(queue), column));
     }
 }
 
