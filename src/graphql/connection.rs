@@ -4,7 +4,7 @@ use async_graphql::connection::{Connection, ConnectionNameType, DisableNodesFiel
 use async_graphql::{Context, OutputType, SimpleObject};
 
 use super::guard;
-use crate::service::page::{Cursor, MAX_PAGE, Page, Window, check_limit, scoped};
+use crate::service::page::{Cursor, MAX_PAGE, Page, Window, check_limit};
 use crate::service::{Error, Result};
 
 /// `FairShareWeightNode` has a `FairShareWeightConnection`.
@@ -49,9 +49,7 @@ impl PageArgs {
         }
         let (limit, pointer) = if self.last.is_some() { (self.last, "/last") } else { (self.first, "/first") };
         let cursor = |text: &Option<String>, pointer: &str| {
-            let text = text.as_ref();
-            let found = text.map(|text| Cursor::decode(text, &scoped(list, scope), pointer)).transpose();
-            found.map(|cursor| cursor.map(|cursor| Cursor::new(list, cursor.key)))
+            text.as_ref().map(|text| Cursor::decode_scoped(text, list, scope, pointer)).transpose()
         };
         let offset = u64::try_from(self.offset.unwrap_or(0))
             .ok()
@@ -76,6 +74,6 @@ pub fn connect<T, N: OutputType>(
 ) -> Result<List<N>> {
     guard::spend(ctx, page.rows.len())?;
     let mut list = List::with_additional_fields(page.has_previous, page.has_next, Whole { count: page.total });
-    list.edges.extend(page.rows.into_iter().map(|(cursor, row)| Edge::new(cursor.scoped(scope).encode(), node(row))));
+    list.edges.extend(page.rows.into_iter().map(|(cursor, row)| Edge::new(cursor.encode_scoped(scope), node(row))));
     Ok(list)
 }

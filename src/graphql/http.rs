@@ -33,8 +33,8 @@ fn read(body: &[u8]) -> Result<async_graphql::Request, Error> {
         Error::Malformed { code: "malformed_json", detail }
     };
     let object = json::read::<serde_json::Map<String, serde_json::Value>>(body).map_err(|error| match error {
-        Unreadable::Malformed { code, detail } => Error::Malformed { code, detail },
         Unreadable::Wrong(fault) => malformed(fault.detail),
+        unreadable @ Unreadable::Malformed { .. } => unreadable.into(),
     })?;
     serde_json::from_value(object.into()).map_err(|error| malformed(error.to_string()))
 }

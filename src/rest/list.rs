@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::problem::Result;
-use crate::service::page::{Cursor, Key, MAX_PAGE, Page, Window, check_limit, cut, scoped};
+use crate::service::page::{Cursor, Key, MAX_PAGE, Page, Window, check_limit, cut};
 
 /// A page of a list.
 #[derive(Debug, Serialize, ToSchema)]
@@ -38,21 +38,17 @@ impl Place {
         Self { list: list.into(), scope: scope.into() }
     }
 
-    fn full_name(&self) -> String {
-        scoped(&self.list, &self.scope)
-    }
-
     /// The rows that `limit` and `cursor` ask for.
     pub fn window(&self, limit: Option<i64>, cursor: Option<&str>) -> Result<Window> {
         let limit = check_limit(limit, "limit", MAX_PAGE)?;
-        let after = cursor.map(|text| Cursor::decode(text, &self.full_name(), "cursor")).transpose()?;
-        Ok(Window::forward(limit, after.map(|c| Cursor::new(self.list.clone(), c.key))))
+        let after = cursor.map(|text| Cursor::decode_scoped(text, &self.list, &self.scope, "cursor")).transpose()?;
+        Ok(Window::forward(limit, after))
     }
 
     /// The answer with a page that the service cut.
     pub fn answer<T, V: From<T>>(&self, page: Page<T>) -> List<V> {
         let next = page.rows.last().filter(|_| page.has_next);
-        let next_cursor = next.map(|(cursor, _)| Cursor::new(self.full_name(), cursor.key.clone()).encode());
+        let next_cursor = next.map(|(cursor, _)| cursor.encode_scoped(&self.scope));
         List { next_cursor, total: page.total, items: page.rows.into_iter().map(|(_, row)| V::from(row)).collect() }
     }
 

@@ -42,9 +42,9 @@ impl Takers {
 
 pub async fn refuse(State(takers): State<Arc<Takers>>, path: MatchedPath, request: Request, next: Next) -> Response {
     let query = request.uri().query().unwrap_or_default();
+    let Some((name, _)) = form_urlencoded::parse(query.as_bytes()).next() else { return next.run(request).await };
     // HEAD is answered as GET is.
     let method = if request.method() == Method::HEAD { Method::GET } else { request.method().clone() };
-    let Some((name, _)) = form_urlencoded::parse(query.as_bytes()).next() else { return next.run(request).await };
     if takers.0.contains(&(method, path.as_str().to_owned())) {
         return next.run(request).await;
     }

@@ -29,7 +29,7 @@ pub struct Cursor {
 }
 
 /// The name of a list as one owner has it, so that a cursor of another owner's is refused.
-pub fn scoped(list: &str, scope: &str) -> String {
+fn scoped(list: &str, scope: &str) -> String {
     format!("{list}@{scope}")
 }
 
@@ -38,10 +38,15 @@ impl Cursor {
         Self { list: list.into(), key }
     }
 
-    /// The same place, in the list of one owner only.
-    #[must_use]
-    pub fn scoped(self, scope: &str) -> Self {
-        Self { list: scoped(&self.list, scope), key: self.key }
+    /// The cursor for one owner's list only.
+    pub fn encode_scoped(&self, scope: &str) -> String {
+        Self { list: scoped(&self.list, scope), key: self.key.clone() }.encode()
+    }
+
+    /// Reads a cursor of one owner's `list`.
+    pub fn decode_scoped(text: &str, list: &str, scope: &str, pointer: &str) -> Result<Self> {
+        let found = Self::decode(text, &scoped(list, scope), pointer)?;
+        Ok(Self { list: list.to_owned(), key: found.key })
     }
 
     pub fn encode(&self) -> String {

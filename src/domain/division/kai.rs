@@ -14,7 +14,7 @@ pub(super) fn divide(tree: &Tree, options: &Options, trace: &mut Trace) -> Share
         queues.sort_by(|a, b| tree.by_age(*a, *b));
         for column in 0..tree.slots.len() {
             let total = level.map_or_else(|| float(tree.capacity[column]), |q| shares[(q, column)]);
-            let by = level.map_or(options.over_quota_by, |q| tree.queues[q].children_over_quota_by);
+            let by = tree.over_quota_by(level, options.over_quota_by);
             let mut state = State::new(tree, options, &queues, by, column, total, trace);
             state.divide();
             for member in state.members {

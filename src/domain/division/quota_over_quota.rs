@@ -33,7 +33,7 @@ impl Algorithm for QuotaOverQuota {
     }
 
     fn weighs(&self, tree: &Tree, options: &Options, queue: usize) -> Weighs {
-        let by = tree.queues[queue].parent.map_or(options.over_quota_by, |q| tree.queues[q].children_over_quota_by);
+        let by = tree.over_quota_by(tree.queues[queue].parent, options.over_quota_by);
         match by {
             OverQuotaBy::Weight => Weighs::OverQuotaWeight,
             OverQuotaBy::Quota => Weighs::Neither,
@@ -109,7 +109,7 @@ impl Level<'_> {
     }
 
     fn own_weight(&self, queue: usize) -> Amount {
-        let by = self.parent.map_or(self.options.over_quota_by, |q| self.tree.queues[q].children_over_quota_by);
+        let by = self.tree.over_quota_by(self.parent, self.options.over_quota_by);
         match by {
             OverQuotaBy::Weight => self.tree.over_quota_weight[(queue, self.column)],
             OverQuotaBy::Quota => self.quota(queue),

@@ -202,6 +202,11 @@ impl Tree {
         self.queues.is_empty()
     }
 
+    /// By what the children of a queue share what is over their quotas; the roots as the options say.
+    pub fn over_quota_by(&self, parent: Option<usize>, of_roots: OverQuotaBy) -> OverQuotaBy {
+        parent.map_or(of_roots, |parent| self.queues[parent].children_over_quota_by)
+    }
+
     /// The children of a queue, or the roots, in the order in which they were given.
     pub fn children(&self, of: Option<usize>) -> &[usize] {
         let at = of.unwrap_or(self.starts.len() - 2);

@@ -178,6 +178,15 @@ impl<'a> Scene<'a> {
         Position { tree: self.tree, queue, allocated: allocated.row(queue), fair_share: self.fair_share.row(queue) }
     }
 
+    /// What members hold together, by column.
+    pub(super) fn held(&self, members: Range<usize>) -> Vec<Amount> {
+        let mut held = vec![Amount::ZERO; self.width()];
+        for (column, units) in members.flat_map(|member| self.cells(member)) {
+            held[*column] = held[*column].saturating_add(Amount::from_units(*units));
+        }
+        held
+    }
+
     /// How many of the pending members victims are sought for.
     pub(super) fn gang_size(&self) -> usize {
         let count = self.pending.members.len();

@@ -79,13 +79,7 @@ impl<'a> Standing<'a> {
 
     /// What each unit that went from a queue held, by column.
     pub(super) fn gone(&self, queue: usize) -> impl Iterator<Item = Vec<Amount>> + '_ {
-        self.gone[queue].iter().map(|members| {
-            let mut size = vec![0u128; self.scene.width()];
-            for (column, units) in members.clone().flat_map(|member| self.scene.cells(member)) {
-                size[*column] = size[*column].saturating_add(*units);
-            }
-            size.into_iter().map(Amount::from_units).collect()
-        })
+        self.gone[queue].iter().map(|members| self.scene.held(members.clone()))
     }
 
     pub(super) fn position(&self, queue: usize) -> Position<'_> {

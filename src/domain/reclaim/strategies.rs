@@ -88,16 +88,18 @@ impl<'a> Strategies<'a> {
         }
     }
 
+    /// Whether a side above its share would not end below the one that loses, if that has a share.
+    fn is_too_full(&self, ratio: Fraction, loser: Fraction, losers_share: Amount) -> bool {
+        ratio > Fraction::ONE && !losers_share.is_zero() && ratio.cmp_scaled(self.multiplier, loser) != Ordering::Less
+    }
+
     /// The saturation rule, where the reclaimer's side comes to hold so much.
     fn saturated(&self, standing: &Standing, pair: Pair, held: impl Fn(usize) -> Amount) -> Result<(), Denied> {
         let position = standing.position(pair.theirs);
         for column in (0..self.scene.width()).filter(|c| involved(standing, pair, *c)) {
             let ours = Fraction::of(held(column), self.scene.fair_share[(pair.ours, column)]);
             let theirs = position.saturation(column);
-            if ours > Fraction::ONE
-                && !self.scene.fair_share[(pair.theirs, column)].is_zero()
-                && ours.cmp_scaled(self.multiplier, theirs) != Ordering::Less
-            {
+            if self.is_too_full(ours, theirs, self.scene.fair_share[(pair.theirs, column)]) {
                 return Err(Denied {
                     rule: Rule::Saturation,
                     level: pair.theirs,
@@ -173,11 +175,8 @@ impl<'a> Strategies<'a> {
             let (_, theirs) = worst(columns.clone(), of_deserved);
             let saturated = |c: &usize| {
                 let theirs = Fraction::of(with(pair.theirs, *c), share(pair.theirs, *c));
-                !back[*c].is_zero()
-                    && theirs > Fraction::ONE
-                    && !share(pair.ours, *c).is_zero()
-                    && theirs.cmp_scaled(self.multiplier, Fraction::of(ours(*c), share(pair.ours, *c)))
-                        != Ordering::Less
+                let ours = Fraction::of(ours(*c), share(pair.ours, *c));
+                !back[*c].is_zero() && self.is_too_full(theirs, ours, share(pair.ours, *c))
             };
             (theirs <= Fraction::ONE && !columns.clone().any(|c| saturated(&c)))
                 .then(|| Denied { theirs: Some(theirs), ..Denied::ours(Rule::Saturation, pair.theirs, column, ratio) })

@@ -25,7 +25,7 @@ impl<'a> Tiers<'a> {
         let tiers = scene.options.tiers.iter();
         let plugins = tiers.map(|names| names.iter().filter_map(|name| plugin(name)).collect()).collect();
         let share = |job: &crate::domain::reclaim::scene::Job| {
-            let held = slots_of(scene, job.members.clone());
+            let held = scene.held(job.members.clone());
             let part = |(held, capacity): (&Amount, &Amount)| Fraction::of(*held, *capacity);
             held.iter().zip(&scene.tree.capacity).map(part).max().unwrap_or(Fraction::ZERO)
         };
@@ -44,14 +44,6 @@ impl<'a> Tiers<'a> {
             dominant_share: self.dominant_shares[at],
         }
     }
-}
-
-fn slots_of(scene: &Scene, members: std::ops::Range<usize>) -> Vec<Amount> {
-    let mut slots = vec![Amount::ZERO; scene.width()];
-    for (column, units) in members.flat_map(|member| scene.cells(member)) {
-        slots[*column] = slots[*column].saturating_add(Amount::from_units(*units));
-    }
-    slots
 }
 
 impl Policy for Tiers<'_> {
@@ -75,7 +67,7 @@ impl Policy for Tiers<'_> {
 
     fn before(&self, standing: &Standing, unit: &Unit) -> Result<Allowed, Denied> {
         let level = unit.queue;
-        let slots = slots_of(self.scene, unit.members.clone());
+        let slots = self.scene.held(unit.members.clone());
         let reclaimee = Reclaimee {
             job: self.job(unit.job, standing.running(unit.job)),
             queue: standing.position(level),
