@@ -150,13 +150,13 @@ impl From<Error> for Problem {
             Error::StaleMatch => StatusCode::PRECONDITION_FAILED,
             Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
-            Error::Unavailable(_) => StatusCode::SERVICE_UNAVAILABLE,
+            Error::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
             Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
         };
         let problem = Self::new(status, error.code(), error.to_string());
         match error {
             Error::Invalid(faults) => Self { faults, ..problem },
-            Error::Unavailable(_) => problem.header(header::RETRY_AFTER, RETRY_AFTER),
+            Error::Unavailable { .. } => problem.header(header::RETRY_AFTER, RETRY_AFTER),
             Error::Unauthorized { code: "missing_key", .. } => problem.header(header::WWW_AUTHENTICATE, MISSING_KEY),
             Error::Unauthorized { .. } => problem.header(header::WWW_AUTHENTICATE, WRONG_KEY),
             _ => problem,

@@ -46,8 +46,8 @@ pub enum Error {
     #[error("{}", summary(.0))]
     Invalid(Vec<Fault>),
     /// 503: a later try may work.
-    #[error("{0}")]
-    Unavailable(String),
+    #[error("{detail}")]
+    Unavailable { code: &'static str, detail: String },
     /// 500: a fault of ours. The detail goes to the log, never into an answer.
     #[error("an internal error happened; its cause is in the server's log")]
     Internal(String),
@@ -69,7 +69,8 @@ impl Error {
             Self::Malformed { code, .. }
             | Self::Unauthorized { code, .. }
             | Self::NotFound { code, .. }
-            | Self::Conflict { code, .. } => code,
+            | Self::Conflict { code, .. }
+            | Self::Unavailable { code, .. } => code,
             Self::Forbidden(_) => "forbidden",
             Self::StaleMatch => "stale_match",
             Self::TooLarge(_) => "too_large",
@@ -77,13 +78,17 @@ impl Error {
                 [only] => only.code,
                 _ => "invalid",
             },
-            Self::Unavailable(_) => "unavailable",
             Self::Internal(_) => "internal",
         }
     }
 
     pub fn invalid(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
         Self::Invalid(vec![Fault::new(pointer, code, detail)])
+    }
+
+    /// 503 without a more exact code.
+    pub fn unavailable(detail: impl Into<String>) -> Self {
+        Self::Unavailable { code: "unavailable", detail: detail.into() }
     }
 
     pub fn unknown_group(name: &str) -> Self {
@@ -104,7 +109,7 @@ impl From<StoreError> for Error {
         match error {
             StoreError::Unavailable(detail) => {
                 tracing::warn!(detail, "database unavailable");
-                Self::Unavailable("the database is busy or out of reach; try again".to_owned())
+                Self::unavailable("the database is busy or out of reach; try again")
             }
             other => {
                 tracing::error!(error = %other, "database error");

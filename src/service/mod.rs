@@ -15,6 +15,7 @@ pub mod error;
 mod folding;
 pub mod gaps;
 pub mod groups;
+pub mod health;
 pub mod incoming;
 pub mod ingest;
 pub mod jobs;
@@ -69,6 +70,8 @@ pub struct Service {
     keys: keys::KeyCache,
     /// Where what computes long gets its turn.
     pub places: places::Places,
+    /// What is wrong now.
+    pub health: health::Health,
 }
 
 impl Service {
@@ -83,6 +86,7 @@ impl Service {
             run: OnceLock::new(),
             keys: keys::KeyCache::default(),
             places: places::Places::default(),
+            health: health::Health::default(),
         });
         service.refresh().await?;
         Ok(service)
@@ -217,7 +221,7 @@ fn ended<T>(task: std::result::Result<Result<T>, JoinError>) -> Result<T> {
             tracing::error!("a use-case panicked");
             Err(Error::Internal("a use-case panicked".to_owned()))
         }
-        Err(_) => Err(Error::Unavailable("the service is shutting down".to_owned())),
+        Err(_) => Err(Error::unavailable("the service is shutting down")),
     }
 }
 

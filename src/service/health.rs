@@ -1,0 +1,62 @@
+//! What is wrong with the service now. `/readyz` shows it; the log tells when each condition begins and ends.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::domain::time::Timestamp;
+
+/// A fault that lasts until its cause is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// The stable name, like `storage_full`.
+    pub code: &'static str,
+    /// What is wrong, in a sentence.
+    pub detail: String,
+    /// Whether writes are refused while it lasts.
+    pub refuses_writes: bool,
+}
+
+/// A condition with the time at which it began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    pub condition: Condition,
+    pub since: Timestamp,
+}
+
+/// The conditions that hold now, by code.
+#[derive(Debug, Default)]
+pub struct Health(Mutex<BTreeMap<&'static str, Reason>>);
+
+impl Health {
+    /// Notes that `condition` holds. A condition that holds already keeps the time at which it began.
+    pub fn begin(&self, condition: Condition, now: Timestamp) {
+        let mut reasons = self.lock();
+        if let Some(known) = reasons.get_mut(condition.code) {
+            known.condition = condition;
+            return;
+        }
+        tracing::warn!(code = condition.code, detail = condition.detail, "the service is degraded");
+        reasons.insert(condition.code, Reason { condition, since: now });
+    }
+
+    /// Notes that the condition is over.
+    pub fn end(&self, code: &str) {
+        if self.lock().remove(code).is_some() {
+            tracing::info!(code, "the condition is over");
+        }
+    }
+
+    /// Everything that is wrong now, by code.
+    pub fn reasons(&self) -> Vec<Reason> {
+        self.lock().values().cloned().collect()
+    }
+
+    /// The first condition that refuses writes.
+    pub fn refuses_writes(&self) -> Option<Condition> {
+        self.lock().values().map(|reason| &reason.condition).find(|c| c.refuses_writes).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, Reason>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
