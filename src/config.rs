@@ -1,5 +1,7 @@
 //! Settings: flags over environment over file over defaults. What nobody knows is refused by name.
 
+mod injected;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -76,13 +78,15 @@ pub struct Config {
     pub request_timeout_seconds: u64,
     pub keep_buckets_days: u32,
     pub migrate_on_start: bool,
+    /// Variables of the environment that look like settings and belong to Kubernetes.
+    pub injected: Vec<String>,
 }
 
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
-    #[error("{0} is not a setting of fairshared; known are {known}", known = known_variables())]
+    #[error("{0} is not a setting of fairshared{nearest}", nearest = nearest(.0, &known_variables()))]
     UnknownVariable(String),
-    #[error("{}: {key} is not a setting of fairshared; known are {known}", file.display(), known = known_keys())]
+    #[error("{}: {key} is not a setting of fairshared{nearest}", file.display(), nearest = nearest(key, &known_keys()))]
     UnknownKey { file: PathBuf, key: String },
     #[error("cannot read the configuration file {}: {detail}", file.display())]
     File { file: PathBuf, detail: String },
@@ -90,12 +94,24 @@ pub enum ConfigError {
     Value { source_name: String, detail: String },
 }
 
-fn known_variables() -> String {
-    SETTINGS.iter().map(Setting::variable).chain([CONFIG_VARIABLE.to_owned()]).collect::<Vec<_>>().join(", ")
+fn known_variables() -> Vec<String> {
+    SETTINGS.iter().map(Setting::variable).chain([CONFIG_VARIABLE.to_owned()]).collect()
 }
 
-fn known_keys() -> String {
-    SETTINGS.map(|s| s.key).join(", ")
+fn known_keys() -> Vec<String> {
+    SETTINGS.iter().map(|s| s.key.to_owned()).collect()
+}
+
+/// How much two names have in common before one is taken for the other misspelt, from 0 to 1.
+const ALIKE: f64 = 0.8;
+
+/// What follows the name of an unknown setting: the one that was probably meant, and all there are.
+fn nearest(name: &str, known: &[String]) -> String {
+    let bare = |name: &str| name.strip_prefix(PREFIX).unwrap_or(name).to_lowercase();
+    let alike = known.iter().map(|other| (strsim::jaro_winkler(&bare(name), &bare(other)), other));
+    let best = alike.filter(|(alike, _)| *alike >= ALIKE).max_by(|(a, _), (b, _)| a.total_cmp(b));
+    let meant = best.map(|(_, other)| format!("; the nearest is {other}")).unwrap_or_default();
+    format!("{meant}; known are {}", known.join(", "))
 }
 
 /// Values by key, each with the place it comes from.
@@ -109,8 +125,8 @@ impl Config {
         config_flag: Option<&Path>,
         environment: impl IntoIterator<Item = (OsString, OsString)>,
     ) -> Result<Self, ConfigError> {
-        let (variables, config_variable) = read_environment(environment)?;
-        let file = config_flag.map(Path::to_owned).or(config_variable);
+        let environment = Environment::read(environment)?;
+        let file = config_flag.map(Path::to_owned).or(environment.file);
         let mut values = Values::new();
         for setting in &SETTINGS {
             values.insert(setting.key, (setting.default.to_owned(), setting.key.to_owned()));
@@ -118,9 +134,9 @@ impl Config {
         if let Some(file) = file {
             values.extend(read_file(&file)?);
         }
-        values.extend(variables);
+        values.extend(environment.values);
         values.extend(flags.iter().map(|(key, value)| (*key, (value.clone(), format!("--{}", key.replace('_', "-"))))));
-        Self::from_values(&values)
+        Ok(Self { injected: environment.injected, ..Self::from_values(&values)? })
     }
 
     fn from_values(values: &Values) -> Result<Self, ConfigError> {
@@ -146,6 +162,7 @@ impl Config {
             migrate_on_start: read(values, "migrate_on_start", |text| {
                 text.parse().map_err(|_| format!("{text:?} is neither true nor false"))
             })?,
+            injected: Vec::new(),
         })
     }
 }
@@ -171,30 +188,45 @@ fn check_url(url: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn read_environment(
-    environment: impl IntoIterator<Item = (OsString, OsString)>,
-) -> Result<(Values, Option<PathBuf>), ConfigError> {
-    let mut values = Values::new();
-    let mut file = None;
-    for (name, value) in environment {
-        let name = name.to_string_lossy().into_owned();
-        if !name.starts_with(PREFIX) {
-            continue;
+/// What the environment says.
+#[derive(Default)]
+struct Environment {
+    values: Values,
+    file: Option<PathBuf>,
+    injected: Vec<String>,
+}
+
+impl Environment {
+    fn read(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Result<Self, ConfigError> {
+        let mut found = Self::default();
+        let mut variables = BTreeMap::new();
+        for (name, value) in environment {
+            let name = name.to_string_lossy().into_owned();
+            if name == CONFIG_VARIABLE {
+                found.file = Some(PathBuf::from(value));
+            } else if name.starts_with(PREFIX) {
+                variables.insert(name, value.into_string().ok());
+            }
         }
-        if name == CONFIG_VARIABLE {
-            file = Some(PathBuf::from(value));
-            continue;
+        let services = injected::services(&variables);
+        for (name, value) in variables {
+            match SETTINGS.iter().find(|setting| setting.variable() == name) {
+                Some(setting) => found.set(setting, name, value)?,
+                None if services.iter().any(|service| injected::belongs(&name, service)) => found.injected.push(name),
+                None => return Err(ConfigError::UnknownVariable(name)),
+            }
         }
-        let Some(setting) = SETTINGS.iter().find(|s| s.variable() == name) else {
-            return Err(ConfigError::UnknownVariable(name));
-        };
-        let value = value.into_string().map_err(|_| ConfigError::Value {
-            source_name: name.clone(),
-            detail: "the value is not UTF-8 text".to_owned(),
-        })?;
-        values.insert(setting.key, (value, name));
+        Ok(found)
     }
-    Ok((values, file))
+
+    fn set(&mut self, setting: &Setting, name: String, value: Option<String>) -> Result<(), ConfigError> {
+        let Some(value) = value else {
+            let detail = "the value is not UTF-8 text".to_owned();
+            return Err(ConfigError::Value { source_name: name, detail });
+        };
+        self.values.insert(setting.key, (value, name));
+        Ok(())
+    }
 }
 
 fn read_file(file: &Path) -> Result<Values, ConfigError> {

@@ -182,6 +182,9 @@ fn execute(mut cli: Cli) -> Outcome {
     if cli.command.is_service() || config.log_chosen {
         telemetry::start(&config);
     }
+    if !config.injected.is_empty() {
+        tracing::info!(variables = config.injected.join(", "), "variables of Kubernetes Services are no settings");
+    }
     // Connections, and the threads that some of them have, begin on this one.
     answer_soon();
     let runtime = runtime().map_err(|e| Failure::Failed(format!("cannot start: {e}")))?;

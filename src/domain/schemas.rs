@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaFormat, Type};
+use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaFormat, SchemaType, Type};
 use utoipa::openapi::{KnownFormat, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
@@ -10,14 +10,22 @@ use super::decimal::Amount;
 use super::division::{Bound, Fraction};
 use super::slots::Amounts;
 use super::time::Timestamp;
+use super::weight::Weight;
 
 fn text(description: &str) -> Object {
     ObjectBuilder::new().schema_type(Type::String).description(Some(description)).build()
 }
 
+/// A decimal from 0 on: requests may send a number, answers hold text.
+fn decimal(description: &str) -> ObjectBuilder {
+    let either = SchemaType::from_iter([Type::String, Type::Number]);
+    ObjectBuilder::new().schema_type(either).minimum(Some(0)).description(Some(description))
+}
+
 impl PartialSchema for Amount {
     fn schema() -> RefOr<Schema> {
-        text("An exact decimal, 0 to 10^21 with at most 12 decimals. Accepted as text or number, answered as text.")
+        decimal("An exact decimal, 0 to 10^21 with at most 12 decimals. Accepted as text or number, answered as text.")
+            .build()
             .into()
     }
 }
@@ -26,11 +34,22 @@ impl ToSchema for Amount {}
 
 impl PartialSchema for Bound {
     fn schema() -> RefOr<Schema> {
-        text("An exact decimal, or `unlimited`.").into()
+        decimal("An exact decimal, or `unlimited`.").build().into()
     }
 }
 
 impl ToSchema for Bound {}
+
+impl PartialSchema for Weight {
+    fn schema() -> RefOr<Schema> {
+        decimal("Above 0, at most 999999.9999, with at most 4 decimals. Accepted as text or number, answered as text.")
+            .maximum(Some(999_999.999_9))
+            .build()
+            .into()
+    }
+}
+
+impl ToSchema for Weight {}
 
 impl PartialSchema for Fraction {
     fn schema() -> RefOr<Schema> {

@@ -29,8 +29,6 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 pub async fn page() -> Response {
     let headers = [
         (header::CONTENT_SECURITY_POLICY, POLICY.as_str()),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-cache"),
     ];
     (headers, Html(PAGE)).into_response()

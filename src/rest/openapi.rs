@@ -1,12 +1,13 @@
 //! The OpenAPI document: what the endpoints declare, and the refusals that follow from their shape.
 
-use utoipa::openapi::path::{Operation, ParameterIn};
+use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, ResponseBuilder};
+use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, ResponseBuilder, Schema};
 use utoipa::{OpenApi, ToSchema};
 
 use super::problem::{FaultView, ProblemView};
 use super::router;
+use crate::service::page::MAX_PAGE;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -36,9 +37,32 @@ pub fn openapi() -> Document {
     for item in document.paths.paths.values_mut() {
         let operations =
             [&mut item.get, &mut item.put, &mut item.post, &mut item.patch, &mut item.delete].into_iter().flatten();
-        operations.for_each(add_refusals);
+        for operation in operations {
+            add_page_limits(operation);
+            add_refusals(operation);
+        }
     }
     document
+}
+
+/// The page size of a list that comes in pages, which is what an operation with a cursor answers.
+fn add_page_limits(operation: &mut Operation) {
+    let mut parameters: Vec<&mut Parameter> = operation.parameters.iter_mut().flatten().filter_map(inline).collect();
+    if !parameters.iter().any(|parameter| parameter.name == "cursor") {
+        return;
+    }
+    let limit = parameters.iter_mut().find(|parameter| parameter.name == "limit");
+    if let Some(RefOr::T(Schema::Object(schema))) = limit.and_then(|parameter| parameter.schema.as_mut()) {
+        schema.minimum = Some(1.into());
+        schema.maximum = Some(MAX_PAGE.into());
+    }
+}
+
+fn inline(parameter: &mut RefOr<Parameter>) -> Option<&mut Parameter> {
+    match parameter {
+        RefOr::T(parameter) => Some(parameter),
+        RefOr::Ref(_) => None,
+    }
 }
 
 /// Every refusal that an operation of this shape can answer.
@@ -49,6 +73,7 @@ fn add_refusals(operation: &mut Operation) {
     let has_path = has(|p| matches!(p, ParameterIn::Path));
     let has_query = has(|p| matches!(p, ParameterIn::Query));
     let has_body = operation.request_body.is_some();
+    let is_conditional = parameters.iter().any(|p| matches!(p, RefOr::T(p) if p.name == "If-Match"));
     let is_open = operation.security.is_some();
     let refusals = [
         (true, "500", "A fault of the server; the cause is in its log."),
@@ -58,6 +83,7 @@ fn add_refusals(operation: &mut Operation) {
         (has_path, "404", "The path names something that is not there."),
         (has_path || has_query || has_body, "400", "Not parseable."),
         (has_path || has_query || has_body, "422", "Parseable but wrong; `errors` names every fault."),
+        (is_conditional, "412", "`If-Match` names an older version."),
         (has_body, "408", "The body did not arrive in time."),
         (has_body, "413", "The body is too large."),
         (has_body, "415", "The body has another content type."),

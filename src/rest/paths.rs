@@ -8,7 +8,7 @@ use uuid::Uuid;
 #[into_params(parameter_in = Path)]
 pub struct GroupPath {
     /// Name of the resource group.
-    #[param(example = "gpu-cluster")]
+    #[param(example = "gpu-cluster", min_length = 1, max_length = 64)]
     pub rg: String,
 }
 
@@ -16,9 +16,9 @@ pub struct GroupPath {
 #[into_params(parameter_in = Path)]
 pub struct AgentPath {
     /// Name of the resource group.
-    #[param(example = "gpu-cluster")]
+    #[param(example = "gpu-cluster", min_length = 1, max_length = 64)]
     pub rg: String,
-    #[param(example = "node-01")]
+    #[param(example = "node-01", min_length = 1, max_length = 64)]
     pub agent_id: String,
 }
 
@@ -26,10 +26,10 @@ pub struct AgentPath {
 #[into_params(parameter_in = Path)]
 pub struct QueuePath {
     /// Name of the resource group.
-    #[param(example = "gpu-cluster")]
+    #[param(example = "gpu-cluster", min_length = 1, max_length = 64)]
     pub rg: String,
     /// Name of the queue.
-    #[param(example = "research")]
+    #[param(example = "research", min_length = 1, max_length = 64)]
     pub queue: String,
 }
 
@@ -37,7 +37,7 @@ pub struct QueuePath {
 #[into_params(parameter_in = Path)]
 pub struct KernelPath {
     /// Name of the resource group.
-    #[param(example = "gpu-cluster")]
+    #[param(example = "gpu-cluster", min_length = 1, max_length = 64)]
     pub rg: String,
     pub kernel_id: Uuid,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request};
-use axum::http::{HeaderName, HeaderValue, Response};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
 use axum::middleware::Next;
 use axum::response::IntoResponse;
 use tokio::time::Instant;
@@ -17,6 +17,12 @@ use crate::rest::problem::{self, Problem};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_REQUEST_ID: usize = 128;
+/// What data may load, opened by itself: nothing.
+const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
+/// What the viewer of the documentation may load: its own files. It sets styles on its elements and has pictures in its
+/// style sheet.
+const VIEWER_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+     img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// The name of a request in answers, log and audit log.
 #[derive(Clone, Debug)]
@@ -38,17 +44,29 @@ pub async fn identify(mut request: Request, next: Next) -> Response<Body> {
     let span = tracing::info_span!(
         "request", request_id = &*id.0, method = %request.method(), path = request.uri().path()
     );
+    let path = request.uri().path().to_owned();
     request.extensions_mut().insert(id.clone());
     async move {
         let mut response = problem::finish(next.run(request).await, &id.0);
         if let Ok(value) = HeaderValue::from_str(&id.0) {
             response.headers_mut().insert(REQUEST_ID, value);
         }
+        secure(&path, response.headers_mut());
         tracing::info!(status = response.status().as_u16(), "answered");
         response
     }
     .instrument(span)
     .await
+}
+
+/// What a browser must not do with an answer: guess its type, show it in a frame, tell others where it came from, or
+/// load anything that it names. Pages for people name what they load.
+pub fn secure(path: &str, headers: &mut HeaderMap) {
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+    let policy = if path.starts_with("/docs/") { VIEWER_POLICY } else { DATA_POLICY };
+    headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(policy));
 }
 
 /// Counts the request under its route.

@@ -29,7 +29,6 @@ pub struct KernelInput {
     pub user_name: Option<String>,
     pub project_name: Option<String>,
     /// Slot name -> amount.
-    #[schema(value_type = BTreeMap<String, String>)]
     pub occupied_slots: Amounts,
     /// `PENDING`, `RUNNING` or `TERMINATED`, or a finer state of one of them.
     pub status: String,

@@ -32,7 +32,6 @@ pub struct PendingWorkload<'a> {
     /// Where it waits, for sequencers that let queues take turns; absent: as for kernels.
     #[schema(value_type = Option<String>)]
     pub queue: Option<Cow<'a, str>>,
-    #[schema(value_type = Option<BTreeMap<String, String>>)]
     pub requested_slots: Option<Amounts>,
 }
 

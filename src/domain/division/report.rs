@@ -93,15 +93,20 @@ pub struct QueueReport {
     pub dominant_share: Fraction,
     pub score: Score,
     #[serde(flatten)]
+    #[schema(value_type = RatioReport)]
     pub ratios: Option<RatioReport>,
 }
 
 /// What `min_share` says besides.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct RatioReport {
+    #[schema(required = false)]
     pub usage_ratio: Amount,
+    #[schema(required = false)]
     pub demand_ratio: Amount,
+    #[schema(required = false)]
     pub fair_share_ratio: Amount,
+    #[schema(required = false)]
     pub guaranteed_ratio: Amount,
 }
 

@@ -37,7 +37,6 @@ impl From<Agent> for AgentView {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"available_slots": {"cpu": "64", "cuda.device": "8", "mem": "549755813888"}, "labels": {"rack": "r7"}}))]
 pub struct AgentBody {
-    #[schema(value_type = BTreeMap<String, String>)]
     pub available_slots: Amounts,
     #[serde(default = "yes")]
     pub alive: bool,

@@ -105,7 +105,7 @@ pub struct DivisionDayView {
     #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
     pub quota: SlotMap<Bound>,
     #[serde(flatten)]
-    #[schema(inline)]
+    #[schema(value_type = RatioReport)]
     pub ratios: Option<RatioReport>,
     #[schema(value_type = String, format = DateTime)]
     pub calculated_at: Timestamp,

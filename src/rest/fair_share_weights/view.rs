@@ -33,7 +33,6 @@ pub struct WeightView {
     /// In which of the user's projects; only for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project_id: Option<Uuid>,
-    #[schema(value_type = Option<String>)]
     pub weight: Option<Weight>,
 }
 
@@ -82,7 +81,7 @@ pub struct WeightChange {
     pub project_id: Option<Uuid>,
     /// Above 0, at most 999999.9999, with at most 4 decimals; `null` unsets it.
     #[serde(deserialize_with = "deserialize_nullable_text")]
-    #[schema(required = true)]
+    #[schema(required = true, value_type = Option<Weight>)]
     pub weight: Option<String>,
 }
 

@@ -7,7 +7,7 @@ use futures::StreamExt;
 use serde_json::value::RawValue;
 
 use super::batches::{Batches, Counting};
-use super::view::IngestAnswer;
+use super::view::{IngestAnswer, KernelsBody};
 use crate::rest::extract::{MAX_DEPTH, PathParams, is_too_deep, media_type, read, read_body};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::{Problem, Result};
@@ -24,7 +24,7 @@ const MAX_LINE: usize = 1 << 20;
     post, path = "/resource-groups/{rg}/kernels", operation_id = "post_kernels", tag = "Kernels",
     params(GroupPath),
     request_body(content(
-        (Vec<KernelInput> = "application/json", example = json!([{
+        (KernelsBody = "application/json", example = json!([{
             "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b", "session_id": "8e2f4a6b-1c3d-4e5f-8a9b-0c1d2e3f4a5b",
             "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f",
             "domain_name": "research", "occupied_slots": {"cpu": "4", "mem": "17179869184", "cuda.device": "1"},

@@ -1,4 +1,4 @@
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -6,6 +6,7 @@ use crate::domain::kernel::Kernel;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::Timestamp;
 use crate::rest::problem::FaultView;
+use crate::service::incoming::KernelInput;
 use crate::service::kernels::Record;
 
 /// A kernel as it is known.
@@ -86,6 +87,14 @@ pub struct KernelWithSlices {
     #[serde(flatten)]
     pub kernel: KernelView,
     pub slices: Vec<SliceView>,
+}
+
+/// Kernels as JSON, many or one by itself: the shape of a body that is read row by row.
+#[derive(Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum KernelsBody {
+    Many(Vec<KernelInput>),
+    One(Box<KernelInput>),
 }
 
 /// What became of an ingest.

@@ -19,8 +19,9 @@ use crate::service::{Caller, Error, Service};
 #[into_params(parameter_in = Path)]
 pub struct TierPath {
     /// Name of the resource group.
-    #[param(example = "gpu-cluster")]
+    #[param(example = "gpu-cluster", min_length = 1, max_length = 64)]
     pub rg: String,
+    #[param(inline)]
     pub tier: TierName,
 }
 

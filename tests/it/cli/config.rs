@@ -55,7 +55,7 @@ fn every_bad_setting_is_named_with_its_place() {
     let name = folder.path().join("c.toml").display().to_string();
     assert!(
         refused("listne = \"x\"")
-            .starts_with(&format!("{name}: listne is not a setting of fairshared; known are database_url, "))
+            .starts_with(&format!("{name}: listne is not a setting of fairshared; the nearest is listen; known are database_url, "))
     );
     assert!(refused("a = \n").starts_with(&format!("cannot read the configuration file {name}: line 1: ")));
     assert!(refused("\n\n[server]\nlisten = 1\n").contains("server is not a setting"));
@@ -72,7 +72,9 @@ fn every_bad_setting_is_named_with_its_place() {
 
     let variable = |name: &str, value: &str| settle(&[], None, &[(name, value)]).unwrap_err();
     assert!(
-        variable("FAIRSHARED_LISTNE", "x").starts_with("FAIRSHARED_LISTNE is not a setting of fairshared; known are ")
+        variable("FAIRSHARED_LISTNE", "x").starts_with(
+            "FAIRSHARED_LISTNE is not a setting of fairshared; the nearest is FAIRSHARED_LISTEN; known are "
+        )
     );
     for (name, value) in [
         ("FAIRSHARED_LISTEN", "8080"),
@@ -90,6 +92,75 @@ fn every_bad_setting_is_named_with_its_place() {
         assert!(detail.starts_with(&format!("{name}: ")), "{detail}");
     }
     assert!(settle(&[("listen", "x")], None, &[]).unwrap_err().starts_with("--listen: "));
+}
+
+/// What Kubernetes puts into every container beside a Service, for the Service `prefix`.
+fn service(prefix: &str) -> Vec<(String, String)> {
+    let address = "tcp://10.96.0.12:8080";
+    let variables = [
+        ("SERVICE_HOST", "10.96.0.12"),
+        ("SERVICE_PORT", "8080"),
+        ("SERVICE_PORT_HTTP", "8080"),
+        ("PORT", address),
+        ("PORT_8080_TCP", address),
+        ("PORT_8080_TCP_PROTO", "tcp"),
+        ("PORT_8080_TCP_PORT", "8080"),
+        ("PORT_8080_TCP_ADDR", "10.96.0.12"),
+    ];
+    variables.map(|(name, value)| (format!("{prefix}_{name}"), value.to_owned())).to_vec()
+}
+
+fn settle_all(environment: &[(String, String)]) -> Result<Config, String> {
+    let pairs: Vec<_> = environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    settle(&[], None, &pairs)
+}
+
+#[test]
+fn variables_of_kubernetes_services_are_no_settings() {
+    let mut environment = [service("FAIRSHARED"), service("FAIRSHARED_API")].concat();
+    environment.push(("FAIRSHARED_LISTEN".to_owned(), "0.0.0.0:8080".to_owned()));
+    let config = settle_all(&environment).unwrap();
+    assert_eq!((config.listen.port(), config.injected.len()), (8080, 16));
+    // IPv6 is an address as well.
+    let v6 = [("FAIRSHARED_SERVICE_HOST".to_owned(), "fd00::1".to_owned()), ("FAIRSHARED_PORT".to_owned(), "x".to_owned())];
+    assert_eq!(settle_all(&v6).unwrap().injected.len(), 2);
+    // Without the host's address, and under other names, they are misspelt settings.
+    for (name, value) in service("FAIRSHARED").split_off(1) {
+        assert!(settle_all(&[(name.clone(), value)]).unwrap_err().starts_with(&format!("{name} is not a setting")));
+    }
+    for (name, value) in [
+        ("FAIRSHARED_SERVICE_HOST", "example.org"),
+        ("FAIRSHARED_PORTS", "1"),
+        ("FAIRSHARED_PORT_8080", "1"),
+        ("FAIRSHARED_PORT_8080_TCP_HOST", "1"),
+        ("FAIRSHARED_PORT_X_TCP", "1"),
+        ("FAIRSHARED_PORT_8080_HTTP", "1"),
+        ("FAIRSHARED_SERVICE_PORT_", "1"),
+        ("FAIRSHARED_LISTNE", "1"),
+    ] {
+        let mut environment = service("FAIRSHARED");
+        environment.retain(|(other, _)| other != name);
+        environment.push((name.to_owned(), value.to_owned()));
+        assert!(settle_all(&environment).unwrap_err().contains(" is not a setting of fairshared"), "{name}");
+    }
+    // A setting is heeded, whatever it looks like.
+    let mut environment = service("FAIRSHARED");
+    environment.push(("FAIRSHARED_LOG_FORMAT".to_owned(), "xml".to_owned()));
+    assert!(settle_all(&environment).unwrap_err().starts_with("FAIRSHARED_LOG_FORMAT: "));
+}
+
+#[test]
+fn one_line_says_what_was_ignored() {
+    let run = |filter: &str| {
+        let mut command = program();
+        let environment = service("FAIRSHARED");
+        command.args(["export", "schema"]).env("FAIRSHARED_LOG", filter).envs(environment);
+        end(&mut command)
+    };
+    let told = run("info");
+    let lines: Vec<&str> = told.stderr.lines().collect();
+    assert!(lines.len() == 1 && lines[0].contains("FAIRSHARED_PORT_8080_TCP_ADDR") && lines[0].contains("INFO"), "{told:?}");
+    assert!(run("warn").ok().contains("type Query"));
 }
 
 #[test]
@@ -125,5 +196,5 @@ fn the_program_reads_all_four() {
 
     let mut command = program();
     command.args(["rank", "g"]).env("FAIRSHARED_NONSENSE", "1");
-    assert!(end(&mut command).refused(2).starts_with("FAIRSHARED_NONSENSE is not a setting of fairshared"));
+    assert!(end(&mut command).refused(2).starts_with("FAIRSHARED_NONSENSE is not a setting of fairshared; known are "));
 }

@@ -57,6 +57,22 @@ on_both! {
         assert_eq!(answer["accepted"], 1);
     }
 
+    async fn every_answer_tells_browsers_what_they_must_not_do(db: TestDb) {
+        let server = Server::new(db).await;
+        let paths = ["/resource-groups", "/nowhere", "/metrics", "/healthz", "/docs/", "/docs/swagger-ui.css", "/graphql", "/openapi.json", "/"];
+        for path in paths {
+            let answer = server.call("GET", path, None).await;
+            let told = ["x-content-type-options", "referrer-policy", "x-frame-options"].map(|name| answer.header(name));
+            assert_eq!(told, ["nosniff", "no-referrer", "DENY"], "{path}");
+            let policy = answer.header("content-security-policy");
+            assert!(policy.starts_with("default-src 'none';") && policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
+            assert_eq!(policy.contains("script-src"), path.starts_with("/docs/") || path == "/graphql", "{path}: {policy}");
+        }
+        // So does an answer that nobody made by hand.
+        let refused = server.send(axum::http::Request::get("/resource-groups").body(Body::empty()).unwrap()).await;
+        assert_eq!(refused.header("x-content-type-options"), "nosniff");
+    }
+
     async fn answers_are_compressed_for_those_who_ask(db: TestDb) {
         let server = Server::with_usage(db).await;
         let path = group("/fair-share-status");

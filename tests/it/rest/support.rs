@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 use uuid::Uuid;
 
+use super::contract::CONTRACT;
 use crate::support::database::TestDb;
 use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, with};
 
@@ -81,11 +82,15 @@ impl Server {
         create_key(&self.fixture, role, user).await
     }
 
+    /// Every answer is held against the OpenAPI document.
     pub async fn send(&self, request: Request<Body>) -> Answer {
+        let (method, path) = (request.method().clone(), request.uri().path().to_owned());
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
-        Answer { status: parts.status, headers: parts.headers, bytes }
+        let answer = Answer { status: parts.status, headers: parts.headers, bytes };
+        CONTRACT.hold(&method, &path, &answer);
+        answer
     }
 
     /// A request with the admin's key; `body` is sent as JSON.
@@ -95,7 +100,13 @@ impl Server {
 
     pub async fn call_as(&self, key: &str, method: &str, path: &str, body: Option<&Value>) -> Answer {
         let request = request(key, method, path).header(header::CONTENT_TYPE, "application/json");
-        self.send(request.body(body.map_or_else(Body::empty, |b| Body::from(b.to_string()))).unwrap()).await
+        let sent = request.body(body.map_or_else(Body::empty, |b| Body::from(b.to_string()))).unwrap();
+        let (method, path) = (sent.method().clone(), sent.uri().path().to_owned());
+        let answer = self.send(sent).await;
+        if let Some(body) = body.filter(|_| answer.took_all()) {
+            CONTRACT.hold_request(&method, &path, body);
+        }
+        answer
     }
 
     /// A request whose body is sent as it stands.
@@ -141,6 +152,12 @@ pub async fn create_key(fixture: &Fixture, role: Role, user: Option<&str>) -> St
 }
 
 impl Answer {
+    /// Whether the body was taken, and whole: an ingest takes some rows and rejects others.
+    fn took_all(&self) -> bool {
+        let rejected = |answer: Value| answer["rejected"].as_u64().is_some_and(|rows| rows > 0);
+        self.status.is_success() && !serde_json::from_slice(&self.bytes).is_ok_and(rejected)
+    }
+
     /// The JSON of an answer that must have this status.
     pub fn json(&self, status: u16) -> Value {
         assert_eq!(self.status.as_u16(), status, "{}", String::from_utf8_lossy(&self.bytes));
