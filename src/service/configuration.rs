@@ -55,7 +55,9 @@ impl Service {
                 queues::book(&mut session, &caller, "queues.put", reason.clone(), queues).await?;
             }
             weights::book(&mut session, &caller, &changed.weights, reason).await?;
-            if !changed.is_empty() {
+            if changed.is_empty() {
+                session.unchanged().await?;
+            } else {
                 session.commit().await?;
             }
             Ok(changed)

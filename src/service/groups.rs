@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::audit::{self, Change};
+use super::audit::Change;
 use super::published::options_etag;
 use super::session::Session;
 use super::{Caller, Error, Fault, PublishedGroup, Result, Service, detached};
@@ -26,6 +26,7 @@ pub struct SchedulerPatch {
 
 impl Service {
     /// Creates the group, or sets its scheduler and replaces its options, each if given. Returns whether it is new.
+    /// Of several clients that create one name at the same time one creates the group and the others change it.
     pub async fn put_group(
         self: &Arc<Self>,
         caller: Caller,
@@ -34,41 +35,29 @@ impl Service {
     ) -> Result<(Arc<PublishedGroup>, bool)> {
         caller.require_admin()?;
         check_name(&name).map_err(|e| Error::invalid_name("/name", e))?;
+        let scheduler = patch.scheduler.clone().unwrap_or_else(|| "fairshare".to_owned());
+        check_scheduler(&scheduler)?;
+        let opts = patch.scheduler_opts.clone().unwrap_or_default();
+        let opts = merge_patch(&Map::new(), &opts).map_err(option_faults)?;
         let service = Arc::clone(self);
         detached(async move {
-            if service.published.get(&name).is_some() {
-                let group = service.change_group(&caller, &name, patch, true).await?;
-                return Ok((group, false));
+            let (mut session, is_new) = Session::open_or_create(&service, &name, &scheduler, &opts).await?;
+            if !is_new {
+                return Ok((change_group(session, &caller, patch, true).await?, false));
             }
             if patch.if_match.is_some() {
                 return Err(Error::StaleMatch);
             }
-            let scheduler = patch.scheduler.clone().unwrap_or_else(|| "fairshare".to_owned());
-            check_scheduler(&scheduler)?;
-            let opts = patch.scheduler_opts.unwrap_or_default();
-            let opts = merge_patch(&Map::new(), &opts).map_err(option_faults)?;
-            let tx = service.store.begin().await?;
-            let now = service.clock.now();
-            if store::groups::find(&tx, &name).await?.is_some() {
-                return Err(Error::Conflict {
-                    code: "concurrent_change",
-                    detail: "the group was just created by somebody else".to_owned(),
-                });
-            }
-            store::groups::create(&tx, &name, &scheduler, &opts, now).await?;
-            let after = Some(json!({"scheduler": scheduler, "scheduler_opts": opts}));
             let change = Change {
                 caller: &caller,
                 action: "resource_group.create",
-                target: name.clone(),
+                target: name,
                 before: None,
-                after,
+                after: Some(describe(&scheduler, &opts)),
                 reason: patch.reason,
             };
-            audit::write(&tx, change, Some(&name), now).await?;
-            tx.commit().await.map_err(store::StoreError::from)?;
-            service.refresh().await?;
-            Ok((service.group(&name)?, true))
+            session.audit(change).await?;
+            Ok((session.commit().await?, true))
         })
         .await
     }
@@ -82,59 +71,7 @@ impl Service {
     ) -> Result<Arc<PublishedGroup>> {
         caller.require_admin()?;
         let service = Arc::clone(self);
-        detached(async move { service.change_group(&caller, &name, patch, false).await }).await
-    }
-
-    async fn change_group(
-        self: &Arc<Self>,
-        caller: &Caller,
-        name: &str,
-        patch: SchedulerPatch,
-        replace: bool,
-    ) -> Result<Arc<PublishedGroup>> {
-        let mut session = Session::open(self, name).await?;
-        let group = session.state().group.clone();
-        let current = options_etag(&group.scheduler, &group.scheduler_opts);
-        if patch.if_match.is_some_and(|seen| seen != current) {
-            return Err(Error::StaleMatch);
-        }
-        let scheduler = patch.scheduler.unwrap_or_else(|| group.scheduler.clone());
-        let sequencer = check_scheduler(&scheduler)?;
-        let base = if replace && patch.scheduler_opts.is_some() { Map::new() } else { group.scheduler_opts.clone() };
-        let opts = merge_patch(&base, &patch.scheduler_opts.unwrap_or_default()).map_err(option_faults)?;
-        let options = Options::parse(&opts).map_err(option_faults)?;
-        let before = session.state().options.clone();
-        if scheduler == group.scheduler && opts == group.scheduler_opts {
-            return self.group(name);
-        }
-        let update = session.update();
-        update.scheduler = Some(scheduler.clone());
-        update.scheduler_opts = Some(opts.clone());
-        let state = session.state_mut();
-        state.scheduler = sequencer;
-        state.options = options.clone();
-        state.group.scheduler.clone_from(&scheduler);
-        state.group.scheduler_opts.clone_from(&opts);
-        if before.decay_unit_days != options.decay_unit_days {
-            let (tx, state) = session.parts();
-            super::folding::rebuild_buckets(tx, state).await?;
-        }
-        if before.changes_factors(&options) {
-            session.recompute_histories().await?;
-        }
-        let describe =
-            |scheduler: &str, opts: &Map<String, Value>| Some(json!({"scheduler": scheduler, "scheduler_opts": opts}));
-        session
-            .audit(Change {
-                caller,
-                action: if replace { "resource_group.put" } else { "scheduler_options.patch" },
-                target: name.to_owned(),
-                before: describe(&group.scheduler, &group.scheduler_opts),
-                after: describe(&scheduler, &opts),
-                reason: patch.reason,
-            })
-            .await?;
-        session.commit().await
+        detached(async move { change_group(Session::open(&service, &name).await?, &caller, patch, false).await }).await
     }
 
     /// Removes a group with all that belongs to it.
@@ -142,10 +79,10 @@ impl Service {
         caller.require_admin()?;
         let service = Arc::clone(self);
         detached(async move {
-            let session = Session::open(&service, &name).await?;
+            let mut session = Session::open(&service, &name).await?;
             let group = session.state().group.clone();
             store::groups::delete(session.tx(), &name).await?;
-            let before = Some(json!({"scheduler": group.scheduler, "scheduler_opts": group.scheduler_opts}));
+            let before = Some(describe(&group.scheduler, &group.scheduler_opts));
             let change = Change {
                 caller: &caller,
                 action: "resource_group.delete",
@@ -154,12 +91,65 @@ impl Service {
                 after: None,
                 reason,
             };
-            audit::write(session.tx(), change, Some(&name), session.now).await?;
+            session.audit(change).await?;
             session.commit_deleted().await?;
             Ok(())
         })
         .await
     }
+}
+
+/// Merges or replaces the scheduler and its options; what depends on them follows.
+async fn change_group(
+    mut session: Session,
+    caller: &Caller,
+    patch: SchedulerPatch,
+    replace: bool,
+) -> Result<Arc<PublishedGroup>> {
+    let group = session.state().group.clone();
+    let current = options_etag(&group.scheduler, &group.scheduler_opts);
+    if patch.if_match.is_some_and(|seen| seen != current) {
+        return Err(Error::StaleMatch);
+    }
+    let scheduler = patch.scheduler.unwrap_or_else(|| group.scheduler.clone());
+    let sequencer = check_scheduler(&scheduler)?;
+    let base = if replace && patch.scheduler_opts.is_some() { Map::new() } else { group.scheduler_opts.clone() };
+    let opts = merge_patch(&base, &patch.scheduler_opts.unwrap_or_default()).map_err(option_faults)?;
+    let options = Options::parse(&opts).map_err(option_faults)?;
+    let before = session.state().options.clone();
+    if scheduler == group.scheduler && opts == group.scheduler_opts {
+        return session.unchanged().await;
+    }
+    let update = session.update();
+    update.scheduler = Some(scheduler.clone());
+    update.scheduler_opts = Some(opts.clone());
+    let state = session.state_mut();
+    state.scheduler = sequencer;
+    state.options = options.clone();
+    state.group.scheduler.clone_from(&scheduler);
+    state.group.scheduler_opts.clone_from(&opts);
+    if before.decay_unit_days != options.decay_unit_days {
+        let (tx, state) = session.parts();
+        super::folding::rebuild_buckets(tx, state).await?;
+    }
+    if before.changes_factors(&options) {
+        session.recompute_histories().await?;
+    }
+    session
+        .audit(Change {
+            caller,
+            action: if replace { "resource_group.put" } else { "scheduler_options.patch" },
+            target: group.name.clone(),
+            before: Some(describe(&group.scheduler, &group.scheduler_opts)),
+            after: Some(describe(&scheduler, &opts)),
+            reason: patch.reason,
+        })
+        .await?;
+    session.commit().await
+}
+
+fn describe(scheduler: &str, opts: &Map<String, Value>) -> Value {
+    json!({"scheduler": scheduler, "scheduler_opts": opts})
 }
 
 fn check_scheduler(name: &str) -> Result<Sequencer> {

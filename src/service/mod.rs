@@ -40,7 +40,7 @@ pub mod weights;
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 pub use caller::{Caller, Role};
 pub use clock::{Clock, SystemClock};
@@ -56,6 +56,7 @@ use crate::domain::time::{Span, Timestamp};
 use crate::store::{self, Store};
 
 type Slot = Arc<tokio::sync::Mutex<Option<GroupState>>>;
+type SlotGuard = tokio::sync::OwnedMutexGuard<Option<GroupState>>;
 
 /// The service behind every interface. Cheap to share; lives as long as the process.
 pub struct Service {
@@ -139,28 +140,29 @@ impl Service {
         let mut changed = 0;
         let known = self.published.all();
         let stored = store::groups::revisions(self.store.read()).await?;
-        for (name, shares, kernels) in &stored {
-            let current = known.get(name.as_str());
-            if current.is_some_and(|g| g.revision == *shares && g.kernels_revision == *kernels) {
+        let gone = known.keys().map(|name| &**name).filter(|name| !stored.contains_key(*name));
+        for name in stored.keys().map(String::as_str).chain(gone) {
+            if known.get(name).map(|group| group.revisions()) == stored.get(name).copied() {
                 continue;
             }
-            // Sessions of this process publish for themselves.
-            let slot = self.slot(name);
-            let Ok(guard) = slot.try_lock_owned() else { continue };
-            self.reload(name, guard).await?;
+            // Whoever holds the slot publishes for itself.
+            let Ok(slot) = self.slot(name).try_lock_owned() else { continue };
+            self.reload(name, slot).await?;
             changed += 1;
         }
-        for name in known.keys().filter(|n| !stored.iter().any(|(s, _, _)| s.as_str() == &***n)) {
-            self.published.remove(name);
-            self.forget_slot(name);
-            changed += 1;
-        }
+        self.forget_slots();
         Ok(changed)
     }
 
-    async fn reload(&self, name: &str, mut slot: tokio::sync::OwnedMutexGuard<Option<GroupState>>) -> Result<()> {
+    /// Publishes the group as it is stored. The slot keeps writers of this process out meanwhile, so that no
+    /// picture replaces a newer one.
+    async fn reload(&self, name: &str, mut slot: SlotGuard) -> Result<()> {
         let db = self.store.read();
-        let Some(group) = store::groups::find(db, name).await? else { return Ok(()) };
+        let Some(group) = store::groups::find(db, name).await? else {
+            *slot = None;
+            self.published.remove(name);
+            return Ok(());
+        };
         let mut state = match slot.take() {
             Some(mut state) if state.is_of(&group) => {
                 state.catch_up(db, group, 0).await?;
@@ -174,13 +176,20 @@ impl Service {
         Ok(())
     }
 
+    /// The one place where the state of the group called `name` is kept. Who holds it is the only one in this
+    /// process that writes the group, publishes it or takes it away.
     fn slot(&self, name: &str) -> Slot {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(slots.entry(name.to_owned()).or_default())
+        Arc::clone(self.lock_slots().entry(name.to_owned()).or_default())
     }
 
-    fn forget_slot(&self, name: &str) {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner).remove(name);
+    /// Forgets the slots of groups that are gone, unless somebody holds one or waits for it.
+    fn forget_slots(&self) {
+        let known = self.published.all();
+        self.lock_slots().retain(|name, slot| known.contains_key(name.as_str()) || Arc::strong_count(slot) > 1);
+    }
+
+    fn lock_slots(&self) -> MutexGuard<'_, HashMap<String, Slot>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn started_at(&self) -> Option<Timestamp> {

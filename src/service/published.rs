@@ -24,6 +24,7 @@ use crate::domain::sequencer::{Sequencer, Standing, Standings};
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, MICROS_PER_DAY, Timestamp};
 use crate::domain::weight::{EffectiveWeight, Weight};
+use crate::store::groups::Revisions;
 
 type FastMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
@@ -71,6 +72,7 @@ pub struct PublishedGroup {
     pub options: Options,
     pub revision: i64,
     pub kernels_revision: i64,
+    pub(super) created_at: Timestamp,
     pub calculation: Option<Calculation>,
     pub capacity: Amounts,
     /// By rank, equals by id; projects by domain first.
@@ -144,6 +146,7 @@ impl PublishedGroup {
             options: state.options.clone(),
             revision: state.group.shares_revision,
             kernels_revision: state.group.kernels_revision,
+            created_at: state.group.created_at,
             calculation: state.calculation.clone(),
             capacity: state.capacity.clone(),
             domain_at: Arc::new(domains.iter().enumerate().map(|(i, d)| (Arc::clone(&d.domain_name), i)).collect()),
@@ -176,6 +179,10 @@ impl PublishedGroup {
         next.live = Arc::default();
         next.standings.dominant_shares = dominant_shares(&state.occupancy, &state.capacity);
         next
+    }
+
+    pub(super) fn revisions(&self) -> Revisions {
+        Revisions { created_at: self.created_at, shares: self.revision, kernels: self.kernels_revision }
     }
 
     pub fn domain(&self, name: &str) -> Option<&DomainShare> {

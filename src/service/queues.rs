@@ -132,7 +132,9 @@ impl Service {
         detached(async move {
             let mut session = Session::open(&service, &group).await?;
             let changed = plan(&session, write.queues, write.prune, pointer)?;
-            if !changed.changes.is_empty() {
+            if changed.changes.is_empty() {
+                session.unchanged().await?;
+            } else {
                 book(&mut session, &caller, action, write.reason, &changed).await?;
                 session.commit().await?;
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::future::join;
-use tokio::sync::OwnedMutexGuard;
+use serde_json::{Map, Value};
 
 use super::division::Live;
 use super::error::{Error, Result};
@@ -13,7 +13,7 @@ use super::live_kernels::{self, LiveKernels};
 use super::published::PublishedGroup;
 use super::queues::Queues;
 use super::state::{GroupState, window_start};
-use super::{Service, audit, heavy};
+use super::{Service, SlotGuard, audit, heavy};
 use crate::domain::hierarchy::{Hierarchy, Ranking};
 use crate::domain::ids::ProjectId;
 use crate::domain::kernel::Kernel;
@@ -28,7 +28,7 @@ const KERNELS_BETWEEN_YIELDS: usize = 200;
 /// A write of one group: its lock, its transaction and its state.
 pub struct Session {
     service: Arc<Service>,
-    slot: OwnedMutexGuard<Option<GroupState>>,
+    slot: SlotGuard,
     state: Option<GroupState>,
     tx: Option<Tx>,
     touched: bool,
@@ -46,9 +46,31 @@ impl Session {
         // Only groups that exist have a slot, whatever names requests invent.
         service.group(name)?;
         let slot = service.slot(name).lock_owned().await;
-        let knows_kernels = service.group(name)?.live.known_kernels().is_some();
+        service.group(name)?;
+        let tx = service.store.begin().await?;
+        Self::start(service, name, slot, tx).await
+    }
+
+    /// Opens a session of a group that is created if there is none. Returns whether the session creates it.
+    pub async fn open_or_create(
+        service: &Arc<Service>,
+        name: &str,
+        scheduler: &str,
+        opts: &Map<String, Value>,
+    ) -> Result<(Self, bool)> {
+        let slot = service.slot(name).lock_owned().await;
+        let tx = service.store.begin().await?;
+        let is_new = groups::create(&tx, name, scheduler, opts, service.clock.now()).await?;
+        let mut session = Self::start(service, name, slot, tx).await?;
+        // The state of a group that is not committed must not be kept.
+        session.touched = is_new;
+        Ok((session, is_new))
+    }
+
+    async fn start(service: &Arc<Service>, name: &str, slot: SlotGuard, tx: Tx) -> Result<Self> {
+        let knows_kernels = service.published.get(name).is_some_and(|group| group.live.known_kernels().is_some());
         let mut session = Self {
-            tx: Some(service.store.begin().await?),
+            tx: Some(tx),
             service: Arc::clone(service),
             slot,
             state: None,
@@ -239,7 +261,6 @@ impl Session {
             tx.commit().await.map_err(store::StoreError::from)?;
         }
         self.service.published.remove(&state.group.name);
-        self.service.forget_slot(&state.group.name);
         Ok(())
     }
 
@@ -247,6 +268,21 @@ impl Session {
     pub async fn audit(&mut self, entry: audit::Change<'_>) -> Result<()> {
         let group = self.state().group.name.clone();
         audit::write(self.tx(), entry, Some(&group), self.now).await
+    }
+
+    /// Ends a session that changes nothing. Readers then see all that the session saw, also what another process wrote.
+    pub async fn unchanged(self) -> Result<Arc<PublishedGroup>> {
+        let group = &self.state().group;
+        let seen = groups::Revisions {
+            created_at: group.created_at,
+            shares: group.shares_revision,
+            // The session's lock has raised it by one.
+            kernels: group.kernels_revision - 1,
+        };
+        match self.service.published.get(&group.name).filter(|shown| shown.revisions() == seen) {
+            Some(shown) => Ok(shown),
+            None => self.commit().await,
+        }
     }
 
     /// Stores what changed, commits, and publishes.
@@ -273,7 +309,8 @@ impl Session {
         if let Some(tx) = self.tx.take() {
             tx.commit().await.map_err(store::StoreError::from)?;
         }
-        let before = self.service.published.get(&name);
+        let same_group = |group: &Arc<PublishedGroup>| group.created_at == state.group.created_at;
+        let before = self.service.published.get(&name).filter(same_group);
         let mut published = match (&ranking, &before) {
             (Some(ranking), _) => heavy(|| PublishedGroup::build(&state, ranking)),
             (None, Some(old)) if old.revision == state.group.shares_revision => old.with_queues(&state),

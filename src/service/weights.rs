@@ -93,7 +93,7 @@ impl Service {
             // A weight that is confirmed is a change; one that was not set before and is not set now is none.
             changes.retain(|change| change.from.is_some() || change.to.is_some());
             let group = if changes.is_empty() {
-                service.group(&group)?
+                session.unchanged().await?
             } else {
                 book(&mut session, &caller, &changes, reason).await?;
                 session.commit().await?

@@ -1,7 +1,9 @@
 //! Resource groups, their options and their revisions.
 
+use std::collections::BTreeMap;
+
 use sea_orm::ActiveValue::{NotSet, Set, Unchanged};
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
 use serde_json::{Map, Value};
 
@@ -75,13 +77,14 @@ pub async fn lock(db: &impl ConnectionTrait, name: &str) -> Result<Option<Group>
     find(db, name).await
 }
 
+/// Creates the group unless there is one. Returns whether it is new.
 pub async fn create(
     db: &impl ConnectionTrait,
     name: &str,
     scheduler: &str,
     opts: &Map<String, Value>,
     now: Timestamp,
-) -> Result<()> {
+) -> Result<bool> {
     let row = ActiveModel {
         name: Set(name.to_owned()),
         scheduler: Set(scheduler.to_owned()),
@@ -97,8 +100,9 @@ pub async fn create(
         created_at: Set(now.micros()),
         updated_at: Set(now.micros()),
     };
-    Entity::insert(row).exec_without_returning(db).await?;
-    Ok(())
+    let keep = OnConflict::column(Column::Name).do_nothing().to_owned();
+    let created = Entity::insert(row).on_conflict(keep).exec_without_returning(db).await?;
+    Ok(created > 0)
 }
 
 /// What a write of the group may change in its row; `None` leaves a value as it is.
@@ -180,9 +184,22 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The revisions of every group, to see what has to be read again.
-pub async fn revisions(db: &impl ConnectionTrait) -> Result<Vec<(String, i64, i64)>> {
+/// What tells one state of a group from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Revisions {
+    /// A group that was deleted and created again starts from the first revision.
+    pub created_at: Timestamp,
+    pub shares: i64,
+    pub kernels: i64,
+}
+
+/// The revisions of every group by name, to see what has to be read again.
+pub async fn revisions(db: &impl ConnectionTrait) -> Result<BTreeMap<String, Revisions>> {
     use sea_orm::QuerySelect;
-    let columns = [Column::Name, Column::SharesRevision, Column::KernelsRevision];
-    Ok(Entity::find().select_only().columns(columns).into_tuple().all(db).await?)
+    let columns = [Column::Name, Column::CreatedAt, Column::SharesRevision, Column::KernelsRevision];
+    let rows: Vec<(String, i64, i64, i64)> = Entity::find().select_only().columns(columns).into_tuple().all(db).await?;
+    let revisions = rows.into_iter().map(|(name, created_at, shares, kernels)| {
+        (name, Revisions { created_at: Timestamp::from_micros(created_at), shares, kernels })
+    });
+    Ok(revisions.collect())
 }

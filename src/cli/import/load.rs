@@ -17,7 +17,7 @@ use crate::service::agents::{Agent, AgentSpec};
 use crate::service::groups::SchedulerPatch;
 use crate::service::incoming::{Incoming, LIVES_TOO_LONG, outlives};
 use crate::service::ingest::BATCH;
-use crate::service::{Caller, Error, Service};
+use crate::service::{Caller, Service};
 
 /// Rows that wait, over all resource groups together: what bounds memory.
 const MAX_WAITING: usize = 2 * BATCH;
@@ -156,14 +156,10 @@ impl Loader<'_> {
     /// Makes sure that the group is there; a new one is ordered by fair share.
     async fn ensure_group(&mut self, name: &str) -> anyhow::Result<()> {
         if self.service.group(name).is_err() {
-            match self.service.put_group(self.caller.clone(), name.to_owned(), SchedulerPatch::default()).await {
-                Ok(_) => self.report.new_groups += 1,
-                // Another process was faster.
-                Err(Error::Conflict { .. }) => {
-                    self.service.refresh().await?;
-                }
-                Err(error) => return Err(error).with_context(|| format!("resource group {name:?}")),
-            }
+            let made = self.service.put_group(self.caller.clone(), name.to_owned(), SchedulerPatch::default()).await;
+            // Another process may have been faster.
+            let (_, is_new) = made.with_context(|| format!("resource group {name:?}"))?;
+            self.report.new_groups += u64::from(is_new);
         }
         self.touched.entry(name.to_owned()).or_default();
         Ok(())

@@ -13,7 +13,8 @@ use crate::rest::scheduler_options::view::SchedulerOptionsPatch;
 use crate::service::{Caller, Service};
 
 /// Creates a group, or sets its scheduler and replaces its options, each if the body has it: an option that
-/// `scheduler_opts` leaves out gets its default; without `scheduler_opts` they stay.
+/// `scheduler_opts` leaves out gets its default; without `scheduler_opts` they stay. Of several clients that create one
+/// group at the same time one is answered 201, and the others change the group and are answered 200.
 #[utoipa::path(
     put, path = "/resource-groups/{rg}", operation_id = "put_resource_group", tag = "Resource groups",
     params(GroupPath, ("If-Match" = Option<String>, Header, description = "The `ETag` of the options that the change is based on.")),
@@ -21,8 +22,6 @@ use crate::service::{Caller, Service};
     responses(
         (status = 200, description = "Replaced.", body = ResourceGroup),
         (status = 201, description = "Created.", body = ResourceGroup),
-        (status = 409, description = "Somebody else created it at the same moment.", body = crate::rest::problem::ProblemView,
-            content_type = "application/problem+json"),
         (status = 412, description = "The options have changed since that `ETag`.", body = crate::rest::problem::ProblemView,
             content_type = "application/problem+json")
     )

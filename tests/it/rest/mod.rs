@@ -16,4 +16,5 @@ mod sequence;
 mod serving;
 mod simulations;
 pub mod support;
+mod together;
 mod validators;
