@@ -16,7 +16,7 @@ pub struct Setting {
 }
 
 /// Every setting there is; `.env.example` shows them all.
-pub const SETTINGS: [Setting; 9] = [
+pub const SETTINGS: [Setting; 11] = [
     Setting {
         key: "database_url",
         default: "sqlite://fairshared.db",
@@ -40,6 +40,16 @@ pub const SETTINGS: [Setting; 9] = [
         key: "keep_buckets_days",
         default: "1100",
         about: "days for which the job `purge` keeps usage buckets, never less than the longest look-back",
+    },
+    Setting {
+        key: "wait_for_database_seconds",
+        default: "60",
+        about: "how long `serve` waits at start for a database that does not answer; 0: not at all",
+    },
+    Setting {
+        key: "key_grace_seconds",
+        default: "86400",
+        about: "how long `serve` believes keys while the database is out of reach; 0: without limit",
     },
     Setting {
         key: "migrate_on_start",
@@ -77,6 +87,10 @@ pub struct Config {
     pub max_bulk_bytes: usize,
     pub request_timeout_seconds: u64,
     pub keep_buckets_days: u32,
+    /// 0: not at all.
+    pub wait_for_database_seconds: u32,
+    /// 0: without limit.
+    pub key_grace_seconds: u32,
     pub migrate_on_start: bool,
     /// Variables of the environment that look like settings and belong to Kubernetes.
     pub injected: Vec<String>,
@@ -159,6 +173,8 @@ impl Config {
             max_bulk_bytes: read(values, "max_bulk_bytes", positive)?,
             request_timeout_seconds: read(values, "request_timeout_seconds", positive)?,
             keep_buckets_days: read(values, "keep_buckets_days", positive)?,
+            wait_for_database_seconds: read(values, "wait_for_database_seconds", whole)?,
+            key_grace_seconds: read(values, "key_grace_seconds", whole)?,
             migrate_on_start: read(values, "migrate_on_start", |text| {
                 text.parse().map_err(|_| format!("{text:?} is neither true nor false"))
             })?,
@@ -175,6 +191,10 @@ fn read<T>(values: &Values, key: &str, parse: impl Fn(&str) -> Result<T, String>
 fn positive<T: TryFrom<u32>>(text: &str) -> Result<T, String> {
     let number = text.parse::<u32>().ok().filter(|n| *n > 0).and_then(|n| T::try_from(n).ok());
     number.ok_or_else(|| format!("{text:?} is not a whole number from 1 to {}", u32::MAX))
+}
+
+fn whole(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("{text:?} is not a whole number from 0 to {}", u32::MAX))
 }
 
 fn check_url(url: &str) -> Result<(), String> {

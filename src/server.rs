@@ -1,6 +1,7 @@
 //! One HTTP server out of the interfaces: their routers, and the layers around all of them.
 
 mod access;
+mod door;
 mod layers;
 
 use std::future::IntoFuture;
@@ -19,6 +20,8 @@ use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use utoipa_swagger_ui::SwaggerUi;
+
+pub use door::Door;
 
 use crate::graphql;
 use crate::rest::{self, ApiState, Limits};
@@ -64,6 +67,15 @@ const DRAIN: Duration = Duration::from_secs(30);
 
 /// Serves until `shutdown`, then lets the requests in progress end.
 pub async fn serve(app: App, listener: TcpListener, shutdown: CancellationToken) -> std::io::Result<()> {
+    serve_router(router(app), listener, shutdown).await
+}
+
+/// [`serve`] with whatever answers.
+pub async fn serve_router(
+    router: Router,
+    listener: TcpListener,
+    shutdown: CancellationToken,
+) -> std::io::Result<()> {
     let listener = listener.tap_io(|stream| {
         // A small answer must not wait for the acknowledgement of the one before.
         if let Err(error) = stream.set_nodelay(true) {
@@ -71,7 +83,7 @@ pub async fn serve(app: App, listener: TcpListener, shutdown: CancellationToken)
         }
     });
     let asked = shutdown.clone();
-    let server = axum::serve(listener, router(app)).with_graceful_shutdown(shutdown.cancelled_owned());
+    let server = axum::serve(listener, router).with_graceful_shutdown(shutdown.cancelled_owned());
     let overdue = async {
         asked.cancelled().await;
         tokio::time::sleep(DRAIN).await;

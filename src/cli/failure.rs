@@ -17,6 +17,8 @@ pub const FAILED: u8 = 1;
 pub enum Failure {
     /// The machine, the network or the database does not play along: exit code 1.
     Failed(String),
+    /// The same, and a later try may work.
+    Unreachable(String),
     /// What was given cannot be used: exit code 2.
     Unusable(String),
     /// Whoever read the output has gone.
@@ -27,7 +29,7 @@ impl Failure {
     /// Says it on standard error.
     pub fn report(self) -> ExitCode {
         let (message, code) = match self {
-            Self::Failed(message) => (message, 1),
+            Self::Failed(message) | Self::Unreachable(message) => (message, 1),
             Self::Unusable(message) => (message, 2),
             Self::NobodyReads => return ExitCode::SUCCESS,
         };
@@ -76,6 +78,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Address(_) => Self::Unusable(error.to_string()),
+            StoreError::Unavailable(_) => Self::Unreachable(one_line(&error.to_string())),
             _ => Self::Failed(one_line(&error.to_string())),
         }
     }
@@ -88,6 +91,7 @@ impl From<Error> for Failure {
             Error::Malformed { .. } | Error::NotFound { .. } | Error::TooLarge(_) => Self::Unusable(error.to_string()),
             // Who runs a command may know what a client may not.
             Error::Internal(detail) => Self::Failed(one_line(&detail)),
+            Error::Unavailable { .. } => Self::Unreachable(one_line(&error.to_string())),
             _ => Self::Failed(one_line(&error.to_string())),
         }
     }

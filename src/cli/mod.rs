@@ -8,6 +8,7 @@ mod divide;
 mod division;
 mod export;
 mod failure;
+mod front;
 pub mod import;
 mod jobs;
 mod keys;

@@ -5,26 +5,34 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::{Instant, sleep};
+
 use super::failure::Failure;
 use crate::config::Config;
 use crate::service::{Caller, Service, SystemClock};
-use crate::store::Store;
+use crate::store::{Store, StoreError};
 
 /// Who changes something from the command line, in the audit log.
 pub fn caller() -> Caller {
     Caller::internal("cli")
 }
 
+/// Between two tries to reach a database at start.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How long a database may take to answer at all.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Connects; a missing `SQLite` file is created.
 pub async fn connect(config: &Config) -> Result<Store, Failure> {
-    let failed =
-        |detail: &str| Failure::Failed(format!("cannot open the database {}: {detail}", shown(&config.database_url)));
+    let failed = |detail: &str| format!("cannot open the database {}: {detail}", shown(&config.database_url));
     match tokio::time::timeout(CONNECT_TIMEOUT, Store::connect(&config.database_url)).await {
-        Ok(store) => store.map_err(|e| failed(&e.to_string())),
-        Err(_) => Err(failed(&format!("no answer within {} seconds", CONNECT_TIMEOUT.as_secs()))),
+        Ok(Ok(store)) => Ok(store),
+        Ok(Err(error @ StoreError::Unavailable(_))) => Err(Failure::Unreachable(failed(&error.to_string()))),
+        Ok(Err(error)) => Err(Failure::Failed(failed(&error.to_string()))),
+        Err(_) => {
+            Err(Failure::Unreachable(failed(&format!("no answer within {} seconds", CONNECT_TIMEOUT.as_secs()))))
+        }
     }
 }
 
@@ -56,6 +64,27 @@ pub async fn service_made(config: &Config) -> Result<Arc<Service>, Failure> {
         check_schema(&store, &config.database_url).await?;
     }
     Ok(Service::new(store, Arc::new(SystemClock)).await?)
+}
+
+/// [`service_made`] over a database that may not answer yet: tries again after growing pauses, as long as the setting
+/// `wait_for_database_seconds` allows. A database that answers that it cannot be used is not waited for.
+pub async fn service_awaited(config: &Config) -> Result<Arc<Service>, Failure> {
+    let deadline = Instant::now() + Duration::from_secs(config.wait_for_database_seconds.into());
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let reason = match service_made(config).await {
+            Err(Failure::Unreachable(reason)) => reason,
+            outcome => return outcome,
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Failure::Unreachable(reason));
+        }
+        let database = shown(&config.database_url);
+        tracing::warn!(database, reason, seconds_left = left.as_secs(), "waiting for the database");
+        sleep(pause.min(left)).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
 }
 
 /// Refuses a database that lacks migrations.

@@ -6,18 +6,20 @@ use std::time::Duration;
 
 use clap::Args;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio_util::sync::CancellationToken;
 
 use super::failure::{Failure, Outcome};
+use super::front::Front;
 use super::jobs::settings;
-use super::open::{caller, service_made};
+use super::open::{caller, service_awaited};
 use super::output::print;
 use crate::config::Config;
 use crate::jobs::Runner;
 use crate::rest::Limits;
-use crate::server::{self, App};
+use crate::server::App;
 use crate::service::Service;
+
+/// How long connections to the database may take to end.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
 #[expect(clippy::doc_markdown, reason = "help texts, printed as they are")]
@@ -28,24 +30,41 @@ pub struct ServeArgs {
     /// Do not apply missing migrations [env: FAIRSHARED_MIGRATE_ON_START=false]
     #[arg(long)]
     no_migrate: bool,
+    /// How long to wait at start for a database that does not answer, like 90s or 5m; 0s: not at all [env: FAIRSHARED_WAIT_FOR_DATABASE_SECONDS] [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = parse_wait)]
+    wait_for_database: Option<u32>,
 }
 
 impl ServeArgs {
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let listen = self.listen.clone().map(|value| ("listen", value));
         let migrate = self.no_migrate.then(|| ("migrate_on_start", "false".to_owned()));
-        listen.into_iter().chain(migrate).collect()
+        let wait = self.wait_for_database.map(|seconds| ("wait_for_database_seconds", seconds.to_string()));
+        [listen, migrate, wait].into_iter().flatten().collect()
     }
 }
 
+/// Seconds, minutes or hours, as seconds; a bare number is one of seconds.
+fn parse_wait(text: &str) -> Result<u32, String> {
+    let (digits, unit) = match text.chars().last() {
+        Some('s') => (&text[..text.len() - 1], 1),
+        Some('m') => (&text[..text.len() - 1], 60),
+        Some('h') => (&text[..text.len() - 1], 3_600),
+        _ => (text, 1),
+    };
+    let count = digits.parse::<u32>().ok().and_then(|count| count.checked_mul(unit));
+    count.ok_or_else(|| format!("{text:?} is not a length of time like 90s, 5m or 1h"))
+}
+
 pub async fn run(config: Config) -> Outcome {
-    let service = service_made(&config).await?;
+    // Whoever does not get the address must not look like a restart of the service.
+    let mut front = Front::new(listen(&config).await?)?;
+    let Some(service) = front.unless_stopped(service_awaited(&config)).await else { return Ok(ExitCode::SUCCESS) };
+    let service = service?;
     if service.keys(&caller()).await?.is_empty() {
         tracing::warn!("there is no API key yet; `fairshared keys create --role admin --label NAME` makes one");
     }
-    // Whoever does not get the address must not look like a restart of the service.
-    let listener = listen(&config).await?;
-    until_stopped(service, listener, &config, |address| print(&format!("listening on {address}"))).await
+    until_stopped(service, front, &config, |address| print(&format!("listening on {address}"))).await
 }
 
 /// Takes the address.
@@ -58,12 +77,14 @@ pub async fn listen(config: &Config) -> Result<TcpListener, Failure> {
 /// second signal ends at once. `ready` hears the address when requests are answered.
 pub async fn until_stopped(
     service: Arc<Service>,
-    listener: TcpListener,
+    mut front: Front,
     config: &Config,
     ready: impl FnOnce(&str) -> Result<(), Failure>,
 ) -> Outcome {
-    let mut signals = Signals::listen()?;
+    let grace = config.key_grace_seconds;
+    service.set_key_grace((grace > 0).then(|| Duration::from_secs(grace.into())));
     service.start_serving().await?;
+    let upkeep = tokio::spawn(Arc::clone(&service).keep_up());
     let runner = Runner::new(Arc::clone(&service), settings(config));
     runner.start().await?;
     let limits = Limits {
@@ -71,51 +92,22 @@ pub async fn until_stopped(
         bulk_bytes: config.max_bulk_bytes,
         timeout: Duration::from_secs(config.request_timeout_seconds),
     };
-    let app = App { service: Arc::clone(&service), jobs: Arc::clone(&runner) as _, limits };
-    let address = listener.local_addr().map_err(|e| Failure::Failed(format!("no address: {e}")))?;
-    let shutdown = CancellationToken::new();
-    let mut server = tokio::spawn(server::serve(app, listener, shutdown.clone()));
-    ready(&format!("http://{address}"))?;
-    tokio::select! {
-        () = signals.next() => {}
-        _ = &mut server => return Err(Failure::Failed("the server stopped by itself".to_owned())),
-    }
-    tracing::info!("stopping: requests and jobs in progress end first; a second signal ends at once");
-    shutdown.cancel();
-    let drained = async {
-        if let Err(error) = server.await {
-            tracing::warn!(%error, "the server did not stop cleanly");
-        }
+    front.open(App { service: Arc::clone(&service), jobs: Arc::clone(&runner) as _, limits });
+    ready(&front.address)?;
+    front.until_stopped().await?;
+    service.health.drain();
+    let rest = async {
         runner.shutdown().await;
-        if let Err(error) = service.store().clone().close().await {
-            tracing::warn!(%error, "the database was not closed cleanly");
+        if let Err(error) = service.store_key_uses().await {
+            tracing::warn!(%error, "last uses of keys not stored");
+        }
+        upkeep.abort();
+        match tokio::time::timeout(CLOSE_TIMEOUT, service.store().clone().close()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::warn!(%error, "the database was not closed cleanly"),
+            Err(_) => tracing::warn!("the database was not closed cleanly: it does not answer"),
         }
     };
-    tokio::select! {
-        () = drained => Ok(ExitCode::SUCCESS),
-        () = signals.next() => Err(Failure::Failed("stopped by a second signal before everything had ended".to_owned())),
-    }
-}
-
-/// SIGINT and SIGTERM.
-struct Signals {
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl Signals {
-    fn listen() -> Result<Self, Failure> {
-        let failed = |e: std::io::Error| Failure::Failed(format!("cannot listen to signals: {e}"));
-        Ok(Self {
-            interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
-            terminate: signal(SignalKind::terminate()).map_err(failed)?,
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
-    }
+    front.drain(rest).await?;
+    Ok(ExitCode::SUCCESS)
 }

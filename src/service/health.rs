@@ -1,6 +1,7 @@
 //! What is wrong with the service now. `/readyz` shows it; the log tells when each condition begins and ends.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::domain::time::Timestamp;
@@ -23,9 +24,12 @@ pub struct Reason {
     pub since: Timestamp,
 }
 
-/// The conditions that hold now, by code.
+/// The conditions that hold now, by code, and whether the service is about to stop.
 #[derive(Debug, Default)]
-pub struct Health(Mutex<BTreeMap<&'static str, Reason>>);
+pub struct Health {
+    reasons: Mutex<BTreeMap<&'static str, Reason>>,
+    draining: AtomicBool,
+}
 
 impl Health {
     /// Notes that `condition` holds. A condition that holds already keeps the time at which it began.
@@ -56,7 +60,16 @@ impl Health {
         self.lock().values().map(|reason| &reason.condition).find(|c| c.refuses_writes).cloned()
     }
 
+    /// Notes that the service stops: requests in progress end, new ones should go elsewhere.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, Reason>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.reasons.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

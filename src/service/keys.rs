@@ -1,7 +1,7 @@
 //! API keys: 32 random bytes, shown once, stored as sha256.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,30 +10,18 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::audit::{self, Change};
+use super::key_table::Known;
 use super::{Caller, Error, Result, Role, Service, detached};
 use crate::domain::ids::UserId;
-use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
-use crate::store;
+use crate::domain::time::Timestamp;
+use crate::store::{self, StoreError};
 
 pub use crate::store::keys::ApiKey;
 
 /// How every key begins, so that a leaked one is recognised.
 const PREFIX: &str = "fsk_";
-/// How long a key's row is believed before it is read again: a revocation by another process takes
-/// effect within this time.
-const CACHE_MICROS: i64 = 5 * MICROS_PER_SECOND;
-/// How often `last_used_at` is written.
-const TOUCH_MICROS: i64 = 60 * MICROS_PER_SECOND;
-const CACHED_KEYS: usize = 10_000;
-
-#[derive(Default)]
-pub(super) struct KeyCache(Mutex<HashMap<String, Cached>>);
-
-#[derive(Clone)]
-struct Cached {
-    key: ApiKey,
-    read_at: Timestamp,
-}
+/// How long keys are believed that cannot be read again.
+pub const DEFAULT_GRACE: Duration = Duration::from_hours(24);
 
 /// What a new key should be.
 #[derive(Clone, Debug)]
@@ -79,7 +67,8 @@ impl Service {
                 last_used_at: None,
             };
             let tx = service.store.begin().await?;
-            store::keys::insert(&tx, &key, hash(&text)).await?;
+            let key_hash = hash(&text);
+            store::keys::insert(&tx, &key, key_hash.clone()).await?;
             let after = Some(
                 json!({"role": key.role, "label": key.label, "user_uuid": key.user, "expires_at": key.expires_at}),
             );
@@ -93,6 +82,7 @@ impl Service {
             };
             audit::write(&tx, change, None, now).await?;
             tx.commit().await.map_err(store::StoreError::from)?;
+            service.keys.created(&key_hash, &key);
             Ok((text, key))
         })
         .await
@@ -101,7 +91,12 @@ impl Service {
     /// All keys by creation, without their texts.
     pub async fn keys(&self, caller: &Caller) -> Result<Vec<ApiKey>> {
         caller.require_admin()?;
-        Ok(store::keys::list(self.store().read()).await?)
+        let mut keys = store::keys::list(self.store().read()).await?;
+        let uses = self.keys.last_uses();
+        for key in &mut keys {
+            key.last_used_at = key.last_used_at.max(uses.get(&key.id).copied());
+        }
+        Ok(keys)
     }
 
     pub async fn revoke_key(self: &Arc<Self>, caller: Caller, id: Uuid) -> Result<()> {
@@ -123,65 +118,91 @@ impl Service {
             };
             audit::write(&tx, change, None, now).await?;
             tx.commit().await.map_err(store::StoreError::from)?;
-            service.keys.lock().retain(|_, cached| cached.key.id != id);
+            service.keys.revoked(id, now);
             Ok(())
         })
         .await
     }
 
-    /// Who holds the key `text`.
+    /// Who holds the key `text`. A key that is in memory needs no database.
     pub async fn authenticate(&self, text: &str, request_id: String) -> Result<Caller> {
-        let refuse = |code, detail: &str| Error::Unauthorized { code, detail: detail.to_owned() };
         let now = self.clock.now();
         let key_hash = hash(text);
-        let cached = self
-            .keys
-            .lock()
-            .get(&key_hash)
-            .filter(|c| (now.micros() - c.read_at.micros()).abs() < CACHE_MICROS)
-            .cloned();
-        let key = match cached {
-            Some(cached) => cached.key,
-            None => {
-                self.read_key(&key_hash, now).await?.ok_or_else(|| refuse("unknown_key", "the key is not known"))?
-            }
+        let known = match self.keys.get(&key_hash) {
+            Some(known) => known,
+            None => self.look_up(&key_hash).await?,
         };
+        let key = &known.key;
         if key.revoked_at.is_some() {
-            return Err(refuse("revoked_key", "the key was revoked"));
+            return Err(refused("revoked_key", "the key was revoked"));
         }
         if key.expires_at.is_some_and(|t| t <= now) {
-            return Err(refuse("expired_key", "the key has expired"));
+            return Err(refused("expired_key", "the key has expired"));
         }
+        self.check_grace()?;
+        known.used(now);
         let role =
             Role::parse(&key.role).ok_or_else(|| Error::Internal(format!("key {} has an unknown role", key.id)))?;
-        Ok(Caller { actor: key.label, key_id: Some(key.id), role, user: key.user, request_id })
+        Ok(Caller { actor: key.label.clone(), key_id: Some(key.id), role, user: key.user, request_id })
     }
 
-    async fn read_key(&self, key_hash: &str, now: Timestamp) -> Result<Option<ApiKey>> {
-        let Some(mut key) = store::keys::find_by_hash(self.store.read(), key_hash).await? else { return Ok(None) };
-        if key.last_used_at.is_none_or(|t| now.micros() - t.micros() > TOUCH_MICROS) {
-            key.last_used_at = Some(now);
-            // Nobody should wait for a write lock to be let in.
-            let (store, id) = (self.store.clone(), key.id);
-            tokio::spawn(async move {
-                if let Err(error) = store::keys::touch(store.write(), id, now).await {
-                    tracing::debug!(%error, "last use of a key not stored");
-                }
-            });
+    /// A key that another process may have created a moment ago.
+    async fn look_up(&self, key_hash: &str) -> Result<Arc<Known>> {
+        let changes = self.keys.changes();
+        match store::keys::find_by_hash(self.store.read(), key_hash).await {
+            Ok(Some(key)) => Ok(self.keys.learn(key_hash, &key, changes)),
+            Ok(None) => Err(refused("unknown_key", "the key is not known")),
+            // Every key was known when the database was last asked.
+            Err(StoreError::Unavailable(_)) if self.keys.age().is_some() => {
+                self.check_grace()?;
+                Err(refused("unknown_key", "the key is not known"))
+            }
+            Err(error) => Err(error.into()),
         }
-        let mut cache = self.keys.lock();
-        if cache.len() >= CACHED_KEYS {
-            cache.clear();
+    }
+
+    /// Refuses everybody once keys have not been read for longer than is allowed.
+    fn check_grace(&self) -> Result<()> {
+        let grace = self.key_grace.get().copied().unwrap_or(Some(DEFAULT_GRACE));
+        match (self.keys.age(), grace) {
+            (Some(age), Some(grace)) if age > grace => {
+                let detail = format!(
+                    "keys could not be checked against the database for {} seconds, which is longer than \
+                     `key_grace_seconds` allows",
+                    age.as_secs()
+                );
+                Err(Error::Unavailable { code: "key_check_unavailable", detail })
+            }
+            _ => Ok(()),
         }
-        cache.insert(key_hash.to_owned(), Cached { key: key.clone(), read_at: now });
-        Ok(Some(key))
+    }
+
+    /// For how long keys are believed that cannot be read again; `None`: for ever. Without a call a day.
+    pub fn set_key_grace(&self, grace: Option<Duration>) {
+        if self.key_grace.set(grace).is_err() {
+            tracing::warn!("the time for which keys are believed was set twice");
+        }
+    }
+
+    /// Reads all keys again: what another process created or revoked counts from here on.
+    pub async fn refresh_keys(&self) -> Result<()> {
+        let changes = self.keys.changes();
+        self.keys.replace(&store::keys::hashed(self.store.read()).await?, changes);
+        Ok(())
+    }
+
+    /// Stores when keys were last used, as far as that is not known there. No request waits for it.
+    pub async fn store_key_uses(&self) -> Result<()> {
+        let uses = self.keys.unstored_uses();
+        if !uses.is_empty() {
+            store::keys::touch(self.store.write(), &uses).await?;
+        }
+        Ok(())
     }
 }
 
-impl KeyCache {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Cached>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn refused(code: &'static str, detail: &str) -> Error {
+    Error::Unauthorized { code, detail: detail.to_owned() }
 }
 
 fn hash(text: &str) -> String {

@@ -21,6 +21,7 @@ pub mod ingest;
 pub mod jobs;
 pub mod json;
 pub mod kernels;
+mod key_table;
 pub mod keys;
 mod live_kernels;
 mod objects;
@@ -36,11 +37,13 @@ pub mod shares;
 pub mod simulate;
 mod state;
 mod unsettled;
+mod upkeep;
 pub mod weights;
 
 use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 pub use caller::{Caller, Role};
 pub use clock::{Clock, SystemClock};
@@ -68,7 +71,9 @@ pub struct Service {
     run: OnceLock<store::runs::ServiceRun>,
     /// When the service ran before this process opened it, by start.
     earlier: Vec<store::runs::ServiceRun>,
-    keys: keys::KeyCache,
+    keys: key_table::KeyTable,
+    /// For how long keys are believed that cannot be read again.
+    key_grace: OnceLock<Option<Duration>>,
     /// Where what computes long gets its turn.
     pub places: places::Places,
     /// What is wrong now.
@@ -85,10 +90,12 @@ impl Service {
             published: Published::default(),
             slots: Mutex::default(),
             run: OnceLock::new(),
-            keys: keys::KeyCache::default(),
+            keys: key_table::KeyTable::default(),
+            key_grace: OnceLock::new(),
             places: places::Places::default(),
             health: health::Health::default(),
         });
+        service.refresh_keys().await?;
         service.refresh().await?;
         Ok(service)
     }
@@ -127,12 +134,6 @@ impl Service {
     /// All groups by name.
     pub fn published_groups(&self) -> Vec<Arc<PublishedGroup>> {
         self.published.all().values().cloned().collect()
-    }
-
-    /// Whether the database answers.
-    pub async fn ready(&self) -> Result<()> {
-        store::groups::revisions(self.store.read()).await?;
-        Ok(())
     }
 
     /// Publishes again what another process has changed. Returns how many groups that were.

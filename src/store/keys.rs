@@ -1,7 +1,7 @@
 //! API keys. Only the sha256 of a key is stored.
 
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::Expr;
+use sea_orm::sea_query::{CaseStatement, Expr};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
@@ -9,6 +9,9 @@ use super::Result;
 use super::entity::api_key::{ActiveModel, Column, Entity, Model};
 use crate::domain::ids::UserId;
 use crate::domain::time::Timestamp;
+
+/// Uses that one statement stores.
+const USES: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {
@@ -58,6 +61,12 @@ pub async fn find_by_hash(db: &impl ConnectionTrait, key_hash: &str) -> Result<O
     Ok(Entity::find().filter(Column::KeyHash.eq(key_hash)).one(db).await?.map(ApiKey::from))
 }
 
+/// Every key with its hash.
+pub async fn hashed(db: &impl ConnectionTrait) -> Result<Vec<(String, ApiKey)>> {
+    let rows = Entity::find().all(db).await?;
+    Ok(rows.into_iter().map(|row| (row.key_hash.clone(), ApiKey::from(row))).collect())
+}
+
 pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<ApiKey>> {
     let rows = Entity::find().order_by_asc(Column::CreatedAt).order_by_asc(Column::Id).all(db).await?;
     Ok(rows.into_iter().map(ApiKey::from).collect())
@@ -74,11 +83,18 @@ pub async fn revoke(db: &impl ConnectionTrait, id: Uuid, now: Timestamp) -> Resu
     Ok(done.rows_affected > 0)
 }
 
-pub async fn touch(db: &impl ConnectionTrait, id: Uuid, now: Timestamp) -> Result<()> {
-    Entity::update_many()
-        .col_expr(Column::LastUsedAt, Expr::value(now.micros()))
-        .filter(Column::Id.eq(id))
-        .exec(db)
-        .await?;
+/// Stores when keys were last used, in few statements.
+pub async fn touch(db: &impl ConnectionTrait, uses: &[(Uuid, Timestamp)]) -> Result<()> {
+    for part in uses.chunks(USES) {
+        let mut at = CaseStatement::new();
+        for (id, used) in part {
+            at = at.case(Column::Id.eq(*id), Expr::value(used.micros()));
+        }
+        Entity::update_many()
+            .col_expr(Column::LastUsedAt, at.finally(Expr::col(Column::LastUsedAt)).into())
+            .filter(Column::Id.is_in(part.iter().map(|(id, _)| *id)))
+            .exec(db)
+            .await?;
+    }
     Ok(())
 }

@@ -12,6 +12,7 @@ use super::fill::fill;
 use super::people::GPU_CLUSTER;
 use super::welcome::Welcome;
 use crate::cli::failure::{Failure, Outcome};
+use crate::cli::front::Front;
 use crate::cli::{open, output, serve};
 use crate::config::Config;
 use crate::domain::time::MICROS_PER_SECOND;
@@ -56,7 +57,7 @@ pub async fn run(args: DemoArgs, config: Config) -> Outcome {
         let welcome = Welcome { address: address.to_owned(), key, data: place.describe(), origin };
         output::print(&welcome.text(&shown)?)
     };
-    serve::until_stopped(service, listener, &config, ready).await
+    serve::until_stopped(service, Front::new(listener)?, &config, ready).await
 }
 
 /// Where the database is. A temporary folder goes with it.

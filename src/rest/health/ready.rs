@@ -2,15 +2,43 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
 
-use super::view::Health;
+use super::view::Readiness;
+use crate::rest::extract::QueryParams;
 use crate::rest::problem::Result;
-use crate::service::Service;
+use crate::service::{Error, Service};
 
-/// The database answers; else 503.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ReadyQuery {
+    /// `writes`: 503 also while writes are refused.
+    #[serde(rename = "for")]
+    pub purpose: Option<String>,
+}
+
+/// Whether requests should be sent here. It never asks the database: what is published answers without one, so a
+/// database that is away makes the service `degraded`, not unready. 503 before anything is published and while the
+/// service stops.
 #[utoipa::path(get, path = "/readyz", operation_id = "readyz", tag = "Health", security(()),
-    responses((status = 200, body = Health)))]
-pub async fn handle(State(service): State<Arc<Service>>) -> Result<Json<Health>> {
-    service.ready().await?;
-    Ok(Json(Health::OK))
+    params(ReadyQuery), responses((status = 200, body = Readiness)))]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    QueryParams(query): QueryParams<ReadyQuery>,
+) -> Result<Json<Readiness>> {
+    let for_writes = match query.purpose.as_deref() {
+        None => false,
+        Some("writes") => true,
+        Some(_) => return Err(Error::invalid("for", "invalid_value", "`for` is `writes` or absent").into()),
+    };
+    if service.health.is_draining() {
+        let detail = "the service is about to stop".to_owned();
+        return Err(Error::Unavailable { code: "draining", detail }.into());
+    }
+    match service.health.refuses_writes().filter(|_| for_writes) {
+        Some(condition) => Err(Error::Unavailable { code: condition.code, detail: condition.detail }.into()),
+        None => Ok(Json(service.health.reasons().into())),
+    }
 }

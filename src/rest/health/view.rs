@@ -1,6 +1,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::domain::time::Timestamp;
+use crate::service::health::Reason;
+
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {
     #[schema(example = "ok")]
@@ -9,4 +12,45 @@ pub struct Health {
 
 impl Health {
     pub const OK: Self = Self { status: "ok" };
+}
+
+/// Whether requests should be sent here, and what is wrong.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"status": "degraded", "reasons": [{
+    "code": "database_unreachable", "detail": "the database does not answer", "since": "2026-01-13T10:00:00Z",
+    "refuses_writes": true
+}]}))]
+pub struct Readiness {
+    /// `ready`, or `degraded` while anything is wrong.
+    pub status: &'static str,
+    /// Everything that is wrong now, by code.
+    pub reasons: Vec<ReasonView>,
+}
+
+/// Something that is wrong until its cause is gone.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ReadinessReason)]
+pub struct ReasonView {
+    /// The stable name of the condition.
+    pub code: &'static str,
+    /// What is wrong, for a person.
+    pub detail: String,
+    /// When it began.
+    #[schema(value_type = String, format = DateTime)]
+    pub since: Timestamp,
+    /// Whether writes are refused while it lasts.
+    pub refuses_writes: bool,
+}
+
+impl From<Vec<Reason>> for Readiness {
+    fn from(reasons: Vec<Reason>) -> Self {
+        let view = |Reason { condition, since }| ReasonView {
+            code: condition.code,
+            detail: condition.detail,
+            since,
+            refuses_writes: condition.refuses_writes,
+        };
+        let status = if reasons.is_empty() { "ready" } else { "degraded" };
+        Self { status, reasons: reasons.into_iter().map(view).collect() }
+    }
 }

@@ -130,13 +130,14 @@ fn it_says_in_one_line_why_it_cannot_serve() {
     let db = sqlite_unmigrated();
     let serve = |args: &[&str]| end(over(&db.url).env("FAIRSHARED_LOG", "error").arg("serve").args(args));
     // Without migrations the database must be complete.
-    assert!(serve(&["--no-migrate"]).refused(1).ends_with("`fairshared migrate up` applies them"));
+    assert!(serve(&["--no-migrate", "--listen", "127.0.0.1:0"]).refused(1).ends_with("`fairshared migrate up` applies them"));
     assert!(serve(&["--listen", "nonsense"]).refused(2).starts_with("--listen: \"nonsense\" is not an address"));
     run(&db, ["migrate", "up"]).ok();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     assert!(serve(&["--listen", &address]).refused(1).starts_with(&format!("cannot listen on {address}: ")));
     let mut unreachable = over("postgres://127.0.0.1:1/nothing");
-    let line = end(unreachable.args(["serve"]).env("FAIRSHARED_LOG", "error")).refused(1);
+    unreachable.args(["serve", "--listen", "127.0.0.1:0", "--wait-for-database", "0s"]);
+    let line = end(unreachable.env("FAIRSHARED_LOG", "error")).refused(1);
     assert!(line.starts_with("cannot open the database postgres://127.0.0.1:1/nothing: "), "{line}");
 }

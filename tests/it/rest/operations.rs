@@ -1,10 +1,16 @@
 //! Jobs, audit, gaps, health, metrics.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairshared::service::health::Condition;
+use fairshared::service::keys::NewKey;
+use fairshared::service::{Role, Service};
 use serde_json::json;
 
 use super::support::{Server, group};
-use crate::support::fixture::{GROUP, id, kernel};
-use crate::support::on_both;
+use crate::support::fixture::{GROUP, admin, id, kernel};
+use crate::support::{on_both, time};
 
 on_both! {
     async fn jobs_are_listed_run_and_recorded(db: TestDb) {
@@ -99,7 +105,7 @@ on_both! {
     async fn health_and_metrics(db: TestDb) {
         let server = Server::with_usage(db).await;
         assert_eq!(server.get("/healthz").await, json!({"status": "ok"}));
-        assert_eq!(server.get("/readyz").await, json!({"status": "ok"}));
+        assert_eq!(server.get("/readyz").await, json!({"status": "ready", "reasons": []}));
         server.get(&group("/scheduler-options")).await;
         let answer = server.call("GET", "/metrics", None).await;
         assert!(answer.header("content-type").starts_with("text/plain"));
@@ -113,9 +119,83 @@ on_both! {
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }
+    }
+
+    async fn readiness_names_what_is_wrong(db: TestDb) {
+        let server = Server::new(db).await;
+        let condition = Condition {
+            code: "database_unreachable", detail: "the database does not answer".to_owned(), refuses_writes: true,
+        };
+        let harmless = Condition { code: "clock_untrusted", refuses_writes: false, ..condition.clone() };
+        server.get("/readyz?for=writes").await;
+        server.service.health.begin(harmless, server.service.clock().now());
+        server.get("/readyz?for=writes").await;
+        server.service.health.begin(condition.clone(), server.service.clock().now());
+        let reason = |code: &str, refuses_writes: bool| json!({
+            "code": code, "detail": condition.detail, "since": "2026-01-13T12:00:00Z", "refuses_writes": refuses_writes,
+        });
+        let reasons = [reason("clock_untrusted", false), reason("database_unreachable", true)];
+        assert_eq!(server.get("/readyz").await, json!({"status": "degraded", "reasons": reasons}));
+        let refused = server.call("GET", "/readyz?for=writes", None).await;
+        refused.refused(503, "database_unreachable");
+        assert_eq!(refused.header("retry-after"), "1");
+        assert_eq!(server.call("GET", "/readyz?for=reads", None).await.refused(422, "invalid_value"), ["for"]);
+        server.service.health.end("database_unreachable");
+        server.get("/readyz?for=writes").await;
+        server.service.health.drain();
+        server.call("GET", "/readyz", None).await.refused(503, "draining");
+        server.get("/healthz").await;
+    }
+
+    /// What is published and whose key is known needs no database.
+    async fn reads_go_on_without_a_database(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let user = server.key_for(Role::User, Some("alice")).await;
         server.service.store().clone().close().await.unwrap();
-        let down = server.call("GET", "/readyz", None).await;
-        down.refused(503, "unavailable");
-        assert_eq!(down.header("retry-after"), "1");
+        let alice = id("alice");
+        let reads = ["", "/scheduler-options", "/fair-share-weights", "/fair-share-status", "/queues", "/division"];
+        for path in reads.map(str::to_owned).into_iter().chain([format!("/fair-share-status?user_uuid={alice}")]) {
+            server.get(&group(&path)).await;
+        }
+        server.get("/resource-groups").await;
+        server.call("GET", "/metrics", None).await;
+        let workload = json!({"workloads": [{"workload_id": "w", "user_uuid": alice, "project_id": id("vision")}]});
+        server.call("POST", &group("/sequence"), Some(&workload)).await.json(200);
+        server.call_as(&user, "GET", &group("/fair-share-status"), None).await.json(200);
+        server.call_as("fsk_unknown", "GET", &group(""), None).await.refused(401, "unknown_key");
+        let refused = server.call("PUT", &group("/agents/n"), Some(&json!({"available_slots": {}}))).await;
+        refused.refused(503, "unavailable");
+        assert_eq!(refused.header("retry-after"), "1");
+        server.get("/readyz").await;
+    }
+
+    async fn keys_of_other_processes_count_when_they_are_read_again(db: TestDb) {
+        let server = Server::new(db).await;
+        let path = group("/scheduler-options");
+        let other = Service::new(server.db.store().await, Arc::clone(&server.clock) as _).await.unwrap();
+        let new = NewKey { role: Role::Viewer, label: "v".into(), user: None, expires_at: None };
+        let (text, key) = other.create_key(admin(), new).await.unwrap();
+        // One that is not known here is looked for at once.
+        server.call_as(&text, "GET", &path, None).await.json(200);
+        let listed = server.get("/keys").await;
+        assert_eq!(listed["items"][1]["last_used_at"], "2026-01-13T12:00:00Z");
+        server.service.store_key_uses().await.unwrap();
+        assert_eq!(other.keys(&admin()).await.unwrap()[1].last_used_at, Some(time("2026-01-13T12:00:00Z")));
+        other.revoke_key(admin(), key.id).await.unwrap();
+        server.service.refresh_keys().await.unwrap();
+        server.call_as(&text, "GET", &path, None).await.refused(401, "revoked_key");
+        // Known keys cost no statement.
+        let before = server.service.store().statements();
+        server.get(&path).await;
+        assert_eq!(server.service.store().statements(), before);
+    }
+
+    async fn keys_are_not_believed_for_ever(db: TestDb) {
+        let server = Server::new(db).await;
+        server.service.set_key_grace(Some(Duration::ZERO));
+        let refused = server.call("GET", &group(""), None).await;
+        refused.refused(503, "key_check_unavailable");
+        assert_eq!(refused.header("retry-after"), "1");
+        server.call_as("fsk_unknown", "GET", &group(""), None).await.refused(401, "unknown_key");
     }
 }

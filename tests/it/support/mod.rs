@@ -4,7 +4,7 @@ pub mod database;
 pub mod fixture;
 pub mod packages;
 pub mod plain;
-mod postgres;
+pub mod postgres;
 
 use std::sync::atomic::{AtomicI64, Ordering};
 

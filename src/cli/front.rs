@@ -1,0 +1,91 @@
+//! The port of a serving process, and the signals that stop it.
+
+use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::failure::Failure;
+use crate::server::{self, App, Door};
+
+/// Listens from its beginning; requests are answered once there is a service.
+pub struct Front {
+    door: Door,
+    shutdown: CancellationToken,
+    server: JoinHandle<std::io::Result<()>>,
+    signals: Signals,
+    /// Where clients find it.
+    pub address: String,
+}
+
+impl Front {
+    pub fn new(listener: TcpListener) -> Result<Self, Failure> {
+        let signals = Signals::listen()?;
+        let address = listener.local_addr().map_err(|e| Failure::Failed(format!("no address: {e}")))?;
+        let (door, shutdown) = (Door::default(), CancellationToken::new());
+        let server = tokio::spawn(server::serve_router(door.router(), listener, shutdown.clone()));
+        Ok(Self { door, shutdown, server, signals, address: format!("http://{address}") })
+    }
+
+    /// Answers with the service from here on.
+    pub fn open(&self, app: App) {
+        self.door.open(server::router(app));
+    }
+
+    /// What `work` answers; `None` if somebody asks to stop first.
+    pub async fn unless_stopped<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            done = work => Some(done),
+            () = self.signals.next() => None,
+        }
+    }
+
+    /// Returns when somebody asks to stop.
+    pub async fn until_stopped(&mut self) -> Result<(), Failure> {
+        tokio::select! {
+            () = self.signals.next() => Ok(()),
+            _ = &mut self.server => Err(Failure::Failed("the server stopped by itself".to_owned())),
+        }
+    }
+
+    /// Lets requests in progress end and then does `rest`; a second signal ends at once.
+    pub async fn drain(mut self, rest: impl Future<Output = ()>) -> Result<(), Failure> {
+        tracing::info!("stopping: requests and jobs in progress end first; a second signal ends at once");
+        self.shutdown.cancel();
+        let drained = async {
+            if let Err(error) = self.server.await {
+                tracing::warn!(%error, "the server did not stop cleanly");
+            }
+            rest.await;
+        };
+        tokio::select! {
+            () = drained => Ok(()),
+            () = self.signals.next() => {
+                Err(Failure::Failed("stopped by a second signal before everything had ended".to_owned()))
+            }
+        }
+    }
+}
+
+/// SIGINT and SIGTERM.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Self, Failure> {
+        let failed = |e: std::io::Error| Failure::Failed(format!("cannot listen to signals: {e}"));
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
+            terminate: signal(SignalKind::terminate()).map_err(failed)?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
