@@ -16,7 +16,7 @@ pub struct Setting {
 }
 
 /// Every setting there is; `.env.example` shows them all.
-pub const SETTINGS: [Setting; 11] = [
+pub const SETTINGS: [Setting; 12] = [
     Setting {
         key: "database_url",
         default: "sqlite://fairshared.db",
@@ -50,6 +50,11 @@ pub const SETTINGS: [Setting; 11] = [
         key: "key_grace_seconds",
         default: "86400",
         about: "how long `serve` believes keys while the database is out of reach; 0: without limit",
+    },
+    Setting {
+        key: "keep_audit_days",
+        default: "90",
+        about: "days for which the audit log keeps what it counts of ingests; other entries are kept for ever",
     },
     Setting {
         key: "migrate_on_start",
@@ -91,6 +96,7 @@ pub struct Config {
     pub wait_for_database_seconds: u32,
     /// 0: without limit.
     pub key_grace_seconds: u32,
+    pub keep_audit_days: u32,
     pub migrate_on_start: bool,
     /// Variables of the environment that look like settings and belong to Kubernetes.
     pub injected: Vec<String>,
@@ -175,6 +181,7 @@ impl Config {
             keep_buckets_days: read(values, "keep_buckets_days", positive)?,
             wait_for_database_seconds: read(values, "wait_for_database_seconds", whole)?,
             key_grace_seconds: read(values, "key_grace_seconds", whole)?,
+            keep_audit_days: read(values, "keep_audit_days", positive)?,
             migrate_on_start: read(values, "migrate_on_start", |text| {
                 text.parse().map_err(|_| format!("{text:?} is neither true nor false"))
             })?,

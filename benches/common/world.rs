@@ -70,6 +70,16 @@ pub fn running(count: usize, users: usize) -> String {
     running_since(count, users, crate::support::time(START))
 }
 
+/// `count` kernels from the kernel `from` on, each of another user.
+pub fn running_of(from: usize, count: usize) -> String {
+    let start = crate::support::time(START);
+    let mut lines = String::with_capacity(count * 400);
+    for kernel in from..from + count {
+        kernel_line(&mut lines, kernel, kernel, start, None);
+    }
+    lines
+}
+
 /// The same since the hour before `start`.
 pub fn running_since(count: usize, users: usize, start: Timestamp) -> String {
     let mut lines = String::with_capacity(count * 400);

@@ -13,6 +13,7 @@ mod m0001_initial;
 mod m0002_queues;
 mod m0003_kernel_cursors;
 mod m0004_bucket_order;
+mod m0006_kernels;
 
 pub struct Migrator;
 
@@ -23,6 +24,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0002_queues::Migration),
             Box::new(m0003_kernel_cursors::Migration),
             Box::new(m0004_bucket_order::Migration),
+            Box::new(m0006_kernels::Migration),
         ]
     }
 }

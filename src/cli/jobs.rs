@@ -32,7 +32,7 @@ pub enum JobsCommand {
 
 /// What the jobs take from the configuration.
 pub fn settings(config: &Config) -> JobSettings {
-    JobSettings { keep_buckets_days: config.keep_buckets_days }
+    JobSettings { keep_buckets_days: config.keep_buckets_days, keep_audit_days: config.keep_audit_days }
 }
 
 pub async fn run(command: JobsCommand, config: &Config) -> Outcome {

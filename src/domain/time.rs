@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub const MICROS_PER_SECOND: i64 = 1_000_000;
 pub const SECONDS_PER_DAY: i64 = 86_400;
 pub const MICROS_PER_DAY: i64 = SECONDS_PER_DAY * MICROS_PER_SECOND;
+pub const MICROS_PER_MINUTE: i64 = 60 * MICROS_PER_SECOND;
 pub const MICROS_PER_HOUR: i64 = 3_600 * MICROS_PER_SECOND;
 
 /// An instant: microseconds since 1970-01-01T00:00:00Z.

@@ -22,11 +22,13 @@ pub use runner::Runner;
 pub struct JobSettings {
     /// Days for which buckets are kept, at least the longest look-back.
     pub keep_buckets_days: u32,
+    /// Days for which the audit log keeps what it counts of ingests.
+    pub keep_audit_days: u32,
 }
 
 impl Default for JobSettings {
     fn default() -> Self {
-        Self { keep_buckets_days: 1_100 }
+        Self { keep_buckets_days: 1_100, keep_audit_days: 90 }
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::Service;
 use super::caller::Caller;
 use super::error::Result;
+use super::ingest::INGEST;
 use super::page::{Page, Window, id_page, id_window};
 use crate::domain::time::Timestamp;
 use crate::store::ConnectionTrait;
@@ -53,6 +54,12 @@ impl Service {
     pub async fn audit_entries(&self, caller: &Caller, ids: impl IntoIterator<Item = i64>) -> Result<Vec<Entry>> {
         caller.require_admin()?;
         Ok(audit::by_ids(self.store().read(), ids).await?)
+    }
+
+    /// Removes what was counted of ingests before so many days. Returns how many entries that was.
+    pub async fn purge_ingest_audit(&self, keep_days: u32) -> Result<u64> {
+        let before = self.clock().now().day().plus(-keep_days.cast_signed()).start();
+        Ok(audit::purge(self.store().write(), INGEST, before).await?)
     }
 
     /// Newest first.

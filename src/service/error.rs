@@ -19,7 +19,7 @@ impl Fault {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// 400: the request cannot be read.
     #[error("{detail}")]

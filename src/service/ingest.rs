@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde_json::json;
+use uuid::Uuid;
 
-use super::audit::{self, Change};
 use super::incoming::Incoming;
+use super::joint::{self, Part};
 use super::session::Session;
 use super::state::GroupState;
 use super::{Caller, Fault, Result, Service, detached};
@@ -15,10 +15,13 @@ use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
 use crate::domain::kernel::{Kernel, Report};
 use crate::domain::time::Timestamp;
 use crate::store;
+use crate::store::audit::Tally;
 use crate::store::people::Project;
 
 /// Kernels that one transaction takes.
 pub const BATCH: usize = 5_000;
+/// The action under which the audit log counts what is delivered.
+pub const INGEST: &str = "kernels.ingest";
 
 /// Whom a report names, and how.
 struct Named {
@@ -51,64 +54,107 @@ pub struct Ingested {
     pub refused: Vec<Refused>,
 }
 
+/// Checked reports, and how many rows beside them could not be read.
+#[derive(Clone, Debug, Default)]
+pub struct Delivery {
+    pub reports: Vec<Incoming>,
+    /// Rows that were refused before; the audit log counts them with the others.
+    pub rejected: u64,
+}
+
+impl From<Vec<Incoming>> for Delivery {
+    fn from(reports: Vec<Incoming>) -> Self {
+        Self { reports, rejected: 0 }
+    }
+}
+
 impl Service {
-    /// Takes one batch of checked reports in one transaction; those that contradict what is known
-    /// are refused one by one, the others are kept.
+    /// Takes one batch of checked reports in one transaction, together with what others deliver at the same time;
+    /// those that contradict what is known are refused one by one, the others are kept.
     pub async fn ingest(self: &Arc<Self>, caller: &Caller, group: &str, batch: Vec<Incoming>) -> Result<Vec<Refused>> {
-        Ok(self.ingest_counted(caller, group, batch).await?.refused)
+        Ok(self.ingest_counted(caller, group, batch.into()).await?.refused)
     }
 
-    /// [`Service::ingest`] for whoever wants to know whether anything changed.
+    /// [`Service::ingest`] for whoever also has rows that could not be read, or wants to know whether anything changed.
     pub async fn ingest_counted(
         self: &Arc<Self>,
         caller: &Caller,
         group: &str,
-        batch: Vec<Incoming>,
+        delivery: Delivery,
     ) -> Result<Ingested> {
         caller.require_scheduler()?;
+        let part = Part { caller: caller.clone(), delivery };
         let (service, group) = (Arc::clone(self), group.to_owned());
-        detached(async move {
-            let mut session = Session::open(&service, &group).await?;
-            let (names, reports): (Vec<Named>, Vec<Report>) = batch.into_iter().map(Incoming::split).unzip();
-            let (mut merged, mut refused) = merge(&session, reports).await?;
-            save(&mut session, &names, &mut merged, &mut refused).await?;
-            let refused_at: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
-            let taken: Vec<&Named> =
-                names.iter().enumerate().filter(|(at, _)| !refused_at.contains(at)).map(|(_, n)| n).collect();
-            let done = Ingested { changed: merged.len() as u64, refused };
-            session.learn_projects(taken.iter().map(|named| named.owner.project)).await?;
-            if !register(&mut session, &taken, &merged).await? && merged.is_empty() {
-                return Ok(done);
-            }
-            session.commit().await?;
-            Ok(done)
-        })
-        .await
+        detached(async move { joint::hand_in(&service, &group, part).await }).await
     }
+}
 
-    /// Writes the audit entry of one ingest request, after its last batch.
-    pub async fn ingest_done(
-        self: &Arc<Self>,
-        caller: Caller,
-        group: String,
-        accepted: u64,
-        rejected: u64,
-    ) -> Result<()> {
-        let service = Arc::clone(self);
-        detached(async move {
-            let after = Some(json!({"accepted": accepted, "rejected": rejected}));
-            let change = Change {
-                caller: &caller,
-                action: "kernels.ingest",
-                target: group.clone(),
-                before: None,
-                after,
-                reason: None,
-            };
-            audit::write(service.store.write(), change, Some(&group), service.clock.now()).await
-        })
-        .await
+/// Takes the parts, in their order, in the transaction of `session`, and counts them in the audit log. The answers
+/// are in the order of the parts.
+pub(super) async fn take(mut session: Session, parts: &mut [Part]) -> Result<Vec<Ingested>> {
+    let sizes: Vec<usize> = parts.iter().map(|part| part.delivery.reports.len()).collect();
+    let batch = parts.iter_mut().flat_map(|part| std::mem::take(&mut part.delivery.reports));
+    let (names, reports): (Vec<Named>, Vec<Report>) = batch.map(Incoming::split).unzip();
+    let (mut merged, mut refused) = merge(&session, reports).await?;
+    save(&mut session, &names, &mut merged, &mut refused).await?;
+    let refused_at: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
+    let taken: Vec<&Named> =
+        names.iter().enumerate().filter(|(at, _)| !refused_at.contains(at)).map(|(_, n)| n).collect();
+    session.learn_projects(taken.iter().map(|named| named.owner.project)).await?;
+    let is_new = register(&mut session, &taken, &merged).await? || !merged.is_empty();
+    let done = by_part(&sizes, &names, &merged, refused);
+    let (tallies, now) = (tallies(parts, &sizes, &done), session.now);
+    let group = session.state().group.name.clone();
+    if is_new {
+        store::audit::tally(session.tx(), INGEST, &group, &tallies, now).await?;
+        session.commit().await?;
+    } else {
+        // Nothing is stored, so the picture stays as it is, and only the count is written.
+        let service = Arc::clone(session.service());
+        drop(session);
+        store::audit::tally(service.store().write(), INGEST, &group, &tallies, now).await?;
     }
+    Ok(done)
+}
+
+/// What became of each part of a batch.
+fn by_part(sizes: &[usize], names: &[Named], merged: &Merged, mut refused: Vec<Refused>) -> Vec<Ingested> {
+    refused.sort_unstable_by_key(|r| r.at);
+    if sizes.len() == 1 {
+        return vec![Ingested { changed: merged.len() as u64, refused }];
+    }
+    let changed: BTreeSet<KernelId> = merged.iter().map(|(_, kernel)| kernel.report.id).collect();
+    let mut refused = refused.into_iter().peekable();
+    let mut first = 0;
+    let part = |size: &usize| {
+        let end = first + size;
+        let mut own = Vec::new();
+        while let Some(row) = refused.next_if(|row| row.at < end) {
+            own.push(Refused { at: row.at - first, ..row });
+        }
+        let named: BTreeSet<KernelId> =
+            names[first..end].iter().map(|n| n.kernel).filter(|id| changed.contains(id)).collect();
+        first = end;
+        Ingested { changed: named.len() as u64, refused: own }
+    };
+    sizes.iter().map(part).collect()
+}
+
+/// What the audit log counts of `parts`: one sum for each key.
+fn tallies(parts: &[Part], sizes: &[usize], done: &[Ingested]) -> Vec<Tally> {
+    let mut sums: BTreeMap<(Option<Uuid>, &str), Tally> = BTreeMap::new();
+    for ((Part { caller, delivery }, size), done) in parts.iter().zip(sizes).zip(done) {
+        let sum = sums.entry((caller.key_id, caller.actor.as_str())).or_insert_with(|| Tally {
+            actor: caller.actor.clone(),
+            key_id: caller.key_id,
+            request_id: caller.request_id.clone(),
+            accepted: 0,
+            rejected: 0,
+        });
+        sum.accepted += (size - done.refused.len()) as u64;
+        sum.rejected += delivery.rejected + done.refused.len() as u64;
+    }
+    sums.into_values().filter(|sum| sum.accepted + sum.rejected > 0).collect()
 }
 
 fn of_another_group(at: usize) -> Refused {

@@ -19,6 +19,7 @@ pub mod health;
 pub mod incoming;
 pub mod ingest;
 pub mod jobs;
+mod joint;
 pub mod json;
 pub mod kernels;
 mod key_table;
@@ -67,6 +68,8 @@ pub struct Service {
     clock: Arc<dyn Clock>,
     published: Published,
     slots: Mutex<HashMap<String, Slot>>,
+    /// Reports on their way into the database.
+    lines: joint::Lines,
     /// The run of this process, if it serves.
     run: OnceLock<store::runs::ServiceRun>,
     /// When the service ran before this process opened it, by start.
@@ -89,6 +92,7 @@ impl Service {
             clock,
             published: Published::default(),
             slots: Mutex::default(),
+            lines: joint::Lines::default(),
             run: OnceLock::new(),
             keys: key_table::KeyTable::default(),
             key_grace: OnceLock::new(),
@@ -129,6 +133,11 @@ impl Service {
     /// The published picture of `group`.
     pub fn group(&self, name: &str) -> Result<Arc<PublishedGroup>> {
         self.published.get(name).ok_or_else(|| Error::unknown_group(name))
+    }
+
+    /// Requests whose reports wait to be committed.
+    pub fn reports_waiting(&self, group: &str) -> usize {
+        self.lines.waiting(group)
     }
 
     /// All groups by name.

@@ -46,6 +46,11 @@ impl Session {
         // Only groups that exist have a slot, whatever names requests invent.
         service.group(name)?;
         let slot = service.slot(name).lock_owned().await;
+        Self::begin(service, name, slot).await
+    }
+
+    /// Opens a session for whoever holds the group's lock in this process.
+    pub async fn begin(service: &Arc<Service>, name: &str, slot: SlotGuard) -> Result<Self> {
         service.group(name)?;
         let tx = service.store.begin().await?;
         Self::start(service, name, slot, tx).await

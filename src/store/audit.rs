@@ -1,15 +1,15 @@
 //! Who changed what, when and why.
 
 use sea_orm::ActiveValue::{NotSet, Set};
-use sea_orm::sea_query::Condition;
+use sea_orm::sea_query::{Condition, Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
-use serde_json::Value;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::entity::audit_entry::{ActiveModel, Column, Entity, Model};
 use super::key_list::{IdWindow, KeyPage};
 use super::{Result, decode, key_list};
-use crate::domain::time::Timestamp;
+use crate::domain::time::{MICROS_PER_MINUTE, Timestamp};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
@@ -31,7 +31,10 @@ pub struct Entry {
 fn decode_row(row: Model) -> Result<Entry> {
     Ok(Entry {
         before: row.before.as_deref().map(decode::json).transpose()?,
-        after: row.after.as_deref().map(decode::json).transpose()?,
+        after: match (row.accepted, row.rejected) {
+            (Some(accepted), Some(rejected)) => Some(json!({"accepted": accepted, "rejected": rejected})),
+            _ => row.after.as_deref().map(decode::json).transpose()?,
+        },
         id: row.id,
         at: Timestamp::from_micros(row.at),
         actor: row.actor,
@@ -58,9 +61,67 @@ pub async fn add(db: &impl ConnectionTrait, entry: Entry) -> Result<()> {
         before: Set(text(entry.before)),
         after: Set(text(entry.after)),
         reason: Set(entry.reason),
+        tally_of: Set(None),
+        accepted: Set(None),
+        rejected: Set(None),
     };
     Entity::insert(row).exec_without_returning(db).await?;
     Ok(())
+}
+
+/// What one key delivered.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    pub actor: String,
+    pub key_id: Option<Uuid>,
+    pub request_id: String,
+    pub accepted: u64,
+    pub rejected: u64,
+}
+
+/// Adds to the counts of `action` in this minute: one entry for each key, group and minute.
+pub async fn tally(
+    db: &impl ConnectionTrait,
+    action: &str,
+    group: &str,
+    tallies: &[Tally],
+    now: Timestamp,
+) -> Result<()> {
+    if tallies.is_empty() {
+        return Ok(());
+    }
+    let minute = now.micros().div_euclid(MICROS_PER_MINUTE);
+    let count = |n: u64| Set(Some(i64::try_from(n).unwrap_or(i64::MAX)));
+    let rows = tallies.iter().map(|tally| {
+        let key = tally.key_id.map_or_else(|| tally.actor.clone(), |id| id.to_string());
+        ActiveModel {
+            id: NotSet,
+            at: Set(now.micros()),
+            actor: Set(tally.actor.clone()),
+            key_id: Set(tally.key_id),
+            request_id: Set(tally.request_id.clone()),
+            action: Set(action.to_owned()),
+            resource_group: Set(Some(group.to_owned())),
+            target: Set(group.to_owned()),
+            before: Set(None),
+            after: Set(None),
+            reason: Set(None),
+            tally_of: Set(Some(format!("{action} {group} {minute} {key}"))),
+            accepted: count(tally.accepted),
+            rejected: count(tally.rejected),
+        }
+    });
+    let mut add = OnConflict::column(Column::TallyOf);
+    let sum = |column: &str| Expr::cust(format!("audit_log.{column} + excluded.{column}"));
+    add.value(Column::Accepted, sum("accepted")).value(Column::Rejected, sum("rejected"));
+    Entity::insert_many(rows).on_conflict(add).exec_without_returning(db).await?;
+    Ok(())
+}
+
+/// Removes entries of `action` from before `before`. Returns how many.
+pub async fn purge(db: &impl ConnectionTrait, action: &str, before: Timestamp) -> Result<u64> {
+    let old = Entity::delete_many().filter(Column::At.lt(before.micros())).filter(Column::Action.eq(action));
+    Ok(old.exec(db).await?.rows_affected)
 }
 
 /// The entries with these ids, as far as they are there.

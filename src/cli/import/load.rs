@@ -137,7 +137,7 @@ impl Loader<'_> {
         let Some(Batch { lines, reports }) = self.waiting.remove(group) else { return Ok(()) };
         self.rows_waiting -= reports.len();
         let first = lines.first().copied().unwrap_or(0);
-        let done = self.service.ingest_counted(&self.caller, group, reports).await;
+        let done = self.service.ingest_counted(&self.caller, group, reports.into()).await;
         let done = done.with_context(|| format!("rows from line {first} on, resource group {group:?}"))?;
         self.report.changed += done.changed;
         for refused in done.refused {

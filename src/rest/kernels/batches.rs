@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::view::{IngestAnswer, RejectedItem};
 use crate::rest::extract;
 use crate::service::incoming::{Incoming, KernelInput};
-use crate::service::ingest::{BATCH, Refused};
+use crate::service::ingest::{BATCH, Delivery, Ingested};
 use crate::service::{Caller, Error, Fault, Result, Service};
 
 /// Rejected items that an answer names.
@@ -32,6 +32,8 @@ pub struct Batches {
     counting: Counting,
     places: Vec<u64>,
     batch: Vec<Incoming>,
+    /// Rows refused since the last batch went on its way.
+    rejected: u64,
     /// The batch before, on its way into the database while the next is read.
     under_way: Option<UnderWay>,
     answer: IngestAnswer,
@@ -40,7 +42,7 @@ pub struct Batches {
 struct UnderWay {
     places: Vec<u64>,
     ids: Vec<Uuid>,
-    refused: JoinHandle<Result<Vec<Refused>>>,
+    done: JoinHandle<Result<Ingested>>,
 }
 
 impl Batches {
@@ -48,18 +50,27 @@ impl Batches {
     pub fn new(service: Arc<Service>, caller: Caller, group: String, counting: Counting) -> Result<Self> {
         caller.require_scheduler()?;
         service.group(&group)?;
-        let answer = IngestAnswer::default();
-        Ok(Self { service, caller, group, counting, places: Vec::new(), batch: Vec::new(), under_way: None, answer })
+        Ok(Self {
+            service,
+            caller,
+            group,
+            counting,
+            places: Vec::new(),
+            batch: Vec::new(),
+            rejected: 0,
+            under_way: None,
+            answer: IngestAnswer::default(),
+        })
     }
 
     /// Takes the row at `place`; a broken one is one rejected item.
     pub async fn row(&mut self, place: u64, bytes: &[u8]) -> Result<()> {
         match extract::read::<KernelInput>(bytes) {
-            Err(error) => self.reject(place, id_in(bytes), vec![error.into()]),
+            Err(error) => self.reject_early(place, id_in(bytes), vec![error.into()]),
             Ok(input) => {
                 let id = input.kernel_id;
                 match input.check(self.service.clock().now()) {
-                    Err(faults) => self.reject(place, Some(id), faults),
+                    Err(faults) => self.reject_early(place, Some(id), faults),
                     Ok(incoming) => {
                         self.places.push(place);
                         self.batch.push(incoming);
@@ -72,7 +83,13 @@ impl Batches {
 
     /// Rejects a row that is not even worth reading.
     pub fn reject_unread(&mut self, place: u64, code: &'static str, detail: &str) {
-        self.reject(place, None, vec![Fault::new("", code, detail)]);
+        self.reject_early(place, None, vec![Fault::new("", code, detail)]);
+    }
+
+    /// Rejects a row that does not reach the service, which counts it all the same.
+    fn reject_early(&mut self, place: u64, kernel_id: Option<Uuid>, faults: Vec<Fault>) {
+        self.rejected += 1;
+        self.reject(place, kernel_id, faults);
     }
 
     fn reject(&mut self, place: u64, kernel_id: Option<Uuid>, faults: Vec<Fault>) {
@@ -91,20 +108,22 @@ impl Batches {
         let batch = std::mem::take(&mut self.batch);
         let places = std::mem::take(&mut self.places);
         self.settle().await?;
-        if batch.is_empty() {
+        let rejected = std::mem::take(&mut self.rejected);
+        if batch.is_empty() && rejected == 0 {
             return Ok(());
         }
         let ids: Vec<Uuid> = batch.iter().map(|i| i.report.id.0).collect();
         let (service, caller, group) = (Arc::clone(&self.service), self.caller.clone(), self.group.clone());
-        let refused = tokio::spawn(async move { service.ingest(&caller, &group, batch).await });
-        self.under_way = Some(UnderWay { places, ids, refused });
+        let delivery = Delivery { reports: batch, rejected };
+        let done = tokio::spawn(async move { service.ingest_counted(&caller, &group, delivery).await });
+        self.under_way = Some(UnderWay { places, ids, done });
         Ok(())
     }
 
     /// Waits for the batch that is under way.
     async fn settle(&mut self) -> Result<()> {
-        let Some(UnderWay { places, ids, refused }) = self.under_way.take() else { return Ok(()) };
-        let refused = refused.await.map_err(|e| Error::Internal(e.to_string()))??;
+        let Some(UnderWay { places, ids, done }) = self.under_way.take() else { return Ok(()) };
+        let refused = done.await.map_err(|e| Error::Internal(e.to_string()))??.refused;
         self.answer.accepted += (ids.len() - refused.len()) as u64;
         for row in refused {
             let place = places.get(row.at).copied().unwrap_or_default();
@@ -120,10 +139,7 @@ impl Batches {
             Ok(()) => self.settle().await,
             Err(error) => Err(error),
         };
-        let Self { service, caller, group, mut answer, .. } = self;
-        if answer.accepted + answer.rejected > 0 {
-            service.ingest_done(caller, group, answer.accepted, answer.rejected).await?;
-        }
+        let mut answer = self.answer;
         outcome?;
         flushed?;
         answer.errors.sort_by_key(|e| (e.index, e.line));

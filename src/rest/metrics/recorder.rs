@@ -15,6 +15,7 @@ const STATEMENTS: &str = "fairshared_db_statements_total";
 const GROUPS: &str = "fairshared_resource_groups";
 const AGE: &str = "fairshared_published_age_seconds";
 const USERS: &str = "fairshared_ranked_users";
+const WAITING: &str = "fairshared_ingests_waiting";
 /// Seconds.
 const LATENCY_BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
 
@@ -32,6 +33,7 @@ pub fn describe() -> Option<&'static PrometheusHandle> {
             describe_gauge!(GROUPS, "Resource groups");
             describe_gauge!(AGE, "Age of the published factors and ranks, by resource group");
             describe_gauge!(USERS, "Users in projects that are ranked, by resource group");
+            describe_gauge!(WAITING, "Requests whose reports wait to be committed, by resource group");
             Some(handle)
         })
         .as_ref()
@@ -54,6 +56,7 @@ pub(super) fn render(service: &Service) -> String {
     gauge!(GROUPS).set(groups.len() as f64);
     for group in groups {
         gauge!(USERS, "resource_group" => group.name.to_string()).set(group.users.len() as f64);
+        gauge!(WAITING, "resource_group" => group.name.to_string()).set(service.reports_waiting(&group.name) as f64);
         if let Some(calculation) = &group.calculation {
             let age = (now.micros() - calculation.at.micros()) as f64 / MICROS_PER_SECOND as f64;
             gauge!(AGE, "resource_group" => group.name.to_string()).set(age);

@@ -19,6 +19,10 @@ pub struct Model {
     pub after: Option<String>,
     #[sea_orm(column_type = "Text", nullable)]
     pub reason: Option<String>,
+    /// What is counted, by whom and in which minute; only for entries that count.
+    pub tally_of: Option<String>,
+    pub accepted: Option<i64>,
+    pub rejected: Option<i64>,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

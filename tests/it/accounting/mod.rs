@@ -5,6 +5,7 @@ mod capacity;
 mod cursors;
 mod gaps;
 mod history;
+mod joint;
 mod model;
 mod reports;
 mod together;

@@ -102,7 +102,7 @@ on_both! {
 
     async fn the_jobs_divide_and_purge(db: TestDb) {
         let f = cluster(db).await;
-        let runner = Runner::new(f.service.clone(), JobSettings { keep_buckets_days: 40 });
+        let runner = Runner::new(f.service.clone(), JobSettings { keep_buckets_days: 40, ..JobSettings::default() });
         let run = async |job: &str| {
             let done = std::sync::Arc::clone(&runner).run_now(job.to_owned(), Some(GROUP.to_owned())).await.unwrap().unwrap();
             assert_eq!(done[0].status, "succeeded");

@@ -45,7 +45,7 @@ on_both! {
         assert_eq!(one["last_usage_recorded_at"], "2026-01-13T11:00:00Z");
         server.assert_conserved().await;
         let entry = server.get("/audit-log?action=kernels.ingest&limit=1").await["items"][0].clone();
-        assert_eq!(entry["after"], json!({"accepted": 1, "rejected": 0}));
+        assert_eq!(entry["after"], json!({"accepted": 9, "rejected": 0}), "{entry}");
         assert_eq!(entry["resource_group"], "gpu-cluster");
     }
 

@@ -116,6 +116,7 @@ on_both! {
             "fairshared_db_statements_total", "fairshared_resource_groups ",
             "fairshared_published_age_seconds{resource_group=\"gpu-cluster\"}",
             "fairshared_ranked_users{resource_group=\"gpu-cluster\"}",
+            "fairshared_ingests_waiting{resource_group=\"gpu-cluster\"} 0",
         ] {
             assert!(text.contains(part), "{part} is not in\n{text}");
         }

@@ -1,0 +1,134 @@
+//! Group commit: what is delivered for one resource group while its lock is held waits together, and whoever gets the
+//! lock commits all of it in one transaction. Every caller gets the answer to its own rows.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use super::ingest::{BATCH, Delivery, Ingested, take};
+use super::session::Session;
+use super::{Caller, Error, Result, Service, SlotGuard};
+
+/// What one request delivers.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub caller: Caller,
+    pub delivery: Delivery,
+}
+
+struct Waiting {
+    part: Part,
+    answer: oneshot::Sender<Result<Ingested>>,
+}
+
+/// What waits, by resource group, in the order of arrival.
+#[derive(Default)]
+pub struct Lines(Mutex<HashMap<String, VecDeque<Waiting>>>);
+
+impl Lines {
+    fn lines(&self) -> MutexGuard<'_, HashMap<String, VecDeque<Waiting>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn join(&self, group: &str, waiting: Waiting) {
+        self.lines().entry(group.to_owned()).or_default().push_back(waiting);
+    }
+
+    /// Deliveries that wait for the group.
+    pub fn waiting(&self, group: &str) -> usize {
+        self.lines().get(group).map_or(0, VecDeque::len)
+    }
+
+    /// Takes what waits, up to so many kernels; the first delivery always.
+    fn take(&self, group: &str, most: usize) -> Vec<Waiting> {
+        let mut lines = self.lines();
+        let Some(line) = lines.get_mut(group) else { return Vec::new() };
+        let mut kernels = 0;
+        let fits = |waiting: &&Waiting| {
+            kernels += waiting.part.delivery.reports.len();
+            kernels <= most
+        };
+        let count = line.iter().take_while(fits).count().max(1).min(line.len());
+        let taken = line.drain(..count).collect();
+        if line.is_empty() {
+            lines.remove(group);
+        }
+        taken
+    }
+}
+
+/// Waits in line until the delivery is committed, by this task or by another one.
+pub(super) async fn hand_in(service: &Arc<Service>, group: &str, part: Part) -> Result<Ingested> {
+    // Only groups that exist have a slot, whatever names requests invent.
+    service.group(group)?;
+    let (answer, mut answered) = oneshot::channel();
+    service.lines.join(group, Waiting { part, answer });
+    loop {
+        tokio::select! {
+            biased;
+            answer = &mut answered => {
+                return answer.unwrap_or_else(|_| Err(Error::Internal("a use-case panicked".to_owned())));
+            }
+            slot = service.slot(group).lock_owned() => serve(service, group, slot).await,
+        }
+    }
+}
+
+/// Commits those that wait; nobody, if somebody else took them while this one waited for the lock.
+async fn serve(service: &Arc<Service>, group: &str, slot: SlotGuard) {
+    if service.lines.waiting(group) == 0 {
+        return;
+    }
+    let begun = Session::begin(service, group, slot).await;
+    // Those that came while the database made this one wait are taken along.
+    let waiting = service.lines.take(group, BATCH);
+    let session = match begun {
+        Ok(session) => session,
+        Err(error) => return refuse_all(waiting, &error),
+    };
+    let (mut parts, answers): (Vec<Part>, Vec<_>) = waiting.into_iter().map(|w| (w.part, w.answer)).unzip();
+    let alone = parts.len() == 1;
+    let again = if alone { Vec::new() } else { parts.clone() };
+    let outcome = take(session, &mut parts).await;
+    match outcome {
+        Ok(done) => answers.into_iter().zip(done).for_each(|(answer, done)| tell(answer, Ok(done))),
+        Err(error) if alone => answers.into_iter().for_each(|answer| tell(answer, Err(error.clone()))),
+        Err(error) => {
+            tracing::warn!(%error, group, requests = again.len(), "a joint commit failed; each request is tried alone");
+            let waiting = again.into_iter().zip(answers).map(|(part, answer)| Waiting { part, answer }).collect();
+            one_by_one(service, group, waiting).await;
+        }
+    }
+}
+
+/// Gives each its own transaction, so that one that cannot be stored keeps nobody else out.
+async fn one_by_one(service: &Arc<Service>, group: &str, waiting: Vec<Waiting>) {
+    let mut waiting = waiting.into_iter();
+    while let Some(Waiting { part, answer }) = waiting.next() {
+        let alone = async {
+            let session = Session::open(service, group).await?;
+            take(session, &mut [part]).await
+        };
+        match alone.await {
+            Ok(mut done) => tell(answer, Ok(done.pop().unwrap_or_default())),
+            // The database is away: the others would each wait for the same refusal.
+            Err(error @ Error::Unavailable { .. }) => {
+                tell(answer, Err(error.clone()));
+                return refuse_all(waiting.collect(), &error);
+            }
+            Err(error) => tell(answer, Err(error)),
+        }
+    }
+}
+
+fn refuse_all(waiting: Vec<Waiting>, error: &Error) {
+    for Waiting { answer, .. } in waiting {
+        tell(answer, Err(error.clone()));
+    }
+}
+
+/// Whoever asked may have gone away.
+fn tell(answer: oneshot::Sender<Result<Ingested>>, outcome: Result<Ingested>) {
+    let _ = answer.send(outcome);
+}
