@@ -14,6 +14,7 @@ mod m0002_queues;
 mod m0003_kernel_cursors;
 mod m0004_bucket_order;
 mod m0006_kernels;
+mod m0007_operations;
 
 pub struct Migrator;
 
@@ -25,6 +26,7 @@ impl MigratorTrait for Migrator {
             Box::new(m0003_kernel_cursors::Migration),
             Box::new(m0004_bucket_order::Migration),
             Box::new(m0006_kernels::Migration),
+            Box::new(m0007_operations::Migration),
         ]
     }
 }

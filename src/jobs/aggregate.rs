@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Job, elapsed};
 use crate::domain::time::Timestamp;
-use crate::service::{PublishedGroup, Result, Service};
+use crate::service::{PublishedGroup, Result, Service, Work};
 
 /// Records usage and recomputes factors and ranks, every `slice_interval_seconds` of the group.
 pub(super) struct Aggregate;
@@ -24,7 +24,7 @@ impl Job for Aggregate {
         elapsed(last, now, group.options.slice_interval_seconds.into())
     }
 
-    fn run(&self, service: Arc<Service>, group: String) -> BoxFuture<'static, Result<Value>> {
-        async move { Ok(service.aggregate(&group).await?.to_json()) }.boxed()
+    fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {
+        async move { Ok(service.aggregate(work).await?.to_json()) }.boxed()
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Job, elapsed};
 use crate::domain::time::Timestamp;
-use crate::service::{PublishedGroup, Result, Service};
+use crate::service::{PublishedGroup, Result, Service, Work};
 
 /// Keeps what every queue deserves as the day's division, every `slice_interval_seconds` of the group.
 pub(super) struct Divide;
@@ -24,7 +24,7 @@ impl Job for Divide {
         elapsed(last, now, group.options.slice_interval_seconds.into())
     }
 
-    fn run(&self, service: Arc<Service>, group: String) -> BoxFuture<'static, Result<Value>> {
-        async move { service.divide(&group).await }.boxed()
+    fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {
+        async move { service.divide(work).await }.boxed()
     }
 }

@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use crate::domain::time::Timestamp;
-use crate::service::{PublishedGroup, Result, Service};
+use crate::service::{PublishedGroup, Result, Service, Work};
 
 pub use runner::Runner;
 
@@ -42,7 +42,7 @@ trait Job: Send + Sync {
     fn is_due(&self, group: &PublishedGroup, last: Option<Timestamp>, now: Timestamp) -> bool;
 
     /// Does the work; the answer counts what was done.
-    fn run(&self, service: Arc<Service>, group: String) -> BoxFuture<'static, Result<Value>>;
+    fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>>;
 }
 
 fn all(settings: JobSettings) -> Vec<Arc<dyn Job>> {

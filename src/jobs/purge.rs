@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Job, JobSettings, elapsed};
 use crate::domain::time::{SECONDS_PER_DAY, Timestamp};
-use crate::service::{PublishedGroup, Result, Service};
+use crate::service::{PublishedGroup, Result, Service, Work};
 
 /// Days for which records of job runs are kept.
 const KEEP_RUNS_DAYS: u32 = 30;
@@ -29,10 +29,11 @@ impl Job for Purge {
         elapsed(last, now, SECONDS_PER_DAY)
     }
 
-    fn run(&self, service: Arc<Service>, group: String) -> BoxFuture<'static, Result<Value>> {
+    fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {
         let JobSettings { keep_buckets_days: keep, keep_audit_days } = self.settings;
         async move {
-            let (records, buckets) = service.purge(&group, keep).await?;
+            let group = work.group.clone();
+            let (records, buckets) = service.purge(work, keep).await?;
             let runs = service.purge_job_runs(KEEP_RUNS_DAYS).await?;
             let starts = service.purge_service_runs().await?;
             let audit_entries = service.purge_ingest_audit(keep_audit_days).await?;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Job;
 use crate::domain::time::Timestamp;
-use crate::service::{PublishedGroup, Result, Service};
+use crate::service::{PublishedGroup, Result, Service, Work};
 
 /// Folds buckets again from their records; nobody needs it unless storage was changed by hand.
 pub(super) struct Rebuild;
@@ -24,7 +24,7 @@ impl Job for Rebuild {
         false
     }
 
-    fn run(&self, service: Arc<Service>, group: String) -> BoxFuture<'static, Result<Value>> {
-        async move { Ok(json!({"buckets_changed": service.rebuild(&group).await?})) }.boxed()
+    fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {
+        async move { Ok(json!({"buckets_changed": service.rebuild(work).await?})) }.boxed()
     }
 }

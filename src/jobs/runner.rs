@@ -1,25 +1,26 @@
-//! Runs jobs: one flight per job and group in this process, a lease in the database among
-//! processes, a record of every run, and a drain at shutdown. The scheduler only triggers.
+//! Runs jobs: one flight per job and group in this process, a lease in the database among processes, turns while there
+//! are many, a record of every run, and a drain at shutdown. The scheduler only triggers.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
-use tokio::time::{Duration, interval};
+use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::time::{Duration, timeout};
 use tokio_cron_scheduler::{Job as Trigger, JobScheduler};
 use tokio_util::task::TaskTracker;
-use uuid::Uuid;
 
 use super::{Job, JobSettings, all, elapsed};
 use crate::domain::time::Timestamp;
 use crate::service::jobs::{JobControl, JobFailure, JobRun};
-use crate::service::{Caller, Error, Result, Service};
+use crate::service::leases::{Lease, Presence};
+use crate::service::{Caller, Error, Result, Service, Work};
 
-/// Long enough to survive a stall, short enough that a crashed process does not hold a job up.
-const LEASE_SECONDS: i64 = 15;
-const RENEW_EVERY: Duration = Duration::from_secs(5);
+/// Whoever asks for a run hears after so long that it still waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(20);
 /// How precisely downtime is known afterwards.
 const HEARTBEAT_SECONDS: i64 = 5;
 const EVERY_SECOND: &str = "* * * * * *";
@@ -29,12 +30,17 @@ type Flight = Arc<tokio::sync::Mutex<()>>;
 pub struct Runner {
     service: Arc<Service>,
     jobs: Vec<Arc<dyn Job>>,
-    holder: Uuid,
+    /// This process as others see it, from its first run on.
+    presence: OnceCell<Presence>,
+    /// How many runs there may be at once.
+    turns: Arc<Semaphore>,
+    waiting: AtomicUsize,
     flights: Mutex<HashMap<(&'static str, String), Flight>>,
     last_starts: Mutex<HashMap<(&'static str, String), Timestamp>>,
     last_beat: Mutex<Option<Timestamp>>,
     tracker: TaskTracker,
-    housekeeping: Flight,
+    refreshing: Flight,
+    beating: Flight,
     scheduler: tokio::sync::Mutex<Option<JobScheduler>>,
 }
 
@@ -42,24 +48,29 @@ impl Runner {
     /// A runner that does nothing by itself until it is started.
     pub fn new(service: Arc<Service>, settings: JobSettings) -> Arc<Self> {
         Arc::new(Self {
+            turns: Arc::new(Semaphore::new(service.store().runs_at_once())),
+            waiting: AtomicUsize::new(0),
             service,
             jobs: all(settings),
-            holder: Uuid::new_v4(),
+            presence: OnceCell::new(),
             flights: Mutex::default(),
             last_starts: Mutex::default(),
             last_beat: Mutex::default(),
             tracker: TaskTracker::new(),
-            housekeeping: Flight::default(),
+            refreshing: Flight::default(),
+            beating: Flight::default(),
             scheduler: tokio::sync::Mutex::default(),
         })
     }
 
     /// Starts the schedule; jobs that fell due while nobody ran them start at once.
     pub async fn start(self: &Arc<Self>) -> Result<()> {
+        self.service.close_abandoned_runs(self.presence().await?).await?;
         let past = self.service.last_job_runs(&Caller::internal("jobs")).await?;
         {
             let mut starts = lock(&self.last_starts);
-            for run in past {
+            // An abandoned run did nothing, so its job is still due.
+            for run in past.into_iter().filter(|run| run.status != "abandoned") {
                 if let (Some(job), Some(group)) = (self.job(&run.job), run.resource_group) {
                     starts.insert((job.name(), group), run.started_at);
                 }
@@ -85,11 +96,20 @@ impl Runner {
         {
             tracing::warn!(%error, "the scheduler did not stop cleanly");
         }
+        // Whoever waits for a turn gives up; whoever runs comes to its end.
+        self.turns.close();
         self.tracker.close();
         self.tracker.wait().await;
-        if let Err(error) = self.service.heartbeat().await {
+        if let Err(error) = self.leave().await {
             tracing::warn!(%error, "the last heartbeat was not written");
         }
+    }
+
+    async fn leave(&self) -> Result<()> {
+        if let Some(presence) = self.presence.get() {
+            self.service.leave(presence).await?;
+        }
+        self.service.heartbeat().await
     }
 
     /// Starts whatever is due; never waits.
@@ -104,34 +124,46 @@ impl Runner {
                     continue;
                 }
                 let Ok(flight) = self.flight(&key).try_lock_owned() else { continue };
-                lock(&self.last_starts).insert(key, now);
-                let (runner, job, group) = (Arc::clone(self), Arc::clone(job), group.name.to_string());
+                let (runner, job) = (Arc::clone(self), Arc::clone(job));
                 self.tracker.spawn(async move {
                     let _flight = flight;
-                    match runner.run_once(job.as_ref(), &group, "schedule").await {
+                    let Some(_turn) = runner.turn().await else { return };
+                    match runner.run_once(job.as_ref(), &key.1, "schedule").await {
                         Ok(_) | Err(Error::Conflict { .. }) => {}
-                        Err(error) => tracing::error!(job = job.name(), group, %error, "job not run"),
+                        Err(error @ Error::Unavailable { .. }) => {
+                            tracing::warn!(job = job.name(), group = key.1, %error, "job not run");
+                        }
+                        Err(error) => tracing::error!(job = job.name(), group = key.1, %error, "job not run"),
                     }
                 });
             }
         }
     }
 
-    /// Heartbeat, and news from other processes.
+    /// News from other processes, and a sign of life; neither waits for the other.
     fn keep_house(self: &Arc<Self>, now: Timestamp) {
-        let Ok(guard) = Arc::clone(&self.housekeeping).try_lock_owned() else { return };
-        let beat = elapsed(*lock(&self.last_beat), now, HEARTBEAT_SECONDS);
-        if beat {
-            *lock(&self.last_beat) = Some(now);
+        if let Ok(guard) = Arc::clone(&self.refreshing).try_lock_owned() {
+            let runner = Arc::clone(self);
+            self.tracker.spawn(async move {
+                let _guard = guard;
+                if let Err(error) = runner.service.refresh().await {
+                    tracing::warn!(%error, "what other processes changed was not read");
+                }
+            });
         }
-        let service = Arc::clone(&self.service);
-        self.tracker.spawn(async move {
-            let _guard = guard;
-            let heartbeat = if beat { service.heartbeat().await } else { Ok(()) };
-            if let Err(error) = heartbeat.and(service.refresh().await) {
-                tracing::warn!(%error, "housekeeping failed");
-            }
-        });
+        if !elapsed(*lock(&self.last_beat), now, HEARTBEAT_SECONDS) {
+            return;
+        }
+        if let Ok(guard) = Arc::clone(&self.beating).try_lock_owned() {
+            *lock(&self.last_beat) = Some(now);
+            let runner = Arc::clone(self);
+            self.tracker.spawn(async move {
+                let _guard = guard;
+                if let Err(error) = runner.beat().await {
+                    tracing::warn!(%error, "no sign of life was stored");
+                }
+            });
+        }
     }
 
     fn job(&self, name: &str) -> Option<&Arc<dyn Job>> {
@@ -142,48 +174,81 @@ impl Runner {
         Arc::clone(lock(&self.flights).entry(key.clone()).or_default())
     }
 
-    /// One run under the lease, recorded. The caller holds the flight.
+    /// Tells that this process lives, and tidies up after those that do not.
+    async fn beat(&self) -> Result<()> {
+        self.service.heartbeat().await?;
+        self.service.close_abandoned_runs(self.presence().await?).await?;
+        Ok(())
+    }
+
+    async fn presence(&self) -> Result<&Presence> {
+        self.presence.get_or_try_init(|| self.service.join()).await
+    }
+
+    /// Waits for the turn of a run, first come first served. `None`: the runner stops.
+    async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        turn.ok()
+    }
+
+    /// One run under the lease, recorded. The caller holds the flight and has its turn.
     async fn run_once(&self, job: &dyn Job, group: &str, trigger: &str) -> Result<JobRun> {
-        let lease = format!("{}/{group}", job.name());
-        if !self.service.acquire_lease(&lease, self.holder, LEASE_SECONDS).await? {
-            let detail = format!("{} of {group:?} is running in another process", job.name());
-            return Err(Error::Conflict { code: "job_running", detail });
-        }
-        let id = self.service.job_started(job.name(), group, trigger).await?;
-        let outcome = self.flown(job, group, &lease).await;
+        lock(&self.last_starts).insert((job.name(), group.to_owned()), self.service.clock().now());
+        let presence = self.presence().await?;
+        let fence = match self.service.take_lease(presence, &format!("{}/{group}", job.name())).await? {
+            Lease::Taken(fence) => fence,
+            Lease::Held { by, since } => {
+                let detail =
+                    format!("{} of {group:?} has been running in another process ({by}) since {since}", job.name());
+                return Err(Error::Conflict { code: "job_running", detail });
+            }
+        };
+        let id = self.service.job_started(job.name(), group, trigger, presence.id()).await?;
+        let work = Work { group: group.to_owned(), fence: Some(fence.clone()) };
+        let outcome = flown(job.run(Arc::clone(&self.service), work)).await;
         if let Err(failure) = &outcome {
             tracing::error!(job = job.name(), group, detail = failure.detail, "job failed");
         }
         metrics::counter!("fairshared_job_runs_total", "job" => job.name(), "outcome" => outcome_label(&outcome))
             .increment(1);
         self.service.job_finished(id, &outcome).await?;
-        self.service.release_lease(&lease, self.holder).await?;
+        self.service.release_lease(&fence).await?;
         self.service.job_run(id).await?.ok_or_else(|| Error::Internal(format!("job run {id} vanished")))
     }
 
-    /// The work itself, with the lease renewed meanwhile. A panic ends this run and nothing else.
-    async fn flown(&self, job: &dyn Job, group: &str, lease: &str) -> std::result::Result<Value, JobFailure> {
-        let mut work = tokio::spawn(job.run(Arc::clone(&self.service), group.to_owned()));
-        let mut renewal = interval(RENEW_EVERY);
-        renewal.tick().await;
-        let done = loop {
-            tokio::select! {
-                done = &mut work => break done,
-                _ = renewal.tick() => {
-                    if let Err(error) = self.service.acquire_lease(lease, self.holder, LEASE_SECONDS).await {
-                        tracing::warn!(%error, lease, "lease not renewed");
-                    }
-                }
-            }
-        };
-        match done {
-            Ok(Ok(counts)) => Ok(counts),
-            Ok(Err(error)) => Err(JobFailure { status: "failed", detail: error.to_string() }),
-            Err(_) => Err(JobFailure {
-                status: "panicked",
-                detail: "the job panicked; its cause is in the server's log".to_owned(),
-            }),
+    /// Runs a job in one group after the other at somebody's wish; tells when the first of them begins.
+    async fn run_in_turn(&self, job: &dyn Job, groups: Vec<String>, begun: oneshot::Sender<()>) -> Result<Vec<JobRun>> {
+        let (mut runs, mut begun) = (Vec::new(), Some(begun));
+        for group in groups {
+            let _flight = self.flight(&(job.name(), group.clone())).lock_owned().await;
+            let Some(_turn) = self.turn().await else { return Err(stopping()) };
+            begun.take().map(|begun| begun.send(()));
+            runs.push(self.run_once(job, &group, "manual").await?);
         }
+        Ok(runs)
+    }
+
+    fn waits(&self, job: &str) -> Error {
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        let detail = format!(
+            "{job} waits for its turn among {waiting} runs; it runs when those before it have ended, and /job-runs shows it then"
+        );
+        Error::Unavailable { code: "job_waiting", detail }
+    }
+}
+
+/// The work itself. A panic ends this run and nothing else.
+async fn flown(work: BoxFuture<'static, Result<Value>>) -> std::result::Result<Value, JobFailure> {
+    let done = tokio::spawn(work).await;
+    match done {
+        Ok(Ok(counts)) => Ok(counts),
+        Ok(Err(error)) => Err(JobFailure { status: "failed", detail: error.to_string() }),
+        Err(_) => Err(JobFailure {
+            status: "panicked",
+            detail: "the job panicked; its cause is in the server's log".to_owned(),
+        }),
     }
 }
 
@@ -193,28 +258,26 @@ impl JobControl for Runner {
     }
 
     fn run_now(self: Arc<Self>, job: String, group: Option<String>) -> BoxFuture<'static, Option<Result<Vec<JobRun>>>> {
-        let tracker = self.tracker.clone();
+        let Some(known) = self.job(&job).map(Arc::clone) else { return async { None }.boxed() };
+        let groups = match group {
+            Some(name) => vec![name],
+            None => self.service.published_groups().iter().map(|g| g.name.to_string()).collect(),
+        };
+        let (tracker, runner, (begin, begun)) = (self.tracker.clone(), Arc::clone(&self), oneshot::channel());
         // On its own task: the run goes on and is recorded even if whoever asked goes away.
-        let run = tracker.spawn(async move {
-            let job = Arc::clone(self.job(&job)?);
-            let groups = match group {
-                Some(name) => vec![name],
-                None => self.service.published_groups().iter().map(|g| g.name.to_string()).collect(),
-            };
-            let mut runs = Vec::new();
-            for group in groups {
-                let key = (job.name(), group.clone());
-                let _flight = self.flight(&key).lock_owned().await;
-                lock(&self.last_starts).insert(key, self.service.clock().now());
-                match self.run_once(job.as_ref(), &group, "manual").await {
-                    Ok(run) => runs.push(run),
-                    Err(error) => return Some(Err(error)),
-                }
+        let run = tracker.spawn(async move { runner.run_in_turn(known.as_ref(), groups, begin).await });
+        async move {
+            if timeout(PATIENCE, begun).await.is_err() {
+                return Some(Err(self.waits(&job)));
             }
-            Some(Ok(runs))
-        });
-        async { run.await.unwrap_or_else(|_| Some(Err(Error::Internal("the runner panicked".to_owned())))) }.boxed()
+            Some(run.await.unwrap_or_else(|_| Err(Error::Internal("the runner panicked".to_owned()))))
+        }
+        .boxed()
     }
+}
+
+fn stopping() -> Error {
+    Error::unavailable("the service is shutting down")
 }
 
 fn outcome_label(outcome: &std::result::Result<Value, JobFailure>) -> &'static str {

@@ -10,7 +10,7 @@ use super::background::background;
 use super::folding::rebuild_buckets;
 use super::pass::{Aggregated, Pass};
 use super::session::Session;
-use super::{Caller, PublishedGroup, Result, Service, detached};
+use super::{Caller, PublishedGroup, Result, Service, Work, detached};
 use crate::domain::capacity::CapacitySource;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Day;
@@ -18,10 +18,10 @@ use crate::store;
 
 impl Service {
     /// Records usage up to now and recomputes everybody's factor and rank.
-    pub async fn aggregate(self: &Arc<Self>, group: &str) -> Result<Aggregated> {
-        let (service, group) = (Arc::clone(self), group.to_owned());
+    pub async fn aggregate(self: &Arc<Self>, work: impl Into<Work>) -> Result<Aggregated> {
+        let (service, work) = (Arc::clone(self), work.into());
         background(async move {
-            let mut session = Session::open(&service, &group).await?;
+            let mut session = Session::for_run(&service, &work).await?;
             let mut pass = Pass::new(&session);
             session.observe_capacity().await?;
             refresh_projects(&mut session).await?;
@@ -35,10 +35,10 @@ impl Service {
     }
 
     /// Folds the group's buckets again from its records. Returns how many buckets differed.
-    pub async fn rebuild(self: &Arc<Self>, group: &str) -> Result<u64> {
-        let (service, group) = (Arc::clone(self), group.to_owned());
+    pub async fn rebuild(self: &Arc<Self>, work: impl Into<Work>) -> Result<u64> {
+        let (service, work) = (Arc::clone(self), work.into());
         background(async move {
-            let mut session = Session::open(&service, &group).await?;
+            let mut session = Session::for_run(&service, &work).await?;
             let (tx, state) = session.parts();
             let changed = rebuild_buckets(tx, state).await?;
             session.recompute_histories().await?;
@@ -49,21 +49,21 @@ impl Service {
     }
 
     /// Removes records that no look-back can reach any more, and buckets of the days before `keep_buckets_days`.
-    pub async fn purge(self: &Arc<Self>, group: &str, keep_buckets_days: u32) -> Result<(u64, u64)> {
-        let (service, group) = (Arc::clone(self), group.to_owned());
+    pub async fn purge(self: &Arc<Self>, work: impl Into<Work>, keep_buckets_days: u32) -> Result<(u64, u64)> {
+        let (service, work) = (Arc::clone(self), work.into());
         let longest = self.longest_reach();
         background(async move {
-            let mut session = Session::open(&service, &group).await?;
-            let today = session.now.day();
+            let mut session = Session::for_run(&service, &work).await?;
+            let (today, group) = (session.now.day(), work.group.as_str());
             let records_before = today.plus(-longest.cast_signed());
-            let records = store::records::purge(session.tx(), &group, records_before).await?;
+            let records = store::records::purge(session.tx(), group, records_before).await?;
             if records > 0 || session.state().group.records_from.is_some() {
                 let from = session.state().group.records_from.map_or(records_before, |d| d.max(records_before));
                 session.state_mut().group.records_from = Some(from);
                 session.update().records_from = Some(from);
             }
             let keep = keep_buckets_days.max(longest);
-            let buckets = store::buckets::purge(session.tx(), &group, today.plus(-keep.cast_signed())).await?;
+            let buckets = store::buckets::purge(session.tx(), group, today.plus(-keep.cast_signed())).await?;
             session.commit().await?;
             Ok((records, buckets))
         })

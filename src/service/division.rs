@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::live_kernels::LiveKernels;
 use super::page::{Key, Page, Window, key_page, key_window};
 use super::published::PublishedGroup;
-use super::{Caller, Error, Result, Service, detached};
+use super::{Caller, Error, Result, Service, Work, detached};
 use crate::domain::decimal::Amount;
 use crate::domain::division::queue::MAX_WEIGHT;
 use crate::domain::division::{Bound, Report, Shares, Trace, Tree, TreeFault, Warning};
@@ -207,9 +207,9 @@ impl Service {
     }
 
     /// Keeps the group's division as today's; the last one of a day counts. Returns what was done, as counts.
-    pub async fn divide(self: &Arc<Self>, group: &str) -> Result<Value> {
-        let service = Arc::clone(self);
-        let GroupDivision { group, division } = self.divided(group, false).await?;
+    pub async fn divide(self: &Arc<Self>, work: impl Into<Work>) -> Result<Value> {
+        let (service, work) = (Arc::clone(self), work.into());
+        let GroupDivision { group, division } = self.divided(&work.group, false).await?;
         detached(async move {
             let rows = division.day_rows(service.clock().now().day());
             let count = rows.len();
@@ -220,6 +220,7 @@ impl Service {
             }
             let Some(day) = rows.first().map(|row| row.day) else { return Ok(json!({"queues": 0})) };
             store::division_days::replace(&tx, &group.name, day, rows).await?;
+            work.check_fence(&tx).await?;
             tx.commit().await.map_err(store::StoreError::from)?;
             Ok(json!({"queues": count}))
         })

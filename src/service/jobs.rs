@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::page::{Page, Window, id_page, id_window};
 use super::{Caller, Error, Result, Service};
-use crate::domain::time::{MICROS_PER_DAY, MICROS_PER_SECOND};
+use crate::domain::time::MICROS_PER_DAY;
 use crate::store;
 
 pub use crate::store::jobs::JobRun;
@@ -63,11 +63,11 @@ impl Service {
 
     /// Opens the record of a run, and closes those that a process which is gone left open. The caller
     /// holds the job's lease.
-    pub async fn job_started(&self, job: &str, group: &str, trigger: &str) -> Result<i64> {
+    pub async fn job_started(&self, job: &str, group: &str, trigger: &str, holder: Uuid) -> Result<i64> {
         let now = self.clock().now();
         let tx = self.store().begin().await?;
         store::jobs::abandon_open(&tx, job, group, now).await?;
-        let id = store::jobs::start(&tx, job, Some(group), trigger, now).await?;
+        let id = store::jobs::start(&tx, job, Some(group), trigger, holder, now).await?;
         tx.commit().await.map_err(store::StoreError::from)?;
         Ok(id)
     }
@@ -84,17 +84,6 @@ impl Service {
     /// One run by its number.
     pub async fn job_run(&self, id: i64) -> Result<Option<JobRun>> {
         Ok(store::jobs::find(self.store().read(), id).await?)
-    }
-
-    /// Takes or renews a lease for `seconds`; false while another process holds it.
-    pub async fn acquire_lease(&self, name: &str, holder: Uuid, seconds: i64) -> Result<bool> {
-        let now = self.clock().now();
-        let until = now.plus_micros(seconds * MICROS_PER_SECOND);
-        Ok(store::jobs::acquire_lease(self.store().write(), name, holder, now, until).await?)
-    }
-
-    pub async fn release_lease(&self, name: &str, holder: Uuid) -> Result<()> {
-        Ok(store::jobs::release_lease(self.store().write(), name, holder).await?)
     }
 
     /// Removes records of runs that are older than `keep_days`.

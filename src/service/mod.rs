@@ -24,6 +24,7 @@ pub mod json;
 pub mod kernels;
 mod key_table;
 pub mod keys;
+pub mod leases;
 mod live_kernels;
 mod objects;
 pub mod page;
@@ -49,6 +50,7 @@ use std::time::Duration;
 pub use caller::{Caller, Role};
 pub use clock::{Clock, SystemClock};
 pub use error::{Error, Fault, Result};
+pub use leases::Work;
 pub use published::PublishedGroup;
 
 use published::Published;

@@ -13,7 +13,7 @@ use super::live_kernels::{self, LiveKernels};
 use super::published::PublishedGroup;
 use super::queues::Queues;
 use super::state::{GroupState, window_start};
-use super::{Service, SlotGuard, audit, heavy};
+use super::{Service, SlotGuard, Work, audit, heavy};
 use crate::domain::hierarchy::{Hierarchy, Ranking};
 use crate::domain::ids::ProjectId;
 use crate::domain::kernel::Kernel;
@@ -37,6 +37,8 @@ pub struct Session {
     update: groups::Update,
     /// What this session makes of kernels; `None`: the picture does not have them, so the next one cannot either.
     kernels: Option<Vec<live_kernels::Change>>,
+    /// The lease under which a run writes.
+    work: Option<Work>,
     pub now: Timestamp,
 }
 
@@ -84,6 +86,7 @@ impl Session {
             changed_shares: BTreeSet::new(),
             update: groups::Update::default(),
             kernels: knows_kernels.then(Vec::new),
+            work: None,
             now: service.clock.now(),
         };
         let Some(group) = groups::lock(session.tx(), name).await? else {
@@ -96,6 +99,13 @@ impl Session {
             }
             _ => GroupState::load(session.tx(), group, session.now.day()).await?,
         });
+        Ok(session)
+    }
+
+    /// Opens the session of a run, which keeps nothing if it has lost its lease.
+    pub async fn for_run(service: &Arc<Service>, work: &Work) -> Result<Self> {
+        let mut session = Self::open(service, &work.group).await?;
+        session.work = Some(work.clone());
         Ok(session)
     }
 
@@ -308,6 +318,9 @@ impl Session {
             state.group.shares_revision += 1;
             let update = std::mem::take(&mut self.update);
             groups::update(self.tx(), &name, update, state.group.shares_revision, now).await?;
+        }
+        if let Some(work) = &self.work {
+            work.check_fence(self.tx()).await?;
         }
         // From here on the database decides; on failure the slot stays empty and the next session
         // reads the truth.

@@ -1,12 +1,12 @@
-//! Job runs and the leases that keep two instances from running one job at once.
+//! Job runs: what was done, when, and what came of it.
 
-use sea_orm::ActiveValue::{NotSet, Set, Unchanged};
-use sea_orm::sea_query::{Condition, Expr, ExprTrait, OnConflict};
+use sea_orm::ActiveValue::{NotSet, Set};
+use sea_orm::sea_query::{Condition, Expr};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::entity::{job_lease, job_run};
+use super::entity::job_run;
 use super::key_list::{IdWindow, KeyPage};
 use super::{Result, decode, key_list};
 use crate::domain::time::Timestamp;
@@ -45,6 +45,7 @@ pub async fn start(
     job: &str,
     group: Option<&str>,
     trigger: &str,
+    holder: Uuid,
     now: Timestamp,
 ) -> Result<i64> {
     let row = job_run::ActiveModel {
@@ -57,10 +58,12 @@ pub async fn start(
         ended_at: Set(None),
         counts: Set("{}".to_owned()),
         error: Set(None),
+        holder: Set(Some(holder)),
     };
     Ok(row.insert(db).await?.id)
 }
 
+/// Closes the record of a run, unless it was closed as abandoned.
 pub async fn finish(
     db: &impl ConnectionTrait,
     id: i64,
@@ -69,15 +72,15 @@ pub async fn finish(
     error: Option<String>,
     now: Timestamp,
 ) -> Result<()> {
-    let row = job_run::ActiveModel {
-        id: Unchanged(id),
-        status: Set(status.to_owned()),
-        ended_at: Set(Some(now.micros())),
-        counts: Set(counts.to_string()),
-        error: Set(error),
-        ..Default::default()
-    };
-    row.update(db).await?;
+    job_run::Entity::update_many()
+        .col_expr(job_run::Column::Status, Expr::value(status))
+        .col_expr(job_run::Column::EndedAt, Expr::value(now.micros()))
+        .col_expr(job_run::Column::Counts, Expr::value(counts.to_string()))
+        .col_expr(job_run::Column::Error, Expr::value(error))
+        .filter(job_run::Column::Id.eq(id))
+        .filter(is_open())
+        .exec(db)
+        .await?;
     Ok(())
 }
 
@@ -85,18 +88,39 @@ pub async fn find(db: &impl ConnectionTrait, id: i64) -> Result<Option<JobRun>> 
     job_run::Entity::find_by_id(id).one(db).await?.map(decode_row).transpose()
 }
 
-/// Closes runs of a job and group that a process which is gone left open: whoever holds the lease
-/// knows that there is no other. Returns how many.
+/// Runs whose record is open, and the process that runs each; none: it is older than holders are.
+pub async fn open(db: &impl ConnectionTrait) -> Result<Vec<(i64, Option<Uuid>)>> {
+    let columns = [job_run::Column::Id, job_run::Column::Holder];
+    let running = job_run::Entity::find().select_only().columns(columns).filter(is_open());
+    Ok(running.into_tuple().all(db).await?)
+}
+
+/// Closes runs that nobody goes on with. Returns how many.
+pub async fn abandon(db: &impl ConnectionTrait, ids: Vec<i64>, now: Timestamp) -> Result<u64> {
+    abandon_where(db, job_run::Column::Id.is_in(ids).into(), now).await
+}
+
+/// Closes runs of a job and group: whoever holds the lease knows that nobody goes on with them. Returns how many.
 pub async fn abandon_open(db: &impl ConnectionTrait, job: &str, group: &str, now: Timestamp) -> Result<u64> {
+    let of = Condition::all().add(job_run::Column::Job.eq(job)).add(job_run::Column::ResourceGroup.eq(group));
+    abandon_where(db, of, now).await
+}
+
+async fn abandon_where(db: &impl ConnectionTrait, which: Condition, now: Timestamp) -> Result<u64> {
     let done = job_run::Entity::update_many()
         .col_expr(job_run::Column::Status, Expr::value("abandoned"))
         .col_expr(job_run::Column::EndedAt, Expr::value(now.micros()))
-        .filter(job_run::Column::Status.eq("running"))
-        .filter(job_run::Column::Job.eq(job))
-        .filter(job_run::Column::ResourceGroup.eq(group))
+        .col_expr(job_run::Column::Error, Expr::value("the process that ran the job is gone"))
+        .filter(is_open())
+        .filter(which)
         .exec(db)
         .await?;
     Ok(done.rows_affected)
+}
+
+/// In the words of the index over open runs.
+fn is_open() -> Expr {
+    Expr::cust("status = 'running'")
 }
 
 /// One page of runs, newest first.
@@ -134,40 +158,4 @@ pub async fn last_runs(db: &impl ConnectionTrait) -> Result<Vec<JobRun>> {
 pub async fn purge_runs(db: &impl ConnectionTrait, before: Timestamp) -> Result<u64> {
     let old = job_run::Entity::delete_many().filter(job_run::Column::StartedAt.lt(before.micros()));
     Ok(old.exec(db).await?.rows_affected)
-}
-
-/// Takes or renews the lease `name` until `expires_at`, unless another holder's is still good at `now`.
-pub async fn acquire_lease(
-    db: &impl ConnectionTrait,
-    name: &str,
-    holder: Uuid,
-    now: Timestamp,
-    expires_at: Timestamp,
-) -> Result<bool> {
-    use job_lease::Column;
-    let row = job_lease::ActiveModel {
-        name: Set(name.to_owned()),
-        holder: Set(holder),
-        fence: Set(1),
-        expires_at: Set(expires_at.micros()),
-    };
-    let free = Condition::any()
-        .add(Expr::col((job_lease::Entity, Column::Holder)).eq(holder))
-        .add(Expr::col((job_lease::Entity, Column::ExpiresAt)).lte(now.micros()));
-    let mut take = OnConflict::column(Column::Name);
-    take.update_columns([Column::Holder, Column::ExpiresAt])
-        .value(Column::Fence, Expr::cust("job_leases.fence + 1"))
-        .action_cond_where(free);
-    let done = job_lease::Entity::insert(row).on_conflict(take).exec_without_returning(db).await?;
-    Ok(done > 0)
-}
-
-pub async fn release_lease(db: &impl ConnectionTrait, name: &str, holder: Uuid) -> Result<()> {
-    job_lease::Entity::update_many()
-        .col_expr(job_lease::Column::ExpiresAt, Expr::value(0))
-        .filter(job_lease::Column::Name.eq(name))
-        .filter(job_lease::Column::Holder.eq(holder))
-        .exec(db)
-        .await?;
-    Ok(())
 }

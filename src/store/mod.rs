@@ -15,10 +15,12 @@ mod decode;
 pub mod division_days;
 pub mod entity;
 pub mod groups;
+pub mod holders;
 pub mod jobs;
 pub mod kernels;
 pub mod key_list;
 pub mod keys;
+pub mod leases;
 pub mod live_kernels;
 pub mod people;
 pub mod queues;
@@ -158,6 +160,12 @@ impl Store {
 
     pub fn backend(&self) -> DbBackend {
         self.write.get_database_backend()
+    }
+
+    /// How many long writes are worth beginning at once: `SQLite` has one writer; on `PostgreSQL` most connections are
+    /// left to requests.
+    pub fn runs_at_once(&self) -> usize {
+        if self.backend() == DbBackend::Sqlite { 1 } else { 3 }
     }
 
     /// SQL statements sent so far, for tests and metrics.

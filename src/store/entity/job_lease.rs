@@ -6,9 +6,9 @@ use sea_orm::entity::prelude::*;
 pub struct Model {
     #[sea_orm(primary_key, auto_increment = false)]
     pub name: String,
-    pub holder: Uuid,
+    pub holder: Option<Uuid>,
     pub fence: i64,
-    pub expires_at: i64,
+    pub taken_at: i64,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

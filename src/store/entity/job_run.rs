@@ -16,6 +16,7 @@ pub struct Model {
     pub counts: String,
     #[sea_orm(column_type = "Text", nullable)]
     pub error: Option<String>,
+    pub holder: Option<Uuid>,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

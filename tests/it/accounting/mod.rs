@@ -6,6 +6,7 @@ mod cursors;
 mod gaps;
 mod history;
 mod joint;
+mod leases;
 mod model;
 mod reports;
 mod together;

@@ -1,5 +1,7 @@
 //! SIGKILL at any moment of ingest and aggregation: nothing is lost, nothing counted twice.
 
+mod backlog;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};

@@ -1,0 +1,193 @@
+//! The processes that run jobs on a database, and which of them are gone.
+//!
+//! On `SQLite` a process holds a lock on a file of its own beside the database. The system gives the lock back however the
+//! process ends, so whoever obtains it knows that the process is gone; a process number would prove nothing, it is 1 in
+//! every container. On `PostgreSQL` a process is heard of every two seconds, and the database's own clock measures the
+//! silence, because the clocks of two machines differ.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect, Statement};
+use uuid::Uuid;
+
+use super::entity::job_holder::{ActiveModel, Column, Entity};
+use super::{Result, StoreError};
+use crate::domain::time::Timestamp;
+
+/// How often a process is heard of.
+pub const BEAT_EVERY: Duration = Duration::from_secs(2);
+/// Whoever was silent for so long is gone, in microseconds.
+const SILENCE: i64 = 6_000_000;
+
+/// The database's clock, in microseconds since 1970.
+const DATABASE_TIME: &str = "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::bigint";
+
+/// This process among those that run jobs; it is gone when the value is.
+#[derive(Debug)]
+pub struct Holder {
+    pub id: Uuid,
+    label: String,
+    started_at: Timestamp,
+    /// The database file, where its neighbours are to be looked for.
+    database: Option<PathBuf>,
+    _mark: Option<Mark>,
+}
+
+impl Holder {
+    /// Makes this process known, and forgets those that are gone.
+    pub async fn join(db: &impl ConnectionTrait, label: String, now: Timestamp) -> Result<Self> {
+        let id = Uuid::new_v4();
+        let database = database_file(db).await?;
+        let mark = database.as_deref().map(|file| Mark::set(file, id)).transpose();
+        let failed = |e: io::Error| StoreError::Unavailable(format!("no lock beside the database: {e}"));
+        let holder = Self { id, label, started_at: now, database, _mark: mark.map_err(failed)? };
+        holder.beat(db).await?;
+        holder.forget_the_gone(db).await?;
+        Ok(holder)
+    }
+
+    /// Tells the others that this process lives.
+    pub async fn beat(&self, db: &impl ConnectionTrait) -> Result<()> {
+        let row = ActiveModel {
+            id: Set(self.id),
+            label: Set(self.label.clone()),
+            started_at: Set(self.started_at.micros()),
+            beat_at: Set(None),
+        };
+        let mut again = OnConflict::column(Column::Id);
+        again.update_column(Column::Label);
+        Entity::insert(row).on_conflict(again).exec_without_returning(db).await?;
+        if db.get_database_backend() == DbBackend::Postgres {
+            let now = Entity::update_many().col_expr(Column::BeatAt, Expr::cust(DATABASE_TIME));
+            now.filter(Column::Id.eq(self.id)).exec(db).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether that process is gone.
+    pub async fn is_gone(&self, db: &impl ConnectionTrait, id: Uuid) -> Result<bool> {
+        Ok(!self.gone(db, &[id]).await?.is_empty())
+    }
+
+    /// Those of `ids` that are gone.
+    pub async fn gone(&self, db: &impl ConnectionTrait, ids: &[Uuid]) -> Result<BTreeSet<Uuid>> {
+        let others = ids.iter().copied().filter(|id| *id != self.id);
+        if db.get_database_backend() == DbBackend::Sqlite {
+            // A database in memory belongs to one process.
+            let lives = |id: &Uuid| self.database.as_deref().is_some_and(|file| Mark::is_held(&Mark::path(file, *id)));
+            return Ok(others.filter(|id| !lives(id)).collect());
+        }
+        let heard_of = Expr::col(Column::BeatAt).gte(Expr::cust(format!("{DATABASE_TIME} - {SILENCE}")));
+        let living: Vec<Uuid> = Entity::find()
+            .select_only()
+            .column(Column::Id)
+            .filter(Column::Id.is_in(ids.iter().copied()))
+            .filter(heard_of)
+            .into_tuple()
+            .all(db)
+            .await?;
+        Ok(others.filter(|id| !living.contains(id)).collect())
+    }
+
+    async fn forget_the_gone(&self, db: &impl ConnectionTrait) -> Result<()> {
+        let known: Vec<Uuid> = Entity::find().select_only().column(Column::Id).into_tuple().all(db).await?;
+        let gone = self.gone(db, &known).await?;
+        Entity::delete_many().filter(Column::Id.is_in(gone)).exec(db).await?;
+        Ok(())
+    }
+
+    /// Tells the others at once that this process ends.
+    pub async fn leave(&self, db: &impl ConnectionTrait) -> Result<()> {
+        Entity::delete_by_id(self.id).exec(db).await?;
+        Ok(())
+    }
+}
+
+/// What messages call a process.
+pub async fn label(db: &impl ConnectionTrait, id: Uuid) -> Result<Option<String>> {
+    Ok(Entity::find_by_id(id).one(db).await?.map(|row| row.label))
+}
+
+/// The file of an `SQLite` database; none for one in memory, or of another kind.
+async fn database_file(db: &impl ConnectionTrait) -> Result<Option<PathBuf>> {
+    if db.get_database_backend() != DbBackend::Sqlite {
+        return Ok(None);
+    }
+    let sql = "SELECT file FROM pragma_database_list WHERE name = 'main'";
+    let row = db.query_one_raw(Statement::from_string(DbBackend::Sqlite, sql)).await?;
+    let file: Option<String> = row.map(|row| row.try_get("", "file")).transpose()?.flatten();
+    Ok(file.filter(|f| !f.is_empty()).map(PathBuf::from))
+}
+
+/// The locked file of a living process.
+#[derive(Debug)]
+struct Mark {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Mark {
+    fn path(database: &Path, id: Uuid) -> PathBuf {
+        beside(database, &id.to_string())
+    }
+
+    /// Makes and locks the file of a process, and removes those of processes that are gone.
+    fn set(database: &Path, id: Uuid) -> io::Result<Self> {
+        let path = Self::path(database, id);
+        let lock = loop {
+            let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path)?;
+            file.lock()?;
+            // Whoever tidied up before it was locked has removed it.
+            if fs::metadata(&path).is_ok_and(|there| file.metadata().is_ok_and(|own| own.ino() == there.ino())) {
+                break file;
+            }
+        };
+        for neighbour in neighbours(database).into_iter().filter(|n| *n != path) {
+            Self::is_held(&neighbour);
+        }
+        Ok(Self { path, _lock: lock })
+    }
+
+    /// Whether a process holds the file. One that nobody holds is removed.
+    fn is_held(path: &Path) -> bool {
+        match OpenOptions::new().write(true).open(path) {
+            Ok(file) => match file.try_lock() {
+                Ok(()) => {
+                    let _ = fs::remove_file(path);
+                    false
+                }
+                Err(TryLockError::WouldBlock | TryLockError::Error(_)) => true,
+            },
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        }
+    }
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+fn beside(database: &Path, name: &str) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push(".holder-");
+    path.push(name);
+    path.into()
+}
+
+/// The marks of all processes on the database.
+fn neighbours(database: &Path) -> Vec<PathBuf> {
+    let prefix = beside(database, "");
+    let (Some(folder), Some(prefix)) = (prefix.parent(), prefix.file_name()) else { return Vec::new() };
+    let is_mark = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(prefix.as_encoded_bytes());
+    let found = fs::read_dir(folder).into_iter().flatten().flatten();
+    found.filter(|entry| is_mark(&entry.file_name())).map(|entry| entry.path()).collect()
+}
