@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use super::failure::{Failure, eprint_line};
 use crate::domain::division::Warning;
-use crate::service::Error;
 use crate::service::page::{MAX_PAGE, Page, Window};
+use crate::service::warnings::OptionWarning;
+use crate::service::{Error, PublishedGroup};
 
 #[derive(Args, Clone, Copy)]
 pub struct OutputArgs {
@@ -52,6 +53,13 @@ pub fn warn(warnings: &[Warning]) {
         let place: Vec<&str> = queue.as_deref().into_iter().chain(*slot).collect();
         let colon = if place.is_empty() { "" } else { ": " };
         eprint_line(&format!("warning: {}{colon}{detail}", place.join(", ")));
+    }
+}
+
+/// Says on standard error what looks like a mistake in a group's options.
+pub fn warn_of_options(group: &PublishedGroup) {
+    for OptionWarning { detail, .. } in group.warnings() {
+        eprint_line(&format!("warning: {detail}"));
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::failure::Outcome;
 use super::open::service;
-use super::output::{OutputArgs, print_list};
+use super::output::{OutputArgs, print_list, warn_of_options};
 use crate::config::Config;
 use crate::domain::decimal::f64_text;
 use crate::domain::hierarchy::Share;
@@ -33,6 +33,7 @@ pub struct RankArgs {
 pub async fn run(args: RankArgs, config: &Config) -> Outcome {
     let service = service(config).await?;
     let group = service.group(&args.group)?;
+    warn_of_options(&group);
     let limit = usize::try_from(args.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     let format = args.output.output;
     if args.domains {

@@ -8,10 +8,10 @@ use std::ops::{Add, AddAssign};
 use std::str::FromStr;
 
 use ethnum::U256;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Digits after the point that an [`Amount`] keeps.
-const AMOUNT_DECIMALS: u32 = 12;
+pub(crate) const AMOUNT_DECIMALS: u32 = 12;
 /// Digits after the point that a [`Usage`] keeps: an amount's plus six for microseconds.
 const USAGE_DECIMALS: u32 = AMOUNT_DECIMALS + 6;
 const AMOUNT_UNIT: u128 = 10u128.pow(AMOUNT_DECIMALS);
@@ -20,9 +20,6 @@ const USAGE_UNIT: u128 = 10u128.pow(USAGE_DECIMALS);
 const AMOUNT_MAX: u128 = 10u128.pow(21) * AMOUNT_UNIT;
 /// The longest text that can be a legal number; longer input is refused before it is read.
 const MAX_TEXT: usize = 64;
-/// Any decimal of so many digits survives a 64-bit float; longer ones may have been rounded already.
-const FLOAT_DIGITS: usize = 15;
-
 /// Why a text is not a legal decimal here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecimalError {
@@ -36,8 +33,6 @@ pub enum DecimalError {
     TooManyDecimals(u32),
     #[error("is too large")]
     TooLarge,
-    #[error("cannot be held exactly as a JSON number; send it as text")]
-    Inexact,
 }
 
 /// Reads plain decimal notation as an integer count of `10^-decimals`.
@@ -94,39 +89,6 @@ fn write_parts(f: &mut fmt::Formatter<'_>, whole: &dyn fmt::Display, fraction: u
         width -= 1;
     }
     write!(f, "{whole}.{fraction:0width$}")
-}
-
-/// Accepts a decimal as JSON text or as a JSON number that a 64-bit float holds exactly.
-pub(crate) fn deserialize_decimal<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: Deserializer<'de>,
-    T: FromStr<Err = DecimalError>,
-{
-    struct Visitor<T>(std::marker::PhantomData<T>);
-    impl<T: FromStr<Err = DecimalError>> de::Visitor<'_> for Visitor<T> {
-        type Value = T;
-        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-            f.write_str("a decimal number or a text that holds one")
-        }
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-            text.parse().map_err(E::custom)
-        }
-        fn visit_u64<E: de::Error>(self, value: u64) -> Result<T, E> {
-            self.visit_str(&value.to_string())
-        }
-        fn visit_i64<E: de::Error>(self, value: i64) -> Result<T, E> {
-            self.visit_str(&value.to_string())
-        }
-        fn visit_f64<E: de::Error>(self, value: f64) -> Result<T, E> {
-            let text = value.to_string();
-            let digits = text.trim_start_matches(['-', '0', '.']).bytes().filter(u8::is_ascii_digit).count();
-            if !value.is_finite() || digits > FLOAT_DIGITS {
-                return Err(E::custom(DecimalError::Inexact));
-            }
-            self.visit_str(&text)
-        }
-    }
-    deserializer.deserialize_any(Visitor(std::marker::PhantomData))
 }
 
 /// How much of a slot: `0` to `10^21` with at most 12 decimals.
@@ -190,7 +152,12 @@ impl Amount {
         self.0.checked_mul(u128::from(count)).filter(|v| *v <= AMOUNT_MAX).map(Self)
     }
 
-    /// Capacities of a group are sums; they saturate far above any cluster, where they can still be read back.
+    /// Exactly `self + other`; `None` above the largest amount.
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        Some(Self(self.0.checked_add(other.0)?)).filter(|sum| *sum <= Self::MAX)
+    }
+
+    /// Sums end at the largest amount, far above any cluster, where they can still be read back.
     #[must_use]
     pub fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0).min(AMOUNT_MAX))
@@ -240,42 +207,65 @@ impl Usage {
         (high as f64 * 2f64.powi(128) + low as f64) / USAGE_UNIT as f64
     }
 
-    /// `self x factor` for a factor in 0..=1, rounded half up to `10^-18`; exact for powers of two
-    /// that leave no remainder.
-    #[must_use]
-    pub fn scaled(self, factor: f64) -> Self {
+    /// `self x factor` for a factor in 0..=1, with what rounding to `10^-18` would lose.
+    pub fn times(self, factor: f64) -> ScaledUsage {
         const MANTISSA_BITS: i32 = 52;
         if factor >= 1.0 {
-            return self;
+            return ScaledUsage { whole: self, fraction: 0 };
         }
         if factor.is_nan() || factor <= 0.0 {
-            return Self::ZERO;
+            return ScaledUsage::default();
         }
         let bits = factor.to_bits();
         let biased = i32::try_from(bits >> MANTISSA_BITS & 0x7ff).unwrap_or(0);
-        if biased == 0 {
-            return Self::ZERO;
+        let shift = u32::try_from(1023 + MANTISSA_BITS - biased).unwrap_or(0);
+        // So small a part of any usage is nothing.
+        if biased == 0 || shift > 255 {
+            return ScaledUsage::default();
         }
         let mantissa = (bits & ((1 << MANTISSA_BITS) - 1)) | (1 << MANTISSA_BITS);
-        let shift = u32::try_from(1023 + MANTISSA_BITS - biased).unwrap_or(0);
-        if shift > 255 {
-            return Self::ZERO;
-        }
         let product = self.0.saturating_mul(U256::from(mantissa));
-        Self(product.saturating_add(U256::ONE << (shift - 1)) >> shift)
+        let rest = product - ((product >> shift) << shift);
+        let fraction = if shift <= 128 { rest << (128 - shift) } else { rest >> (shift - 128) };
+        ScaledUsage { whole: Self(product >> shift), fraction: fraction.as_u128() }
     }
 
-    /// The mean amount of a usage that was spread over `micros` microseconds, rounded down to `10^-12`.
+    /// The mean amount of a usage that was spread over `micros` microseconds, rounded half up to `10^-12`.
     pub fn mean_over(self, micros: u64) -> Amount {
         if micros == 0 {
             return Amount::ZERO;
         }
-        Amount(u128::try_from(self.0 / U256::from(micros)).unwrap_or(AMOUNT_MAX).min(AMOUNT_MAX))
+        let rounded = self.0.saturating_add(U256::from(micros / 2)) / U256::from(micros);
+        Amount(u128::try_from(rounded).unwrap_or(AMOUNT_MAX).min(AMOUNT_MAX))
     }
 
     #[must_use]
     pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
+    }
+}
+
+/// A usage with the part of its last digit, so that a sum of scaled usages is rounded once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScaledUsage {
+    whole: Usage,
+    /// In `2^-128` of the last digit.
+    fraction: u128,
+}
+
+impl ScaledUsage {
+    /// Rounded half up to `10^-18`.
+    pub fn rounded(self) -> Usage {
+        Usage(self.whole.0.saturating_add(U256::from(self.fraction >> 127)))
+    }
+}
+
+impl Add for ScaledUsage {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        let (fraction, carry) = self.fraction.overflowing_add(other.fraction);
+        let whole = self.whole + other.whole;
+        Self { whole: Usage(whole.0.saturating_add(U256::from(u128::from(carry)))), fraction }
     }
 }
 
@@ -338,7 +328,7 @@ macro_rules! text_serde {
         }
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::domain::decimal::deserialize_decimal(deserializer)
+                $crate::domain::written::deserialize_decimal(deserializer)
             }
         }
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::bucket::Bucket;
 use super::normalize::Normalizer;
 use super::options::Options;
-use super::slots::{Amounts, Usages};
+use super::slots::{Amounts, ScaledSum, Usages};
 use super::time::Day;
 use super::weight::EffectiveWeight;
 
@@ -55,7 +55,7 @@ impl<'a> Decayer<'a> {
     /// `buckets` ascend by start, so that the sum has one order.
     pub fn history<'b>(&mut self, buckets: impl IntoIterator<Item = &'b Bucket>) -> History {
         let mut sum = 0.0;
-        let mut total = Usages::default();
+        let mut total = ScaledSum::default();
         let mut run = Usages::default();
         let mut run_weight = 0.0;
         for bucket in buckets {
@@ -64,14 +64,14 @@ impl<'a> Decayer<'a> {
             // Equal weights are added up exactly before they are scaled.
             #[expect(clippy::float_cmp, reason = "the very same table entry or not")]
             if weight != run_weight {
-                total.add(&run.map(|u| u.scaled(run_weight)));
+                total.add(&run, run_weight);
                 run = Usages::default();
                 run_weight = weight;
             }
             run.add(&bucket.usage);
         }
-        total.add(&run.map(|u| u.scaled(run_weight)));
-        History { normalized_usage: sum / f64::from(self.options.lookback_days), total_decayed_usage: total }
+        total.add(&run, run_weight);
+        History { normalized_usage: sum / f64::from(self.options.lookback_days), total_decayed_usage: total.rounded() }
     }
 }
 

@@ -17,6 +17,7 @@ pub struct Share {
     pub effective_weight: EffectiveWeight,
     pub fair_share_factor: f64,
     pub exponent: Exponent,
+    /// From 1; 0 outside of the ranking of a group.
     pub rank: u32,
 }
 
@@ -28,8 +29,13 @@ impl Share {
             effective_weight: EffectiveWeight::single(Weight::ONE),
             fair_share_factor: 1.0,
             exponent: Exponent::ZERO,
-            rank: 1,
+            rank: 0,
         }
+    }
+
+    /// The place in the group's ranking; `None` for an entity that is known but not in the group.
+    pub fn place(&self) -> Option<u32> {
+        (self.rank > 0).then_some(self.rank)
     }
 
     fn weigh(&mut self, effective_weight: EffectiveWeight) {

@@ -1,12 +1,15 @@
 //! `scheduler_opts` of a resource group (§8): defaults, ranges, merging.
 
+use std::fmt;
+
 use serde_json::{Map, Value};
 
 use super::decay::Decay;
 use super::division::TreeFault;
 use super::queues::DivisionChoice;
+use super::reading::{Misread, read_from};
 use super::slice::GapPolicy;
-use super::slots::{Amounts, SlotName, SlotNameError};
+use super::slots::{Amounts, SlotName};
 use super::weight::Weight;
 
 /// The longest bucket that options allow.
@@ -86,18 +89,33 @@ pub struct OptionError {
     pub detail: String,
 }
 
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
 impl OptionError {
-    fn new(key: &str, code: &'static str, detail: impl Into<String>) -> Self {
-        let escaped = key.replace('~', "~0").replace('/', "~1");
-        Self { pointer: format!("/{escaped}"), code, detail: detail.into() }
+    /// What is wrong with the value of `key`.
+    fn about(key: &str, code: &'static str, said: impl fmt::Display) -> Self {
+        Self { pointer: format!("/{}", escaped(key)), code, detail: format!("`{key}` {said}") }
     }
 
-    /// A fault inside the value of `key`.
-    fn inside(key: &str, fault: &TreeFault) -> Self {
-        let inner = Self::new(key, fault.code, fault.detail.clone());
-        Self { pointer: inner.pointer + &fault.pointer, ..inner }
+    /// A fault inside the value of `division`.
+    fn of_division(fault: TreeFault) -> Self {
+        let TreeFault { pointer, code, detail } = fault;
+        Self { pointer: format!("/division{pointer}"), code, detail }
+    }
+
+    fn unknown(key: &str) -> Self {
+        Self::about(key, "unknown_option", format!("is not known here; known are {}", KEYS.join(", ")))
     }
 }
+
+impl From<Misread> for OptionError {
+    fn from(misread: Misread) -> Self {
+        Self { pointer: misread.pointer(), code: misread.option_code(), detail: misread.to_string() }
+    }
+}
+
 
 const KEYS: [&str; 11] = [
     "half_life_days",
@@ -131,18 +149,14 @@ impl Options {
             if key == "division" {
                 match DivisionChoice::parse(value) {
                     Ok(division) => options.division = division,
-                    Err(faults) => errors.extend(faults.iter().map(|fault| OptionError::inside(key, fault))),
+                    Err(faults) => errors.extend(faults.into_iter().map(OptionError::of_division)),
                 }
             } else if let Err(error) = options.set(key, value) {
                 errors.push(error);
             }
         }
         if errors.is_empty() && options.decay_unit_days > options.lookback_days {
-            errors.push(OptionError::new(
-                "decay_unit_days",
-                "out_of_range",
-                "decay_unit_days must not exceed lookback_days",
-            ));
+            errors.push(OptionError::about("decay_unit_days", "out_of_range", "must not exceed `lookback_days`"));
         }
         if errors.is_empty() { Ok(options) } else { Err(errors) }
     }
@@ -159,46 +173,24 @@ impl Options {
                     Value::String(text) => text.clone(),
                     other => other.to_string(),
                 };
-                self.default_weight = Weight::parse(&text)
-                    .map_err(|e| OptionError::new(key, "invalid_weight", format!("default_weight {e}")))?;
+                self.default_weight = Weight::parse(&text).map_err(|e| OptionError::about(key, "invalid_weight", e))?;
             }
             "gap_policy" => {
-                self.gap_policy = value.as_str().and_then(GapPolicy::parse).ok_or_else(|| {
-                    OptionError::new(
-                        key,
-                        "invalid_value",
-                        format!("gap_policy is one of {}", GapPolicy::NAMES.join(", ")),
-                    )
-                })?;
+                self.gap_policy =
+                    value.as_str().and_then(GapPolicy::parse).ok_or_else(|| none_of(key, GapPolicy::NAMES))?;
             }
             "decay" => {
-                self.decay = value.as_str().and_then(|t| t.parse().ok()).ok_or_else(|| {
-                    OptionError::new(
-                        key,
-                        "invalid_value",
-                        format!("decay is one of {}", Decay::names().collect::<Vec<_>>().join(", ")),
-                    )
-                })?;
+                self.decay = value.as_str().and_then(|t| t.parse().ok()).ok_or_else(|| none_of(key, Decay::names()))?;
             }
             "resource_weights" => {
-                self.resource_weights = serde_json::from_value(value.clone()).map_err(|e| {
-                    let code = SlotNameError::code_of(&e.to_string()).unwrap_or("invalid_value");
-                    OptionError::new(key, code, format!("resource_weights maps slots to weights >= 0: {e}"))
-                })?;
+                self.resource_weights =
+                    read_from(value.clone(), "invalid_value").map_err(|misread: Misread| misread.below(key))?;
             }
             "order" => {
-                self.order = value.as_str().and_then(Order::parse).ok_or_else(|| {
-                    let names: Vec<_> = Order::ALL.iter().map(|(name, _)| *name).collect();
-                    OptionError::new(key, "invalid_value", format!("order is one of {}", names.join(", ")))
-                })?;
+                let names = Order::ALL.map(|(name, _)| name);
+                self.order = value.as_str().and_then(Order::parse).ok_or_else(|| none_of(key, names))?;
             }
-            _ => {
-                return Err(OptionError::new(
-                    key,
-                    "unknown_option",
-                    format!("unknown option; known are {}", KEYS.join(", ")),
-                ));
-            }
+            _ => return Err(OptionError::unknown(key)),
         }
         Ok(())
     }
@@ -235,37 +227,85 @@ impl Options {
     }
 }
 
-/// Merges a patch key by key; `null` removes a key. The result is checked as a whole.
+/// Merges a patch as RFC 7396 says: objects key by key at every depth, anything else whole; `null` removes a key. The
+/// result is checked as a whole.
 pub fn merge_patch(
     stored: &Map<String, Value>,
     patch: &Map<String, Value>,
 ) -> Result<Map<String, Value>, Vec<OptionError>> {
-    let mut merged = stored.clone();
     let mut errors = Vec::new();
-    for (key, value) in patch {
-        if value.is_null() {
-            if !KEYS.contains(&key.as_str()) {
-                errors.push(OptionError::new(
-                    key,
-                    "unknown_option",
-                    format!("unknown option; known are {}", KEYS.join(", ")),
-                ));
-            }
-            merged.remove(key);
-        } else {
-            merged.insert(key.clone(), value.clone());
-        }
-    }
+    check_removals(patch, &known_keys(), "", &mut errors);
+    let mut merged = stored.clone();
+    merge(&mut merged, patch);
     if let Err(mut more) = Options::parse(&merged) {
         for error in &mut more {
             // decay_unit_days stands as it was: the fault is the shorter look-back.
             if error.pointer == "/decay_unit_days" && !patch.contains_key("decay_unit_days") {
-                "/lookback_days".clone_into(&mut error.pointer);
+                *error = OptionError::about("lookback_days", error.code, "must not be below `decay_unit_days`");
             }
         }
         errors.extend(more);
     }
+    drop_empty(&mut merged);
     if errors.is_empty() { Ok(merged) } else { Err(errors) }
+}
+
+fn merge(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
+    for (key, value) in patch {
+        match value {
+            Value::Null => {
+                target.remove(key);
+            }
+            Value::Object(inner) => {
+                let place = target.entry(key).or_insert_with(|| Value::Object(Map::new()));
+                if !place.is_object() {
+                    *place = Value::Object(Map::new());
+                }
+                if let Value::Object(below) = place {
+                    merge(below, inner);
+                }
+            }
+            other => {
+                target.insert(key.clone(), other.clone());
+            }
+        }
+    }
+}
+
+/// Every key that options have, at every depth.
+fn known_keys() -> Value {
+    let mut known = Options::default().to_json();
+    known.insert("division".to_owned(), DivisionChoice::keys());
+    Value::Object(known)
+}
+
+/// Refuses to remove what cannot be there: it is more likely misspelt.
+fn check_removals(patch: &Map<String, Value>, known: &Value, at: &str, errors: &mut Vec<OptionError>) {
+    for (key, value) in patch {
+        match (value, known.get(key)) {
+            (Value::Null, None) => {
+                let unknown = OptionError::unknown(key);
+                errors.push(OptionError { pointer: format!("{at}{}", unknown.pointer), ..unknown });
+            }
+            // Any slot may have a weight.
+            (Value::Object(_), _) if at.is_empty() && key == "resource_weights" => {}
+            (Value::Object(inner), Some(known)) => {
+                check_removals(inner, known, &format!("{at}/{}", escaped(key)), errors);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// An object without keys says as much as none.
+fn drop_empty(options: &mut Map<String, Value>) {
+    options.retain(|_, value| match value {
+        Value::Object(inner) => {
+            drop_empty(inner);
+            !inner.is_empty()
+        }
+        _ => true,
+    });
 }
 
 fn integer(key: &str, value: &Value, min: u32, max: u32) -> Result<u32, OptionError> {
@@ -273,5 +313,10 @@ fn integer(key: &str, value: &Value, min: u32, max: u32) -> Result<u32, OptionEr
         .as_u64()
         .and_then(|v| u32::try_from(v).ok())
         .filter(|v| (min..=max).contains(v))
-        .ok_or_else(|| OptionError::new(key, "out_of_range", format!("{key} is a whole number from {min} to {max}")))
+        .ok_or_else(|| OptionError::about(key, "out_of_range", format!("is not a whole number from {min} to {max}")))
+}
+
+fn none_of(key: &str, names: impl IntoIterator<Item = &'static str>) -> OptionError {
+    let names: Vec<_> = names.into_iter().collect();
+    OptionError::about(key, "invalid_value", format!("is not one of {}", names.join(", ")))
 }

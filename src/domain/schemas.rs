@@ -8,6 +8,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::decimal::Amount;
 use super::division::{Bound, Fraction};
+use super::reading::ReadOnly;
 use super::slots::Amounts;
 use super::time::Timestamp;
 use super::weight::Weight;
@@ -50,6 +51,15 @@ impl PartialSchema for Weight {
 }
 
 impl ToSchema for Weight {}
+
+impl PartialSchema for ReadOnly {
+    fn schema() -> RefOr<Schema> {
+        let any = ObjectBuilder::new().schema_type(SchemaType::AnyValue).read_only(true);
+        any.description(Some("Accepted and ignored, whatever it holds.")).build().into()
+    }
+}
+
+impl ToSchema for ReadOnly {}
 
 impl PartialSchema for Fraction {
     fn schema() -> RefOr<Schema> {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use smallvec::SmallVec;
 
-use super::decimal::{Amount, Usage};
+use super::decimal::{Amount, ScaledUsage, Usage};
 
 /// Slots one map may name.
 pub const MAX_SLOTS: usize = 64;
@@ -24,19 +24,21 @@ pub struct SlotName(&'static str);
 
 static NAMES: LazyLock<RwLock<HashSet<&'static str, foldhash::fast::FixedState>>> = LazyLock::new(RwLock::default);
 
-/// Why a text is no slot name.
+const KNOWN_ALREADY: &str = "different slot names are known already";
+
+/// Why a text is no slot name, as something to be said of the map that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SlotNameError {
-    #[error("a slot name has 1 to 64 printable ASCII characters without spaces")]
+    #[error("has a slot name that is not 1 to 64 printable ASCII characters without spaces")]
     Illegal,
-    #[error("too many different slot names; {MAX_NAMES} are known already")]
+    #[error("names a new slot, but {MAX_NAMES} {KNOWN_ALREADY}")]
     TooMany,
 }
 
 impl SlotNameError {
     /// The stable name of the error in answers. Deserialisers pass on nothing but the sentence.
     pub fn code_of(message: &str) -> Option<&'static str> {
-        message.contains("too many different slot names").then_some("too_many_slots")
+        message.ends_with(KNOWN_ALREADY).then_some("too_many_slots")
     }
 }
 
@@ -235,6 +237,20 @@ impl Usages {
     }
 }
 
+/// A sum of usages that are scaled each by its own factor, rounded once.
+#[derive(Clone, Debug, Default)]
+pub struct ScaledSum(SlotMap<ScaledUsage>);
+
+impl ScaledSum {
+    pub fn add(&mut self, usage: &Usages, factor: f64) {
+        self.0.merge(usage.iter().map(|(slot, usage)| (slot, usage.times(factor))), std::ops::Add::add);
+    }
+
+    pub fn rounded(&self) -> Usages {
+        self.0.map(ScaledUsage::rounded).filtered(|usage| !usage.is_zero())
+    }
+}
+
 impl<V: fmt::Display + Copy> SlotMap<V> {
     /// The stored form: a JSON object of decimal texts in name order.
     pub fn to_json(&self) -> String {
@@ -310,12 +326,12 @@ impl<'de, V: Deserialize<'de> + Copy> Visitor<'de> for Entries<V> {
         while let Some(key) = access.next_key::<std::borrow::Cow<'de, str>>()? {
             let name = (self.name)(&key).map_err(de::Error::custom)?;
             if map.get(name).is_some() {
-                return Err(de::Error::custom(format!("slot {name} is named twice")));
+                return Err(de::Error::custom(format!("names the slot {name} twice")));
             }
-            let value = access.next_value::<V>().map_err(|e| de::Error::custom(format!("slot {name}: {e}")))?;
+            let value = access.next_value::<V>()?;
             map.set(name, value);
             if map.len() > MAX_SLOTS {
-                return Err(de::Error::custom(format!("more than {MAX_SLOTS} slots")));
+                return Err(de::Error::custom(format!("names more than {MAX_SLOTS} slots")));
             }
         }
         Ok(map)

@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::decimal::{self, DecimalError, parse_fixed, text_serde, write_fixed};
+use super::decimal::{DecimalError, parse_fixed, text_serde, write_fixed};
+use super::written::deserialize_decimal;
 
 const WEIGHT_DECIMALS: u32 = 4;
 const WEIGHT_UNIT: u64 = 10u64.pow(WEIGHT_DECIMALS);
@@ -93,20 +94,24 @@ impl Serialize for EffectiveWeight {
     }
 }
 
-/// `weight` in a request: absent and `null` differ, so a required key may still be null (unset).
-pub fn deserialize_nullable_text<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
-    #[derive(Deserialize)]
-    struct Text(#[serde(deserialize_with = "any_decimal_text")] String);
-    Ok(Option::<Text>::deserialize(d)?.map(|t| t.0))
+/// A decimal as it was sent: a text, or the digits of a number.
+#[derive(Clone, Debug)]
+pub struct DecimalText(pub String);
+
+impl FromStr for DecimalText {
+    type Err = DecimalError;
+    fn from_str(text: &str) -> Result<Self, DecimalError> {
+        Ok(Self(text.to_owned()))
+    }
 }
 
-fn any_decimal_text<'de, D: Deserializer<'de>>(d: D) -> Result<String, D::Error> {
-    struct Any(String);
-    impl FromStr for Any {
-        type Err = DecimalError;
-        fn from_str(s: &str) -> Result<Self, DecimalError> {
-            Ok(Self(s.to_owned()))
-        }
+impl<'de> Deserialize<'de> for DecimalText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserialize_decimal(deserializer)
     }
-    decimal::deserialize_decimal::<_, Any>(d).map(|a| a.0)
+}
+
+/// `weight` in a request: absent and `null` differ, so a required key may still be null (unset).
+pub fn deserialize_nullable_text<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<DecimalText>::deserialize(d)?.map(|text| text.0))
 }

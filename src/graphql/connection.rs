@@ -45,7 +45,7 @@ impl PageArgs {
     /// The window on the list called `list` of one owner: a resource group, or what is below it.
     pub fn window(&self, list: &str, scope: &str) -> Result<Window> {
         if self.first.is_some() && self.last.is_some() {
-            return Err(Error::invalid("/last", "invalid_page", "give first or last, not both"));
+            return Err(Error::about("/last", "invalid_page", "does not go with `first`"));
         }
         let (limit, pointer) = if self.last.is_some() { (self.last, "/last") } else { (self.first, "/first") };
         let cursor = |text: &Option<String>, pointer: &str| {
@@ -54,7 +54,7 @@ impl PageArgs {
         let offset = u64::try_from(self.offset.unwrap_or(0))
             .ok()
             .filter(|n| i64::try_from(*n).is_ok())
-            .ok_or_else(|| Error::invalid("/offset", "invalid_offset", "an offset is 0 or more"))?;
+            .ok_or_else(|| Error::about("/offset", "invalid_offset", "is not a whole number, 0 or more"))?;
         Ok(Window {
             limit: check_limit(limit, pointer, MAX_PAGE)?,
             from_end: self.last.is_some(),

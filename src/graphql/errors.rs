@@ -13,8 +13,26 @@ pub fn explain(mut response: Response) -> Response {
     for error in &mut response.errors {
         let extensions = extensions(error);
         error.extensions = Some(extensions);
+        if let Some(said) = of_value(&error.message) {
+            error.message = said.to_owned();
+        }
     }
     response
+}
+
+/// What a scalar says of a value, without what the library puts around it.
+fn of_value(message: &str) -> Option<&str> {
+    let (_, said) = message.strip_prefix("Failed to parse \"")?.split_once("\": ")?;
+    Some(said.split(" (occurred while parsing").next().unwrap_or(said))
+}
+
+/// The refusal of a text that is no GraphQL: where it stops being that, without the parser's own words.
+pub fn unreadable(error: ServerError) -> Response {
+    let message = match error.locations.first() {
+        Some(place) => format!("the query is not GraphQL from line {}, column {} on", place.line, place.column),
+        None => "the query is not GraphQL".to_owned(),
+    };
+    explain(Response::from_errors(vec![ServerError { message, ..error }]))
 }
 
 fn extensions(error: &ServerError) -> ErrorExtensionValues {

@@ -176,7 +176,7 @@ macro_rules! filter_input {
         #[graphql(rename_fields = "snake_case")]
         pub struct $name {
             $($field: Option<$type>,)*
-            /// All of these hold, besides the fields.
+            /// All of these hold, besides the fields. An empty list, here and below, is no condition.
             #[graphql(name = "AND")]
             and: Option<Vec<$name>>,
             /// At least one of these holds.
@@ -199,17 +199,19 @@ macro_rules! filter_input {
                 $(if let Some(field) = self.$field {
                     parts.push($lower(field, measure)?);
                 })*
+                // An empty list is no condition.
+                let given = |list: Option<Vec<Self>>| list.filter(|list| !list.is_empty());
                 let mut each = |list: Vec<Self>| {
                     measure.condition(0)?;
                     list.into_iter().map(|f| f.lower(measure, level + 1)).collect::<Result<Vec<_>>>()
                 };
-                if let Some(list) = self.and {
+                if let Some(list) = given(self.and) {
                     parts.push(Filter::All(each(list)?));
                 }
-                if let Some(list) = self.or {
+                if let Some(list) = given(self.or) {
                     parts.push(Filter::Any(each(list)?));
                 }
-                if let Some(list) = self.not {
+                if let Some(list) = given(self.not) {
                     parts.push(Filter::Not(Box::new(Filter::Any(each(list)?))));
                 }
                 Ok(Filter::All(parts))

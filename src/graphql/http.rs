@@ -9,6 +9,7 @@ use axum::{Extension, Json, Router};
 use serde_json::json;
 
 use super::{FairShareSchema, anonymous, execute, page};
+use crate::domain::reading::read_from;
 use crate::service::json::{self, Unreadable};
 use crate::service::{Caller, Error};
 
@@ -28,15 +29,16 @@ async fn answer(State(schema): State<FairShareSchema>, caller: Option<Extension<
 
 /// A request is a JSON object; read on its own, it would be taken from an array too.
 fn read(body: &[u8]) -> Result<async_graphql::Request, Error> {
-    let malformed = |detail: String| {
+    let malformed = |detail: &str| {
         let detail = format!("the body is not a GraphQL request in JSON: {detail}");
         Error::Malformed { code: "malformed_json", detail }
     };
     let object = json::read::<serde_json::Map<String, serde_json::Value>>(body).map_err(|error| match error {
-        Unreadable::Wrong(fault) => malformed(fault.detail),
+        Unreadable::Wrong(fault) => malformed(&fault.detail),
         unreadable @ Unreadable::Malformed { .. } => unreadable.into(),
     })?;
-    serde_json::from_value(object.into()).map_err(|error| malformed(error.to_string()))
+    let request = read_from(serde_json::Value::Object(object), "invalid_type");
+    request.map_err(|misread| malformed(&misread.sentence("it")))
 }
 
 /// RFC 9457, for requests that no GraphQL answer fits.

@@ -89,7 +89,7 @@ impl Items {
                 self.weights.push(WeightItem { target, weight });
                 self.places.push(place);
             }
-            Err((code, detail)) => self.faults.push(Fault::new(format!("{pointer}/weight"), code, detail)),
+            Err((code, said)) => self.faults.push(Fault::about(format!("{pointer}/weight"), code, said)),
         }
     }
 
@@ -98,7 +98,7 @@ impl Items {
             let pointer = format!("/items/{at}");
             match read_target(item.target_type, &item.target_id, item.project_id) {
                 Ok(target) => self.add_by_id(&pointer, target, item.weight),
-                Err(detail) => self.faults.push(Fault::new(format!("{pointer}/target_id"), "invalid_uuid", detail)),
+                Err(said) => self.faults.push(Fault::about(format!("{pointer}/target_id"), "invalid_uuid", said)),
             }
         }
     }
@@ -129,7 +129,7 @@ pub fn read_target(
     id: &str,
     project: Option<Uuid>,
 ) -> std::result::Result<Target, String> {
-    let uuid = || id.parse::<uuid::Uuid>().map_err(|_| format!("{id:?} is not a UUID"));
+    let uuid = || id.parse::<uuid::Uuid>().map_err(|_| "is not a UUID".to_owned());
     Ok(match kind {
         FairShareWeightTargetType::Domain => Target::Domain(id.to_owned()),
         FairShareWeightTargetType::Project => Target::Project(ProjectId(uuid()?)),
@@ -140,11 +140,9 @@ pub fn read_target(
 /// A weight that is left out is not one that is null: nothing is unset by an oversight.
 fn read_weight(weight: MaybeUndefined<String>) -> std::result::Result<Option<Weight>, (&'static str, String)> {
     match weight {
-        MaybeUndefined::Undefined => Err(("missing_weight", "give a weight, or null to unset it".to_owned())),
+        MaybeUndefined::Undefined => Err(("missing_weight", "is missing; null unsets it".to_owned())),
         MaybeUndefined::Null => Ok(None),
-        MaybeUndefined::Value(text) => {
-            Weight::parse(&text).map(Some).map_err(|e| ("invalid_weight", format!("weight {e}")))
-        }
+        MaybeUndefined::Value(text) => Weight::parse(&text).map(Some).map_err(|e| ("invalid_weight", e.to_string())),
     }
 }
 

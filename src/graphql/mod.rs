@@ -51,7 +51,7 @@ pub async fn execute(schema: &FairShareSchema, caller: Caller, mut request: Requ
     }
     let checked = match request.parsed_query() {
         Ok(document) => guard::check_document(document),
-        Err(error) => return errors::explain(Response::from_errors(vec![error])),
+        Err(error) => return errors::unreadable(error),
     };
     if let Err(error) = checked {
         return errors::refuse(error);
@@ -63,6 +63,6 @@ pub async fn execute(schema: &FairShareSchema, caller: Caller, mut request: Requ
 fn anonymous() -> Error {
     Error::Unauthorized {
         code: "missing_key",
-        detail: "this needs a key in the header Authorization: Bearer".to_owned(),
+        detail: "the request needs a key in the header Authorization: Bearer".to_owned(),
     }
 }

@@ -110,7 +110,7 @@ impl Mutation {
     ) -> Result<bool> {
         caller(ctx)?.require_admin()?;
         let target = read_target(target_type.into(), &target_id, project_id)
-            .map_err(|detail| Error::invalid("/target_id", "invalid_uuid", detail))?;
+            .map_err(|said| Error::about("/target_id", "invalid_uuid", said))?;
         let mut items = Items::default();
         items.add_by_id("", target, MaybeUndefined::Null);
         write(ctx, resource_group, items, reason).await?;
@@ -128,7 +128,12 @@ impl Mutation {
     ) -> Result<UpsertFairShareWeightsResult> {
         caller(ctx)?.require_admin()?;
         if items.is_none() && input.is_none() {
-            return Err(Error::invalid("/items", "missing_items", "give items or input").into());
+            return Err(Error::about(
+                "/items",
+                "missing_items",
+                "is missing, and so is `input`: give one of them or both",
+            )
+            .into());
         }
         let mut all = Items::default();
         all.add_listed(items.unwrap_or_default());
@@ -157,7 +162,7 @@ impl Mutation {
             None => None,
             Some(serde_json::Value::Object(map)) => Some(map),
             Some(_) => {
-                return Err(Error::invalid("/scheduler_opts", "invalid_value", "options are a JSON object").into());
+                return Err(Error::about("/scheduler_opts", "invalid_value", "is not an object").into());
             }
         };
         let patch = SchedulerPatch { scheduler, scheduler_opts, reason, if_match: None };

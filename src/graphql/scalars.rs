@@ -2,8 +2,10 @@
 
 use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
 
+use crate::domain::reading::read_from;
 use crate::domain::time::{Day, Timestamp};
-use crate::domain::weight::deserialize_nullable_text;
+use crate::domain::weight::DecimalText;
+use crate::service::json::not_json;
 
 fn fault<T: async_graphql::InputType>(code: &str, detail: &str) -> InputValueError<T> {
     InputValueError::custom(detail).with_extension("code", code)
@@ -17,8 +19,8 @@ pub struct Uuid(pub uuid::Uuid);
 #[Scalar(name = "UUID", specified_by_url = "https://www.rfc-editor.org/rfc/rfc9562")]
 impl ScalarType for Uuid {
     fn parse(value: Value) -> InputValueResult<Self> {
-        let Value::String(text) = &value else { return Err(fault("invalid_uuid", "a UUID is a text")) };
-        text.parse().map(Self).map_err(|_| fault("invalid_uuid", "not a UUID"))
+        let Value::String(text) = &value else { return Err(fault("invalid_uuid", "the value is not a UUID")) };
+        text.parse().map(Self).map_err(|_| fault("invalid_uuid", "the value is not a UUID"))
     }
 
     fn to_value(&self) -> Value {
@@ -34,8 +36,8 @@ pub struct Date(pub Day);
 #[Scalar(name = "Date")]
 impl ScalarType for Date {
     fn parse(value: Value) -> InputValueResult<Self> {
-        let Value::String(text) = &value else { return Err(fault("invalid_date", "a date is a text")) };
-        text.parse().map(Self).map_err(|e| fault("invalid_date", &format!("it {e}")))
+        let Value::String(text) = &value else { return Err(fault("invalid_date", "the value is not a text")) };
+        text.parse().map(Self).map_err(|e| fault("invalid_date", &format!("the value {e}")))
     }
 
     fn to_value(&self) -> Value {
@@ -51,8 +53,8 @@ pub struct DateTime(pub Timestamp);
 #[Scalar(name = "DateTime")]
 impl ScalarType for DateTime {
     fn parse(value: Value) -> InputValueResult<Self> {
-        let Value::String(text) = &value else { return Err(fault("invalid_time", "a time is a text")) };
-        text.parse().map(Self).map_err(|e| fault("invalid_time", &format!("it {e}")))
+        let Value::String(text) = &value else { return Err(fault("invalid_time", "the value is not a text")) };
+        text.parse().map(Self).map_err(|e| fault("invalid_time", &format!("the value {e}")))
     }
 
     fn to_value(&self) -> Value {
@@ -64,19 +66,18 @@ impl ScalarType for DateTime {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decimal(pub String);
 
-/// An exact decimal number. Accepted as text or as a number of at most 15 digits, answered as text.
+/// An exact decimal number. Accepted as text, or as a number, which is rounded to 12 places; answered as text.
 #[Scalar(name = "Decimal")]
 impl ScalarType for Decimal {
     fn parse(value: Value) -> InputValueResult<Self> {
         let json = match value {
             Value::String(text) => text.into(),
             Value::Number(number) => serde_json::Value::Number(number),
-            _ => return Err(fault("invalid_decimal", "a decimal is a text or a number")),
+            _ => return Err(fault("invalid_decimal", "the value is not a decimal number")),
         };
-        match deserialize_nullable_text(json) {
-            Ok(Some(text)) => Ok(Self(text)),
-            Ok(None) => Err(fault("invalid_decimal", "a decimal is a text or a number")),
-            Err(error) => Err(fault("invalid_decimal", &error.to_string())),
+        match read_from::<DecimalText, _>(json, "invalid_decimal") {
+            Ok(DecimalText(text)) => Ok(Self(text)),
+            Err(misread) => Err(fault("invalid_decimal", &misread.sentence("the value"))),
         }
     }
 
@@ -100,11 +101,13 @@ impl JsonString {
 #[Scalar(name = "JSONString")]
 impl ScalarType for JsonString {
     fn parse(value: Value) -> InputValueResult<Self> {
-        let read = match value {
-            Value::String(text) => serde_json::from_str(&text),
-            other => other.into_json(),
-        };
-        read.map(Self).map_err(|e| fault("invalid_json", &e.to_string()))
+        match value {
+            Value::String(text) => {
+                serde_json::from_str(&text).map_err(|error| fault("invalid_json", &not_json(&error)))
+            }
+            other => other.into_json().map_err(|_| fault("invalid_json", "the value is not JSON")),
+        }
+        .map(Self)
     }
 
     fn to_value(&self) -> Value {

@@ -40,8 +40,8 @@ impl Place {
 
     /// The rows that `limit` and `cursor` ask for.
     pub fn window(&self, limit: Option<i64>, cursor: Option<&str>) -> Result<Window> {
-        let limit = check_limit(limit, "limit", MAX_PAGE)?;
-        let after = cursor.map(|text| Cursor::decode_scoped(text, &self.list, &self.scope, "cursor")).transpose()?;
+        let limit = check_limit(limit, "/limit", MAX_PAGE)?;
+        let after = cursor.map(|text| Cursor::decode_scoped(text, &self.list, &self.scope, "/cursor")).transpose()?;
         Ok(Window::forward(limit, after))
     }
 
@@ -64,6 +64,7 @@ impl Place {
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
     /// Rows of a page, 1 to 1000; 100 unless given.
+    #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,

@@ -4,6 +4,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
+use crate::service::{Error, Result};
+
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
 pub struct GroupPath {
@@ -54,6 +56,14 @@ pub struct JobPath {
 #[into_params(parameter_in = Path)]
 pub struct KeyPath {
     pub id: Uuid,
+}
+
+/// Refuses a body that names another resource than its path.
+pub fn same_as_path(pointer: &str, named: Option<&str>, path: &str) -> Result<()> {
+    match named {
+        Some(other) if other != path => Err(Error::about(pointer, "contradiction", "is not the one of the path")),
+        _ => Ok(()),
+    }
 }
 
 /// What a removal may say, as it has no body.

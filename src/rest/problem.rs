@@ -30,13 +30,13 @@ pub type Result<T> = std::result::Result<T, Problem>;
     "type": "urn:fairshared:problem:invalid_weight",
     "title": "Unprocessable Entity",
     "status": 422,
-    "detail": "must be above 0; a weight is above 0, at most 999999.9999, with at most 4 decimals",
+    "detail": "`weight` must be above 0; a weight is above 0, at most 999999.9999, with at most 4 decimals",
     "code": "invalid_weight",
     "request_id": "0198f9d0-6c5c-7d7e-9c35-0d6a7c4f2b11",
     "errors": [{
         "pointer": "/items/0/weight",
         "code": "invalid_weight",
-        "detail": "must be above 0; a weight is above 0, at most 999999.9999, with at most 4 decimals"
+        "detail": "`weight` must be above 0; a weight is above 0, at most 999999.9999, with at most 4 decimals"
     }]
 }))]
 pub struct ProblemView<'a> {
@@ -61,7 +61,7 @@ pub struct ProblemView<'a> {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(as = Fault)]
 pub struct FaultView {
-    /// JSON pointer into the body, or the name of a parameter.
+    /// JSON pointer into the body, or `/` and the name of a parameter.
     pub pointer: String,
     pub code: &'static str,
     pub detail: String,
@@ -91,9 +91,9 @@ impl Problem {
     /// What a bare status of some library means.
     fn of_status(status: StatusCode) -> Self {
         let (code, detail) = match status {
-            StatusCode::NOT_FOUND => ("unknown_path", "there is nothing at this path"),
+            StatusCode::NOT_FOUND => ("unknown_path", "the path leads to nothing"),
             StatusCode::METHOD_NOT_ALLOWED => {
-                ("method_not_allowed", "this path does not take this method; the header Allow names those it takes")
+                ("method_not_allowed", "the path does not take this method; the header Allow names those it takes")
             }
             StatusCode::PAYLOAD_TOO_LARGE => ("too_large", "the body is larger than this endpoint takes"),
             StatusCode::UNSUPPORTED_MEDIA_TYPE => {

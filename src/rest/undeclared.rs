@@ -48,6 +48,7 @@ pub async fn refuse(State(takers): State<Arc<Takers>>, path: MatchedPath, reques
     if takers.0.contains(&(method, path.as_str().to_owned())) {
         return next.run(request).await;
     }
-    let detail = format!("unknown field `{name}`: this endpoint takes no query parameters");
-    Problem::from(Error::invalid(&*name, "unknown_field", detail)).into_response()
+    let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+    let said = "is not known here; this endpoint takes no query parameters";
+    Problem::from(Error::about(pointer, "unknown_field", said)).into_response()
 }

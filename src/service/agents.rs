@@ -9,8 +9,9 @@ use super::audit::Change;
 use super::session::Session;
 use super::state::capacity_of;
 use super::{Caller, Error, Result, Service, detached};
+use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
-use crate::domain::slots::Amounts;
+use crate::domain::slots::{Amounts, SlotName};
 
 pub use crate::store::agents::Agent;
 
@@ -144,12 +145,26 @@ fn agent(agent_id: String, spec: AgentSpec, updated_at: crate::domain::time::Tim
     Agent { agent_id, available_slots, alive, schedulable, labels, updated_at }
 }
 
+/// Refuses agents that together offer more of a slot than an amount can be: order and factors would be wrong.
+fn check_sum(agents: &[Agent]) -> Result<()> {
+    let mut sums: BTreeMap<SlotName, Amount> = BTreeMap::new();
+    for (slot, amount) in agents.iter().filter(|agent| agent.offers()).flat_map(|agent| agent.available_slots.iter()) {
+        let sum = sums.entry(slot).or_default();
+        *sum = sum.checked_add(amount).ok_or_else(|| {
+            let said = format!("brings the capacity of the group above {} {slot}", Amount::MAX);
+            Error::about("/available_slots", "capacity_too_large", said)
+        })?;
+    }
+    Ok(())
+}
+
 fn describe(agent: &Agent) -> serde_json::Value {
     json!({"available_slots": agent.available_slots, "alive": agent.alive, "schedulable": agent.schedulable, "labels": agent.labels})
 }
 
-/// Closes the time at the old capacity, then lets the new one count.
+/// Closes the time at the old capacity, then lets the new one count. Faults point into one agent.
 async fn change_agents(mut session: Session, mut agents: Vec<Agent>) -> Result<()> {
+    check_sum(&agents)?;
     session.observe_capacity().await?;
     agents.sort_by(|a, b| a.agent_id.cmp(&b.agent_id));
     let state = session.state_mut();

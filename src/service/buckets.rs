@@ -71,7 +71,7 @@ fn write_place(place: Place) -> Vec<Key> {
 }
 
 fn read_place(cursor: &Cursor, tier: Tier) -> Result<Place> {
-    let fault = || Error::invalid("cursor", "invalid_cursor", "not a cursor of this list");
+    let fault = Error::other_cursor;
     let [Key::Number(value), Key::Number(start), rest @ ..] = cursor.key.as_slice() else { return Err(fault()) };
     let id = |key: Option<&Key>| match key {
         Some(Key::Text(text)) => text.parse::<Uuid>().map(Some).map_err(|_| fault()),

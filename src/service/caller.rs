@@ -82,7 +82,7 @@ impl Caller {
     /// Refuses to speak about `user` to somebody else's key.
     pub fn require_user(&self, user: UserId) -> Result<()> {
         match self.only_user() {
-            Some(own) if own != user => Err(Error::Forbidden("this key may only see its own user's rows".to_owned())),
+            Some(own) if own != user => Err(Error::Forbidden("the key may only see its own user's rows".to_owned())),
             _ => Ok(()),
         }
     }
@@ -92,10 +92,6 @@ impl Caller {
             return Ok(());
         }
         let names: Vec<_> = roles.iter().map(|r| r.as_str()).collect();
-        Err(Error::Forbidden(format!(
-            "this needs a key with the role {}; yours has {}",
-            names.join(" or "),
-            self.role.as_str()
-        )))
+        Err(Error::Forbidden(format!("the key has the role {}; this needs {}", self.role.as_str(), names.join(" or "))))
     }
 }

@@ -1,13 +1,15 @@
 //! What a use-case can answer instead of a result. REST and GraphQL turn it into their own form,
 //! with the same `code`.
 
+use std::fmt::Display;
+
 use crate::domain::names::NameError;
 use crate::store::StoreError;
 
 /// One fault in a request, with the place that has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// JSON pointer into the request body, or the name of a parameter.
+    /// JSON pointer into the request body, or `/` and the name of a parameter.
     pub pointer: String,
     pub code: &'static str,
     pub detail: String,
@@ -16,6 +18,13 @@ pub struct Fault {
 impl Fault {
     pub fn new(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
         Self { pointer: pointer.into(), code, detail: detail.into() }
+    }
+
+    /// A fault whose sentence begins with the key that `pointer` ends with: "`weight` must be above 0".
+    pub fn about(pointer: impl Into<String>, code: &'static str, said: impl Display) -> Self {
+        let pointer = pointer.into();
+        let detail = format!("{} {said}", subject(&pointer));
+        Self { pointer, code, detail }
     }
 }
 
@@ -55,10 +64,17 @@ pub enum Error {
 
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// The last key of a pointer, as sentences name it; of a place in a list, the list's.
+fn subject(pointer: &str) -> String {
+    let is_key = |part: &&str| !part.is_empty() && !part.bytes().all(|byte| byte.is_ascii_digit());
+    let key = pointer.rsplit('/').find(is_key).unwrap_or("body");
+    format!("`{}`", key.replace("~1", "/").replace("~0", "~"))
+}
+
 fn summary(faults: &[Fault]) -> String {
     match faults {
         [only] => only.detail.clone(),
-        many => format!("{} faults in the request", many.len()),
+        many => format!("the request has {} faults", many.len()),
     }
 }
 
@@ -91,6 +107,20 @@ impl Error {
         Self::Unavailable { code: "unavailable", detail: detail.into() }
     }
 
+    /// [`Fault::about`] one place.
+    pub fn about(pointer: impl Into<String>, code: &'static str, said: impl Display) -> Self {
+        Self::Invalid(vec![Fault::about(pointer, code, said)])
+    }
+
+    pub fn unknown_job(name: &str) -> Self {
+        Self::NotFound { code: "unknown_job", detail: format!("there is no job {name:?}") }
+    }
+
+    /// A cursor that names its list and yet fits none of its rows.
+    pub fn other_cursor() -> Self {
+        Self::about("/cursor", "invalid_cursor", "is not a cursor of this list")
+    }
+
     pub fn unknown_group(name: &str) -> Self {
         Self::NotFound { code: "unknown_resource_group", detail: format!("there is no resource group {name:?}") }
     }
@@ -100,7 +130,7 @@ impl Error {
     }
 
     pub fn invalid_name(pointer: &str, error: NameError) -> Self {
-        Self::invalid(pointer, "invalid_name", format!("a name {error}"))
+        Self::about(pointer, "invalid_name", error)
     }
 }
 

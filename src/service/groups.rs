@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::audit::Change;
-use super::published::options_etag;
+use super::published::is_etag_of;
 use super::session::Session;
 use super::{Caller, Error, Fault, PublishedGroup, Result, Service, detached};
 use crate::domain::names::check_name;
@@ -107,8 +107,7 @@ async fn change_group(
     replace: bool,
 ) -> Result<Arc<PublishedGroup>> {
     let group = session.state().group.clone();
-    let current = options_etag(&group.scheduler, &group.scheduler_opts);
-    if patch.if_match.is_some_and(|seen| seen != current) {
+    if patch.if_match.is_some_and(|seen| !is_etag_of(&seen, &group.scheduler, &group.scheduler_opts)) {
         return Err(Error::StaleMatch);
     }
     let scheduler = patch.scheduler.unwrap_or_else(|| group.scheduler.clone());
@@ -155,7 +154,7 @@ fn describe(scheduler: &str, opts: &Map<String, Value>) -> Value {
 fn check_scheduler(name: &str) -> Result<Sequencer> {
     Sequencer::by_name(name).ok_or_else(|| {
         let known: Vec<_> = Sequencer::names().collect();
-        Error::invalid("/scheduler", "unknown_scheduler", format!("a scheduler is one of {}", known.join(", ")))
+        Error::about("/scheduler", "unknown_scheduler", format!("is not one of {}", known.join(", ")))
     })
 }
 

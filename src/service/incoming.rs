@@ -9,6 +9,7 @@ use crate::domain::defaults::yes;
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Phase, Report, Traits};
 use crate::domain::names::check_name;
+use crate::domain::reading::ReadOnly;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
@@ -46,6 +47,12 @@ pub struct KernelInput {
     pub critical: bool,
     pub gang_id: Option<String>,
     pub gang_min: Option<u32>,
+    #[serde(default)]
+    #[schema(inline)]
+    pub last_usage_recorded_at: ReadOnly,
+    #[serde(default)]
+    #[schema(inline)]
+    pub slices: ReadOnly,
 }
 
 /// A checked report with the names to show.
@@ -60,19 +67,19 @@ impl KernelInput {
     /// Checks what the types do not; a kernel without an end is measured until `now`.
     pub fn check(self, now: Timestamp) -> std::result::Result<Incoming, Vec<Fault>> {
         let mut faults = Vec::new();
-        let mut fault = |pointer: &str, code, detail: &str| faults.push(Fault::new(pointer, code, detail));
+        let mut fault = |pointer: &str, code, said: &str| faults.push(Fault::about(pointer, code, said));
         let names = [("/domain_name", Some(&self.domain_name)), ("/agent_id", self.agent_id.as_ref())];
         for (pointer, name) in
             names.into_iter().chain([("/queue", self.queue.as_ref()), ("/gang_id", self.gang_id.as_ref())])
         {
             if let Some(Err(error)) = name.map(|n| check_name(n)) {
-                fault(pointer, "invalid_name", &format!("a name {error}"));
+                fault(pointer, "invalid_name", &error.to_string());
             }
         }
         for (pointer, name) in [("/user_name", &self.user_name), ("/project_name", &self.project_name)] {
             if name.as_ref().is_some_and(|n| n.is_empty() || n.chars().count() > 255 || n.chars().any(char::is_control))
             {
-                fault(pointer, "invalid_name", "a display name has 1 to 255 printable characters");
+                fault(pointer, "invalid_name", "must have 1 to 255 printable characters");
             }
         }
         let phase = Phase::parse(&self.status);
@@ -80,28 +87,28 @@ impl KernelInput {
             (None, ..) => fault(
                 "/status",
                 "unknown_status",
-                "status is PENDING, RUNNING or TERMINATED (or a finer state of one of them)",
+                "is not PENDING, RUNNING or TERMINATED, nor a finer state of one of them",
             ),
-            (Some(Phase::Running), None, _) => fault("/started_at", "required", "a running kernel has started_at"),
+            (Some(Phase::Running), None, _) => fault("/started_at", "required", "is missing: a running kernel has one"),
             (Some(Phase::Terminated), _, None) => {
-                fault("/terminated_at", "required", "a terminated kernel has terminated_at");
+                fault("/terminated_at", "required", "is missing: a terminated kernel has one");
             }
             (Some(Phase::Pending | Phase::Running), _, Some(_)) => {
-                fault("/terminated_at", "contradiction", "only a terminated kernel has terminated_at");
+                fault("/terminated_at", "contradiction", "belongs to terminated kernels only");
             }
             (Some(Phase::Pending), Some(_), _) => {
-                fault("/started_at", "contradiction", "a pending kernel has not started");
+                fault("/started_at", "contradiction", "does not go with a pending kernel");
             }
             (_, Some(start), Some(end)) if end < start => {
-                fault("/terminated_at", "end_before_start", "terminated_at lies before started_at");
+                fault("/terminated_at", "end_before_start", "lies before `started_at`");
             }
             _ => {}
         }
         if outlives(self.started_at, self.terminated_at, now) {
-            fault("/started_at", "out_of_range", LIVES_TOO_LONG);
+            fault("/started_at", "out_of_range", &format!("lies too far back: {LIVES_TOO_LONG}"));
         }
         if self.gang_min == Some(0) {
-            fault("/gang_min", "out_of_range", "gang_min is at least 1");
+            fault("/gang_min", "out_of_range", "must be at least 1");
         }
         let Some(phase) = phase.filter(|_| faults.is_empty()) else { return Err(faults) };
         let report = Report {

@@ -26,9 +26,18 @@ impl Service {
     /// The name in cursors of job runs.
     pub const JOB_RUN_LIST: &'static str = "job-runs";
 
-    /// Newest first.
-    pub async fn job_runs(&self, caller: &Caller, job: Option<&str>, window: &Window) -> Result<Page<JobRun>> {
+    /// Newest first, of all jobs or of one.
+    pub async fn job_runs(
+        &self,
+        caller: &Caller,
+        jobs: &dyn JobControl,
+        job: Option<&str>,
+        window: &Window,
+    ) -> Result<Page<JobRun>> {
         caller.require_reader()?;
+        if let Some(name) = job.filter(|name| !jobs.jobs().iter().any(|(known, _)| known == name)) {
+            return Err(Error::unknown_job(name));
+        }
         let found = store::jobs::page(self.store().read(), job, &id_window(window)?).await?;
         Ok(id_page(Self::JOB_RUN_LIST, found, |r| r.id, window))
     }
@@ -57,7 +66,7 @@ impl Service {
         if let Some(name) = &group {
             self.group(name)?;
         }
-        let unknown = Error::NotFound { code: "unknown_job", detail: format!("there is no job {job:?}") };
+        let unknown = Error::unknown_job(&job);
         jobs.run_now(job, group).await.ok_or(unknown)?
     }
 

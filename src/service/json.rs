@@ -1,14 +1,17 @@
 //! JSON documents with the place of every fault. 400: not parseable; 422: parseable but wrong.
 
 use serde::Deserialize;
-use serde_path_to_error::{Path, Segment};
+use serde_json::error::Category;
 
 use super::error::{Error, Fault};
 use super::objects::Objects;
-use crate::domain::slots::SlotNameError;
+use crate::domain::reading::{Misread, read_from};
 
 /// Deeper JSON than this is refused as unreadable; nothing here needs ten levels.
 pub const MAX_DEPTH: usize = 100;
+
+/// What a document is called in sentences about all of it.
+const WHOLE: &str = "the JSON document";
 
 /// Why bytes are not a `T`.
 #[derive(Debug)]
@@ -37,6 +40,12 @@ impl From<Unreadable> for Fault {
     }
 }
 
+impl From<Misread> for Fault {
+    fn from(misread: Misread) -> Self {
+        Self::new(misread.pointer(), misread.code(), misread.sentence(WHOLE))
+    }
+}
+
 /// Reads one JSON document.
 pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
@@ -46,28 +55,34 @@ pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable>
 
 /// Looks for the reason at leisure: whether the document is JSON, and which place has the fault.
 fn why<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Unreadable {
-    let malformed = |code, detail: String| Unreadable::Malformed { code, detail };
     if let Err(error) = std::str::from_utf8(bytes) {
-        return malformed("invalid_utf8", format!("not UTF-8 text from byte {} on", error.valid_up_to()));
+        let detail = format!("{WHOLE} is not UTF-8 text from byte {} on", error.valid_up_to());
+        return Unreadable::Malformed { code: "invalid_utf8", detail };
     }
     if is_too_deep(bytes) {
-        return malformed("too_deep", format!("JSON nested deeper than {MAX_DEPTH} levels"));
+        return too_deep();
     }
     if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
-        return malformed("malformed_json", format!("not JSON: {error}"));
+        return Unreadable::Malformed { code: "malformed_json", detail: not_json(&error) };
     }
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    match serde_path_to_error::deserialize::<_, T>(Objects(&mut deserializer)) {
-        Err(error) => {
-            let message = error.inner().to_string();
-            if error.inner().is_data() {
-                Unreadable::Wrong(fault(error.path(), &message, pointer))
-            } else {
-                malformed("malformed_json", format!("not JSON: {message}"))
-            }
-        }
-        Ok(_) => malformed("malformed_json", "not one JSON document".to_owned()),
+    match read_from::<T, _>(&mut serde_json::Deserializer::from_slice(bytes), "invalid_type") {
+        Err(misread) => Unreadable::Wrong(misread.into()),
+        Ok(_) => Unreadable::Malformed { code: "malformed_json", detail: format!("{WHOLE} cannot be read") },
     }
+}
+
+/// Where a text stops being JSON.
+pub fn not_json(error: &serde_json::Error) -> String {
+    match error.classify() {
+        Category::Eof => format!("{WHOLE} ends too early"),
+        _ => format!("{WHOLE} is not JSON from line {}, column {} on", error.line(), error.column()),
+    }
+}
+
+/// The refusal of a document that [`is_too_deep`].
+pub fn too_deep() -> Unreadable {
+    let detail = format!("{WHOLE} is nested deeper than {MAX_DEPTH} levels");
+    Unreadable::Malformed { code: "too_deep", detail }
 }
 
 /// Whether brackets nest deeper than [`MAX_DEPTH`] outside of texts.
@@ -91,77 +106,6 @@ pub fn is_too_deep(bytes: &[u8]) -> bool {
     false
 }
 
-/// A fault as serde tells it, at the place where it happened.
-pub fn fault(path: &Path, message: &str, place: impl Fn(&Path, Option<&str>) -> String) -> Fault {
-    let quoted = |prefix: &str| message.strip_prefix(prefix).and_then(|rest| rest.split('`').next());
-    let (code, key) = if let Some(key) = quoted("missing field `") {
-        ("missing_field", Some(key))
-    } else if let Some(key) = quoted("unknown field `") {
-        ("unknown_field", Some(key))
-    } else if let Some(key) = quoted("duplicate field `") {
-        ("duplicate_field", Some(key))
-    } else if message.starts_with("invalid type") {
-        ("invalid_type", None)
-    } else if message.starts_with(NO_UUID) {
-        ("invalid_uuid", None)
-    } else if let Some(code) = SlotNameError::code_of(message) {
-        (code, None)
-    } else {
-        ("invalid_value", None)
-    };
-    Fault::new(place(path, key), code, in_words(message.split(" at line ").next().unwrap_or(message)))
-}
-
-/// What is wrong with a value that was read from a text.
-pub fn of_text(pointer: String, message: &str) -> Fault {
-    let code = if message.starts_with(NO_UUID) { "invalid_uuid" } else { "invalid_value" };
-    Fault::new(pointer, code, in_words(message))
-}
-
-/// How messages about texts that are no UUID begin.
-const NO_UUID: &str = "UUID parsing failed";
-
-/// The message without the names of our types.
-fn in_words(message: &str) -> String {
-    if message.starts_with(NO_UUID) {
-        return "not a UUID".to_owned();
-    }
-    if message == "invalid digit found in string" {
-        return "not a whole number".to_owned();
-    }
-    let Some((before, expected)) = message.rsplit_once("expected ") else { return message.to_owned() };
-    let ours = match expected {
-        "a map" => "an object",
-        "a sequence" => "an array",
-        "u8" | "u16" => "a small whole number, 0 or more",
-        "u32" => "a whole number from 0 to 4294967295",
-        "u64" | "usize" => "a whole number, 0 or more",
-        "i32" => "a whole number from -2147483648 to 2147483647",
-        "i64" => "a whole number",
-        "f64" => "a number",
-        theirs if theirs.starts_with("struct ") => "an object",
-        other => other,
-    };
-    format!("{before}expected {ours}")
-}
-
-/// The JSON pointer of a path, with the key that the message itself names.
-fn pointer(path: &Path, key: Option<&str>) -> String {
-    let mut parts: Vec<String> = path
-        .iter()
-        .filter_map(|segment| match segment {
-            Segment::Seq { index } => Some(index.to_string()),
-            Segment::Map { key } => Some(key.clone()),
-            Segment::Enum { variant } => Some(variant.clone()),
-            Segment::Unknown => None,
-        })
-        .collect();
-    if let Some(key) = key.filter(|k| parts.last().is_none_or(|last| last != k)) {
-        parts.push(key.to_owned());
-    }
-    parts.iter().fold(String::new(), |pointer, part| pointer + "/" + &part.replace('~', "~0").replace('/', "~1"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -169,6 +113,9 @@ mod tests {
     use serde::Deserialize;
 
     use super::read;
+    use crate::domain::decimal::Amount;
+    use crate::domain::slots::Amounts;
+    use crate::domain::time::Timestamp;
     use crate::service::error::Error;
 
     #[derive(Debug, Deserialize)]
@@ -179,29 +126,108 @@ mod tests {
         ratio: Option<f64>,
         list: Option<Vec<u8>>,
         map: Option<BTreeMap<String, u8>>,
+        kind: Option<Which>,
+        amount: Option<Amount>,
+        slots: Option<Amounts>,
+        at: Option<Timestamp>,
+        inner: Option<Inner>,
+        more: Option<Vec<Inner>>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Which {
+        First,
+        Second,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code, reason = "only read")]
+    struct Inner {
+        a: u8,
     }
 
     #[test]
-    fn faults_are_told_in_words_of_the_user() {
+    fn faults_are_told_in_sentences_that_begin_with_their_subject() {
         for (body, code, detail) in [
-            ("7", "invalid_type", "invalid type: integer `7`, expected an object"),
-            (r#"{"id": "x"}"#, "invalid_uuid", "not a UUID"),
+            ("7", "invalid_type", "the JSON document is not an object"),
+            (r#"{"id": "x"}"#, "invalid_uuid", "`id` is not a UUID"),
+            (r#"{"id": 7}"#, "invalid_type", "`id` is not a UUID"),
+            (r#"{"count": "x"}"#, "invalid_type", "`count` is not a whole number from 0 to 4294967295"),
+            (r#"{"count": -1}"#, "invalid_value", "`count` is not a whole number from 0 to 4294967295"),
+            (r#"{"count": 1e999}"#, "invalid_type", "`count` is not a whole number from 0 to 4294967295"),
+            (r#"{"ratio": "x"}"#, "invalid_type", "`ratio` is not a number"),
+            (r#"{"list": 1}"#, "invalid_type", "`list` is not an array"),
+            (r#"{"list": [1, [], 2]}"#, "invalid_type", "`list[1]` is not a whole number from 0 to 255"),
+            (r#"{"map": 1}"#, "invalid_type", "`map` is not an object"),
+            (r#"{"map": {"a": true}}"#, "invalid_type", "`map.a` is not a whole number from 0 to 255"),
+            (r#"{"kind": "third"}"#, "invalid_value", "`kind` is not one of `first`, `second`"),
+            (r#"{"kind": 3}"#, "invalid_value", "`kind` is not one of `first`, `second`"),
+            (r#"{"amount": true}"#, "invalid_type", "`amount` is not a decimal number"),
+            (r#"{"amount": {}}"#, "invalid_type", "`amount` is not a decimal number"),
+            (r#"{"amount": "1,5"}"#, "invalid_value", "`amount` is not a decimal number"),
+            (r#"{"amount": -1}"#, "invalid_value", "`amount` must not be negative"),
+            (r#"{"slots": {"cpu": "x"}}"#, "invalid_value", "`slots.cpu` is not a decimal number"),
+            (r#"{"slots": {"cpu": 1, "cpu": 2}}"#, "invalid_value", "`slots` names the slot cpu twice"),
             (
-                r#"{"count": "x"}"#,
-                "invalid_type",
-                "invalid type: string \"x\", expected a whole number from 0 to 4294967295",
-            ),
-            (
-                r#"{"count": -1}"#,
+                r#"{"at": "noon"}"#,
                 "invalid_value",
-                "invalid value: integer `-1`, expected a whole number from 0 to 4294967295",
+                "`at` is not an RFC 3339 time between the years 1970 and 9999, like 2026-01-13T10:00:00Z",
             ),
-            (r#"{"ratio": "x"}"#, "invalid_type", "invalid type: string \"x\", expected a number"),
-            (r#"{"list": 1}"#, "invalid_type", "invalid type: integer `1`, expected an array"),
-            (r#"{"map": 1}"#, "invalid_type", "invalid type: integer `1`, expected an object"),
+            (r#"{"at": 7}"#, "invalid_type", "`at` is not a text"),
+            (r#"{"inner": {"a": 1, "a": 2}}"#, "duplicate_field", "`inner.a` is given twice"),
+            (r#"{"inner": {}}"#, "missing_field", "`inner.a` is missing"),
+            (r#"{"inner": [7]}"#, "invalid_type", "`inner` is not an object"),
+            (r#"{"more": [{"b": 1}]}"#, "unknown_field", "`b` is not known here; known are `a`"),
         ] {
             let Error::Invalid(faults) = read::<Sample>(body.as_bytes()).unwrap_err().into() else { panic!("{body}") };
             assert_eq!((faults[0].code, faults[0].detail.as_str()), (code, detail), "{body}");
+        }
+    }
+
+    #[test]
+    fn texts_that_are_no_json_are_told_by_their_place() {
+        for (body, code, detail) in [
+            ("nul", "malformed_json", "the JSON document ends too early"),
+            ("nil", "malformed_json", "the JSON document is not JSON from line 1, column 2 on"),
+            ("{\"count\": 1}\n}", "malformed_json", "the JSON document is not JSON from line 2, column 1 on"),
+            ("{\"count\": ", "malformed_json", "the JSON document ends too early"),
+        ] {
+            let Error::Malformed { code: found, detail: told } = read::<Sample>(body.as_bytes()).unwrap_err().into()
+            else {
+                panic!("{body}")
+            };
+            assert_eq!((found, told.as_str()), (code, detail), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_number_is_read_from_its_digits() {
+        let amount = |json: &str| {
+            read::<Sample>(format!(r#"{{"amount": {json}}}"#).as_bytes()).map(|s| s.amount.unwrap().to_string())
+        };
+        for (json, text) in [
+            ("0.3333333333333333", "0.333333333333"),
+            ("0.30000000000000004", "0.3"),
+            ("0.0000000000005", "0.000000000001"),
+            ("0.00000000000049999999999999999999", "0"),
+            ("1e3", "1000"),
+            ("12.5E-1", "1.25"),
+            ("1e-400", "0"),
+            ("0e99999999999", "0"),
+            ("-0.0", "0"),
+            ("999999999999999999999.000000000001", "999999999999999999999.000000000001"),
+            ("100000000000000000001", "100000000000000000001"),
+            ("123456789012345678.1234567890125", "123456789012345678.123456789013"),
+            ("9.9999999999999", "10"),
+            (r#""0.5""#, "0.5"),
+            (r#""\u0035""#, "5"),
+        ] {
+            assert_eq!(amount(json).unwrap(), text, "{json}");
+        }
+        for json in ["1e22", "1e99999999999", "-1e-400", "-1", r#""0.3333333333333333""#, r#""1e3""#] {
+            assert!(amount(json).is_err(), "{json}");
         }
     }
 }

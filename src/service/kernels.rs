@@ -28,10 +28,8 @@ impl Service {
         self.group(group)?;
         let after = match window.after.as_ref().map(|c| c.key.as_slice()) {
             None => None,
-            Some([Key::Text(id)]) => {
-                Some(id.parse().map_err(|_| Error::invalid("cursor", "invalid_cursor", "not a cursor of this list"))?)
-            }
-            Some(_) => return Err(Error::invalid("cursor", "invalid_cursor", "not a cursor of this list")),
+            Some([Key::Text(id)]) => Some(id.parse().map_err(|_| Error::other_cursor())?),
+            Some(_) => return Err(Error::other_cursor()),
         };
         let (mut rows, total) =
             store::kernels::page(self.store().read(), group, &filter, after, u64::from(window.limit) + 1).await?;

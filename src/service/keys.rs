@@ -38,17 +38,14 @@ impl Service {
     pub async fn create_key(self: &Arc<Self>, caller: Caller, new: NewKey) -> Result<(String, ApiKey)> {
         caller.require_admin()?;
         if new.label.is_empty() || new.label.chars().count() > 255 || new.label.chars().any(char::is_control) {
-            return Err(Error::invalid("/label", "invalid_label", "a label has 1 to 255 printable characters"));
+            return Err(Error::about("/label", "invalid_label", "must have 1 to 255 printable characters"));
         }
         if (new.role == Role::User) != new.user.is_some() {
-            return Err(Error::invalid(
-                "/user_uuid",
-                "invalid_user",
-                "a key with the role user, and no other, names its user",
-            ));
+            let said = "belongs to a key with the role `user`, and to no other";
+            return Err(Error::about("/user_uuid", "invalid_user", said));
         }
         if new.expires_at.is_some_and(|t| t <= self.clock.now()) {
-            return Err(Error::invalid("/expires_at", "expired", "this time has passed already"));
+            return Err(Error::about("/expires_at", "expired", "has passed already"));
         }
         let mut bytes = [0u8; 32];
         getrandom::fill(&mut bytes).map_err(|e| Error::Internal(format!("no randomness: {e}")))?;

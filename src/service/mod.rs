@@ -40,6 +40,7 @@ pub mod simulate;
 mod state;
 mod unsettled;
 mod upkeep;
+pub mod warnings;
 pub mod weights;
 
 use std::collections::HashMap;

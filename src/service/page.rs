@@ -56,12 +56,12 @@ impl Cursor {
 
     /// Reads a cursor of `list`; one of another list is refused.
     pub fn decode(text: &str, list: &str, pointer: &str) -> Result<Self> {
-        let fault = |detail: &str| Error::invalid(pointer, "invalid_cursor", detail);
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| fault("not a cursor of this service"))?;
+        let fault = |said: &str| Error::about(pointer, "invalid_cursor", said);
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| fault("is not a cursor of this service"))?;
         let (of, key): (String, Vec<Key>) =
-            serde_json::from_slice(&bytes).map_err(|_| fault("not a cursor of this service"))?;
+            serde_json::from_slice(&bytes).map_err(|_| fault("is not a cursor of this service"))?;
         if of != list {
-            return Err(fault("the cursor belongs to another list or another order"));
+            return Err(fault("belongs to another list or another order"));
         }
         Ok(Self { list: of, key })
     }
@@ -74,7 +74,7 @@ pub fn check_limit(limit: Option<i64>, pointer: &str, max: u32) -> Result<u32> {
         Some(n) => u32::try_from(n)
             .ok()
             .filter(|n| (1..=max).contains(n))
-            .ok_or_else(|| Error::invalid(pointer, "invalid_page_size", format!("a page has 1 to {max} rows"))),
+            .ok_or_else(|| Error::about(pointer, "invalid_page_size", format!("is not a page size from 1 to {max}"))),
     }
 }
 
@@ -131,8 +131,8 @@ impl<T> Page<T> {
 
 /// A window on a list that the store reads by a key, which `key` finds in a cursor.
 pub(super) fn key_window<K>(window: &Window, key: impl Fn(&[Key]) -> Option<K>) -> Result<KeyWindow<K>> {
-    let fault = || Error::invalid("cursor", "invalid_cursor", "not a cursor of this list");
-    let place = |cursor: &Option<Cursor>| cursor.as_ref().map(|c| key(&c.key).ok_or_else(fault)).transpose();
+    let place =
+        |cursor: &Option<Cursor>| cursor.as_ref().map(|c| key(&c.key).ok_or_else(Error::other_cursor)).transpose();
     Ok(KeyWindow {
         after: place(&window.after)?,
         before: place(&window.before)?,

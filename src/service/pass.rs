@@ -4,20 +4,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
 use serde_json::{Value, json};
 
 use super::folding::refold_entities;
 use super::session::Session;
-use super::state::MOST_AT_HAND;
+use super::state::{MOST_AT_HAND, Occupancy, occupied};
 use super::unsettled::Source;
 use super::{Result, heavy};
 use crate::domain::bucket::Daily;
-use crate::domain::ids::UserId;
 use crate::domain::kernel::{Advance, Phase, Unsettled};
 use crate::domain::ledger::Increments;
 use crate::domain::slice::{self, GapPolicy, Run};
-use crate::domain::slots::{Amounts, Usages};
+use crate::domain::slots::Usages;
 use crate::domain::time::{MICROS_PER_SECOND, Span};
 use crate::store;
 use crate::store::kernels::Progress;
@@ -59,7 +57,7 @@ pub(super) struct Pass {
     added: Increments,
     removed: Increments,
     gaps: BTreeMap<usize, GapTally>,
-    occupancy: HashMap<UserId, Amounts, foldhash::fast::FixedState>,
+    occupancy: Occupancy,
     done: Aggregated,
 }
 
@@ -82,7 +80,7 @@ impl Pass {
             added: Increments::default(),
             removed: Increments::default(),
             gaps: BTreeMap::new(),
-            occupancy: HashMap::default(),
+            occupancy: Occupancy::default(),
             done: Aggregated::default(),
         }
     }
@@ -152,7 +150,7 @@ impl Pass {
                 self.slice(session, &kernel, &mut records);
             }
             if kernel.phase == Phase::Running {
-                self.occupancy.entry(kernel.owner.user).or_default().add(&kernel.slots);
+                self.occupancy.entry(kernel.owner.user).or_default().add(&occupied(&kernel.slots));
             }
             part.push(kernel);
             if part.len() % KERNELS_BETWEEN_YIELDS == 0 {

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::background::retire;
 use super::division::Live;
 use super::queues::Queues;
-use super::state::GroupState;
+use super::state::{GroupState, Occupancy};
 use crate::domain::decimal::f64_text;
 use crate::domain::factor::{Decayer, Exponent, History};
 use crate::domain::hierarchy::{Hierarchy, Ranking, Share};
@@ -21,7 +21,7 @@ use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::options::Options;
 use crate::domain::queues::Demand;
 use crate::domain::sequencer::{Sequencer, Standing, Standings};
-use crate::domain::slots::{Amounts, Usages};
+use crate::domain::slots::{Amounts, ScaledSum, Usages};
 use crate::domain::time::{Day, MICROS_PER_DAY, Timestamp};
 use crate::domain::weight::{EffectiveWeight, Weight};
 use crate::store::groups::Revisions;
@@ -229,16 +229,29 @@ impl PublishedGroup {
         format!("\"{}-{}\"", self.revision, self.kernels_revision)
     }
 
-    /// A strong validator for the scheduler and its options, which most changes of a group leave alone.
+    /// A strong validator for answers about the scheduler and its options, which most changes of a group leave alone.
+    /// Behind a point follow the warnings, which depend on more than the options.
     pub fn options_etag(&self) -> String {
-        options_etag(self.scheduler.name(), &self.scheduler_opts)
+        let options = options_tag(self.scheduler.name(), &self.scheduler_opts);
+        match self.warnings() {
+            none if none.is_empty() => format!("\"{options}\""),
+            some => format!("\"{options}.{}\"", digest(&serde_json::json!(some))),
+        }
     }
 }
 
-pub(super) fn options_etag(scheduler: &str, opts: &Map<String, Value>) -> String {
-    let text = serde_json::json!([scheduler, opts]).to_string();
-    let digest = Sha256::digest(text.as_bytes());
-    format!("\"{}\"", URL_SAFE_NO_PAD.encode(&digest[..12]))
+fn options_tag(scheduler: &str, opts: &Map<String, Value>) -> String {
+    digest(&serde_json::json!([scheduler, opts]))
+}
+
+fn digest(value: &Value) -> String {
+    let digest = Sha256::digest(value.to_string().as_bytes());
+    URL_SAFE_NO_PAD.encode(&digest[..12])
+}
+
+/// Whether a validator that [`PublishedGroup::options_etag`] made is of these options, whatever the warnings were.
+pub(super) fn is_etag_of(etag: &str, scheduler: &str, opts: &Map<String, Value>) -> bool {
+    etag.trim_matches('"').split('.').next() == Some(&options_tag(scheduler, opts))
 }
 
 fn standing(share: &Share) -> Standing {
@@ -252,11 +265,11 @@ fn project_exponents(hierarchy: &Hierarchy) -> FastMap<ProjectId, (Exponent, Exp
 }
 
 /// The largest part of any slot's capacity that each user occupies; a slot without capacity does not count.
-fn dominant_shares(occupancy: &FastMap<UserId, Amounts>, capacity: &Amounts) -> FastMap<UserId, f64> {
-    let share = |occupied: &Amounts| {
-        let parts = occupied.iter().filter_map(|(slot, amount)| {
+fn dominant_shares(occupancy: &Occupancy, capacity: &Amounts) -> FastMap<UserId, f64> {
+    let share = |occupied: &Usages| {
+        let parts = occupied.iter().filter_map(|(slot, of_one_second)| {
             let offered = capacity.get(slot).filter(|c| !c.is_zero())?;
-            Some(amount.to_f64() / offered.to_f64())
+            Some(of_one_second.to_f64() / offered.to_f64())
         });
         parts.fold(0.0, f64::max)
     };
@@ -265,20 +278,20 @@ fn dominant_shares(occupancy: &FastMap<UserId, Amounts>, capacity: &Amounts) -> 
 
 /// What the look-back window offered, each day weighed as its usage is (§6).
 fn decayed_capacity(state: &GroupState) -> Usages {
-    let mut sum = Usages::default();
     let Some(calculation) =
         state.calculation.as_ref().filter(|_| !state.options.division.options.history_gain.is_zero())
     else {
-        return sum;
+        return Usages::default();
     };
+    let mut sum = ScaledSum::default();
     let decayer = Decayer::new(&state.options, calculation.lookback_end);
     for age in 0..state.options.lookback_days {
         let day = calculation.lookback_end.plus(-age.cast_signed());
         let capacity = state.ledger.calendar().get(day).map_or(&state.capacity, |known| &*known.capacity);
         let weight = decayer.weight(day).unwrap_or(0.0);
-        sum.add(&capacity.for_micros(MICROS_PER_DAY.unsigned_abs()).map(|usage| usage.scaled(weight)));
+        sum.add(&capacity.for_micros(MICROS_PER_DAY.unsigned_abs()), weight);
     }
-    sum
+    sum.rounded()
 }
 
 /// All groups' pictures. Reading never waits.

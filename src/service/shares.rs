@@ -278,26 +278,18 @@ impl Service {
         Ok(known)
     }
 
-    /// All rows of one user, best rank first. An unknown user is an error.
-    pub async fn user_memberships(
-        &self,
-        caller: &Caller,
-        group: &PublishedGroup,
-        user: UserId,
-    ) -> Result<Vec<UserShare>> {
+    /// The best row of one user: of the ranking, else the default row of a project that the user is known in elsewhere.
+    /// An unknown user is an error.
+    pub async fn best_share(&self, caller: &Caller, group: &PublishedGroup, user: UserId) -> Result<UserShare> {
         caller.require_user(user)?;
-        let rows: Vec<UserShare> = group.memberships(user).cloned().collect();
-        if rows.is_empty() {
-            let members = store::people::memberships_of(self.store().read(), user).await?;
-            let entities: Vec<Entity> = members.iter().map(|m| Entity::User(*m)).collect();
-            let known = self.without_row(group, &entities).await?;
-            let defaults: Vec<_> = members.into_iter().filter_map(|m| known.user_share(group, m)).collect();
-            if defaults.is_empty() {
-                return Err(Error::NotFound { code: "unknown_user", detail: format!("there is no user {user}") });
-            }
-            return Ok(defaults);
+        if let Some(best) = group.memberships(user).next() {
+            return Ok(best.clone());
         }
-        Ok(rows)
+        let members = store::people::memberships_of(self.store().read(), user).await?;
+        let entities: Vec<Entity> = members.iter().map(|m| Entity::User(*m)).collect();
+        let known = self.without_row(group, &entities).await?;
+        let unknown = || Error::NotFound { code: "unknown_user", detail: format!("there is no user {user}") };
+        members.into_iter().find_map(|member| known.user_share(group, member)).ok_or_else(unknown)
     }
 }
 

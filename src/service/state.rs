@@ -22,8 +22,8 @@ use crate::domain::ledger::{Entity, Ledger};
 use crate::domain::options::Options;
 use crate::domain::queues::{Demand, Portion};
 use crate::domain::sequencer::Sequencer;
-use crate::domain::slots::Amounts;
-use crate::domain::time::{Day, Timestamp};
+use crate::domain::slots::{Amounts, Usages};
+use crate::domain::time::{Day, MICROS_PER_SECOND, Timestamp};
 use crate::store;
 use crate::store::agents::Agent;
 use crate::store::groups::Group;
@@ -31,6 +31,14 @@ use crate::store::people::Project;
 use crate::store::{ConnectionTrait, StreamTrait};
 
 type FastMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
+
+/// Sums by user, as the usage of one second: sums of amounts would end at the largest amount.
+pub type Occupancy = FastMap<UserId, Usages>;
+
+/// What a kernel adds to [`Occupancy`].
+pub fn occupied(slots: &Amounts) -> Usages {
+    slots.for_micros(MICROS_PER_SECOND.unsigned_abs())
+}
 
 /// Unsettled kernels that are kept between runs.
 pub const MOST_AT_HAND: usize = 100_000;
@@ -54,7 +62,7 @@ pub struct GroupState {
     /// As admins configure them.
     pub queues: Arc<Queues>,
     /// What each user's running kernels occupy.
-    pub occupancy: FastMap<UserId, Amounts>,
+    pub occupancy: Occupancy,
     /// What running and pending kernels hold and ask for, by queue.
     pub demand: Arc<Demand>,
     /// What runs still have to record; read when it is first needed.
@@ -133,11 +141,11 @@ impl GroupState {
         // Where nothing is unsettled, nothing has to be read before the next run.
         let (_, some_unsettled) = store::kernels::unsettled(db, &self.group.name, None, 1).await?;
         self.unsettled = some_unsettled.is_none().then(BTreeMap::new);
-        let mut occupancy: FastMap<UserId, Amounts> = FastMap::default();
+        let mut occupancy = Occupancy::default();
         let mut demand = Demand::default();
         store::live_kernels::portions(db, &self.group.name, |user, portion| {
             if portion.phase == Phase::Running {
-                occupancy.entry(user).or_default().add(portion.slots);
+                occupancy.entry(user).or_default().add(&occupied(portion.slots));
             }
             demand.add(portion);
         })
@@ -177,10 +185,10 @@ impl GroupState {
         if let Some(old) = old.filter(|k| k.report.phase == Phase::Running)
             && let Some(sum) = self.occupancy.get_mut(&old.report.owner.user)
         {
-            sum.subtract(&old.report.slots);
+            sum.subtract(&occupied(&old.report.slots));
         }
         if new.report.phase == Phase::Running {
-            self.occupancy.entry(new.report.owner.user).or_default().add(&new.report.slots);
+            self.occupancy.entry(new.report.owner.user).or_default().add(&occupied(&new.report.slots));
         }
     }
 

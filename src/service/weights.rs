@@ -198,7 +198,7 @@ async fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Entity,
                 let Some(members) = of_user.get(user) else {
                     fault(
                         "unknown_membership",
-                        format!("user {user} has no project in this resource group; name one with project_id"),
+                        format!("the user {user} has no project in this resource group; name one with `project_id`"),
                     );
                     continue;
                 };

@@ -17,11 +17,12 @@
 
 use std::fmt;
 
-use serde::de::{MapAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::queues::QueueEntry;
 use crate::cli::failure::Failure;
+use crate::domain::reading::{Misread, read_from};
 use crate::domain::weight::{Weight, deserialize_nullable_text};
 use crate::service::Error;
 use crate::service::json::{Unreadable, read};
@@ -116,8 +117,13 @@ impl WeightsFile {
                 Unreadable::Wrong(_) => Failure::from(Error::from(error)).in_input(name),
             });
         }
-        let parsed = serde_norway::from_str::<Option<Self>>(text).map(Option::unwrap_or_default);
-        parsed.map_err(|error| Failure::Unusable(format!("{name}: {error}")))
+        if let Err(error) = serde_norway::from_str::<IgnoredAny>(text) {
+            let place = error.location().map(|at| format!(" from line {}, column {} on", at.line(), at.column()));
+            return Err(Failure::Unusable(format!("{name} is not YAML{}", place.unwrap_or_default())));
+        }
+        let parsed = read_from::<Option<Self>, _>(serde_norway::Deserializer::from_str(text), "invalid_type");
+        let fault = |misread: Misread| Failure::from(Error::Invalid(vec![misread.into()])).in_input(name);
+        parsed.map(Option::unwrap_or_default).map_err(fault)
     }
 
     pub fn to_yaml(&self) -> Result<String, Failure> {

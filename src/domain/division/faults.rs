@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::queue::{MAX_WEIGHT, OverQuotaWeight, QueueSpec};
+use super::queue::{MAX_OVER_QUOTA_WEIGHT, MAX_WEIGHT, OverQuotaWeight, QueueSpec};
 use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
 
@@ -38,9 +38,9 @@ pub(super) fn index_names(specs: &[QueueSpec], faults: &mut Vec<TreeFault>) -> H
     let mut by_name: HashMap<Arc<str>, usize> = HashMap::with_capacity(specs.len());
     for (at, spec) in specs.iter().enumerate() {
         if let Err(error) = check_name(&spec.name) {
-            faults.push(TreeFault::at(at, "name", "invalid_name", format!("a name {error}")));
+            faults.push(TreeFault::at(at, "name", "invalid_name", format!("`name` {error}")));
         } else if let Some(first) = by_name.get(spec.name.as_str()) {
-            let detail = format!("queue {:?} is named twice, first at /queues/{first}", spec.name);
+            let detail = format!("the queue {:?} is named twice, first at /queues/{first}", spec.name);
             faults.push(TreeFault::at(at, "name", "duplicate_name", detail));
         } else {
             by_name.insert(spec.name.as_str().into(), at);
@@ -68,18 +68,19 @@ pub(super) fn find_parents(
 /// Amounts cannot be negative by their type; weights and ratios have a ceiling besides.
 pub(super) fn check_figures(specs: &[QueueSpec], faults: &mut Vec<TreeFault>) {
     for (at, spec) in specs.iter().enumerate() {
-        let mut check = |key: &str, value: Amount| {
-            if value > MAX_WEIGHT {
-                faults.push(TreeFault::at(at, key, "out_of_range", format!("{key} is at most {MAX_WEIGHT}")));
+        let mut check = |key: &str, value: Amount, most: Amount| {
+            if value > most {
+                faults.push(TreeFault::at(at, key, "out_of_range", format!("`{key}` must be at most {most}")));
             }
         };
-        check("weight", spec.weight);
-        check("min_share_ratio", spec.min_share_ratio);
+        check("weight", spec.weight, MAX_WEIGHT);
+        check("min_share_ratio", spec.min_share_ratio, MAX_WEIGHT);
+        let mut weigh = |weight| check("over_quota_weight", weight, MAX_OVER_QUOTA_WEIGHT);
         match &spec.over_quota_weight {
-            OverQuotaWeight::Every(weight) => check("over_quota_weight", *weight),
-            OverQuotaWeight::BySlot(weights) => weights.iter().for_each(|(_, w)| check("over_quota_weight", w)),
+            OverQuotaWeight::Every(weight) => weigh(*weight),
+            OverQuotaWeight::BySlot(weights) => weights.iter().for_each(|(_, weight)| weigh(weight)),
         }
-        spec.usage.iter().for_each(|(_, ratio)| check("usage", ratio));
+        spec.usage.iter().for_each(|(_, ratio)| check("usage", ratio, MAX_WEIGHT));
     }
 }
 
@@ -106,7 +107,7 @@ pub(super) fn report_cycles(
         let mut member = at;
         while walk_of[member] == start {
             walk_of[member] = DONE;
-            let detail = format!("queue {:?} is its own ancestor", specs[member].name);
+            let detail = format!("the queue {:?} is its own ancestor", specs[member].name);
             faults.push(TreeFault::at(member, "parent", "cycle", detail));
             let Some(parent) = parents[member] else { break };
             member = parent;

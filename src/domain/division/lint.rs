@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::options::Options;
 use super::queue::Bound;
-use super::tree::Tree;
+use super::tree::{Queue, Tree};
 use super::{Algorithm, Weighs};
 use crate::domain::decimal::Amount;
 use crate::domain::slots::SlotName;
@@ -28,7 +28,8 @@ impl Warning {
     }
 
     pub fn request_below_allocation(queue: &str, slot: SlotName) -> Self {
-        let detail = format!("the request of {slot} is below the allocation and was raised to it");
+        let detail =
+            format!("the request of {slot} is below the allocation: the queue deserves no more than it asks for");
         Self::new("request_below_allocation", Some(queue), Some(slot), detail)
     }
 }
@@ -42,6 +43,9 @@ pub fn lint(tree: &Tree, algorithm: &dyn Algorithm, options: &Options) -> Vec<Wa
     }
     for queue in 0..tree.len() {
         let weighs = algorithm.weighs(tree, options, queue);
+        if algorithm.reads_min_shares() {
+            nested_min_share(tree, queue, &mut warnings);
+        }
         own_figures(tree, queue, weighs, &mut warnings);
         if !algorithm.keeps_guarantees(options) && tree.guarantee.row(queue).iter().any(|g| !g.is_zero()) {
             let detail = "has a guarantee, which only proportion with proportion_variant volcano reads";
@@ -82,6 +86,16 @@ fn min_shares_above(tree: &Tree, level: Option<usize>, warnings: &mut Vec<Warnin
     }
 }
 
+/// A minimum share is a ratio of the whole group: below a parent it holds only as far as the parent's share goes.
+fn nested_min_share(tree: &Tree, queue: usize, warnings: &mut Vec<Warning>) {
+    let Queue { parent, min_share_ratio, .. } = &tree.queues[queue];
+    if let Some(parent) = parent.filter(|_| !min_share_ratio.is_zero()) {
+        let parent = tree.name(parent);
+        let detail = format!("has a minimum share below {parent}: it holds only as far as the share of {parent} goes");
+        warnings.push(Warning::new("nested_min_share", Some(tree.name(queue)), None, detail));
+    }
+}
+
 fn own_figures(tree: &Tree, queue: usize, weighs: Weighs, warnings: &mut Vec<Warning>) {
     let name = Some(tree.name(queue));
     let mut demand = false;
@@ -89,8 +103,9 @@ fn own_figures(tree: &Tree, queue: usize, weighs: Weighs, warnings: &mut Vec<War
         let cell = (queue, column);
         let (quota, limit, request) = (tree.quota[cell], tree.limit[cell], tree.request[cell]);
         demand |= !request.is_zero();
-        if limit < quota {
-            let detail = format!("the limit of {limit} {slot} is below the quota of {quota}");
+        if let Some(quota) = tree.quota_above_limit(queue, column) {
+            let detail =
+                format!("the limit of {limit} {slot} is below the quota of {quota}, which counts as the limit");
             warnings.push(Warning::new("limit_below_quota", name, Some(*slot), detail));
         }
         let has_weight = weighs != Weighs::OverQuotaWeight || !tree.over_quota_weight[cell].is_zero();

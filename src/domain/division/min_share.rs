@@ -8,7 +8,7 @@ use super::options::{Options, Rule};
 use super::queue::{Bound, QueueMode};
 use super::sweep::{Member, Solver};
 use super::trace::{Step, Trace};
-use super::{Algorithm, Grid, Ratios, Shares, Tree, Weighs, remaining};
+use super::{Algorithm, Grid, Ratios, Shares, Tree, Warning, Weighs, remaining};
 use crate::domain::decimal::Amount;
 
 /// Ratios have 18 places while they are divided.
@@ -31,11 +31,16 @@ impl Algorithm for MinShare {
             ratios.push(Ratios { usage: shown(usage), demand: shown(demand), ..Ratios::default() });
         }
         let [fair, guaranteed] = divide_ratios(tree, options.rule, &standings, trace);
+        let warnings = scaled_min_shares(tree, &fair, &standings);
         for (at, ratios) in ratios.iter_mut().enumerate() {
             (ratios.fair_share, ratios.guaranteed) = (shown(fair[at].into()), shown(guaranteed[at].into()));
         }
         let fair_share = to_amounts(tree, &fair, &standings);
-        Shares { remaining: remaining(tree, &fair_share), fair_share, ratios: Some(ratios), warnings: Vec::new() }
+        Shares { remaining: remaining(tree, &fair_share), fair_share, ratios: Some(ratios), warnings }
+    }
+
+    fn reads_min_shares(&self) -> bool {
+        true
     }
 
     fn weighs(&self, tree: &Tree, _: &Options, queue: usize) -> Weighs {
@@ -166,6 +171,27 @@ fn lower_limits(tree: &Tree, children: &[usize], total: u64, limits: &mut Vec<u6
     let lower: Vec<u128> = children.iter().map(lower).collect();
     let scaled = apportion(total.into(), &lower, |a, b| tree.by_age(children[a], children[b]));
     limits.extend(scaled.into_iter().map(cut));
+}
+
+/// Parents whose share is too small for the minimum shares below it, as far as those are wanted.
+fn scaled_min_shares(tree: &Tree, fair: &[u64], standings: &[Standing]) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for parent in tree.levels().flatten().filter(|queue| tree.queues[*queue].mode == QueueMode::Fair) {
+        let children = tree.children(Some(parent));
+        let lower = |queue: &usize| tree.queues[*queue].min_share_ratio.units() * u128::from(FINER);
+        let wanted = |queue: &usize| lower(queue).min(standings[*queue].upper.into());
+        let share = u128::from(fair[parent]);
+        if children.iter().map(wanted).sum::<u128>() > share {
+            let ratios = children.iter().map(|child| tree.queues[*child].min_share_ratio);
+            let sum = ratios.fold(Amount::ZERO, Amount::saturating_add);
+            let detail = format!(
+                "the minimum shares of its children add up to {sum}, above its share of {}, and were scaled down to it",
+                shown(share)
+            );
+            warnings.push(Warning::new("min_shares_scaled", Some(tree.name(parent)), None, detail));
+        }
+    }
+    warnings
 }
 
 /// What the shares of one level follow from.

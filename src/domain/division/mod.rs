@@ -78,6 +78,11 @@ pub trait Algorithm: Sync {
         Weighs::Weight
     }
 
+    /// Whether minimum shares count, for the linter.
+    fn reads_min_shares(&self) -> bool {
+        false
+    }
+
     /// Whether guarantees count, for the linter.
     fn keeps_guarantees(&self, _options: &Options) -> bool {
         false

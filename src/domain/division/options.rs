@@ -92,7 +92,7 @@ impl Options {
             ("score_weights/proportion", score.proportion),
         ];
         let too_large = figures.into_iter().find(|(_, value)| *value > MAX_WEIGHT);
-        too_large.map(|(key, _)| (key, format!("{key} is at most {MAX_WEIGHT}")))
+        too_large.map(|(key, _)| (key, format!("`{key}` must be at most {MAX_WEIGHT}")))
     }
 
     /// Whether a slot is divided in whole devices.

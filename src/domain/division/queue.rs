@@ -12,6 +12,8 @@ use crate::domain::time::Timestamp;
 
 /// The largest weight, ratio or history figure of a queue: far above any use, and products with it cannot overflow.
 pub const MAX_WEIGHT: Amount = Amount::whole(1_000_000);
+/// The largest over-quota weight: memory in bytes is a usual one. Quotas, which may be larger, are weights as well.
+pub const MAX_OVER_QUOTA_WEIGHT: Amount = Amount::whole(1_000_000_000_000_000);
 
 /// A quota or limit of one slot. Ordered: unlimited is above every amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

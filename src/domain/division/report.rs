@@ -58,7 +58,7 @@ pub fn check(name: &str, options: &Options) -> Result<&'static dyn Algorithm, Ve
     let algorithm = algorithm(name);
     if algorithm.is_none() {
         let known = algorithm_names().collect::<Vec<_>>().join(", ");
-        add("/algorithm".to_owned(), "unknown_algorithm", format!("unknown algorithm; known are {known}"));
+        add("/algorithm".to_owned(), "unknown_algorithm", format!("`algorithm` is not one of {known}"));
     }
     if let Some((key, detail)) = options.fault() {
         add(format!("/options/{key}"), "out_of_range", detail);

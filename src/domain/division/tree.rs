@@ -41,6 +41,7 @@ pub struct Tree {
     /// What the roots divide, by column.
     pub capacity: Vec<Amount>,
     pub queues: Vec<Queue>,
+    /// At most the limit: a quota above it counts as the limit.
     pub quota: Grid<Bound>,
     pub limit: Grid<Bound>,
     pub guarantee: Grid<Amount>,
@@ -50,8 +51,10 @@ pub struct Tree {
     pub allocated_non_preemptible: Grid<Amount>,
     pub usage: Grid<Amount>,
     pub next_request: Grid<Amount>,
-    /// What was put right while the tree was built; the linter adds the rest.
+    /// What was noted while the tree was built; the linter adds the rest.
     pub raised: Vec<Warning>,
+    /// Quotas as they are configured where they are above the limit: queue, column, quota; ascending.
+    quotas_above_limit: Vec<(usize, usize, Bound)>,
     /// Every parent before its children.
     top_down: Vec<usize>,
     /// Children of queue `q`: `children[starts[q]..starts[q + 1]]`; of the roots: the last range.
@@ -68,12 +71,12 @@ impl Tree {
         let parents = faults::find_parents(&specs, &by_name, &mut faults);
         faults::check_figures(&specs, &mut faults);
         let slots = columns(&specs, capacity).unwrap_or_else(|| {
-            let detail = format!("capacity and queues name more than {MAX_SLOTS} slots");
+            let detail = format!("`capacity` and `queues` name more than {MAX_SLOTS} slots");
             faults.push(TreeFault { pointer: "/queues".to_owned(), code: "too_many_slots", detail });
             Vec::new()
         });
         if specs.len().saturating_mul(slots.len()) > MAX_CELLS {
-            let detail = format!("{} queues x {} slots are more than {MAX_CELLS}", specs.len(), slots.len());
+            let detail = format!("`queues` are {} x {} slots, more than {MAX_CELLS}", specs.len(), slots.len());
             faults.push(TreeFault { pointer: "/queues".to_owned(), code: "too_many", detail });
         }
         let (starts, children) = child_lists(&parents);
@@ -111,6 +114,7 @@ impl Tree {
             usage: zeros.clone(),
             next_request: zeros,
             raised: Vec::new(),
+            quotas_above_limit: Vec::new(),
             slots,
             top_down,
             starts,
@@ -147,6 +151,10 @@ impl Tree {
                 if let Some(limit) = spec.limit.get(*slot) {
                     self.limit[cell] = limit;
                 }
+                if self.limit[cell] < self.quota[cell] {
+                    self.quotas_above_limit.push((at, column, self.quota[cell]));
+                    self.quota[cell] = self.limit[cell];
+                }
                 if spec.over_quota_weight != OverQuotaWeight::default() {
                     self.over_quota_weight[cell] = spec.over_quota_weight.of(*slot);
                 }
@@ -158,8 +166,8 @@ impl Tree {
         self.observe(specs);
     }
 
-    /// A parent's demand and allocation are the sums over its descendants, unless they are given; a request below
-    /// the allocation is raised to it.
+    /// A parent's demand and allocation are the sums over its descendants, unless they are given. A request that is
+    /// given stands, also below the allocation; one that is not is at least the allocation that is given.
     fn observe(&mut self, specs: &[QueueSpec]) {
         for at in (0..self.top_down.len()).rev() {
             let queue = self.top_down[at];
@@ -179,8 +187,9 @@ impl Tree {
                 if self.request[cell] < self.allocated[cell] {
                     if given(&spec.request).is_some() {
                         self.raised.push(Warning::request_below_allocation(&spec.name, *slot));
+                    } else if given(&spec.allocated).is_some() {
+                        self.request[cell] = self.allocated[cell];
                     }
-                    self.request[cell] = self.allocated[cell];
                 }
             }
             if let Some(parent) = spec.parent.as_ref().and_then(|p| self.by_name.get(p.as_str())) {
@@ -243,6 +252,13 @@ impl Tree {
 
     pub fn name(&self, queue: usize) -> &str {
         &self.queues[queue].name
+    }
+
+    /// The queue's quota of a slot as it is configured, where it is above the limit.
+    pub fn quota_above_limit(&self, queue: usize, column: usize) -> Option<Bound> {
+        let place = |(queue, column, _): &(usize, usize, Bound)| (*queue, *column);
+        let at = self.quotas_above_limit.binary_search_by_key(&(queue, column), place).ok()?;
+        Some(self.quotas_above_limit[at].2)
     }
 
     /// Older first, then by name: settles what rules leave open, whatever the order of the input.

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::domain::division::{Algorithm, Options, TreeFault, algorithm};
+use crate::domain::reading::{Misread, read_from};
 use crate::domain::reclaim::{PlanOptions, Settings};
 
 /// What a group's division is made with.
@@ -36,7 +37,7 @@ impl DivisionChoice {
     /// Reads the option as it is stored; absent keys have their defaults. Faults point into the option.
     pub fn parse(value: &Value) -> Result<Self, Vec<TreeFault>> {
         let Value::Object(keys) = value else {
-            return Err(vec![fault(String::new(), "invalid_value", "division is a JSON object")]);
+            return Err(vec![fault(String::new(), "invalid_value", "`division` is not an object")]);
         };
         let mut name = Self::default().algorithm.to_owned();
         let mut settings = Settings::default();
@@ -46,15 +47,20 @@ impl DivisionChoice {
                 ("algorithm", other) => name = other.to_string(),
                 ("options", Value::Object(options)) => settings = read_settings(options)?,
                 ("options", _) => {
-                    return Err(vec![fault("/options".to_owned(), "invalid_value", "options is a JSON object")]);
+                    return Err(vec![fault("/options".to_owned(), "invalid_value", "`options` is not an object")]);
                 }
                 _ => {
-                    let detail = "unknown option; known are algorithm, options";
+                    let detail = format!("`{key}` is not known here; known are algorithm, options");
                     return Err(vec![fault(format!("/{}", escaped(key)), "unknown_option", detail)]);
                 }
             }
         }
         Ok(Self::new(settings.check(&name)?.name(), settings))
+    }
+
+    /// Every key that the option has, at every depth.
+    pub fn keys() -> Value {
+        serde_json::json!({"algorithm": null, "options": Settings::default()})
     }
 
     /// The option in force, defaults included.
@@ -68,17 +74,10 @@ impl DivisionChoice {
 }
 
 fn read_settings(options: &Map<String, Value>) -> Result<Settings, Vec<TreeFault>> {
-    // Each key is tried alone first, so that a fault names its key.
-    for (key, value) in options {
-        let alone = Value::Object(Map::from_iter([(key.clone(), value.clone())]));
-        if let Err(error) = serde_json::from_value::<Settings>(alone) {
-            let detail = error.to_string();
-            let code = if detail.starts_with("unknown field") { "unknown_option" } else { "invalid_value" };
-            return Err(vec![fault(format!("/options/{}", escaped(key)), code, detail)]);
-        }
-    }
-    serde_json::from_value(Value::Object(options.clone()))
-        .map_err(|e| vec![fault("/options".to_owned(), "invalid_value", e.to_string())])
+    read_from(Value::Object(options.clone()), "invalid_value").map_err(|misread: Misread| {
+        let misread = misread.below("options");
+        vec![fault(misread.pointer(), misread.option_code(), misread.to_string())]
+    })
 }
 
 fn escaped(key: &str) -> String {

@@ -139,7 +139,7 @@ fn runtime_faults((queue, config): (usize, &QueueConfig)) -> impl Iterator<Item 
             queue: Some(queue),
             key: key.to_owned(),
             code: "out_of_range",
-            detail: format!("{key} is at most {MAX_RUNTIME_SECONDS} seconds"),
+            detail: format!("`{key}` must be at most {MAX_RUNTIME_SECONDS} seconds"),
         }
     })
 }

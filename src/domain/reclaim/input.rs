@@ -161,13 +161,13 @@ impl PlanOptions {
     pub fn fault(&self) -> Option<(&'static str, String)> {
         if self.reclaimer_utilization_multiplier > MAX_WEIGHT {
             let key = "reclaimer_utilization_multiplier";
-            return Some((key, format!("{key} is at most {MAX_WEIGHT}")));
+            return Some((key, format!("`{key}` must be at most {MAX_WEIGHT}")));
         }
         if self.search_budget_ms > Self::MAX_BUDGET_MS {
-            return Some(("search_budget_ms", format!("search_budget_ms is at most {}", Self::MAX_BUDGET_MS)));
+            return Some(("search_budget_ms", format!("`search_budget_ms` must be at most {}", Self::MAX_BUDGET_MS)));
         }
         if self.tiers.len() + self.tiers.iter().map(Vec::len).sum::<usize>() > Self::MAX_PLUGINS {
-            return Some(("tiers", format!("tiers name at most {} plug-ins", Self::MAX_PLUGINS)));
+            return Some(("tiers", format!("`tiers` must name at most {} plug-ins", Self::MAX_PLUGINS)));
         }
         None
     }

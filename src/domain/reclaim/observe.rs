@@ -94,8 +94,9 @@ fn settle(tree: &mut Tree, observed: &mut Observed, queue: usize, [request, allo
             if request.get(slot).is_some() {
                 let warning = Warning::request_below_allocation(tree.name(queue), slot);
                 tree.raised.push(warning);
+            } else if allocated.get(slot).is_some() {
+                tree.request[cell] = tree.allocated[cell];
             }
-            tree.request[cell] = tree.allocated[cell];
         }
         if let Some(parent) = tree.queues[queue].parent {
             for (sums, figure) in [

@@ -103,7 +103,7 @@ impl<'a> Scene<'a> {
             return Ok(());
         }
         let detail = format!(
-            "{changes} slots of members x ancestors of their queues, at most {MAX_CHANGES} can be planned with"
+            "`running` has {changes} slots of members x ancestors of their queues; at most {MAX_CHANGES} can be planned with"
         );
         Err(vec![TreeFault { pointer: "/running".to_owned(), code: "too_many", detail }])
     }
@@ -209,16 +209,16 @@ fn pending_faults(tree: &Tree, pending: &Pending) -> Vec<TreeFault> {
         faults.push(TreeFault::unknown_queue("/pending", &pending.queue));
     }
     if pending.members.is_empty() {
-        faults.push(fault("/pending/members".to_owned(), "empty", "a workload has at least one member".to_owned()));
+        faults.push(fault("/pending/members".to_owned(), "empty", "`members` must name at least one".to_owned()));
     }
     if let Some(min) = pending.gang_min.filter(|min| *min == 0 || *min as usize > pending.members.len()) {
-        let detail = format!("gang_min is {min}, but the workload has {} members", pending.members.len());
+        let detail = format!("`gang_min` is {min}, but the workload has {} members", pending.members.len());
         faults.push(fault("/pending/gang_min".to_owned(), "out_of_range", detail));
     }
     for (at, member) in pending.members.iter().enumerate() {
         for (slot, amount) in member.slots.iter() {
             if !amount.is_zero() && tree.column(slot).is_none() {
-                let detail = format!("neither the capacity nor a queue names the slot {slot}");
+                let detail = format!("`slots` names {slot}, which neither the capacity nor a queue names");
                 faults.push(fault(format!("/pending/members/{at}/slots"), "unknown_slot", detail));
             }
         }

@@ -85,7 +85,7 @@ impl Simulation {
         let mut faults = Vec::new();
         let mut limit = |pointer: &str, count: usize, most: usize, what: &str| {
             if count > most {
-                let detail = format!("{count} {what}, at most {most} can be planned with");
+                let detail = format!("the request has {count} {what}; at most {most} can be planned with");
                 faults.push(TreeFault { pointer: pointer.to_owned(), code: "too_many", detail });
             }
         };
@@ -118,7 +118,7 @@ fn find_duplicates<'a, P: Fn() -> String>(ids: impl Iterator<Item = (&'a str, P)
             return;
         }
         if let Some(first) = seen.get(id) {
-            let detail = format!("{id:?} is named twice, first at {}", first());
+            let detail = format!("the id {id:?} is named twice, first at {}", first());
             faults.push(TreeFault { pointer: pointer(), code: "duplicate_id", detail });
         } else {
             seen.insert(id, pointer);

@@ -40,7 +40,7 @@ impl DivisionQuery {
     ) -> Result<List<DivisionDayNode>> {
         let (from, to) = (from.map(|d| d.0), to.map(|d| d.0));
         if from.zip(to).is_some_and(|(from, to)| to < from) {
-            return Err(Error::invalid("/to", "contradiction", "to lies before from").into());
+            return Err(Error::about("/to", "contradiction", "lies before `from`").into());
         }
         let window =
             PageArgs { first, last, before, after, offset }.window(Service::DIVISION_HISTORY, &resource_group)?;

@@ -41,8 +41,8 @@ impl NodeQuery {
     /// The rows with these global ids, in their order; null for each that is not there.
     async fn nodes(&self, ctx: &Context<'_>, ids: Vec<ID>) -> Result<Vec<Option<Node>>> {
         if ids.len() > MAX_IDS {
-            let detail = format!("at most {MAX_IDS} ids at once");
-            return Err(Error::invalid("/ids", "invalid_page_size", detail).into());
+            let said = format!("names more than {MAX_IDS} ids");
+            return Err(Error::about("/ids", "invalid_page_size", said).into());
         }
         guard::spend(ctx, ids.len())?;
         Ok(find(ctx, &ids).await?)

@@ -46,7 +46,7 @@ impl OperationsQuery {
         offset: Option<i64>,
     ) -> Result<List<JobRun>> {
         let window = PageArgs { first, last, before, after, offset }.window(Service::JOB_RUN_LIST, "")?;
-        let page = service(ctx)?.job_runs(caller(ctx)?, job.as_deref(), &window).await?;
+        let page = service(ctx)?.job_runs(caller(ctx)?, &**jobs(ctx)?, job.as_deref(), &window).await?;
         Ok(connect(ctx, "", page, JobRun)?)
     }
 

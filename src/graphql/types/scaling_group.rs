@@ -1,11 +1,28 @@
 use std::sync::Arc;
 
-use async_graphql::{ID, Object};
+use async_graphql::{ID, Object, SimpleObject};
 
 use crate::graphql::global_id;
 use crate::graphql::orders::SliceGapPolicy;
 use crate::graphql::scalars::{DateTime, JsonString};
-use crate::service::PublishedGroup;
+use crate::service::{PublishedGroup, warnings};
+
+/// Something in a group's options that a person should look at.
+#[derive(SimpleObject)]
+#[graphql(rename_fields = "snake_case")]
+pub struct OptionWarning {
+    code: &'static str,
+    /// JSON pointer to the option.
+    pointer: Option<String>,
+    detail: String,
+}
+
+impl From<warnings::OptionWarning> for OptionWarning {
+    fn from(warning: warnings::OptionWarning) -> Self {
+        let warnings::OptionWarning { code, pointer, detail } = warning;
+        Self { code, pointer, detail }
+    }
+}
 
 /// A resource group: a cluster, partition or node pool with its scheduler.
 pub struct ScalingGroup(pub Arc<PublishedGroup>);
@@ -46,6 +63,11 @@ impl ScalingGroup {
     /// What the alive and schedulable agents offer together, by slot.
     async fn capacity(&self) -> JsonString {
         JsonString::of(&self.0.capacity)
+    }
+
+    /// What looks like a mistake in the options as the group is now; never a refusal.
+    async fn warnings(&self) -> Vec<OptionWarning> {
+        self.0.warnings().into_iter().map(OptionWarning::from).collect()
     }
 
     /// When fair shares were last calculated; null: never yet.

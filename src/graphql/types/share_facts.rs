@@ -66,9 +66,14 @@ impl ShareFacts {
         f64_text(self.share.fair_share_factor)
     }
 
-    /// Domains and users rank in the group, projects in their domain; equals share a rank.
+    /// Domains and users rank in the group, projects in their domain; equals share a rank. Null outside of the group.
     async fn rank(&self) -> Option<u32> {
-        Some(self.share.rank)
+        self.share.place()
+    }
+
+    /// Whether the ranking of the group lists it; else it is known, but has neither usage nor a weight here.
+    async fn in_group(&self) -> bool {
+        self.share.place().is_some()
     }
 
     /// Null: never yet.

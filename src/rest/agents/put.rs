@@ -6,7 +6,7 @@ use axum::{Extension, Json};
 
 use super::view::{AgentBody, AgentView};
 use crate::rest::extract::{JsonBody, PathParams};
-use crate::rest::paths::AgentPath;
+use crate::rest::paths::{AgentPath, same_as_path};
 use crate::rest::problem::Result;
 use crate::service::{Caller, Service};
 
@@ -22,6 +22,7 @@ pub async fn handle(
     PathParams(path): PathParams<AgentPath>,
     JsonBody(mut body): JsonBody<AgentBody>,
 ) -> Result<(StatusCode, Json<AgentView>)> {
+    same_as_path("/agent_id", body.agent_id.as_deref(), &path.agent_id)?;
     let reason = body.reason.take();
     let (agent, is_new) = service.put_agent(caller, path.rg, path.agent_id, body.into(), reason).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };

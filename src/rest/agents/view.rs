@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::defaults::yes;
+use crate::domain::reading::ReadOnly;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 use crate::service::agents::{Agent, AgentSpec};
@@ -46,11 +47,16 @@ pub struct AgentBody {
     pub labels: BTreeMap<String, String>,
     /// Why, for the audit log.
     pub reason: Option<String>,
+    /// The agent of the path, if it is named at all.
+    pub agent_id: Option<String>,
+    #[serde(default)]
+    #[schema(inline)]
+    pub updated_at: ReadOnly,
 }
 
 impl From<AgentBody> for AgentSpec {
     fn from(body: AgentBody) -> Self {
-        let AgentBody { available_slots, alive, schedulable, labels, reason: _ } = body;
+        let AgentBody { available_slots, alive, schedulable, labels, .. } = body;
         Self { available_slots, alive, schedulable, labels }
     }
 }

@@ -21,6 +21,7 @@ pub struct AuditQuery {
     /// Only changes of this kind, like `weights.put`.
     pub action: Option<String>,
     /// Rows of a page, 1 to 1000; 100 unless given.
+    #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,

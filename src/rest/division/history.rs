@@ -27,6 +27,7 @@ pub struct HistoryQuery {
     /// Only this queue.
     pub queue: Option<String>,
     /// Rows of a page, 1 to 1000; 100 unless given.
+    #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,
@@ -45,7 +46,7 @@ pub async fn handle(
 ) -> Result<Json<List<DivisionDayView>>> {
     let HistoryQuery { from, to, queue, limit, cursor } = query;
     if from.zip(to).is_some_and(|(from, to)| to < from) {
-        return Err(Error::invalid("to", "contradiction", "to lies before from").into());
+        return Err(Error::about("/to", "contradiction", "lies before `from`").into());
     }
     let place = Place::new(Service::DIVISION_HISTORY, path.rg.clone());
     let window = place.window(limit, cursor.as_deref())?;

@@ -10,4 +10,4 @@ pub use path::PathParams;
 pub use query::QueryParams;
 pub use reason::WithReason;
 
-pub use crate::service::json::{MAX_DEPTH, Unreadable, is_too_deep, read};
+pub use crate::service::json::{is_too_deep, read, too_deep};

@@ -4,11 +4,10 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
-use serde_path_to_error::{Path, Segment};
 
 use super::super::problem::Problem;
+use crate::domain::reading::read_from;
 use crate::service::Error;
-use crate::service::json::fault;
 
 /// The parameters of a query string, as a struct with their names.
 pub struct QueryParams<T>(pub T);
@@ -21,11 +20,19 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T>
         if std::str::from_utf8(&decoded(query.as_bytes())).is_err() {
             return Err(Problem::malformed("invalid_utf8", "the query string is not UTF-8 text"));
         }
-        let pairs = form_urlencoded::parse(query.as_bytes());
-        serde_path_to_error::deserialize(serde_urlencoded::Deserializer::new(pairs))
-            .map(Self)
-            .map_err(|e| Error::Invalid(vec![fault(e.path(), &e.inner().to_string(), name)]).into())
+        read(query.as_bytes()).map(Self)
     }
+}
+
+/// Reads a query string, with the place of its first fault.
+fn read<T: DeserializeOwned>(query: &[u8]) -> Result<T, Problem> {
+    let deserializer = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query));
+    read_from(deserializer, "invalid_value").map_err(|misread| Error::Invalid(vec![misread.into()]).into())
+}
+
+/// Reads names and values as if they stood in a query string.
+pub fn pairs<'a, T: DeserializeOwned>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Result<T, Problem> {
+    read(form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish().as_bytes())
 }
 
 /// The bytes that percent signs stand for.
@@ -43,12 +50,4 @@ fn decoded(query: &[u8]) -> Vec<u8> {
         }
     }
     bytes
-}
-
-fn name(path: &Path, key: Option<&str>) -> String {
-    let last = path.iter().next_back().and_then(|segment| match segment {
-        Segment::Map { key } => Some(key.clone()),
-        _ => None,
-    });
-    key.map(str::to_owned).or(last).unwrap_or_default()
 }

@@ -55,15 +55,17 @@ pub async fn handle(
         (Some(user), project) if query.limit.is_none() && query.cursor.is_none() => {
             FairShareStatus::User(Box::new(single(&service, &caller, &group, UserId(user), project).await?))
         }
-        (Some(_), _) => return Err(contradiction("user_uuid", "one user has no pages")),
-        (None, Some(_)) => return Err(contradiction("project_id", "project_id goes with user_uuid")),
+        (Some(_), _) => {
+            return Err(contradiction("/user_uuid", "does not go with `limit` and `cursor`: one user has no pages"));
+        }
+        (None, Some(_)) => return Err(contradiction("/project_id", "goes with `user_uuid` only")),
         (None, None) => FairShareStatus::Ranking(ranking(&service, &caller, &group, &query)?),
     };
     etag::fresh_or(&headers, &group.etag(), || Json(status).into_response())
 }
 
-fn contradiction(parameter: &str, detail: &str) -> crate::rest::problem::Problem {
-    Error::invalid(parameter, "contradiction", detail).into()
+fn contradiction(pointer: &str, said: &str) -> crate::rest::problem::Problem {
+    Error::about(pointer, "contradiction", said).into()
 }
 
 fn ranking(
@@ -88,14 +90,17 @@ async fn single(
     user: UserId,
     project: Option<Uuid>,
 ) -> Result<SingleUserStatus> {
-    let memberships = service.user_memberships(caller, group, user).await?;
     let wanted = match project {
-        None => memberships.first().cloned(),
+        None => Some(service.best_share(caller, group, user).await?),
         Some(project) => service.user_share(caller, group, Member { user, project: ProjectId(project) }).await?,
     };
-    let unknown = || Error::NotFound { code: "unknown_project", detail: "there is no such project".to_owned() };
+    let wanted = wanted.ok_or_else(|| {
+        let named = project.unwrap_or_default();
+        Error::NotFound { code: "unknown_project", detail: format!("there is no project {named}") }
+    })?;
     Ok(SingleUserStatus {
-        status: wanted.as_ref().map(UserStatus::from).ok_or_else(unknown)?,
-        memberships: memberships.into_iter().map(UserStatus::from).collect(),
+        in_group: wanted.share.place().is_some(),
+        status: UserStatus::from(wanted),
+        memberships: group.memberships(user).map(UserStatus::from).collect(),
     })
 }

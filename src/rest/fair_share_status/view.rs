@@ -19,8 +19,8 @@ pub struct UserStatus {
     pub user_uuid: Uuid,
     /// `2 ^ -(effective_usage / effective_weight)`, 0 to 1.
     pub fair_share_factor: String,
-    /// 1 is first; equals share a rank (1, 2, 2, 4).
-    pub rank: u32,
+    /// 1 is first; equals share a rank (1, 2, 2, 4). `null` outside of the group.
+    pub rank: Option<u32>,
     pub project_id: Uuid,
     #[schema(value_type = String)]
     pub domain_name: Arc<str>,
@@ -39,7 +39,7 @@ impl From<&UserShare> for UserStatus {
         Self {
             user_uuid: row.member.user.0,
             fair_share_factor: f64_text(row.share.fair_share_factor),
-            rank: row.share.rank,
+            rank: row.share.place(),
             project_id: row.member.project.0,
             domain_name: Arc::clone(&row.domain_name),
             effective_usage: f64_text(row.share.history.normalized_usage),
@@ -60,7 +60,9 @@ impl From<UserShare> for UserStatus {
 pub struct SingleUserStatus {
     #[serde(flatten)]
     pub status: UserStatus,
-    /// All of the user's projects, best rank first.
+    /// Whether the ranking lists this row; else the user is known, but has neither usage nor a weight in this project here.
+    pub in_group: bool,
+    /// The user's rows of the ranking, best rank first.
     pub memberships: Vec<UserStatus>,
 }
 

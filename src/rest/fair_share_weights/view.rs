@@ -5,6 +5,7 @@ use uuid::Uuid;
 use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::ledger::Entity;
 use crate::domain::names::check_name;
+use crate::domain::reading::ReadOnly;
 use crate::domain::weight::{Weight, deserialize_nullable_text};
 use crate::service::weights::{Target, WeightItem, WeightRow, label};
 use crate::service::{Error, Fault};
@@ -83,6 +84,9 @@ pub struct WeightChange {
     #[serde(deserialize_with = "deserialize_nullable_text")]
     #[schema(required = true, value_type = Option<Weight>)]
     pub weight: Option<String>,
+    #[serde(default)]
+    #[schema(inline)]
+    pub id: ReadOnly,
 }
 
 impl WeightChanges {
@@ -91,7 +95,7 @@ impl WeightChanges {
         let mut faults = Vec::new();
         let items = self.items.into_iter().enumerate().filter_map(|(at, item)| {
             item.check()
-                .map_err(|(key, code, detail)| faults.push(Fault::new(format!("/items/{at}/{key}"), code, detail)))
+                .map_err(|(key, code, said)| faults.push(Fault::about(format!("/items/{at}/{key}"), code, said)))
                 .ok()
         });
         let items: Vec<WeightItem> = items.collect();
@@ -101,17 +105,18 @@ impl WeightChanges {
 
 impl WeightChange {
     fn check(self) -> Result<WeightItem, (&'static str, &'static str, String)> {
-        let id = || self.target_id.parse::<Uuid>().map_err(|_| ("target_id", "invalid_uuid", "not a UUID".to_owned()));
+        let id =
+            || self.target_id.parse::<Uuid>().map_err(|_| ("target_id", "invalid_uuid", "is not a UUID".to_owned()));
         let target = match self.target_type {
             TargetType::Domain => {
-                check_name(&self.target_id).map_err(|e| ("target_id", "invalid_name", format!("a name {e}")))?;
+                check_name(&self.target_id).map_err(|e| ("target_id", "invalid_name", e.to_string()))?;
                 Target::Domain(self.target_id)
             }
             TargetType::Project => Target::Project(ProjectId(id()?)),
             TargetType::User => Target::User(UserId(id()?), self.project_id.map(ProjectId)),
         };
         if self.project_id.is_some() && !matches!(target, Target::User(..)) {
-            return Err(("project_id", "contradiction", "only users have a project_id".to_owned()));
+            return Err(("project_id", "contradiction", "goes with users only".to_owned()));
         }
         let weight = self.weight.map(|text| Weight::parse(&text)).transpose();
         let weight = weight.map_err(|e| ("weight", "invalid_weight", e.to_string()))?;

@@ -31,7 +31,7 @@ pub async fn handle(
     let for_writes = match query.purpose.as_deref() {
         None => false,
         Some("writes") => true,
-        Some(_) => return Err(Error::invalid("for", "invalid_value", "`for` is `writes` or absent").into()),
+        Some(_) => return Err(Error::about("/for", "invalid_value", "is not `writes`").into()),
     };
     if service.health.is_draining() {
         let detail = "the service is about to stop".to_owned();

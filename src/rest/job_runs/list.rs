@@ -9,6 +9,7 @@ use crate::rest::extract::QueryParams;
 use crate::rest::jobs::view::JobRunView;
 use crate::rest::list::{List, Place};
 use crate::rest::problem::Result;
+use crate::service::jobs::JobControl;
 use crate::service::{Caller, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -18,6 +19,7 @@ pub struct JobRunQuery {
     /// Only runs of this job.
     pub job: Option<String>,
     /// Rows of a page, 1 to 1000; 100 unless given.
+    #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,
@@ -26,14 +28,20 @@ pub struct JobRunQuery {
 /// Runs of jobs, newest first.
 #[utoipa::path(
     get, path = "/job-runs", operation_id = "list_job_runs", tag = "Operations",
-    params(JobRunQuery), responses((status = 200, body = List<JobRunView>))
+    params(JobRunQuery),
+    responses(
+        (status = 200, body = List<JobRunView>),
+        (status = 404, description = "There is no such job.", body = crate::rest::problem::ProblemView,
+            content_type = "application/problem+json")
+    )
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
+    State(jobs): State<Arc<dyn JobControl>>,
     Extension(caller): Extension<Caller>,
     QueryParams(query): QueryParams<JobRunQuery>,
 ) -> Result<Json<List<JobRunView>>> {
     let place = Place::new(Service::JOB_RUN_LIST, "");
     let window = place.window(query.limit, query.cursor.as_deref())?;
-    Ok(Json(place.answer(service.job_runs(&caller, query.job.as_deref(), &window).await?)))
+    Ok(Json(place.answer(service.job_runs(&caller, &*jobs, query.job.as_deref(), &window).await?)))
 }

@@ -26,6 +26,7 @@ pub struct KernelQuery {
     /// `PENDING`, `RUNNING` or `TERMINATED`.
     pub status: Option<String>,
     /// Rows of a page, 1 to 1000; 100 unless given.
+    #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,
@@ -34,8 +35,8 @@ pub struct KernelQuery {
 impl KernelQuery {
     fn filter(&self) -> Result<KernelFilter> {
         let phase = self.status.as_deref().map(|status| {
-            let known = "status is PENDING, RUNNING or TERMINATED";
-            Phase::parse(status).ok_or_else(|| Error::invalid("status", "unknown_status", known))
+            let known = "is not one of PENDING, RUNNING, TERMINATED";
+            Phase::parse(status).ok_or_else(|| Error::about("/status", "unknown_status", known))
         });
         Ok(KernelFilter {
             user: self.user_uuid.map(UserId),

@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 
 use super::batches::{Batches, Counting};
 use super::view::{IngestAnswer, KernelsBody};
-use crate::rest::extract::{MAX_DEPTH, PathParams, is_too_deep, media_type, read, read_body};
+use crate::rest::extract::{PathParams, is_too_deep, media_type, read, read_body, too_deep};
 use crate::rest::paths::GroupPath;
-use crate::rest::problem::{Problem, Result};
+use crate::rest::problem::Result;
 use crate::service::incoming::KernelInput;
 use crate::service::{Caller, Error, Service, detached};
 
@@ -57,7 +57,7 @@ pub async fn handle(
 /// Where each row lies in the body.
 fn split(bytes: &Bytes) -> Result<Vec<Bytes>> {
     if is_too_deep(bytes) {
-        return Err(Problem::malformed("too_deep", format!("JSON nested deeper than {MAX_DEPTH} levels")));
+        return Err(too_deep().into());
     }
     let is_object = bytes.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'{');
     let rows: Vec<&RawValue> = if is_object { vec![read(bytes)?] } else { read(bytes)? };

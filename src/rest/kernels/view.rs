@@ -103,7 +103,7 @@ pub enum KernelsBody {
     "accepted": 2, "rejected": 1,
     "errors": [{
         "index": 1, "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b",
-        "errors": [{"pointer": "/terminated_at", "code": "end_before_start", "detail": "terminated_at lies before started_at"}]
+        "errors": [{"pointer": "/terminated_at", "code": "end_before_start", "detail": "`terminated_at` lies before `started_at`"}]
     }]
 }))]
 pub struct IngestAnswer {

@@ -64,8 +64,8 @@ impl TryFrom<KeyRequest> for NewKey {
 
     fn try_from(request: KeyRequest) -> Result<Self, Error> {
         let known: Vec<_> = Role::ALL.into_iter().map(Role::as_str).collect();
-        let detail = || format!("a role is one of {}", known.join(", "));
-        let role = Role::parse(&request.role).ok_or_else(|| Error::invalid("/role", "unknown_role", detail()))?;
+        let said = || format!("is not one of {}", known.join(", "));
+        let role = Role::parse(&request.role).ok_or_else(|| Error::about("/role", "unknown_role", said()))?;
         Ok(Self { role, label: request.label, user: request.user_uuid.map(UserId), expires_at: request.expires_at })
     }
 }

@@ -6,9 +6,9 @@ use axum::{Extension, Json};
 
 use super::view::{QueueBody, QueueWritten};
 use crate::rest::extract::{JsonBody, PathParams};
-use crate::rest::paths::QueuePath;
+use crate::rest::paths::{QueuePath, same_as_path};
 use crate::rest::problem::Result;
-use crate::service::{Caller, Error, Service};
+use crate::service::{Caller, Service};
 
 /// Creates or replaces a queue: what the body leaves out gets its default. The division follows at once.
 #[utoipa::path(
@@ -22,9 +22,7 @@ pub async fn handle(
     PathParams(path): PathParams<QueuePath>,
     JsonBody(QueueBody { value: mut queue, reason }): JsonBody<QueueBody>,
 ) -> Result<(StatusCode, Json<QueueWritten>)> {
-    if !queue.name.is_empty() && queue.name != path.queue {
-        return Err(Error::invalid("/name", "contradiction", "the path names another queue").into());
-    }
+    same_as_path("/name", Some(&*queue.name).filter(|name| !name.is_empty()), &path.queue)?;
     queue.name.clone_from(&path.queue);
     let changed = service.put_queue(caller, path.rg, queue, reason).await?;
     let is_new = changed.changes.first().is_some_and(|change| change.from.is_none());

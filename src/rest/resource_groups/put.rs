@@ -34,7 +34,8 @@ pub async fn handle(
     JsonBody(body): JsonBody<SchedulerOptionsPatch>,
 ) -> Result<(StatusCode, Json<ResourceGroup>)> {
     let if_match = etag::required(&headers, || service.group(&path.rg).ok().map(|g| g.options_etag()))?;
-    let (group, is_new) = service.put_group(caller, path.rg, body.into_patch(if_match)).await?;
+    let patch = body.into_patch(&path.rg, if_match)?;
+    let (group, is_new) = service.put_group(caller, path.rg, patch).await?;
     let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(group.into())))
 }

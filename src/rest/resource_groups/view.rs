@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 use crate::service::PublishedGroup;
+use crate::service::warnings::OptionWarning;
 
 /// A resource group.
 #[derive(Debug, Serialize, ToSchema)]
@@ -18,7 +19,7 @@ use crate::service::PublishedGroup;
         "division": {"algorithm": "quota_over_quota", "options": {"rounding": "exact", "history_gain": "0"}}, "order": "flat"
     },
     "capacity": {"cpu": "100", "cuda.device": "16", "mem": "1099511627776"},
-    "calculated_at": "2026-01-13T10:05:00Z"
+    "calculated_at": "2026-01-13T10:05:00Z", "warnings": []
 }))]
 pub struct ResourceGroup {
     #[schema(value_type = String)]
@@ -33,6 +34,8 @@ pub struct ResourceGroup {
     /// When factors and ranks were last calculated.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub calculated_at: Option<Timestamp>,
+    /// What looks like a mistake in the options as the group is now; never a refusal.
+    pub warnings: Vec<OptionWarning>,
 }
 
 impl From<&PublishedGroup> for ResourceGroup {
@@ -43,6 +46,7 @@ impl From<&PublishedGroup> for ResourceGroup {
             scheduler_opts: group.options.to_json(),
             capacity: group.capacity.clone(),
             calculated_at: group.calculation.as_ref().map(|c| c.at),
+            warnings: group.warnings(),
         }
     }
 }

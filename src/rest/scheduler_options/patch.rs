@@ -12,7 +12,7 @@ use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::{Caller, Service};
 
-/// Merges options key by key; factors and ranks follow at once.
+/// Merges options key by key at every depth (RFC 7396); factors and ranks follow at once.
 #[utoipa::path(
     patch, path = "/resource-groups/{rg}/scheduler-options", operation_id = "patch_scheduler_options", tag = "Scheduler options",
     params(GroupPath, ("If-Match" = Option<String>, Header, description = "The `ETag` that the change is based on.")),
@@ -31,6 +31,7 @@ pub async fn handle(
     JsonBody(body): JsonBody<SchedulerOptionsPatch>,
 ) -> Result<Response> {
     let if_match = etag::required(&headers, || service.group(&path.rg).ok().map(|g| g.options_etag()))?;
-    let group = service.patch_scheduler_options(caller, path.rg, body.into_patch(if_match)).await?;
+    let patch = body.into_patch(&path.rg, if_match)?;
+    let group = service.patch_scheduler_options(caller, path.rg, patch).await?;
     Ok(etag::tagged(Json(SchedulerOptions::from(&*group)).into_response(), &group.options_etag()))
 }

@@ -2,8 +2,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::service::PublishedGroup;
+use crate::domain::reading::ReadOnly;
+use crate::rest::paths::same_as_path;
 use crate::service::groups::SchedulerPatch;
+use crate::service::warnings::OptionWarning;
+use crate::service::{PublishedGroup, Result};
 
 /// A group's scheduler and its options in force, defaults included.
 #[derive(Debug, Serialize, ToSchema)]
@@ -13,22 +16,25 @@ use crate::service::groups::SchedulerPatch;
         "half_life_days": 7, "lookback_days": 28, "decay_unit_days": 1, "slice_interval_seconds": 300,
         "default_weight": "1.0", "gap_policy": "interpolate", "max_gap_hours": 24, "resource_weights": {}, "decay": "flat",
         "division": {"algorithm": "quota_over_quota", "options": {"rounding": "exact", "history_gain": "0"}}, "order": "flat"
-    }
+    },
+    "warnings": []
 }))]
 pub struct SchedulerOptions {
     /// `fifo`, `lifo`, `drf`, `fairshare`, `saturation` or `score`.
     pub scheduler: &'static str,
     #[schema(value_type = Object)]
     pub scheduler_opts: Map<String, Value>,
+    /// What looks like a mistake in the options as the group is now; never a refusal.
+    pub warnings: Vec<OptionWarning>,
 }
 
 impl From<&PublishedGroup> for SchedulerOptions {
     fn from(group: &PublishedGroup) -> Self {
-        Self { scheduler: group.scheduler.name(), scheduler_opts: group.options.to_json() }
+        Self { scheduler: group.scheduler.name(), scheduler_opts: group.options.to_json(), warnings: group.warnings() }
     }
 }
 
-/// Changes, merged key by key.
+/// Changes, merged key by key at every depth (RFC 7396).
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"scheduler": "fairshare", "scheduler_opts": {"half_life_days": 14}}))]
@@ -40,11 +46,24 @@ pub struct SchedulerOptionsPatch {
     pub scheduler_opts: Option<Map<String, Value>>,
     /// Why, for the audit log.
     pub reason: Option<String>,
+    /// The group of the path, if it is named at all.
+    pub name: Option<String>,
+    #[serde(default)]
+    #[schema(inline)]
+    pub capacity: ReadOnly,
+    #[serde(default)]
+    #[schema(inline)]
+    pub calculated_at: ReadOnly,
+    #[serde(default)]
+    #[schema(inline)]
+    pub warnings: ReadOnly,
 }
 
 impl SchedulerOptionsPatch {
-    pub fn into_patch(self, if_match: Option<String>) -> SchedulerPatch {
-        let Self { scheduler, scheduler_opts, reason } = self;
-        SchedulerPatch { scheduler, scheduler_opts, reason, if_match }
+    /// The patch of the group `rg`.
+    pub fn into_patch(self, rg: &str, if_match: Option<String>) -> Result<SchedulerPatch> {
+        same_as_path("/name", self.name.as_deref(), rg)?;
+        let Self { scheduler, scheduler_opts, reason, .. } = self;
+        Ok(SchedulerPatch { scheduler, scheduler_opts, reason, if_match })
     }
 }

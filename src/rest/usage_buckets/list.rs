@@ -41,6 +41,7 @@ pub struct BucketQuery {
     /// Only in the user tier.
     pub user_uuid: Option<Uuid>,
     /// Rows of a page, 1 to 1000; 100 unless given.
+    #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,
@@ -48,15 +49,15 @@ pub struct BucketQuery {
 
 impl BucketQuery {
     fn filter(&self, tier: TierName) -> Result<Filter<BucketCondition>> {
-        let refuse = |name: &str, detail: &str| Err(Error::invalid(name, "contradiction", detail).into());
+        let refuse = |pointer: &str, said: &str| Err(Error::about(pointer, "contradiction", said).into());
         if self.user_uuid.is_some() && tier != TierName::Users {
-            return refuse("user_uuid", "only buckets of users belong to a user");
+            return refuse("/user_uuid", "does not go with buckets of domains and projects");
         }
         if self.project_id.is_some() && tier == TierName::Domains {
-            return refuse("project_id", "buckets of domains belong to no project");
+            return refuse("/project_id", "does not go with buckets of domains");
         }
         if self.from.zip(self.to).is_some_and(|(from, to)| to < from) {
-            return refuse("to", "to lies before from");
+            return refuse("/to", "lies before `from`");
         }
         let whole = |name: &String| {
             let pattern = name.clone();

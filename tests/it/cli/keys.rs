@@ -48,7 +48,7 @@ on_both! {
         assert!(fault(&["--role", "admin", "--label", "a\nb"]).starts_with("--label: "));
         assert_eq!(
             fault(&["--role", "admin", "--label", "x", "--expires", "2020-01-01T00:00:00Z"]),
-            "--expires: this time has passed already"
+            "--expires: `expires_at` has passed already"
         );
         for (args, part) in [
             (&["--role", "root", "--label", "x"][..], "a role is one of admin, scheduler, viewer, user"),

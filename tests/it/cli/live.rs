@@ -78,7 +78,7 @@ on_both! {
         assert!(plan(&[], &workload("course", 4)).ok().contains("gate_fair_share"));
         assert!(plan(&[], &workload("nowhere", 4)).refused(2).starts_with("standard input: /queue: there is no queue"));
         let member = r#"{"workload_id": "new", "queue": "ml", "members": [{"slots": {"cpu": -1}}]}"#;
-        for (body, place) in [("{}", "/workload_id: "), (member, "/members/0/slots/cpu: "), ("{", "not JSON: ")] {
+        for (body, place) in [("{}", "/workload_id: "), (member, "/members/0/slots/cpu: "), ("{", "the JSON document ends too early")] {
             let line = plan(&[], body).refused(2);
             assert!(line.starts_with(&format!("standard input: {place}")), "{line}");
         }

@@ -100,12 +100,16 @@ fn unusable_input_ends_with_2_and_its_place() {
         (
             "divide",
             with(&divide, "/queues/1/name", json!("p1")),
-            "standard input: /queues/1/name: queue \"p1\" is named twice",
+            "standard input: /queues/1/name: the queue \"p1\" is named twice",
         ),
         ("divide", with(&divide, "/capacity", json!({"gpu": -1})), "standard input: /capacity/gpu: "),
-        ("divide", with(&divide, "/options", json!({"luck": 1})), "standard input: /options/luck: unknown field"),
-        ("divide", "{".to_owned(), "standard input: not JSON: "),
-        ("divide", String::new(), "standard input: not JSON: "),
+        (
+            "divide",
+            with(&divide, "/options", json!({"luck": 1})),
+            "standard input: /options/luck: `options.luck` is not known here",
+        ),
+        ("divide", "{".to_owned(), "standard input: the JSON document ends too early"),
+        ("divide", String::new(), "standard input: the JSON document ends too early"),
         (
             "reclaim",
             with(&plan, "/pending/queue", json!("x")),
@@ -116,7 +120,7 @@ fn unusable_input_ends_with_2_and_its_place() {
             with(&plan, "/running/0/queue", json!("x")),
             "standard input: /running/0/queue: there is no queue \"x\"",
         ),
-        ("reclaim", "[".repeat(10_000), "standard input: JSON nested deeper"),
+        ("reclaim", "[".repeat(10_000), "standard input: the JSON document is nested deeper"),
     ] {
         let line = run(&[command, "-"], input.as_bytes()).refused(2);
         assert!(line.starts_with(message), "{line}");

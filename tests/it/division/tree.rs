@@ -1,6 +1,6 @@
 //! The tree: what it refuses, what it derives, what the linter says.
 
-use fairshared::domain::division::{Options, QueueSpec, algorithm, lint};
+use fairshared::domain::division::{Options, QueueSpec, Simulation, algorithm, lint};
 use serde_json::{Value, json};
 
 use super::support::{amount, build, options, tree};
@@ -18,7 +18,7 @@ fn faults_name_their_place() {
         {"name": "b"},
         {"name": ""},
         {"name": "c", "weight": 1_000_001},
-        {"name": "d", "over_quota_weight": {"gpu": 2_000_000}, "usage": {"gpu": 1_000_000_000}},
+        {"name": "d", "over_quota_weight": {"gpu": 2_000_000_000_000_000_u64}, "usage": {"gpu": 1_000_000_000}},
     ]);
     let expected = [
         ("/queues/2/name", "duplicate_name"),
@@ -91,6 +91,7 @@ fn the_linter_warns_and_never_refuses() {
         json!([
             {"name": "a", "quota": {"gpu": 5}, "min_share_ratio": "0.7"},
             {"name": "a1", "parent": "a", "quota": {"gpu": 6}, "limit": {"gpu": 2}, "request": {"gpu": 1}, "allocated": {"gpu": 2}},
+            {"name": "a2", "parent": "a", "quota": {"gpu": 4}},
             {"name": "b", "quota": {"gpu": 4}, "min_share_ratio": "0.4", "weight": 0, "request": {"gpu": 1, "fpga": 1}},
             {"name": "c", "quota": {"gpu": 0}, "over_quota_weight": 0, "request": {"gpu": 1}},
         ]),
@@ -143,5 +144,95 @@ fn the_linter_knows_what_is_read() {
         let warnings = lint(&tree, algorithm(name).unwrap(), options);
         let found: Vec<_> = warnings.iter().map(|w| (w.code, w.queue.as_deref().unwrap_or_default())).collect();
         assert_eq!(found, expected, "{name} {options:?}");
+    }
+}
+
+fn report(simulation: Value) -> Value {
+    let simulation: Simulation = serde_json::from_value(simulation).unwrap();
+    serde_json::to_value(simulation.run().unwrap()).unwrap()
+}
+
+fn codes(report: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    report["warnings"].as_array().unwrap().iter().map(|w| (text(&w["code"]), text(&w["queue"]))).collect()
+}
+
+fn told(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected.iter().map(|(code, queue)| ((*code).to_owned(), (*queue).to_owned())).collect()
+}
+
+/// KAI: a queue that asks for less than it holds deserves what it asks for.
+#[test]
+fn a_request_below_the_allocation_stands() {
+    let report = report(json!({"algorithm": "quota_over_quota", "capacity": {"gpu": 9}, "queues": [
+        {"name": "a", "quota": {"gpu": 4}, "request": {"gpu": 1}, "allocated": {"gpu": 4}},
+        {"name": "b", "quota": {"gpu": 2}, "request": {"gpu": 8}, "allocated": {"gpu": 2}},
+        {"name": "p"},
+        {"name": "c", "parent": "p", "request": {"gpu": 1}, "allocated": {"gpu": 2}},
+        {"name": "d", "parent": "p", "allocated": {"gpu": 1}},
+    ]}));
+    let shares: Vec<_> = report["queues"].as_array().unwrap().iter().map(|q| q["fair_share"]["gpu"].clone()).collect();
+    assert_eq!(shares, ["1", "6", "2", "1", "1"]);
+    assert_eq!(codes(&report), told(&[("request_below_allocation", "c"), ("request_below_allocation", "a")]));
+}
+
+#[test]
+fn a_quota_above_the_limit_counts_as_the_limit() {
+    let of = |quota: Value| {
+        report(
+            json!({"algorithm": "quota_over_quota", "options": {"over_quota_by": "quota"}, "capacity": {"gpu": 10}, "queues": [
+                {"name": "a", "quota": quota, "limit": {"gpu": 4}, "request": {"gpu": 10}, "allocated": {"gpu": 5}},
+                {"name": "b", "quota": {"gpu": 2}, "request": {"gpu": 10}},
+                {"name": "c", "quota": {"gpu": 1}, "request": {"gpu": 10}},
+            ]}),
+        )
+    };
+    let at_limit = of(json!({"gpu": 4}));
+    assert_eq!(
+        (&at_limit["queues"][0]["state"], &at_limit["queues"][0]["fair_share"]["gpu"]),
+        (&json!("over_fair_share"), &json!("4"))
+    );
+    assert_eq!(codes(&at_limit), []);
+    for quota in [json!({"gpu": 6}), json!({"gpu": "unlimited"})] {
+        let above = of(quota);
+        assert_eq!((&above["queues"], &above["order"]), (&at_limit["queues"], &at_limit["order"]));
+        assert_eq!(codes(&above), told(&[("limit_below_quota", "a")]));
+    }
+}
+
+#[test]
+fn minimum_shares_below_a_parent_are_told() {
+    let of = |wanted: u32| {
+        codes(&report(json!({"algorithm": "min_share", "capacity": {"cpu": 100}, "queues": [
+            {"name": "p", "min_share_ratio": "0.5"},
+            {"name": "a", "parent": "p", "min_share_ratio": "0.6", "request": {"cpu": 100}},
+            {"name": "b", "parent": "p", "min_share_ratio": 0.3, "request": {"cpu": wanted}},
+            {"name": "q", "request": {"cpu": 100}},
+        ]})))
+    };
+    let nested = [("nested_min_share", "a"), ("nested_min_share", "b")];
+    let scaled = told(&[nested[0], nested[1], ("min_shares_scaled", "p")]);
+    assert_eq!((of(100), of(20)), (scaled.clone(), scaled));
+    // What nobody wants is no guarantee that was cut.
+    let modest = codes(&report(json!({"algorithm": "min_share", "capacity": {"cpu": 100}, "queues": [
+        {"name": "p", "min_share_ratio": "0.5"},
+        {"name": "a", "parent": "p", "min_share_ratio": "0.6", "request": {"cpu": 30}},
+        {"name": "b", "parent": "p", "min_share_ratio": 0.3, "request": {"cpu": 10}},
+    ]})));
+    assert_eq!(modest, told(&nested));
+}
+
+#[test]
+fn bytes_may_be_over_quota_weights() {
+    let bytes = [("a", "1000000000000000"), ("b", "500000000000000")];
+    let queue = |(name, weight): (&str, &str)| json!({"name": name, "over_quota_weight": weight, "request": {"mem": "1000000000000000000"}});
+    let queues = Value::Array(bytes.map(queue).to_vec());
+    for rounding in ["exact", "whole", "kai"] {
+        let report = report(
+            json!({"algorithm": "quota_over_quota", "options": {"rounding": rounding}, "capacity": {"mem": "3000000000000"}, "queues": queues}),
+        );
+        let shares: Vec<_> =
+            report["queues"].as_array().unwrap().iter().map(|q| q["fair_share"]["mem"].clone()).collect();
+        assert_eq!(shares, ["2000000000000", "1000000000000"], "{rounding}");
     }
 }

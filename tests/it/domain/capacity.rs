@@ -162,7 +162,8 @@ proptest! {
                 time += micros;
             }
             prop_assert_eq!(u128::from(known.observed_micros), time);
-            let exact = weighted * 1_000_000_000_000 / time;
+            // Half up.
+            let exact = (weighted * 1_000_000_000_000 + time / 2) / time;
             let text = format!("{}.{:012}", exact / 1_000_000_000_000, exact % 1_000_000_000_000);
             let expected = amounts(&[("cuda.device", &text)]).filtered(|a| !a.is_zero());
             prop_assert_eq!(&*known.capacity, &expected);

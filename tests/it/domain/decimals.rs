@@ -130,7 +130,7 @@ fn bad_texts_are_refused_with_their_reason() {
 }
 
 #[test]
-fn json_takes_texts_and_numbers_that_are_exact() {
+fn json_takes_texts_and_numbers_by_their_digits() {
     for (json, printed) in [
         ("\"0.1\"", "0.1"),
         ("0.1", "0.1"),
@@ -145,12 +145,24 @@ fn json_takes_texts_and_numbers_that_are_exact() {
         assert_eq!(serde_json::to_string(&amount).expect(json), format!("\"{printed}\""));
     }
     // Each of these would come out as another number than the one that was sent.
-    for json in ["8007199254740991.3", "123456789.123456789012", "99999999999999999999", "1e300", "0.30000000000000004"]
-    {
-        let refused = serde_json::from_str::<Amount>(json).expect_err(json).to_string();
-        assert!(refused.contains("send it as text"), "{json}: {refused}");
+    // A number is rounded to 12 places from its digits, never through a float.
+    for (json, printed) in [
+        ("8007199254740991.3", "8007199254740991.3"),
+        ("123456789.123456789012", "123456789.123456789012"),
+        ("99999999999999999999", "99999999999999999999"),
+        ("0.30000000000000004", "0.3"),
+        ("0.3333333333333333", "0.333333333333"),
+        ("0.66666666666666663", "0.666666666667"),
+        ("1e-13", "0"),
+        ("5e-13", "0.000000000001"),
+        ("999999999999999999999.9999999999995", "1000000000000000000000"),
+    ] {
+        assert_eq!(serde_json::from_str::<Amount>(json).expect(json).to_string(), printed, "{json}");
     }
-    for json in ["-1", "-0.5", "true", "null", "[]", "{}", "\"\"", "\"1e3\"", "1e-13"] {
+    for json in ["1e300", "1e22", "-1e-30", "\"0.3333333333333333\"", "\"1e-13\""] {
+        assert!(serde_json::from_str::<Amount>(json).is_err(), "{json}");
+    }
+    for json in ["-1", "-0.5", "true", "null", "[]", "{}", "\"\"", "\"1e3\""] {
         assert!(serde_json::from_str::<Amount>(json).is_err(), "{json}");
     }
 }
@@ -181,12 +193,26 @@ fn a_capacity_beyond_any_cluster_can_still_be_read_back() {
 }
 
 #[test]
+fn a_mean_is_rounded_half_up() {
+    let mean = |amount: &str, micros: u64, over: u64| {
+        amount.parse::<Amount>().expect("an amount").for_micros(micros).mean_over(over).to_string()
+    };
+    assert_eq!(mean("1", 2, 3), "0.666666666667");
+    assert_eq!(mean("1", 1, 3), "0.333333333333");
+    assert_eq!(mean("0.000000000001", 1, 2), "0.000000000001");
+    assert_eq!(mean("0.000000000001", 2, 5), "0");
+    assert_eq!(mean("0.000000000001", 3, 7), "0");
+    assert_eq!(mean("0.000000000001", 4, 7), "0.000000000001");
+    assert_eq!(mean("5", 7, 0), "0");
+}
+
+#[test]
 fn scaling_by_nonsense_is_scaling_by_nothing() {
     let usage = Amount::whole(7).for_micros(SECOND);
-    assert_eq!(usage.scaled(1.0), usage);
-    assert_eq!(usage.scaled(f64::INFINITY), usage);
+    assert_eq!(usage.times(1.0).rounded(), usage);
+    assert_eq!(usage.times(f64::INFINITY).rounded(), usage);
     for factor in [0.0, -0.0, -0.5, f64::NAN, f64::NEG_INFINITY, f64::MIN_POSITIVE / 2.0, f64::MIN_POSITIVE] {
-        assert_eq!(usage.scaled(factor), Usage::ZERO, "{factor}");
+        assert_eq!(usage.times(factor).rounded(), Usage::ZERO, "{factor}");
     }
 }
 
@@ -256,7 +282,7 @@ proptest! {
     ) {
         let shift = 53 + extra;
         let usage = text.parse::<Amount>().expect("an amount").for_micros(micros);
-        let scaled = usage.scaled(mantissa as f64 * 2f64.powi(-shift));
+        let scaled = usage.times(mantissa as f64 * 2f64.powi(-shift)).rounded();
         // (usage x mantissa / 2^(shift - 1) + 1) / 2, rounding down, is rounding half up.
         let mut exact = units(&text).times(micros).times(mantissa);
         for _ in 1..shift {
@@ -265,6 +291,24 @@ proptest! {
         let exact = exact.plus(&Digits::of(1)).half().text(18);
         prop_assert_eq!(scaled.to_string(), exact);
         prop_assert!(scaled <= usage);
+    }
+
+    #[test]
+    fn a_sum_of_scaled_usages_is_rounded_once(
+        parts in proptest::collection::vec((amount_text(), 1..FOUR_WEEKS, 0i32..60), 1..8)
+    ) {
+        let scaled = parts.iter().map(|(text, micros, halvings)| {
+            text.parse::<Amount>().expect("an amount").for_micros(*micros).times(0.5f64.powi(*halvings))
+        });
+        let sum = scaled.reduce(|sum, part| sum + part).expect("some part").rounded();
+        // All parts over 2^60, halved 59 times, then half up.
+        let mut exact = parts.iter().fold(Digits::of(0), |sum, (text, micros, halvings)| {
+            sum.plus(&units(text).times(*micros).times(1 << (60 - halvings)))
+        });
+        for _ in 1..60 {
+            exact = exact.half();
+        }
+        prop_assert_eq!(sum.to_string(), exact.plus(&Digits::of(1)).half().text(18));
     }
 
     #[test]

@@ -72,11 +72,18 @@ fn a_patch_merges_key_by_key() {
     let options = Options::parse(&merged).expect("legal");
     assert_eq!((options.half_life_days, options.decay.name()), (7, "continuous"));
     assert_eq!(options.default_weight, weight("2"));
-    // Removing what is not there is no fault, and maps are replaced whole.
+    // Removing what is not there is no fault, and maps are merged slot by slot.
     assert_eq!(merge_patch(&merged, &map(json!({"lookback_days": null}))), Ok(merged.clone()));
     let first = merge_patch(&merged, &map(json!({"resource_weights": {"cpu": 1}}))).expect("legal");
     let second = merge_patch(&first, &map(json!({"resource_weights": {"mem": "0.5"}}))).expect("legal");
-    assert_eq!(second["resource_weights"], json!({"mem": "0.5"}));
+    assert_eq!(second["resource_weights"], json!({"cpu": 1, "mem": "0.5"}));
+    let without = |patch| merge_patch(&second, &map(json!({ "resource_weights": patch }))).expect("legal");
+    assert_eq!(without(json!({})), second);
+    assert_eq!(without(json!({"cpu": null, "disk": null}))["resource_weights"], json!({"mem": "0.5"}));
+    // Nothing left is as good as nothing said.
+    for patch in [json!({"cpu": null, "mem": null}), Value::Null] {
+        assert_eq!(without(patch), merged);
+    }
 }
 
 #[test]
@@ -102,8 +109,15 @@ fn every_fault_is_named_with_its_pointer() {
         (json!({"gap_policy": "Ignore"}), "/gap_policy", "invalid_value"),
         (json!({"gap_policy": 3}), "/gap_policy", "invalid_value"),
         (json!({"decay": "slurm"}), "/decay", "invalid_value"),
-        (json!({"resource_weights": {"cpu": -1}}), "/resource_weights", "invalid_value"),
-        (json!({"resource_weights": {"cpu": null}}), "/resource_weights", "invalid_value"),
+        (json!({"resource_weights": {"cpu": -1}}), "/resource_weights/cpu", "invalid_value"),
+        (json!({"half_life_days": {}}), "/half_life_days", "out_of_range"),
+        (json!({"division": {"options": {"rule": {}}}}), "/division/options/rule", "invalid_value"),
+        (json!({"division": {"kind": null}}), "/division/kind", "unknown_option"),
+        (
+            json!({"division": {"options": {"score_weights": {"age": null}}}}),
+            "/division/options/score_weights/age",
+            "unknown_option",
+        ),
         (json!({"resource_weights": []}), "/resource_weights", "invalid_value"),
         (json!({"resource_weights": {"a b": 1}}), "/resource_weights", "invalid_value"),
         (json!({"half_life": 7}), "/half_life", "unknown_option"),
@@ -162,6 +176,8 @@ fn value() -> impl Strategy<Value = Value> {
             .prop_map(Value::from),
         Just(Value::Null),
         Just(json!({"cpu": "1"})),
+        Just(json!({"cpu": null, "mem": 2})),
+        Just(json!({})),
         Just(json!([[]])),
     ]
 }
@@ -192,7 +208,8 @@ proptest! {
                 }
                 Err(errors) => {
                     for error in errors {
-                        prop_assert!(patch.contains_key(&error.pointer[1..]), "{error:?} is about {patch:?}");
+                        let key = error.pointer[1..].split('/').next().expect("a key");
+                        prop_assert!(patch.contains_key(key), "{error:?} is about {patch:?}");
                     }
                 }
             }
@@ -217,7 +234,7 @@ fn a_division_names_its_faults() {
             "/division/options/score_weights/drf",
             "out_of_range",
         ),
-        (json!({"options": {"strategies": ["theft"]}}), "/division/options/strategies", "invalid_value"),
+        (json!({"options": {"strategies": ["theft"]}}), "/division/options/strategies/0", "invalid_value"),
         (json!({"options": {"tiers": [["gang"], ["magic"]]}}), "/division/options/tiers/1/0", "unknown_plugin"),
         (json!({"options": {"search_budget_ms": 60_001}}), "/division/options/search_budget_ms", "out_of_range"),
         (
@@ -248,7 +265,20 @@ fn a_division_is_read_back_as_it_is_shown() {
     assert_eq!(shown["division"]["options"]["whole_slots"], json!(["cuda.device"]));
     assert_eq!(shown["division"]["options"]["strategies"], json!(["quota"]));
     assert_eq!(Options::parse(&shown), Ok(options));
-    // A patch replaces the whole division.
-    let merged = merge_patch(&stored, &map(json!({"division": {"algorithm": "drf"}}))).expect("legal");
-    assert_eq!(merged["division"], json!({"algorithm": "drf"}));
+    // A patch merges at every depth; lists are replaced.
+    let patch = json!({"division": {"algorithm": "drf", "options": {
+        "rule": null, "whole_slots": ["gpu"], "score_weights": {"drf": "3"},
+    }}});
+    let merged = merge_patch(&stored, &map(patch)).expect("legal");
+    let mut expected = stored["division"].clone();
+    expected["algorithm"] = json!("drf");
+    let options = expected["options"].as_object_mut().expect("options");
+    options.remove("rule");
+    options.insert("whole_slots".to_owned(), json!(["gpu"]));
+    options.insert("score_weights".to_owned(), json!({"drf": "3"}));
+    assert_eq!(merged["division"], expected);
+    let more = json!({"division": {"options": {"score_weights": {"priority": 2, "drf": null}}}});
+    let merged = merge_patch(&merged, &map(more)).expect("legal");
+    assert_eq!(merged["division"]["options"]["score_weights"], json!({"priority": 2}));
+    assert_eq!(merge_patch(&merged, &map(json!({"division": {}}))), Ok(merged));
 }

@@ -60,7 +60,7 @@ on_both! {
             (upsert("\"999999.99991\""), "invalid_weight", "/weight"),
             (upsert("true"), "invalid_decimal", ""),
             (upsert("[1]"), "invalid_decimal", ""),
-            (upsert("0.1234567890123456789"), "invalid_decimal", ""),
+            (upsert("0.1234567890123456789"), "invalid_weight", "/weight"),
             (upsert("null").replace(", weight: null", ""), "missing_weight", "/weight"),
             (items(r#"{target_type: DOMAIN, target_id: "research", weight: "1"} {target_type: DOMAIN, target_id: "sales", weight: "x"}"#), "invalid_weight", "/items/1/weight"),
             (items(r#"{target_type: DOMAIN, target_id: "research", weight: "1"} {target_type: DOMAIN, target_id: "research", weight: "2"}"#), "duplicate_target", "/items/1/target_id"),

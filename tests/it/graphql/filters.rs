@@ -83,7 +83,7 @@ on_both! {
             (format!("NOT: [{{OR: [{a}, {{AND: [{b}, {x}]}}]}}]"), &["100%"]),
             (format!("NOT: [{{NOT: [{a}]}}]"), &["Alpha-2", "alpha"]),
             ("AND: []".to_owned(), &["100%", "Alpha-2", "alpha", "beta_x", "betaxx"]),
-            ("OR: []".to_owned(), &[]),
+            ("OR: []".to_owned(), &["100%", "Alpha-2", "alpha", "beta_x", "betaxx"]),
             ("NOT: []".to_owned(), &["100%", "Alpha-2", "alpha", "beta_x", "betaxx"]),
         ] {
             for list in ["domain_fair_shares", "project_fair_shares", "user_fair_shares", "domain_usage_buckets", "project_usage_buckets", "user_usage_buckets"] {

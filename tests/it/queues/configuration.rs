@@ -140,7 +140,7 @@ on_both! {
 
     async fn the_linter_warns_and_refuses_nothing(db: TestDb) {
         let f = Fixture::new(db, "2026-01-10T00:00:00Z").await;
-        f.agent("a1", &json!({"cpu": "8"})).await;
+        f.agent("a1", &json!({"cpu": "5"})).await;
         let done = put_all(&f, &json!([
             {"name": "a", "quota": {"cpu": "10"}, "limit": {"cpu": "6"}},
             {"name": "b", "parent": "a", "quota": {"cpu": "11"}, "guarantee": {"cpu": "1"}},

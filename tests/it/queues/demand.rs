@@ -146,7 +146,7 @@ on_both! {
             assert_eq!(live.division.algorithm, algorithm);
         }
         // Run:ai's example in whole devices.
-        f.options(&json!({"division": {"options": {"rounding": "whole"}}})).await;
+        f.options(&json!({"division": {"algorithm": null, "options": {"rounding": "whole"}}})).await;
         let shares: Vec<String> = division(&f).await.division.report.queues.iter().map(|q| q.fair_share.get(SlotName::new("cpu").unwrap()).unwrap().to_string()).collect();
         assert_eq!(shares, ["9", "20", "7", "0"]);
     }

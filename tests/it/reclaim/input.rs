@@ -82,8 +82,9 @@ fn given_figures_win() {
     };
     // Columns: cpu, gpu.
     assert_eq!(row("a"), ["0 2", "0 0", "0 0"]);
-    assert_eq!(row("b"), ["1 5", "1 5", "1 2"]);
-    assert_eq!(row("top"), ["1 8", "1 6", "1 2"]);
+    // A request that is given stands, also below what is held.
+    assert_eq!(row("b"), ["1 3", "1 5", "1 2"]);
+    assert_eq!(row("top"), ["1 6", "1 6", "1 2"]);
     assert_eq!(tree.raised.len(), 1);
 }
 

@@ -104,21 +104,23 @@ fn strategies_left_out() {
     assert_eq!(of(&refusals[1]), (Rule::Strategy, Some("1".into()), Some("1".into())));
 }
 
-/// A queue in quota on every slot keeps what it has, even above its limit.
+/// A queue in quota on every slot keeps what it has; a quota above the limit counts as the limit.
 #[test]
 fn in_quota_keeps_what_it_has() {
-    let quota = |c: &mut Value, quota: &Value| {
-        c["queues"][1]["quota"] = json!({"gpu": quota});
-        c["queues"][1]["limit"] = json!({"gpu": 1});
-    };
+    let quota = |c: &mut Value, quota: &Value| c["queues"][1]["quota"] = json!({"gpu": quota});
     let refusals = with(|c| quota(c, &json!(2)));
     let of = |r: &Refusal| (r.rule, r.reclaimer_ratio.clone(), r.victim_ratio.clone());
-    // It is the quota that keeps it: 2 of 2, not 2 of the limit of 1.
     assert_eq!(of(&refusals[1]), (Rule::Strategy, Some("inf".into()), Some("1".into())));
     assert_eq!(with(|c| quota(c, &json!("unlimited")))[1].rule, Rule::Strategy);
-    let mut case = base();
-    quota(&mut case, &json!("1.999999999999"));
-    assert_eq!(plan_of(&case).verdict, Verdict::Reclaim);
+    let reclaimed = |of_b: &Value, limit: &Value| {
+        let mut case = base();
+        quota(&mut case, of_b);
+        case["queues"][1]["limit"] = limit.clone();
+        assert_eq!(plan_of(&case).verdict, Verdict::Reclaim, "{of_b} {limit}");
+    };
+    reclaimed(&json!("1.999999999999"), &json!({}));
+    reclaimed(&json!(2), &json!({"gpu": 1}));
+    reclaimed(&json!("unlimited"), &json!({"gpu": 1}));
 }
 
 /// Queues in quota keep what they have, whatever queues above them hold: (quota of the department, of c, of e) while

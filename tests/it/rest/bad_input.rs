@@ -124,7 +124,10 @@ on_both! {
             (json!({"default_weight": "0"}), "invalid_weight", "default_weight"),
             (json!({"gap_policy": "forget"}), "invalid_value", "gap_policy"),
             (json!({"decay": "linear"}), "invalid_value", "decay"),
-            (json!({"resource_weights": {"cpu": "-1"}}), "invalid_value", "resource_weights"),
+            (json!({"resource_weights": {"cpu": "-1"}}), "invalid_value", "resource_weights/cpu"),
+            (json!({"resource_weights": {"c pu": "1"}}), "invalid_value", "resource_weights"),
+            (json!({"division": {"options": {"luck": null}}}), "unknown_option", "division/options/luck"),
+            (json!({"division": {"options": {"rounding": "up"}}}), "invalid_value", "division/options/rounding"),
             (json!({"quarter_life_days": 7}), "unknown_option", "quarter_life_days"),
             (json!({"quarter_life_days": null}), "unknown_option", "quarter_life_days"),
             (json!({"a/b~c": 1}), "unknown_option", "a~1b~0c"),
@@ -167,6 +170,7 @@ on_both! {
             ("GET", group(&format!("/fair-share-status?user_uuid={}&project_id={nobody}", id("alice"))), "unknown_project"),
             ("DELETE", group("/agents/none"), "unknown_agent"),
             ("POST", "/jobs/nothing/run".into(), "unknown_job"),
+            ("GET", "/job-runs?job=nope".into(), "unknown_job"),
             ("GET", "/nothing".into(), "unknown_path"),
             ("GET", group("/nothing"), "unknown_path"),
         ] {
@@ -185,30 +189,30 @@ on_both! {
     async fn queries(db: TestDb) {
         let server = Server::with_usage(db).await;
         for (path, code, pointer) in [
-            ("/kernels?limit=0", "invalid_page_size", "limit"),
-            ("/kernels?limit=-1", "invalid_page_size", "limit"),
-            ("/kernels?limit=1000000000", "invalid_page_size", "limit"),
-            ("/fair-share-status?limit=0", "invalid_page_size", "limit"),
-            ("/fair-share-status?limit=1000000000", "invalid_page_size", "limit"),
-            ("/kernels?limit=many", "invalid_value", "limit"),
-            ("/kernels?limit=99999999999999999999", "invalid_value", "limit"),
-            ("/kernels?limit=", "invalid_value", "limit"),
-            ("/kernels?limit=1&limit=2", "duplicate_field", "limit"),
-            ("/kernels?colour=red", "unknown_field", "colour"),
-            ("/fair-share-weights?limit=1", "unknown_field", "limit"),
-            ("/scheduler-options?colour=red", "unknown_field", "colour"),
-            ("?colour=red", "unknown_field", "colour"),
-            ("/audit?colour=red", "unknown_field", "colour"),
-            ("/kernels/zz", "invalid_uuid", "kernel_id"),
-            ("/kernels?user_uuid=alice", "invalid_uuid", "user_uuid"),
-            ("/kernels?status=SLEEPING", "unknown_status", "status"),
-            ("/kernels?cursor=%21", "invalid_cursor", "cursor"),
-            ("/kernels?cursor=", "invalid_cursor", "cursor"),
-            ("/fair-share-status?user_uuid=1234", "invalid_uuid", "user_uuid"),
-            ("/usage-buckets/users?from=yesterday", "invalid_value", "from"),
-            ("/usage-buckets/users?from=2026-02-30", "invalid_value", "from"),
-            ("/usage-buckets/users?to=2026-1-1", "invalid_value", "to"),
-            ("/usage-buckets/users?from=2026-01-02&to=2026-01-01", "contradiction", "to"),
+            ("/kernels?limit=0", "invalid_page_size", "/limit"),
+            ("/kernels?limit=-1", "invalid_page_size", "/limit"),
+            ("/kernels?limit=1000000000", "invalid_page_size", "/limit"),
+            ("/fair-share-status?limit=0", "invalid_page_size", "/limit"),
+            ("/fair-share-status?limit=1000000000", "invalid_page_size", "/limit"),
+            ("/kernels?limit=many", "invalid_value", "/limit"),
+            ("/kernels?limit=99999999999999999999", "invalid_value", "/limit"),
+            ("/kernels?limit=", "invalid_value", "/limit"),
+            ("/kernels?limit=1&limit=2", "duplicate_field", "/limit"),
+            ("/kernels?colour=red", "unknown_field", "/colour"),
+            ("/fair-share-weights?limit=1", "unknown_field", "/limit"),
+            ("/scheduler-options?colour=red", "unknown_field", "/colour"),
+            ("?colour=red", "unknown_field", "/colour"),
+            ("/audit?colour=red", "unknown_field", "/colour"),
+            ("/kernels/zz", "invalid_uuid", "/kernel_id"),
+            ("/kernels?user_uuid=alice", "invalid_uuid", "/user_uuid"),
+            ("/kernels?status=SLEEPING", "unknown_status", "/status"),
+            ("/kernels?cursor=%21", "invalid_cursor", "/cursor"),
+            ("/kernels?cursor=", "invalid_cursor", "/cursor"),
+            ("/fair-share-status?user_uuid=1234", "invalid_uuid", "/user_uuid"),
+            ("/usage-buckets/users?from=yesterday", "invalid_value", "/from"),
+            ("/usage-buckets/users?from=2026-02-30", "invalid_value", "/from"),
+            ("/usage-buckets/users?to=2026-1-1", "invalid_value", "/to"),
+            ("/usage-buckets/users?from=2026-01-02&to=2026-01-01", "contradiction", "/to"),
         ] {
             assert_eq!(server.call("GET", &group(path), None).await.refused(422, code), [pointer], "{path}");
         }
@@ -216,15 +220,15 @@ on_both! {
         let runs = async || server.get("/job-runs").await["total"].clone();
         let before = runs().await;
         let everywhere = server.call("POST", "/jobs/aggregate/run?resource_group=nope", None).await;
-        assert_eq!(everywhere.refused(422, "unknown_field"), ["resource_group"]);
+        assert_eq!(everywhere.refused(422, "unknown_field"), ["/resource_group"]);
         assert_eq!(runs().await, before);
         let (user, project) = (id("alice"), id("vision"));
         for (path, pointer) in [
-            (format!("/usage-buckets/domains?user_uuid={user}"), "user_uuid"),
-            (format!("/usage-buckets/projects?user_uuid={user}"), "user_uuid"),
-            (format!("/usage-buckets/domains?project_id={project}"), "project_id"),
-            (format!("/fair-share-status?project_id={project}"), "project_id"),
-            (format!("/fair-share-status?user_uuid={user}&limit=5"), "user_uuid"),
+            (format!("/usage-buckets/domains?user_uuid={user}"), "/user_uuid"),
+            (format!("/usage-buckets/projects?user_uuid={user}"), "/user_uuid"),
+            (format!("/usage-buckets/domains?project_id={project}"), "/project_id"),
+            (format!("/fair-share-status?project_id={project}"), "/project_id"),
+            (format!("/fair-share-status?user_uuid={user}&limit=5"), "/user_uuid"),
         ] {
             assert_eq!(server.call("GET", &group(&path), None).await.refused(422, "contradiction"), [pointer], "{path}");
         }
@@ -269,11 +273,14 @@ on_both! {
         for (method, path, allowed) in [
             ("DELETE", group("/scheduler-options"), "PATCH"), ("POST", group("/fair-share-status"), "GET"),
             ("PUT", "/healthz".into(), "GET"), ("GET", group("/sequence"), "POST"),
+            ("TRACE", group(""), "GET"), ("TRACE", group("/kernels"), "POST"), ("TRACE", "/healthz".into(), "GET"),
         ] {
             let answer = server.call(method, &path, None).await;
             answer.refused(405, "method_not_allowed");
             assert!(answer.header("allow").contains(allowed), "{method} {path}");
         }
+        let unsigned = axum::http::Request::builder().method("TRACE").uri(group("")).body(Body::empty()).unwrap();
+        server.send(unsigned).await.refused(405, "method_not_allowed");
     }
 
     async fn request_ids(db: TestDb) {

@@ -110,8 +110,8 @@ on_both! {
             cursor = format!("&cursor={next}");
         }
         assert_eq!(json!(walked), all["items"]);
-        for (query, code, pointer) in [("from=yesterday", "invalid_value", "from"), ("from=2026-01-02&to=2026-01-01", "contradiction", "to"),
-            ("limit=0", "invalid_page_size", "limit"), ("cursor=x", "invalid_cursor", "cursor"), ("colour=1", "unknown_field", "colour")]
+        for (query, code, pointer) in [("from=yesterday", "invalid_value", "/from"), ("from=2026-01-02&to=2026-01-01", "contradiction", "/to"),
+            ("limit=0", "invalid_page_size", "/limit"), ("cursor=x", "invalid_cursor", "/cursor"), ("colour=1", "unknown_field", "/colour")]
         {
             assert_eq!(server.call("GET", &format!("{path}?{query}"), None).await.refused(422, code), [pointer]);
         }

@@ -18,7 +18,7 @@ on_both! {
         let mut shown = server.get(&path).await;
         let division = shown["scheduler_opts"].as_object_mut().unwrap().remove("division").unwrap();
         assert_eq!(division["algorithm"], "quota_over_quota");
-        assert_eq!(shown, json!({"scheduler": "fairshare", "scheduler_opts": defaults}));
+        assert_eq!(shown, json!({"scheduler": "fairshare", "scheduler_opts": defaults, "warnings": []}));
         let patch = json!({"scheduler": "fairshare", "scheduler_opts": {"half_life_days": 14}});
         let answer = server.call("PATCH", &path, Some(&patch)).await.json(200);
         assert_eq!(answer["scheduler_opts"]["half_life_days"], 14);

@@ -73,6 +73,35 @@ on_both! {
         assert_eq!(server.get(&group("/agents")).await["total"], 1);
     }
 
+    async fn capacity_is_never_cut(db: TestDb) {
+        let server = Server::new(db).await;
+        let most = json!({"available_slots": {"mem": "1000000000000000000000"}});
+        server.call("PUT", &group("/agents/a"), Some(&most)).await.json(201);
+        let beyond = server.call("PUT", &group("/agents/b"), Some(&json!({"available_slots": {"mem": "0.5"}}))).await;
+        assert_eq!(beyond.refused(422, "capacity_too_large"), ["/available_slots"]);
+        // One that does not count may be as large.
+        let down = json!({"available_slots": {"mem": "1000000000000000000000"}, "alive": false});
+        server.call("PUT", &group("/agents/b"), Some(&down)).await.json(201);
+        let up = json!({"available_slots": {"mem": "1000000000000000000000"}});
+        server.call("PUT", &group("/agents/b"), Some(&up)).await.refused(422, "capacity_too_large");
+        assert_eq!(server.get(&group("")).await["capacity"], json!({"mem": "1000000000000000000000"}));
+        // What users occupy is told apart beyond that, also after some of it is gone.
+        let huge = |name: &str, user: &str| with(kernel(name, user, "vision", "2026-01-13T11:00:00Z"),
+            &json!({"occupied_slots": {"mem": "1000000000000000000000"}}));
+        let kernels = [huge("k1", "alice"), huge("k2", "alice"), huge("k3", "alice"), huge("k4", "bob"), huge("k5", "bob")];
+        server.call("POST", &group("/kernels"), Some(&json!(kernels))).await.json(200);
+        server.call("PATCH", &group("/scheduler-options"), Some(&json!({"scheduler": "drf"}))).await.json(200);
+        let first = async || {
+            let job = |user: &str| json!({"workload_id": user, "user_uuid": id(user), "project_id": id("vision")});
+            let body = json!({"workloads": [job("alice"), job("bob")]});
+            server.call("POST", &group("/sequence"), Some(&body)).await.json(200)["items"][0]["workload_id"].clone()
+        };
+        assert_eq!(first().await, "bob");
+        let ended = ["k1", "k2"].map(|name| with(huge(name, "alice"), &json!({"status": "TERMINATED", "terminated_at": "2026-01-13T11:30:00Z"})));
+        server.call("POST", &group("/kernels"), Some(&json!(ended))).await.json(200);
+        assert_eq!(first().await, "alice");
+    }
+
     async fn a_change_of_agents_may_say_why(db: TestDb) {
         let server = Server::new(db).await;
         let path = group("/agents/node-01");
@@ -85,7 +114,7 @@ on_both! {
             .map(|e| (e["action"].as_str().unwrap(), e["target"].as_str().unwrap(), e["reason"].as_str().unwrap())).collect();
         assert_eq!(said, [("agent.delete", "node-01", "broken board"), ("agent.put", "node-01", "rack r7 delivered")]);
         let unknown = server.call("DELETE", &format!("{path}?because=x"), None).await;
-        assert_eq!(unknown.refused(422, "unknown_field"), ["because"]);
+        assert_eq!(unknown.refused(422, "unknown_field"), ["/because"]);
     }
 
     async fn one_user_in_two_projects(db: TestDb) {
@@ -117,5 +146,18 @@ on_both! {
         assert_eq!(refused.refused(422, "unknown_membership"), ["/items/0/target_id"]);
         let elsewhere = server.get(&format!("/resource-groups/other/fair-share-status?user_uuid={}", id("alice"))).await;
         assert_eq!((&elsewhere["fair_share_factor"], &elsewhere["effective_usage"]), (&json!("1"), &json!("0")));
+        let place = |row: &serde_json::Value| json!([row["in_group"], row["rank"], row["memberships"]]);
+        assert_eq!(place(&elsewhere), json!([false, null, []]));
+        assert_eq!((&best["in_group"], &other["in_group"]), (&json!(true), &json!(true)));
+        // A project that the user is not in.
+        let bobs = server.get(&group(&format!("/fair-share-status?user_uuid={}&project_id={}", id("carol"), id("vision")))).await;
+        assert_eq!((&bobs["in_group"], &bobs["rank"]), (&json!(false), &json!(null)));
+        assert_eq!(bobs["memberships"].as_array().unwrap().len(), 1);
+        let gql = server.graphql(&format!(
+            r#"{{ a: user_fair_share(resource_group: "other", user_uuid: "{alice}", project_id: "{vision}") {{ in_group rank fair_share_factor }}
+                b: user_fair_share(resource_group: "gpu-cluster", user_uuid: "{alice}", project_id: "{vision}") {{ in_group rank }} }}"#,
+            alice = id("alice"), vision = id("vision"))).await;
+        assert_eq!(gql["data"]["a"], json!({"in_group": false, "rank": null, "fair_share_factor": "1"}));
+        assert_eq!(gql["data"]["b"]["in_group"], true);
     }
 }

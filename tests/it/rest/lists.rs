@@ -117,7 +117,7 @@ on_both! {
         for (from, cursor) in &cursors {
             for path in all_lists().into_iter().filter(|p| p != from) {
                 let answer = server.call("GET", &format!("{path}?cursor={cursor}"), None).await;
-                assert_eq!(answer.refused(422, "invalid_cursor"), ["cursor"], "{from} -> {path}");
+                assert_eq!(answer.refused(422, "invalid_cursor"), ["/cursor"], "{from} -> {path}");
             }
         }
         // Another group's list of the same kind is another list.

@@ -140,7 +140,7 @@ on_both! {
         let refused = server.call("GET", "/readyz?for=writes", None).await;
         refused.refused(503, "database_unreachable");
         assert_eq!(refused.header("retry-after"), "1");
-        assert_eq!(server.call("GET", "/readyz?for=reads", None).await.refused(422, "invalid_value"), ["for"]);
+        assert_eq!(server.call("GET", "/readyz?for=reads", None).await.refused(422, "invalid_value"), ["/for"]);
         server.service.health.end("database_unreachable");
         server.get("/readyz?for=writes").await;
         server.service.health.drain();

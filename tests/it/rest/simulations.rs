@@ -242,6 +242,7 @@ on_both! {
             ("/queues/1/limit", json!({"gpu": -3}), "/queues/1/limit/gpu", "invalid_value"),
             ("/queues/1/request", json!({"gpu": -3}), "/queues/1/request/gpu", "invalid_value"),
             ("/queues/1/over_quota_weight", json!(-1), "/queues/1/over_quota_weight", "invalid_value"),
+            ("/queues/1/over_quota_weight", json!("1000000000000001"), "/queues/1/over_quota_weight", "out_of_range"),
             ("/queues/1/over_quota_weight", json!({"gpu": "x"}), "/queues/1/over_quota_weight/gpu", "invalid_value"),
             ("/queues/1/created_at", json!("soon"), "/queues/1/created_at", "invalid_value"),
             ("/queues/1/mode", json!("random"), "/queues/1/mode", "invalid_value"),
@@ -284,7 +285,8 @@ on_both! {
             (json!({"weight": 0}), "min_share", json!({"gpu": 8}), "zero_weight_with_demand", "0"),
             (json!({"weight": 0}), "proportion", json!({"gpu": 8}), "zero_weight_with_demand", "0"),
             (json!({"min_share_ratio": "1.5"}), "min_share", json!({"gpu": 8}), "min_shares_above_1", "5"),
-            (json!({"allocated": {"gpu": 7}}), "quota_over_quota", json!({"gpu": 8}), "request_below_allocation", "7"),
+            (json!({"allocated": {"gpu": 7}}), "quota_over_quota", json!({"gpu": 8}), "request_below_allocation", "5"),
+            (json!({"over_quota_weight": "1000000000000000"}), "drf", json!({}), "no_capacity", "0"),
             (json!({"quota": {"gpu": 9}}), "quota_over_quota", json!({"gpu": 8}), "quota_above_capacity", "5"),
         ] {
             let body = one(queue, algorithm, capacity);

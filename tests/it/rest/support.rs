@@ -119,6 +119,11 @@ impl Server {
         self.call("GET", path, None).await.json(200)
     }
 
+    /// What GraphQL answers, errors included.
+    pub async fn graphql(&self, query: &str) -> Value {
+        self.call("POST", "/graphql", Some(&json!({ "query": query }))).await.json(200)
+    }
+
     pub async fn get_with(&self, path: &str, name: &str, value: &str) -> Answer {
         self.send(request(&self.key, "GET", path).header(name, value).body(Body::empty()).unwrap()).await
     }

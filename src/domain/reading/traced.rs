@@ -1,0 +1,271 @@
+//! A wrapper around a deserialiser and everything that it hands out. Values see an error type that keeps the kind of a
+//! fault; on its way through the wrapped deserialiser, whose errors are texts, the fault waits in a note.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::value::StringDeserializer;
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, Error, Expected, IntoDeserializer, MapAccess, SeqAccess, VariantAccess,
+    Visitor,
+};
+
+use super::words::{UUID, in_words};
+use super::{Kind, Misread, Step};
+
+/// Where a fault waits while the wrapped deserialiser passes an error on.
+struct Note {
+    fault: RefCell<Option<Misread>>,
+    /// The code of what the wrapped deserialiser itself refuses.
+    otherwise: &'static str,
+}
+
+impl Note {
+    /// The fault as an error of the wrapped deserialiser.
+    fn keep<E: Error>(&self, fault: Misread) -> E {
+        *self.fault.borrow_mut() = Some(fault);
+        E::custom("")
+    }
+
+    /// The fault that waits, or else that the value is not what was expected.
+    fn take(&self, expected: &str) -> Misread {
+        let refused = || Misread::new(Kind::Not { what: in_words(expected), code: self.otherwise });
+        let fault = self.fault.borrow_mut().take().unwrap_or_else(refused);
+        match &fault.kind {
+            // The type says why; that it is no UUID says enough.
+            Kind::Said(_) if expected == UUID && fault.steps.is_empty() => {
+                Misread::new(Kind::Not { what: in_words(expected), code: "invalid_uuid" })
+            }
+            _ => fault,
+        }
+    }
+}
+
+struct Traced<'n, T> {
+    inner: T,
+    note: &'n Note,
+}
+
+pub fn read<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+    otherwise: &'static str,
+) -> Result<T, Misread> {
+    let note = Note { fault: RefCell::new(None), otherwise };
+    T::deserialize(Traced { inner: deserializer, note: &note })
+}
+
+impl<'n, T> Traced<'n, T> {
+    fn wrap<U>(&self, inner: U) -> Traced<'n, U> {
+        Traced { inner, note: self.note }
+    }
+}
+
+/// What a visitor expects, as a text.
+fn expected<'de, V: Visitor<'de>>(visitor: &V) -> String {
+    (visitor as &dyn Expected).to_string()
+}
+
+/// Methods that pass on with the visitor wrapped.
+macro_rules! pass_on {
+    ($($method:ident($($argument:ident: $type:ty),*))*) => {$(
+        fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, Misread> {
+            let (wanted, visitor) = (expected(&visitor), self.wrap(visitor));
+            self.inner.$method($($argument,)* visitor).map_err(|_| self.note.take(&wanted))
+        }
+    )*};
+}
+
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Traced<'_, D> {
+    type Error = Misread;
+
+    /// A struct is an object, and nothing else; see `Objects`.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Misread> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        variants: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Misread> {
+        let visitor = self.wrap(visitor);
+        let read = self.inner.deserialize_enum(name, variants, visitor);
+        read.map_err(|_| {
+            let fault = self.note.fault.borrow_mut().take();
+            fault.unwrap_or_else(|| Misread::new(Kind::NoneOf(variants)))
+        })
+    }
+
+    pass_on! {
+        deserialize_any() deserialize_bool() deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64()
+        deserialize_i128() deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64() deserialize_u128()
+        deserialize_f32() deserialize_f64() deserialize_char() deserialize_str() deserialize_string()
+        deserialize_bytes() deserialize_byte_buf() deserialize_option() deserialize_unit() deserialize_seq()
+        deserialize_map() deserialize_identifier() deserialize_ignored_any()
+        deserialize_unit_struct(name: &'static str)
+        deserialize_newtype_struct(name: &'static str)
+        deserialize_tuple(len: usize)
+        deserialize_tuple_struct(name: &'static str, len: usize)
+    }
+
+    fn is_human_readable(&self) -> bool {
+        self.inner.is_human_readable()
+    }
+}
+
+/// Values without parts.
+macro_rules! plain {
+    ($($method:ident($type:ty))*) => {$(
+        fn $method<E: Error>(self, value: $type) -> Result<V::Value, E> {
+            self.inner.$method(value).map_err(|fault| self.note.keep(fault))
+        }
+    )*};
+}
+
+/// Values that hold a deserialiser of their parts.
+macro_rules! with_parts {
+    ($($method:ident($bound:ident))*) => {$(
+        fn $method<A: $bound<'de>>(self, parts: A) -> Result<V::Value, A::Error> {
+            let parts = self.wrap(parts);
+            self.inner.$method(parts).map_err(|fault| self.note.keep(fault))
+        }
+    )*};
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for Traced<'_, V> {
+    type Value = V::Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.expecting(formatter)
+    }
+
+    plain! {
+        visit_bool(bool) visit_i8(i8) visit_i16(i16) visit_i32(i32) visit_i64(i64) visit_i128(i128) visit_u8(u8)
+        visit_u16(u16) visit_u32(u32) visit_u64(u64) visit_u128(u128) visit_f32(f32) visit_f64(f64) visit_char(char)
+        visit_str(&str) visit_borrowed_str(&'de str) visit_string(String) visit_bytes(&[u8])
+        visit_borrowed_bytes(&'de [u8]) visit_byte_buf(Vec<u8>)
+    }
+
+    with_parts! {
+        visit_some(Deserializer) visit_newtype_struct(Deserializer) visit_enum(EnumAccess)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, parts: A) -> Result<V::Value, A::Error> {
+        let parts = self.wrap(List { parts, next: 0 });
+        self.inner.visit_seq(parts).map_err(|fault| self.note.keep(fault))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, parts: A) -> Result<V::Value, A::Error> {
+        let parts = self.wrap(Object { parts, key: String::new() });
+        self.inner.visit_map(parts).map_err(|fault| self.note.keep(fault))
+    }
+
+    fn visit_none<E: Error>(self) -> Result<V::Value, E> {
+        self.inner.visit_none().map_err(|fault| self.note.keep(fault))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
+        self.inner.visit_unit().map_err(|fault| self.note.keep(fault))
+    }
+}
+
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Traced<'_, S> {
+    type Value = S::Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
+        let deserializer = self.wrap(deserializer);
+        self.inner.deserialize(deserializer).map_err(|fault| self.note.keep(fault))
+    }
+}
+
+/// A list and the place of its next element.
+struct List<A> {
+    parts: A,
+    next: usize,
+}
+
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Traced<'_, List<A>> {
+    type Error = Misread;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Misread> {
+        let seed = self.wrap(seed);
+        let at = self.inner.next;
+        self.inner.next += 1;
+        let element = self.inner.parts.next_element_seed(seed);
+        element.map_err(|_| self.note.take("a value").within(Step::Index(at)))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.inner.parts.size_hint()
+    }
+}
+
+/// An object and the key whose value comes next.
+struct Object<A> {
+    parts: A,
+    key: String,
+}
+
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Traced<'_, Object<A>> {
+    type Error = Misread;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Misread> {
+        let Some(key) = self.inner.parts.next_key::<String>().map_err(|_| self.note.take("a text"))? else {
+            return Ok(None);
+        };
+        self.inner.key.clone_from(&key);
+        let key: StringDeserializer<Misread> = key.into_deserializer();
+        seed.deserialize(key).map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Misread> {
+        let seed = self.wrap(seed);
+        let key = std::mem::take(&mut self.inner.key);
+        self.inner.parts.next_value_seed(seed).map_err(|_| self.note.take("a value").within(Step::Key(key)))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.inner.parts.size_hint()
+    }
+}
+
+impl<'n, 'de, A: EnumAccess<'de>> EnumAccess<'de> for Traced<'n, A> {
+    type Error = Misread;
+    type Variant = Traced<'n, A::Variant>;
+
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Self::Variant), Misread> {
+        let seed = self.wrap(seed);
+        let (value, variant) = self.inner.variant_seed(seed).map_err(|_| self.note.take("a text"))?;
+        Ok((value, Traced { inner: variant, note: self.note }))
+    }
+}
+
+impl<'de, A: VariantAccess<'de>> VariantAccess<'de> for Traced<'_, A> {
+    type Error = Misread;
+
+    fn unit_variant(self) -> Result<(), Misread> {
+        self.inner.unit_variant().map_err(|_| self.note.take("a text"))
+    }
+
+    fn newtype_variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<S::Value, Misread> {
+        let seed = self.wrap(seed);
+        self.inner.newtype_variant_seed(seed).map_err(|_| self.note.take("a value"))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, len: usize, visitor: V) -> Result<V::Value, Misread> {
+        let visitor = self.wrap(visitor);
+        self.inner.tuple_variant(len, visitor).map_err(|_| self.note.take("a sequence"))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, fields: &'static [&'static str], visitor: V) -> Result<V::Value, Misread> {
+        let visitor = self.wrap(visitor);
+        self.inner.struct_variant(fields, visitor).map_err(|_| self.note.take("a map"))
+    }
+}

@@ -1,0 +1,69 @@
+//! Options that look like a mistake are taken, and said to be doubtful.
+
+use serde_json::{Value, json};
+
+use super::support::{Server, group, request};
+use crate::support::on_both;
+
+fn codes(answer: &Value) -> Vec<(String, String)> {
+    let told = answer["warnings"].as_array().unwrap().iter();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    told.map(|w| (text(&w["code"]), text(&w["pointer"]).replace("/scheduler_opts/resource_weights", ""))).collect()
+}
+
+fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected.iter().map(|(code, pointer)| ((*code).to_owned(), (*pointer).to_owned())).collect()
+}
+
+on_both! {
+    async fn doubtful_options_are_told_everywhere(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let path = group("/scheduler-options");
+        let patch = async |weights: Value| {
+            let body = json!({"scheduler_opts": {"resource_weights": weights}});
+            server.call("PATCH", &path, Some(&body)).await.json(200)
+        };
+        assert_eq!(codes(&server.get(&path).await), []);
+        let misspelt = [("unused_slot", "/cuda.devices"), ("no_weighted_capacity", "")];
+        let answer = patch(json!({"cuda.devices": "1"})).await;
+        assert_eq!(codes(&answer), pairs(&misspelt));
+        assert_eq!(codes(&server.get(&path).await), pairs(&misspelt));
+        assert_eq!(codes(&server.get(&group("")).await), pairs(&misspelt));
+        let put = server.call("PUT", &group(""), Some(&json!({}))).await.json(200);
+        assert_eq!(codes(&put), pairs(&misspelt));
+        let gql = server.graphql("{ resource_groups { name warnings { code pointer detail } } }").await;
+        assert_eq!(codes(&gql["data"]["resource_groups"][0]), pairs(&misspelt));
+        let gql = server.graphql(r#"mutation { update_scheduler_options(resource_group: "gpu-cluster", reason: "look") { warnings { code pointer } } }"#).await;
+        assert_eq!(codes(&gql["data"]["update_scheduler_options"]), pairs(&misspelt));
+        // The slots merge: the first weight is still there.
+        assert_eq!(codes(&patch(json!({"cpu": "1"})).await), pairs(&misspelt[..1]));
+        assert_eq!(codes(&patch(json!({"cpu": 0, "cuda.devices": null})).await), pairs(&[("all_weights_zero", "")]));
+        assert_eq!(codes(&patch(json!({"cpu": 2})).await), []);
+        // A slot that is only used is known too, though nothing of it counts.
+        let job = crate::support::fixture::kernel("gpu", "alice", "vision", "2026-01-13T11:00:00Z");
+        let job = crate::support::fixture::with(job, &json!({"occupied_slots": {"cuda.device": "1"}}));
+        server.call("POST", &group("/kernels"), Some(&job)).await.json(200);
+        assert_eq!(codes(&patch(json!({"cuda.device": 1, "cpu": null})).await), pairs(&[("no_weighted_capacity", "")]));
+    }
+
+    async fn validators_tell_warnings_apart_and_guard_the_options(db: TestDb) {
+        let server = Server::new(db).await;
+        let path = group("/scheduler-options");
+        let weights = json!({"scheduler_opts": {"resource_weights": {"cpu": 1}}});
+        let doubtful = server.call("PATCH", &path, Some(&weights)).await;
+        let etag = doubtful.header("etag").to_owned();
+        assert_eq!(server.get_with(&path, "if-none-match", &etag).await.status, 304);
+        server.call("PUT", &group("/agents/a"), Some(&json!({"available_slots": {"cpu": 4}}))).await.json(201);
+        // The answer is another one now; the options are what they were.
+        let fresh = server.get_with(&path, "if-none-match", &etag).await;
+        assert_eq!(fresh.json(200)["warnings"], json!([]));
+        assert_ne!(fresh.header("etag"), etag);
+        let guarded = async |etag: &str| {
+            let patch = request(&server.key, "PATCH", &path).header("if-match", etag);
+            let body = json!({"scheduler_opts": {"half_life_days": 3}}).to_string();
+            server.send(patch.header("content-type", "application/json").body(body.into()).unwrap()).await
+        };
+        guarded(&etag).await.json(200);
+        guarded(&etag).await.refused(412, "stale_match");
+    }
+}
