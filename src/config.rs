@@ -7,6 +7,9 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use crate::store::Synchronous;
+use crate::store::address::Address;
+
 /// One setting, under its name in the file. The variable is `FAIRSHARED_` and the name in capitals.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
@@ -16,11 +19,16 @@ pub struct Setting {
 }
 
 /// Every setting there is; `.env.example` shows them all.
-pub const SETTINGS: [Setting; 12] = [
+pub const SETTINGS: [Setting; 13] = [
     Setting {
         key: "database_url",
         default: "sqlite://fairshared.db",
         about: "sqlite://FILE or postgres://USER:PASSWORD@HOST/NAME",
+    },
+    Setting {
+        key: "sqlite_synchronous",
+        default: "full",
+        about: "what a commit waits for on SQLite: full, for the disk; normal, which a power cut may undo",
     },
     Setting { key: "listen", default: "127.0.0.1:8080", about: "address and port that `serve` listens on" },
     Setting {
@@ -83,6 +91,7 @@ pub enum LogFormat {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     pub database_url: String,
+    pub sqlite_synchronous: Synchronous,
     pub listen: SocketAddr,
     pub log: String,
     /// Whether somebody asked for this log, rather than the default.
@@ -162,6 +171,7 @@ impl Config {
     fn from_values(values: &Values) -> Result<Self, ConfigError> {
         Ok(Self {
             database_url: read(values, "database_url", |text| check_url(text).map(|()| text.to_owned()))?,
+            sqlite_synchronous: read(values, "sqlite_synchronous", str::parse)?,
             listen: read(values, "listen", |text| {
                 text.parse().map_err(|_| format!("{text:?} is not an address and port like 127.0.0.1:8080"))
             })?,
@@ -205,14 +215,7 @@ fn whole(text: &str) -> Result<u32, String> {
 }
 
 fn check_url(url: &str) -> Result<(), String> {
-    if !["sqlite:", "postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme)) {
-        return Err("a database address is sqlite://FILE or postgres://USER:PASSWORD@HOST/NAME".to_owned());
-    }
-    // Every connection would see a database of its own.
-    if url.starts_with("sqlite:") && (url.contains(":memory:") || url.contains("mode=memory")) {
-        return Err("an SQLite database lives in a file; one in memory cannot be shared".to_owned());
-    }
-    Ok(())
+    Address::parse(url).map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// What the environment says.

@@ -94,7 +94,7 @@ impl Table {
     /// Makes an empty twin with the same columns, keys and indexes.
     pub async fn create_twin(&self, store: &Store) {
         let statements = if store.backend() == DbBackend::Sqlite {
-            let pool = store.write().get_sqlite_connection_pool();
+            let pool = store.write().pool().get_sqlite_connection_pool();
             let found = sqlx::query("SELECT sql FROM sqlite_master WHERE tbl_name = $1 AND sql IS NOT NULL")
                 .bind(self.name)
                 .fetch_all(pool)
@@ -137,9 +137,9 @@ impl Table {
             }};
         }
         if store.backend() == DbBackend::Sqlite {
-            read!(store.write().get_sqlite_connection_pool())
+            read!(store.write().pool().get_sqlite_connection_pool())
         } else {
-            read!(store.write().get_postgres_connection_pool())
+            read!(store.write().pool().get_postgres_connection_pool())
         }
     }
 
@@ -154,7 +154,7 @@ impl Table {
     }
 
     async fn insert_sqlite(&self, store: &Store, rows: &[Column]) {
-        let mut transaction = store.write().get_sqlite_connection_pool().begin().await.unwrap();
+        let mut transaction = store.write().pool().get_sqlite_connection_pool().begin().await.unwrap();
         let count = len(&rows[0]);
         let mut at = 0;
         while at < count {
@@ -182,7 +182,7 @@ impl Table {
     }
 
     async fn insert_postgres(&self, store: &Store, rows: &[Column]) {
-        let mut transaction = store.write().get_postgres_connection_pool().begin().await.unwrap();
+        let mut transaction = store.write().pool().get_postgres_connection_pool().begin().await.unwrap();
         let array = |(at, (_, kind)): (usize, &(&str, char))| {
             let kind = match kind {
                 'u' => "uuid",

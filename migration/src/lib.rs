@@ -6,8 +6,10 @@
 
 #![allow(clippy::disallowed_methods, reason = "SQL lives here too")]
 
+use sea_orm_migration::prelude::{MigrationName, SchemaManager, async_trait};
 pub use sea_orm_migration::prelude::{MigrationTrait, MigratorTrait};
 use sea_orm_migration::sea_orm::{ConnectionTrait, DbErr};
+use sea_orm_migration::{Migration, MigrationStatus};
 
 mod m0001_initial;
 mod m0002_queues;
@@ -20,20 +22,66 @@ pub struct Migrator;
 
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![
+        let steps: Vec<Box<dyn MigrationTrait>> = vec![
             Box::new(m0001_initial::Migration),
             Box::new(m0002_queues::Migration),
             Box::new(m0003_kernel_cursors::Migration),
             Box::new(m0004_bucket_order::Migration),
             Box::new(m0006_kernels::Migration),
             Box::new(m0007_operations::Migration),
-        ]
+        ];
+        steps.into_iter().map(|step| Box::new(Whole(step)) as Box<dyn MigrationTrait>).collect()
     }
 }
 
-/// Names of the migrations that are applied, and of those that are pending.
-pub async fn status(db: &impl ConnectionTrait) -> Result<(Vec<String>, Vec<String>), DbErr> {
-    let names = |list: Vec<sea_orm_migration::Migration>| list.iter().map(|m| m.name().to_owned()).collect();
-    let applied = names(Migrator::get_applied_migrations(db).await?);
-    Ok((applied, names(Migrator::get_pending_migrations(db).await?)))
+/// A step that is done whole or not at all, on `SQLite` too: what broke off half-way could not be done again.
+struct Whole(Box<dyn MigrationTrait>);
+
+impl MigrationName for Whole {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+}
+
+#[async_trait::async_trait]
+impl MigrationTrait for Whole {
+    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        self.0.up(manager).await
+    }
+
+    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+        self.0.down(manager).await
+    }
+
+    fn use_transaction(&self) -> Option<bool> {
+        Some(true)
+    }
+}
+
+/// The names of the migrations, in their order.
+#[derive(Debug, Default)]
+pub struct Schema {
+    pub applied: Vec<String>,
+    pub pending: Vec<String>,
+    /// Applied by a newer version.
+    pub unknown: Vec<String>,
+}
+
+/// What the database has of the schema. Changes nothing.
+pub async fn schema(db: &impl ConnectionTrait) -> Result<Schema, DbErr> {
+    let found = match Migrator::get_migration_with_status_read_only(db).await {
+        // It refuses what this version does not know.
+        Err(DbErr::Custom(_)) => return Ok(Schema { unknown: unknown(db).await?, ..Schema::default() }),
+        found => found?,
+    };
+    let (applied, pending): (Vec<_>, Vec<_>) =
+        found.iter().partition(|migration| migration.status() == MigrationStatus::Applied);
+    let names = |list: Vec<&Migration>| list.into_iter().map(|migration| migration.name().to_owned()).collect();
+    Ok(Schema { applied: names(applied), pending: names(pending), unknown: Vec::new() })
+}
+
+async fn unknown(db: &impl ConnectionTrait) -> Result<Vec<String>, DbErr> {
+    let known = Migrator::migrations();
+    let stored = Migrator::get_migration_models(db).await?.into_iter().map(|row| row.version);
+    Ok(stored.filter(|name| known.iter().all(|migration| migration.name() != name)).collect())
 }

@@ -78,7 +78,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Address(_) => Self::Unusable(error.to_string()),
-            StoreError::Unavailable(_) => Self::Unreachable(one_line(&error.to_string())),
+            _ if error.may_pass_soon() => Self::Unreachable(one_line(&error.to_string())),
             _ => Self::Failed(one_line(&error.to_string())),
         }
     }

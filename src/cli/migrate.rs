@@ -28,27 +28,24 @@ pub async fn run(command: MigrateCommand, config: &Config) -> Outcome {
     match command {
         MigrateCommand::Up => {
             let store = connect(config).await?;
-            let (_, missing) = store.migration_status().await?;
+            let missing = store.schema().await?.pending.len();
             store.migrate_up().await?;
-            eprint_line(&format!("{} migrations applied", missing.len()));
+            eprint_line(&format!("{missing} migrations applied"));
         }
         MigrateCommand::Down { steps } => {
             let store = connect_existing(config).await?;
-            let (applied, _) = store.migration_status().await?;
-            if (applied.len() as u64) < u64::from(steps) {
-                return Err(Failure::Unusable(format!(
-                    "cannot revert {steps} migrations: only {} are applied",
-                    applied.len()
-                )));
+            let applied = store.schema().await?.applied.len();
+            if (applied as u64) < u64::from(steps) {
+                return Err(Failure::Unusable(format!("cannot revert {steps} migrations: only {applied} are applied")));
             }
             store.migrate_down(steps).await?;
             eprint_line(&format!("{steps} migrations reverted"));
         }
         MigrateCommand::Status(args) => {
             let store = connect_existing(config).await?;
-            let (applied, pending) = store.migration_status().await?;
-            let rows = applied.into_iter().map(|name| json!({"name": name, "status": "applied"}));
-            let rows = rows.chain(pending.into_iter().map(|name| json!({"name": name, "status": "pending"})));
+            let schema = store.schema().await?;
+            let rows = schema.applied.into_iter().map(|name| json!({"name": name, "status": "applied"}));
+            let rows = rows.chain(schema.pending.into_iter().map(|name| json!({"name": name, "status": "pending"})));
             print_list(args.output, &["name", "status"], rows)?;
         }
     }

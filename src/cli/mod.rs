@@ -2,6 +2,7 @@
 //! service; a running server notices what they change.
 
 mod audit;
+mod backup;
 mod completions;
 pub mod demo;
 mod divide;
@@ -109,6 +110,8 @@ enum Command {
     Reclaim(reclaim::ReclaimArgs),
     /// Prove that usage is conserved; exits with 1 at the first row that differs
     Audit(audit::AuditArgs),
+    /// Copy an SQLite database, also while a server uses it
+    Backup(backup::BackupArgs),
     /// List scheduled jobs, or run one now
     #[command(subcommand)]
     Jobs(jobs::JobsCommand),
@@ -150,6 +153,7 @@ impl Command {
             Self::Divide(args) => divide::run(&args),
             Self::Reclaim(args) => reclaim::run(&args),
             Self::Audit(args) => audit::run(args, &config).await,
+            Self::Backup(args) => backup::run(args, &config).await,
             Self::Jobs(command) => jobs::run(command, &config).await,
             Self::Export(command) => export::run(command, &config).await,
             Self::Completions(args) => completions::run(&args),

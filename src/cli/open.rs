@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep};
 use super::failure::Failure;
 use crate::config::Config;
 use crate::service::{Caller, Service, SystemClock};
+pub use crate::store::address::shown;
 use crate::store::{Store, StoreError};
 
 /// Who changes something from the command line, in the audit log.
@@ -26,13 +27,13 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Connects; a missing `SQLite` file is created.
 pub async fn connect(config: &Config) -> Result<Store, Failure> {
     let failed = |detail: &str| format!("cannot open the database {}: {detail}", shown(&config.database_url));
-    match tokio::time::timeout(CONNECT_TIMEOUT, Store::connect(&config.database_url)).await {
+    let connecting = Store::connect_with(&config.database_url, config.sqlite_synchronous);
+    match tokio::time::timeout(CONNECT_TIMEOUT, connecting).await {
         Ok(Ok(store)) => Ok(store),
-        Ok(Err(error @ StoreError::Unavailable(_))) => Err(Failure::Unreachable(failed(&error.to_string()))),
+        Ok(Err(error @ StoreError::Address(_))) => Err(error.into()),
+        Ok(Err(error)) if error.may_pass_soon() => Err(Failure::Unreachable(failed(&error.to_string()))),
         Ok(Err(error)) => Err(Failure::Failed(failed(&error.to_string()))),
-        Err(_) => {
-            Err(Failure::Unreachable(failed(&format!("no answer within {} seconds", CONNECT_TIMEOUT.as_secs()))))
-        }
+        Err(_) => Err(Failure::Unreachable(failed(&format!("no answer within {} seconds", CONNECT_TIMEOUT.as_secs())))),
     }
 }
 
@@ -89,15 +90,18 @@ pub async fn service_awaited(config: &Config) -> Result<Arc<Service>, Failure> {
 
 /// Refuses a database that lacks migrations.
 pub async fn check_schema(store: &Store, url: &str) -> Result<(), Failure> {
-    let (_, pending) = store.migration_status().await?;
-    if pending.is_empty() {
+    let lacking = store.schema().await?.pending.len();
+    if lacking == 0 {
         return Ok(());
     }
+    let shown = shown(url);
     Err(Failure::Failed(format!(
-        "the database {} lacks {} migrations; `fairshared migrate up` applies them",
-        shown(url),
-        pending.len()
+        "the database {shown} lacks {lacking} migrations; `fairshared migrate up` applies them"
     )))
+}
+
+pub fn is_sqlite(url: &str) -> bool {
+    sqlite_file(url).is_some()
 }
 
 /// The file behind an `SQLite` address.
@@ -105,14 +109,6 @@ fn sqlite_file(url: &str) -> Option<&str> {
     let rest = url.strip_prefix("sqlite:")?;
     let path = rest.strip_prefix("//").unwrap_or(rest);
     Some(path.split('?').next().unwrap_or(path))
-}
-
-/// A database address without its password.
-pub fn shown(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let Some((login, host)) = rest.rsplit_once('@') else { return url.to_owned() };
-    let user = login.split(':').next().unwrap_or_default();
-    format!("{scheme}://{user}@{host}")
 }
 
 /// What messages call a file, or standard input for `-`.

@@ -115,6 +115,7 @@ impl Runner {
     /// Starts whatever is due; never waits.
     fn tick(self: &Arc<Self>) {
         let now = self.service.clock().now();
+        self.service.note_storage();
         self.keep_house(now);
         for group in self.service.published_groups() {
             for job in &self.jobs {

@@ -4,7 +4,7 @@
 use std::fmt::Display;
 
 use crate::domain::names::NameError;
-use crate::store::StoreError;
+use crate::store::{Fault as Cause, StoreError};
 
 /// One fault in a request, with the place that has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,15 +136,26 @@ impl Error {
 
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
-        match error {
-            StoreError::Unavailable(detail) => {
-                tracing::warn!(detail, "database unavailable");
-                Self::unavailable("the database is busy or out of reach; try again")
+        if let StoreError::Unavailable { fault, .. } = &error {
+            match fault {
+                // The condition of the service is in the log, once.
+                Cause::Full | Cause::ReadOnly | Cause::Replaced => tracing::debug!(%error, "database unavailable"),
+                _ => tracing::warn!(%error, "database unavailable"),
             }
-            other => {
-                tracing::error!(error = %other, "database error");
-                Self::Internal(other.to_string())
-            }
+            Self::Unavailable { code: code_of(*fault), detail: format!("{fault}; try again later") }
+        } else {
+            tracing::error!(%error, "database error");
+            Self::Internal(error.to_string())
         }
+    }
+}
+
+/// The code of answers to what met `fault`.
+pub(super) fn code_of(fault: Cause) -> &'static str {
+    match fault {
+        Cause::Unreachable | Cause::Closed | Cause::Busy => "unavailable",
+        Cause::Full => "storage_full",
+        Cause::ReadOnly => "database_read_only",
+        Cause::Replaced => "database_replaced",
     }
 }

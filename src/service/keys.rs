@@ -150,7 +150,7 @@ impl Service {
             Ok(Some(key)) => Ok(self.keys.learn(key_hash, &key, changes)),
             Ok(None) => Err(refused("unknown_key", "the key is not known")),
             // Every key was known when the database was last asked.
-            Err(StoreError::Unavailable(_)) if self.keys.age().is_some() => {
+            Err(StoreError::Unavailable { .. }) if self.keys.age().is_some() => {
                 self.check_grace()?;
                 Err(refused("unknown_key", "the key is not known"))
             }

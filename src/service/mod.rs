@@ -38,6 +38,7 @@ mod session;
 pub mod shares;
 pub mod simulate;
 mod state;
+mod storage;
 mod unsettled;
 mod upkeep;
 pub mod warnings;

@@ -18,7 +18,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter,
 use uuid::Uuid;
 
 use super::entity::job_holder::{ActiveModel, Column, Entity};
-use super::{Result, StoreError};
+use super::Result;
 use crate::domain::time::Timestamp;
 
 /// How often a process is heard of.
@@ -46,7 +46,7 @@ impl Holder {
         let id = Uuid::new_v4();
         let database = database_file(db).await?;
         let mark = database.as_deref().map(|file| Mark::set(file, id)).transpose();
-        let failed = |e: io::Error| StoreError::Unavailable(format!("no lock beside the database: {e}"));
+        let failed = |e: io::Error| io::Error::new(e.kind(), format!("no lock beside the database: {e}"));
         let holder = Self { id, label, started_at: now, database, _mark: mark.map_err(failed)? };
         holder.beat(db).await?;
         holder.forget_the_gone(db).await?;

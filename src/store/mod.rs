@@ -5,15 +5,22 @@
 
 #![allow(clippy::disallowed_methods, reason = "SQL lives here")]
 
+pub mod address;
 pub mod agents;
 pub mod audit;
+mod backup;
 pub mod bucket_list;
 pub mod buckets;
 mod bulk;
 pub mod capacity;
+mod connection;
 mod decode;
 pub mod division_days;
 pub mod entity;
+mod error;
+pub mod fault;
+mod files;
+mod gate;
 pub mod groups;
 pub mod holders;
 pub mod jobs;
@@ -23,124 +30,99 @@ pub mod keys;
 pub mod leases;
 pub mod live_kernels;
 pub mod people;
+mod postgres;
 pub mod queues;
 pub mod records;
 pub mod runs;
 pub mod shares;
+pub mod sqlite;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use migration::{Migrator, MigratorTrait};
-use sea_orm::{
-    ConnectOptions, Database, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, IsolationLevel,
-    SqliteTransactionMode, TransactionOptions, TransactionTrait,
-};
+use migration::{Migrator, MigratorTrait, Schema};
+use sea_orm::sqlx::Database;
+use sea_orm::sqlx::pool::PoolOptions;
 pub use sea_orm::{ConnectionTrait, StreamTrait};
+use sea_orm::{DatabaseConnection, DbBackend, IsolationLevel, SqliteTransactionMode, TransactionOptions};
 
-use crate::process::priority::give_way;
-
-/// An open write transaction. Dropping it rolls back.
-pub type Tx = DatabaseTransaction;
-
-/// What can go wrong below the service.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    #[error("the database cannot be reached or is overloaded: {0}")]
-    Unavailable(String),
-    #[error("database: {0}")]
-    Database(DbErr),
-    #[error("stored data is damaged: {0}")]
-    Damaged(String),
-    #[error("{0} is not a database address; use sqlite://FILE or postgres://HOST/NAME")]
-    Address(String),
-}
-
-impl From<DbErr> for StoreError {
-    fn from(error: DbErr) -> Self {
-        match &error {
-            DbErr::ConnectionAcquire(_) | DbErr::Conn(_) => Self::Unavailable(error.to_string()),
-            other if is_passing(&other.to_string()) => Self::Unavailable(error.to_string()),
-            _ => Self::Database(error),
-        }
-    }
-}
-
-/// Faults that a later try may not meet: a lock held too long, a deadlock, a server going away.
-fn is_passing(message: &str) -> bool {
-    [
-        "database is locked",
-        "deadlock detected",
-        "terminating connection",
-        "the database system is",
-        "Connection refused",
-    ]
-    .iter()
-    .any(|part| message.contains(part))
-}
-
-pub type Result<T> = std::result::Result<T, StoreError>;
+use address::Address;
+pub use connection::{Connection, Tx};
+pub use error::{Result, StoreError};
+pub use fault::Fault;
+use gate::Gate;
+pub use gate::Trouble;
+pub use sqlite::Synchronous;
 
 /// Connections to one database: on `SQLite` one writer beside several readers, on `PostgreSQL` one pool.
 #[derive(Clone)]
 pub struct Store {
-    write: DatabaseConnection,
-    read: DatabaseConnection,
+    write: Connection,
+    read: Connection,
+    gate: Arc<Gate>,
     statements: Arc<AtomicU64>,
+    anchor: sqlite::Anchor,
 }
 
-/// What an `SQLite` connection keeps of the database, in KiB: a batch touches index pages all over, and they stay in
-/// memory until it is complete; readers find pages in the system's cache.
-const WRITER_CACHE: &str = "-8192";
-const READER_CACHE: &str = "-2048";
 const ACQUIRE_TIMEOUT: Duration = Duration::from_mins(1);
 
 impl Store {
     /// Opens the database at `url`; a missing `SQLite` file is created.
     pub async fn connect(url: &str) -> Result<Self> {
+        Self::connect_with(url, Synchronous::default()).await
+    }
+
+    /// Opens the database at `url`, and tells `SQLite` what a commit waits for.
+    pub async fn connect_with(url: &str, synchronous: Synchronous) -> Result<Self> {
         let statements = Arc::new(AtomicU64::new(0));
-        let count = |mut connection: DatabaseConnection| {
+        let count = |mut pool: DatabaseConnection| {
             let counter = Arc::clone(&statements);
-            connection.set_metric_callback(move |_| {
+            pool.set_metric_callback(move |_| {
                 counter.fetch_add(1, Ordering::Relaxed);
             });
-            connection
+            pool
         };
-        if url.starts_with("sqlite:") {
-            let write = count(connect_giving_way(sqlite_options(url, 1, WRITER_CACHE)).await?);
-            let read = count(Database::connect(sqlite_options(url, 4, READER_CACHE)).await?);
-            Ok(Self { write, read, statements })
-        } else if url.starts_with("postgres:") || url.starts_with("postgresql:") {
-            let pool = count(Database::connect(postgres_options(url)).await?);
-            Ok(Self { write: pool.clone(), read: pool, statements })
-        } else {
-            Err(StoreError::Address(url.split(':').next().unwrap_or_default().to_owned()))
-        }
+        let (gate, write, read, anchor) = match Address::parse(url)? {
+            Address::Sqlite(options) => {
+                let pools = sqlite::connect(*options, synchronous).await?;
+                (pools.gate, count(pools.write), count(pools.read), pools.anchor)
+            }
+            Address::Postgres(options) => {
+                let pool = count(postgres::connect(*options).await?);
+                (Arc::default(), pool.clone(), pool, sqlite::Anchor::default())
+            }
+        };
+        let write = Connection::new(write, Arc::clone(&gate), true);
+        let read = Connection::new(read, Arc::clone(&gate), false);
+        Ok(Self { write, read, gate, statements, anchor })
     }
 
     /// Applies every missing migration.
     pub async fn migrate_up(&self) -> Result<()> {
-        Ok(Migrator::up(&self.write, None).await?)
+        self.schema().await?;
+        Ok(Migrator::up(self.write.pool(), None).await?)
     }
 
     /// Reverts the last `steps` migrations.
     pub async fn migrate_down(&self, steps: u32) -> Result<()> {
-        Ok(Migrator::down(&self.write, Some(steps)).await?)
+        self.schema().await?;
+        Ok(Migrator::down(self.write.pool(), Some(steps)).await?)
     }
 
-    /// Names of the migrations that are applied and of those that are pending.
-    pub async fn migration_status(&self) -> Result<(Vec<String>, Vec<String>)> {
-        Ok(migration::status(&self.write).await?)
+    /// The migrations that are applied and those that are pending. A schema that a newer version made is refused.
+    pub async fn schema(&self) -> Result<Schema> {
+        let schema = migration::schema(&self.write).await?;
+        if schema.unknown.is_empty() { Ok(schema) } else { Err(StoreError::NewerSchema(schema.unknown)) }
     }
 
-    /// A connection for statements that only read.
-    pub fn read(&self) -> &DatabaseConnection {
+    /// Connections for statements that only read.
+    pub fn read(&self) -> &Connection {
         &self.read
     }
 
-    /// A connection for a single writing statement.
-    pub fn write(&self) -> &DatabaseConnection {
+    /// Connections for single writing statements.
+    pub fn write(&self) -> &Connection {
         &self.write
     }
 
@@ -148,18 +130,18 @@ impl Store {
     pub async fn begin(&self) -> Result<Tx> {
         let sqlite_transaction_mode = (self.backend() == DbBackend::Sqlite).then_some(SqliteTransactionMode::Immediate);
         let options = TransactionOptions { sqlite_transaction_mode, ..TransactionOptions::default() };
-        Ok(self.write.begin_with_options(options).await?)
+        Ok(self.write.begin(options).await?)
     }
 
     /// Starts a transaction that reads everything as of one moment. Dropping it ends it.
     pub async fn begin_snapshot(&self) -> Result<Tx> {
         let isolation_level = (self.backend() == DbBackend::Postgres).then_some(IsolationLevel::RepeatableRead);
         let options = TransactionOptions { isolation_level, ..TransactionOptions::default() };
-        Ok(self.read.begin_with_options(options).await?)
+        Ok(self.read.begin(options).await?)
     }
 
     pub fn backend(&self) -> DbBackend {
-        self.write.get_database_backend()
+        self.write.backend()
     }
 
     /// How many long writes are worth beginning at once: `SQLite` has one writer; on `PostgreSQL` most connections are
@@ -173,67 +155,23 @@ impl Store {
         self.statements.load(Ordering::Relaxed)
     }
 
+    /// Why the database does not take writes now; empty while it does.
+    pub fn troubles(&self) -> Vec<Trouble> {
+        self.gate.troubles()
+    }
+
     pub async fn close(self) -> Result<()> {
-        self.read.close().await?;
-        Ok(self.write.close().await?)
+        self.read.pool().clone().close().await?;
+        self.write.pool().clone().close().await?;
+        self.anchor.release().await
     }
 }
 
-/// Connects where the thread that `SQLite` starts for the connection inherits a low priority: what it writes is
-/// awaited by nobody who needs an answer within milliseconds.
-async fn connect_giving_way(options: ConnectOptions) -> Result<DatabaseConnection> {
-    let (runtime, (done, connected)) = (tokio::runtime::Handle::current(), tokio::sync::oneshot::channel());
-    let connect = move || {
-        give_way();
-        let _ = done.send(runtime.block_on(Database::connect(options)));
-    };
-    let refused = |error: std::io::Error| StoreError::Unavailable(error.to_string());
-    std::thread::Builder::new().spawn(connect).map_err(refused)?;
-    let lost = |_| StoreError::Unavailable("the thread that connects ended".to_owned());
-    Ok(connected.await.map_err(lost)??)
-}
-
-fn base_options(url: &str, connections: u32) -> ConnectOptions {
-    let mut options = ConnectOptions::new(url);
-    options
+/// What the pools of both databases have in common.
+fn pool_options<DB: Database>(connections: u32) -> PoolOptions<DB> {
+    PoolOptions::new()
         .max_connections(connections)
-        // With a minimum the pool connects by itself, on a thread of its choice.
-        .min_connections(0)
         .acquire_timeout(ACQUIRE_TIMEOUT)
         .idle_timeout(None)
         .max_lifetime(None)
-        .sqlx_logging(false);
-    options
-}
-
-fn sqlite_options(url: &str, connections: u32, cache_size: &'static str) -> ConnectOptions {
-    use sea_orm::sqlx::sqlite::{SqliteJournalMode, SqliteSynchronous};
-    let mut options = base_options(url, connections);
-    options.map_sqlx_sqlite_opts(move |sqlite| {
-        sqlite
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            .synchronous(SqliteSynchronous::Normal)
-            .busy_timeout(ACQUIRE_TIMEOUT)
-            .foreign_keys(true)
-            .pragma("temp_store", "memory")
-            .pragma("cache_size", cache_size)
-            // Written pages reach the file once for several batches (in pages of 4 KiB).
-            .pragma("wal_autocheckpoint", "8192")
-    });
-    options
-}
-
-fn postgres_options(url: &str) -> ConnectOptions {
-    let mut options = base_options(url, 10);
-    options.map_sqlx_postgres_pool_opts(|pool| {
-        // A `begin` that was cancelled half-way leaves its transaction open on the connection.
-        pool.after_release(|connection, _| {
-            Box::pin(async move {
-                sea_orm::sqlx::Executor::execute(connection, "ROLLBACK").await?;
-                Ok(true)
-            })
-        })
-    });
-    options
 }

@@ -7,6 +7,7 @@ mod crash;
 mod demo;
 mod division;
 mod domain;
+mod faults;
 mod graphql;
 mod import;
 mod queues;

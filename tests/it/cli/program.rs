@@ -111,6 +111,11 @@ impl Server {
         assert!(sent.success());
     }
 
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Its threads.
     pub fn threads(&self) -> Vec<Thread> {
         let folder = format!("/proc/{}/task", self.child.id());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use fairshared::store::Store;
+use fairshared::store::{Store, Synchronous};
 use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
@@ -12,21 +12,40 @@ use super::postgres;
 /// An empty, migrated database of its own.
 pub struct TestDb {
     pub url: String,
+    synchronous: Synchronous,
     /// Keeps the files until the test is over.
     _files: Option<TempDir>,
 }
 
 impl TestDb {
+    fn new(url: String, files: Option<TempDir>) -> Self {
+        Self { url, synchronous: Synchronous::default(), _files: files }
+    }
+
+    /// The same with another setting of what a commit waits for.
+    pub fn with(self, synchronous: Synchronous) -> Self {
+        Self { synchronous, ..self }
+    }
+
     pub async fn store(&self) -> Store {
-        Store::connect(&self.url).await.unwrap_or_else(|e| panic!("cannot open {}: {e}", self.url))
+        Store::connect_with(&self.url, self.synchronous).await.unwrap_or_else(|e| panic!("cannot open {}: {e}", self.url))
     }
 }
 
 impl TestDb {
+    /// What PostgreSQL has written about this database.
+    pub fn log(&self) -> Vec<String> {
+        postgres::log(self.postgres_name().unwrap())
+    }
+
+    fn postgres_name(&self) -> Option<&str> {
+        let (_, rest) = self.url.split_once("postgres://postgres@localhost/")?;
+        rest.split('?').next()
+    }
+
     /// Returns once a transaction waits for another one. SQLite's writers wait before they begin.
     pub async fn until_a_writer_waits(&self) {
-        let Some((_, rest)) = self.url.split_once("postgres://postgres@localhost/") else { return };
-        let name = rest.split('?').next().unwrap();
+        let Some(name) = self.postgres_name() else { return };
         postgres::execute(&format!(
             "DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = '{name}' AND \
              wait_event_type = 'Lock') LOOP PERFORM pg_stat_clear_snapshot(); END LOOP; END $$"
@@ -57,13 +76,13 @@ pub async fn sqlite() -> TestDb {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("fairshared.db");
     std::fs::copy(template, &file).unwrap();
-    TestDb { url: sqlite_url(&file), _files: Some(folder) }
+    TestDb::new(sqlite_url(&file), Some(folder))
 }
 
 /// An empty SQLite file without any table.
 pub fn sqlite_unmigrated() -> TestDb {
     let folder = TempDir::new().unwrap();
-    TestDb { url: sqlite_url(&folder.path().join("fairshared.db")), _files: Some(folder) }
+    TestDb::new(sqlite_url(&folder.path().join("fairshared.db")), Some(folder))
 }
 
 fn sqlite_url(file: &std::path::Path) -> String {
@@ -83,12 +102,12 @@ pub async fn postgres() -> TestDb {
         .await;
     let name = next_name();
     postgres::execute(&format!("CREATE DATABASE {name} TEMPLATE template_fairshared")).await;
-    TestDb { url: postgres::url(&name), _files: None }
+    TestDb::new(postgres::url(&name), None)
 }
 
 /// An empty PostgreSQL database without any table.
 pub async fn postgres_unmigrated() -> TestDb {
     let name = next_name();
     postgres::execute(&format!("CREATE DATABASE {name}")).await;
-    TestDb { url: postgres::url(&name), _files: None }
+    TestDb::new(postgres::url(&name), None)
 }

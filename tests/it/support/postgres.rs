@@ -30,6 +30,12 @@ pub async fn execute(sql: &str) {
     connection.close().await.unwrap();
 }
 
+/// What the server has written about one database.
+pub fn log(database: &str) -> Vec<String> {
+    let log = std::fs::read_to_string(cluster().folder.join("log")).unwrap();
+    log.lines().filter_map(|line| line.strip_prefix(&format!("{database}: "))).map(str::to_owned).collect()
+}
+
 fn cluster() -> &'static Cluster {
     static CLUSTER: OnceLock<Cluster> = OnceLock::new();
     CLUSTER.get_or_init(start)
@@ -57,10 +63,12 @@ fn start() -> Cluster {
         "full_page_writes=off",
         "max_connections=300",
         "shared_buffers=128MB",
+        "log_line_prefix=%d: ",
     ] {
         server.args(["-c", setting]);
     }
-    server.stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
+    let log = std::fs::File::create(folder.join("log")).unwrap();
+    server.stdout(Stdio::null()).stderr(log).stdin(Stdio::null());
     // The server dies with the thread that started it, so that thread must live as long as the tests.
     let (started, wait) = std::sync::mpsc::channel();
     std::thread::spawn(move || {

@@ -1,0 +1,26 @@
+//! Whether the database takes writes: what the store knows of it becomes a condition of the service.
+
+use super::Service;
+use super::error::code_of;
+use super::health::Condition;
+use crate::store::Fault;
+
+/// What keeps writes from being stored while reads go on.
+const WATCHED: [Fault; 3] = [Fault::Full, Fault::ReadOnly, Fault::Replaced];
+
+impl Service {
+    /// Notes what the store knows; looks at the database's files, and asks the database nothing.
+    pub fn note_storage(&self) {
+        let (now, troubles) = (self.clock.now(), self.store.troubles());
+        for fault in WATCHED {
+            let code = code_of(fault);
+            match troubles.iter().find(|trouble| trouble.fault == fault) {
+                Some(trouble) => {
+                    let detail = format!("{fault}: {}", trouble.detail);
+                    self.health.begin(Condition { code, detail, refuses_writes: true }, now);
+                }
+                None => self.health.end(code),
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Connections and transactions as the rest of the store sees them: every statement passes the gate.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use futures::Stream;
+use futures::future::BoxFuture;
+use sea_orm::prelude::async_trait::async_trait;
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr,
+    Statement, StreamTrait, TransactionOptions, TransactionTrait,
+};
+
+use super::gate::Gate;
+
+/// Connections for single statements.
+#[derive(Clone)]
+pub struct Connection {
+    pool: DatabaseConnection,
+    gate: Arc<Gate>,
+    writes: bool,
+}
+
+impl Connection {
+    pub fn new(pool: DatabaseConnection, gate: Arc<Gate>, writes: bool) -> Self {
+        Self { pool, gate, writes }
+    }
+
+    /// The pool itself, whose statements pass no gate.
+    pub fn pool(&self) -> &DatabaseConnection {
+        &self.pool
+    }
+
+    pub fn backend(&self) -> DbBackend {
+        ConnectionTrait::get_database_backend(&self.pool)
+    }
+
+    pub async fn begin(&self, options: TransactionOptions) -> Result<Tx, DbErr> {
+        self.gate.admit()?;
+        let begun = self.pool.begin_with_options(options).await;
+        self.gate.note(&begun, false);
+        Ok(Tx { inner: begun?, gate: Arc::clone(&self.gate), writes: self.writes, failed: AtomicBool::new(false) })
+    }
+
+    async fn pass<T>(&self, statement: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
+        self.gate.admit()?;
+        let outcome = statement.await;
+        self.gate.note(&outcome, self.writes);
+        outcome
+    }
+}
+
+#[async_trait]
+impl ConnectionTrait for Connection {
+    fn get_database_backend(&self) -> DbBackend {
+        self.backend()
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        self.pass(self.pool.execute_raw(statement)).await
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        self.pass(self.pool.execute_unprepared(sql)).await
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        self.pass(self.pool.query_one_raw(statement)).await
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.pass(self.pool.query_all_raw(statement)).await
+    }
+}
+
+impl StreamTrait for Connection {
+    type Stream<'a> = Rows<<DatabaseConnection as StreamTrait>::Stream<'a>, &'a Self>;
+
+    fn get_database_backend(&self) -> DbBackend {
+        self.backend()
+    }
+
+    fn stream_raw(&self, statement: Statement) -> BoxFuture<'_, Result<Self::Stream<'_>, DbErr>> {
+        Box::pin(async move { Ok(Rows { rows: self.pass(self.pool.stream_raw(statement)).await?, of: self }) })
+    }
+}
+
+/// An open transaction. Dropping it rolls back. After a statement that failed it takes no other: PostgreSQL refuses
+/// them, and `SQLite`, which may have rolled back by itself, would keep each of them at once.
+pub struct Tx {
+    inner: DatabaseTransaction,
+    gate: Arc<Gate>,
+    writes: bool,
+    failed: AtomicBool,
+}
+
+impl Tx {
+    pub async fn commit(self) -> Result<(), DbErr> {
+        self.check()?;
+        let outcome = self.inner.commit().await;
+        self.gate.note(&outcome, self.writes);
+        outcome
+    }
+
+    async fn pass<T>(&self, statement: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
+        self.check()?;
+        let outcome = statement.await;
+        self.settle(&outcome);
+        outcome
+    }
+
+    fn check(&self) -> Result<(), DbErr> {
+        if self.failed.load(Ordering::Relaxed) {
+            return Err(DbErr::Query(RuntimeErr::Internal("a statement of this transaction has failed".to_owned())));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl ConnectionTrait for Tx {
+    fn get_database_backend(&self) -> DbBackend {
+        ConnectionTrait::get_database_backend(&self.inner)
+    }
+
+    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
+        self.pass(self.inner.execute_raw(statement)).await
+    }
+
+    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
+        self.pass(self.inner.execute_unprepared(sql)).await
+    }
+
+    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
+        self.pass(self.inner.query_one_raw(statement)).await
+    }
+
+    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
+        self.pass(self.inner.query_all_raw(statement)).await
+    }
+}
+
+impl StreamTrait for Tx {
+    type Stream<'a> = Rows<<DatabaseTransaction as StreamTrait>::Stream<'a>, &'a Self>;
+
+    fn get_database_backend(&self) -> DbBackend {
+        ConnectionTrait::get_database_backend(self)
+    }
+
+    fn stream_raw(&self, statement: Statement) -> BoxFuture<'_, Result<Self::Stream<'_>, DbErr>> {
+        Box::pin(async move { Ok(Rows { rows: self.pass(self.inner.stream_raw(statement)).await?, of: self }) })
+    }
+}
+
+/// Who hears how a statement went.
+pub trait Listener {
+    fn settle<T>(&self, outcome: &Result<T, DbErr>);
+}
+
+impl Listener for Connection {
+    fn settle<T>(&self, outcome: &Result<T, DbErr>) {
+        self.gate.note(outcome, false);
+    }
+}
+
+impl Listener for Tx {
+    fn settle<T>(&self, outcome: &Result<T, DbErr>) {
+        self.gate.note(outcome, false);
+        if outcome.is_err() {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Rows as they come.
+pub struct Rows<S, L> {
+    rows: S,
+    of: L,
+}
+
+impl<S, L> Stream for Rows<S, &L>
+where
+    S: Stream<Item = Result<QueryResult, DbErr>> + Unpin,
+    L: Listener,
+{
+    type Item = S::Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = Pin::new(&mut self.rows).poll_next(cx);
+        if let Poll::Ready(Some(row)) = &next {
+            self.of.settle(row);
+        }
+        next
+    }
+}

@@ -1,0 +1,55 @@
+//! What can go wrong below the service.
+
+use std::io;
+use std::sync::Arc;
+
+use sea_orm::{DbErr, RuntimeErr, sqlx};
+
+use super::fault::Fault;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A later try may work.
+    #[error("{fault}: {source}")]
+    Unavailable { fault: Fault, source: DbErr },
+    #[error("database: {0}")]
+    Database(#[source] DbErr),
+    #[error("stored data is damaged: {0}")]
+    Damaged(String),
+    /// The text says nothing of the password.
+    #[error("{0}")]
+    Address(String),
+    /// The database cannot be opened, and why.
+    #[error("{0}")]
+    Unusable(String),
+    #[error(
+        "the database was made by a newer version of fairshared: this one does not know the migrations {names}; run the \
+         newer version, or revert them with its `fairshared migrate down`", names = .0.join(", ")
+    )]
+    NewerSchema(Vec<String>),
+}
+
+impl StoreError {
+    /// Whether it is worth while to wait for the database.
+    pub fn may_pass_soon(&self) -> bool {
+        matches!(self, Self::Unavailable { fault: Fault::Unreachable | Fault::Busy, .. })
+    }
+}
+
+impl From<io::Error> for StoreError {
+    /// A file beside the database that cannot be used.
+    fn from(error: io::Error) -> Self {
+        DbErr::Conn(RuntimeErr::SqlxError(Arc::new(sqlx::Error::Io(error)))).into()
+    }
+}
+
+impl From<DbErr> for StoreError {
+    fn from(error: DbErr) -> Self {
+        match Fault::of(&error) {
+            Some(fault) => Self::Unavailable { fault, source: error },
+            None => Self::Database(error),
+        }
+    }
+}
+
+pub type Result<T> = std::result::Result<T, StoreError>;

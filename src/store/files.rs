@@ -1,0 +1,91 @@
+//! The files of an `SQLite` database: made for their owner alone, and watched. A file that is deleted or replaced while it is
+//! open takes every write with it.
+
+use std::fs::{self, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Its owner reads and writes.
+pub const MODE: u32 = 0o600;
+
+/// The database file and what `SQLite` keeps beside it while it is open.
+#[derive(Clone, Debug)]
+pub struct Files(Vec<File>);
+
+#[derive(Clone, Debug)]
+struct File {
+    path: PathBuf,
+    identity: Identity,
+}
+
+impl File {
+    fn now(path: PathBuf) -> io::Result<Self> {
+        Ok(Self { identity: identity(&path)?, path })
+    }
+}
+
+/// Device and inode.
+type Identity = (u64, u64);
+
+impl Files {
+    /// Makes the file where there is none. A file that is there is never opened here: closing it would end the locks that
+    /// connections of this process hold.
+    pub fn prepare(path: &Path) -> io::Result<()> {
+        if !path.try_exists()? {
+            match OpenOptions::new().write(true).create_new(true).mode(MODE).open(path) {
+                // Another process was faster.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => drop(made?),
+            }
+        }
+        Ok(())
+    }
+
+    /// The files as they are now, while a connection keeps them open. The rights of others are taken away.
+    pub fn opened(path: &Path) -> io::Result<Self> {
+        // SQLite keeps the others beside the file itself, not beside a link to it.
+        let path = path.canonicalize()?;
+        let all = [path.clone(), beside(&path, "-wal"), beside(&path, "-shm")];
+        for path in &all {
+            close_to_others(path);
+        }
+        Ok(Self(all.into_iter().map(File::now).collect::<io::Result<_>>()?))
+    }
+
+    /// Which file is gone or another one, in a sentence. Its folder is nobody's business who may not read the log.
+    pub fn replaced(&self) -> Option<String> {
+        let name = |file: &File| file.path.file_name().unwrap_or_default().display().to_string();
+        self.0.iter().find_map(|file| match identity(&file.path) {
+            Ok(now) if now == file.identity => None,
+            Ok(_) => Some(format!("the file {} was replaced by another one", name(file))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Some(format!("the file {} was deleted or moved", name(file)))
+            }
+            Err(error) => Some(format!("the file {} cannot be seen: {error}", name(file))),
+        })
+    }
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn identity(path: &Path) -> io::Result<Identity> {
+    fs::metadata(path).map(|found| (found.dev(), found.ino()))
+}
+
+/// SQLite gives its other files the rights of the database file; those of earlier runs may be wider.
+fn close_to_others(path: &Path) {
+    let Ok(found) = fs::metadata(path) else { return };
+    let mode = found.permissions().mode() & 0o7777;
+    if !found.is_file() || mode & !MODE == 0 {
+        return;
+    }
+    match fs::set_permissions(path, Permissions::from_mode(mode & MODE)) {
+        Ok(()) => tracing::info!("the file {} was open to others (mode {mode:o}); it no longer is", path.display()),
+        Err(error) => tracing::warn!(%error, "the file {} is open to others (mode {mode:o})", path.display()),
+    }
+}

@@ -1,0 +1,9 @@
+//! Faults of the machine and of the database under real processes: what was acknowledged is there, and service goes on.
+
+mod codes;
+mod disk;
+mod files;
+mod opening;
+mod quiet;
+mod rollback;
+mod support;

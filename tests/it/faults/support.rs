@@ -1,0 +1,227 @@
+//! A real server, somebody who reports to it and remembers what was acknowledged, and ways to take its space away.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use fairshared::domain::ids::KernelId;
+use fairshared::store::{self, Store};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::cli::program::{Server, end, over};
+use crate::support::fixture::{GROUP, id, kernel};
+
+/// How long anything may take that is waited for.
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Polls until `holds`.
+pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds().await {
+        assert!(begun.elapsed() < DEADLINE, "{what} did not happen");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// The server as it is started where files have a limit: a signal would end it before a write can fail.
+pub fn start(url: &str) -> Server {
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_fairshared")]);
+    command.args(["serve", "--listen", "127.0.0.1:0"]);
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("FAIRSHARED_DATABASE_URL", url);
+    Server::start(command.stdin(Stdio::null()).stderr(Stdio::null()))
+}
+
+pub fn sqlite_url(file: &Path) -> String {
+    format!("sqlite://{}", file.display())
+}
+
+/// What a request brought.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub retry_after: Option<String>,
+    pub body: Value,
+}
+
+/// Somebody who reports kernels, one a request.
+pub struct Reporter {
+    http: reqwest::Client,
+    key: String,
+    pub url: String,
+    /// Kernels whose report was answered with 200.
+    pub acknowledged: Vec<String>,
+    next: u32,
+}
+
+impl Reporter {
+    /// Makes the database at `url`, and a key.
+    pub fn new(url: String) -> Self {
+        end(over(&url).args(["migrate", "up"])).ok();
+        let key = end(over(&url).args(["keys", "create", "--role", "admin", "--label", "test"])).ok();
+        Self { http: reqwest::Client::new(), key: key.trim_end().to_owned(), url, acknowledged: Vec::new(), next: 0 }
+    }
+
+    pub async fn call(&self, server: &Server, method: Method, path: &str, body: &Value) -> Answer {
+        let request = self.http.request(method, format!("{}{path}", server.address)).bearer_auth(&self.key);
+        let answer = request.json(body).send().await.unwrap_or_else(|e| panic!("{path}: {e}"));
+        let retry_after = answer.headers().get("retry-after").map(|v| v.to_str().unwrap().to_owned());
+        let status = answer.status().as_u16();
+        Answer { status, retry_after, body: answer.json().await.unwrap_or_default() }
+    }
+
+    pub async fn make_group(&self, server: &Server) {
+        let body = json!({"scheduler": "fairshare"});
+        assert_eq!(self.call(server, Method::PUT, &format!("/resource-groups/{GROUP}"), &body).await.status, 201);
+    }
+
+    /// Reports the kernel `name`; remembers it if that was acknowledged.
+    pub async fn report(&mut self, server: &Server, name: &str) -> Answer {
+        let path = format!("/resource-groups/{GROUP}/kernels");
+        let body = json!([kernel(name, name, "ml", "2026-01-13T09:00:00Z")]);
+        let answer = self.call(server, Method::POST, &path, &body).await;
+        if answer.status == 200 {
+            assert_eq!(answer.body["accepted"], 1, "{answer:?}");
+            self.acknowledged.push(name.to_owned());
+        }
+        answer
+    }
+
+    /// Reports a kernel that nobody has heard of.
+    pub async fn report_another(&mut self, server: &Server) -> (String, Answer) {
+        self.next += 1;
+        let name = format!("k{}", self.next);
+        let answer = self.report(server, &name).await;
+        (name, answer)
+    }
+
+    pub async fn report_some(&mut self, server: &Server, count: usize) {
+        for _ in 0..count {
+            let (_, answer) = self.report_another(server).await;
+            assert_eq!(answer.status, 200, "{answer:?}");
+        }
+    }
+
+    /// Reports until a report is refused; the name of the kernel that was.
+    pub async fn report_until_refused(&mut self, server: &Server) -> (String, Answer) {
+        for _ in 0..500 {
+            let (name, answer) = self.report_another(server).await;
+            if answer.status != 200 {
+                return (name, answer);
+            }
+        }
+        panic!("500 reports were taken")
+    }
+
+    /// Order and ranking come from memory.
+    pub async fn assert_answers(&self, server: &Server) {
+        let body = json!({"workloads": [{"workload_id": "w", "user_uuid": id("u"), "project_id": id("ml")}]});
+        let begun = Instant::now();
+        let order = self.call(server, Method::POST, &format!("/resource-groups/{GROUP}/sequence"), &body).await;
+        assert_eq!((order.status, order.body["items"].as_array().map(Vec::len)), (200, Some(1)), "{order:?}");
+        let path = format!("/resource-groups/{GROUP}/fair-share-status");
+        assert_eq!(self.call(server, Method::GET, &path, &Value::Null).await.status, 200);
+        assert!(begun.elapsed() < Duration::from_secs(2));
+    }
+
+    pub async fn until_ready_says(&self, server: &Server, code: &str, says: bool) {
+        until(&format!("/readyz: {code} {says}"), async || {
+            let ready = self.call(server, Method::GET, "/readyz", &Value::Null).await;
+            ready.body["reasons"].as_array().is_some_and(|r| r.iter().any(|reason| reason["code"] == code)) == says
+        })
+        .await;
+    }
+
+    /// Whatever was acknowledged is in the file, as another process reads it; and the audit is clean.
+    pub async fn assert_stored(&self) {
+        let store = Store::connect(&self.url).await.unwrap();
+        let mut lost = Vec::new();
+        for name in &self.acknowledged {
+            if store::kernels::find(store.read(), GROUP, KernelId(id(name))).await.unwrap().is_none() {
+                lost.push(name);
+            }
+        }
+        store.close().await.unwrap();
+        assert!(lost.is_empty(), "lost of {}: {lost:?}", self.acknowledged.len());
+        assert!(end(over(&self.url).arg("audit")).ok().contains("true"));
+    }
+}
+
+/// Room for files that can be taken away.
+pub trait Space {
+    fn folder(&self) -> &Path;
+    /// From now on hardly anything more can be written.
+    fn take(&self, server: &Server);
+    fn give_back(&self, server: &Server);
+}
+
+/// A limit of the size of each file that the server writes.
+pub struct Limit(pub tempfile::TempDir);
+
+impl Space for Limit {
+    fn folder(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn take(&self, server: &Server) {
+        const ROOM: u64 = 24 << 10;
+        let sizes = std::fs::read_dir(self.folder()).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len());
+        limit_files(server, Some(sizes.max().unwrap() + ROOM));
+    }
+
+    fn give_back(&self, server: &Server) {
+        limit_files(server, None);
+    }
+}
+
+fn limit_files(server: &Server, bytes: Option<u64>) {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+    let pid = Pid::from_raw(server.id().cast_signed()).unwrap();
+    prlimit(Some(pid), Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
+}
+
+/// A file system of a few MiB in memory.
+pub struct Tmpfs {
+    folder: tempfile::TempDir,
+}
+
+impl Tmpfs {
+    /// `None` where mounting is not allowed.
+    pub fn mount() -> Option<Self> {
+        let folder = tempfile::TempDir::new().unwrap();
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).arg(folder.path()).output();
+        if mount.is_ok_and(|output| output.status.success()) {
+            return Some(Self { folder });
+        }
+        println!("skipped: a tmpfs cannot be mounted here; the limit of file sizes is tested alone");
+        None
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.folder.path().join("ballast")
+    }
+}
+
+impl Space for Tmpfs {
+    fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn take(&self, _: &Server) {
+        use std::io::Write;
+        let mut file = std::fs::File::create(self.ballast()).unwrap();
+        while file.write_all(&[0; 4096]).is_ok() {}
+    }
+
+    fn give_back(&self, _: &Server) {
+        std::fs::remove_file(self.ballast()).unwrap();
+    }
+}
+
+impl Drop for Tmpfs {
+    fn drop(&mut self) {
+        // Lazily: a server that is about to die may have files open.
+        let _ = Command::new("umount").arg("-l").arg(self.folder.path()).status();
+    }
+}
