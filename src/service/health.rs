@@ -50,6 +50,11 @@ impl Health {
         }
     }
 
+    /// Whether the condition holds now.
+    pub fn holds(&self, code: &str) -> bool {
+        self.lock().contains_key(code)
+    }
+
     /// Everything that is wrong now, by code.
     pub fn reasons(&self) -> Vec<Reason> {
         self.lock().values().cloned().collect()

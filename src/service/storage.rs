@@ -16,11 +16,24 @@ impl Service {
             let code = code_of(fault);
             match troubles.iter().find(|trouble| trouble.fault == fault) {
                 Some(trouble) => {
+                    if fault == Fault::Replaced && !self.health.holds(code) {
+                        self.save_log();
+                    }
                     let detail = format!("{fault}: {}", trouble.detail);
                     self.health.begin(Condition { code, detail, refuses_writes: true }, now);
                 }
                 None => self.health.end(code),
             }
         }
+    }
+
+    /// The log may be the file that is gone, and the process may be next.
+    fn save_log(&self) {
+        let store = self.store.clone();
+        tokio::spawn(async move {
+            if let Err(error) = store.save_log().await {
+                tracing::warn!(%error, "the log of the database was not written into its file");
+            }
+        });
     }
 }

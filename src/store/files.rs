@@ -53,6 +53,11 @@ impl Files {
         Ok(Self(all.into_iter().map(File::now).collect::<io::Result<_>>()?))
     }
 
+    /// Whether locks of this process still keep others away: they are held on the last of the files.
+    pub fn are_locked(&self) -> bool {
+        self.0.last().is_some_and(|file| identity(&file.path).is_ok_and(|now| now == file.identity))
+    }
+
     /// Which file is gone or another one, in a sentence. Its folder is nobody's business who may not read the log.
     pub fn replaced(&self) -> Option<String> {
         let name = |file: &File| file.path.file_name().unwrap_or_default().display().to_string();

@@ -50,6 +50,11 @@ impl Gate {
         replaced.map_or(Ok(()), |_| Err(Fault::Replaced.refusal()))
     }
 
+    /// Whether files that are no longer in their places can still be written without harm to others.
+    pub fn may_save(&self) -> bool {
+        self.files.as_ref().is_some_and(Files::are_locked)
+    }
+
     /// Notes what the outcome of a statement, or of a commit, says of the database.
     pub fn note<T>(&self, outcome: &Result<T, DbErr>, writes: bool) {
         match outcome {

@@ -17,8 +17,8 @@ use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect, Statement};
 use uuid::Uuid;
 
-use super::entity::job_holder::{ActiveModel, Column, Entity};
 use super::Result;
+use super::entity::job_holder::{ActiveModel, Column, Entity};
 use crate::domain::time::Timestamp;
 
 /// How often a process is heard of.

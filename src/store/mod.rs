@@ -160,6 +160,11 @@ impl Store {
         self.gate.troubles()
     }
 
+    /// Brings what was acknowledged from the log into the file that was opened, so that whoever has either has it.
+    pub async fn save_log(&self) -> Result<()> {
+        if self.gate.may_save() { self.anchor.checkpoint().await } else { Ok(()) }
+    }
+
     pub async fn close(self) -> Result<()> {
         self.read.pool().clone().close().await?;
         self.write.pool().clone().close().await?;

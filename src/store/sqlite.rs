@@ -60,6 +60,14 @@ pub struct Pools {
 pub struct Anchor(Arc<Mutex<Option<SqliteConnection>>>);
 
 impl Anchor {
+    /// Writes what the log holds into the database file that this connection has open, wherever that is now.
+    pub async fn checkpoint(&self) -> Result<()> {
+        if let Some(connection) = self.0.lock().await.as_mut() {
+            connection.execute("PRAGMA wal_checkpoint").await.map_err(connecting)?;
+        }
+        Ok(())
+    }
+
     /// The last connection that closes writes the log into the database file.
     pub async fn release(&self) -> Result<()> {
         match self.0.lock().await.take() {

@@ -32,7 +32,7 @@ on_both! {
         f.tick().await;
         f.ingest(&[kernel("k3", "cem", "ml", "2026-01-13T10:04:00Z")]).await;
         // Back to before cursors had a table of their own.
-        let (applied, _) = f.service.store().migration_status().await.unwrap();
+        let applied = f.service.store().schema().await.unwrap().applied;
         f.service.store().migrate_down(u32::try_from(applied.len()).unwrap() - 2).await.unwrap();
         f.service.store().migrate_up().await.unwrap();
         let f = f.restart().await;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::support::{Answer, Reporter, sqlite_url, start};
+use super::support::{Answer, Reporter, sqlite_url, start, until};
 use crate::cli::program::{Server, end, over};
 
 struct Scene {
@@ -82,15 +82,27 @@ async fn a_file_that_is_replaced_is_not_touched() {
     assert_eq!(std::fs::read(scene.folder.path().join("fairshared.db")).unwrap(), bytes);
 }
 
-/// The log is deleted: what it held reaches the file when the server ends.
+/// What the log held is brought into the file, whichever of the two is no longer in its place.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_log_that_is_deleted_ends_in_the_file() {
-    let mut scene = Scene::new().await;
-    std::fs::remove_file(scene.path("fairshared.db-wal")).unwrap();
-    scene.assert_refuses().await;
-    scene.server.signal("TERM");
-    assert_eq!(scene.server.wait(), Some(0));
-    scene.reporter.assert_stored().await;
+async fn a_file_and_its_log_that_are_parted() {
+    for log_is_lost in [true, false] {
+        let mut scene = Scene::new().await;
+        let (file, log) = (scene.path("fairshared.db"), scene.path("fairshared.db-wal"));
+        let moved = scene.path("elsewhere.db");
+        if log_is_lost {
+            std::fs::remove_file(&log).unwrap();
+        } else {
+            std::fs::rename(&file, &moved).unwrap();
+        }
+        scene.assert_refuses().await;
+        let copy = scene.path("copy.db");
+        until("the file is complete", async || {
+            std::fs::copy(if log_is_lost { &file } else { &moved }, &copy).unwrap();
+            scene.reporter.lost_in(&sqlite_url(&copy)).await.is_empty()
+        })
+        .await;
+        scene.server.kill();
+    }
 }
 
 fn mode(path: &Path) -> u32 {

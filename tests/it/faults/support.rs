@@ -133,16 +133,23 @@ impl Reporter {
         .await;
     }
 
-    /// Whatever was acknowledged is in the file, as another process reads it; and the audit is clean.
-    pub async fn assert_stored(&self) {
-        let store = Store::connect(&self.url).await.unwrap();
+    /// What was acknowledged and is not in that database, as another process reads it.
+    pub async fn lost_in(&self, url: &str) -> Vec<&String> {
+        let store = Store::connect(url).await.unwrap();
         let mut lost = Vec::new();
         for name in &self.acknowledged {
-            if store::kernels::find(store.read(), GROUP, KernelId(id(name))).await.unwrap().is_none() {
+            let found = store::kernels::find(store.read(), GROUP, KernelId(id(name))).await;
+            if !matches!(found, Ok(Some(_))) {
                 lost.push(name);
             }
         }
         store.close().await.unwrap();
+        lost
+    }
+
+    /// Whatever was acknowledged is in the file, and the audit is clean.
+    pub async fn assert_stored(&self) {
+        let lost = self.lost_in(&self.url).await;
         assert!(lost.is_empty(), "lost of {}: {lost:?}", self.acknowledged.len());
         assert!(end(over(&self.url).arg("audit")).ok().contains("true"));
     }
