@@ -27,8 +27,10 @@ use fairshared::domain::sequencer::{QueueClaims, Sequencer, Standing, Standings,
 use fairshared::domain::slots::{Amounts, SlotName};
 use fairshared::domain::weight::{EffectiveWeight, Weight};
 use serde_json::{Value, json};
-use support::database;
+use support::database::{self, TestDb};
 use support::fixture::GROUP;
+use support::postgres;
+use support::proxy::{Mode, Proxy};
 
 const WORKLOADS: usize = 320_000;
 const USERS: usize = 10_000;
@@ -39,6 +41,7 @@ fn main() {
     block_on(async {
         over_http().await;
         during_aggregation().await;
+        without_a_database().await;
     });
 }
 
@@ -104,6 +107,26 @@ async fn during_aggregation() {
         let name = format!("p99 of 1000 workloads while aggregating, {database}");
         row(&name, busy, Some(floor), Bar::millis(5));
     }
+}
+
+/// The same requests while the database does not answer; the floor is while it does.
+async fn without_a_database() {
+    let db = database::postgres().await;
+    let proxy = Proxy::before(postgres::socket()).await;
+    let cluster = world::cluster(TestDb::at(proxy.url(db.postgres_name().unwrap()))).await;
+    world::ingest(&cluster, &world::finished(USERS, USERS)).await;
+    cluster.service.aggregate(GROUP).await.unwrap();
+    let server = Server::start(&cluster).await;
+    let upkeep = tokio::spawn(Arc::clone(&cluster.service).keep_up());
+    let floor = requests(&server, 1_000).await;
+    proxy.set(Mode::Blackhole);
+    while cluster.service.data_age().is_none() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let away = requests(&server, 1_000).await;
+    assert!(cluster.service.data_age().is_some());
+    upkeep.abort();
+    row("p99 of 1000 workloads while PostgreSQL is away", away, Some(floor), Bar::Floors(2.0));
 }
 
 /// The slow end of so many requests by a client that shares no thread with the server, nor its priority.

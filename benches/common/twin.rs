@@ -94,7 +94,8 @@ impl Table {
     /// Makes an empty twin with the same columns, keys and indexes.
     pub async fn create_twin(&self, store: &Store) {
         let statements = if store.backend() == DbBackend::Sqlite {
-            let pool = store.write().pool().get_sqlite_connection_pool();
+            let pool = store.write().pool();
+            let pool = pool.get_sqlite_connection_pool();
             let found = sqlx::query("SELECT sql FROM sqlite_master WHERE tbl_name = $1 AND sql IS NOT NULL")
                 .bind(self.name)
                 .fetch_all(pool)

@@ -116,6 +116,10 @@ impl Runner {
     fn tick(self: &Arc<Self>) {
         let now = self.service.clock().now();
         self.service.note_storage();
+        // Everything below needs the database; what falls due meanwhile is due when it is back.
+        if self.service.data_age().is_some() {
+            return;
+        }
         self.keep_house(now);
         for group in self.service.published_groups() {
             for job in &self.jobs {

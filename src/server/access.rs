@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, Method, header};
+use axum::http::{HeaderMap, HeaderName, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
 use super::layers::RequestId;
 use crate::rest::problem::Problem;
 use crate::service::{Error, Service};
+
+/// How many seconds ago the database answered last; only while it does not.
+const DATA_AGE: HeaderName = HeaderName::from_static("x-data-age");
 
 /// Paths that show no data: health, documentation, and the page that lets a person type a query. TRACE is taken
 /// nowhere, which is said to everybody.
@@ -28,12 +31,17 @@ pub async fn authenticate(
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    if !is_open(request.method(), request.uri().path()) {
-        let id = request.extensions().get::<RequestId>().map(|id| id.0.to_string()).unwrap_or_default();
-        let caller = service.authenticate(bearer(request.headers())?, id).await?;
-        request.extensions_mut().insert(caller);
+    if is_open(request.method(), request.uri().path()) {
+        return Ok(next.run(request).await);
     }
-    Ok(next.run(request).await)
+    let id = request.extensions().get::<RequestId>().map(|id| id.0.to_string()).unwrap_or_default();
+    let caller = service.authenticate(bearer(request.headers())?, id).await?;
+    request.extensions_mut().insert(caller);
+    let mut response = next.run(request).await;
+    if let Some(age) = service.data_age() {
+        response.headers_mut().insert(DATA_AGE, age.as_secs().into());
+    }
+    Ok(response)
 }
 
 fn bearer(headers: &HeaderMap) -> Result<&str, Error> {

@@ -5,48 +5,69 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use futures::Stream;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, Fuse};
+use futures::{FutureExt, Stream};
 use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::{
     ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr,
-    Statement, StreamTrait, TransactionOptions, TransactionTrait,
+    Statement, StreamTrait, TransactionOptions,
 };
+use tokio::sync::OwnedSemaphorePermit;
 
+use super::fault::Fault;
 use super::gate::Gate;
+use super::pool::Pool;
+use super::reach::Reach;
 
 /// Connections for single statements.
 #[derive(Clone)]
 pub struct Connection {
-    pool: DatabaseConnection,
+    pool: Arc<Pool>,
     gate: Arc<Gate>,
     writes: bool,
 }
 
 impl Connection {
-    pub fn new(pool: DatabaseConnection, gate: Arc<Gate>, writes: bool) -> Self {
+    pub fn new(pool: Arc<Pool>, gate: Arc<Gate>, writes: bool) -> Self {
         Self { pool, gate, writes }
     }
 
     /// The pool itself, whose statements pass no gate.
-    pub fn pool(&self) -> &DatabaseConnection {
-        &self.pool
+    pub fn pool(&self) -> Arc<DatabaseConnection> {
+        self.pool.inner()
+    }
+
+    /// Gives everybody other connections from here on. Returns those so far.
+    pub(super) fn renew(&self, pool: DatabaseConnection) -> Arc<DatabaseConnection> {
+        self.pool.replace(pool)
+    }
+
+    pub(super) async fn lose_patience(&self) -> Result<(), DbErr> {
+        self.pool.lose_patience().await
     }
 
     pub fn backend(&self) -> DbBackend {
-        ConnectionTrait::get_database_backend(&self.pool)
+        self.pool.backend()
     }
 
     pub async fn begin(&self, options: TransactionOptions) -> Result<Tx, DbErr> {
         self.gate.admit()?;
-        let begun = self.pool.begin_with_options(options).await;
+        let begun = self.pool.begin(options).await;
         self.gate.note(&begun, false);
-        Ok(Tx { inner: begun?, gate: Arc::clone(&self.gate), writes: self.writes, failed: AtomicBool::new(false) })
+        let (inner, turn) = begun?;
+        Ok(Tx {
+            inner,
+            gate: Arc::clone(&self.gate),
+            reach: self.pool.reach.clone(),
+            writes: self.writes,
+            failed: AtomicBool::new(false),
+            _turn: turn,
+        })
     }
 
     async fn pass<T>(&self, statement: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
         self.gate.admit()?;
-        let outcome = statement.await;
+        let outcome = self.pool.run(statement).await;
         self.gate.note(&outcome, self.writes);
         outcome
     }
@@ -59,19 +80,23 @@ impl ConnectionTrait for Connection {
     }
 
     async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
-        self.pass(self.pool.execute_raw(statement)).await
+        let pool = self.pool();
+        self.pass(pool.execute_raw(statement)).await
     }
 
     async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
-        self.pass(self.pool.execute_unprepared(sql)).await
+        let pool = self.pool();
+        self.pass(pool.execute_unprepared(sql)).await
     }
 
     async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
-        self.pass(self.pool.query_one_raw(statement)).await
+        let pool = self.pool();
+        self.pass(pool.query_one_raw(statement)).await
     }
 
     async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        self.pass(self.pool.query_all_raw(statement)).await
+        let pool = self.pool();
+        self.pass(pool.query_all_raw(statement)).await
     }
 }
 
@@ -83,7 +108,13 @@ impl StreamTrait for Connection {
     }
 
     fn stream_raw(&self, statement: Statement) -> BoxFuture<'_, Result<Self::Stream<'_>, DbErr>> {
-        Box::pin(async move { Ok(Rows { rows: self.pass(self.pool.stream_raw(statement)).await?, of: self }) })
+        Box::pin(async move {
+            self.gate.admit()?;
+            let started = self.pool.stream(statement).await;
+            self.gate.note(&started, false);
+            let (rows, turn) = started?;
+            Ok(Rows::new(rows, self, &self.pool.reach, Some(turn)))
+        })
     }
 }
 
@@ -92,21 +123,23 @@ impl StreamTrait for Connection {
 pub struct Tx {
     inner: DatabaseTransaction,
     gate: Arc<Gate>,
+    reach: Reach,
     writes: bool,
     failed: AtomicBool,
+    _turn: OwnedSemaphorePermit,
 }
 
 impl Tx {
     pub async fn commit(self) -> Result<(), DbErr> {
         self.check()?;
-        let outcome = self.inner.commit().await;
+        let outcome = self.reach.race(self.inner.commit()).await;
         self.gate.note(&outcome, self.writes);
         outcome
     }
 
     async fn pass<T>(&self, statement: impl Future<Output = Result<T, DbErr>>) -> Result<T, DbErr> {
         self.check()?;
-        let outcome = statement.await;
+        let outcome = self.reach.race(statement).await;
         self.settle(&outcome);
         outcome
     }
@@ -150,7 +183,10 @@ impl StreamTrait for Tx {
     }
 
     fn stream_raw(&self, statement: Statement) -> BoxFuture<'_, Result<Self::Stream<'_>, DbErr>> {
-        Box::pin(async move { Ok(Rows { rows: self.pass(self.inner.stream_raw(statement)).await?, of: self }) })
+        Box::pin(async move {
+            let rows = self.pass(self.inner.stream_raw(statement)).await?;
+            Ok(Rows::new(rows, self, &self.reach, None))
+        })
     }
 }
 
@@ -174,10 +210,19 @@ impl Listener for Tx {
     }
 }
 
-/// Rows as they come.
+/// Rows as they come, as long as the database is within reach.
 pub struct Rows<S, L> {
-    rows: S,
+    inner: S,
     of: L,
+    lost: Fuse<BoxFuture<'static, ()>>,
+    _turn: Option<OwnedSemaphorePermit>,
+}
+
+impl<S, L> Rows<S, L> {
+    fn new(inner: S, of: L, reach: &Reach, turn: Option<OwnedSemaphorePermit>) -> Self {
+        let reach = reach.clone();
+        Self { inner, of, lost: async move { reach.is_lost().await }.boxed().fuse(), _turn: turn }
+    }
 }
 
 impl<S, L> Stream for Rows<S, &L>
@@ -188,7 +233,10 @@ where
     type Item = S::Item;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let next = Pin::new(&mut self.rows).poll_next(cx);
+        let next = match Pin::new(&mut self.inner).poll_next(cx) {
+            Poll::Pending => self.lost.poll_unpin(cx).map(|()| Some(Err(Fault::Unreachable.refusal()))),
+            next @ Poll::Ready(_) => next,
+        };
         if let Poll::Ready(Some(row)) = &next {
             self.of.settle(row);
         }

@@ -30,12 +30,15 @@ pub mod keys;
 pub mod leases;
 pub mod live_kernels;
 pub mod people;
+mod pool;
 mod postgres;
 pub mod queues;
+mod reach;
 pub mod records;
 pub mod runs;
 pub mod shares;
 pub mod sqlite;
+mod watcher;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -44,6 +47,7 @@ use std::time::Duration;
 use migration::{Migrator, MigratorTrait, Schema};
 use sea_orm::sqlx::Database;
 use sea_orm::sqlx::pool::PoolOptions;
+use sea_orm::sqlx::sqlite::SqliteConnectOptions;
 pub use sea_orm::{ConnectionTrait, StreamTrait};
 use sea_orm::{DatabaseConnection, DbBackend, IsolationLevel, SqliteTransactionMode, TransactionOptions};
 
@@ -53,7 +57,10 @@ pub use error::{Result, StoreError};
 pub use fault::Fault;
 use gate::Gate;
 pub use gate::Trouble;
+use pool::Pool;
+pub use reach::Reach;
 pub use sqlite::Synchronous;
+use watcher::{Home, Watcher};
 
 /// Connections to one database: on `SQLite` one writer beside several readers, on `PostgreSQL` one pool.
 #[derive(Clone)]
@@ -61,11 +68,16 @@ pub struct Store {
     write: Connection,
     read: Connection,
     gate: Arc<Gate>,
+    reach: Reach,
+    home: Arc<Home>,
     statements: Arc<AtomicU64>,
     anchor: sqlite::Anchor,
 }
 
 const ACQUIRE_TIMEOUT: Duration = Duration::from_mins(1);
+/// Connections that were replaced are left to those who have them for so long, and then may take so long to end.
+const LEFT_ALONE: Duration = Duration::from_secs(5);
+const END_TIMEOUT: Duration = Duration::from_mins(1);
 
 impl Store {
     /// Opens the database at `url`; a missing `SQLite` file is created.
@@ -75,39 +87,65 @@ impl Store {
 
     /// Opens the database at `url`, and tells `SQLite` what a commit waits for.
     pub async fn connect_with(url: &str, synchronous: Synchronous) -> Result<Self> {
-        let statements = Arc::new(AtomicU64::new(0));
-        let count = |mut pool: DatabaseConnection| {
-            let counter = Arc::clone(&statements);
-            pool.set_metric_callback(move |_| {
-                counter.fetch_add(1, Ordering::Relaxed);
-            });
-            pool
-        };
-        let (gate, write, read, anchor) = match Address::parse(url)? {
+        let (statements, reach) = (Arc::default(), Reach::default());
+        let pool = |connections, count| Pool::new(counted(connections, &statements), count, reach.clone());
+        let (gate, write, read, home, anchor) = match Address::parse(url)? {
             Address::Sqlite(options) => {
+                let home = Home::Sqlite(SqliteConnectOptions::clone(&options));
                 let pools = sqlite::connect(*options, synchronous).await?;
-                (pools.gate, count(pools.write), count(pools.read), pools.anchor)
+                (pools.gate, pool(pools.write, 1), pool(pools.read, sqlite::READERS), home, pools.anchor)
             }
             Address::Postgres(options) => {
-                let pool = count(postgres::connect(*options).await?);
-                (Arc::default(), pool.clone(), pool, sqlite::Anchor::default())
+                let source = postgres::Source::new(*options);
+                let pool = pool(source.connect().await?, postgres::CONNECTIONS);
+                (Arc::default(), Arc::clone(&pool), pool, Home::Postgres(source), sqlite::Anchor::default())
             }
         };
         let write = Connection::new(write, Arc::clone(&gate), true);
         let read = Connection::new(read, Arc::clone(&gate), false);
-        Ok(Self { write, read, gate, statements, anchor })
+        Ok(Self { write, read, gate, reach, home: Arc::new(home), statements, anchor })
+    }
+
+    /// Watches the database for those who wait for answers: from here on statements fail within about 1.6 s when it does not
+    /// answer, and nobody waits for more than that for a connection or for a lock of another process on a file. Never
+    /// ends by itself.
+    pub async fn watch(&self) {
+        self.renew();
+        if self.backend() == DbBackend::Sqlite
+            && let Err(error) = self.write.lose_patience().await
+        {
+            tracing::warn!(%error, "whoever writes waits for the locks of other processes");
+        }
+        Watcher::new(self.clone()).watch().await;
+    }
+
+    /// Whether the database is within reach, as far as somebody watches it.
+    pub fn reach(&self) -> &Reach {
+        &self.reach
+    }
+
+    /// Gives everybody new connections to `PostgreSQL`. Those so far end in their own time.
+    fn renew(&self) {
+        let Home::Postgres(source) = &*self.home else { return };
+        let old = self.write.renew(counted(source.renewed(), &self.statements));
+        tokio::spawn(async move {
+            tokio::time::sleep(LEFT_ALONE).await;
+            if tokio::time::timeout(END_TIMEOUT, old.close_by_ref()).await.is_err() {
+                tracing::debug!("connections that were replaced do not end");
+            }
+        });
     }
 
     /// Applies every missing migration.
     pub async fn migrate_up(&self) -> Result<()> {
         self.schema().await?;
-        Ok(Migrator::up(self.write.pool(), None).await?)
+        Ok(Migrator::up(&*self.write.pool(), None).await?)
     }
 
     /// Reverts the last `steps` migrations.
     pub async fn migrate_down(&self, steps: u32) -> Result<()> {
         self.schema().await?;
-        Ok(Migrator::down(self.write.pool(), Some(steps)).await?)
+        Ok(Migrator::down(&*self.write.pool(), Some(steps)).await?)
     }
 
     /// The migrations that are applied and those that are pending. A schema that a newer version made is refused.
@@ -166,10 +204,19 @@ impl Store {
     }
 
     pub async fn close(self) -> Result<()> {
-        self.read.pool().clone().close().await?;
-        self.write.pool().clone().close().await?;
+        self.read.pool().close_by_ref().await?;
+        self.write.pool().close_by_ref().await?;
         self.anchor.release().await
     }
+}
+
+/// Connections whose statements count.
+fn counted(mut connections: DatabaseConnection, statements: &Arc<AtomicU64>) -> DatabaseConnection {
+    let counter = Arc::clone(statements);
+    connections.set_metric_callback(move |_| {
+        counter.fetch_add(1, Ordering::Relaxed);
+    });
+    connections
 }
 
 /// What the pools of both databases have in common.

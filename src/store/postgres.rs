@@ -1,23 +1,112 @@
 //! Connections to `PostgreSQL`.
 
+use std::fmt::Display;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
 use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
-use sea_orm::sqlx::{self, ConnectOptions, Connection};
+use sea_orm::sqlx::{self, ConnectOptions, Connection, Executor};
 use sea_orm::{DatabaseConnection, DbErr, RuntimeErr};
+use tokio::time::timeout;
+use uuid::Uuid;
 
 use super::{Result, pool_options};
 
-const CONNECTIONS: u32 = 10;
+pub const CONNECTIONS: u32 = 10;
+/// How long a connection may take to be made, or to show that it is alive, where somebody waits for an answer.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// Longer than this, routers may have forgotten a connection that nobody used.
+const IDLE_TIMEOUT: Duration = Duration::from_mins(4);
+/// A connection that cannot end its transaction within this time is given up.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
+/// The server notices after about half a minute that this machine is gone, and frees what its transactions hold.
+const KEEPALIVE: &str = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4";
 
-pub async fn connect(options: PgConnectOptions) -> Result<DatabaseConnection> {
-    let pool: PgPoolOptions = pool_options(CONNECTIONS);
-    let pool = pool.after_release(|connection, _| {
+/// Where connections come from. Each has a name that the server shows, and that tells which of them were left behind.
+pub struct Source {
+    options: PgConnectOptions,
+    instance: String,
+    generation: AtomicU64,
+}
+
+impl Source {
+    pub fn new(options: PgConnectOptions) -> Self {
+        let instance = Uuid::new_v4().simple().to_string().split_off(24);
+        Self { options: options.disable_statement_logging(), instance, generation: AtomicU64::new(0) }
+    }
+
+    /// The connections of a process that can wait.
+    pub async fn connect(&self) -> Result<DatabaseConnection> {
+        let options = self.named(self.current());
+        // The pool would try again and again, and say in the end that it took too long.
+        let first = options.connect().await.map_err(|error| DbErr::Conn(RuntimeErr::SqlxError(error.into())))?;
+        let pool = careful(pool_options(CONNECTIONS)).connect_lazy_with(options);
+        if let Err(error) = first.close().await {
+            tracing::debug!(%error, "the first connection did not end cleanly");
+        }
+        Ok(pool.into())
+    }
+
+    /// New connections, to be made when they are needed, in place of all so far.
+    pub fn renewed(&self) -> DatabaseConnection {
+        self.generation.fetch_add(1, Ordering::Relaxed);
+        let pool = pool_options(CONNECTIONS).acquire_timeout(CONNECT_TIMEOUT).idle_timeout(IDLE_TIMEOUT);
+        careful(pool).connect_lazy_with(self.named(self.current())).into()
+    }
+
+    /// A connection beside the others, to watch the database.
+    pub async fn watch(&self) -> sqlx::Result<PgConnection> {
+        self.named("watch").connect().await
+    }
+
+    /// Ends the sessions that were left behind: the server may still take them for alive, with the locks of their
+    /// transactions.
+    pub async fn end_left_behind(&self, connection: &mut PgConnection) {
+        let ended = sqlx::query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE $1 \
+             AND application_name <> $2 AND pid <> pg_backend_pid()",
+        )
+        .bind(self.name("%"))
+        .bind(self.name(self.current()))
+        .execute(connection)
+        .await;
+        if let Err(error) = ended {
+            tracing::debug!(%error, "sessions that were left behind not ended");
+        }
+    }
+
+    fn current(&self) -> u64 {
+        self.generation.load(Ordering::Relaxed)
+    }
+
+    fn name(&self, part: impl Display) -> String {
+        format!("fairshared {}/{part}", self.instance)
+    }
+
+    fn named(&self, part: impl Display) -> PgConnectOptions {
+        self.options.clone().application_name(&self.name(part))
+    }
+}
+
+/// A pool that takes no connection back that may be in a transaction.
+fn careful(pool: PgPoolOptions) -> PgPoolOptions {
+    let pool = pool.after_connect(|connection, _| {
         Box::pin(async move {
-            end_transaction(connection).await?;
-            Ok(true)
+            // Something between here and the server may not know these settings.
+            if let Err(error) = connection.execute(KEEPALIVE).await {
+                tracing::debug!(%error, "no keepalive for a connection");
+            }
+            Ok(())
         })
     });
-    let pool = pool.connect_with(options.disable_statement_logging()).await;
-    Ok(pool.map_err(|error| DbErr::Conn(RuntimeErr::SqlxError(error.into())))?.into())
+    pool.after_release(|connection, _| {
+        Box::pin(async move {
+            match timeout(RELEASE_TIMEOUT, end_transaction(connection)).await {
+                Ok(ended) => ended.map(|()| true),
+                Err(_) => Ok(false),
+            }
+        })
+    })
 }
 
 /// Rolls back what is open, and nothing else: the server would log a warning. A `begin` that was cancelled half-way

@@ -24,7 +24,7 @@ use crate::process::priority::give_way;
 /// memory until it is complete; readers find pages in the system's cache.
 const WRITER_CACHE: &str = "-8192";
 const READER_CACHE: &str = "-2048";
-const READERS: u32 = 4;
+pub const READERS: u32 = 4;
 
 /// What a commit waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -4,6 +4,8 @@ mod codes;
 mod disk;
 mod files;
 mod opening;
+mod outage;
 mod quiet;
 mod rollback;
 mod support;
+mod traffic;

@@ -22,13 +22,20 @@ impl TestDb {
         Self { url, synchronous: Synchronous::default(), _files: files }
     }
 
+    /// A database that somebody else keeps.
+    pub fn at(url: String) -> Self {
+        Self::new(url, None)
+    }
+
     /// The same with another setting of what a commit waits for.
     pub fn with(self, synchronous: Synchronous) -> Self {
         Self { synchronous, ..self }
     }
 
     pub async fn store(&self) -> Store {
-        Store::connect_with(&self.url, self.synchronous).await.unwrap_or_else(|e| panic!("cannot open {}: {e}", self.url))
+        Store::connect_with(&self.url, self.synchronous)
+            .await
+            .unwrap_or_else(|e| panic!("cannot open {}: {e}", self.url))
     }
 }
 
@@ -38,7 +45,8 @@ impl TestDb {
         postgres::log(self.postgres_name().unwrap())
     }
 
-    fn postgres_name(&self) -> Option<&str> {
+    /// Its name in the PostgreSQL cluster that tests share.
+    pub fn postgres_name(&self) -> Option<&str> {
         let (_, rest) = self.url.split_once("postgres://postgres@localhost/")?;
         rest.split('?').next()
     }

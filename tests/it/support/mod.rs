@@ -5,6 +5,7 @@ pub mod fixture;
 pub mod packages;
 pub mod plain;
 pub mod postgres;
+pub mod proxy;
 
 use std::sync::atomic::{AtomicI64, Ordering};
 

@@ -1,91 +1,184 @@
-//! A throwaway PostgreSQL cluster: made on first use, gone with the process.
+//! Throwaway PostgreSQL clusters: one that all tests share, made on first use and gone with the process, and those that a
+//! test has for itself, to be stopped and paused.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use sea_orm::{ConnectOptions, ConnectionTrait, Database};
-use tokio::sync::Mutex;
 
 use super::packages::{self, is_root, run};
 
-struct Cluster {
+/// A server with its data.
+pub struct Cluster {
     folder: PathBuf,
+    settings: &'static [&'static str],
+    running: Mutex<Option<Running>>,
+}
+
+struct Running {
+    pid: u32,
+    ended: Receiver<()>,
 }
 
 pub fn url(database: &str) -> String {
-    format!("postgres://postgres@localhost/{database}?host={}", cluster().folder.display())
+    shared().url(database)
+}
+
+/// Where the shared cluster listens.
+pub fn socket() -> PathBuf {
+    shared().socket()
 }
 
 /// One administrative statement at a time: databases are cloned from a template that nobody may use meanwhile.
-#[expect(clippy::disallowed_methods, reason = "databases are made here")]
 pub async fn execute(sql: &str) {
-    static TURN: Mutex<()> = Mutex::const_new(());
+    static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
     let _turn = TURN.lock().await;
-    let mut options = ConnectOptions::new(url("postgres"));
-    options.max_connections(1).sqlx_logging(false);
-    let connection = Database::connect(options).await.unwrap_or_else(|e| panic!("PostgreSQL for tests: {e}"));
-    connection.execute_unprepared(sql).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
-    connection.close().await.unwrap();
+    shared().execute(sql).await;
 }
 
 /// What the server has written about one database.
 pub fn log(database: &str) -> Vec<String> {
-    let log = std::fs::read_to_string(cluster().folder.join("log")).unwrap();
+    let log = std::fs::read_to_string(shared().folder.join("log")).unwrap();
     log.lines().filter_map(|line| line.strip_prefix(&format!("{database}: "))).map(str::to_owned).collect()
 }
 
-fn cluster() -> &'static Cluster {
+fn shared() -> &'static Cluster {
     static CLUSTER: OnceLock<Cluster> = OnceLock::new();
-    CLUSTER.get_or_init(start)
+    CLUSTER.get_or_init(|| {
+        remove_stale();
+        let folder = std::env::temp_dir().join(format!("fairshared-pg-{}", std::process::id()));
+        Cluster::at(folder, &["max_connections=300", "shared_buffers=128MB"])
+    })
 }
 
-fn start() -> Cluster {
-    remove_stale();
-    let bin = binaries();
-    let folder = std::env::temp_dir().join(format!("fairshared-pg-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    let data = folder.join("data");
-    if is_root() {
-        run(Command::new("chown").arg("-R").arg("postgres:").arg(&folder));
+impl Cluster {
+    /// A new cluster that runs; `name` tells those of one process apart.
+    pub fn new(name: &str, settings: &'static [&'static str]) -> Self {
+        Self::at(std::env::temp_dir().join(format!("fairshared-own-{}-{name}", std::process::id())), settings)
     }
-    run(as_postgres(&bin.join("initdb"))
-        .args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C"])
-        .arg("-D")
-        .arg(&data));
-    let mut server = as_postgres(&bin.join("postgres"));
-    server.arg("-D").arg(&data).arg("-k").arg(&folder);
-    for setting in [
-        "listen_addresses=",
-        "fsync=off",
-        "synchronous_commit=off",
-        "full_page_writes=off",
-        "max_connections=300",
-        "shared_buffers=128MB",
-        "log_line_prefix=%d: ",
-    ] {
-        server.args(["-c", setting]);
+
+    fn at(folder: PathBuf, settings: &'static [&'static str]) -> Self {
+        std::fs::create_dir_all(&folder).unwrap();
+        if is_root() {
+            run(Command::new("chown").arg("-R").arg("postgres:").arg(&folder));
+        }
+        let cluster = Self { folder, settings, running: Mutex::default() };
+        run(as_postgres(&binaries().join("initdb"))
+            .args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C"])
+            .arg("-D")
+            .arg(cluster.data()));
+        cluster.start();
+        cluster
     }
-    let log = std::fs::File::create(folder.join("log")).unwrap();
-    server.stdout(Stdio::null()).stderr(log).stdin(Stdio::null());
-    // The server dies with the thread that started it, so that thread must live as long as the tests.
-    let (started, wait) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        let mut child = server.spawn().unwrap_or_else(|e| panic!("cannot start PostgreSQL: {e}"));
-        started.send(()).unwrap();
-        let _ = child.wait();
-    });
-    wait.recv().unwrap();
-    let deadline = Instant::now() + Duration::from_mins(1);
-    let socket = folder.join(".s.PGSQL.5432");
-    let ready =
-        || Command::new(bin.join("pg_isready")).arg("-q").arg("-h").arg(&folder).status().is_ok_and(|s| s.success());
-    while !(socket.exists() && ready()) {
-        assert!(Instant::now() < deadline, "PostgreSQL did not start");
-        std::thread::yield_now();
+
+    fn data(&self) -> PathBuf {
+        self.folder.join("data")
     }
-    Cluster { folder }
+
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join(".s.PGSQL.5432")
+    }
+
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres://postgres@localhost/{database}?host={}", self.folder.display())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "databases are made here")]
+    pub async fn execute(&self, sql: &str) {
+        let mut options = ConnectOptions::new(self.url("postgres"));
+        options.max_connections(1).sqlx_logging(false);
+        let connection = Database::connect(options).await.unwrap_or_else(|e| panic!("PostgreSQL for tests: {e}"));
+        connection.execute_unprepared(sql).await.unwrap_or_else(|e| panic!("{sql}: {e}"));
+        connection.close().await.unwrap();
+    }
+
+    /// Starts the server, and returns when it answers.
+    pub fn start(&self) {
+        let bin = binaries();
+        let mut server = as_postgres(&bin.join("postgres"));
+        server.arg("-D").arg(self.data()).arg("-k").arg(&self.folder);
+        let common = [
+            "listen_addresses=",
+            "fsync=off",
+            "synchronous_commit=off",
+            "full_page_writes=off",
+            "log_line_prefix=%d: ",
+        ];
+        for setting in common.iter().chain(self.settings) {
+            server.args(["-c", setting]);
+        }
+        let log = std::fs::File::options().create(true).append(true).open(self.folder.join("log")).unwrap();
+        server.stdout(Stdio::null()).stderr(log).stdin(Stdio::null());
+        // The server dies with the thread that started it, so that thread must live as long as the server.
+        let (started, wait) = channel();
+        let (end, ended) = channel();
+        std::thread::spawn(move || {
+            let mut child = server.spawn().unwrap_or_else(|e| panic!("cannot start PostgreSQL: {e}"));
+            started.send(child.id()).unwrap();
+            let _ = child.wait();
+            let _ = end.send(());
+        });
+        let pid = wait.recv().unwrap();
+        let deadline = Instant::now() + Duration::from_mins(1);
+        let ready = || {
+            let asked = Command::new(bin.join("pg_isready")).arg("-q").arg("-h").arg(&self.folder).status();
+            asked.is_ok_and(|status| status.success())
+        };
+        while !(self.socket().exists() && ready()) {
+            assert!(Instant::now() < deadline, "PostgreSQL did not start");
+            std::thread::yield_now();
+        }
+        *self.running() = Some(Running { pid, ended });
+    }
+
+    /// Stops the server as an administrator would: sessions are ended.
+    pub fn stop(&self) {
+        let Some(Running { pid, ended }) = self.running().take() else { return };
+        signal("INT", &[pid]);
+        ended.recv_timeout(Duration::from_mins(1)).unwrap();
+    }
+
+    /// Stops all of its processes where they are.
+    pub fn pause(&self) {
+        self.signal("STOP");
+    }
+
+    pub fn resume(&self) {
+        self.signal("CONT");
+    }
+
+    fn signal(&self, name: &str) {
+        let running = self.running();
+        let pid = running.as_ref().unwrap().pid;
+        let sessions = Command::new("ps").args(["-o", "pid=", "--ppid", &pid.to_string()]).output().unwrap();
+        let sessions = String::from_utf8(sessions.stdout).unwrap();
+        let sessions = sessions.split_whitespace().map(|pid| pid.parse::<u32>().unwrap());
+        // The first to be stopped starts no others.
+        signal(name, &std::iter::once(pid).chain(sessions).collect::<Vec<_>>());
+    }
+
+    fn running(&self) -> std::sync::MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        if self.running().is_some() {
+            self.resume();
+        }
+        self.stop();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A session that has ended meanwhile hears nothing.
+fn signal(name: &str, pids: &[u32]) {
+    let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+    let _ = Command::new("kill").arg(format!("-{name}")).args(pids).stderr(Stdio::null()).status();
 }
 
 /// PostgreSQL refuses to run as root; and it must not outlive the tests.
@@ -124,7 +217,8 @@ fn find_binaries() -> Option<PathBuf> {
 fn remove_stale() {
     for entry in std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let Some(pid) = name.strip_prefix("fairshared-pg-") else { continue };
+        let rest = name.strip_prefix("fairshared-pg-").or_else(|| name.strip_prefix("fairshared-own-"));
+        let Some(pid) = rest.and_then(|rest| rest.split('-').next()) else { continue };
         if !Path::new("/proc").join(pid).exists() {
             let _ = std::fs::remove_dir_all(entry.path());
         }

@@ -1,0 +1,159 @@
+//! A small proxy between a server and its PostgreSQL, to make the network fail.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::sync::watch;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Pass,
+    /// Nobody listens.
+    Refuse,
+    /// Everything that is sent vanishes. Connections that lost something stay dead.
+    Blackhole,
+}
+
+/// When a connection is cut: once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// The database never hears of the commit.
+    BeforeCommit,
+    /// The database has committed, and nobody hears of it.
+    AfterCommit,
+}
+
+pub struct Proxy {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    database: PathBuf,
+    mode: watch::Sender<Mode>,
+    /// Grows with every cut of all connections.
+    cuts: watch::Sender<u64>,
+    armed: Mutex<Option<Cut>>,
+    done: AtomicU64,
+}
+
+impl Proxy {
+    /// A proxy that passes to the socket of a database.
+    pub async fn before(database: PathBuf) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new(Shared {
+            database,
+            mode: watch::Sender::new(Mode::Pass),
+            cuts: watch::Sender::new(0),
+            armed: Mutex::default(),
+            done: AtomicU64::new(0),
+        });
+        tokio::spawn(listen(Arc::clone(&shared), listener));
+        Self { address, shared }
+    }
+
+    /// The address of a database behind the proxy.
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres://postgres@{}/{database}", self.address)
+    }
+
+    pub fn set(&self, mode: Mode) {
+        self.shared.mode.send_replace(mode);
+    }
+
+    /// Cuts all connections.
+    pub fn cut(&self) {
+        self.shared.cuts.send_modify(|count| *count += 1);
+    }
+
+    /// Cuts the next connection that commits.
+    pub fn cut_at(&self, moment: Cut) {
+        *self.shared.armed.lock().unwrap_or_else(PoisonError::into_inner) = Some(moment);
+    }
+
+    /// How many connections were cut at a commit.
+    pub fn commits_cut(&self) -> u64 {
+        self.shared.done.load(Ordering::SeqCst)
+    }
+}
+
+impl Shared {
+    /// Whether what is sent is a commit that has to be cut.
+    fn take_cut(&self, sent: &[u8]) -> Option<Cut> {
+        let mut armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
+        let moment = armed.filter(|_| sent.windows(7).any(|text| text == b"COMMIT\0"))?;
+        *armed = None;
+        self.done.fetch_add(1, Ordering::SeqCst);
+        Some(moment)
+    }
+}
+
+async fn listen(shared: Arc<Shared>, listener: TcpListener) {
+    let address = listener.local_addr().unwrap();
+    let mut listener = Some(listener);
+    let mut mode = shared.mode.subscribe();
+    loop {
+        let refuses = *mode.borrow_and_update() == Mode::Refuse;
+        if refuses {
+            listener = None;
+            mode.changed().await.unwrap();
+            continue;
+        }
+        if listener.is_none() {
+            listener = Some(TcpListener::bind(address).await.unwrap());
+        }
+        tokio::select! {
+            _ = mode.changed() => {}
+            Ok((client, _)) = listener.as_ref().unwrap().accept() => {
+                tokio::spawn(pass(Arc::clone(&shared), client));
+            }
+        }
+    }
+}
+
+/// One connection, until either side ends it or it is cut.
+async fn pass(shared: Arc<Shared>, mut client: TcpStream) {
+    let (mut mode, mut cuts) = (shared.mode.subscribe(), shared.cuts.subscribe());
+    let Ok(mut database) = UnixStream::connect(&shared.database).await else { return };
+    let (mut from_client, mut from_database) = (vec![0; 64 << 10], vec![0; 64 << 10]);
+    let mut dead = *mode.borrow_and_update() == Mode::Blackhole;
+    loop {
+        tokio::select! {
+            biased;
+            _ = cuts.changed() => return,
+            _ = mode.changed() => {
+                match *mode.borrow_and_update() {
+                    Mode::Blackhole => dead = true,
+                    Mode::Refuse => return,
+                    Mode::Pass => {}
+                }
+            }
+            read = client.read(&mut from_client) => {
+                let Ok(count @ 1..) = read else { return };
+                let sent = &from_client[..count];
+                if dead {
+                    continue;
+                }
+                let cut = shared.take_cut(sent);
+                if cut == Some(Cut::BeforeCommit) || database.write_all(sent).await.is_err() {
+                    return;
+                }
+                if cut == Some(Cut::AfterCommit) {
+                    let _ = database.read(&mut from_database).await;
+                    return;
+                }
+            }
+            read = database.read(&mut from_database) => {
+                let Ok(count @ 1..) = read else { return };
+                if !dead && client.write_all(&from_database[..count]).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
