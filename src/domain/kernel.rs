@@ -88,6 +88,10 @@ pub enum Conflict {
     End,
     #[error("usage since the kernel's start is recorded already; a rescheduled kernel needs a new kernel_id")]
     Start,
+    #[error("the records of what the ended kernel used then are purged, so its end cannot move back there")]
+    PurgedEnd,
+    #[error("the records of what the ended kernel used are purged, so its slots cannot be corrected")]
+    PurgedSlots,
 }
 
 impl Conflict {
@@ -96,7 +100,16 @@ impl Conflict {
         match self {
             Self::Owner => "user_uuid",
             Self::Start => "started_at",
-            Self::End => "terminated_at",
+            Self::End | Self::PurgedEnd => "terminated_at",
+            Self::PurgedSlots => "occupied_slots",
+        }
+    }
+
+    /// The code of the fault that says so.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Owner | Self::Start | Self::End => "conflict",
+            Self::PurgedEnd | Self::PurgedSlots => "purged",
         }
     }
 }
@@ -114,9 +127,12 @@ impl Kernel {
         if old.owner != report.owner {
             return Err(Conflict::Owner);
         }
-        if cursor.is_some() && report.started_at.is_some() && report.started_at != old.started_at {
+        let moved = report.started_at.is_some() && report.started_at != old.started_at;
+        let used_nothing = known.settled && cursor == old.started_at;
+        if moved && cursor.is_some() && !used_nothing {
             return Err(Conflict::Start);
         }
+        let cursor = cursor.filter(|_| !moved);
         let (mut merged, other) = if report.phase < old.phase { (old, report) } else { (report, old) };
         merged.started_at = merged.started_at.or(other.started_at);
         merged.terminated_at = merged.terminated_at.or(other.terminated_at);
@@ -125,6 +141,20 @@ impl Kernel {
         }
         let settled = never_ran(&merged) || (cursor.is_some() && merged.terminated_at == cursor);
         Ok(Self { report: merged, cursor, settled })
+    }
+
+    /// Fails if `report` corrects what this kernel, which has ended, used before `kept_from`: the records of that time
+    /// are gone, so nothing could be taken back.
+    pub fn check_purged(&self, report: &Report, kept_from: Timestamp) -> Result<(), Conflict> {
+        let (Some(start), Some(cursor)) = (self.report.started_at, self.cursor) else { return Ok(()) };
+        let ended_there = self.report.phase == Phase::Terminated && start < kept_from && start < cursor;
+        if !ended_there || report.phase != Phase::Terminated {
+            return Ok(());
+        }
+        if report.terminated_at.is_some_and(|end| end < cursor && end < kept_from) {
+            return Err(Conflict::PurgedEnd);
+        }
+        if self.settled && report.slots != self.report.slots { Err(Conflict::PurgedSlots) } else { Ok(()) }
     }
 }
 

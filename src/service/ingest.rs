@@ -13,7 +13,7 @@ use super::state::GroupState;
 use super::{Caller, Fault, Result, Service, detached};
 use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
 use crate::domain::kernel::{Kernel, Report};
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Day, Timestamp};
 use crate::store;
 use crate::store::audit::Tally;
 use crate::store::people::Project;
@@ -167,6 +167,7 @@ type Merged = Vec<(Option<Kernel>, Kernel)>;
 /// Merges every report with what is known about its kernel, in the order of the batch.
 async fn merge(session: &Session, reports: Vec<Report>) -> Result<(Merged, Vec<Refused>)> {
     let group = &session.state().group.name;
+    let kept_from = session.state().group.records_from.map_or(Timestamp::EPOCH, Day::start);
     let ids: BTreeSet<KernelId> = reports.iter().map(|r| r.id).collect();
     let ids: Vec<KernelId> = ids.into_iter().collect();
     let mut known = BTreeMap::new();
@@ -187,14 +188,15 @@ async fn merge(session: &Session, reports: Vec<Report>) -> Result<(Merged, Vec<R
             continue;
         }
         let before = current.get(&id).or_else(|| known.get(&id)).cloned();
-        match Kernel::merge(before, report) {
+        let kept = before.as_ref().map_or(Ok(()), |known| known.check_purged(&report, kept_from));
+        match kept.and_then(|()| Kernel::merge(before, report)) {
             Ok(kernel) => {
                 current.insert(id, kernel);
             }
             Err(conflict) => {
                 refused.push(Refused {
                     at,
-                    fault: Fault::new(format!("/{}", conflict.key()), "conflict", conflict.to_string()),
+                    fault: Fault::new(format!("/{}", conflict.key()), conflict.code(), conflict.to_string()),
                 });
             }
         }

@@ -88,6 +88,43 @@ on_both! {
         assert_eq!(other(&f).await.rebuild(GROUP).await.unwrap(), 0);
     }
 
+    // Nothing can be taken back where the records are gone: saying "changed" would be a lie.
+    async fn an_ended_kernel_is_not_corrected_where_its_records_are_purged(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-01T12:00:00Z").await;
+        f.options(&json!({"decay_unit_days": 7, "lookback_days": 7})).await;
+        let ended = |end: &str| {
+            let end = json!({"status": "TERMINATED", "terminated_at": end});
+            with(kernel("long", "ann", "ml", "2026-01-01T12:00:00Z"), &end)
+        };
+        f.ingest(&[ended("2026-01-06T12:00:00Z")]).await;
+        f.clock.set("2026-01-07T12:00:00Z");
+        f.tick().await;
+        let faults = async |report| {
+            let refused = f.ingest(&[report]).await;
+            refused.into_iter().map(|r| (r.fault.pointer, r.fault.code)).collect::<Vec<_>>()
+        };
+        // As long as the records are there, an end moves back.
+        assert_eq!(faults(ended("2026-01-02T12:00:00Z")).await, []);
+        f.tick().await;
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-01..2026-01-02 86400"]);
+        assert_eq!(faults(ended("2026-01-06T12:00:00Z")).await, []);
+        f.tick().await;
+        // Records are kept for 14 days: those of January 1 to 4 go.
+        f.clock.set("2026-01-19T12:00:00Z");
+        f.service.purge(GROUP, 1_000).await.unwrap();
+        assert_eq!(faults(ended("2026-01-04T12:00:00Z")).await, [("/terminated_at".to_owned(), "purged")]);
+        let wider = with(ended("2026-01-06T12:00:00Z"), &json!({"occupied_slots": {"cpu": "2"}}));
+        assert_eq!(faults(wider).await, [("/occupied_slots".to_owned(), "purged")]);
+        assert_eq!(f.tick().await.slices_corrected, 0);
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-01..2026-01-06 432000"]);
+        // What is known already is no correction, and where records are kept an end still moves.
+        assert_eq!(faults(ended("2026-01-06T12:00:00Z")).await, []);
+        assert_eq!(faults(ended("2026-01-05T12:00:00Z")).await, []);
+        f.tick().await;
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-01..2026-01-06 345600"]);
+        f.assert_conserved().await;
+    }
+
     async fn purging_and_late_usage_of_purged_days_stay_conserved(db: TestDb) {
         let f = Fixture::new(db, "2026-01-10T14:00:00Z").await;
         f.options(&json!({"decay_unit_days": 3, "lookback_days": 3})).await;

@@ -62,6 +62,12 @@ fn reports_that_contradict_recorded_facts_are_refused() {
     let fresh = Kernel { cursor: None, ..known };
     let corrected = Kernel::merge(Some(fresh), report(Phase::Running, Some(clock("10:01")), None)).expect("a kernel");
     assert_eq!(corrected.report.started_at, Some(clock("10:01")));
+    // A kernel that ended as it started used nothing: it may start anew.
+    let empty = report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:00")));
+    let empty = Kernel { report: empty, cursor: Some(clock("10:00")), settled: true };
+    let moved = report(Phase::Terminated, Some(clock("11:00")), Some(clock("11:30")));
+    let anew = Kernel::merge(Some(empty), moved.clone()).expect("a kernel");
+    assert_eq!(anew, Kernel { report: moved, cursor: None, settled: false });
 }
 
 #[test]
