@@ -2,8 +2,9 @@
 
 use super::page::{Cursor, Key, Page, Window};
 use super::{Caller, Error, Result, Service};
-use crate::domain::ids::KernelId;
+use crate::domain::ids::{KernelId, SessionId};
 use crate::domain::kernel::{Kernel, Report};
+use crate::domain::time::Timestamp;
 use crate::store;
 
 pub use crate::store::kernels::KernelFilter;
@@ -49,6 +50,13 @@ impl Service {
         caller.require_reader()?;
         let found = store::kernels::find_many(self.store().read(), ids).await?;
         Ok(found.into_iter().map(|(_, kernel)| kernel.report).collect())
+    }
+
+    /// What runs in the group: kernel, session and start of each.
+    pub async fn running_kernels(&self, caller: &Caller, group: &str) -> Result<Vec<(KernelId, SessionId, Timestamp)>> {
+        caller.require_reader()?;
+        self.group(group)?;
+        Ok(store::live_kernels::running(self.store().read(), group).await?)
     }
 
     /// One kernel with its slices by start.

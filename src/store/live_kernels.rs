@@ -13,7 +13,7 @@ use super::entity::kernel::{Column, Entity};
 use super::entity::kernel_cursor;
 use super::kernels::phase;
 use crate::domain::decimal::Amount;
-use crate::domain::ids::{ProjectId, UserId};
+use crate::domain::ids::{KernelId, ProjectId, SessionId, UserId};
 use crate::domain::kernel::Phase;
 use crate::domain::queues::{LiveKernel, Portion};
 use crate::domain::time::Timestamp;
@@ -29,6 +29,20 @@ fn of_group(group: &str) -> Select<Entity> {
         .filter(Column::KernelId.in_subquery(open))
         .filter(Column::ResourceGroup.eq(group))
         .filter(Column::Status.is_in([Phase::Running.as_str(), Phase::Pending.as_str()]))
+}
+
+/// Kernel, session and start of everything that runs in the group.
+pub async fn running(db: &impl ConnectionTrait, group: &str) -> Result<Vec<(KernelId, SessionId, Timestamp)>> {
+    let rows: Vec<(Uuid, Uuid, i64)> = of_group(group)
+        .filter(Column::Status.eq(Phase::Running.as_str()))
+        .filter(Column::StartedAt.is_not_null())
+        .select_only()
+        .columns([Column::KernelId, Column::SessionId, Column::StartedAt])
+        .into_tuple()
+        .all(db)
+        .await?;
+    let known = |(id, session, start)| (KernelId(id), SessionId(session), Timestamp::from_micros(start));
+    Ok(rows.into_iter().map(known).collect())
 }
 
 /// Owner and demand of everything that runs or waits in the group.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use chrono_tz::Tz;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -27,8 +28,8 @@ use crate::service::{Caller, Service};
 
 /// Imports the jobs of another scheduler. A second import of the same file changes nothing.
 ///
-/// Times without a zone are UTC. Names of users, projects and groups map to stable ids. A cut-off or
-/// damaged file ends with exit code 1; the rows before its end are kept.
+/// Times without an offset are UTC unless --timezone says otherwise. Names of users, projects and groups map to stable
+/// ids. A cut-off or damaged file ends with exit code 1; the rows before its end are kept.
 #[derive(Clone, Debug, Args)]
 pub struct ImportArgs {
     /// What the file is.
@@ -39,12 +40,24 @@ pub struct ImportArgs {
     /// Put every job into this resource group, whatever the file says.
     #[arg(long, value_name = "NAME")]
     pub resource_group: Option<String>,
+    /// Where times without an offset were written, by IANA's name, like Europe/Berlin. UTC unless told.
+    #[arg(long, value_name = "ZONE", value_parser = parse_zone)]
+    pub timezone: Option<Tz>,
+    /// What separates the fields of an sacct dump: one character, or `tab`. The header line shows it unless told.
+    #[arg(long, value_name = "CHARACTER", value_parser = parse_delimiter)]
+    pub delimiter: Option<char>,
+    /// The sacct dump was made with --noheader: --fields names its fields.
+    #[arg(long, requires = "fields")]
+    pub noheader: bool,
+    /// The fields as sacct's --format had them, by commas.
+    #[arg(long, value_name = "LIST", requires = "noheader")]
+    pub fields: Option<String>,
     /// What the memory fields of an SWF file count.
     #[arg(long, value_name = "UNIT", default_value = MemoryUnit::ALL[0].0,
         value_parser = PossibleValuesParser::new(MemoryUnit::ALL.map(|(name, _)| name)))]
     pub swf_memory: String,
     /// CSV of `resource_group,agent_id,cpu,mem_gib,gpu,from,to`: past days get their capacity, open rows
-    /// become agents.
+    /// become agents. Times without an offset are UTC.
     #[arg(long, value_name = "FILE")]
     pub capacities: Option<PathBuf>,
     /// CSV of `project,domain`: the domain of each project (account).
@@ -53,6 +66,9 @@ pub struct ImportArgs {
     /// Shift all times so that the trace's last event is now; a trace that is known keeps its place.
     #[arg(long)]
     pub rebase_to_now: bool,
+    /// Where known jobs have starts that are all shifted against the file, take those of the file.
+    #[arg(long)]
+    pub replace: bool,
     /// Leave slices and factors to the next run of the aggregate job.
     #[arg(long)]
     pub no_aggregate: bool,
@@ -95,7 +111,13 @@ fn failure(error: &anyhow::Error) -> Failure {
 pub async fn import(args: &ImportArgs, service: &Arc<Service>) -> anyhow::Result<Report> {
     let memory = MemoryUnit::ALL.into_iter().find(|(name, _)| *name == args.swf_memory);
     let (_, swf_memory) = memory.context("no such unit of memory")?;
-    let options = Options { resource_group: args.resource_group.clone(), swf_memory };
+    let options = Options {
+        resource_group: args.resource_group.clone(),
+        swf_memory,
+        zone: args.timezone,
+        delimiter: args.delimiter,
+        fields: args.fields.clone(),
+    };
     let format = Format::named(&args.format).with_context(|| format!("no such format: {}", args.format))?;
     let open = || Reader::new(format, Source::open(&args.file)?, &options);
     let domains = read_beside(args.domain_map.as_deref(), read_domain_map)?;
@@ -118,14 +140,16 @@ pub async fn import(args: &ImportArgs, service: &Arc<Service>) -> anyhow::Result
         }
         rebased = Some(found);
     }
-    let bar = progress_bar(reader.source().progress());
-    let loaded = load(service, reader, &Extras { domains, capacities, no_aggregate: args.no_aggregate }).await;
+    let bar = progress_bar(reader.progress());
+    let dated = !capacities.is_empty();
+    let extras = Extras { domains, capacities, no_aggregate: args.no_aggregate, replace: args.replace };
+    let loaded = load(service, reader, &extras).await;
     if let Some((bar, ticker)) = bar {
         ticker.abort();
         bar.finish_and_clear();
     }
     let mut report = loaded?;
-    report.rebased = rebased;
+    report.rebased = rebased.map(|rebased| Rebased { capacities: dated, ..rebased });
     Ok(report)
 }
 
@@ -142,7 +166,20 @@ async fn place(mut reader: Reader, service: &Arc<Service>) -> anyhow::Result<Reb
     let survey = tokio::task::spawn_blocking(move || survey(&mut reader)).await??;
     let ids: Vec<_> = survey.anchors.iter().map(|(id, _)| *id).collect();
     let known = service.known_reports(&Caller::internal("cli"), &ids).await?;
-    Ok(Rebased { shift: survey.shift(&known, service.clock().now()), kept: !known.is_empty() })
+    Ok(Rebased { shift: survey.shift(&known, service.clock().now()), kept: !known.is_empty(), capacities: false })
+}
+
+fn parse_zone(name: &str) -> Result<Tz, String> {
+    name.parse().map_err(|_| format!("{name:?} is not the name of a time zone, like Europe/Berlin"))
+}
+
+fn parse_delimiter(text: &str) -> Result<char, String> {
+    let mut characters = text.chars();
+    match (text, characters.next(), characters.next()) {
+        ("tab" | "\\t", ..) => Ok('\t'),
+        (_, Some(only), None) => Ok(only),
+        _ => Err("a delimiter is one character, or the word tab".to_owned()),
+    }
 }
 
 fn shift_capacity(row: &mut Capacity, shift: Shift) {

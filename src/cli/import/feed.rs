@@ -28,7 +28,7 @@ impl Feed {
             let mut chunk = Vec::with_capacity(CHUNK);
             while let Some(row) = reader.next() {
                 if let Row::Job(job) = row? {
-                    chunk.push(Numbered { line: reader.source().line_number(), job: *job });
+                    chunk.push(Numbered { line: reader.place(), job: *job });
                 }
                 let full = chunk.len() == CHUNK;
                 if full && sender.blocking_send(std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK))).is_err() {

@@ -2,22 +2,41 @@
 
 use super::job::ImportedJob;
 use super::outcome::Reason;
-use super::{ImportError, Options, neutral_csv, sacct, swf};
+use super::rows::{Lines, Rows};
+use super::source::Source;
+use super::{ImportError, Options, lsf, neutral_csv, pbs, slurm, swf};
 
 /// Every format by its name on the command line.
-pub const FORMATS: &[Format] = &[sacct::FORMAT, swf::FORMAT, neutral_csv::FORMAT];
+pub const FORMATS: &[Format] = &[slurm::FORMAT, swf::FORMAT, pbs::FORMAT, lsf::FORMAT, neutral_csv::FORMAT];
 
 #[derive(Clone, Copy)]
 pub struct Format {
     pub name: &'static str,
     /// One line of help.
     pub about: &'static str,
+    /// Its times may be local ones, so that a time zone says something.
+    pub zoned: bool,
+    /// A table whose separator and header the user may know better.
+    pub table: bool,
     pub(super) parser: fn(&Options) -> Box<dyn Parser>,
+    /// Reads the same as a JSON document.
+    pub(super) json: Option<fn(Source) -> Box<dyn Rows>>,
 }
 
 impl Format {
     pub fn named(name: &str) -> Option<&'static Self> {
         FORMATS.iter().find(|format| format.name == name)
+    }
+
+    pub(super) fn rows(&self, mut source: Source, options: &Options) -> Box<dyn Rows> {
+        if let Some(json) = self.json
+            && source.is_json()
+        {
+            return json(source);
+        }
+        let parser = (self.parser)(options);
+        let source = if parser.any_encoding() { source.of_any_encoding() } else { source };
+        Box::new(Lines::new(source, parser))
     }
 }
 
@@ -35,6 +54,16 @@ pub(super) trait Parser: Send {
 
     /// The byte that makes a line a comment.
     fn comment_mark(&self) -> Option<u8> {
+        None
+    }
+
+    /// A line that is no UTF-8 is read all the same: what is wrong there is hardly ever a name.
+    fn any_encoding(&self) -> bool {
+        false
+    }
+
+    /// A job that is still remembered at the end of the file; asked for until there is none.
+    fn left_over(&mut self) -> Option<ImportedJob> {
         None
     }
 }
@@ -66,6 +95,11 @@ impl<'a> Header<'a> {
             self.missing.push(name);
             0
         })
+    }
+
+    /// A column that must be there unless something else tells the same.
+    pub(super) fn find_or_need(&mut self, name: &'static str, told_elsewhere: bool) -> Option<usize> {
+        if told_elsewhere { self.find(name) } else { Some(self.need(name)) }
     }
 
     /// The number of fields of every row.

@@ -3,11 +3,12 @@
 use uuid::Uuid;
 
 use super::outcome::Reason;
+use super::zone::TimesRead;
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Phase, Report, Traits};
 use crate::domain::names::check_name;
 use crate::domain::slots::{Amounts, MAX_SLOTS};
-use crate::domain::time::Timestamp;
+use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 /// Stands for a user, project, domain or resource group that the trace leaves empty. Usage must
 /// belong to somebody, and a name that says so beats one that looks real.
@@ -25,6 +26,8 @@ const MAX_LABEL: usize = 255;
 pub struct ImportedJob {
     /// Tells this run from every other run in its resource group.
     pub job_key: String,
+    /// What `job_key` says without the start that it holds; empty when it holds none.
+    pub run_of: String,
     /// Shared by the runs, array tasks or parts of one submission.
     pub session_key: String,
     pub user: String,
@@ -40,6 +43,7 @@ pub struct ImportedJob {
     pub agent: Option<String>,
     pub queue: Option<String>,
     pub priority: i32,
+    pub times: TimesRead,
 }
 
 impl ImportedJob {
@@ -85,6 +89,13 @@ impl ImportedJob {
         KernelId(stable("kernel", &[&self.resource_group, &self.job_key]))
     }
 
+    /// The kernel that the run of the same job with another start is, as the trace tells starts; `None` where a key holds
+    /// no start.
+    pub fn kernel_of_run(&self, start: Timestamp) -> Option<KernelId> {
+        let key = (!self.run_of.is_empty()).then(|| key_of_run(&self.run_of, start))?;
+        Some(KernelId(stable("kernel", &[&self.resource_group, &key])))
+    }
+
     pub fn session_id(&self) -> SessionId {
         SessionId(stable("session", &[&self.resource_group, &self.session_key]))
     }
@@ -128,6 +139,11 @@ impl ImportedJob {
     pub fn last_event(&self) -> Option<Timestamp> {
         self.submitted_at.max(self.started_at).max(self.terminated_at)
     }
+}
+
+/// The key of the run of a job that began at `start`.
+pub(super) fn key_of_run(job: &str, start: Timestamp) -> String {
+    format!("{job}@{}", start.micros() / MICROS_PER_SECOND)
 }
 
 fn check_label(what: &'static str, name: &str) -> Result<(), Reason> {

@@ -1,21 +1,26 @@
 //! From jobs to the service: batches for each resource group, capacities, one aggregate run.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use anyhow::Context;
 
-use super::Reader;
 use super::capacities::Capacity;
 use super::domain_map::DomainMap;
 use super::feed::{Feed, Numbered};
+use super::later_runs::Running;
 use super::offered;
 use super::outcome::Tally;
+use super::rebase::Shift;
 use super::report::Report;
-use crate::domain::time::Day;
+use super::shifted::{Detector, Pair, Shifted};
+use super::{ImportError, Reader};
+use crate::domain::ids::KernelId;
+use crate::domain::kernel::{self, Phase};
+use crate::domain::time::{Day, Timestamp};
 use crate::service::agents::{Agent, AgentSpec};
 use crate::service::groups::SchedulerPatch;
-use crate::service::incoming::{Incoming, LIVES_TOO_LONG, outlives};
+use crate::service::incoming::{Incoming, LIVES_TOO_LONG, MAX_KERNEL_DAYS, outlives};
 use crate::service::ingest::BATCH;
 use crate::service::{Caller, Service};
 
@@ -28,6 +33,8 @@ pub struct Extras {
     pub domains: DomainMap,
     pub capacities: Vec<Capacity>,
     pub no_aggregate: bool,
+    /// Known jobs with starts that are shifted get those of the file.
+    pub replace: bool,
 }
 
 /// Imports everything that `reader` yields. Rows that were taken stay taken if it fails later.
@@ -39,10 +46,20 @@ pub async fn load(service: &Arc<Service>, reader: Reader, extras: &Extras) -> an
         waiting: HashMap::new(),
         rows_waiting: 0,
         touched: BTreeMap::new(),
+        running: HashMap::new(),
+        shift: reader.shift(),
+        detector: Detector::new(reader.shift()),
+        barred: HashMap::new(),
+        new_groups: HashSet::new(),
+        stored: 0,
         report: Report::default(),
     };
     let mut feed = Feed::start(reader);
     let taken = loader.take_all(&mut feed, extras).await;
+    let refused = taken.as_ref().is_err_and(|error| error.is::<ImportError>());
+    if refused {
+        return taken.map(|()| Report::default());
+    }
     taken.context("the import stopped; rows before this are kept, and a second run takes the rest")?;
     loader.report.summary = feed.finish().await?;
     loader.apply_capacities(&extras.capacities).await.context("the rows are kept; their capacities are not")?;
@@ -70,6 +87,8 @@ pub async fn load(service: &Arc<Service>, reader: Reader, extras: &Extras) -> an
 struct Batch {
     lines: Vec<u64>,
     reports: Vec<Incoming>,
+    /// Earlier runs of its jobs that were seen running, and when they ended at the latest.
+    over: Vec<(KernelId, Timestamp)>,
 }
 
 struct Loader<'a> {
@@ -79,12 +98,23 @@ struct Loader<'a> {
     rows_waiting: usize,
     /// The first and the last day on which a group was used.
     touched: BTreeMap<String, Option<(Day, Day)>>,
+    /// What runs in every group touched; of a group that is new, what this import brought.
+    running: HashMap<String, Running>,
+    shift: Shift,
+    detector: Detector,
+    /// Rows whose known counterpart could not be replaced, and why.
+    barred: HashMap<KernelId, String>,
+    /// Groups that this import made.
+    new_groups: HashSet<String>,
+    /// Rows that the service has.
+    stored: u64,
     report: Report,
 }
 
 impl Loader<'_> {
     async fn take_all(&mut self, feed: &mut Feed, extras: &Extras) -> anyhow::Result<()> {
         while let Some(chunk) = feed.next().await {
+            self.look_for_shift(&chunk, extras.replace).await?;
             for mut row in chunk {
                 if let Some(domain) = extras.domains.get(&row.job.project) {
                     row.job.domain.clone_from(domain);
@@ -104,9 +134,16 @@ impl Loader<'_> {
             self.refuse(LIVES_TOO_LONG, line);
             return Ok(());
         }
+        if let Some(why) = self.barred.get(&job.kernel_id()) {
+            let why = why.clone();
+            self.refuse(&why, line);
+            return Ok(());
+        }
         if !self.touched.contains_key(&job.resource_group) {
             self.ensure_group(&job.resource_group).await?;
         }
+        let shift = self.shift;
+        let over = self.running.get_mut(&job.resource_group).map(|running| running.see(&job, shift));
         if let Some(start) = job.started_at {
             let end = job.terminated_at.unwrap_or_else(|| self.service.clock().now());
             let used = self.touched.entry(job.resource_group.clone()).or_default();
@@ -115,6 +152,7 @@ impl Loader<'_> {
         }
         let batch = self.waiting.entry(job.resource_group.clone()).or_default();
         let report = job.report();
+        batch.over.extend(over.unwrap_or_default());
         batch.lines.push(line);
         batch.reports.push(Incoming { report, user_name: Some(job.user), project_name: Some(job.project) });
         self.rows_waiting += 1;
@@ -134,16 +172,66 @@ impl Loader<'_> {
     }
 
     async fn send(&mut self, group: &str) -> anyhow::Result<()> {
-        let Some(Batch { lines, reports }) = self.waiting.remove(group) else { return Ok(()) };
+        let Some(Batch { lines, reports, over }) = self.waiting.remove(group) else { return Ok(()) };
         self.rows_waiting -= reports.len();
         let first = lines.first().copied().unwrap_or(0);
         let done = self.service.ingest_counted(&self.caller, group, reports.into()).await;
         let done = done.with_context(|| format!("rows from line {first} on, resource group {group:?}"))?;
         self.report.changed += done.changed;
+        self.stored += lines.len() as u64;
         for refused in done.refused {
             let line = lines.get(refused.at).copied().unwrap_or(first);
             self.refuse(&refused.fault.detail, line);
         }
+        self.end_earlier_runs(group, over).await
+    }
+
+    /// Ends what still runs as far as is known, after the rows that might have said more.
+    async fn end_earlier_runs(&mut self, group: &str, over: Vec<(KernelId, Timestamp)>) -> anyhow::Result<()> {
+        let ids: Vec<KernelId> = over.iter().map(|(id, _)| *id).collect();
+        let ends: HashMap<KernelId, Timestamp> = over.into_iter().collect();
+        let known = self.service.known_reports(&self.caller, &ids).await?;
+        let still_run = known.into_iter().filter(|report| report.phase == Phase::Running);
+        let reports: Vec<Incoming> = still_run.map(|report| ended_at(ends.get(&report.id).copied(), report)).collect();
+        if !reports.is_empty() {
+            let done = self.service.ingest_counted(&self.caller, group, reports.into()).await?;
+            self.report.earlier_runs_ended += done.changed;
+        }
+        Ok(())
+    }
+
+    /// Refuses a file whose jobs are known with other starts, or makes way for them.
+    async fn look_for_shift(&mut self, chunk: &[Numbered], replace: bool) -> anyhow::Result<()> {
+        let known = |group: &str| !self.new_groups.contains(group) && self.service.group(group).is_ok();
+        let rows: Vec<&Numbered> = chunk.iter().filter(|row| known(&row.job.resource_group)).collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.detector.look(self.service, &self.caller, &rows).await?;
+        if let Some((offset, jobs)) = self.detector.found().filter(|_| !replace) {
+            return Err(ImportError::Shifted(Shifted { jobs, offset, taken: self.stored }).into());
+        }
+        let mut by_group: BTreeMap<String, Vec<Pair>> = BTreeMap::new();
+        for pair in self.detector.take_pairs() {
+            by_group.entry(pair.group.clone()).or_default().push(pair);
+        }
+        for (group, pairs) in by_group {
+            self.retire(&group, pairs).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes back what is known of jobs that come with other starts: a kernel that ended as it began used nothing, and
+    /// may begin anew.
+    async fn retire(&mut self, group: &str, pairs: Vec<Pair>) -> anyhow::Result<()> {
+        let pairs: Vec<Pair> = pairs.into_iter().filter(|pair| pair.ended || pair.row != pair.known.id).collect();
+        let ended = pairs.iter().map(|pair| ended_at(pair.known.started_at, pair.known.clone()));
+        let done = self.service.ingest_counted(&self.caller, group, ended.collect::<Vec<_>>().into()).await?;
+        self.report.replaced += done.changed;
+        for refused in done.refused {
+            self.barred.insert(pairs[refused.at].row, refused.fault.detail);
+        }
+        self.service.aggregate(group).await?;
         Ok(())
     }
 
@@ -159,14 +247,21 @@ impl Loader<'_> {
             let made = self.service.put_group(self.caller.clone(), name.to_owned(), SchedulerPatch::default()).await;
             // Another process may have been faster.
             let (_, is_new) = made.with_context(|| format!("resource group {name:?}"))?;
-            self.report.new_groups += u64::from(is_new);
+            if is_new {
+                self.report.new_groups += 1;
+                self.new_groups.insert(name.to_owned());
+            }
         }
-        self.touched.entry(name.to_owned()).or_default();
+        if !self.touched.contains_key(name) {
+            let running = self.service.running_kernels(&self.caller, name).await?;
+            self.running.insert(name.to_owned(), Running::new(running));
+            self.touched.insert(name.to_owned(), None);
+        }
         Ok(())
     }
 
-    /// Dated rows become capacities of the past days on which the trace used something; today
-    /// counts what the agents offer.
+    /// Dated rows become capacities of the past days that a look-back may reach or that the trace used; today counts
+    /// what the agents offer.
     async fn apply_capacities(&mut self, rows: &[Capacity]) -> anyhow::Result<()> {
         let mut by_group: BTreeMap<&str, Vec<&Capacity>> = BTreeMap::new();
         for row in rows {
@@ -175,10 +270,11 @@ impl Loader<'_> {
         let yesterday = self.service.clock().now().day().plus(-1);
         for (group, rows) in by_group {
             self.ensure_group(group).await?;
-            if let Some((first, last)) = self.touched.get(group).copied().flatten() {
-                let days = offered::by_day(rows.iter().copied(), first, last.min(yesterday));
-                self.report.capacity_days += self.service.give_capacities(self.caller.clone(), group, days).await?;
-            }
+            let used = self.touched.get(group).copied().flatten();
+            let reached = yesterday.plus(-MAX_KERNEL_DAYS);
+            let first = used.map_or(reached, |(first, _)| first.min(reached));
+            let days = offered::by_day(rows.iter().copied(), first, yesterday);
+            self.report.capacity_days += self.service.give_capacities(self.caller.clone(), group, days).await?;
             self.put_agents(group, &rows).await?;
         }
         Ok(())
@@ -213,4 +309,10 @@ impl Loader<'_> {
         self.report.slices = Some(slices);
         Ok(())
     }
+}
+
+/// The report of a kernel that ended.
+fn ended_at(end: Option<Timestamp>, report: kernel::Report) -> Incoming {
+    let report = kernel::Report { phase: Phase::Terminated, terminated_at: end.max(report.started_at), ..report };
+    Incoming { report, user_name: None, project_name: None }
 }

@@ -1,6 +1,6 @@
 //! `fairshared import`: traces of other schedulers as a stream of jobs, and the jobs into the service.
 //!
-//! A [`Source`] gives lines, a format's parser gives jobs, a [`Reader`] checks and counts them; up to
+//! A [`Source`] gives lines or JSON, a format's parser gives jobs, a [`Reader`] checks and counts them; up to
 //! there nothing knows the service. A [`feed`] runs that beside the [`load`] into the service, which
 //! [`command`] starts. Memory does not grow with the file.
 
@@ -12,25 +12,35 @@ pub mod domain_map;
 mod feed;
 pub mod format;
 pub mod job;
+mod later_runs;
 pub mod load;
+mod loose;
+mod lsf;
 mod neutral_csv;
 pub mod offered;
 pub mod outcome;
+mod pbs;
 pub mod rebase;
 pub mod report;
-mod sacct;
+pub mod rows;
+pub mod shifted;
+mod slurm;
 pub mod source;
 mod swf;
+pub mod zone;
 
 use std::io;
 use std::path::PathBuf;
 
+use chrono_tz::Tz;
+
 use crate::domain::names::{NameError, check_name};
-use format::{Format, Parser};
+use format::Format;
 use job::ImportedJob;
 use outcome::{Dropped, EndedEarly, Reason, Summary};
 use rebase::Shift;
-use source::{Line, Source};
+use rows::Rows;
+use source::{Progress, Source};
 pub use swf::MemoryUnit;
 
 /// Why a file cannot be read at all. A bad row is no error: it is dropped and counted.
@@ -46,6 +56,16 @@ pub enum ImportError {
     MissingFields(String),
     #[error("the header line names the field {0} twice")]
     FieldTwice(&'static str),
+    #[error("the JSON document has no list `jobs`")]
+    NoJobs,
+    #[error("Slurm wrote a fault instead of jobs: {0}")]
+    SlurmFault(String),
+    #[error("line {line}: UnixStartTime is not a number of seconds since 1970")]
+    UnixStartTime { line: u64 },
+    #[error("{option} says nothing about the format {format}")]
+    NotOfFormat { option: &'static str, format: &'static str },
+    #[error("shifted: {0}")]
+    Shifted(shifted::Shifted),
     #[error("the resource group {0}")]
     ResourceGroup(#[from] NameError),
     #[error("line {}: {}", .0.line, .0.reason)]
@@ -61,6 +81,26 @@ pub struct Options {
     pub resource_group: Option<String>,
     /// What the memory fields of an SWF file count.
     pub swf_memory: MemoryUnit,
+    /// Where a time without an offset was written; UTC unless told.
+    pub zone: Option<Tz>,
+    /// What separates the fields of a table; its header shows it unless told.
+    pub delimiter: Option<char>,
+    /// The fields of a table without a header line, by commas.
+    pub fields: Option<String>,
+}
+
+impl Options {
+    fn check(&self, format: &Format) -> Result<(), ImportError> {
+        let told = [
+            ("--timezone", self.zone.is_some(), format.zoned),
+            ("--delimiter", self.delimiter.is_some(), format.table),
+            ("--fields", self.fields.is_some(), format.table),
+        ];
+        match told.into_iter().find(|(_, told, heard)| *told && !heard) {
+            Some((option, ..)) => Err(ImportError::NotOfFormat { option, format: format.name }),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A row that stands for a job, taken or not.
@@ -72,8 +112,8 @@ pub enum Row {
 
 /// Streams the rows of one trace and keeps the balance.
 pub struct Reader {
-    source: Source,
-    parser: Box<dyn Parser>,
+    rows: Box<dyn Rows>,
+    progress: Progress,
     resource_group: Option<String>,
     shift: Shift,
     summary: Summary,
@@ -85,12 +125,16 @@ impl Reader {
         if let Some(name) = &options.resource_group {
             check_name(name)?;
         }
+        options.check(format)?;
+        let progress = source.progress();
+        let rows = format.rows(source, options);
+        let zone = format.zoned.then(|| options.zone.unwrap_or(Tz::UTC).name());
         Ok(Self {
-            source: source.of_whole_lines(),
-            parser: (format.parser)(options),
+            summary: Summary { unit: rows.unit(), zone, ..Summary::default() },
+            rows,
+            progress,
             resource_group: options.resource_group.clone(),
             shift: Shift::default(),
-            summary: Summary::default(),
             failed: false,
         })
     }
@@ -102,8 +146,19 @@ impl Reader {
         self
     }
 
-    pub fn source(&self) -> &Source {
-        &self.source
+    /// By how much the times of the trace are moved.
+    pub fn shift(&self) -> Shift {
+        self.shift
+    }
+
+    /// How far the file is read.
+    pub fn progress(&self) -> Progress {
+        self.progress.clone()
+    }
+
+    /// The place of the row read last.
+    pub fn place(&self) -> u64 {
+        self.rows.place()
     }
 
     /// The balance so far; final once the rows are through.
@@ -112,22 +167,13 @@ impl Reader {
     }
 
     fn read_row(&mut self) -> Result<Option<Row>, ImportError> {
-        loop {
-            let parsed = match self.source.next_line() {
-                Some(Line::Text(text)) => self.parser.line(text)?,
-                Some(Line::Unreadable { first, .. }) if self.parser.comment_mark() == Some(first) => None,
-                Some(Line::Unreadable { reason, .. }) if self.parser.awaits_header() => {
-                    return Err(ImportError::UnreadableHeader(reason));
-                }
-                Some(Line::Unreadable { reason, .. }) => Some(Err(reason)),
-                None => return self.end().map(|()| None),
-            };
-            if let Some(row) = parsed {
-                let row = row.and_then(|job| job.checked(self.resource_group.as_deref()));
-                let row = row.and_then(|job| self.shift.apply_to_job(job));
-                return Ok(Some(self.count(row)));
-            }
-        }
+        let Some(row) = self.rows.next()? else {
+            self.summary.ended_early = self.rows.ended_early();
+            return Ok(None);
+        };
+        let row = row.and_then(|job| job.checked(self.resource_group.as_deref()));
+        let row = row.and_then(|job| self.shift.apply_to_job(job));
+        Ok(Some(self.count(row)))
     }
 
     fn count(&mut self, row: Result<ImportedJob, Reason>) -> Row {
@@ -136,22 +182,15 @@ impl Reader {
                 self.summary.rows += 1;
                 self.summary.taken += 1;
                 self.summary.unmeasured += u64::from(job.started_at.is_some() && job.slots.is_empty());
+                self.summary.times.add(job.times);
                 Row::Job(Box::new(job))
             }
             Err(reason) => {
-                let dropped = Dropped { line: self.source.line_number(), reason };
+                let dropped = Dropped { line: self.rows.place(), reason };
                 self.summary.drop_row(dropped);
                 Row::Dropped(dropped)
             }
         }
-    }
-
-    fn end(&mut self) -> Result<(), ImportError> {
-        self.summary.ended_early = self.source.ended_early().cloned();
-        if !self.parser.awaits_header() {
-            return Ok(());
-        }
-        Err(self.summary.ended_early.clone().map_or(ImportError::NoHeader, ImportError::EndedEarly))
     }
 }
 

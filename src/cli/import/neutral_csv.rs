@@ -1,28 +1,34 @@
 //! `csv`: one job a row, in any column order:
 //! `job_id,session_id,user,project,domain,resource_group,submit_time,start_time,end_time,cpu,mem_gib,gpu,state`.
 //!
-//! Times are RFC 3339, UTC without an offset. `cpu`, `mem_gib`, `gpu` are the job's totals while it
+//! Times are RFC 3339; without an offset they are UTC, or of `--timezone`. `cpu`, `mem_gib`, `gpu` are the job's totals while it
 //! ran; `gpu` becomes the slot `cuda.device`. An empty field is unknown. The times decide what a
 //! row means, not `state`, whose words differ by origin: without `end_time` the job still runs,
 //! without `start_time` it never did.
 
+use chrono_tz::Tz;
 use csv::StringRecord;
 
 use super::ImportError;
 use super::amounts::of_columns;
-use super::csv_lines::{CsvLines, time};
+use super::csv_lines::CsvLines;
 use super::format::{Format, Header, Parsed, Parser};
 use super::job::ImportedJob;
 use super::outcome::Reason;
+use super::zone::Clock;
 
 pub(super) const FORMAT: Format = Format {
     name: "csv",
     about: "one job a row: job_id, user, project, start_time, end_time, cpu, mem_gib, gpu, ...",
-    parser: |_| Box::<NeutralCsv>::default(),
+    zoned: true,
+    table: false,
+    parser: |options| Box::new(NeutralCsv { zone: options.zone.unwrap_or(Tz::UTC), ..NeutralCsv::default() }),
+    json: None,
 };
 
 #[derive(Default)]
 struct NeutralCsv {
+    zone: Tz,
     lines: CsvLines,
     columns: Option<Columns>,
 }
@@ -63,11 +69,18 @@ impl Columns {
         })
     }
 
-    fn job(&self, record: &StringRecord) -> Result<ImportedJob, Reason> {
+    fn job(&self, record: &StringRecord, mut clock: Clock) -> Result<ImportedJob, Reason> {
         if record.len() != self.width {
             return Err(Reason::FieldCount);
         }
         let field = |at: Option<usize>| at.and_then(|at| record.get(at)).unwrap_or_default().trim();
+        let mut time = |at: Option<usize>, start, name| match field(at) {
+            "" => Ok(None),
+            text => clock.end(text, start, name).map(Some),
+        };
+        let submitted_at = time(self.submit_time, None, "submit_time")?;
+        let started_at = time(Some(self.start_time), None, "start_time")?;
+        let terminated_at = time(Some(self.end_time), started_at, "end_time")?;
         Ok(ImportedJob {
             job_key: field(Some(self.job_id)).to_owned(),
             session_key: field(self.session_id).to_owned(),
@@ -75,10 +88,11 @@ impl Columns {
             project: field(Some(self.project)).to_owned(),
             domain: field(self.domain).to_owned(),
             resource_group: field(self.resource_group).to_owned(),
-            submitted_at: time(field(self.submit_time), "submit_time")?,
-            started_at: time(field(Some(self.start_time)), "start_time")?,
-            terminated_at: time(field(Some(self.end_time)), "end_time")?,
+            submitted_at,
+            started_at,
+            terminated_at,
             slots: of_columns(field(self.cpu), field(self.mem_gib), field(self.gpu))?,
+            times: clock.read,
             ..ImportedJob::default()
         })
     }
@@ -98,7 +112,7 @@ impl Parser for NeutralCsv {
             self.columns = Some(Columns::locate(record)?);
             return Ok(None);
         };
-        Ok(Some(columns.job(record)))
+        Ok(Some(columns.job(record, Clock::new(self.zone))))
     }
 
     fn awaits_header(&self) -> bool {

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::rows::Unit;
+use super::zone::TimesRead;
+
 /// Why a row was not taken. Fields are named as the format's documentation names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub enum Reason {
@@ -67,6 +70,22 @@ pub struct EndedEarly {
     pub cause: String,
 }
 
+/// Rows whose times had to be read in a certain way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LocalRows {
+    pub assumed: u64,
+    pub twice: u64,
+    pub never: u64,
+}
+
+impl LocalRows {
+    pub(super) fn add(&mut self, times: TimesRead) {
+        self.assumed += u64::from(times.assumed);
+        self.twice += u64::from(times.twice);
+        self.never += u64::from(times.never);
+    }
+}
+
 /// How many rows one reason dropped, and where the first one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
@@ -83,6 +102,11 @@ pub struct Summary {
     /// Of the taken: ran, but the trace names no amount of anything, so they add no usage.
     pub unmeasured: u64,
     pub dropped: BTreeMap<Reason, Tally>,
+    /// What places are counted in.
+    pub unit: Unit,
+    /// The zone of times without an offset; `None` where the format has none.
+    pub zone: Option<&'static str>,
+    pub times: LocalRows,
     pub ended_early: Option<EndedEarly>,
 }
 
@@ -93,6 +117,11 @@ impl Summary {
         tally.rows += 1;
     }
 
+    /// Whether a row was dropped because nobody could make anything of it, and not because it says nothing yet.
+    pub fn has_useless_rows(&self) -> bool {
+        self.dropped.keys().any(|reason| !matches!(reason, Reason::NotStarted | Reason::JobStep | Reason::PartialRun))
+    }
+
     pub fn dropped_rows(&self) -> u64 {
         self.dropped.values().map(|tally| tally.rows).sum()
     }
@@ -100,16 +129,25 @@ impl Summary {
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} rows read, {} taken, {} dropped", self.rows, self.taken, self.dropped_rows())?;
         for (reason, tally) in &self.dropped {
-            write!(f, "\n  {} dropped, first at line {}: {reason}", tally.rows, tally.first_line)?;
+            writeln!(f, "  {} dropped, first at {} {}: {reason}", tally.rows, self.unit.as_str(), tally.first_line)?;
         }
         if self.unmeasured > 0 {
-            write!(f, "\n  {} taken without any amount: they add no usage", self.unmeasured)?;
+            writeln!(f, "  {} taken without any amount: they add no usage", self.unmeasured)?;
         }
-        if let Some(early) = &self.ended_early {
-            write!(f, "\n{early}")?;
+        let LocalRows { assumed, twice, never } = self.times;
+        if let Some(zone) = self.zone.filter(|_| assumed > 0) {
+            writeln!(f, "times without an offset were read as {zone}, in {assumed} rows")?;
         }
-        Ok(())
+        if twice > 0 {
+            writeln!(f, "  {twice} rows have a time that the clock showed twice: its first was taken")?;
+        }
+        if never > 0 {
+            writeln!(f, "  {never} rows have a time that the clock never showed: is the time zone right?")?;
+        }
+        match &self.ended_early {
+            Some(early) => writeln!(f, "{early}"),
+            None => Ok(()),
+        }
     }
 }

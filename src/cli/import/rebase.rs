@@ -34,6 +34,11 @@ impl Shift {
         (clamped.micros() == moved).then_some(clamped)
     }
 
+    /// Where a time that was moved comes from.
+    pub(super) fn back(self, time: Timestamp) -> Timestamp {
+        time.plus_micros(self.0.saturating_neg())
+    }
+
     pub(super) fn apply_to_job(self, mut job: ImportedJob) -> Result<ImportedJob, Reason> {
         for time in [&mut job.submitted_at, &mut job.started_at, &mut job.terminated_at].into_iter().flatten() {
             *time = self.apply(*time).ok_or(Reason::ShiftedOut)?;

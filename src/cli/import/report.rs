@@ -27,6 +27,10 @@ pub struct Report {
     pub without_capacity: Vec<String>,
     /// Groups of the capacities file that no row belongs to.
     pub groups_without_rows: Vec<String>,
+    /// Runs that were known as running and ended, because a later run of their job came.
+    pub earlier_runs_ended: u64,
+    /// Known kernels that were taken back, because the file has them with other starts.
+    pub replaced: u64,
     /// `None`: not asked for.
     pub rebased: Option<Rebased>,
     /// `None`: told not to aggregate.
@@ -40,6 +44,23 @@ pub struct Rebased {
     pub shift: Shift,
     /// An earlier import had already placed the trace.
     pub kept: bool,
+    /// Dated capacities moved with the times.
+    pub capacities: bool,
+}
+
+impl fmt::Display for Rebased {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.shift.micros() / 1_000_000;
+        match self.kept {
+            true => write!(f, "an earlier import had placed this trace: times stay where they are")?,
+            false => write!(f, "times moved by {seconds} s")?,
+        }
+        match (self.capacities, self.kept) {
+            (false, _) => Ok(()),
+            (true, true) => write!(f, "; dated capacities moved by the same {seconds} s"),
+            (true, false) => write!(f, ", and dated capacities with them"),
+        }
+    }
 }
 
 /// Resource groups that a warning names one by one.
@@ -50,14 +71,20 @@ impl Report {
         self.refused.values().map(|tally| tally.rows).sum()
     }
 
+    /// Rows that the service has.
+    pub fn taken(&self) -> u64 {
+        self.summary.taken.saturating_sub(self.refused_rows())
+    }
+
     /// Rows that told nothing that was not known before.
     pub fn known(&self) -> u64 {
-        self.summary.taken.saturating_sub(self.changed + self.refused_rows())
+        self.taken().saturating_sub(self.changed)
     }
 
     pub fn changed_nothing(&self) -> bool {
         let settings = self.new_groups + self.agents_changed + self.capacity_days;
-        self.changed + settings + self.slices.unwrap_or(0) == 0
+        let others = self.earlier_runs_ended + self.replaced;
+        self.changed + others + settings + self.slices.unwrap_or(0) == 0
     }
 
     /// The file was read to its real end, and something in it was of use.
@@ -66,16 +93,20 @@ impl Report {
     }
 
     fn took_nothing(&self) -> bool {
-        self.summary.rows > 0 && self.summary.taken == 0
+        self.summary.rows > 0 && self.taken() == 0 && (self.refused_rows() > 0 || self.summary.has_useless_rows())
     }
 
     pub fn to_json(&self) -> Value {
         let tally = |reason: String, t: &Tally| json!({"reason": reason, "rows": t.rows, "first_line": t.first_line});
         let dropped: Vec<_> = self.summary.dropped.iter().map(|(reason, t)| tally(reason.to_string(), t)).collect();
         let refused: Vec<_> = self.refused.iter().map(|(reason, t)| tally(reason.clone(), t)).collect();
+        let times = self.summary.times;
         let early = self.summary.ended_early.as_ref().map(|e| json!({"line": e.line, "cause": e.cause}));
         json!({
-            "rows": self.summary.rows, "taken": self.summary.taken, "unmeasured": self.summary.unmeasured,
+            "rows": self.summary.rows, "taken": self.taken(), "unmeasured": self.summary.unmeasured,
+            "timezone": self.summary.zone, "local_time_rows": times.assumed, "ambiguous_time_rows": times.twice,
+            "skipped_time_rows": times.never, "earlier_runs_ended": self.earlier_runs_ended, "replaced": self.replaced,
+            "capacities_shifted": self.rebased.is_some_and(|r| r.capacities),
             "changed": self.changed, "already_known": self.known(), "dropped": dropped, "refused": refused,
             "ended_early": early, "resource_groups": self.groups, "resource_groups_created": self.new_groups,
             "agents_changed": self.agents_changed, "capacity_days": self.capacity_days, "without_capacity": self.without_capacity,
@@ -88,21 +119,30 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.summary)?;
+        let summary = &self.summary;
+        write!(f, "{} rows read, {} taken, {} dropped", summary.rows, self.taken(), summary.dropped_rows())?;
+        match self.refused_rows() {
+            0 => writeln!(f)?,
+            refused => writeln!(f, ", {refused} refused")?,
+        }
+        write!(f, "{summary}")?;
         for (reason, tally) in &self.refused {
-            writeln!(f, "  {} refused, first at line {}: {reason}", tally.rows, tally.first_line)?;
+            let unit = summary.unit.as_str();
+            writeln!(f, "  {} refused, first at {unit} {}: {reason}", tally.rows, tally.first_line)?;
         }
         write!(f, "{} kernels new or changed, {} already known", self.changed, self.known())?;
         write!(f, "; {} resource groups, {} of them new", self.groups, self.new_groups)?;
         if self.agents_changed + self.capacity_days > 0 {
             write!(f, "\n{} agents changed, {} days got a capacity", self.agents_changed, self.capacity_days)?;
         }
-        match self.rebased {
-            Some(Rebased { kept: true, .. }) => {
-                write!(f, "\nan earlier import had placed this trace: times stay where they are")?;
-            }
-            Some(Rebased { shift, .. }) => write!(f, "\ntimes moved by {} s", shift.micros() / 1_000_000)?,
-            None => {}
+        if self.earlier_runs_ended > 0 {
+            write!(f, "\n{} earlier runs ended, because a later run of their job came", self.earlier_runs_ended)?;
+        }
+        if self.replaced > 0 {
+            write!(f, "\n{} known kernels were taken back, because the file has other starts", self.replaced)?;
+        }
+        if let Some(rebased) = self.rebased {
+            write!(f, "\n{rebased}")?;
         }
         match self.slices {
             Some(slices) => write!(f, "\n{slices} slices recorded")?,
@@ -127,7 +167,8 @@ impl fmt::Display for Report {
         }
         write!(f, "\n{:.1} seconds", self.seconds)?;
         if self.took_nothing() {
-            write!(f, "\nno row was taken: is the file of this format?")?;
+            let why = if self.refused_rows() > 0 { "what it holds was refused" } else { "is the file of this format?" };
+            write!(f, "\nno row was taken: {why}")?;
         }
         if self.summary.ended_early.is_some() {
             write!(f, "\nthe rows before the early end are kept; importing the whole file later adds the rest")?;

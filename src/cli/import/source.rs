@@ -1,5 +1,6 @@
 //! Lines of a file or of standard input, gzip or plain, in memory that does not grow with the file.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::Path;
@@ -15,6 +16,8 @@ use super::outcome::{EndedEarly, Reason};
 pub const MAX_LINE: usize = 1 << 20;
 const BUFFER: usize = 1 << 16;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+/// Bytes that tell gzip and JSON, behind a byte order mark too.
+const HEAD: usize = 4;
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
 /// How much of the input has been read, before decompression; readable from another thread.
@@ -67,6 +70,7 @@ pub struct Source {
     line: u64,
     done: bool,
     whole_lines: bool,
+    any_encoding: bool,
     ended_early: Option<EndedEarly>,
 }
 
@@ -85,18 +89,26 @@ impl Source {
         Ok(Self::new(file, facts.is_file().then_some(facts.len())))
     }
 
-    /// Reads anything; gzip is known by its first two bytes, never by a name.
+    /// Reads anything; gzip is known by its first bytes, never by a name.
     pub fn new(input: impl Read + Send + 'static, total: Option<u64>) -> Self {
         let progress = Progress { read: Arc::default(), total };
         let mut input = Counted { inner: input, read: Arc::clone(&progress.read) };
-        let mut head = Vec::with_capacity(GZIP_MAGIC.len());
-        let peeked = input.by_ref().take(GZIP_MAGIC.len() as u64).read_to_end(&mut head);
-        let zipped = head == GZIP_MAGIC;
+        let mut head = Vec::with_capacity(HEAD);
+        let peeked = input.by_ref().take(HEAD as u64).read_to_end(&mut head);
+        let zipped = head.starts_with(&GZIP_MAGIC);
         let raw = BufReader::with_capacity(BUFFER, Cursor::new(head).chain(input));
         let reader: Box<dyn BufRead + Send> =
             if zipped { Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw))) } else { Box::new(raw) };
-        let mut source =
-            Self { reader, progress, buffer: Vec::new(), line: 0, done: false, whole_lines: false, ended_early: None };
+        let mut source = Self {
+            reader,
+            progress,
+            buffer: Vec::new(),
+            line: 0,
+            done: false,
+            whole_lines: false,
+            any_encoding: false,
+            ended_early: None,
+        };
         if let Err(error) = peeked {
             source.line = 1;
             source.stop(&error);
@@ -110,6 +122,28 @@ impl Source {
     pub fn of_whole_lines(mut self) -> Self {
         self.whole_lines = true;
         self
+    }
+
+    /// Bytes that are no UTF-8 become replacement characters.
+    #[must_use]
+    pub fn of_any_encoding(mut self) -> Self {
+        self.any_encoding = true;
+        self
+    }
+
+    /// Whether what comes first, after blanks, is an object of JSON. Nothing is read by that.
+    pub fn is_json(&mut self) -> bool {
+        let start = self.reader.fill_buf().unwrap_or_default();
+        let start = start.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(start);
+        start.trim_ascii_start().first() == Some(&b'{')
+    }
+
+    /// The rest as bytes, for what has no lines.
+    pub fn into_reader(mut self) -> Box<dyn BufRead + Send> {
+        if self.reader.fill_buf().is_ok_and(|start| start.starts_with(BYTE_ORDER_MARK.as_bytes())) {
+            self.reader.consume(BYTE_ORDER_MARK.len());
+        }
+        self.reader
     }
 
     pub fn progress(&self) -> Progress {
@@ -158,6 +192,11 @@ impl Source {
         if self.buffer.last() == Some(&b'\r') {
             self.buffer.pop();
         }
+        if self.any_encoding
+            && let Cow::Owned(mended) = String::from_utf8_lossy(&self.buffer)
+        {
+            self.buffer = mended.into_bytes();
+        }
         Some(match std::str::from_utf8(&self.buffer) {
             Ok(text) if self.line == 1 => Line::Text(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)),
             Ok(text) => Line::Text(text),
@@ -166,13 +205,18 @@ impl Source {
     }
 
     fn stop(&mut self, error: &io::Error) -> Option<Line<'static>> {
-        self.broken_off(match error.kind() {
+        self.broken_off(Self::cause(error))
+    }
+
+    /// Why reading broke off, in words.
+    pub(super) fn cause(error: &io::Error) -> String {
+        match error.kind() {
             io::ErrorKind::UnexpectedEof => "the compressed data is cut off".to_owned(),
             io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
                 format!("the compressed data is damaged ({error})")
             }
             _ => error.to_string(),
-        })
+        }
     }
 
     fn broken_off(&mut self, cause: String) -> Option<Line<'static>> {

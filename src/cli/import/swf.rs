@@ -1,14 +1,14 @@
 //! `swf`: the Standard Workload Format of the Parallel Workloads Archive, version 2.
 //!
-//! `;` starts a comment; of these, `UnixStartTime`, `Partition` and `Queue` are read. Then 18
-//! numbers a job, -1 for unknown, and in the extended form a `{node,node,...}` list (one entry a
-//! processor) and a queue name.
+//! `;` starts a comment; of these, `UnixStartTime`, `Partition` and `Queue` are read. Then 18 fields a job, separated by
+//! blanks or by `;`, -1 for unknown, and in the extended form a `{node,node,...}` list (one entry a processor) and a
+//! queue name. What is left of the line behind a `;` is a comment too.
 //!
 //! - User `n` becomes `u<n>`, group `n` the project `vo<n>`, partition `n` the resource group that
 //!   the header names, else `partition<n>`; queue `n` likewise, else `q<n>`;
-//!   node `n` is `node<n>`.
+//!   node `n` is `node<n>`. A name in place of a number is the name.
 //! - A job starts at `UnixStartTime` + submit + wait. Without the header submit is absolute; an
-//!   unknown wait counts as none.
+//!   unknown wait counts as none. Times and processors may have decimals.
 //! - Processors: allocated, else requested. Memory: requested (it is what nobody else could
 //!   have), else used, in the unit of [`MemoryUnit`].
 
@@ -27,10 +27,17 @@ use crate::domain::time::Timestamp;
 pub(super) const FORMAT: Format = Format {
     name: "swf",
     about: "Standard Workload Format of the Parallel Workloads Archive, also with node lists",
+    zoned: false,
+    table: false,
     parser: |options| Box::new(Swf { memory: options.swf_memory, ..Swf::default() }),
+    json: None,
 };
 
 const FIELDS: usize = 18;
+/// Amounts count in steps of 10^-12.
+const UNIT: u128 = 1_000_000_000_000;
+const UNIT_AS_MICROS: u64 = 1_000_000_000_000;
+const UNITS_PER_MICRO: u128 = UNIT / 1_000_000;
 /// Names that a header may give to partitions, and to queues.
 const MAX_HEADER_NAMES: usize = 10_000;
 
@@ -54,9 +61,9 @@ impl MemoryUnit {
         ("bytes-per-job", Self::BytesPerJob),
     ];
 
-    fn total(self, figure: Amount, processors: u64, nodes: u64) -> Option<Amount> {
+    fn total(self, figure: Amount, processors: Amount, nodes: u64) -> Option<Amount> {
         match self {
-            Self::KibPerProcessor => figure.checked_mul(1024)?.checked_mul(processors),
+            Self::KibPerProcessor => times(figure.checked_mul(1024)?, processors),
             Self::BytesPerNode => figure.checked_mul(nodes),
             Self::BytesPerJob => Some(figure),
         }
@@ -66,21 +73,29 @@ impl MemoryUnit {
 #[derive(Default)]
 struct Swf {
     memory: MemoryUnit,
+    lines: u64,
+    /// In microseconds.
     unix_start: u64,
-    partitions: HashMap<u64, String>,
-    queues: HashMap<u64, String>,
+    partitions: HashMap<String, String>,
+    queues: HashMap<String, String>,
 }
 
 impl Swf {
-    fn comment(&mut self, text: &str) {
-        let Some((key, value)) = text.split_once(':') else { return };
+    fn comment(&mut self, text: &str) -> Result<(), ImportError> {
+        let Some((key, value)) = text.split_once(':') else { return Ok(()) };
         let value = value.trim();
         match key.trim() {
-            "UnixStartTime" => self.unix_start = value.parse().unwrap_or(0),
+            "UnixStartTime" => {
+                // Archives write `1132444805 (Sun Nov 20 00:00:05 2005)`.
+                let seconds = value.split_ascii_whitespace().next().unwrap_or_default();
+                let start = micros(seconds, "UnixStartTime").ok().flatten();
+                self.unix_start = start.ok_or(ImportError::UnixStartTime { line: self.lines })?;
+            }
             "Partition" => remember(&mut self.partitions, value),
             "Queue" => remember(&mut self.queues, value),
             _ => {}
         }
+        Ok(())
     }
 
     fn job(&self, line: &str) -> Result<ImportedJob, Reason> {
@@ -88,46 +103,39 @@ impl Swf {
             Some(at) => (&line[..at], Some(line[at + 1..].split_once('}').ok_or(Reason::BadNumber("node list"))?)),
             None => (line, None),
         };
-        let mut words = numbers.split_ascii_whitespace();
-        let fields: [&str; FIELDS] = std::array::from_fn(|_| words.next().unwrap_or_default());
-        if fields[FIELDS - 1].is_empty() {
-            return Err(Reason::FieldCount);
-        }
+        let fields = fields(numbers).ok_or(Reason::FieldCount)?;
         // Lines with these states repeat, piece by piece, a job that also has a line of its own.
         if matches!(fields[10], "2" | "3" | "4") {
             return Err(Reason::PartialRun);
         }
         let nodes = extension.map_or_else(HashSet::new, |(list, _)| nodes(list));
         let (submitted_at, started_at, terminated_at) = self.times(&fields)?;
-        let named = |prefix, at: usize, name| Ok(known(fields[at], name)?.map(|n| format!("{prefix}{n}")));
-        let queue = match extension.and_then(|(_, rest)| rest.split_ascii_whitespace().next()) {
-            Some(name) => Some(name.to_owned()),
-            None => known(fields[14], "queue number")?.map(|n| name_of(&self.queues, n, "q")),
-        };
+        let no_names = HashMap::new();
+        let queue = extension.and_then(|(_, rest)| rest.split_ascii_whitespace().next().map(str::to_owned));
         Ok(ImportedJob {
             job_key: fields[0].to_owned(),
-            user: named("u", 11, "user")?.unwrap_or_default(),
-            project: named("vo", 12, "group")?.unwrap_or_default(),
-            resource_group: known(fields[15], "partition number")?
-                .map_or_else(String::new, |n| name_of(&self.partitions, n, "partition")),
+            user: named(fields[11], &no_names, "u").unwrap_or_default(),
+            project: named(fields[12], &no_names, "vo").unwrap_or_default(),
+            resource_group: named(fields[15], &self.partitions, "partition").unwrap_or_default(),
             submitted_at: Some(submitted_at),
             started_at: Some(started_at),
             terminated_at: Some(terminated_at),
             slots: self.slots(&fields, nodes.len().max(1) as u64)?,
             agent: single_node(&nodes),
-            queue,
+            queue: queue.or_else(|| named(fields[14], &self.queues, "q")),
             ..ImportedJob::default()
         })
     }
 
     /// When the job came, started and ended.
     fn times(&self, fields: &[&str; FIELDS]) -> Result<(Timestamp, Timestamp, Timestamp), Reason> {
-        let submit = known(fields[1], "submit time")?.ok_or(Reason::BadTime("submit time"))?;
-        let wait = match fields[2] {
-            "-1" => 0,
-            text => known(text, "wait time")?.ok_or(Reason::NegativeWait)?,
+        let submit = micros(fields[1], "submit time")?.ok_or(Reason::BadTime("submit time"))?;
+        let wait = match micros(fields[2], "wait time")? {
+            Some(wait) => wait,
+            None if is_minus_one(fields[2]) => 0,
+            None => return Err(Reason::NegativeWait),
         };
-        let run = known(fields[3], "run time")?.ok_or(Reason::NoRunTime)?;
+        let run = micros(fields[3], "run time")?.ok_or(Reason::NoRunTime)?;
         let submitted = self.unix_start.saturating_add(submit);
         let started = submitted.saturating_add(wait);
         let ended = started.saturating_add(run);
@@ -135,14 +143,16 @@ impl Swf {
     }
 
     fn slots(&self, fields: &[&str; FIELDS], nodes: u64) -> Result<Amounts, Reason> {
-        let allocated = known(fields[4], "allocated processors")?;
-        let processors = allocated.map_or_else(|| known(fields[7], "requested processors"), |n| Ok(Some(n)))?;
-        let Some(processors) = processors else { return Ok(Amounts::default()) };
-        let mut named = vec![(CPU, Amount::whole(processors))];
-        let requested = memory(fields[9])?.filter(|figure| !figure.is_zero());
-        if let Some(figure) = requested.map_or_else(|| memory(fields[6]), |figure| Ok(Some(figure)))? {
-            let total = self.memory.total(figure, processors, nodes).ok_or(Reason::BadAmount("memory"))?;
-            named.push((MEM, total));
+        let allocated = amount(fields[4], Reason::BadNumber("allocated processors"))?;
+        let requested = || amount(fields[7], Reason::BadNumber("requested processors"));
+        let Some(processors) = allocated.map_or_else(requested, |n| Ok(Some(n)))? else {
+            return Ok(Amounts::default());
+        };
+        let mut named = vec![(CPU, processors)];
+        let bad = Reason::BadAmount("memory");
+        let requested = amount(fields[9], bad)?.filter(|figure| !figure.is_zero());
+        if let Some(figure) = requested.map_or_else(|| amount(fields[6], bad), |figure| Ok(Some(figure)))? {
+            named.push((MEM, self.memory.total(figure, processors, nodes).ok_or(bad)?));
         }
         amounts::slots("processors and memory", named.into_iter())
     }
@@ -150,10 +160,10 @@ impl Swf {
 
 impl Parser for Swf {
     fn line(&mut self, line: &str) -> Result<Parsed, ImportError> {
+        self.lines += 1;
         let line = line.trim();
         if let Some(comment) = line.strip_prefix(';') {
-            self.comment(comment);
-            return Ok(None);
+            return self.comment(comment).map(|()| None);
         }
         if line.is_empty() {
             return Ok(None);
@@ -170,23 +180,47 @@ impl Parser for Swf {
     }
 }
 
-/// A whole number; every negative one stands for unknown.
-fn known(text: &str, field: &'static str) -> Result<Option<u64>, Reason> {
-    let number: i64 = text.parse().map_err(|_| Reason::BadNumber(field))?;
-    Ok(u64::try_from(number).ok())
-}
-
-/// A memory figure may be an average with decimals.
-fn memory(text: &str) -> Result<Option<Amount>, Reason> {
-    if text.starts_with('-') {
-        return Ok(None);
+/// The fields of a job, which blanks separate, or `;`.
+fn fields(line: &str) -> Option<[&str; FIELDS]> {
+    let by_blanks = line.split_once(';').map_or(line, |(job, _)| job);
+    let mut words = by_blanks.split_ascii_whitespace();
+    let fields: [&str; FIELDS] = std::array::from_fn(|_| words.next().unwrap_or_default());
+    if !fields[FIELDS - 1].is_empty() {
+        return Some(fields);
     }
-    text.parse().map(Some).map_err(|_| Reason::BadAmount("memory"))
+    let mut words = line.split(';').map(str::trim);
+    let fields: [&str; FIELDS] = std::array::from_fn(|_| words.next().unwrap_or_default());
+    (!fields[FIELDS - 1].is_empty()).then_some(fields)
 }
 
-fn instant(seconds: u64, what: &'static str) -> Result<Timestamp, Reason> {
-    let seconds = i64::try_from(seconds).map_err(|_| Reason::BadTime(what))?;
-    let time = Timestamp::from_seconds(seconds);
+/// An amount with decimals, if it has any; every negative one stands for unknown.
+fn amount(text: &str, bad: Reason) -> Result<Option<Amount>, Reason> {
+    match text.strip_prefix('-') {
+        Some(negative) => negative.parse::<Amount>().map(|_| None).map_err(|_| bad),
+        None => text.parse().map(Some).map_err(|_| bad),
+    }
+}
+
+/// Seconds, with or without decimals, as microseconds.
+fn micros(text: &str, field: &'static str) -> Result<Option<u64>, Reason> {
+    let seconds = amount(text, Reason::BadNumber(field))?;
+    Ok(seconds.map(|seconds| u64::try_from(seconds.units() / UNITS_PER_MICRO).unwrap_or(u64::MAX)))
+}
+
+fn is_minus_one(text: &str) -> bool {
+    text.strip_prefix('-').and_then(|number| number.parse().ok()) == Some(Amount::whole(1))
+}
+
+/// What two amounts make, cut at 12 decimals.
+fn times(one: Amount, other: Amount) -> Option<Amount> {
+    let (whole, rest) = (other.units() / UNIT, other.units() % UNIT);
+    let part = u64::try_from(rest).ok().map(|rest| one.for_micros(rest).mean_over(UNIT_AS_MICROS))?;
+    one.checked_mul(u64::try_from(whole).ok()?).map(|product| product.saturating_add(part))
+}
+
+fn instant(micros: u64, what: &'static str) -> Result<Timestamp, Reason> {
+    let micros = i64::try_from(micros).map_err(|_| Reason::BadTime(what))?;
+    let time = Timestamp::from_micros(micros);
     if time == Timestamp::MAX { Err(Reason::BadTime(what)) } else { Ok(time) }
 }
 
@@ -202,16 +236,20 @@ fn single_node(nodes: &HashSet<&str>) -> Option<String> {
 }
 
 /// `1 site.example.org`: a number and the name that it stands for.
-fn remember(names: &mut HashMap<u64, String>, value: &str) {
+fn remember(names: &mut HashMap<String, String>, value: &str) {
     let Some((number, name)) = value.split_once(char::is_whitespace) else { return };
     let name = name.trim();
-    if let (Ok(number), Ok(())) = (number.parse(), check_name(name))
-        && names.len() < MAX_HEADER_NAMES
-    {
-        names.insert(number, name.to_owned());
+    if number.parse::<u64>().is_ok() && check_name(name).is_ok() && names.len() < MAX_HEADER_NAMES {
+        names.insert(number.to_owned(), name.to_owned());
     }
 }
 
-fn name_of(names: &HashMap<u64, String>, number: u64, prefix: &str) -> String {
-    names.get(&number).cloned().unwrap_or_else(|| format!("{prefix}{number}"))
+/// The name of what a job belongs to: its own where it has one, else that of its number. -1 is unknown.
+fn named(text: &str, names: &HashMap<String, String>, prefix: &str) -> Option<String> {
+    let number = match text.parse::<Amount>() {
+        Ok(number) => number.to_string(),
+        Err(_) if text.strip_prefix('-').is_some_and(|number| number.parse::<Amount>().is_ok()) => return None,
+        Err(_) => return Some(text.to_owned()),
+    };
+    Some(names.get(&number).cloned().unwrap_or_else(|| format!("{prefix}{number}")))
 }

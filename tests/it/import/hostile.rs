@@ -6,10 +6,12 @@ use proptest::prelude::*;
 
 use super::{collect, gzip, reader};
 
-const HEADERS: [&str; 3] = [
+const HEADERS: [&str; 5] = [
     "JobID|User|Account|Cluster|Partition|State|Submit|Start|End|AllocTRES|NodeList|Priority\n",
     "job_id,session_id,user,project,domain,resource_group,submit_time,start_time,end_time,cpu,mem_gib,gpu,state\n",
     "; UnixStartTime: 99\n; Partition: 3 x\n",
+    "02/02/2026 04:50:00;E;7.pbs1;user=ann group=staff ",
+    "{\"meta\": {}, \"jobs\": [",
 ];
 
 /// Pieces that rows are made of, so that random ones get past the first check.
@@ -44,6 +46,12 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         "9223372036854775807",
         "18446744073709551616",
         "\u{feff}",
+        "{\"job_id\": 7, \"time\": {\"start\": 5}}",
+        "]}",
+        "\"JOB_FINISH\" \"10.1\" ",
+        "02/02/2026 04:50:00;S;7.pbs1;start=",
+        "exec_host=n1/0-",
+        "'",
     ];
     prop_oneof![
         9 => prop::sample::select(known.to_vec()).prop_map(|text| text.as_bytes().to_vec()),

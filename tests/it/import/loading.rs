@@ -21,23 +21,23 @@ const HEADER: &str = "job_id,user,project,domain,resource_group,start_time,end_t
 const NOW: &str = "2026-02-10T12:00:00Z";
 
 /// A service and a folder for files.
-struct Desk {
-    fixture: Fixture,
+pub(super) struct Desk {
+    pub(super) fixture: Fixture,
     folder: TempDir,
 }
 
 impl Desk {
-    async fn new(db: crate::support::database::TestDb) -> Self {
+    pub(super) async fn new(db: crate::support::database::TestDb) -> Self {
         Self { fixture: Fixture::new(db, NOW).await, folder: tempfile::tempdir().unwrap() }
     }
 
-    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+    pub(super) fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.folder.path().join(name);
         std::fs::write(&path, bytes).unwrap();
         path
     }
 
-    fn args(&self, rows: &str) -> ImportArgs {
+    pub(super) fn args(&self, rows: &str) -> ImportArgs {
         ImportArgs {
             format: "csv".to_owned(),
             file: self.file("jobs.csv", format!("{HEADER}{rows}")),
@@ -45,22 +45,27 @@ impl Desk {
             swf_memory: MemoryUnit::ALL[0].0.to_owned(),
             capacities: None,
             domain_map: None,
+            timezone: None,
+            delimiter: None,
+            noheader: false,
+            fields: None,
             rebase_to_now: false,
+            replace: false,
             no_aggregate: false,
         }
     }
 
-    async fn import(&self, args: &ImportArgs) -> Report {
+    pub(super) async fn import(&self, args: &ImportArgs) -> Report {
         import(args, &self.fixture.service).await.unwrap()
     }
 
-    async fn kernels(&self, group: &str) -> Vec<Kernel> {
+    pub(super) async fn kernels(&self, group: &str) -> Vec<Kernel> {
         let window = Window::forward(100, None);
         let page = self.fixture.service.kernels(&admin(), group, KernelFilter::default(), &window).await.unwrap();
         page.rows.into_iter().map(|(_, kernel)| kernel).collect()
     }
 
-    async fn buckets(&self, group: &str, tier: Tier) -> Vec<BucketRow> {
+    pub(super) async fn buckets(&self, group: &str, tier: Tier) -> Vec<BucketRow> {
         let list = BucketList {
             tier,
             filter: Filter::All(vec![]),
@@ -184,7 +189,7 @@ on_both! {
         let rows = "1,ann,ml,,east,2026-02-07T00:00:00Z,2026-02-10T12:00:00Z,4,,\n";
         let args = ImportArgs { capacities: Some(capacities), ..desk.args(rows) };
         let report = desk.import(&args).await;
-        assert_eq!((report.capacity_days, report.agents_changed), (3, 1));
+        assert_eq!((report.capacity_days, report.agents_changed), (40, 1));
         let days: Vec<Value> =
             desk.buckets("east", Tier::User).await.iter().map(|b| json!([b.period_start, b.capacity_snapshot])).collect();
         let cpu = |day: &str, amount: &str| json!([day, {"cpu": amount}]);
@@ -195,6 +200,14 @@ on_both! {
         let agents = desk.fixture.service.agents(&admin(), "east").await.unwrap();
         assert_eq!(agents.iter().map(|a| a.agent_id.as_str()).collect::<Vec<_>>(), ["a"]);
         assert!(desk.import(&args).await.changed_nothing());
+        // Capacities come without jobs too, for the days that no job touched.
+        let earlier = desk.file(
+            "earlier.csv",
+            "resource_group,agent_id,cpu,mem_gib,gpu,from,to\n\
+             west,a,10,,,2005-01-01T00:00:00Z,2026-02-09T00:00:00Z\n",
+        );
+        let given = desk.import(&ImportArgs { capacities: Some(earlier), ..desk.args("") }).await;
+        assert_eq!(given.capacity_days, 3_660, "as far back as a look-back may reach");
         // A node that has gone since goes here too.
         let gone = desk.file(
             "gone.csv",

@@ -4,11 +4,17 @@ mod csv;
 mod hostile;
 mod jobs;
 mod loading;
+mod lsf;
+mod pbs;
 mod program;
 mod sacct;
+mod sacct_fields;
+mod sacct_json;
+mod shifted;
 mod source;
 mod swf;
 mod traces;
+mod zones;
 
 use std::io::{Cursor, Write};
 

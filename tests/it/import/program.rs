@@ -57,3 +57,36 @@ async fn capacities_of_other_groups_are_told() {
     let report = run(&db, ["import", "csv", &jobs, "--capacities", &nodes]).ok();
     assert!(report.contains("warning: no row belongs to what has a capacity in the file: west"), "{report}");
 }
+
+#[tokio::test]
+async fn what_a_dump_is_decides_its_exit_code() {
+    let (db, folder) = (sqlite().await, tempfile::tempdir().unwrap());
+    let header = "JobID|User|Account|State|Start|End|NCPUS\n";
+    let pending = format!("{header}7|ann|ml|PENDING|Unknown|Unknown|1\n8_[1-9]|ann|ml|PENDING|Unknown|Unknown|1\n");
+    // Nothing has started yet: a nightly import is none the worse.
+    let waiting = run(&db, ["import", "sacct", &file(folder.path(), "pending.txt", &pending)]);
+    assert_eq!(waiting.code, Some(0), "{waiting:?}");
+    // All of it was refused.
+    let rows = format!("{header}7|ann|ml|COMPLETED|1970-02-01T00:00:00|2026-02-01T00:00:00|1\n");
+    let refused = run(&db, ["import", "sacct", &file(folder.path(), "old.txt", &rows)]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stdout.starts_with("1 rows read, 0 taken, 0 dropped, 1 refused\n"), "{refused:?}");
+    assert!(refused.stdout.contains("no row was taken: what it holds was refused"), "{refused:?}");
+    let counted = run(&db, ["import", "sacct", &file(folder.path(), "old.txt", &rows), "-o", "json"]);
+    assert!(counted.stdout.contains("\"taken\": 0"), "{counted:?}");
+}
+
+#[tokio::test]
+async fn the_options_of_sacct() {
+    let (db, folder) = (sqlite().await, tempfile::tempdir().unwrap());
+    let rows = "7\tann\tml\tCOMPLETED\t2026-02-01T08:00:00\t2026-02-01T09:00:00\t8\n";
+    let dump = file(folder.path(), "dump.txt", rows);
+    let fields = ["--noheader", "--fields", "JobID,User,Account,State,Start,End,NCPUS"];
+    let told = [&["import", "sacct", &dump, "--delimiter", "tab", "--timezone", "Europe/Berlin"][..], &fields].concat();
+    let report = run(&db, told).ok();
+    assert!(report.contains("times without an offset were read as Europe/Berlin, in 1 rows"), "{report}");
+    for wrong in [&["--timezone", "Berlin"][..], &["--delimiter", "||"], &["--noheader"], &["--fields", "JobID"]] {
+        assert_eq!(run(&db, [&["import", "sacct", &dump], wrong].concat()).code, Some(2), "{wrong:?}");
+    }
+    assert!(run(&db, ["import", "swf", &dump, "--timezone", "UTC"]).refused(2).contains("--timezone says nothing"));
+}

@@ -1,7 +1,7 @@
 use fairshared::cli::import::outcome::Reason;
 use fairshared::cli::import::{MemoryUnit, Options};
 
-use super::{at, read, read_with, slots};
+use super::{at, read, read_with, refused, slots};
 
 const HEADER: &str =
     "; Version: 2.2\n; UnixStartTime: 1000000\n; Partition:  3 site.example.org   \n; Queue: 2 short\n";
@@ -87,12 +87,14 @@ fn bad_rows_are_dropped_with_a_reason() {
         (row(&[(2, "x")]), Reason::BadNumber("submit time")),
         (row(&[(2, "9223372036854775807")]), Reason::BadTime("submit time")),
         (row(&[(4, "9223372036854775807")]), Reason::BadTime("end")),
-        (row(&[(5, "4.5")]), Reason::BadNumber("allocated processors")),
+        (row(&[(5, "four")]), Reason::BadNumber("allocated processors")),
+        (row(&[(3, "-0.5")]), Reason::NegativeWait),
         (row(&[(10, "9223372036854775807"), (5, "9223372036854775807")]), Reason::BadAmount("memory")),
         (row(&[(11, "2")]), Reason::PartialRun),
         (row(&[(11, "3")]), Reason::PartialRun),
         (row(&[(11, "4")]), Reason::PartialRun),
-        (row(&[(12, "ann")]), Reason::BadNumber("user")),
+        (row(&[(12, "an\u{7}n")]), Reason::BadName("user")),
+        (row(&[]).replace(" 6 ", " ; "), Reason::FieldCount),
         ("1 2 3".to_owned(), Reason::FieldCount),
     ] {
         assert_eq!(read("swf", line.clone()).reasons(), [reason], "{line}");
@@ -119,4 +121,43 @@ fn a_header_names_a_bounded_number_of_partitions() {
     let text = format!("{}{}\n{}", names.concat(), row(&[(16, "9999")]), row(&[(16, "10000")]));
     let groups: Vec<_> = read("swf", text).jobs.into_iter().map(|job| job.resource_group).collect();
     assert_eq!(groups, ["site9999", "partition10000"]);
+}
+
+#[test]
+fn decimals_names_and_other_separators() {
+    let job = read("swf", format!("{HEADER}{}", row(&[(2, "100.25"), (3, "-1.0"), (4, "0.5"), (5, "4.5")]))).only_job();
+    assert_eq!(job.started_at, Some(at("1970-01-12T13:48:20.25Z")));
+    assert_eq!(job.terminated_at, Some(at("1970-01-12T13:48:20.75Z")));
+    assert_eq!(slots(&job), "cpu=4.5");
+    let memory = read("swf", row(&[(5, "1.5"), (10, "0.5")])).only_job();
+    assert_eq!(slots(&memory), "cpu=1.5 mem=768");
+    let named = row(&[(12, "ann"), (13, "physics"), (15, "night"), (16, "alpha")]);
+    for line in [
+        named.clone(),
+        named.replace(' ', ";"),
+        named.replace(' ', " ; "),
+        format!("{named} ; 6 am"),
+        named.replace(' ', "\t"),
+    ] {
+        let job = read("swf", format!("{HEADER}{line}")).only_job();
+        assert_eq!((job.user.as_str(), job.project.as_str()), ("ann", "physics"), "{line}");
+        assert_eq!((job.resource_group.as_str(), job.queue.as_deref()), ("alpha", Some("night")), "{line}");
+    }
+    assert_eq!(read("swf", row(&[(12, "5.0"), (13, "-1.0")])).only_job().user, "u5");
+}
+
+#[test]
+fn the_start_of_the_log_may_be_explained_but_never_guessed() {
+    for header in [
+        "; UnixStartTime: 1000000 (Mon Jan 12 13:46:40 UTC 1970)",
+        ";UnixStartTime:1000000.0",
+        ";\tUnixStartTime :\t1000000",
+    ] {
+        let job = read("swf", format!("{header}\n{}", row(&[]))).only_job();
+        assert_eq!(job.submitted_at, Some(at("1970-01-12T13:48:20Z")), "{header}");
+    }
+    let error = "line 2: UnixStartTime is not a number of seconds since 1970";
+    for value in ["soon", "", "-1", "(Mon Jan 12)"] {
+        assert_eq!(refused("swf", format!("; Version: 2\n; UnixStartTime: {value}\n{}", row(&[]))), error, "{value}");
+    }
 }

@@ -46,7 +46,12 @@ fn args(format: &str, file: PathBuf) -> ImportArgs {
         swf_memory: MemoryUnit::ALL[0].0.to_owned(),
         capacities: None,
         domain_map: None,
+        timezone: None,
+        delimiter: None,
+        noheader: false,
+        fields: None,
         rebase_to_now: false,
+        replace: false,
         no_aggregate: false,
     }
 }

@@ -1,0 +1,48 @@
+//! A scheduler runs one run of a job at a time: a later run ends the earlier one, which was seen running and whose own
+//! row with an end never came (`sacct` leaves it out without `--duplicates`).
+
+use std::collections::HashMap;
+
+use super::job::ImportedJob;
+use super::rebase::Shift;
+use crate::domain::ids::{KernelId, SessionId};
+use crate::domain::time::Timestamp;
+
+/// What runs in a group, by session.
+#[derive(Default)]
+pub(super) struct Running(HashMap<SessionId, Vec<(KernelId, Timestamp)>>);
+
+impl Running {
+    pub(super) fn new(kernels: impl IntoIterator<Item = (KernelId, SessionId, Timestamp)>) -> Self {
+        let mut running = Self::default();
+        for (kernel, session, start) in kernels {
+            running.0.entry(session).or_default().push((kernel, start));
+        }
+        running
+    }
+
+    /// Takes note of a row. Returns the runs of the same job that ended before it began, and when: when the job was
+    /// queued again, if the row knows that, else when the row began.
+    pub(super) fn see(&mut self, job: &ImportedJob, shift: Shift) -> Vec<(KernelId, Timestamp)> {
+        let Some(start) = job.started_at.filter(|_| !job.run_of.is_empty()) else { return Vec::new() };
+        let runs = self.0.entry(job.session_id()).or_default();
+        let earlier =
+            |kernel: KernelId, since: Timestamp| since < start && job.kernel_of_run(shift.back(since)) == Some(kernel);
+        let mut ended = Vec::new();
+        runs.retain(|(kernel, since)| {
+            let over = earlier(*kernel, *since);
+            if over {
+                let queued = job.submitted_at.filter(|queued| *since < *queued && *queued <= start);
+                ended.push((*kernel, queued.unwrap_or(start)));
+            }
+            !over
+        });
+        if job.terminated_at.is_none() && !runs.iter().any(|(kernel, _)| *kernel == job.kernel_id()) {
+            runs.push((job.kernel_id(), start));
+        }
+        if runs.is_empty() {
+            self.0.remove(&job.session_id());
+        }
+        ended
+    }
+}

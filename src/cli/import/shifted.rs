@@ -1,0 +1,159 @@
+//! Jobs that are known with other starts, all by the same time: an earlier import read another time zone, or moved them
+//! with `--rebase-to-now`. Taken as they are they would count twice, or be refused row by row.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+
+use super::feed::Numbered;
+use super::job::ImportedJob;
+use super::rebase::Shift;
+use crate::domain::ids::KernelId;
+use crate::domain::kernel::Report;
+use crate::domain::time::{MICROS_PER_HOUR, MICROS_PER_SECOND, Timestamp};
+use crate::service::{Caller, Result, Service};
+
+/// Known jobs with the same offset that make it no accident.
+const ENOUGH: u64 = 10;
+/// Jobs of an import for which every offset between two time zones is tried.
+const PROBES: usize = 400;
+/// Time zones differ by whole quarters of an hour, and by 26 hours at most.
+const QUARTER: i64 = MICROS_PER_HOUR / 4;
+const FARTHEST: i64 = 104;
+
+/// What makes an import refuse a file.
+#[derive(Debug)]
+pub struct Shifted {
+    pub jobs: u64,
+    /// From the starts in the file to the known ones, in microseconds.
+    pub offset: i64,
+    /// Rows that were stored before that showed.
+    pub taken: u64,
+}
+
+impl fmt::Display for Shifted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.offset.unsigned_abs() / MICROS_PER_SECOND.unsigned_abs();
+        let (hours, minutes) = (seconds / 3_600, seconds / 60 % 60);
+        let side = if self.offset < 0 { "earlier" } else { "later" };
+        write!(
+            f,
+            "{} jobs are known with a start that is {hours} h {minutes} min {} s {side} ",
+            self.jobs,
+            seconds % 60
+        )?;
+        write!(
+            f,
+            "than in the file; say --rebase-to-now again if an earlier import moved them, or the --timezone that "
+        )?;
+        write!(f, "it read; --replace puts the times of the file in their place")?;
+        if self.taken > 0 {
+            write!(f, "; {} rows before that are kept", self.taken)?;
+        }
+        Ok(())
+    }
+}
+
+/// A job of the file that is known with another start.
+pub(super) struct Pair {
+    offset: i64,
+    pub row: KernelId,
+    pub group: String,
+    pub known: Report,
+    /// The row ends a run; what still runs keeps the start that is known.
+    pub ended: bool,
+}
+
+/// Looks for such jobs while rows come in.
+#[derive(Default)]
+pub(super) struct Detector {
+    shift: Shift,
+    counts: BTreeMap<i64, u64>,
+    probed: usize,
+    offsets: Vec<i64>,
+    waiting: Vec<Pair>,
+}
+
+impl Detector {
+    pub(super) fn new(shift: Shift) -> Self {
+        Self { shift, ..Self::default() }
+    }
+
+    /// Looks at rows of groups that were known before.
+    pub(super) async fn look(&mut self, service: &Service, caller: &Caller, rows: &[&Numbered]) -> Result<()> {
+        let jobs: Vec<&ImportedJob> = rows.iter().map(|row| &row.job).filter(|job| job.started_at.is_some()).collect();
+        let ids: Vec<KernelId> = jobs.iter().map(|job| job.kernel_id()).collect();
+        let known = reports(service, caller, &ids).await?;
+        let mut fresh = Vec::new();
+        for (job, id) in jobs.into_iter().zip(ids) {
+            match known.get(&id) {
+                Some(report) => self.pair(job, report.clone()),
+                None if !job.run_of.is_empty() => fresh.push(job),
+                None => {}
+            }
+        }
+        self.probe(service, caller, &fresh).await?;
+        for offset in self.offsets.clone() {
+            let others = fresh.iter().filter_map(|job| Some((self.other_run(job, offset)?, *job)));
+            let others: HashMap<KernelId, &ImportedJob> = others.collect();
+            let ids: Vec<KernelId> = others.keys().copied().collect();
+            for (id, report) in reports(service, caller, &ids).await? {
+                self.pair(others[&id], report);
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds offsets by which some of the jobs are known.
+    async fn probe(&mut self, service: &Service, caller: &Caller, fresh: &[&ImportedJob]) -> Result<()> {
+        let step = (fresh.len() / 50).max(1);
+        let sample: Vec<_> = fresh.iter().step_by(step).take(PROBES - self.probed.min(PROBES)).collect();
+        self.probed += sample.len();
+        let offsets = (-FARTHEST..=FARTHEST).filter(|quarters| *quarters != 0).map(|quarters| quarters * QUARTER);
+        let tried: HashMap<KernelId, i64> = offsets
+            .flat_map(|offset| sample.iter().map(move |job| (offset, job)))
+            .filter_map(|(offset, job)| Some((self.other_run(job, offset)?, offset)))
+            .collect();
+        let ids: Vec<KernelId> = tried.keys().copied().collect();
+        let found: HashSet<i64> = reports(service, caller, &ids).await?.keys().map(|id| tried[id]).collect();
+        self.offsets.extend(found.into_iter().filter(|offset| !self.offsets.contains(offset)).collect::<Vec<_>>());
+        self.offsets.sort_unstable();
+        Ok(())
+    }
+
+    /// The kernel of the run that would have begun `offset` later, as the trace tells times.
+    fn other_run(&self, job: &ImportedJob, offset: i64) -> Option<KernelId> {
+        let start = self.shift.back(job.started_at?);
+        job.kernel_of_run(Timestamp::from_micros(start.micros().checked_add(offset)?))
+    }
+
+    fn pair(&mut self, job: &ImportedJob, known: Report) {
+        let (Some(start), Some(known_start)) = (job.started_at, known.started_at) else { return };
+        let offset = known_start.micros() - start.micros();
+        // Of what ended in both, the end moved as well.
+        let ends = job.terminated_at.zip(known.terminated_at);
+        if offset == 0 || ends.is_some_and(|(end, known_end)| known_end.micros() - end.micros() != offset) {
+            return;
+        }
+        *self.counts.entry(offset).or_default() += 1;
+        let group = job.resource_group.clone();
+        self.waiting.push(Pair { offset, row: job.kernel_id(), group, known, ended: job.terminated_at.is_some() });
+    }
+
+    /// The offset that is no accident any more, with its jobs.
+    pub(super) fn found(&self) -> Option<(i64, u64)> {
+        self.counts.iter().map(|(offset, jobs)| (*offset, *jobs)).find(|(_, jobs)| *jobs >= ENOUGH)
+    }
+
+    /// The pairs whose offset is no accident, each once.
+    pub(super) fn take_pairs(&mut self) -> Vec<Pair> {
+        let counts = &self.counts;
+        let (enough, waiting) = self.waiting.drain(..).partition(|pair| counts[&pair.offset] >= ENOUGH);
+        self.waiting = waiting;
+        enough
+    }
+}
+
+async fn reports(service: &Service, caller: &Caller, ids: &[KernelId]) -> Result<BTreeMap<KernelId, Report>> {
+    let known = service.known_reports(caller, ids).await?;
+    Ok(known.into_iter().map(|report| (report.id, report)).collect())
+}
