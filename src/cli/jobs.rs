@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::failure::{FAILED, Outcome, eprint_line};
 use super::open::{caller, service};
-use super::output::{Format, OutputArgs, print_json, print_list};
+use super::output::{Format, OutputArgs, print, print_json, print_list};
 use crate::config::Config;
 use crate::jobs::{JobSettings, Runner};
 use crate::rest::jobs::view::{JobRunView, JobRuns, JobView};
@@ -27,6 +27,12 @@ pub enum JobsCommand {
         group: Option<String>,
         #[command(flatten)]
         output: OutputArgs,
+    },
+    /// Say that the clock is right, so that jobs go on that hold because it was doubted
+    TrustClock {
+        /// Why, for the audit log
+        #[arg(long)]
+        reason: Option<String>,
     },
 }
 
@@ -71,6 +77,14 @@ pub async fn run(command: JobsCommand, config: &Config) -> Outcome {
                 print_list(output.output, columns, items)?;
             }
             Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+        }
+        JobsCommand::TrustClock { reason } => {
+            let trusted = service.trust_clock(&caller(), reason).await?;
+            if let Some(doubt) = trusted.doubt {
+                eprint_line(&format!("it should have been {}; now jobs go by the clock", doubt.reference));
+            }
+            print(&format!("the clock is trusted: {}", trusted.trusted_at))?;
+            Ok(ExitCode::SUCCESS)
         }
     }
 }

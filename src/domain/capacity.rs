@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::slots::{Amounts, Usages};
-use super::time::{Day, Span};
+use super::time::{Day, Span, Timestamp};
 
 /// Where a day's capacity comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +108,19 @@ impl CapacityCalendar {
             changed.push(now);
         }
         changed
+    }
+
+    /// Forgets what was observed, or copied, of times after `now`; what was given stays. Returns whether today changed.
+    pub fn forget_after(&mut self, now: Timestamp) -> bool {
+        let today = now.day();
+        self.days.retain(|day, capacity| *day <= today || capacity.source == CapacitySource::Given);
+        let days = &self.days;
+        self.originals.retain(|day| days.contains_key(day));
+        let passed = (now.micros() - today.start().micros()).unsigned_abs();
+        let Some(known) = self.days.get_mut(&today).filter(|d| d.observed_micros > passed) else { return false };
+        known.integral = known.capacity.for_micros(passed);
+        known.observed_micros = passed;
+        true
     }
 
     /// The capacity of `day`; a day nobody observed takes the nearest observed day's for good, the

@@ -204,6 +204,11 @@ impl Unsettled {
         })
     }
 
+    /// Usage was recorded past `limit`.
+    pub fn recorded_beyond(&self, limit: Timestamp) -> bool {
+        self.cursor.is_some_and(|cursor| cursor > limit)
+    }
+
     /// Usage was recorded past the kernel's end, because its end was reported late.
     pub fn over_recorded(&self) -> bool {
         matches!((self.cursor, self.terminated_at), (Some(c), Some(t)) if t < c)

@@ -12,7 +12,7 @@ use super::factor::{Decayer, History};
 use super::ids::{Member, ProjectId};
 use super::options::Options;
 use super::slots::{Amounts, Usages};
-use super::time::{Day, Span};
+use super::time::{Day, Span, Timestamp};
 
 /// Who a bucket or a share belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -253,6 +253,13 @@ impl Ledger {
     pub fn observe_capacity(&mut self, span: Option<Span>, today: Day, capacity: &Amounts) {
         let changed = self.calendar.observe(span, today, capacity);
         self.recapacitate(changed);
+    }
+
+    /// Forgets what was observed of times after `now`.
+    pub fn forget_capacities_after(&mut self, now: Timestamp) {
+        if self.calendar.forget_after(now) {
+            self.changes.capacity_days.insert(now.day());
+        }
     }
 
     /// A back-fill brings capacities of days; what the service observed itself stands.

@@ -121,6 +121,9 @@ impl Runner {
             return;
         }
         self.keep_house(now);
+        if self.service.check_clock().is_err() {
+            return;
+        }
         for group in self.service.published_groups() {
             for job in &self.jobs {
                 let key = (job.name(), group.name.to_string());
@@ -200,6 +203,7 @@ impl Runner {
 
     /// One run under the lease, recorded. The caller holds the flight and has its turn.
     async fn run_once(&self, job: &dyn Job, group: &str, trigger: &str) -> Result<JobRun> {
+        self.service.check_clock()?;
         lock(&self.last_starts).insert((job.name(), group.to_owned()), self.service.clock().now());
         let presence = self.presence().await?;
         let fence = match self.service.take_lease(presence, &format!("{}/{group}", job.name())).await? {

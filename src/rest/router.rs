@@ -34,6 +34,7 @@ pub(super) fn prompt() -> OpenApiRouter<ApiState> {
         .routes(routes!(usage_buckets::list::handle))
         .routes(routes!(usage_gaps::list::handle))
         .routes(routes!(jobs::list::handle))
+        .routes(routes!(jobs::trust_clock::handle))
         .routes(routes!(job_runs::list::handle))
         .routes(routes!(audit_log::list::handle))
         .routes(routes!(keys::list::handle, keys::create::handle))

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
+use super::ahead;
 use super::background::background;
 use super::folding::rebuild_buckets;
 use super::pass::{Aggregated, Pass};
@@ -19,9 +20,11 @@ use crate::store;
 impl Service {
     /// Records usage up to now and recomputes everybody's factor and rank.
     pub async fn aggregate(self: &Arc<Self>, work: impl Into<Work>) -> Result<Aggregated> {
+        self.check_clock()?;
         let (service, work) = (Arc::clone(self), work.into());
         background(async move {
             let mut session = Session::for_run(&service, &work).await?;
+            ahead::come_back(&mut session).await?;
             let mut pass = Pass::new(&session);
             session.observe_capacity().await?;
             refresh_projects(&mut session).await?;
@@ -36,6 +39,7 @@ impl Service {
 
     /// Folds the group's buckets again from its records. Returns how many buckets differed.
     pub async fn rebuild(self: &Arc<Self>, work: impl Into<Work>) -> Result<u64> {
+        self.check_clock()?;
         let (service, work) = (Arc::clone(self), work.into());
         background(async move {
             let mut session = Session::for_run(&service, &work).await?;
@@ -50,6 +54,7 @@ impl Service {
 
     /// Removes records that no look-back can reach any more, and buckets of the days before `keep_buckets_days`.
     pub async fn purge(self: &Arc<Self>, work: impl Into<Work>, keep_buckets_days: u32) -> Result<(u64, u64)> {
+        self.check_clock()?;
         let (service, work) = (Arc::clone(self), work.into());
         let longest = self.longest_reach();
         background(async move {

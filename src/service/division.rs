@@ -208,6 +208,7 @@ impl Service {
 
     /// Keeps the group's division as today's; the last one of a day counts. Returns what was done, as counts.
     pub async fn divide(self: &Arc<Self>, work: impl Into<Work>) -> Result<Value> {
+        self.check_clock()?;
         let (service, work) = (Arc::clone(self), work.into());
         let GroupDivision { group, division } = self.divided(&work.group, false).await?;
         detached(async move {

@@ -3,11 +3,13 @@
 
 pub mod accounting;
 pub mod agents;
+mod ahead;
 pub mod audit;
 mod background;
 pub mod buckets;
 pub mod caller;
 pub mod clock;
+pub mod clock_trust;
 pub mod configuration;
 pub mod conservation;
 pub mod division;
@@ -42,6 +44,7 @@ mod storage;
 mod unsettled;
 mod upkeep;
 pub mod warnings;
+pub mod watch;
 pub mod weights;
 
 use std::collections::HashMap;
@@ -59,8 +62,9 @@ use published::Published;
 use state::GroupState;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::task::JoinError;
+use uuid::Uuid;
 
-use crate::domain::time::{Span, Timestamp};
+use crate::domain::time::Timestamp;
 use crate::store::{self, Store};
 
 type Slot = Arc<tokio::sync::Mutex<Option<GroupState>>>;
@@ -69,15 +73,15 @@ type SlotGuard = tokio::sync::OwnedMutexGuard<Option<GroupState>>;
 /// The service behind every interface. Cheap to share; lives as long as the process.
 pub struct Service {
     store: Store,
-    clock: Arc<dyn Clock>,
+    clock: watch::Watch,
     published: Published,
     slots: Mutex<HashMap<String, Slot>>,
     /// Reports on their way into the database.
     lines: joint::Lines,
-    /// The run of this process, if it serves.
-    run: OnceLock<store::runs::ServiceRun>,
-    /// When the service ran before this process opened it, by start.
-    earlier: Vec<store::runs::ServiceRun>,
+    /// This process, where the database tells processes apart.
+    id: Uuid,
+    /// When the service ran.
+    runs: Mutex<clock_trust::Runs>,
     keys: key_table::KeyTable,
     /// For how long keys are believed that cannot be read again.
     key_grace: OnceLock<Option<Duration>>,
@@ -91,43 +95,31 @@ impl Service {
     /// A service over `store` that has published every group's state.
     pub async fn new(store: Store, clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
         let service = Arc::new(Self {
-            earlier: store::runs::list(store.read()).await?,
             store,
-            clock,
+            clock: watch::Watch::new(clock),
             published: Published::default(),
             slots: Mutex::default(),
             lines: joint::Lines::default(),
-            run: OnceLock::new(),
+            id: Uuid::new_v4(),
+            runs: Mutex::default(),
             keys: key_table::KeyTable::default(),
             key_grace: OnceLock::new(),
             places: places::Places::default(),
             health: health::Health::default(),
         });
+        service.begin_watching().await?;
         service.refresh_keys().await?;
         service.refresh().await?;
         Ok(service)
     }
 
-    /// Marks this process as the one that serves: from now on heartbeats say that it is alive, and
-    /// what lies between the last heartbeat before and now is downtime (§4).
-    pub async fn start_serving(&self) -> Result<()> {
-        let run = store::runs::start(self.store.write(), self.clock.now()).await?;
-        if self.run.set(run).is_err() {
-            return Err(Error::Internal("the service was started twice".to_owned()));
-        }
-        Ok(())
-    }
-
-    /// Tells later starts that the service was alive until now.
-    pub async fn heartbeat(&self) -> Result<()> {
-        if let Some(run) = self.run.get() {
-            store::runs::beat(self.store.write(), run.id, self.clock.now()).await?;
-        }
-        Ok(())
+    /// Now, or the latest time that is certain to have come while the clock is doubted.
+    pub fn certain_now(&self) -> Timestamp {
+        self.clock.certain()
     }
 
     pub fn clock(&self) -> &dyn Clock {
-        &*self.clock
+        &self.clock
     }
 
     pub fn store(&self) -> &Store {
@@ -205,29 +197,6 @@ impl Service {
     fn lock_slots(&self) -> MutexGuard<'_, HashMap<String, Slot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn started_at(&self) -> Option<Timestamp> {
-        self.run.get().map(|r| r.started_at)
-    }
-
-    /// Times in which nothing served, at least `micros` long.
-    fn downtimes(&self, micros: u64) -> Vec<Span> {
-        // A process that does not serve itself, as the command line, sees the service down until now.
-        let until = self.started_at().unwrap_or_else(|| self.clock.now());
-        downtimes(&self.earlier, until).into_iter().filter(|d| d.micros() >= micros).collect()
-    }
-}
-
-/// The times that no run covers, from the first run on.
-fn downtimes(runs: &[store::runs::ServiceRun], now: Timestamp) -> Vec<Span> {
-    let mut covered: Option<Timestamp> = None;
-    let mut gaps = Vec::new();
-    let starts = runs.iter().map(|r| (r.started_at, r.last_heartbeat_at)).chain([(now, now)]);
-    for (start, end) in starts {
-        gaps.extend(covered.and_then(|c| Span::new(c, start)));
-        covered = Some(covered.map_or(end, |c| c.max(end)));
-    }
-    gaps
 }
 
 /// Runs a write to its end even if whoever asked for it goes away: a transaction is never cut off

@@ -1,7 +1,7 @@
 //! One run over a group's unsettled kernels: records of what they used, gaps, cursors, and the sums for the buckets
 //! (§3, §4).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -10,13 +10,14 @@ use super::folding::refold_entities;
 use super::session::Session;
 use super::state::{MOST_AT_HAND, Occupancy, occupied};
 use super::unsettled::Source;
-use super::{Result, heavy};
+use super::{Result, ahead, heavy};
 use crate::domain::bucket::Daily;
+use crate::domain::ids::KernelId;
 use crate::domain::kernel::{Advance, Phase, Unsettled};
 use crate::domain::ledger::Increments;
 use crate::domain::slice::{self, GapPolicy, Run};
 use crate::domain::slots::Usages;
-use crate::domain::time::{MICROS_PER_SECOND, Span};
+use crate::domain::time::{MICROS_PER_SECOND, Span, Timestamp};
 use crate::store;
 use crate::store::kernels::Progress;
 use crate::store::records::Record;
@@ -54,6 +55,10 @@ pub(super) struct Pass {
     policy: GapPolicy,
     max_gap_hours: u32,
     downtimes: Vec<Span>,
+    /// Whoever is recorded beyond it was recorded under a clock that was ahead.
+    limit: Timestamp,
+    /// Kernels whose records of times that have not come yet were taken back.
+    came_back: BTreeSet<KernelId>,
     added: Increments,
     removed: Increments,
     gaps: BTreeMap<usize, GapTally>,
@@ -77,6 +82,8 @@ impl Pass {
             policy: options.gap_policy,
             max_gap_hours: options.max_gap_hours,
             downtimes: session.service().downtimes(shortest),
+            limit: ahead::limit(session.now),
+            came_back: BTreeSet::new(),
             added: Increments::default(),
             removed: Increments::default(),
             gaps: BTreeMap::new(),
@@ -88,7 +95,7 @@ impl Pass {
     /// Records the slices of every unsettled kernel, and moves its cursor.
     pub(super) async fn scan(&mut self, session: &mut Session) -> Result<()> {
         let now = session.now;
-        let leads = session.state().group.recorded_until.is_none_or(|until| until <= now);
+        let leads = session.state().group.recorded_until.is_none_or(|until| until <= now || until > self.limit);
         let mut source = Source::new(session);
         let mut kept = Some(BTreeMap::new());
         let (mut progress, mut records) = (Progress::default(), Vec::new());
@@ -111,6 +118,12 @@ impl Pass {
                     Advance::Moved if !kernel.in_step => {
                         progress.in_step.push(kernel.id);
                         kernel.in_step = true;
+                    }
+                    // Nothing is left of what was recorded since it was last right.
+                    Advance::Stayed if self.came_back.contains(&kernel.id) => {
+                        let cursor = if kernel.cursor.is_some() { &mut progress.behind } else { &mut progress.unrecorded };
+                        cursor.push(kernel.id);
+                        kernel.in_step = false;
                     }
                     Advance::Moved | Advance::Stayed => {}
                 }
@@ -141,11 +154,14 @@ impl Pass {
         let (mut part, mut records) = (Vec::new(), Vec::new());
         while part.len() < PART
             && records.len() < PART
-            && let Some(kernel) = source.next(session).await?
+            && let Some(mut kernel) = source.next(session).await?
         {
             self.done.kernels += 1;
-            if kernel.over_recorded() {
-                self.correct(session, &kernel).await?;
+            if kernel.recorded_beyond(self.limit) && kernel.terminated_at.is_none_or(|end| end > session.now) {
+                self.come_back(session, &mut kernel).await?;
+                self.slice(session, &kernel, &mut records);
+            } else if let Some(end) = kernel.terminated_at.filter(|_| kernel.over_recorded()) {
+                self.correct(session, &kernel, end).await?;
             } else {
                 self.slice(session, &kernel, &mut records);
             }
@@ -228,12 +244,26 @@ impl Pass {
         Ok(())
     }
 
-    /// Takes back what was recorded past the end of a kernel whose end was reported late.
-    async fn correct(&mut self, session: &Session, kernel: &Unsettled) -> Result<()> {
-        let Some(end) = kernel.terminated_at else { return Ok(()) };
-        for record in store::records::past_end(session.tx(), kernel.id, end).await? {
-            self.done.slices_corrected += 1;
-            store::records::delete(session.tx(), &record).await?;
+    /// Takes back what was recorded of a kernel for times that have not come yet. It goes on after what is left.
+    async fn come_back(&mut self, session: &Session, kernel: &mut Unsettled) -> Result<()> {
+        self.correct(session, kernel, session.now).await?;
+        let purged = session.state().group.records_from.is_some_and(|from| kernel.started_at.day() < from);
+        let last = store::records::last_end(session.tx(), kernel.id).await?;
+        // Where its records were purged, nobody knows what is missing.
+        kernel.cursor = last.or_else(|| purged.then_some(session.now));
+        self.came_back.insert(kernel.id);
+        Ok(())
+    }
+
+    /// Takes back what was recorded of a kernel past `end`, because its end was reported late or the clock was ahead.
+    async fn correct(&mut self, session: &Session, kernel: &Unsettled, end: Timestamp) -> Result<()> {
+        let past = store::records::past_end(session.tx(), kernel.id, end).await?;
+        if past.is_empty() {
+            return Ok(());
+        }
+        store::records::delete_past(session.tx(), kernel.id, end).await?;
+        self.done.slices_corrected += past.len() as u64;
+        for record in past {
             let domain: Arc<str> = Arc::from(record.domain.as_str());
             let day = record.span.start.day();
             let kept = Span::new(record.span.start, end);

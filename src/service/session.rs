@@ -132,6 +132,11 @@ impl Session {
         }
     }
 
+    /// Now, or the latest time that is certain to have come while the clock is doubted.
+    fn certain_now(&self) -> Timestamp {
+        self.service.clock.doubt().map_or(self.now, |doubt| doubt.reference)
+    }
+
     pub fn service(&self) -> &Arc<Service> {
         &self.service
     }
@@ -187,7 +192,7 @@ impl Session {
     /// Counts the time since the last observation at the capacity that the group had (§5). A group
     /// that has no agents observes nothing; its time passes all the same.
     pub async fn observe_capacity(&mut self) -> Result<()> {
-        let (now, started_at) = (self.now, self.service.started_at());
+        let (now, started_at) = (self.certain_now(), self.service.started_at());
         let state = self.state();
         let since = state.group.capacity_observed_at;
         if !state.agents.is_empty() {
@@ -228,7 +233,7 @@ impl Session {
 
     /// Recomputes decayed usage, factors and ranks of everybody (§7).
     pub async fn recompute_histories(&mut self) -> Result<()> {
-        let now = self.now;
+        let now = self.certain_now();
         // A clock that jumped back, or a longer look-back, sees older buckets again.
         let from = window_start(&self.state().options, now.day());
         self.load_back_to(from).await?;

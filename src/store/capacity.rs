@@ -29,6 +29,17 @@ pub async fn load(db: &impl ConnectionTrait, group: &str) -> Result<CapacityCale
     Ok(calendar)
 }
 
+/// Forgets what was observed on days after `today`, or copied to them; what was given stays.
+pub async fn forget_after(db: &impl ConnectionTrait, group: &str, today: Day) -> Result<()> {
+    Entity::delete_many()
+        .filter(Column::ResourceGroup.eq(group))
+        .filter(Column::Day.gt(today.0))
+        .filter(Column::Source.ne(CapacitySource::Given.as_str()))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
 /// Stores the given days of the calendar.
 pub async fn save(
     db: &impl ConnectionTrait,

@@ -112,6 +112,12 @@ pub async fn page(
     key_list::page(db, Entity::find().filter(matching), order, window, values).await?.try_map(DivisionDay::try_from)
 }
 
+/// Removes the divisions of days after `today`.
+pub async fn forget_after(db: &impl ConnectionTrait, group: &str, today: Day) -> Result<()> {
+    Entity::delete_many().filter(Column::ResourceGroup.eq(group)).filter(Column::Day.gt(today.0)).exec(db).await?;
+    Ok(())
+}
+
 /// Removes the divisions of days before `before`. Returns how many rows.
 pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Day) -> Result<u64> {
     let done =

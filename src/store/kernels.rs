@@ -7,7 +7,7 @@ use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Condition, Expr, JoinType, OnConflict};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
-    RelationDef, Select,
+    RelationDef, Select, Statement,
 };
 use uuid::Uuid;
 
@@ -176,6 +176,17 @@ async fn close(db: &impl ConnectionTrait, group: &str, ids: &[KernelId]) -> Resu
     Ok(())
 }
 
+/// Opens cursors again, in step with the group, for kernels that end after `now` and were taken for recorded to their ends.
+pub async fn reopen(db: &impl ConnectionTrait, group: &str, now: Timestamp) -> Result<()> {
+    let sql = "INSERT INTO kernel_cursors (resource_group, kernel_id, recorded_until, in_step) \
+               SELECT k.resource_group, k.kernel_id, NULL, TRUE FROM kernels k WHERE k.resource_group = $1 \
+               AND k.started_at IS NOT NULL AND k.terminated_at > $2 AND NOT EXISTS (SELECT 1 FROM kernel_cursors c \
+               WHERE c.resource_group = k.resource_group AND c.kernel_id = k.kernel_id)";
+    let values = [group.into(), now.micros().into()];
+    db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await?;
+    Ok(())
+}
+
 fn cursors_of(db: &impl ConnectionTrait, group: &str, ids: &[KernelId]) -> Condition {
     let one_of = bulk::one_of(db, kernel_cursor::Column::KernelId, ids.iter().map(|k| k.0));
     Condition::all().add(kernel_cursor::Column::ResourceGroup.eq(group)).add(one_of)
@@ -257,11 +268,13 @@ pub struct Progress {
     pub in_step: Vec<KernelId>,
     /// As far as the run, which is behind their group because the clock jumped back.
     pub behind: Vec<KernelId>,
+    /// Nothing is recorded of them any more.
+    pub unrecorded: Vec<KernelId>,
 }
 
 impl Progress {
     pub fn count(&self) -> usize {
-        self.settled.len() + self.in_step.len() + self.behind.len()
+        self.settled.len() + self.in_step.len() + self.behind.len() + self.unrecorded.len()
     }
 }
 
@@ -269,17 +282,19 @@ impl Progress {
 pub async fn advance(db: &impl ConnectionTrait, group: &str, progress: &Progress, now: Timestamp) -> Result<()> {
     use kernel_cursor::Column as Cursor;
     close(db, group, &progress.settled).await?;
+    let apart = |until: Option<i64>| vec![(Cursor::InStep, Expr::value(false)), (Cursor::RecordedUntil, Expr::value(until))];
     let moves = [
-        (&progress.in_step, Cursor::InStep, Expr::value(true)),
-        (&progress.behind, Cursor::RecordedUntil, Expr::value(now.micros())),
+        (&progress.in_step, vec![(Cursor::InStep, Expr::value(true))]),
+        (&progress.behind, apart(Some(now.micros()))),
+        (&progress.unrecorded, apart(None)),
     ];
-    for (ids, column, value) in moves {
+    for (ids, values) in moves {
         for part in ids.chunks(bulk::MOST_IDS) {
-            kernel_cursor::Entity::update_many()
-                .col_expr(column, value.clone())
-                .filter(cursors_of(db, group, part))
-                .exec(db)
-                .await?;
+            let mut update = kernel_cursor::Entity::update_many().filter(cursors_of(db, group, part));
+            for (column, value) in &values {
+                update = update.col_expr(*column, value.clone());
+            }
+            update.exec(db).await?;
         }
     }
     Ok(())

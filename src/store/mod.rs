@@ -14,6 +14,7 @@ pub mod buckets;
 mod bulk;
 pub mod capacity;
 mod connection;
+pub mod clock;
 mod decode;
 pub mod division_days;
 pub mod entity;

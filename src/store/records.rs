@@ -101,9 +101,18 @@ pub async fn past_end(db: &impl ConnectionTrait, kernel: KernelId, end: Timestam
     rows.into_iter().map(decode_row).collect()
 }
 
-pub async fn delete(db: &impl ConnectionTrait, record: &Record) -> Result<()> {
-    Entity::delete_by_id((record.kernel.0, record.span.start.micros())).exec(db).await?;
+/// Removes the records of one kernel that reach past `end`.
+pub async fn delete_past(db: &impl ConnectionTrait, kernel: KernelId, end: Timestamp) -> Result<()> {
+    let past = Entity::delete_many().filter(Column::KernelId.eq(kernel.0));
+    past.filter(Column::PeriodEnd.gt(end.micros())).exec(db).await?;
     Ok(())
+}
+
+/// Until when usage of one kernel is recorded.
+pub async fn last_end(db: &impl ConnectionTrait, kernel: KernelId) -> Result<Option<Timestamp>> {
+    let last = Entity::find().select_only().column(Column::PeriodEnd).filter(Column::KernelId.eq(kernel.0));
+    let end: Option<i64> = last.order_by_desc(Column::PeriodStart).limit(1).into_tuple().one(db).await?;
+    Ok(end.map(Timestamp::from_micros))
 }
 
 /// Removes a group's records of days before `before`. Returns how many.

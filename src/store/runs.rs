@@ -18,11 +18,15 @@ pub struct ServiceRun {
     pub last_heartbeat_at: Timestamp,
 }
 
-pub async fn start(db: &impl ConnectionTrait, now: Timestamp) -> Result<ServiceRun> {
-    let row =
-        service_run::ActiveModel { id: NotSet, started_at: Set(now.micros()), last_heartbeat_at: Set(now.micros()) };
+/// Notes a start of the service that is alive at `now`.
+pub async fn start(db: &impl ConnectionTrait, started_at: Timestamp, now: Timestamp) -> Result<ServiceRun> {
+    let row = service_run::ActiveModel {
+        id: NotSet,
+        started_at: Set(started_at.micros()),
+        last_heartbeat_at: Set(now.micros()),
+    };
     let row = row.insert(db).await?;
-    Ok(ServiceRun { id: row.id, started_at: now, last_heartbeat_at: now })
+    Ok(ServiceRun { id: row.id, started_at, last_heartbeat_at: now })
 }
 
 pub async fn beat(db: &impl ConnectionTrait, run: i64, now: Timestamp) -> Result<()> {
@@ -30,6 +34,17 @@ pub async fn beat(db: &impl ConnectionTrait, run: i64, now: Timestamp) -> Result
         .col_expr(service_run::Column::LastHeartbeatAt, Expr::value(now.micros()))
         .filter(service_run::Column::Id.eq(run))
         .filter(service_run::Column::LastHeartbeatAt.lt(now.micros()))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+/// Forgets that the service was alive after `now`, as a clock said that was ahead.
+pub async fn cut(db: &impl ConnectionTrait, now: Timestamp) -> Result<()> {
+    service_run::Entity::delete_many().filter(service_run::Column::StartedAt.gt(now.micros())).exec(db).await?;
+    service_run::Entity::update_many()
+        .col_expr(service_run::Column::LastHeartbeatAt, Expr::value(now.micros()))
+        .filter(service_run::Column::LastHeartbeatAt.gt(now.micros()))
         .exec(db)
         .await?;
     Ok(())
@@ -92,6 +107,13 @@ pub async fn add_gap(db: &impl ConnectionTrait, group: &str, gap: &Gap) -> Resul
         dropped_usage: Set(gap.dropped_usage.to_json()),
     };
     usage_gap::Entity::insert(row).exec_without_returning(db).await?;
+    Ok(())
+}
+
+/// Forgets gaps that were handled after `limit`.
+pub async fn forget_gaps_after(db: &impl ConnectionTrait, group: &str, limit: Timestamp) -> Result<()> {
+    let of_group = usage_gap::Entity::delete_many().filter(usage_gap::Column::ResourceGroup.eq(group));
+    of_group.filter(usage_gap::Column::HandledAt.gt(limit.micros())).exec(db).await?;
     Ok(())
 }
 

@@ -2,4 +2,5 @@
 
 pub mod list;
 pub mod run;
+pub mod trust_clock;
 pub mod view;

@@ -3,6 +3,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::domain::time::Timestamp;
+use crate::service::clock_trust::Trusted;
 use crate::service::jobs::JobRun;
 
 /// One run of a job over one resource group.
@@ -66,4 +67,26 @@ pub struct RunJob {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct JobRuns {
     pub items: Vec<JobRunView>,
+}
+
+/// The clock as an admin has said that it is right.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "trusted_at": "2026-01-13T10:05:00Z", "was_doubted": true, "reference": "2025-12-24T18:00:00Z"
+}))]
+pub struct TrustedClock {
+    /// What the clock says.
+    #[schema(value_type = String, format = DateTime)]
+    pub trusted_at: Timestamp,
+    /// Whether jobs were held.
+    pub was_doubted: bool,
+    /// What the clock should have said, if it was doubted.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub reference: Option<Timestamp>,
+}
+
+impl From<Trusted> for TrustedClock {
+    fn from(Trusted { trusted_at, doubt }: Trusted) -> Self {
+        Self { trusted_at, was_doubted: doubt.is_some(), reference: doubt.map(|d| d.reference) }
+    }
 }

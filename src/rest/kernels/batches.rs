@@ -69,7 +69,7 @@ impl Batches {
             Err(error) => self.reject_early(place, id_in(bytes), vec![error.into()]),
             Ok(input) => {
                 let id = input.kernel_id;
-                match input.check(self.service.clock().now()) {
+                match input.check(self.service.certain_now()) {
                     Err(faults) => self.reject_early(place, Some(id), faults),
                     Ok(incoming) => {
                         self.places.push(place);

@@ -2,6 +2,7 @@
 
 mod buckets;
 mod capacity;
+mod clock;
 mod cursors;
 mod gaps;
 mod history;

@@ -1,30 +1,42 @@
-//! SIGKILL at any moment of ingest and aggregation: nothing is lost, nothing counted twice.
+//! Faults of real processes: nothing that was acknowledged is lost, nothing is counted twice.
 
 mod backlog;
+mod clock;
+mod kills;
+mod servers;
 
-use std::time::Duration;
+use std::collections::BTreeMap;
 
+use fairshared::domain::time::Timestamp;
+use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::cli::program::{Server, run};
+use crate::cli::program::run;
+use crate::support::database::TestDb;
 use crate::support::fixture::id;
-use crate::support::{on_both, time};
-use fairshared::domain::time::Timestamp;
-use fairshared::service::clock::{Clock, SystemClock};
+use crate::support::time;
 
-const ROUNDS: u64 = 12;
-const PER_ROUND: u64 = 1_500;
-/// Kills while late ends are taken back.
-const LATE_ROUNDS: u64 = 6;
+const GROUPS: u64 = 4;
+/// Kernels of one report to one group.
+const PER_REPORT: u64 = 150;
 
-/// Each round aggregates a group of its own: the lease of a run that was killed lasts a few seconds.
 fn group(n: u64) -> String {
-    format!("group-{}", n % ROUNDS)
+    format!("group-{}", n % GROUPS)
 }
 
-/// CPUs and seconds of the `n`th kernel.
+fn groups() -> impl Iterator<Item = String> {
+    (0..GROUPS).map(group)
+}
+
+/// A repeatable sequence of numbers below `below`.
+fn draw(state: &mut u64, below: u64) -> u64 {
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    (*state >> 33) % below
+}
+
+/// CPUs and microseconds of the `n`th kernel.
 fn shape(n: u64) -> (u64, u64) {
-    (n % 7 + 1, 60 + n % 4_000)
+    (n % 7 + 1, (60 + n % 4_000) * 1_000_000 + n * 7_919 % 1_000_000)
 }
 
 /// Some run on until everything has been recorded once; then their ends are told, long after they were.
@@ -40,22 +52,30 @@ struct Story {
     over: bool,
 }
 
-/// The kernels of one round for one group, as NDJSON; most start at 23:50, so that they cross midnight.
-fn kernels(round: u64, of: &str, story: Story) -> String {
-    let mine = (round * PER_ROUND..(round + 1) * PER_ROUND).filter(|n| group(n % (ROUNDS + 1)) == of);
-    mine.fold(String::new(), |text, n| {
-        let (cpu, seconds) = shape(n);
+/// The numbers of the kernels of one report.
+fn numbers(round: u64, of: u64) -> impl Iterator<Item = u64> {
+    let first = (round * GROUPS + of) * PER_REPORT;
+    first..first + PER_REPORT
+}
+
+fn name(n: u64) -> String {
+    format!("k{n}")
+}
+
+/// The kernels of one report, as NDJSON; most start at 23:50, so that they cross midnight.
+fn kernels(round: u64, of: u64, story: Story) -> String {
+    numbers(round, of).fold(String::new(), |text, n| {
+        let (cpu, micros) = shape(n);
         let start = if ends_late(n) {
             story.began
         } else {
             time("2026-01-01T23:50:00Z").plus_micros((n % 20).cast_signed() * 86_400_000_000)
         };
-        let name = format!("k{n}");
         let mut kernel = json!({
-            "kernel_id": id(&name), "session_id": id(&name), "user_uuid": id(&format!("u{}", n % 40)),
+            "kernel_id": id(&name(n)), "session_id": id(&name(n)), "user_uuid": id(&format!("u{}", n % 40)),
             "project_id": id(&format!("p{}", n % 40 % 6)), "domain_name": format!("d{}", n % 40 % 6 % 2),
             "occupied_slots": {"cpu": cpu.to_string()}, "status": "TERMINATED",
-            "started_at": start, "terminated_at": start.plus_micros(seconds.cast_signed() * 1_000_000),
+            "started_at": start, "terminated_at": start.plus_micros(micros.cast_signed()),
         });
         if ends_late(n) && !story.over {
             kernel["status"] = json!("RUNNING");
@@ -65,9 +85,9 @@ fn kernels(round: u64, of: &str, story: Story) -> String {
     })
 }
 
-/// What the kernels of a group add up to, in CPU-seconds.
-fn expected(of: &str) -> u64 {
-    (0..ROUNDS * PER_ROUND).filter(|n| group(n % (ROUNDS + 1)) == of).map(|n| shape(n).0 * shape(n).1).sum()
+/// What the kernels of a group add up to after so many rounds, in millionths of a CPU-second.
+fn expected(of: u64, rounds: u64) -> u64 {
+    (0..rounds).flat_map(|round| numbers(round, of)).map(|n| shape(n).0 * shape(n).1).sum()
 }
 
 struct Client {
@@ -76,109 +96,96 @@ struct Client {
 }
 
 impl Client {
-    async fn try_send(
-        &self,
-        server: &str,
-        method: reqwest::Method,
-        path: &str,
-        body: String,
-    ) -> reqwest::Result<(u16, Value)> {
+    fn new(db: &TestDb) -> Self {
+        let key = run(db, ["keys", "create", "--role", "admin", "--label", "test"]).ok().trim_end().to_owned();
+        Self { http: reqwest::Client::new(), key }
+    }
+
+    async fn try_send(&self, server: &str, method: Method, path: &str, body: String) -> reqwest::Result<(u16, Value)> {
         let request = self.http.request(method, format!("{server}{path}")).bearer_auth(&self.key);
         let kind = if path.ends_with("/kernels") { "application/x-ndjson" } else { "application/json" };
         let answer = request.header("content-type", kind).body(body).send().await?;
         Ok((answer.status().as_u16(), answer.json().await?))
     }
 
-    /// Runs the job for a group; the lease of a killed run ends by itself.
-    async fn aggregate(&self, server: &str, group: &str) {
+    async fn send(&self, server: &str, method: Method, path: &str, body: String) -> (u16, Value) {
+        self.try_send(server, method, path, body).await.unwrap_or_else(|e| panic!("{path}: {e}"))
+    }
+
+    async fn get(&self, server: &str, path: &str) -> Value {
+        let (status, answer) = self.send(server, Method::GET, path, String::new()).await;
+        assert_eq!(status, 200, "{path}: {answer}");
+        answer
+    }
+
+    /// All rows of a list.
+    async fn all(&self, server: &str, path: &str) -> Vec<Value> {
+        let (mut rows, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let mut page = self.get(server, &format!("{path}?limit=1000{cursor}")).await;
+            rows.append(page["items"].as_array_mut().unwrap());
+            match page["next_cursor"].as_str() {
+                Some(next) => cursor = format!("&cursor={next}"),
+                None => return rows,
+            }
+        }
+    }
+
+    async fn put_groups(&self, server: &str) {
+        for group in groups() {
+            let opts = json!({"lookback_days": 3650, "slice_interval_seconds": 86_400});
+            let body = json!({"scheduler": "fairshare", "scheduler_opts": opts}).to_string();
+            let (status, answer) = self.send(server, Method::PUT, &format!("/resource-groups/{group}"), body).await;
+            assert!(status == 200 || status == 201, "{answer}");
+        }
+    }
+
+    /// Runs a job for a group, when nobody else does.
+    async fn run_job(&self, server: &str, job: &str, group: &str) {
         let body = json!({"resource_group": group}).to_string();
-        while self.send(server, reqwest::Method::POST, "/jobs/aggregate/run", body.clone()).await.0 == 409 {
-            tokio::task::yield_now().await;
+        loop {
+            let (status, answer) = self.send(server, Method::POST, &format!("/jobs/{job}/run"), body.clone()).await;
+            if status == 409 {
+                assert_eq!(answer["code"], "job_running", "{answer}");
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                continue;
+            }
+            assert_eq!((status, &answer["items"][0]["status"]), (200, &json!("succeeded")), "{answer}");
+            return;
         }
     }
 
     /// Reports everything; most of it is known already.
-    async fn report(&self, server: &str, story: Story) {
-        for (round, n) in (0..ROUNDS).flat_map(|round| (0..ROUNDS).map(move |n| (round, n))) {
-            let path = format!("/resource-groups/{}/kernels", group(n));
-            let (status, answer) =
-                self.send(server, reqwest::Method::POST, &path, kernels(round, &group(n), story)).await;
+    async fn report(&self, server: &str, rounds: u64, story: Story) {
+        for (round, of) in (0..rounds).flat_map(|round| (0..GROUPS).map(move |of| (round, of))) {
+            let path = format!("/resource-groups/{}/kernels", group(of));
+            let (status, answer) = self.send(server, Method::POST, &path, kernels(round, of, story)).await;
             assert_eq!((status, &answer["rejected"]), (200, &json!(0)), "{answer}");
         }
     }
 
-    async fn send(&self, server: &str, method: reqwest::Method, path: &str, body: String) -> (u16, Value) {
-        self.try_send(server, method, path, body).await.unwrap_or_else(|e| panic!("{path}: {e}"))
-    }
-}
-
-/// A repeatable sequence of numbers below `below`.
-fn draw(state: &mut u64, below: u64) -> u64 {
-    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-    (*state >> 33) % below
-}
-
-on_both! {
-    async fn killed_at_any_moment(db: TestDb) {
-        let key = run(&db, ["keys", "create", "--role", "admin", "--label", "test"]).ok().trim_end().to_owned();
-        let client = std::sync::Arc::new(Client { http: reqwest::Client::new(), key });
-        let server = Server::over(&db.url);
-        for n in 0..ROUNDS {
-            let body = json!({"scheduler": "fairshare", "scheduler_opts": {"lookback_days": 3650, "slice_interval_seconds": 86_400}});
-            client.send(&server.address, reqwest::Method::PUT, &format!("/resource-groups/{}", group(n)), body.to_string()).await;
-        }
-        server.kill();
-        let began = SystemClock.now().plus_micros(-2 * 3_600_000_000);
-        let (before, after) = (Story { began, over: false }, Story { began, over: true });
-        let mut seed = 20_260_101;
-        for round in 0..ROUNDS {
-            let server = Server::over(&db.url);
-            let mut work = tokio::task::JoinSet::new();
-            for n in 0..ROUNDS {
-                let (client, address) = (std::sync::Arc::clone(&client), server.address.clone());
-                work.spawn(async move {
-                    let _ = client.try_send(&address, reqwest::Method::POST, &format!("/resource-groups/{}/kernels", group(n)), kernels(round, &group(n), before)).await;
-                });
-            }
-            let (aggregating, address) = (std::sync::Arc::clone(&client), server.address.clone());
-            work.spawn(async move {
-                let body = json!({"resource_group": group(round)}).to_string();
-                let _ = aggregating.try_send(&address, reqwest::Method::POST, "/jobs/aggregate/run", body).await;
-            });
-            // The moment of the fault, not a wait for anything.
-            tokio::time::sleep(Duration::from_micros(draw(&mut seed, 250_000))).await;
-            server.kill();
-            work.join_all().await;
-        }
-        // Whoever got no answer sends again. Then the late ends come, and what was recorded past them is taken back.
-        let server = Server::over(&db.url);
-        client.report(&server.address, before).await;
-        for n in 0..ROUNDS {
-            client.aggregate(&server.address, &group(n)).await;
-        }
-        client.report(&server.address, after).await;
-        server.kill();
-        for n in 0..LATE_ROUNDS {
-            let server = Server::over(&db.url);
-            let (aggregating, address) = (std::sync::Arc::clone(&client), server.address.clone());
-            let work = tokio::spawn(async move {
-                let body = json!({"resource_group": group(n)}).to_string();
-                let _ = aggregating.try_send(&address, reqwest::Method::POST, "/jobs/aggregate/run", body).await;
-            });
-            tokio::time::sleep(Duration::from_micros(draw(&mut seed, 100_000))).await;
-            server.kill();
-            work.await.unwrap();
-        }
-        let server = Server::over(&db.url);
-        for n in 0..ROUNDS {
-            client.aggregate(&server.address, &group(n)).await;
-            let (_, audit) = client.send(&server.address, reqwest::Method::GET, &format!("/resource-groups/{}/audit", group(n)), String::new()).await;
+    /// Fails unless every group has recorded exactly what its kernels used.
+    async fn assert_exact(&self, server: &str, rounds: u64) {
+        for (of, group) in (0..GROUPS).zip(groups()) {
+            let audit = self.get(server, &format!("/resource-groups/{group}/audit")).await;
             assert_eq!(audit["ok"], json!(true), "{audit}");
-            let path = format!("/resource-groups/{}/usage-buckets/domains?limit=1000", group(n));
-            let (_, buckets) = client.send(&server.address, reqwest::Method::GET, &path, String::new()).await;
-            let cpu = |bucket: &Value| bucket["resource_usage"]["cpu"].as_str().unwrap().parse::<u64>().unwrap();
-            let recorded: u64 = buckets["items"].as_array().unwrap().iter().map(cpu).sum();
-            assert_eq!(recorded, expected(&group(n)), "{}", group(n));
+            let buckets = self.all(server, &format!("/resource-groups/{group}/usage-buckets/domains")).await;
+            let recorded: u64 = buckets.iter().map(|b| millionths(b["resource_usage"]["cpu"].as_str().unwrap())).sum();
+            assert_eq!(recorded, expected(of, rounds), "{group}");
         }
     }
+
+    /// How many runs of jobs there are by status.
+    async fn runs(&self, server: &str) -> BTreeMap<String, u64> {
+        let mut found = BTreeMap::new();
+        for run in self.all(server, "/job-runs").await {
+            *found.entry(run["status"].as_str().unwrap().to_owned()).or_default() += 1;
+        }
+        found
+    }
+}
+
+fn millionths(decimal: &str) -> u64 {
+    let (whole, fraction) = decimal.split_once('.').unwrap_or((decimal, ""));
+    format!("{whole}{fraction:0<6}").parse().unwrap()
 }

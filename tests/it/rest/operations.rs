@@ -35,6 +35,31 @@ on_both! {
         assert_eq!(server.get("/job-runs?job=nothing").await["total"], 0);
     }
 
+    async fn a_wrong_clock_holds_jobs_until_it_is_trusted(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        server.clock.jump("2027-01-13T12:00:00Z");
+        for job in ["aggregate", "divide", "purge", "rebuild"] {
+            let refused = server.call("POST", &format!("/jobs/{job}/run"), None).await;
+            refused.refused(503, "clock_untrusted");
+            assert_eq!(refused.header("retry-after"), "1");
+        }
+        server.service.heartbeat().await.unwrap();
+        let ready = server.get("/readyz").await;
+        assert_eq!((&ready["status"], &ready["reasons"][0]["code"]), (&json!("degraded"), &json!("clock_untrusted")));
+        assert_eq!(server.ranking().await.len(), 3);
+        server.call("GET", "/readyz?for=writes", None).await.json(200);
+        let scheduler = server.key_for(fairshared::service::Role::Scheduler, None).await;
+        server.call_as(&scheduler, "POST", "/jobs/trust-clock", None).await.refused(403, "forbidden");
+        let trusted = server.call("POST", "/jobs/trust-clock?reason=really", None).await.json(200);
+        assert_eq!(trusted, json!({
+            "trusted_at": "2027-01-13T12:00:00Z", "was_doubted": true, "reference": "2026-01-13T12:00:00Z",
+        }));
+        assert_eq!(server.get("/readyz").await, json!({"status": "ready", "reasons": []}));
+        let entry = server.get("/audit-log?action=clock.trust").await["items"][0].clone();
+        assert_eq!((&entry["reason"], &entry["at"]), (&json!("really"), &json!("2027-01-13T12:00:00Z")));
+        server.call("POST", "/jobs/aggregate/run", None).await.json(200);
+    }
+
     async fn the_audit_of_a_group_proves_conservation(db: TestDb) {
         let server = Server::with_usage(db).await;
         let audit = server.get(&group("/audit")).await;

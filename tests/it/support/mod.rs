@@ -7,31 +7,49 @@ pub mod plain;
 pub mod postgres;
 pub mod proxy;
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
 
 use fairshared::domain::time::Timestamp;
 use fairshared::service::Clock;
 
 /// A clock that only moves when it is told to.
-pub struct ManualClock(AtomicI64);
+pub struct ManualClock {
+    wall: AtomicI64,
+    /// Time that passed, in microseconds.
+    steady: AtomicU64,
+}
 
 impl ManualClock {
     pub fn at(text: &str) -> Self {
-        Self(AtomicI64::new(time(text).micros()))
+        Self { wall: AtomicI64::new(time(text).micros()), steady: AtomicU64::new(0) }
     }
 
+    /// Time passes until then; one that lies before now is a clock that somebody set back.
     pub fn set(&self, text: &str) {
-        self.0.store(time(text).micros(), Ordering::SeqCst);
+        let to = time(text).micros();
+        let passed = to - self.wall.swap(to, Ordering::SeqCst);
+        self.steady.fetch_add(u64::try_from(passed).unwrap_or(0), Ordering::SeqCst);
+    }
+
+    /// Somebody sets the clock, and no time passes.
+    pub fn jump(&self, text: &str) {
+        self.wall.store(time(text).micros(), Ordering::SeqCst);
     }
 
     pub fn advance_seconds(&self, seconds: i64) {
-        self.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+        self.wall.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+        self.steady.fetch_add(u64::try_from(seconds * 1_000_000).unwrap_or(0), Ordering::SeqCst);
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+        Timestamp::from_micros(self.wall.load(Ordering::SeqCst))
+    }
+
+    fn steady(&self) -> Duration {
+        Duration::from_micros(self.steady.load(Ordering::SeqCst))
     }
 }
 

@@ -1,0 +1,24 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+
+use super::view::TrustedClock;
+use crate::rest::extract::QueryParams;
+use crate::rest::paths::ReasonQuery;
+use crate::rest::problem::Result;
+use crate::service::{Caller, Service};
+
+/// Says that the clock is right, and lets the jobs go on that hold because it was doubted. What was recorded of times that
+/// have not come yet is taken back by the next run of each group.
+#[utoipa::path(
+    post, path = "/jobs/trust-clock", operation_id = "trust_clock", tag = "Operations",
+    params(ReasonQuery), responses((status = 200, body = TrustedClock))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    QueryParams(query): QueryParams<ReasonQuery>,
+) -> Result<Json<TrustedClock>> {
+    Ok(Json(service.trust_clock(&caller, query.reason).await?.into()))
+}

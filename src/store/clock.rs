@@ -1,0 +1,67 @@
+//! What is known of clocks that went wrong: one row.
+
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use uuid::Uuid;
+
+use super::Result;
+use super::entity::service_clock::{Column, Entity};
+use crate::domain::time::Timestamp;
+
+/// The first reading that could not be right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    pub wall: Timestamp,
+    /// What the clock should have said.
+    pub reference: Timestamp,
+    /// The process that noticed it.
+    pub by: Option<Uuid>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClockRecord {
+    /// Grows whenever an admin says that the clock is right.
+    pub revision: i64,
+    /// What it said then.
+    pub trusted_at: Option<Timestamp>,
+    pub held: Option<Held>,
+}
+
+pub async fn read(db: &impl ConnectionTrait) -> Result<ClockRecord> {
+    let Some(row) = Entity::find().one(db).await? else { return Ok(ClockRecord::default()) };
+    let held = row.held_wall_at.zip(row.held_reference_at).map(|(wall, reference)| Held {
+        wall: Timestamp::from_micros(wall),
+        reference: Timestamp::from_micros(reference),
+        by: row.held_by,
+    });
+    Ok(ClockRecord { revision: row.revision, trusted_at: row.trusted_at.map(Timestamp::from_micros), held })
+}
+
+/// Keeps the first reading that could not be right.
+pub async fn hold(db: &impl ConnectionTrait, held: Held) -> Result<()> {
+    set_held(Some(held)).filter(Column::HeldWallAt.is_null()).exec(db).await?;
+    Ok(())
+}
+
+/// Forgets the reading.
+pub async fn release(db: &impl ConnectionTrait) -> Result<()> {
+    set_held(None).exec(db).await?;
+    Ok(())
+}
+
+/// Notes that the clock is right at `wall`. Returns the new revision.
+pub async fn trust(db: &impl ConnectionTrait, wall: Timestamp) -> Result<i64> {
+    set_held(None)
+        .col_expr(Column::Revision, Expr::cust("revision + 1"))
+        .col_expr(Column::TrustedAt, Expr::value(wall.micros()))
+        .exec(db)
+        .await?;
+    Ok(read(db).await?.revision)
+}
+
+fn set_held(held: Option<Held>) -> sea_orm::UpdateMany<Entity> {
+    Entity::update_many()
+        .col_expr(Column::HeldWallAt, Expr::value(held.map(|h| h.wall.micros())))
+        .col_expr(Column::HeldReferenceAt, Expr::value(held.map(|h| h.reference.micros())))
+        .col_expr(Column::HeldBy, Expr::value(held.and_then(|h| h.by)))
+}
