@@ -121,7 +121,8 @@ impl Pass {
                     }
                     // Nothing is left of what was recorded since it was last right.
                     Advance::Stayed if self.came_back.contains(&kernel.id) => {
-                        let cursor = if kernel.cursor.is_some() { &mut progress.behind } else { &mut progress.unrecorded };
+                        let cursor =
+                            if kernel.cursor.is_some() { &mut progress.behind } else { &mut progress.unrecorded };
                         cursor.push(kernel.id);
                         kernel.in_step = false;
                     }

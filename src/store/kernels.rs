@@ -282,7 +282,8 @@ impl Progress {
 pub async fn advance(db: &impl ConnectionTrait, group: &str, progress: &Progress, now: Timestamp) -> Result<()> {
     use kernel_cursor::Column as Cursor;
     close(db, group, &progress.settled).await?;
-    let apart = |until: Option<i64>| vec![(Cursor::InStep, Expr::value(false)), (Cursor::RecordedUntil, Expr::value(until))];
+    let apart =
+        |until: Option<i64>| vec![(Cursor::InStep, Expr::value(false)), (Cursor::RecordedUntil, Expr::value(until))];
     let moves = [
         (&progress.in_step, vec![(Cursor::InStep, Expr::value(true))]),
         (&progress.behind, apart(Some(now.micros()))),

@@ -67,7 +67,8 @@ async fn recorded_ahead(db: crate::support::database::TestDb, unit: u32) {
         with(kernel("ends-ahead", "bob", "ml", "2026-01-13T09:30:00Z"), &future),
         with(kernel("ended", "bob", "bio", "2026-01-13T09:45:00Z"), &ended),
         kernel("begins-ahead", "cem", "ml", "2026-02-01T00:00:00Z"),
-    ]).await;
+    ])
+    .await;
     // As a version did that believed its clock.
     f.clock.set("2027-01-13T10:00:00Z");
     f.tick().await;

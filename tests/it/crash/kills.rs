@@ -102,10 +102,19 @@ impl Chaos {
             let reports = self.yes.lock().unwrap().reports.clone();
             let acknowledged = reports.into_iter().filter(|(_, g)| *g == of).flat_map(|(round, of)| numbers(round, of));
             for n in acknowledged {
-                assert!(stored.contains(&id(&name(n)).to_string()), "kernel {n} of {group} was acknowledged and is lost");
+                assert!(
+                    stored.contains(&id(&name(n)).to_string()),
+                    "kernel {n} of {group} was acknowledged and is lost"
+                );
             }
         }
-        let known: BTreeSet<String> = self.client.all(server, "/resource-groups").await.iter().map(|g| g["name"].as_str().unwrap().to_owned()).collect();
+        let known: BTreeSet<String> = self
+            .client
+            .all(server, "/resource-groups")
+            .await
+            .iter()
+            .map(|g| g["name"].as_str().unwrap().to_owned())
+            .collect();
         assert!(self.yes.lock().unwrap().groups.is_subset(&known), "{known:?}");
         let weights = self.yes.lock().unwrap().weights.clone();
         for (group, least) in weights {
@@ -123,7 +132,8 @@ async fn die_while_migrating(db: &TestDb, moment: Duration) {
     store.migrate_down(1).await.unwrap();
     store.close().await.unwrap();
     let mut command = over(&db.url);
-    let mut starting = command.args(["serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut starting =
+        command.args(["serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     tokio::time::sleep(moment).await;
     starting.kill().unwrap();
     starting.wait().unwrap();
@@ -177,7 +187,10 @@ async fn kill(db: TestDb, kills: u64) {
     let yes = chaos.yes.lock().unwrap();
     println!(
         "{kills} kills: {} of {} reports, {} groups and {} weights were acknowledged and kept; usage exact; runs {runs:?}",
-        yes.reports.len(), rounds * GROUPS, yes.groups.len(), yes.weights.len()
+        yes.reports.len(),
+        rounds * GROUPS,
+        yes.groups.len(),
+        yes.weights.len()
     );
 }
 
