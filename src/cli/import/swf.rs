@@ -211,7 +211,7 @@ fn is_minus_one(text: &str) -> bool {
     text.strip_prefix('-').and_then(|number| number.parse().ok()) == Some(Amount::whole(1))
 }
 
-/// What two amounts make, cut at 12 decimals.
+/// What two amounts make, to 12 decimals.
 fn times(one: Amount, other: Amount) -> Option<Amount> {
     let (whole, rest) = (other.units() / UNIT, other.units() % UNIT);
     let part = u64::try_from(rest).ok().map(|rest| one.for_micros(rest).mean_over(UNIT_AS_MICROS))?;
