@@ -19,7 +19,7 @@ pub struct Setting {
 }
 
 /// Every setting there is; `.env.example` shows them all.
-pub const SETTINGS: [Setting; 13] = [
+pub const SETTINGS: [Setting; 17] = [
     Setting {
         key: "database_url",
         default: "sqlite://fairshared.db",
@@ -44,6 +44,22 @@ pub const SETTINGS: [Setting; 13] = [
         about: "largest body that lists kernels or workloads; a stream of NDJSON has no limit",
     },
     Setting { key: "request_timeout_seconds", default: "60", about: "how long `serve` works on an ordinary request" },
+    Setting { key: "max_connections", default: "4096", about: "connections that `serve` has open at once" },
+    Setting {
+        key: "head_timeout_seconds",
+        default: "10",
+        about: "how long the head of a request may take to reach `serve`",
+    },
+    Setting {
+        key: "idle_timeout_seconds",
+        default: "75",
+        about: "how long a connection may wait for its next request, or for its client to go on reading an answer",
+    },
+    Setting {
+        key: "stream_silence_seconds",
+        default: "60",
+        about: "how long a body that lists kernels or workloads may bring nothing",
+    },
     Setting {
         key: "keep_buckets_days",
         default: "1100",
@@ -100,6 +116,10 @@ pub struct Config {
     pub max_body_bytes: usize,
     pub max_bulk_bytes: usize,
     pub request_timeout_seconds: u64,
+    pub max_connections: usize,
+    pub head_timeout_seconds: u64,
+    pub idle_timeout_seconds: u64,
+    pub stream_silence_seconds: u64,
     pub keep_buckets_days: u32,
     /// 0: not at all.
     pub wait_for_database_seconds: u32,
@@ -188,6 +208,10 @@ impl Config {
             max_body_bytes: read(values, "max_body_bytes", positive)?,
             max_bulk_bytes: read(values, "max_bulk_bytes", positive)?,
             request_timeout_seconds: read(values, "request_timeout_seconds", positive)?,
+            max_connections: read(values, "max_connections", positive)?,
+            head_timeout_seconds: read(values, "head_timeout_seconds", positive)?,
+            idle_timeout_seconds: read(values, "idle_timeout_seconds", positive)?,
+            stream_silence_seconds: read(values, "stream_silence_seconds", positive)?,
             keep_buckets_days: read(values, "keep_buckets_days", positive)?,
             wait_for_database_seconds: read(values, "wait_for_database_seconds", whole)?,
             key_grace_seconds: read(values, "key_grace_seconds", whole)?,

@@ -1,19 +1,18 @@
 //! One HTTP server out of the interfaces: their routers, and the layers around all of them.
 
 mod access;
+mod connections;
 mod door;
 mod layers;
+mod pace;
 
-use std::future::IntoFuture;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
 use axum::routing::get;
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower_http::CompressionLevel;
@@ -21,6 +20,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use utoipa_swagger_ui::SwaggerUi;
 
+pub use connections::{ConnectionLimits, serve_router};
 pub use door::Door;
 
 use crate::graphql;
@@ -62,37 +62,7 @@ pub fn router(app: App) -> Router {
         .layer(from_fn(layers::identify))
 }
 
-/// How long requests in progress may take to end after a shutdown was asked for.
-const DRAIN: Duration = Duration::from_secs(30);
-
 /// Serves until `shutdown`, then lets the requests in progress end.
-pub async fn serve(app: App, listener: TcpListener, shutdown: CancellationToken) -> std::io::Result<()> {
-    serve_router(router(app), listener, shutdown).await
-}
-
-/// [`serve`] with whatever answers.
-pub async fn serve_router(
-    router: Router,
-    listener: TcpListener,
-    shutdown: CancellationToken,
-) -> std::io::Result<()> {
-    let listener = listener.tap_io(|stream| {
-        // A small answer must not wait for the acknowledgement of the one before.
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "TCP_NODELAY not set");
-        }
-    });
-    let asked = shutdown.clone();
-    let server = axum::serve(listener, router).with_graceful_shutdown(shutdown.cancelled_owned());
-    let overdue = async {
-        asked.cancelled().await;
-        tokio::time::sleep(DRAIN).await;
-    };
-    tokio::select! {
-        result = server.into_future() => result,
-        () = overdue => {
-            tracing::warn!("requests were still in progress at the end of the drain");
-            Ok(())
-        }
-    }
+pub async fn serve(app: App, listener: TcpListener, shutdown: CancellationToken) {
+    serve_router(router(app), listener, ConnectionLimits::default(), shutdown).await;
 }

@@ -1,29 +1,33 @@
 //! The port of a serving process, and the signals that stop it.
 
+use std::time::Duration;
+
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::failure::Failure;
-use crate::server::{self, App, Door};
+use crate::config::Config;
+use crate::process::files;
+use crate::server::{self, App, ConnectionLimits, Door};
 
 /// Listens from its beginning; requests are answered once there is a service.
 pub struct Front {
     door: Door,
     shutdown: CancellationToken,
-    server: JoinHandle<std::io::Result<()>>,
+    server: JoinHandle<()>,
     signals: Signals,
     /// Where clients find it.
     pub address: String,
 }
 
 impl Front {
-    pub fn new(listener: TcpListener) -> Result<Self, Failure> {
+    pub fn new(listener: TcpListener, config: &Config) -> Result<Self, Failure> {
         let signals = Signals::listen()?;
         let address = listener.local_addr().map_err(|e| Failure::Failed(format!("no address: {e}")))?;
         let (door, shutdown) = (Door::default(), CancellationToken::new());
-        let server = tokio::spawn(server::serve_router(door.router(), listener, shutdown.clone()));
+        let server = tokio::spawn(server::serve_router(door.router(), listener, limits(config), shutdown.clone()));
         Ok(Self { door, shutdown, server, signals, address: format!("http://{address}") })
     }
 
@@ -64,6 +68,15 @@ impl Front {
                 Err(Failure::Failed("stopped by a second signal before everything had ended".to_owned()))
             }
         }
+    }
+}
+
+/// What clients may ask of connections; no more of them than the process may have files.
+fn limits(config: &Config) -> ConnectionLimits {
+    ConnectionLimits {
+        most: files::connections(config.max_connections),
+        head: Duration::from_secs(config.head_timeout_seconds),
+        idle: Duration::from_secs(config.idle_timeout_seconds),
     }
 }
 

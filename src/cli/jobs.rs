@@ -10,7 +10,7 @@ use super::failure::{FAILED, Outcome, eprint_line};
 use super::open::{caller, service};
 use super::output::{Format, OutputArgs, print, print_json, print_list};
 use crate::config::Config;
-use crate::jobs::{JobSettings, Runner};
+use crate::jobs::{self, JobSettings, Runner};
 use crate::rest::jobs::view::{JobRunView, JobRuns, JobView};
 use crate::service::jobs::JobControl;
 
@@ -20,7 +20,7 @@ pub enum JobsCommand {
     List(OutputArgs),
     /// Run a job now and wait for its end
     Run {
-        /// aggregate, rebuild or purge
+        #[arg(help = help_on_names())]
         name: String,
         /// The resource group; all when absent
         #[arg(long)]
@@ -36,6 +36,12 @@ pub enum JobsCommand {
     },
 }
 
+/// The jobs there are, one a line.
+fn help_on_names() -> String {
+    let lines = jobs::described().into_iter().map(|(name, description)| format!("\n  {name:<10} {description}"));
+    format!("One of{}", lines.collect::<String>())
+}
+
 /// What the jobs take from the configuration.
 pub fn settings(config: &Config) -> JobSettings {
     JobSettings { keep_buckets_days: config.keep_buckets_days, keep_audit_days: config.keep_audit_days }
@@ -47,13 +53,13 @@ pub async fn run(command: JobsCommand, config: &Config) -> Outcome {
     match command {
         JobsCommand::List(args) => {
             let runs = service.last_job_runs(&caller()).await?;
-            let mut jobs: Vec<JobView> = runner.jobs().into_iter().map(|job| JobView::new(job, &runs)).collect();
-            jobs.sort_by_key(|job| job.name);
+            let mut list: Vec<JobView> = runner.jobs().into_iter().map(|job| JobView::new(job, &runs)).collect();
+            list.sort_by_key(|job| job.name);
             if args.output == Format::Json {
-                print_list(args.output, &[], jobs)?;
+                print_list(args.output, &[], list)?;
             } else {
                 let columns = &["name", "resource_group", "status", "started_at", "description"];
-                print_list(args.output, columns, jobs.iter().flat_map(lines))?;
+                print_list(args.output, columns, list.iter().flat_map(lines))?;
             }
             Ok(ExitCode::SUCCESS)
         }

@@ -54,6 +54,7 @@ pub struct Cli {
 }
 
 #[derive(Args)]
+#[command(next_help_heading = "Global options")]
 #[expect(clippy::doc_markdown, reason = "help texts, printed as they are")]
 struct GlobalFlags {
     /// Configuration file (TOML) [env: FAIRSHARED_CONFIG]

@@ -90,7 +90,7 @@ impl Rows {
             }
             Format::Csv => {
                 let mut writer = csv::Writer::from_writer(stdout());
-                writer.write_record(columns).map_err(io::Error::from)?;
+                writer.write_record(columns).map_err(written)?;
                 Sink::Csv(Box::new(writer))
             }
         };
@@ -106,7 +106,7 @@ impl Rows {
                 write!(out, "{}\n  ", if self.count == 0 { "" } else { "," })?;
                 serde_json::to_writer(out, row).map_err(io::Error::from)?;
             }
-            Sink::Csv(writer) => writer.write_record(cells(row, self.columns)?).map_err(io::Error::from)?,
+            Sink::Csv(writer) => writer.write_record(cells(row, self.columns)?).map_err(written)?,
         }
         self.count += 1;
         Ok(())
@@ -176,7 +176,43 @@ fn table(columns: &[&str]) -> Table {
 }
 
 fn heading(column: &str) -> Cell {
-    Cell::new(column.replace('_', " ").to_uppercase()).add_attribute(Attribute::Bold)
+    let cell = Cell::new(column.replace('_', " ").to_uppercase());
+    if is_plain() { cell } else { cell.add_attribute(Attribute::Bold) }
+}
+
+/// Whether the person at the terminal wants none of its colours and weights (no-color.org).
+fn is_plain() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
+/// Why a row of CSV was not written; a reader that has gone is known by the kind of the error.
+fn written(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
+}
+
+/// Cuts names so that the columns that they stand in have at most `room` together: always the widest gives way.
+pub fn fit<'a, const N: usize>(rows: impl Iterator<Item = &'a mut [String; N]>, room: usize) {
+    let mut rows: Vec<&mut [String; N]> = rows.collect();
+    let mut widths = [0; N];
+    for row in &rows {
+        for (width, name) in widths.iter_mut().zip(row.iter()) {
+            *width = name.chars().count().max(*width);
+        }
+    }
+    while widths.iter().sum::<usize>() > room {
+        let Some(widest) = widths.iter_mut().max() else { return };
+        *widest -= 1;
+    }
+    for row in &mut rows {
+        for (width, name) in widths.iter().zip(row.iter_mut()) {
+            if name.chars().count() > *width {
+                *name = name.chars().take(width.saturating_sub(1)).chain(['\u{2026}']).collect();
+            }
+        }
+    }
 }
 
 /// The cells of `row`: texts as they are, absent values empty.

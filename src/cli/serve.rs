@@ -58,7 +58,7 @@ fn parse_wait(text: &str) -> Result<u32, String> {
 
 pub async fn run(config: Config) -> Outcome {
     // Whoever does not get the address must not look like a restart of the service.
-    let mut front = Front::new(listen(&config).await?)?;
+    let mut front = Front::new(listen(&config).await?, &config)?;
     let Some(service) = front.unless_stopped(service_awaited(&config)).await else { return Ok(ExitCode::SUCCESS) };
     let service = service?;
     if service.keys(&caller()).await?.is_empty() {
@@ -91,6 +91,7 @@ pub async fn until_stopped(
         body_bytes: config.max_body_bytes,
         bulk_bytes: config.max_bulk_bytes,
         timeout: Duration::from_secs(config.request_timeout_seconds),
+        silence: Duration::from_secs(config.stream_silence_seconds),
     };
     front.open(App { service: Arc::clone(&service), jobs: Arc::clone(&runner) as _, limits });
     ready(&front.address)?;

@@ -7,9 +7,21 @@ use crate::service::Error;
 
 /// A query that cannot be read or does not fit the schema.
 const INVALID_QUERY: &str = "invalid_query";
+/// Stands for the errors that are not shown.
+const MORE_ERRORS: &str = "more_errors";
 
-/// Gives every error of an answer its code.
+/// Errors that an answer names; a query of some bytes each can have thousands.
+const MAX_ERRORS: usize = 100;
+
+/// Gives every error of an answer its code, and counts those beyond the first hundred.
 pub fn explain(mut response: Response) -> Response {
+    let more = response.errors.len().saturating_sub(MAX_ERRORS);
+    response.errors.truncate(MAX_ERRORS);
+    if more > 0 {
+        let mut rest = ServerError::new(format!("{more} more errors are not shown"), None);
+        rest.extensions.get_or_insert_default().set("code", MORE_ERRORS);
+        response.errors.push(rest);
+    }
     for error in &mut response.errors {
         let extensions = extensions(error);
         error.extensions = Some(extensions);

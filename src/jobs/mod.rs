@@ -54,6 +54,11 @@ fn all(settings: JobSettings) -> Vec<Arc<dyn Job>> {
     ]
 }
 
+/// The names of all jobs and what each does.
+pub fn described() -> Vec<(&'static str, &'static str)> {
+    all(JobSettings::default()).iter().map(|job| (job.name(), job.description())).collect()
+}
+
 /// Whether `seconds` have passed since `last`; a clock that jumped back does not stop a job.
 fn elapsed(last: Option<Timestamp>, now: Timestamp, seconds: i64) -> bool {
     last.is_none_or(|last| (now.micros() - last.micros()).abs() >= seconds * crate::domain::time::MICROS_PER_SECOND)

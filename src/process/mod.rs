@@ -1,5 +1,6 @@
-//! How the process gets on with its machine: memory that it gives back, threads that come first and that give way.
+//! How the process gets on with its machine: memory that it gives back, files that it may open, threads that come first and that give way.
 
+pub mod files;
 pub mod memory;
 pub mod name;
 pub mod priority;

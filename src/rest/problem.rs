@@ -75,6 +75,7 @@ impl From<Fault> for FaultView {
 
 /// After how many seconds a refused request may be tried again.
 const RETRY_AFTER: &str = "1";
+const PROBLEM_JSON: HeaderValue = HeaderValue::from_static("application/problem+json");
 const MISSING_KEY: &str = "Bearer realm=\"fairshared\"";
 const WRONG_KEY: &str = "Bearer realm=\"fairshared\", error=\"invalid_token\"";
 
@@ -94,6 +95,9 @@ impl Problem {
             StatusCode::NOT_FOUND => ("unknown_path", "the path leads to nothing"),
             StatusCode::METHOD_NOT_ALLOWED => {
                 ("method_not_allowed", "the path does not take this method; the header Allow names those it takes")
+            }
+            StatusCode::NOT_ACCEPTABLE => {
+                ("not_acceptable", "the header Accept-Encoding accepts no form in which this can be answered")
             }
             StatusCode::PAYLOAD_TOO_LARGE => ("too_large", "the body is larger than this endpoint takes"),
             StatusCode::UNSUPPORTED_MEDIA_TYPE => {
@@ -115,7 +119,13 @@ impl Problem {
     /// 503: the answer did not come in time; the work may go on.
     pub fn timeout() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", "the answer took too long; try again")
-            .header(header::RETRY_AFTER, RETRY_AFTER)
+            .retry_soon()
+    }
+
+    /// Says that a later try may work.
+    #[must_use]
+    pub fn retry_soon(self) -> Self {
+        self.header(header::RETRY_AFTER, RETRY_AFTER)
     }
 
     fn write(self, request_id: &str) -> Response<Body> {
@@ -131,7 +141,7 @@ impl Problem {
         let mut response = Response::new(Body::from(serde_json::to_vec(&view).unwrap_or_default()));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        headers.insert(header::CONTENT_TYPE, PROBLEM_JSON);
         for (name, value) in self.headers {
             headers.insert(name, HeaderValue::from_static(value));
         }
@@ -146,6 +156,7 @@ impl From<Error> for Problem {
             Error::Unauthorized { .. } => StatusCode::UNAUTHORIZED,
             Error::Forbidden(_) => StatusCode::FORBIDDEN,
             Error::NotFound { .. } => StatusCode::NOT_FOUND,
+            Error::TimedOut(_) => StatusCode::REQUEST_TIMEOUT,
             Error::Conflict { .. } => StatusCode::CONFLICT,
             Error::StaleMatch => StatusCode::PRECONDITION_FAILED,
             Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
@@ -156,7 +167,7 @@ impl From<Error> for Problem {
         let problem = Self::new(status, error.code(), error.to_string());
         match error {
             Error::Invalid(faults) => Self { faults, ..problem },
-            Error::Unavailable { .. } => problem.header(header::RETRY_AFTER, RETRY_AFTER),
+            Error::Unavailable { .. } => problem.retry_soon(),
             Error::Unauthorized { code: "missing_key", .. } => problem.header(header::WWW_AUTHENTICATE, MISSING_KEY),
             Error::Unauthorized { .. } => problem.header(header::WWW_AUTHENTICATE, WRONG_KEY),
             _ => problem,
@@ -179,12 +190,8 @@ pub fn finish(mut response: Response<Body>, request_id: &str) -> Response<Body> 
         return problem.write(request_id);
     }
     let status = response.status();
-    let is_json = response
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .and_then(|v| v.to_str().ok())
-        .is_some_and(|t| t.starts_with("application/") && t.contains("json"));
-    if is_json || !(status.is_client_error() || status.is_server_error()) {
+    let is_written = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == PROBLEM_JSON);
+    if is_written || !(status.is_client_error() || status.is_server_error()) {
         return response;
     }
     let mut written = Problem::of_status(status).write(request_id);

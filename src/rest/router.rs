@@ -4,6 +4,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use tower_http::timeout::RequestBodyTimeoutLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -66,7 +67,9 @@ pub fn router(state: ApiState) -> Router {
         router.layer(from_fn_with_state(Takers::of(&api), refuse))
     };
     let prompt = strict(prompt()).layer(from_fn_with_state(limits, in_time));
-    let bulk = strict(bulk()).layer(DefaultBodyLimit::max(limits.bulk_bytes));
+    let bulk = strict(bulk())
+        .layer(RequestBodyTimeoutLayer::new(limits.silence))
+        .layer(DefaultBodyLimit::max(limits.bulk_bytes));
     prompt.merge(strict(patient())).layer(DefaultBodyLimit::max(limits.body_bytes)).merge(bulk).with_state(state)
 }
 

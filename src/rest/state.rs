@@ -17,11 +17,14 @@ pub struct Limits {
     pub bulk_bytes: usize,
     /// How long an ordinary request may take.
     pub timeout: Duration,
+    /// How long a body that lists kernels or workloads may bring nothing.
+    pub silence: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { body_bytes: 16 << 20, bulk_bytes: 256 << 20, timeout: Duration::from_mins(1) }
+        let minute = Duration::from_mins(1);
+        Self { body_bytes: 16 << 20, bulk_bytes: 256 << 20, timeout: minute, silence: minute }
     }
 }
 

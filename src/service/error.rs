@@ -42,6 +42,9 @@ pub enum Error {
     /// 404: the path names something that is not there.
     #[error("{detail}")]
     NotFound { code: &'static str, detail: String },
+    /// 408: the rest of the request did not come.
+    #[error("{0}")]
+    TimedOut(String),
     /// 409.
     #[error("{detail}")]
     Conflict { code: &'static str, detail: String },
@@ -88,6 +91,7 @@ impl Error {
             | Self::Conflict { code, .. }
             | Self::Unavailable { code, .. } => code,
             Self::Forbidden(_) => "forbidden",
+            Self::TimedOut(_) => "request_timeout",
             Self::StaleMatch => "stale_match",
             Self::TooLarge(_) => "too_large",
             Self::Invalid(faults) => match faults.as_slice() {

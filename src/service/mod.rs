@@ -37,6 +37,7 @@ pub mod published;
 pub mod queues;
 pub mod sequence;
 mod session;
+pub mod shared;
 pub mod shares;
 pub mod simulate;
 mod state;

@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use super::background::retire;
 use super::division::Live;
 use super::queues::Queues;
+use super::shared::Shared;
 use super::state::{GroupState, Occupancy};
 use crate::domain::decimal::f64_text;
 use crate::domain::factor::{Decayer, Exponent, History};
@@ -87,6 +88,7 @@ pub struct PublishedGroup {
     /// What the look-back window offered, decayed like usage; empty where no history gain asks for it.
     pub(super) decayed_capacity: Usages,
     pub(super) live: Arc<Live>,
+    pub shared: Shared,
     domain_at: Arc<FastMap<Arc<str>, usize>>,
     project_at: Arc<FastMap<ProjectId, usize>>,
     user_at: Arc<FastMap<Member, usize>>,
@@ -164,6 +166,7 @@ impl PublishedGroup {
             demand: Arc::clone(&state.demand),
             decayed_capacity: decayed_capacity(state),
             live: Arc::default(),
+            shared: Shared::default(),
             domains,
             projects,
             users,
@@ -177,6 +180,7 @@ impl PublishedGroup {
         next.queues = Arc::clone(&state.queues);
         next.demand = Arc::clone(&state.demand);
         next.live = Arc::default();
+        next.shared = self.shared.with_queues();
         next.standings.dominant_shares = dominant_shares(&state.occupancy, &state.capacity);
         next
     }

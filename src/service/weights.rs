@@ -56,25 +56,31 @@ pub struct WeightsChanged {
     pub group: Arc<PublishedGroup>,
 }
 
-impl Service {
-    /// Every weight that is set in the group: domains, then projects, then users, each by id.
-    pub fn weights(&self, caller: &Caller, group: &str) -> Result<Vec<WeightRow>> {
-        caller.require_reader()?;
-        let group = self.group(group)?;
+impl PublishedGroup {
+    /// Every weight that is set: domains, then projects, then users.
+    pub fn weights(&self) -> Vec<WeightRow> {
         let mut rows: Vec<WeightRow> = Vec::new();
         rows.extend(
-            group
+            self
                 .domains
                 .iter()
                 .map(|d| WeightRow { target: Entity::Domain(Arc::clone(&d.domain_name)), weight: d.share.weight }),
         );
         rows.extend(
-            group.projects.iter().map(|p| WeightRow { target: Entity::Project(p.project_id), weight: p.share.weight }),
+            self.projects.iter().map(|p| WeightRow { target: Entity::Project(p.project_id), weight: p.share.weight }),
         );
-        rows.extend(group.users.iter().map(|u| WeightRow { target: Entity::User(u.member), weight: u.share.weight }));
+        rows.extend(self.users.iter().map(|u| WeightRow { target: Entity::User(u.member), weight: u.share.weight }));
         rows.retain(|row| row.weight.is_some());
         rows.sort_unstable_by(|a, b| a.target.cmp(&b.target));
-        Ok(rows)
+        rows
+    }
+}
+
+impl Service {
+    /// Every weight that is set in the group: domains, then projects, then users, each by id.
+    pub fn weights(&self, caller: &Caller, group: &str) -> Result<Vec<WeightRow>> {
+        caller.require_reader()?;
+        Ok(self.group(group)?.weights())
     }
 
     /// Sets and unsets weights in one transaction. Pointers in faults start at `/items/N`.

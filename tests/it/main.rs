@@ -8,6 +8,7 @@ mod demo;
 mod division;
 mod domain;
 mod faults;
+mod fuzz;
 mod graphql;
 mod import;
 mod queues;

@@ -57,7 +57,7 @@ pub async fn run(args: DemoArgs, config: Config) -> Outcome {
         let welcome = Welcome { address: address.to_owned(), key, data: place.describe(), origin };
         output::print(&welcome.text(&shown)?)
     };
-    serve::until_stopped(service, Front::new(listener)?, &config, ready).await
+    serve::until_stopped(service, Front::new(listener, &config)?, &config, ready).await
 }
 
 /// Where the database is. A temporary folder goes with it.

@@ -20,7 +20,7 @@ use crate::config::Config;
 use crate::domain::ids::Member;
 use crate::domain::ledger::Entity;
 use crate::domain::weight::Weight;
-use crate::rest::fair_share_weights::view::{WeightList, WeightView};
+use crate::rest::fair_share_weights::view::{TargetType, WeightList, WeightView};
 use crate::service::PublishedGroup;
 use crate::service::configuration::ConfigurationChanged;
 use crate::service::weights::{Target, WeightChange, WeightItem, WeightRow};
@@ -115,22 +115,52 @@ pub async fn run(command: WeightsCommand, config: &Config) -> Outcome {
 async fn get(group: &str, output: GetFormat, config: &Config) -> Outcome {
     let service = service(config).await?;
     let rows = service.weights(&caller(), group)?;
-    let format = match output {
+    match output {
         GetFormat::Yaml => {
             let group = service.group(group)?;
             print(to_file(&group, &rows).to_yaml()?.trim_end())?;
-            return Ok(ExitCode::SUCCESS);
         }
         GetFormat::Json => {
             print_json(&WeightList { items: rows.into_iter().map(|row| WeightView::new(group, row)).collect() })?;
-            return Ok(ExitCode::SUCCESS);
         }
-        GetFormat::Table => Format::Table,
-        GetFormat::Csv => Format::Csv,
-    };
-    let columns = &["target_type", "target_id", "project_id", "weight"];
-    print_list(format, columns, rows.into_iter().map(|row| WeightView::new(group, row)))?;
+        GetFormat::Table => {
+            let group = service.group(group)?;
+            let names = Names::of(&group);
+            let named = rows.into_iter().map(|row| NamedWeight::of(&group.name, &names, row));
+            print_list(Format::Table, &["target_type", "target", "project", "weight"], named)?;
+        }
+        GetFormat::Csv => {
+            let columns = &["target_type", "target_id", "project_id", "weight"];
+            print_list(Format::Csv, columns, rows.into_iter().map(|row| WeightView::new(group, row)))?;
+        }
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A weight as a person reads it.
+#[derive(Serialize)]
+struct NamedWeight {
+    target_type: TargetType,
+    target: String,
+    project: Option<String>,
+    weight: Option<Weight>,
+}
+
+impl NamedWeight {
+    fn of(group: &str, names: &Names, row: WeightRow) -> Self {
+        let (target, project) = named(names, &row.target);
+        let WeightView { target_type, weight, .. } = WeightView::new(group, row);
+        Self { target_type, target, project, weight }
+    }
+}
+
+/// What the file calls a target, and the project if it is a user.
+fn named(names: &Names, target: &Entity) -> (String, Option<String>) {
+    match target {
+        Entity::Domain(name) => (name.to_string(), None),
+        Entity::Project(id) => (names.show_project(*id), None),
+        Entity::User(Member { user, project }) => (names.show_user(*user), Some(names.show_project(*project))),
+    }
 }
 
 /// The file that sets just these weights.
@@ -237,11 +267,7 @@ struct ChangeView {
 
 impl ChangeView {
     fn of_weight(group: &str, names: &Names, change: &WeightChange) -> Self {
-        let (target, project) = match &change.target {
-            Entity::Domain(name) => (name.to_string(), None),
-            Entity::Project(id) => (names.show_project(*id), None),
-            Entity::User(Member { user, project }) => (names.show_user(*user), Some(names.show_project(*project))),
-        };
+        let (target, project) = named(names, &change.target);
         let row = WeightRow { target: change.target.clone(), weight: change.to };
         let WeightView { target_type, target_id, project_id, .. } = WeightView::new(group, row);
         let weight = |weight: Option<Weight>| weight.map(|w| Value::from(w.to_string()));

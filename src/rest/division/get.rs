@@ -9,7 +9,7 @@ use utoipa::IntoParams;
 
 use super::view::DivisionView;
 use crate::rest::etag;
-use crate::rest::extract::{PathParams, QueryParams, json_answer};
+use crate::rest::extract::{PathParams, QueryParams, json_answer, written};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::{Caller, Service};
@@ -40,9 +40,9 @@ pub async fn handle(
     headers: HeaderMap,
 ) -> Result<Response> {
     let found = service.division(&caller, &path.rg, query.explain).await?;
-    let answer = json_answer(&DivisionView::new(&found))?;
+    let view = || DivisionView::new(&found);
     if query.explain {
-        return Ok(answer);
+        return Ok(json_answer(&view())?);
     }
-    etag::fresh_or(&headers, &found.group.etag(), || answer)
+    etag::fresh_or(&headers, &found.group.etag(), || written(found.group.shared.division.json(view)))
 }

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tower_http::timeout::TimeoutError;
 
 use super::super::problem::Problem;
 use crate::service::Error;
@@ -41,10 +42,9 @@ pub fn media_type<'a>(headers: &HeaderMap, kinds: &[&'a str]) -> Result<&'a str,
 /// The whole body, within the limit of the route and in time.
 pub async fn read_body<S: Send + Sync>(request: Request<Body>, state: &S) -> Result<Bytes, Problem> {
     let arrived = tokio::time::timeout(ARRIVAL, Bytes::from_request(request, state)).await;
-    let Ok(arrived) = arrived else {
-        return Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "request_timeout", "the body did not arrive in time"));
-    };
-    arrived.map_err(|rejection| match rejection.status() {
+    let late = || Problem::from(Error::TimedOut("the body did not arrive in time".to_owned()));
+    arrived.map_err(|_| late())?.map_err(|rejection| match rejection.status() {
+        _ if is_silence(&rejection) => late(),
         StatusCode::PAYLOAD_TOO_LARGE => {
             Error::TooLarge("the body is larger than this endpoint takes".to_owned()).into()
         }
@@ -56,6 +56,19 @@ pub async fn read_body<S: Send + Sync>(request: Request<Body>, state: &S) -> Res
 pub fn json_answer(value: &impl Serialize) -> Result<Response, Error> {
     let written = serde_json::to_vec(value).map_err(|e| Error::Internal(e.to_string()))?;
     Ok(([(header::CONTENT_TYPE, "application/json")], written).into_response())
+}
+
+/// An answer that was written already.
+pub fn written(body: Result<Bytes, Error>) -> Response {
+    match body {
+        Ok(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
+        Err(error) => Problem::from(error).into_response(),
+    }
+}
+
+/// Whether a body could not be read because nothing more of it came.
+pub fn is_silence(error: &(dyn std::error::Error + 'static)) -> bool {
+    error.is::<TimeoutError>() || error.source().is_some_and(is_silence)
 }
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {

@@ -5,7 +5,7 @@ mod path;
 mod query;
 mod reason;
 
-pub use json::{JsonBody, json_answer, media_type, read_body};
+pub use json::{JsonBody, is_silence, json_answer, media_type, read_body, written};
 pub use path::PathParams;
 pub use query::QueryParams;
 pub use reason::WithReason;

@@ -13,7 +13,7 @@ use super::view::{FairShareStatus, SingleUserStatus, UserStatus};
 use crate::domain::filter::Filter;
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::rest::etag;
-use crate::rest::extract::{PathParams, QueryParams};
+use crate::rest::extract::{PathParams, QueryParams, written};
 use crate::rest::list::{List, Place};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
@@ -51,6 +51,9 @@ pub async fn handle(
     headers: HeaderMap,
 ) -> Result<Response> {
     let group = service.group(&path.rg)?;
+    if query.is_everything() && caller.only_user().is_none() {
+        return etag::fresh_or(&headers, &group.etag(), || written(group.shared.ranking.json(|| everybody(&group))));
+    }
     let status = match (query.user_uuid, query.project_id) {
         (Some(user), project) if query.limit.is_none() && query.cursor.is_none() => {
             FairShareStatus::User(Box::new(single(&service, &caller, &group, UserId(user), project).await?))
@@ -62,6 +65,17 @@ pub async fn handle(
         (None, None) => FairShareStatus::Ranking(ranking(&service, &caller, &group, &query)?),
     };
     etag::fresh_or(&headers, &group.etag(), || Json(status).into_response())
+}
+
+impl StatusQuery {
+    fn is_everything(&self) -> bool {
+        let Self { user_uuid, project_id, limit, cursor } = self;
+        user_uuid.is_none() && project_id.is_none() && limit.is_none() && cursor.is_none()
+    }
+}
+
+fn everybody(group: &PublishedGroup) -> List<UserStatus> {
+    List::whole(group.users.iter().map(UserStatus::from).collect())
 }
 
 fn contradiction(pointer: &str, said: &str) -> crate::rest::problem::Problem {

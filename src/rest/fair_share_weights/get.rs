@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
-use axum::{Extension, Json};
+use axum::response::Response;
 
 use super::view::{WeightList, WeightView};
-use crate::rest::extract::PathParams;
+use crate::rest::extract::{PathParams, written};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::{Caller, Service};
@@ -18,7 +19,12 @@ pub async fn handle(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
-) -> Result<Json<WeightList>> {
-    let rows = service.weights(&caller, &path.rg)?;
-    Ok(Json(WeightList { items: rows.into_iter().map(|row| WeightView::new(&path.rg, row)).collect() }))
+) -> Result<Response> {
+    caller.require_reader()?;
+    let group = service.group(&path.rg)?;
+    let list = || {
+        let rows = group.weights().into_iter().map(|row| WeightView::new(&group.name, row));
+        WeightList { items: rows.collect() }
+    };
+    Ok(written(group.shared.weights.json(list)))
 }

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::batches::{Batches, Counting};
 use super::view::{IngestAnswer, KernelsBody};
-use crate::rest::extract::{PathParams, is_too_deep, media_type, read, read_body, too_deep};
+use crate::rest::extract::{PathParams, is_silence, is_too_deep, media_type, read, read_body, too_deep};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::incoming::KernelInput;
@@ -85,10 +85,7 @@ async fn read_lines(batches: &mut Batches, body: Body) -> std::result::Result<()
     let mut line = Vec::new();
     let (mut number, mut too_long) = (1, false);
     while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|_| Error::Malformed {
-            code: "incomplete_body",
-            detail: format!("the stream broke off in line {number}; the lines before it were taken"),
-        })?;
+        let chunk = chunk.map_err(|error| broken_off(&error, number))?;
         let mut parts = chunk.split(|b| *b == b'\n').peekable();
         while let Some(part) = parts.next() {
             too_long |= line.len() + part.len() > MAX_LINE;
@@ -105,6 +102,15 @@ async fn read_lines(batches: &mut Batches, body: Body) -> std::result::Result<()
         }
     }
     end_line(batches, number, &line, too_long).await
+}
+
+/// A stream that ends before its end, in that line.
+fn broken_off(error: &axum::Error, number: u64) -> Error {
+    if is_silence(error) {
+        return Error::TimedOut(format!("nothing came for too long in line {number}; the lines before it were taken"));
+    }
+    let detail = format!("the stream broke off in line {number}; the lines before it were taken");
+    Error::Malformed { code: "incomplete_body", detail }
 }
 
 async fn end_line(batches: &mut Batches, number: u64, line: &[u8], too_long: bool) -> std::result::Result<(), Error> {

@@ -85,6 +85,8 @@ fn every_bad_setting_is_named_with_its_place() {
         ("FAIRSHARED_MAX_BODY_BYTES", "0"),
         ("FAIRSHARED_MAX_BULK_BYTES", "1e9"),
         ("FAIRSHARED_REQUEST_TIMEOUT_SECONDS", ""),
+        ("FAIRSHARED_MAX_CONNECTIONS", "0"),
+        ("FAIRSHARED_HEAD_TIMEOUT_SECONDS", "ten"),
         ("FAIRSHARED_KEEP_BUCKETS_DAYS", "99999999999"),
         ("FAIRSHARED_MIGRATE_ON_START", "yes"),
     ] {

@@ -3,6 +3,8 @@
 mod config;
 mod keys;
 mod live;
+#[cfg(target_os = "linux")]
+mod memory;
 mod migrate;
 pub mod program;
 mod reading;

@@ -133,6 +133,13 @@ impl Server {
         threads.collect()
     }
 
+    /// The most memory that it had so far, in KiB.
+    pub fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
     /// Waits for the end; the exit code, unless a signal ended it.
     pub fn wait(mut self) -> Option<i32> {
         self.child.wait().unwrap().code()

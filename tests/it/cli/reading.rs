@@ -37,6 +37,9 @@ on_both! {
         assert_eq!(lines[0][..2], ["RANK", "USER"]);
         assert_eq!(lines[1][..2], ["1", "alice"]);
         assert_eq!(lines[2][..2], ["2", "bob"]);
+        assert_eq!(lines[0], ["RANK", "USER", "PROJECT", "DOMAIN", "FACTOR", "USAGE", "WEIGHT"]);
+        assert_eq!(lines[2], ["2", "bob", "course", "teaching", "0.999587", "0.000595", "1"]);
+        assert!(!table.contains('\u{1b}'), "{table}");
         let csv = run(&f.db, ["rank", GROUP, "-o", "csv", "--limit", "1"]).ok();
         assert_eq!(csv.lines().count(), 2);
         assert!(csv.starts_with("rank,user_name,user_uuid,project_id,domain_name,"), "{csv}");
@@ -160,6 +163,51 @@ async fn many_buckets_come_in_pages() {
     assert_eq!((users.len(), &json["total"]), (1_205, &json!(1_205)));
     assert_eq!(export("csv").ok().lines().count(), 1_206);
     assert_eq!(export("table").ok().lines().count(), 1_206);
+    // More than a pipe holds, and a reader that leaves after the first line.
+    for format in ["csv", "json", "table"] {
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let mut command = over(&f.db.url);
+        command.args(["export", "buckets", GROUP, "-o", format]).stdout(writer).stderr(std::process::Stdio::piped());
+        let child = command.spawn().unwrap();
+        drop(command);
+        std::io::Read::read_exact(&mut reader, &mut [0; 10]).unwrap();
+        drop(reader);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]), "{format}");
+    }
+}
+
+/// Long names, and owners that have none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_ranking_fits_eighty_columns() {
+    use crate::support::fixture::{kernel, with};
+    let f = two_users(crate::support::database::sqlite().await).await;
+    let named = json!({"user_name": "a".repeat(200), "project_name": "p".repeat(200), "domain_name": "d".repeat(64)});
+    let long = with(kernel("k5", "long", "long", "2026-01-13T10:00:00Z"), &named);
+    assert!(f.ingest(&[long, kernel("k6", "unnamed", "unnamed", "2026-01-13T10:00:00Z")]).await.is_empty());
+    f.clock.advance_seconds(60);
+    f.tick().await;
+    for args in [&["rank", GROUP][..], &["rank", GROUP, "--projects"], &["rank", GROUP, "--domains"]] {
+        let table = run(&f.db, args).ok();
+        assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+        assert!(table.lines().count() > 2 && table.contains('\u{2026}'), "{table}");
+    }
+    assert!(run(&f.db, ["rank", GROUP, "-o", "json"]).ok().contains(&"a".repeat(200)));
+}
+
+/// A terminal, played by `script`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn headings_are_bold_for_those_who_like_it() {
+    let f = two_users(crate::support::database::sqlite().await).await;
+    let shown = |no_color: &str| {
+        let program = env!("CARGO_BIN_EXE_fairshared");
+        let mut command = std::process::Command::new("script");
+        command.args(["-qec", &format!("stty cols 120; {program} rank {GROUP}"), "/dev/null"]).stdin(std::process::Stdio::null());
+        end(command.env("FAIRSHARED_DATABASE_URL", &f.db.url).env("NO_COLOR", no_color)).ok()
+    };
+    assert!(shown("").contains("\u{1b}[1m"));
+    let plain = shown("1");
+    assert!(plain.contains("RANK") && !plain.contains('\u{1b}'), "{plain:?}");
 }
 
 #[test]

@@ -56,6 +56,18 @@ on_both! {
         assert_eq!(answer["errors"][0]["extensions"]["code"], "filter_too_deep");
     }
 
+    async fn an_answer_names_a_hundred_errors_and_counts_the_others(db: TestDb) {
+        let api = Api::empty(db, "2026-01-13T00:00:00Z").await;
+        let query = format!("{{ {} }}", "nothing ".repeat(900));
+        let answer = api.send(admin(), &query, json!({})).await;
+        let errors = answer["errors"].as_array().unwrap();
+        assert_eq!(errors.len(), 101);
+        assert!(errors.iter().all(|error| error["extensions"]["code"].is_string()));
+        assert_eq!(errors[100]["extensions"]["code"], "more_errors");
+        assert_eq!(errors[100]["message"], "800 more errors are not shown");
+        assert!(answer.to_string().len() < 64 * 1024);
+    }
+
     async fn an_answer_has_an_end(db: TestDb) {
         let api = Api::empty(db, "2026-01-13T00:00:00Z").await;
         let kernels: Vec<_> = (0..300).map(|n| kernel(&format!("u{n}"), &format!("u{n}"), "ml", "2026-01-12T00:00:00Z")).collect();

@@ -7,34 +7,18 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use super::support::Case;
-
-struct Dice(u64);
-
-impl Dice {
-    /// splitmix64
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) % sides
-    }
-
-    fn one_in(&mut self, sides: u64) -> bool {
-        self.roll(sides) == 0
-    }
-}
+use crate::support::dice::Dice;
 
 const SLOTS: [&str; 3] = ["cpu", "gpu", "mem"];
 
 /// A cluster of at most three levels that is nearly full.
 pub fn random(seed: u64) -> Case {
-    cluster(&mut Dice(seed), 14)
+    cluster(&mut Dice::seeded(seed), 14)
 }
 
 /// One of a few workloads.
 pub fn small(seed: u64) -> Case {
-    cluster(&mut Dice(seed), 6)
+    cluster(&mut Dice::seeded(seed), 6)
 }
 
 fn cluster(dice: &mut Dice, most: u64) -> Case {

@@ -96,7 +96,7 @@ on_both! {
         let answer = answer.bearer_auth(&server.key).send().await.unwrap();
         assert_eq!(answer.json::<serde_json::Value>().await.unwrap()["scheduler"], json!("fairshare"));
         shutdown.cancel();
-        running.await.unwrap().unwrap();
+        running.await.unwrap();
         assert!(client.get(format!("http://{address}/healthz")).send().await.is_err());
     }
 }

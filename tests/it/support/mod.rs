@@ -1,6 +1,7 @@
 //! Real databases, a clock in the test's hand, and a service over both.
 
 pub mod database;
+pub mod dice;
 pub mod fixture;
 pub mod packages;
 pub mod plain;

@@ -1,0 +1,142 @@
+//! Connections: how many there may be, how long each may keep the server waiting, and how they end.
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use axum::serve::Listener;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt;
+use uuid::Uuid;
+
+use super::layers;
+use super::pace::{Pace, Paced};
+use crate::rest::problem::{self, Problem};
+
+/// How much clients may ask of connections.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectionLimits {
+    /// Connections at once; what comes beyond them is answered 503.
+    pub most: usize,
+    /// How long the head of a request may take to arrive.
+    pub head: Duration,
+    /// How long a connection may wait for its next request, or for its client to go on reading.
+    pub idle: Duration,
+}
+
+impl Default for ConnectionLimits {
+    fn default() -> Self {
+        Self { most: 4096, head: Duration::from_secs(10), idle: Duration::from_secs(75) }
+    }
+}
+
+/// How many connections beyond the limit are answered at once; what comes beyond these too is closed.
+const REFUSED_AT_ONCE: usize = 256;
+/// How long a connection beyond the limit may take to say what it will be refused.
+const REFUSED_WITHIN: Duration = Duration::from_secs(2);
+/// How long requests in progress may take to end after a shutdown was asked for.
+const DRAIN: Duration = Duration::from_secs(30);
+
+/// Answers with `router` until `shutdown`, then lets the requests in progress end.
+pub async fn serve_router(
+    router: Router,
+    mut listener: TcpListener,
+    limits: ConnectionLimits,
+    shutdown: CancellationToken,
+) {
+    let places = Arc::new(Semaphore::new(limits.most));
+    let refusals = Arc::new(Semaphore::new(REFUSED_AT_ONCE));
+    let open = TaskTracker::new();
+    loop {
+        let stream = tokio::select! {
+            (stream, _) = Listener::accept(&mut listener) => stream,
+            () = shutdown.cancelled() => break,
+        };
+        // A small answer must not wait for the acknowledgement of the one before.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "TCP_NODELAY not set");
+        }
+        if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
+            open.spawn(answer(stream, router.clone(), limits, shutdown.clone(), place));
+        } else if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
+            open.spawn(refuse(stream, limits.most, place));
+        }
+    }
+    drop(listener);
+    open.close();
+    if tokio::time::timeout(DRAIN, open.wait()).await.is_err() {
+        tracing::warn!("requests were still in progress at the end of the drain");
+    }
+}
+
+/// Answers the requests of one connection, one after the other.
+async fn answer(
+    stream: TcpStream,
+    router: Router,
+    limits: ConnectionLimits,
+    shutdown: CancellationToken,
+    _place: OwnedSemaphorePermit,
+) {
+    let pace = Pace::new(limits);
+    let service = service_fn(|request: Request<Incoming>| {
+        pace.handled();
+        let (answering, pace) = (router.clone().oneshot(request.map(Body::new)), Arc::clone(&pace));
+        async move {
+            let answer = answering.await;
+            pace.answered();
+            answer
+        }
+    });
+    let io = TokioIo::new(Paced::new(stream, Arc::clone(&pace)));
+    let mut connection = pin!(http1::Builder::new().serve_connection(io, service));
+    let mut overdue = pin!(pace.overdue());
+    let mut stopping = false;
+    loop {
+        tokio::select! {
+            ended = connection.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(%error, "a connection broke off");
+                }
+                return;
+            }
+            () = overdue.as_mut() => {
+                tracing::debug!("a connection was closed because its client kept it waiting");
+                return;
+            }
+            () = shutdown.cancelled(), if !stopping => {
+                stopping = true;
+                connection.as_mut().graceful_shutdown();
+            }
+        }
+    }
+}
+
+/// Tells a connection beyond the limit that there are too many, whatever it asks.
+async fn refuse(stream: TcpStream, most: usize, _place: OwnedSemaphorePermit) {
+    tracing::warn!(most, "there are too many connections");
+    let service = service_fn(|_: Request<Incoming>| async { Ok::<_, Infallible>(too_many()) });
+    let connection = http1::Builder::new().keep_alive(false).serve_connection(TokioIo::new(stream), service);
+    // Who does not ask in time is not told either.
+    let _ = tokio::time::timeout(REFUSED_WITHIN, connection).await;
+}
+
+fn too_many() -> Response<Body> {
+    let detail = "there are too many connections; close those that are not needed, or try again";
+    let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_connections", detail);
+    let mut response = problem::finish(problem.retry_soon().into_response(), &Uuid::now_v7().to_string());
+    layers::secure("", response.headers_mut());
+    response.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
+    response
+}

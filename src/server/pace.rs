@@ -1,0 +1,135 @@
+//! How long a client may keep its connection waiting: with the head of a request, between two requests, and while it
+//! does not read an answer. What a handler waits for is the handler's business.
+
+use std::io::{IoSlice, Result};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, sleep_until};
+
+use super::connections::ConnectionLimits;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// A head has begun to arrive, or must do so because the connection is new.
+    Head,
+    /// A handler works on a request.
+    Handled,
+    /// An answer is being written, or the next request may come.
+    Waiting,
+}
+
+/// What one connection does, and since when.
+pub struct Pace {
+    limits: ConnectionLimits,
+    state: Mutex<(Phase, Instant)>,
+}
+
+impl Pace {
+    pub fn new(limits: ConnectionLimits) -> Arc<Self> {
+        Arc::new(Self { limits, state: Mutex::new((Phase::Head, Instant::now())) })
+    }
+
+    /// A whole head has arrived.
+    pub fn handled(&self) {
+        self.change(|_| Some(Phase::Handled));
+    }
+
+    /// There is an answer.
+    pub fn answered(&self) {
+        self.change(|_| Some(Phase::Waiting));
+    }
+
+    /// The clock starts again if `next` names a phase, be it the same one.
+    fn change(&self, next: impl FnOnce(Phase) -> Option<Phase>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(phase) = next(state.0) {
+            *state = (phase, Instant::now());
+        }
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        let (phase, since) = *self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match phase {
+            Phase::Head => Some(since + self.limits.head),
+            Phase::Waiting => Some(since + self.limits.idle),
+            Phase::Handled => None,
+        }
+    }
+
+    /// Returns once the client has kept the connection waiting for too long.
+    pub async fn overdue(&self) {
+        // No phase ends sooner than after the shorter limit, so that looking so often is never too late.
+        let shorter = self.limits.head.min(self.limits.idle);
+        loop {
+            let now = Instant::now();
+            let look = now + shorter;
+            match self.deadline() {
+                Some(deadline) if deadline <= now => return,
+                deadline => sleep_until(deadline.unwrap_or(look).min(look)).await,
+            }
+        }
+    }
+}
+
+/// A stream whose traffic is told to its [`Pace`].
+pub struct Paced<S> {
+    stream: S,
+    pace: Arc<Pace>,
+}
+
+impl<S> Paced<S> {
+    pub fn new(stream: S, pace: Arc<Pace>) -> Self {
+        Self { stream, pace }
+    }
+
+    fn wrote(&self, written: &Poll<Result<usize>>) {
+        if matches!(written, Poll::Ready(Ok(_))) {
+            self.pace.change(|phase| (phase == Phase::Waiting).then_some(Phase::Waiting));
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Paced<S> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.pace.change(|phase| (phase == Phase::Waiting).then_some(Phase::Head));
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Paced<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.wrote(&written);
+        written
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<Result<usize>> {
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
+        self.wrote(&written);
+        written
+    }
+
+    /// A body that many clients share must not be copied for each of them.
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
