@@ -118,8 +118,7 @@ impl Problem {
 
     /// 503: the answer did not come in time; the work may go on.
     pub fn timeout() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", "the answer took too long; try again")
-            .retry_soon()
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "timeout", "the answer took too long; try again").retry_soon()
     }
 
     /// Says that a later try may work.

@@ -61,8 +61,7 @@ impl PublishedGroup {
     pub fn weights(&self) -> Vec<WeightRow> {
         let mut rows: Vec<WeightRow> = Vec::new();
         rows.extend(
-            self
-                .domains
+            self.domains
                 .iter()
                 .map(|d| WeightRow { target: Entity::Domain(Arc::clone(&d.domain_name)), weight: d.share.weight }),
         );

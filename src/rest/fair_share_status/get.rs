@@ -52,7 +52,8 @@ pub async fn handle(
 ) -> Result<Response> {
     let group = service.group(&path.rg)?;
     if query.is_everything() && caller.only_user().is_none() {
-        return etag::fresh_or(&headers, &group.etag(), || written(group.shared.ranking.json(|| everybody(&group))));
+        let whole = || whole(&service, &caller, &group);
+        return etag::fresh_or(&headers, &group.etag(), || written(group.shared.ranking.json(whole)));
     }
     let status = match (query.user_uuid, query.project_id) {
         (Some(user), project) if query.limit.is_none() && query.cursor.is_none() => {
@@ -74,8 +75,9 @@ impl StatusQuery {
     }
 }
 
-fn everybody(group: &PublishedGroup) -> List<UserStatus> {
-    List::whole(group.users.iter().map(UserStatus::from).collect())
+/// Everybody whom the caller may see.
+fn whole(service: &Service, caller: &Caller, group: &PublishedGroup) -> List<UserStatus> {
+    List::whole(service.ranking(caller, group).map(UserStatus::from).collect())
 }
 
 fn contradiction(pointer: &str, said: &str) -> crate::rest::problem::Problem {
@@ -89,7 +91,7 @@ fn ranking(
     query: &StatusQuery,
 ) -> Result<List<UserStatus>> {
     if query.limit.is_none() && query.cursor.is_none() {
-        return Ok(List::whole(service.ranking(caller, group).map(UserStatus::from).collect()));
+        return Ok(whole(service, caller, group));
     }
     let place = Place::new(share_list_name("user", ShareField::Rank, false), &*group.name);
     let window = place.window(query.limit, query.cursor.as_deref())?;

@@ -53,10 +53,9 @@ fn every_bad_setting_is_named_with_its_place() {
     let folder = TempDir::new().unwrap();
     let refused = |toml: &str| settle(&[], Some(&file(folder.path(), "c.toml", toml)), &[]).unwrap_err();
     let name = folder.path().join("c.toml").display().to_string();
-    assert!(
-        refused("listne = \"x\"")
-            .starts_with(&format!("{name}: listne is not a setting of fairshared; the nearest is listen; known are database_url, "))
-    );
+    assert!(refused("listne = \"x\"").starts_with(&format!(
+        "{name}: listne is not a setting of fairshared; the nearest is listen; known are database_url, "
+    )));
     assert!(refused("a = \n").starts_with(&format!("cannot read the configuration file {name}: line 1: ")));
     assert!(refused("\n\n[server]\nlisten = 1\n").contains("server is not a setting"));
     assert!(refused("listen = [1]").contains("listen is neither a text nor a whole number"));
@@ -124,7 +123,8 @@ fn variables_of_kubernetes_services_are_no_settings() {
     let config = settle_all(&environment).unwrap();
     assert_eq!((config.listen.port(), config.injected.len()), (8080, 16));
     // IPv6 is an address as well.
-    let v6 = [("FAIRSHARED_SERVICE_HOST".to_owned(), "fd00::1".to_owned()), ("FAIRSHARED_PORT".to_owned(), "x".to_owned())];
+    let v6 =
+        [("FAIRSHARED_SERVICE_HOST".to_owned(), "fd00::1".to_owned()), ("FAIRSHARED_PORT".to_owned(), "x".to_owned())];
     assert_eq!(settle_all(&v6).unwrap().injected.len(), 2);
     // Without the host's address, and under other names, they are misspelt settings.
     for (name, value) in service("FAIRSHARED").split_off(1) {
@@ -161,7 +161,10 @@ fn one_line_says_what_was_ignored() {
     };
     let told = run("info");
     let lines: Vec<&str> = told.stderr.lines().collect();
-    assert!(lines.len() == 1 && lines[0].contains("FAIRSHARED_PORT_8080_TCP_ADDR") && lines[0].contains("INFO"), "{told:?}");
+    assert!(
+        lines.len() == 1 && lines[0].contains("FAIRSHARED_PORT_8080_TCP_ADDR") && lines[0].contains("INFO"),
+        "{told:?}"
+    );
     assert!(run("warn").ok().contains("type Query"));
 }
 

@@ -44,7 +44,8 @@ async fn clients_that_do_not_read_share_one_ranking() {
     assert!(ranking.len() > 2_000_000, "{}", ranking.len());
 
     let before = server.peak_memory();
-    let request = format!("GET /resource-groups/g/fair-share-status HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n");
+    let request =
+        format!("GET /resource-groups/g/fair-share-status HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n\r\n");
     let address = server.address.strip_prefix("http://").unwrap();
     let deaf: Vec<TcpStream> = (0..CLIENTS)
         .map(|_| {

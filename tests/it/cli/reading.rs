@@ -202,7 +202,9 @@ async fn headings_are_bold_for_those_who_like_it() {
     let shown = |no_color: &str| {
         let program = env!("CARGO_BIN_EXE_fairshared");
         let mut command = std::process::Command::new("script");
-        command.args(["-qec", &format!("stty cols 120; {program} rank {GROUP}"), "/dev/null"]).stdin(std::process::Stdio::null());
+        command
+            .args(["-qec", &format!("stty cols 120; {program} rank {GROUP}"), "/dev/null"])
+            .stdin(std::process::Stdio::null());
         end(command.env("FAIRSHARED_DATABASE_URL", &f.db.url).env("NO_COLOR", no_color)).ok()
     };
     assert!(shown("").contains("\u{1b}[1m"));

@@ -30,13 +30,17 @@ fn help_tells_the_commands_and_the_exit_codes() {
 fn help_lists_the_jobs_and_keeps_global_options_apart() {
     let help = end(program().args(["jobs", "run", "--help"])).ok();
     for (name, description) in fairshared::jobs::described() {
-        let line = help.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_else(|| panic!("{name}: {help}"));
+        let line =
+            help.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_else(|| panic!("{name}: {help}"));
         assert!(line.contains(description.split_whitespace().next().unwrap()), "{line}");
     }
     for commands in [&["rank"][..], &["weights", "apply"], &["serve"]] {
         let help = end(program().args(commands).arg("--help")).ok();
         let (own, global) = help.split_once("\nGlobal options:\n").unwrap_or_else(|| panic!("{help}"));
-        assert!(own.contains("Options:") && !own.contains("--database-url") && global.contains("--database-url"), "{help}");
+        assert!(
+            own.contains("Options:") && !own.contains("--database-url") && global.contains("--database-url"),
+            "{help}"
+        );
     }
 }
 

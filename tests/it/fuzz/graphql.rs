@@ -59,8 +59,7 @@ struct Writer<'a> {
 pub fn body(schema: &Schema, dice: &mut Dice) -> Vec<u8> {
     let is_mutation = dice.one_in(4);
     let root = if is_mutation { "Mutation" } else { "Query" };
-    let mut writer =
-        Writer { schema, dice, variables: Map::new(), declared: Vec::new(), fragments: Vec::new() };
+    let mut writer = Writer { schema, dice, variables: Map::new(), declared: Vec::new(), fragments: Vec::new() };
     let mut selection = String::new();
     for _ in 0..=writer.dice.roll(3) {
         let field = writer.dice.item(schema.fields(root));
@@ -219,7 +218,8 @@ impl Writer<'_> {
             "DateTime" => json!(time(dice)),
             "Date" => json!(day(dice)),
             "JSONString" => {
-                let object = json!({"half_life_days": integer(dice), "algorithm": name(dice), "queues": odd_value(dice)});
+                let object =
+                    json!({"half_life_days": integer(dice), "algorithm": name(dice), "queues": odd_value(dice)});
                 json!(if dice.one_in(4) { odd_text(dice) } else { object.to_string() })
             }
             _ if key == "resource_group" && !dice.one_in(10) => json!(GROUP),
@@ -244,9 +244,12 @@ impl Writer<'_> {
                     Some(TypeKind::InputObject(object)) => &object.fields[..],
                     _ => &[],
                 };
-                let inner = |key: &str| fields.iter().find(|f| f.node.name.node.as_str() == key).map(|f| &f.node.ty.node);
-                let keys: Vec<String> =
-                    keys.iter().map(|(key, value)| format!("{key}: {}", self.literal(value, inner(key).unwrap_or(ty)))).collect();
+                let inner =
+                    |key: &str| fields.iter().find(|f| f.node.name.node.as_str() == key).map(|f| &f.node.ty.node);
+                let keys: Vec<String> = keys
+                    .iter()
+                    .map(|(key, value)| format!("{key}: {}", self.literal(value, inner(key).unwrap_or(ty))))
+                    .collect();
                 format!("{{{}}}", keys.join(" "))
             }
             other => other.to_string(),
@@ -264,7 +267,8 @@ fn base(ty: &Type) -> &str {
 
 /// A global id as the server makes them, or nearly.
 fn global_id(dice: &mut Dice) -> String {
-    const KINDS: [&str; 6] = ["UserFairShare", "ProjectFairShare", "DomainFairShare", "ScalingGroup", "Agent", "Nothing"];
+    const KINDS: [&str; 6] =
+        ["UserFairShare", "ProjectFairShare", "DomainFairShare", "ScalingGroup", "Agent", "Nothing"];
     let kind = dice.pick(&KINDS);
     let inner = match dice.roll(4) {
         0 => format!("{kind}:{GROUP}"),

@@ -32,8 +32,14 @@ pub fn operations() -> Vec<Operation<'static>> {
 
 const METHODS: [&str; 9] = ["GET", "PUT", "POST", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "PROPFIND"];
 const KINDS: [&str; 8] = [
-    "application/json; charset=utf-8", "application/x-ndjson", "text/plain", "multipart/form-data", "application/JSON",
-    "application/json; charset=utf-16", "*/*", "",
+    "application/json; charset=utf-8",
+    "application/x-ndjson",
+    "text/plain",
+    "multipart/form-data",
+    "application/JSON",
+    "application/json; charset=utf-16",
+    "*/*",
+    "",
 ];
 
 /// `text` as a part of a path or a query.
@@ -96,7 +102,9 @@ fn address(operation: &Operation<'_>, values: &Values<'_>, dice: &mut Dice) -> (
     match dice.roll(40) {
         0 => query.extend(query.first().cloned()),
         1 => query.push("colour=green".to_owned()),
-        2 => query.push(dice.pick(&["limit=%ff", "=", "&&", "a[]=1", "limit", "cursor=e30", "cursor=WyJhIixbXV0"]).to_owned()),
+        2 => query.push(
+            dice.pick(&["limit=%ff", "=", "&&", "a[]=1", "limit", "cursor=e30", "cursor=WyJhIixbXV0"]).to_owned(),
+        ),
         3 => path.push('/'),
         4 => path = path.replacen('/', "//", 1),
         _ => {}
@@ -144,7 +152,14 @@ fn body(operation: &Operation<'_>, values: &Values<'_>, dice: &mut Dice) -> (Str
 
 fn odd_headers(dice: &mut Dice) -> Vec<(HeaderName, HeaderValue)> {
     const NAMES: [&str; 9] = [
-        "if-match", "if-none-match", "accept", "accept-encoding", "range", "x-request-id", "if-modified-since", "expect",
+        "if-match",
+        "if-none-match",
+        "accept",
+        "accept-encoding",
+        "range",
+        "x-request-id",
+        "if-modified-since",
+        "expect",
         "x-forwarded-for",
     ];
     const VALUES: [&[u8]; 9] =

@@ -7,17 +7,52 @@ use crate::support::fixture::{GROUP, id};
 
 /// Names that mean something to the server, and some that mean nothing.
 pub const NAMES: [&str; 18] = [
-    GROUP, "research", "sales", "vision", "audio", "alice", "bob", "node-01", "default", "aggregate", "divide", "rebuild",
-    "purge", "fairshare", "cpu", "weights.put", "no such thing", "другое",
+    GROUP,
+    "research",
+    "sales",
+    "vision",
+    "audio",
+    "alice",
+    "bob",
+    "node-01",
+    "default",
+    "aggregate",
+    "divide",
+    "rebuild",
+    "purge",
+    "fairshare",
+    "cpu",
+    "weights.put",
+    "no such thing",
+    "другое",
 ];
 const SLOTS: [&str; 4] = ["cpu", "mem", "cuda.device", "never.seen"];
 const AMOUNTS: [&str; 14] = [
-    "0", "1", "0.5", "4", "100", "1000000", "1000000000000000000000", "1000000000000000000001", "0.000000000001",
-    "0.0000000000001", "-1", "unlimited", "1e3", "",
+    "0",
+    "1",
+    "0.5",
+    "4",
+    "100",
+    "1000000",
+    "1000000000000000000000",
+    "1000000000000000000001",
+    "0.000000000001",
+    "0.0000000000001",
+    "-1",
+    "unlimited",
+    "1e3",
+    "",
 ];
 const TIMES: [&str; 9] = [
-    "2026-01-13T10:00:00Z", "2026-01-12T00:00:00Z", "2026-01-13T11:59:59.999999Z", "2026-01-13T12:00:00+02:00",
-    "2016-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "0001-01-01T00:00:00Z", "2026-02-30T00:00:00Z", "now",
+    "2026-01-13T10:00:00Z",
+    "2026-01-12T00:00:00Z",
+    "2026-01-13T11:59:59.999999Z",
+    "2026-01-13T12:00:00+02:00",
+    "2016-01-01T00:00:00Z",
+    "9999-12-31T23:59:59Z",
+    "0001-01-01T00:00:00Z",
+    "2026-02-30T00:00:00Z",
+    "now",
 ];
 const DAYS: [&str; 6] = ["2026-01-13", "2026-01-12", "2025-01-01", "0001-01-01", "9999-12-31", "2026-02-30"];
 const INTEGERS: [i64; 12] =

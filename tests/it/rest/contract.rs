@@ -192,7 +192,8 @@ fn close_schema(value: &mut Value, is_part: bool) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| close_schema(item, false)),
         Value::Object(keys) => {
-            let listed = keys.get("properties").is_some_and(Value::is_object) && !keys.contains_key("additionalProperties");
+            let listed =
+                keys.get("properties").is_some_and(Value::is_object) && !keys.contains_key("additionalProperties");
             let whole = keys.contains_key("allOf");
             if !is_part && (listed || whole) {
                 keys.insert("unevaluatedProperties".to_owned(), json!(false));

@@ -60,14 +60,19 @@ fn every_example_fits_its_schema() {
 #[test]
 fn pages_have_their_limits_in_the_document() {
     let document = CONTRACT.document();
-    let operations = document["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values());
+    let operations =
+        document["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values());
     let parameters = operations.filter_map(|operation| operation["parameters"].as_array());
     let named = |list: &&Vec<serde_json::Value>, name: &str| list.iter().find(|p| p["name"] == name).cloned();
     let pages: Vec<_> = parameters.filter(|list| named(list, "cursor").is_some()).collect();
     assert!(pages.len() > 8);
     for list in pages {
         let schema = &named(&list, "limit").unwrap()["schema"];
-        assert_eq!((&schema["minimum"], &schema["maximum"]), (&serde_json::json!(1), &serde_json::json!(1000)), "{list:?}");
+        assert_eq!(
+            (&schema["minimum"], &schema["maximum"]),
+            (&serde_json::json!(1), &serde_json::json!(1000)),
+            "{list:?}"
+        );
     }
 }
 
