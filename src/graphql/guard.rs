@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_graphql::parser::types::{ExecutableDocument, Selection, SelectionSet};
 use async_graphql::{Context, Name, Positioned, SelectionField};
 
+use crate::domain::reading::{INVALID_CHARACTER, NUL};
 use crate::service::{Error, Result};
 
 /// The longest query text.
@@ -28,6 +29,10 @@ fn fault(code: &'static str, detail: String) -> Error {
 pub fn check_text(query: &str) -> Result<()> {
     if query.len() > MAX_BYTES {
         return Err(fault("query_too_large", format!("a query has at most {MAX_BYTES} bytes")));
+    }
+    // As a variable it is refused where JSON is read.
+    if query.contains("\\u0000") {
+        return Err(Error::about("/query", INVALID_CHARACTER, NUL));
     }
     let (mut depth, mut rest) = (0usize, query.as_bytes());
     while let Some((&byte, tail)) = rest.split_first() {

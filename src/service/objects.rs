@@ -1,9 +1,12 @@
 //! A struct is an object. Derived deserialisers also take an array of its fields in their order, which
-//! no document promises; this wrapper around a deserialiser lets them see objects only, at any depth.
+//! no document promises; this wrapper around a deserialiser lets them see objects only, at any depth. Nor does it let
+//! through a text with the character NUL, which `PostgreSQL` cannot store.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, MapAccess, SeqAccess, VariantAccess, Visitor};
+
+use crate::domain::reading::NUL;
 
 /// Reads structs from objects only.
 pub struct Objects<T>(pub T);
@@ -47,6 +50,18 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
     }
 }
 
+/// Texts, which pass on as they are unless they hold NUL.
+macro_rules! texts {
+    ($($method:ident($type:ty))*) => {$(
+        fn $method<E: serde::de::Error>(self, value: $type) -> Result<V::Value, E> {
+            if value.contains('\0') {
+                return Err(E::custom(NUL));
+            }
+            self.0.$method(value)
+        }
+    )*};
+}
+
 /// Values without parts, which pass on as they are.
 macro_rules! plain {
     ($($method:ident($type:ty))*) => {$(
@@ -65,9 +80,12 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<V> {
 
     plain! {
         visit_bool(bool) visit_i8(i8) visit_i16(i16) visit_i32(i32) visit_i64(i64) visit_i128(i128) visit_u8(u8)
-        visit_u16(u16) visit_u32(u32) visit_u64(u64) visit_u128(u128) visit_f32(f32) visit_f64(f64) visit_char(char)
-        visit_str(&str) visit_borrowed_str(&'de str) visit_string(String) visit_bytes(&[u8])
+        visit_u16(u16) visit_u32(u32) visit_u64(u64) visit_u128(u128) visit_f32(f32) visit_f64(f64) visit_char(char) visit_bytes(&[u8])
         visit_borrowed_bytes(&'de [u8]) visit_byte_buf(Vec<u8>)
+    }
+
+    texts! {
+        visit_str(&str) visit_borrowed_str(&'de str) visit_string(String)
     }
 
     fn visit_none<E: serde::de::Error>(self) -> Result<V::Value, E> {

@@ -11,7 +11,7 @@ use serde::de::{
     Visitor,
 };
 
-use super::words::{UUID, in_words};
+use super::words::{NUL, UUID, in_words};
 use super::{Kind, Misread, Step};
 
 /// Where a fault waits while the wrapped deserialiser passes an error on.
@@ -120,6 +120,18 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Traced<'_, D> {
     }
 }
 
+/// Texts, which pass on as they are unless they hold NUL.
+macro_rules! texts {
+    ($($method:ident($type:ty))*) => {$(
+        fn $method<E: Error>(self, value: $type) -> Result<V::Value, E> {
+            if value.contains('\0') {
+                return Err(self.note.keep(Misread::custom(NUL)));
+            }
+            self.inner.$method(value).map_err(|fault| self.note.keep(fault))
+        }
+    )*};
+}
+
 /// Values without parts.
 macro_rules! plain {
     ($($method:ident($type:ty))*) => {$(
@@ -149,8 +161,11 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Traced<'_, V> {
     plain! {
         visit_bool(bool) visit_i8(i8) visit_i16(i16) visit_i32(i32) visit_i64(i64) visit_i128(i128) visit_u8(u8)
         visit_u16(u16) visit_u32(u32) visit_u64(u64) visit_u128(u128) visit_f32(f32) visit_f64(f64) visit_char(char)
-        visit_str(&str) visit_borrowed_str(&'de str) visit_string(String) visit_bytes(&[u8])
-        visit_borrowed_bytes(&'de [u8]) visit_byte_buf(Vec<u8>)
+        visit_bytes(&[u8]) visit_borrowed_bytes(&'de [u8]) visit_byte_buf(Vec<u8>)
+    }
+
+    texts! {
+        visit_str(&str) visit_borrowed_str(&'de str) visit_string(String)
     }
 
     with_parts! {

@@ -26,6 +26,11 @@ pub fn in_words(expected: &str) -> String {
 /// What a UUID's own type expects.
 pub const UUID: &str = "a formatted UUID string";
 
+/// What is said of a text with the character NUL, which `PostgreSQL` cannot store.
+pub const NUL: &str = "holds the character NUL (U+0000), which no text here may hold";
+/// Its code.
+pub const INVALID_CHARACTER: &str = "invalid_character";
+
 /// Names to choose from.
 pub fn one_of(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
@@ -33,5 +38,8 @@ pub fn one_of(names: &[&str]) -> String {
 
 /// The code of what a value's own type says of it. Deserialisers pass on nothing but the sentence.
 pub fn code_of(said: &str) -> &'static str {
-    SlotNameError::code_of(said).unwrap_or("invalid_value")
+    match said {
+        NUL => INVALID_CHARACTER,
+        said => SlotNameError::code_of(said).unwrap_or("invalid_value"),
+    }
 }

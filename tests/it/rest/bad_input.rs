@@ -24,6 +24,27 @@ fn weight(weight: &str) -> String {
 }
 
 on_both! {
+    /// `PostgreSQL` cannot store it, and nothing needs it.
+    async fn nul_is_refused_wherever_it_stands(db: TestDb) {
+        let server = Server::new(db).await;
+        for (path, pointer) in [
+            ("/resource-groups/%00/audit".to_owned(), "/rg"), ("/audit-log?action=a%00b".to_owned(), "/action"),
+            ("/audit-log?resource_group=%00".to_owned(), "/resource_group"), (group("/kernels?domain_name=%00"), "/domain_name"),
+        ] {
+            let refused = server.call("GET", &path, None).await.refused(422, "invalid_character");
+            assert_eq!(refused, [pointer], "{path}");
+        }
+        let body = json!({"scheduler_opts": {}, "reason": "a\u{0}b"});
+        let refused = server.call("PATCH", &group("/scheduler-options"), Some(&body)).await;
+        assert_eq!(refused.refused(422, "invalid_character"), ["/reason"]);
+        let query = r#"{ audit_log(action: "a\u0000") { count } }"#;
+        let as_variable = json!({"query": "query ($a: String) { audit_log(action: $a) { count } }", "variables": {"a": "\u{0}"}});
+        let literal = server.call("POST", "/graphql", Some(&json!({"query": query}))).await.json(200);
+        assert_eq!(literal["errors"][0]["extensions"]["code"], "invalid_character");
+        let variable = server.call("POST", "/graphql", Some(&as_variable)).await;
+        assert_eq!(variable.status, 400);
+    }
+
     async fn weights(db: TestDb) {
         let server = Server::with_usage(db).await;
         let before = everything(&server).await;
