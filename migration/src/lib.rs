@@ -8,8 +8,8 @@
 
 use sea_orm_migration::prelude::{MigrationName, SchemaManager, async_trait};
 pub use sea_orm_migration::prelude::{MigrationTrait, MigratorTrait};
-use sea_orm_migration::sea_orm::{ConnectionTrait, DbErr};
-use sea_orm_migration::{Migration, MigrationStatus};
+use sea_orm_migration::sea_orm::{ConnectionTrait, DbErr, EntityTrait};
+use sea_orm_migration::{Migration, MigrationStatus, seaql_migrations};
 
 mod m0001_initial;
 mod m0002_queues;
@@ -82,6 +82,6 @@ pub async fn schema(db: &impl ConnectionTrait) -> Result<Schema, DbErr> {
 
 async fn unknown(db: &impl ConnectionTrait) -> Result<Vec<String>, DbErr> {
     let known = Migrator::migrations();
-    let stored = Migrator::get_migration_models(db).await?.into_iter().map(|row| row.version);
+    let stored = seaql_migrations::Entity::find().all(db).await?.into_iter().map(|row| row.version);
     Ok(stored.filter(|name| known.iter().all(|migration| migration.name() != name)).collect())
 }

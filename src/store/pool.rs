@@ -55,8 +55,12 @@ impl Pool {
     /// From here on nobody waits long for a lock that another process holds on an `SQLite` file.
     pub async fn lose_patience(&self) -> Result<(), DbErr> {
         let _turn = self.turn().await?;
+        let inner = self.inner();
         let pragma = format!("PRAGMA busy_timeout = {}", PATIENCE.as_millis());
-        self.inner().execute_unprepared(&pragma).await?;
+        inner.execute_unprepared(&pragma).await?;
+        // A connection that was given up has a successor.
+        let pool = inner.get_sqlite_connection_pool();
+        pool.set_connect_options(pool.connect_options().as_ref().clone().busy_timeout(PATIENCE));
         Ok(())
     }
 
