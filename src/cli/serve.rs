@@ -103,6 +103,8 @@ pub async fn until_stopped(
             tracing::warn!(%error, "last uses of keys not stored");
         }
         upkeep.abort();
+        // The last connection to an SQLite file tidies up, and that should not be the one that watched it.
+        let _ = upkeep.await;
         match tokio::time::timeout(CLOSE_TIMEOUT, service.store().clone().close()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::warn!(%error, "the database was not closed cleanly"),
