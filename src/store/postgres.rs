@@ -19,8 +19,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
 const IDLE_TIMEOUT: Duration = Duration::from_mins(4);
 /// A connection that cannot end its transaction within this time is given up.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
-/// The server notices after about half a minute that this machine is gone, and frees what its transactions hold.
-const KEEPALIVE: &str = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4";
+/// The server notices after about half a minute that this machine is gone, and frees what its transactions hold. What it
+/// remarks, as that a table is there already, is no news.
+const SETTINGS: &str = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4; \
+                        SET client_min_messages = warning";
 
 /// Where connections come from. Each has a name that the server shows, and that tells which of them were left behind.
 pub struct Source {
@@ -93,8 +95,8 @@ fn careful(pool: PgPoolOptions) -> PgPoolOptions {
     let pool = pool.after_connect(|connection, _| {
         Box::pin(async move {
             // Something between here and the server may not know these settings.
-            if let Err(error) = connection.execute(KEEPALIVE).await {
-                tracing::debug!(%error, "no keepalive for a connection");
+            if let Err(error) = connection.execute(SETTINGS).await {
+                tracing::debug!(%error, "settings of a connection not made");
             }
             Ok(())
         })
