@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, Expected, Unexpected};
 
 pub use read_only::ReadOnly;
-use words::{in_words, one_of};
 pub use words::{INVALID_CHARACTER, NUL};
+use words::{in_words, one_of};
 
 /// A step from a value into one of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
