@@ -6,6 +6,7 @@ use fairshared::domain::ids::{Member, ProjectId, UserId};
 use fairshared::domain::time::{MICROS_PER_SECOND, Timestamp};
 use fairshared::service::incoming::{Incoming, KernelInput};
 use fairshared::service::ingest::BATCH;
+use fairshared::service::people::Directory;
 use serde_json::json;
 use uuid::Uuid;
 
@@ -115,7 +116,7 @@ pub async fn cluster(db: TestDb) -> Fixture {
 pub fn changed(line: &str) -> Incoming {
     let input: KernelInput = serde_json::from_str(line.trim()).unwrap();
     let input = KernelInput { kernel_id: Uuid::now_v7(), ..input };
-    input.check(crate::support::time(START)).unwrap()
+    input.check(&Directory::default(), crate::support::time(START)).unwrap()
 }
 
 /// Takes NDJSON in as the service does below HTTP.
@@ -124,7 +125,7 @@ pub async fn ingest(fixture: &Fixture, lines: &str) {
     let mut batch = Vec::with_capacity(BATCH);
     for line in lines.lines() {
         let input: KernelInput = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
-        batch.push(input.check(now).unwrap_or_else(|faults| panic!("{faults:?}")));
+        batch.push(input.check(&fixture.service.people(), now).unwrap_or_else(|faults| panic!("{faults:?}")));
         if batch.len() == BATCH {
             take(fixture, std::mem::take(&mut batch)).await;
         }

@@ -15,22 +15,23 @@ mod m0001_initial;
 mod m0002_queues;
 mod m0003_kernel_cursors;
 mod m0004_bucket_order;
+mod m0005_people;
 mod m0006_kernels;
 mod m0007_operations;
 
 pub struct Migrator;
 
+/// Every migration, and what its reversal loses.
+fn all() -> Vec<(Box<dyn MigrationTrait>, &'static str)> {
+    macro_rules! list {
+        ($($module:ident)*) => { vec![$((Box::new($module::Migration), $module::LOSES)),*] };
+    }
+    list!(m0001_initial m0002_queues m0003_kernel_cursors m0004_bucket_order m0005_people m0006_kernels m0007_operations)
+}
+
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        let steps: Vec<Box<dyn MigrationTrait>> = vec![
-            Box::new(m0001_initial::Migration),
-            Box::new(m0002_queues::Migration),
-            Box::new(m0003_kernel_cursors::Migration),
-            Box::new(m0004_bucket_order::Migration),
-            Box::new(m0006_kernels::Migration),
-            Box::new(m0007_operations::Migration),
-        ];
-        steps.into_iter().map(|step| Box::new(Whole(step)) as Box<dyn MigrationTrait>).collect()
+        all().into_iter().map(|(step, _)| Box::new(Whole(step)) as Box<dyn MigrationTrait>).collect()
     }
 }
 
@@ -56,6 +57,11 @@ impl MigrationTrait for Whole {
     fn use_transaction(&self) -> Option<bool> {
         Some(true)
     }
+}
+
+/// What the reversal of a migration loses.
+pub fn loses(name: &str) -> &'static str {
+    all().into_iter().find(|(migration, _)| migration.name() == name).map_or("unknown data", |(_, loses)| loses)
 }
 
 /// The names of the migrations, in their order.

@@ -10,6 +10,9 @@ const NAME: u32 = 64;
 
 pub struct Migration;
 
+/// What its reversal loses.
+pub const LOSES: &str = "everything: resource groups, kernels, usage, weights, people, keys and the audit log";
+
 impl MigrationName for Migration {
     fn name(&self) -> &'static str {
         "m0001_initial"

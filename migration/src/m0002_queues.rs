@@ -7,6 +7,9 @@ const NAME: u32 = 64;
 
 pub struct Migration;
 
+/// What its reversal loses.
+pub const LOSES: &str = "all queues and the history of their division";
+
 impl MigrationName for Migration {
     fn name(&self) -> &'static str {
         "m0002_queues"

@@ -9,6 +9,9 @@ use sea_orm_migration::sea_orm::DbBackend;
 
 pub struct Migration;
 
+/// What its reversal loses.
+pub const LOSES: &str = "nothing; how far usage is recorded goes back to the kernels";
+
 impl MigrationName for Migration {
     fn name(&self) -> &'static str {
         "m0003_kernel_cursors"

@@ -4,6 +4,9 @@ use sea_orm_migration::prelude::*;
 
 pub struct Migration;
 
+/// What its reversal loses.
+pub const LOSES: &str = "nothing";
+
 impl MigrationName for Migration {
     fn name(&self) -> &'static str {
         "m0004_bucket_order"

@@ -5,6 +5,9 @@ use sea_orm_migration::schema::{big_integer_null, text_null};
 
 pub struct Migration;
 
+/// What its reversal loses.
+pub const LOSES: &str = "nothing; counts of delivered kernels become plain entries of the audit log";
+
 impl MigrationName for Migration {
     fn name(&self) -> &'static str {
         "m0006_kernels"

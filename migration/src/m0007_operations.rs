@@ -7,6 +7,9 @@ use sea_orm_migration::schema::{big_integer, big_integer_null, integer, string_l
 
 pub struct Migration;
 
+/// What its reversal loses.
+pub const LOSES: &str = "who runs jobs and what is known of clocks that went wrong; jobs begin anew";
+
 impl MigrationName for Migration {
     fn name(&self) -> &'static str {
         "m0007_operations"

@@ -30,12 +30,12 @@ struct GroupAudit {
 pub async fn run(args: AuditArgs, config: &Config) -> Outcome {
     let service = service(config).await?;
     let groups = if args.groups.is_empty() {
-        service.published_groups().iter().map(|g| g.name.to_string()).collect()
+        service.groups(&caller()).iter().map(|g| g.name.to_string()).collect()
     } else {
         args.groups
     };
     for group in &groups {
-        service.group(group)?;
+        service.group(&caller(), group)?;
     }
     let mut rows = Vec::new();
     let mut differs = false;

@@ -83,11 +83,20 @@ async fn buckets(args: BucketsArgs, config: &Config) -> Result<(), Failure> {
             BucketList { tier, filter: filter.clone(), field: BucketField::PeriodStart, descending: false, window };
         service.usage_buckets(&caller(), &args.group, list).await
     };
-    print_pages(args.output.output, columns, page, UsageBucket::from).await
+    print_pages(args.output.output, columns, page, |row| UsageBucket::new(row, &service.people())).await
 }
 
 const DOMAIN_COLUMNS: &[&str] = &["period_start", "period_end", "domain_name", "resource_usage", "capacity_snapshot"];
 const PROJECT_COLUMNS: &[&str] =
-    &["period_start", "period_end", "project_id", "domain_name", "resource_usage", "capacity_snapshot"];
-const USER_COLUMNS: &[&str] =
-    &["period_start", "period_end", "user_uuid", "project_id", "domain_name", "resource_usage", "capacity_snapshot"];
+    &["period_start", "period_end", "project_id", "project_name", "domain_name", "resource_usage", "capacity_snapshot"];
+const USER_COLUMNS: &[&str] = &[
+    "period_start",
+    "period_end",
+    "user_uuid",
+    "user_name",
+    "project_id",
+    "project_name",
+    "domain_name",
+    "resource_usage",
+    "capacity_snapshot",
+];

@@ -13,7 +13,8 @@ use crate::domain::ids::UserId;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::rest::keys::view::KeyView;
 use crate::service::keys::NewKey;
-use crate::service::{Error, Role};
+use crate::service::people::who;
+use crate::service::{Error, Role, Service};
 
 #[derive(Subcommand)]
 pub enum KeysCommand {
@@ -36,12 +37,15 @@ pub struct CreateArgs {
     /// What the key is for; names its holder in the audit log
     #[arg(long)]
     label: String,
-    /// Whose rows a key with the role user may see
-    #[arg(long, value_name = "UUID")]
-    user: Option<Uuid>,
+    /// Whose rows a key with the role user may see: a name or a UUID
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
     /// When it ends: a time like 2027-01-01T00:00:00Z or a length like 30d or 12h; never when absent
     #[arg(long, value_name = "WHEN", value_parser = parse_expiry)]
     expires: Option<Expiry>,
+    /// A resource group that the key reaches, and no other; may be given several times; all groups when absent
+    #[arg(long = "group", value_name = "NAME")]
+    groups: Vec<String>,
 }
 
 /// An instant, or a length of time from now.
@@ -87,17 +91,31 @@ pub async fn run(command: KeysCommand, config: &Config) -> Outcome {
                 Expiry::At(time) => time,
                 Expiry::In { seconds } => now.plus_micros(seconds * MICROS_PER_SECOND),
             });
-            let new = NewKey { role: args.role, label: args.label, user: args.user.map(UserId), expires_at };
+            let user = args.user.as_deref().map(|text| user(&service, text)).transpose()?;
+            let new = NewKey { role: args.role, label: args.label, user, expires_at, groups: args.groups };
             let (text, key) = service.create_key(caller(), new).await.map_err(of_flags)?;
             print(&text)?;
+            key.user.into_iter().for_each(|user| warn_of_stranger(&service, user));
             eprint_line(&format!(
                 "key {} created; it is not shown again. Send it as `Authorization: Bearer …`",
                 key.id
             ));
         }
         KeysCommand::List(args) => {
-            let columns = &["id", "role", "label", "user_uuid", "expires_at", "revoked_at", "last_used_at"];
-            print_list(args.output, columns, service.keys(&caller()).await?.into_iter().map(KeyView::from))?;
+            let columns = &[
+                "id",
+                "role",
+                "label",
+                "user_uuid",
+                "user_name",
+                "resource_groups",
+                "expires_at",
+                "revoked_at",
+                "last_used_at",
+            ];
+            let keys = service.keys(&caller()).await?;
+            let people = service.people();
+            print_list(args.output, columns, keys.into_iter().map(|key| KeyView::new(key, &people)))?;
         }
         KeysCommand::Revoke { id } => {
             service.revoke_key(caller(), id).await?;
@@ -105,6 +123,19 @@ pub async fn run(command: KeysCommand, config: &Config) -> Outcome {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whom a key is for.
+fn user(service: &Service, text: &str) -> Result<UserId, Failure> {
+    let found = who::user_of_text(&service.people(), text, "--user");
+    found.map_err(|fault| Failure::from(Error::Invalid(vec![fault])))
+}
+
+/// A name that nobody has yet may be a mistake, or come before the first job.
+fn warn_of_stranger(service: &Service, user: UserId) {
+    if service.people().user(user).is_none() {
+        eprint_line(&format!("warning: nobody is known yet as the user {user}, for whom the key is"));
+    }
 }
 
 /// Faults of a new key, by the flags that they are about.
@@ -115,6 +146,7 @@ fn of_flags(error: Error) -> Failure {
             "/expires_at" => "--expires".to_owned(),
             "/user_uuid" => "--user".to_owned(),
             "/label" => "--label".to_owned(),
+            at if at.starts_with("/resource_groups") => "--group".to_owned(),
             other => other.to_owned(),
         };
     }

@@ -5,10 +5,12 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use serde_json::json;
 
+use super::ask::confirm;
 use super::failure::{Failure, Outcome, eprint_line};
 use super::open::{connect, connect_existing};
 use super::output::{OutputArgs, print_list};
 use crate::config::Config;
+use crate::store::Store;
 
 #[derive(Subcommand)]
 pub enum MigrateCommand {
@@ -19,6 +21,9 @@ pub enum MigrateCommand {
         /// How many
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         steps: u32,
+        /// Do not ask; a command whose input is no terminal needs it
+        #[arg(long)]
+        yes: bool,
     },
     /// List migrations, applied and pending
     Status(OutputArgs),
@@ -32,11 +37,18 @@ pub async fn run(command: MigrateCommand, config: &Config) -> Outcome {
             store.migrate_up().await?;
             eprint_line(&format!("{missing} migrations applied"));
         }
-        MigrateCommand::Down { steps } => {
+        MigrateCommand::Down { steps, yes } => {
             let store = connect_existing(config).await?;
-            let applied = store.schema().await?.applied.len();
-            if (applied as u64) < u64::from(steps) {
-                return Err(Failure::Unusable(format!("cannot revert {steps} migrations: only {applied} are applied")));
+            let applied = store.schema().await?.applied;
+            if (applied.len() as u64) < u64::from(steps) {
+                let count = applied.len();
+                return Err(Failure::Unusable(format!("cannot revert {steps} migrations: only {count} are applied")));
+            }
+            for name in applied.iter().rev().take(usize::try_from(steps).unwrap_or(usize::MAX)) {
+                eprint_line(&format!("{name}: this loses {}", Store::migration_loses(name)));
+            }
+            if !yes {
+                confirm("Revert?")?;
             }
             store.migrate_down(steps).await?;
             eprint_line(&format!("{steps} migrations reverted"));

@@ -1,6 +1,7 @@
 //! The command line: one file for each subcommand. Commands work on the database through the
 //! service; a running server notices what they change.
 
+mod ask;
 mod audit;
 mod backup;
 mod completions;
@@ -10,6 +11,7 @@ mod division;
 mod export;
 mod failure;
 mod front;
+mod id;
 pub mod import;
 mod jobs;
 mod keys;
@@ -90,6 +92,9 @@ enum Command {
     /// Create, list and revoke API keys
     #[command(subcommand)]
     Keys(keys::KeysCommand),
+    /// Print the UUID that a name stands for; needs no server and no database
+    #[command(subcommand)]
+    Id(id::IdCommand),
     /// Import the jobs of another scheduler from a file
     Import(import::command::ImportCommand),
     /// Show the ranking of a resource group
@@ -145,6 +150,7 @@ impl Command {
             Self::Migrate(command) => migrate::run(command, &config).await,
             Self::Keys(command) => keys::run(command, &config).await,
             Self::Import(command) => import::command::run(command, &config).await,
+            Self::Id(command) => id::run(&command),
             Self::Rank(args) => rank::run(args, &config).await,
             Self::Weights(command) => weights::run(command, &config).await,
             Self::Queues(args) => queues::run(args, &config).await,

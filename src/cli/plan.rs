@@ -28,7 +28,7 @@ pub async fn run(args: PlanArgs, config: &Config) -> Outcome {
     let unusable = |error: Error| Failure::from(error).in_input(&input_name(&args.file));
     let request: PlanRequest = read(&read_input(&args.file)?).map_err(|e| unusable(e.into()))?;
     let service = service(config).await?;
-    service.group(&args.group)?;
+    service.group(&caller(), &args.group)?;
     let planned = service.plan_reclaim(&caller(), &args.group, request).await.map_err(unusable)?;
     reclaim::show(&planned.plan, args.output.output)?;
     Ok(ExitCode::SUCCESS)

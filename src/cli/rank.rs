@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::failure::Outcome;
-use super::open::service;
+use super::open::{caller, service};
 use super::output::{Format, OutputArgs, fit, print_list, warn_of_options};
 use crate::config::Config;
 use crate::domain::decimal::f64_text;
@@ -33,7 +33,7 @@ pub struct RankArgs {
 
 pub async fn run(args: RankArgs, config: &Config) -> Outcome {
     let service = service(config).await?;
-    let group = service.group(&args.group)?;
+    let group = service.group(&caller(), &args.group)?;
     warn_of_options(&group);
     let limit = usize::try_from(args.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
     if args.output.output == Format::Table {
@@ -41,7 +41,7 @@ pub async fn run(args: RankArgs, config: &Config) -> Outcome {
     }
     let format = args.output.output;
     if args.domains {
-        let rows = group.domains.iter().take(limit);
+        let rows = group.domains.iter().filter(|d| !d.hidden).take(limit);
         let columns = &["rank", "domain_name", "fair_share_factor", "effective_usage", "effective_weight"];
         print_list(format, columns, rows.map(|d| row(json!({"domain_name": d.domain_name}), &d.share)))?;
     } else if args.projects {
@@ -54,7 +54,7 @@ pub async fn run(args: RankArgs, config: &Config) -> Outcome {
             "effective_usage",
             "effective_weight",
         ];
-        let rows = group.projects.iter().take(limit).map(|p| {
+        let rows = group.projects.iter().filter(|p| !p.hidden).take(limit).map(|p| {
             let names = json!({
                 "project_id": p.project_id, "project_name": p.project_name, "domain_name": p.domain_name,
             });
@@ -72,7 +72,7 @@ pub async fn run(args: RankArgs, config: &Config) -> Outcome {
             "effective_usage",
             "effective_weight",
         ];
-        print_list(format, columns, group.users.iter().take(limit).map(UserStatus::from))?;
+        print_list(format, columns, service.ranking(&caller(), &group).take(limit).map(UserStatus::from))?;
     }
     Ok(ExitCode::SUCCESS)
 }

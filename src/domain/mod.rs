@@ -10,6 +10,7 @@ pub mod division;
 pub mod factor;
 pub mod filter;
 pub mod hierarchy;
+pub mod identity;
 pub mod ids;
 pub mod kernel;
 pub mod ledger;

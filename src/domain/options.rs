@@ -116,7 +116,6 @@ impl From<Misread> for OptionError {
     }
 }
 
-
 const KEYS: [&str; 11] = [
     "half_life_days",
     "lookback_days",

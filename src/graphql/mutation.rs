@@ -10,11 +10,12 @@ use super::query::{caller, operations, service};
 use super::queue_input::{QueueInput, read_queues};
 use super::scalars::{Decimal, JsonString, Uuid};
 use super::types::{
-    DomainFairShare, JobRun, ProjectFairShare, ScalingGroup, UpsertFairShareWeightsResult, UpsertQueuesResult,
-    UserFairShare, weight_rows,
+    Domain, DomainFairShare, JobRun, Project, ProjectFairShare, ScalingGroup, UpsertFairShareWeightsResult,
+    UpsertQueuesResult, User, UserFairShare, weight_rows,
 };
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::service::groups::SchedulerPatch;
+use crate::service::people::{DomainChange, ProjectChange, Set, UserChange};
 use crate::service::queues::QueuesWrite;
 use crate::service::weights::{Target, WeightsChanged};
 use crate::service::{Error, Result as ServiceResult};
@@ -35,6 +36,14 @@ async fn write(
 
 fn text(weight: MaybeUndefined<Decimal>) -> MaybeUndefined<String> {
     weight.map_value(|w| w.0)
+}
+
+fn set<T>(value: MaybeUndefined<T>) -> Set<T> {
+    match value {
+        MaybeUndefined::Undefined => Set::Keep,
+        MaybeUndefined::Null => Set::Clear,
+        MaybeUndefined::Value(value) => Set::To(value),
+    }
 }
 
 fn vanished(what: &str) -> Error {
@@ -182,7 +191,7 @@ impl Mutation {
         // Who may not write learns nothing about the queues.
         caller(ctx)?.require_admin()?;
         let write = QueuesWrite { queues: read_queues(queues)?, prune, reason };
-        let group = Arc::clone(&service(ctx)?.group(&resource_group)?.name);
+        let group = Arc::clone(&service(ctx)?.group(caller(ctx)?, &resource_group)?.name);
         let changed = service(ctx)?.put_queues(caller(ctx)?.clone(), resource_group, write).await?;
         Ok(UpsertQueuesResult::new(&group, changed))
     }
@@ -197,6 +206,55 @@ impl Mutation {
     ) -> Result<bool> {
         service(ctx)?.delete_queue(caller(ctx)?.clone(), resource_group, name, reason).await?;
         Ok(true)
+    }
+
+    /// Creates a domain, or changes it: arguments that are left out stay as they are, null takes a value away.
+    async fn upsert_domain(
+        &self,
+        ctx: &Context<'_>,
+        name: String,
+        display_name: MaybeUndefined<String>,
+        archived: Option<bool>,
+        reason: Option<String>,
+    ) -> Result<Domain> {
+        let change = DomainChange { display_name: set(display_name), archived, reason };
+        let (row, _) = service(ctx)?.put_domain(caller(ctx)?.clone(), name, change).await?;
+        Ok(Domain(row))
+    }
+
+    /// Creates a project, or changes it: arguments that are left out stay as they are, null takes a value away. A domain that
+    /// is given is where the project stays, unless `domain_pinned` is false; with null reports may move it again.
+    #[expect(clippy::too_many_arguments, reason = "what a project has")]
+    async fn upsert_project(
+        &self,
+        ctx: &Context<'_>,
+        project_id: Uuid,
+        name: MaybeUndefined<String>,
+        display_name: MaybeUndefined<String>,
+        domain_name: MaybeUndefined<String>,
+        domain_pinned: Option<bool>,
+        archived: Option<bool>,
+        reason: Option<String>,
+    ) -> Result<Project> {
+        let (name, display_name, domain_name) = (set(name), set(display_name), set(domain_name));
+        let change = ProjectChange { name, display_name, domain_name, domain_pinned, archived, reason };
+        let (row, _) = service(ctx)?.put_project(caller(ctx)?.clone(), ProjectId(project_id.0), change).await?;
+        Ok(Project(row))
+    }
+
+    /// Creates a user, or changes them: arguments that are left out stay as they are, null takes a value away.
+    async fn upsert_user(
+        &self,
+        ctx: &Context<'_>,
+        user_uuid: Uuid,
+        name: MaybeUndefined<String>,
+        display_name: MaybeUndefined<String>,
+        archived: Option<bool>,
+        reason: Option<String>,
+    ) -> Result<User> {
+        let change = UserChange { name: set(name), display_name: set(display_name), archived, reason };
+        let (row, _) = service(ctx)?.put_user(caller(ctx)?.clone(), UserId(user_uuid.0), change).await?;
+        Ok(User(row))
     }
 
     /// Runs a job now and waits for its end.

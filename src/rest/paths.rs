@@ -4,7 +4,9 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use crate::service::{Error, Result};
+use crate::domain::ids::{ProjectId, UserId};
+use crate::service::people::{PeopleFilter, who};
+use crate::service::{Error, Result, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
@@ -56,6 +58,75 @@ pub struct JobPath {
 #[into_params(parameter_in = Path)]
 pub struct KeyPath {
     pub id: Uuid,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct DomainPath {
+    /// Name of the domain.
+    #[param(example = "research")]
+    pub name: String,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct ProjectPath {
+    /// UUID of the project, or its name.
+    #[param(example = "3c463428-9408-5142-b5df-ec68e15a9e35")]
+    pub id: String,
+}
+
+impl ProjectPath {
+    pub fn project(&self, service: &Service) -> Result<ProjectId> {
+        who::project_of_text(&service.people(), &self.id, "/id").map_err(|fault| Error::Invalid(vec![fault]))
+    }
+
+    /// The name by which the path tells a project that has none yet.
+    pub fn told(&self, service: &Service, id: ProjectId) -> Option<String> {
+        let is_named = service.people().project(id).is_some_and(|project| project.name.is_some());
+        (!is_named && Uuid::try_parse(&self.id).is_err()).then(|| self.id.clone())
+    }
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct UserPath {
+    /// UUID of the user, or the name.
+    #[param(example = "b6023f13-2722-5f04-ba17-970481079475")]
+    pub uuid: String,
+}
+
+impl UserPath {
+    pub fn user(&self, service: &Service) -> Result<UserId> {
+        who::user_of_text(&service.people(), &self.uuid, "/uuid").map_err(|fault| Error::Invalid(vec![fault]))
+    }
+
+    /// The name by which the path tells a user who has none yet.
+    pub fn told(&self, service: &Service, id: UserId) -> Option<String> {
+        let is_named = service.people().user(id).is_some_and(|user| user.name.is_some());
+        (!is_named && Uuid::try_parse(&self.uuid).is_err()).then(|| self.uuid.clone())
+    }
+}
+
+/// Which domains or users a list shows.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct PeopleQuery {
+    /// `true`: those that are archived instead of those that are not.
+    pub archived: Option<bool>,
+    /// A part of the name or the display name, in either case.
+    pub search: Option<String>,
+    /// Rows of a page, 1 to 1000; 100 unless given.
+    pub limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    pub cursor: Option<String>,
+}
+
+impl From<PeopleQuery> for PeopleFilter {
+    fn from(query: PeopleQuery) -> Self {
+        Self { archived: query.archived.unwrap_or(false), search: query.search }
+    }
 }
 
 /// Refuses a body that names another resource than its path.

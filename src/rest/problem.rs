@@ -2,6 +2,8 @@
 //! layer writes it out, because only there the request id is known and every stray plain-text
 //! answer of a library passes by.
 
+use std::collections::BTreeMap;
+
 use axum::body::Body;
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::{Response, StatusCode};
@@ -18,6 +20,8 @@ pub struct Problem {
     pub code: &'static str,
     pub detail: String,
     pub faults: Vec<Fault>,
+    /// What a refused removal would destroy.
+    pub counts: BTreeMap<&'static str, u64>,
     /// Headers that belong to the refusal, like `WWW-Authenticate`.
     headers: Vec<(HeaderName, &'static str)>,
 }
@@ -55,6 +59,10 @@ pub struct ProblemView<'a> {
     /// Every fault found in the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<FaultView>,
+    /// What a removal that has to be confirmed would destroy, by kind.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(value_type = BTreeMap<String, u64>, required = false)]
+    counts: BTreeMap<&'static str, u64>,
 }
 
 /// One fault in a request, with the place that has it.
@@ -81,7 +89,7 @@ const WRONG_KEY: &str = "Bearer realm=\"fairshared\", error=\"invalid_token\"";
 
 impl Problem {
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, code, detail: detail.into(), faults: Vec::new(), headers: Vec::new() }
+        Self { status, code, detail: detail.into(), faults: Vec::new(), counts: BTreeMap::new(), headers: Vec::new() }
     }
 
     /// 400: cannot be read.
@@ -136,6 +144,7 @@ impl Problem {
             code: self.code,
             request_id,
             errors: self.faults.into_iter().map(FaultView::from).collect(),
+            counts: self.counts,
         };
         let mut response = Response::new(Body::from(serde_json::to_vec(&view).unwrap_or_default()));
         *response.status_mut() = self.status;
@@ -156,7 +165,7 @@ impl From<Error> for Problem {
             Error::Forbidden(_) => StatusCode::FORBIDDEN,
             Error::NotFound { .. } => StatusCode::NOT_FOUND,
             Error::TimedOut(_) => StatusCode::REQUEST_TIMEOUT,
-            Error::Conflict { .. } => StatusCode::CONFLICT,
+            Error::Conflict { .. } | Error::Guarded { .. } => StatusCode::CONFLICT,
             Error::StaleMatch => StatusCode::PRECONDITION_FAILED,
             Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
@@ -166,6 +175,7 @@ impl From<Error> for Problem {
         let problem = Self::new(status, error.code(), error.to_string());
         match error {
             Error::Invalid(faults) => Self { faults, ..problem },
+            Error::Guarded { counts, .. } => Self { counts, ..problem },
             Error::Unavailable { .. } => problem.retry_soon(),
             Error::Unauthorized { code: "missing_key", .. } => problem.header(header::WWW_AUTHENTICATE, MISSING_KEY),
             Error::Unauthorized { .. } => problem.header(header::WWW_AUTHENTICATE, WRONG_KEY),

@@ -12,8 +12,9 @@ use super::problem::Problem;
 use super::state::{ApiState, Limits};
 use super::undeclared::{Takers, refuse};
 use super::{
-    agents, audit, audit_log, division, fair_share_status, fair_share_weights, health, job_runs, jobs, kernels, keys,
-    metrics, queues, reclaim, reclaim_plans, resource_groups, scheduler_options, sequence, usage_buckets, usage_gaps,
+    agents, audit, audit_log, division, domains, fair_share_status, fair_share_weights, health, job_runs, jobs,
+    kernels, keys, metrics, projects, queues, reclaim, reclaim_plans, resource_groups, scheduler_options, sequence,
+    usage_buckets, usage_gaps, users, whoami,
 };
 
 /// Endpoints that answer within the time limit.
@@ -40,6 +41,13 @@ pub(super) fn prompt() -> OpenApiRouter<ApiState> {
         .routes(routes!(audit_log::list::handle))
         .routes(routes!(keys::list::handle, keys::create::handle))
         .routes(routes!(keys::revoke::handle))
+        .routes(routes!(domains::list::handle))
+        .routes(routes!(domains::get::handle, domains::put::handle))
+        .routes(routes!(projects::list::handle))
+        .routes(routes!(projects::get::handle, projects::put::handle))
+        .routes(routes!(users::list::handle))
+        .routes(routes!(users::get::handle, users::put::handle))
+        .routes(routes!(whoami::get::handle))
         .routes(routes!(health::live::handle))
         .routes(routes!(health::ready::handle))
         .routes(routes!(metrics::get::handle))

@@ -27,7 +27,7 @@ impl Service {
             ahead::come_back(&mut session).await?;
             let mut pass = Pass::new(&session);
             session.observe_capacity().await?;
-            refresh_projects(&mut session).await?;
+            session.learn_people().await?;
             pass.scan(&mut session).await?;
             let done = pass.book(&mut session).await?;
             session.recompute_histories().await?;
@@ -99,7 +99,7 @@ impl Service {
         caller.require_admin()?;
         let (service, group) = (Arc::clone(self), group.to_owned());
         detached(async move {
-            let mut session = Session::open(&service, &group).await?;
+            let mut session = Session::open(&service, &caller, &group).await?;
             let calendar = session.state().ledger.calendar();
             days.retain(|day, capacity| {
                 calendar.get(*day).is_none_or(|known| match known.source {
@@ -127,25 +127,4 @@ impl Service {
         })
         .await
     }
-}
-
-/// Projects may have moved to another domain in another group's ingest.
-async fn refresh_projects(session: &mut Session) -> Result<()> {
-    let stored = store::people::projects(session.tx()).await?;
-    let moved: Vec<_> = stored.into_iter().filter(|p| session.state().projects.get(&p.id) != Some(p)).collect();
-    for project in moved {
-        let state = session.state_mut();
-        let id = project.id;
-        let mut new = Vec::new();
-        if state.hierarchy.projects.contains_key(&id) {
-            let domain: Arc<str> = Arc::from(project.domain_name.as_str());
-            new = state.move_project(id, &domain);
-        }
-        if let Some(name) = &project.display_name {
-            state.project_names.insert(id, Arc::from(name.as_str()));
-        }
-        state.projects.insert(id, project);
-        session.share_changed(new);
-    }
-    Ok(())
 }

@@ -28,7 +28,7 @@ impl Service {
     /// All agents of a group by id.
     pub async fn agents(&self, caller: &Caller, group: &str) -> Result<Vec<Agent>> {
         caller.require_reader()?;
-        self.group(group)?;
+        self.group(caller, group)?;
         Ok(crate::store::agents::list(self.store().read(), group).await?)
     }
 
@@ -36,7 +36,7 @@ impl Service {
     pub async fn has_capacity(&self, caller: &Caller, group: &str) -> Result<bool> {
         caller.require_reader()?;
         let some = |slots: &Amounts| slots.iter().any(|(_, amount)| !amount.is_zero());
-        if some(&self.group(group)?.capacity) {
+        if some(&self.group(caller, group)?.capacity) {
             return Ok(true);
         }
         let days = crate::store::capacity::load(self.store().read(), group).await?;
@@ -56,7 +56,7 @@ impl Service {
         check_name(&agent_id).map_err(|e| Error::invalid_name("/agent_id", e))?;
         let service = Arc::clone(self);
         detached(async move {
-            let mut session = Session::open(&service, &group).await?;
+            let mut session = Session::open(&service, &caller, &group).await?;
             let agent = agent(agent_id, spec, session.now);
             let old = session.state().agents.iter().find(|a| a.agent_id == agent.agent_id).cloned();
             let mut agents = session.state().agents.clone();
@@ -91,7 +91,7 @@ impl Service {
         }
         let service = Arc::clone(self);
         detached(async move {
-            let mut session = Session::open(&service, &group).await?;
+            let mut session = Session::open(&service, &caller, &group).await?;
             let new: Vec<Agent> = specs.into_iter().map(|(id, spec)| agent(id, spec, session.now)).collect();
             let mut by_id: BTreeMap<_, _> =
                 session.state().agents.iter().map(|a| (a.agent_id.clone(), a.clone())).collect();
@@ -121,7 +121,7 @@ impl Service {
         caller.require_admin()?;
         let service = Arc::clone(self);
         detached(async move {
-            let mut session = Session::open(&service, &group).await?;
+            let mut session = Session::open(&service, &caller, &group).await?;
             let Some(old) = session.state().agents.iter().find(|a| a.agent_id == agent_id).cloned() else {
                 return Err(Error::NotFound {
                     code: "unknown_agent",

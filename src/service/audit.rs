@@ -53,7 +53,7 @@ impl Service {
     /// Entries by their ids, as far as they are there.
     pub async fn audit_entries(&self, caller: &Caller, ids: impl IntoIterator<Item = i64>) -> Result<Vec<Entry>> {
         caller.require_admin()?;
-        Ok(audit::by_ids(self.store().read(), ids).await?)
+        Ok(audit::by_ids(self.store().read(), caller.groups.as_deref(), ids).await?)
     }
 
     /// Removes what was counted of ingests before so many days. Returns how many entries that was.
@@ -62,10 +62,14 @@ impl Service {
         Ok(audit::purge(self.store().write(), INGEST, before).await?)
     }
 
-    /// Newest first.
+    /// Newest first. A key that is limited to groups sees the entries of those groups.
     pub async fn audit_log(&self, caller: &Caller, filter: &AuditFilter, window: &Window) -> Result<Page<Entry>> {
         caller.require_admin()?;
-        let found = audit::page(self.store().read(), filter, &id_window(window)?).await?;
+        if let Some(group) = &filter.resource_group {
+            caller.require_group(group)?;
+        }
+        let filter = AuditFilter { groups: caller.groups.clone(), ..filter.clone() };
+        let found = audit::page(self.store().read(), &filter, &id_window(window)?).await?;
         Ok(id_page(Self::AUDIT_LIST, found, |e| e.id, window))
     }
 }

@@ -34,7 +34,7 @@ impl Service {
             }
             (Some(_), _) => caller.require_reader()?,
         }
-        self.group(group)?;
+        self.group(caller, group)?;
         let name = bucket_list_name(list.tier, list.field, list.descending);
         let place = |cursor: &Option<Cursor>| cursor.as_ref().map(|c| read_place(c, list.tier)).transpose();
         let query = BucketQuery {
@@ -49,7 +49,7 @@ impl Service {
             offset: list.window.offset,
             limit: list.window.limit.into(),
         };
-        let domains = crate::store::people::domains(self.store().read()).await?;
+        let domains: Vec<String> = self.people().domains().map(|domain| domain.name.to_string()).collect();
         let found = bucket_list::list(self.store().read(), &query, &domains).await?;
         let (has_next, has_previous) = list.window.neighbours(found.cut);
         let cursor = |row: &BucketRow| Cursor::new(name.clone(), write_place(row.place(list.tier, list.field)));

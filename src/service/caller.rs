@@ -1,9 +1,12 @@
 //! Who asks, and what they may do (access rules of `docs/API.md`).
 
+use std::sync::Arc;
+
 use uuid::Uuid;
 
 use super::error::{Error, Result};
 use crate::domain::ids::UserId;
+use crate::domain::time::Timestamp;
 
 /// What a key may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +47,10 @@ pub struct Caller {
     pub role: Role,
     /// Whose rows a `user` key may see.
     pub user: Option<UserId>,
+    /// The only resource groups that the key reaches; `None`: all.
+    pub groups: Option<Arc<[String]>>,
+    /// When the key ends.
+    pub expires_at: Option<Timestamp>,
     pub request_id: String,
 }
 
@@ -55,8 +62,15 @@ impl Caller {
             key_id: None,
             role: Role::Admin,
             user: None,
+            groups: None,
+            expires_at: None,
             request_id: Uuid::now_v7().to_string(),
         }
+    }
+
+    /// A job, which leaves no entry in the audit log.
+    pub fn job() -> Self {
+        Self::internal("job")
     }
 
     pub fn require_admin(&self) -> Result<()> {
@@ -84,6 +98,33 @@ impl Caller {
         match self.only_user() {
             Some(own) if own != user => Err(Error::Forbidden("the key may only see its own user's rows".to_owned())),
             _ => Ok(()),
+        }
+    }
+
+    /// Whether the key reaches the resource group.
+    pub fn reaches(&self, group: &str) -> bool {
+        self.groups.as_ref().is_none_or(|groups| groups.iter().any(|name| name == group))
+    }
+
+    /// Refuses a resource group that the key is not for.
+    pub fn require_group(&self, group: &str) -> Result<()> {
+        match &self.groups {
+            Some(groups) if !self.reaches(group) => Err(Error::Forbidden(format!(
+                "this key is limited to {}, and does not reach the resource group {group:?}",
+                groups.join(", ")
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// What concerns the server as a whole, and not one resource group.
+    pub fn require_all_groups(&self) -> Result<()> {
+        match &self.groups {
+            Some(groups) => Err(Error::Forbidden(format!(
+                "this needs a key that reaches all resource groups; yours is limited to {}",
+                groups.join(", ")
+            ))),
+            None => Ok(()),
         }
     }
 

@@ -49,7 +49,7 @@ impl Service {
         caller.require_admin()?;
         let service = Arc::clone(self);
         detached(async move {
-            let mut session = Session::open(&service, &group).await?;
+            let mut session = Session::open(&service, &caller, &group).await?;
             let changed = plan(&mut session, wanted).await?;
             if let Some(queues) = &changed.queues {
                 queues::book(&mut session, &caller, "queues.put", reason.clone(), queues).await?;
@@ -73,8 +73,8 @@ impl Service {
         wanted: Configuration,
     ) -> Result<ConfigurationChanged> {
         caller.require_admin()?;
-        let (service, group) = (Arc::clone(self), group.to_owned());
-        detached(async move { plan(&mut Session::open(&service, &group).await?, wanted).await }).await
+        let (service, caller, group) = (Arc::clone(self), caller.clone(), group.to_owned());
+        detached(async move { plan(&mut Session::open(&service, &caller, &group).await?, wanted).await }).await
     }
 }
 

@@ -35,11 +35,12 @@ impl Service {
     /// Audits one group as of one moment; nobody waits for it.
     pub async fn audit_conservation(self: &Arc<Self>, caller: &Caller, group: &str) -> Result<Conservation> {
         caller.require_reader()?;
+        caller.require_group(group)?;
         let (service, group) = (Arc::clone(self), group.to_owned());
         detached(async move {
             let tx = service.store.begin_snapshot().await?;
             let stored = store::groups::find(&tx, &group).await?.ok_or_else(|| Error::unknown_group(&group))?;
-            let mut state = GroupState::load(&tx, stored, service.clock.now().day()).await?;
+            let mut state = GroupState::load(&tx, &service.people, stored, service.clock.now().day()).await?;
             state.load_back_to(&tx, Day::MIN).await?;
             let stored = state.ledger.clone();
             let mut found = Conservation {

@@ -186,11 +186,11 @@ impl Service {
     /// What every queue of the group deserves now; `explain` adds each step that gave it something.
     pub async fn division(&self, caller: &Caller, group: &str, explain: bool) -> Result<GroupDivision> {
         caller.require_reader()?;
-        self.divided(group, explain).await
+        self.divided(caller, group, explain).await
     }
 
-    async fn divided(&self, group: &str, explain: bool) -> Result<GroupDivision> {
-        let (group, now) = (self.group(group)?, self.clock().now());
+    async fn divided(&self, caller: &Caller, group: &str, explain: bool) -> Result<GroupDivision> {
+        let (group, now) = (self.group(caller, group)?, self.clock().now());
         if let Some(Ok(division)) = group.live.division.get().filter(|_| !explain) {
             let division = Arc::clone(division);
             return Ok(GroupDivision { group, division });
@@ -210,7 +210,7 @@ impl Service {
     pub async fn divide(self: &Arc<Self>, work: impl Into<Work>) -> Result<Value> {
         self.check_clock()?;
         let (service, work) = (Arc::clone(self), work.into());
-        let GroupDivision { group, division } = self.divided(&work.group, false).await?;
+        let GroupDivision { group, division } = self.divided(&Caller::job(), &work.group, false).await?;
         detached(async move {
             let rows = division.day_rows(service.clock().now().day());
             let count = rows.len();
@@ -240,7 +240,7 @@ impl Service {
         window: &Window,
     ) -> Result<Page<DivisionDay>> {
         caller.require_reader()?;
-        self.group(group)?;
+        self.group(caller, group)?;
         let place = key_window(window, |key| match key {
             [Key::Number(day), Key::Text(queue)] => Some((key_day(*day), queue.clone())),
             _ => None,

@@ -1,6 +1,7 @@
 //! What a use-case can answer instead of a result. REST and GraphQL turn it into their own form,
 //! with the same `code`.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use crate::domain::names::NameError;
@@ -48,6 +49,9 @@ pub enum Error {
     /// 409.
     #[error("{detail}")]
     Conflict { code: &'static str, detail: String },
+    /// 409: it would destroy what is counted, and so has to be asked for once more.
+    #[error("{detail}")]
+    Guarded { code: &'static str, detail: String, counts: BTreeMap<&'static str, u64> },
     /// 412.
     #[error("the resource has changed since the version that If-Match names")]
     StaleMatch,
@@ -89,6 +93,7 @@ impl Error {
             | Self::Unauthorized { code, .. }
             | Self::NotFound { code, .. }
             | Self::Conflict { code, .. }
+            | Self::Guarded { code, .. }
             | Self::Unavailable { code, .. } => code,
             Self::Forbidden(_) => "forbidden",
             Self::TimedOut(_) => "request_timeout",

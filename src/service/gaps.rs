@@ -13,7 +13,7 @@ impl Service {
     /// Newest first.
     pub async fn gaps(&self, caller: &Caller, group: &str, window: &Window) -> Result<Page<Gap>> {
         caller.require_reader()?;
-        self.group(group)?;
+        self.group(caller, group)?;
         let found = store::runs::gaps(self.store().read(), group, &id_window(window)?).await?;
         Ok(id_page(Self::GAP_LIST, found, |g| g.id, window))
     }

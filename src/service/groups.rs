@@ -1,5 +1,6 @@
 //! Resource groups and their scheduler options.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -12,6 +13,7 @@ use crate::domain::names::check_name;
 use crate::domain::options::{OptionError, Options, merge_patch};
 use crate::domain::sequencer::Sequencer;
 use crate::store;
+use crate::store::groups::Contents;
 
 /// What a patch of a group asks for.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +36,7 @@ impl Service {
         patch: SchedulerPatch,
     ) -> Result<(Arc<PublishedGroup>, bool)> {
         caller.require_admin()?;
+        caller.require_group(&name)?;
         check_name(&name).map_err(|e| Error::invalid_name("/name", e))?;
         let scheduler = patch.scheduler.clone().unwrap_or_else(|| "fairshare".to_owned());
         check_scheduler(&scheduler)?;
@@ -71,31 +74,74 @@ impl Service {
     ) -> Result<Arc<PublishedGroup>> {
         caller.require_admin()?;
         let service = Arc::clone(self);
-        detached(async move { change_group(Session::open(&service, &name).await?, &caller, patch, false).await }).await
+        detached(
+            async move { change_group(Session::open(&service, &caller, &name).await?, &caller, patch, false).await },
+        )
+        .await
     }
 
-    /// Removes a group with all that belongs to it.
-    pub async fn delete_group(self: &Arc<Self>, caller: Caller, name: String, reason: Option<String>) -> Result<()> {
+    /// Removes a group with all that belongs to it. One with kernels or history goes only if its name is said again, and
+    /// one in which kernels run only if that is forced.
+    pub async fn delete_group(self: &Arc<Self>, caller: Caller, name: String, deletion: Deletion) -> Result<()> {
         caller.require_admin()?;
         let service = Arc::clone(self);
         detached(async move {
-            let mut session = Session::open(&service, &name).await?;
+            let mut session = Session::open(&service, &caller, &name).await?;
+            let contents = store::groups::contents(session.tx(), &name).await?;
+            deletion.check(&name, contents)?;
             let group = session.state().group.clone();
-            store::groups::delete(session.tx(), &name).await?;
-            let before = Some(describe(&group.scheduler, &group.scheduler_opts));
+            let gone = store::groups::delete(session.tx(), &name).await?;
+            let mut before = describe(&group.scheduler, &group.scheduler_opts);
+            before["removed"] = json!(gone);
             let change = Change {
                 caller: &caller,
                 action: "resource_group.delete",
                 target: name.clone(),
-                before,
+                before: Some(before),
                 after: None,
-                reason,
+                reason: deletion.reason,
             };
             session.audit(change).await?;
             session.commit_deleted().await?;
             Ok(())
         })
         .await
+    }
+}
+
+/// How sure somebody is that a group should go.
+#[derive(Clone, Debug, Default)]
+pub struct Deletion {
+    /// The name of the group.
+    pub confirm: Option<String>,
+    /// Running kernels do not keep it.
+    pub force: bool,
+    pub reason: Option<String>,
+}
+
+impl Deletion {
+    fn check(&self, name: &str, contents: Contents) -> Result<()> {
+        let Contents { kernels, running, usage_records, usage_buckets } = contents;
+        let counts = BTreeMap::from([
+            ("kernels", kernels),
+            ("running_kernels", running),
+            ("usage_records", usage_records),
+            ("usage_buckets", usage_buckets),
+        ]);
+        if kernels + usage_records + usage_buckets > 0 && self.confirm.as_deref() != Some(name) {
+            let detail = format!(
+                "the resource group {name:?} has {kernels} kernels, {running} of them running, {usage_records} usage records \
+                 and {usage_buckets} usage buckets; to remove all of them, repeat with confirm={name}"
+            );
+            return Err(Error::Guarded { code: "confirmation_needed", detail, counts });
+        }
+        if running > 0 && !self.force {
+            let detail = format!(
+                "{running} kernels run in the resource group {name:?}; let them end, or repeat with force=true"
+            );
+            return Err(Error::Guarded { code: "kernels_running", detail, counts });
+        }
+        Ok(())
     }
 }
 

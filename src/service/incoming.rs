@@ -5,6 +5,8 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::Fault;
+use super::people::registration::Told;
+use super::people::{Directory, who};
 use crate::domain::defaults::yes;
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Phase, Report, Traits};
@@ -23,10 +25,16 @@ pub const LIVES_TOO_LONG: &str = "a kernel lives at most 3660 days";
 pub struct KernelInput {
     pub kernel_id: Uuid,
     pub session_id: Uuid,
-    pub user_uuid: Uuid,
-    pub project_id: Uuid,
+    /// This or `user`.
+    pub user_uuid: Option<Uuid>,
+    /// The user's name instead of the UUID.
+    pub user: Option<String>,
+    /// This or `project`.
+    pub project_id: Option<Uuid>,
+    /// The project's name instead of the UUID; such a report does not move the project to another domain.
+    pub project: Option<String>,
     pub domain_name: String,
-    /// Shown beside the id, if the scheduler has one.
+    /// Shown beside the id where there is no name.
     pub user_name: Option<String>,
     pub project_name: Option<String>,
     /// Slot name -> amount.
@@ -55,18 +63,22 @@ pub struct KernelInput {
     pub slices: ReadOnly,
 }
 
-/// A checked report with the names to show.
+/// A checked report, and whom it names how.
 #[derive(Clone, Debug)]
 pub struct Incoming {
     pub report: Report,
-    pub user_name: Option<String>,
-    pub project_name: Option<String>,
+    pub user: Told,
+    pub project: Told,
+    /// The report cannot move its project to another domain.
+    pub project_stays: bool,
 }
 
 impl KernelInput {
     /// Checks what the types do not; a kernel without an end is measured until `now`.
-    pub fn check(self, now: Timestamp) -> std::result::Result<Incoming, Vec<Fault>> {
+    pub fn check(self, people: &Directory, now: Timestamp) -> std::result::Result<Incoming, Vec<Fault>> {
         let mut faults = Vec::new();
+        let user = found(who::user(people, self.user_uuid.map(UserId), self.user.as_deref()), &mut faults);
+        let project = found(who::project(people, self.project_id.map(ProjectId), self.project.as_deref()), &mut faults);
         let mut fault = |pointer: &str, code, said: &str| faults.push(Fault::about(pointer, code, said));
         let names = [("/domain_name", Some(&self.domain_name)), ("/agent_id", self.agent_id.as_ref())];
         for (pointer, name) in
@@ -110,11 +122,13 @@ impl KernelInput {
         if self.gang_min == Some(0) {
             fault("/gang_min", "out_of_range", "must be at least 1");
         }
-        let Some(phase) = phase.filter(|_| faults.is_empty()) else { return Err(faults) };
+        let (Some(phase), Some(user), Some(project), []) = (phase, user, project, faults.as_slice()) else {
+            return Err(faults);
+        };
         let report = Report {
             id: KernelId(self.kernel_id),
             session: SessionId(self.session_id),
-            owner: Member { user: UserId(self.user_uuid), project: ProjectId(self.project_id) },
+            owner: Member { user, project },
             domain: self.domain_name,
             slots: self.occupied_slots.filtered(|a| !a.is_zero()),
             phase,
@@ -130,8 +144,15 @@ impl KernelInput {
                 gang_min: self.gang_min,
             },
         };
-        Ok(Incoming { report, user_name: self.user_name, project_name: self.project_name })
+        let project_stays = self.project.is_some();
+        let user = Told { name: self.user, display_name: self.user_name };
+        let project = Told { name: self.project, display_name: self.project_name };
+        Ok(Incoming { report, user, project, project_stays })
     }
+}
+
+fn found<T>(outcome: std::result::Result<T, Fault>, faults: &mut Vec<Fault>) -> Option<T> {
+    outcome.map_err(|fault| faults.push(fault)).ok()
 }
 
 /// Whether a kernel from `start` to `end`, or still running at `now`, lives longer than a kernel may.

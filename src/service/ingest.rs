@@ -8,33 +8,25 @@ use uuid::Uuid;
 
 use super::incoming::Incoming;
 use super::joint::{self, Part};
+use super::people::registration::{Kept, Named, Placed, Warning, register, settle_domains, warnings};
 use super::session::Session;
-use super::state::GroupState;
 use super::{Caller, Fault, Result, Service, detached};
-use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
+use crate::domain::ids::KernelId;
 use crate::domain::kernel::{Kernel, Report};
 use crate::domain::time::{Day, Timestamp};
 use crate::store;
 use crate::store::audit::Tally;
-use crate::store::people::Project;
 
 /// Kernels that one transaction takes.
 pub const BATCH: usize = 5_000;
 /// The action under which the audit log counts what is delivered.
 pub const INGEST: &str = "kernels.ingest";
 
-/// Whom a report names, and how.
-struct Named {
-    kernel: KernelId,
-    owner: Member,
-    user_name: Option<String>,
-    project_name: Option<String>,
-}
-
 impl Incoming {
-    fn split(self) -> (Named, Report) {
-        let Self { report, user_name, project_name } = self;
-        (Named { kernel: report.id, owner: report.owner, user_name, project_name }, report)
+    /// `part` is the place of the delivery that it came with.
+    fn split(self, part: usize) -> (Named, Report) {
+        let Self { report, user, project, project_stays } = self;
+        (Named { kernel: report.id, owner: report.owner, user, project, stays: project_stays, part }, report)
     }
 }
 
@@ -52,6 +44,7 @@ pub struct Ingested {
     /// Kernels that are new or not what they were.
     pub changed: u64,
     pub refused: Vec<Refused>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Checked reports, and how many rows beside them could not be read.
@@ -93,16 +86,24 @@ impl Service {
 /// are in the order of the parts.
 pub(super) async fn take(mut session: Session, parts: &mut [Part]) -> Result<Vec<Ingested>> {
     let sizes: Vec<usize> = parts.iter().map(|part| part.delivery.reports.len()).collect();
-    let batch = parts.iter_mut().flat_map(|part| std::mem::take(&mut part.delivery.reports));
-    let (names, reports): (Vec<Named>, Vec<Report>) = batch.map(Incoming::split).unzip();
-    let (mut merged, mut refused) = merge(&session, reports).await?;
+    let batch = parts.iter_mut().enumerate().flat_map(|(at, part)| {
+        let reports = std::mem::take(&mut part.delivery.reports);
+        reports.into_iter().map(move |incoming| incoming.split(at))
+    });
+    let (names, reports): (Vec<Named>, Vec<Report>) = batch.unzip();
+    if strangers(&session, &names) {
+        session.learn_people().await?;
+    }
+    let (reports, mut refused, kept) = settle_domains(&session.people(), &names, reports);
+    let mut merged = merge(&session, reports, &mut refused).await?;
     save(&mut session, &names, &mut merged, &mut refused).await?;
     let refused_at: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
     let taken: Vec<&Named> =
         names.iter().enumerate().filter(|(at, _)| !refused_at.contains(at)).map(|(_, n)| n).collect();
-    session.learn_projects(taken.iter().map(|named| named.owner.project)).await?;
-    let is_new = register(&mut session, &taken, &merged).await? || !merged.is_empty();
-    let done = by_part(&sizes, &names, &merged, refused);
+    let callers: Vec<&Caller> = parts.iter().map(|part| &part.caller).collect();
+    let is_new = register(&mut session, &callers, &taken, &merged).await? || !merged.is_empty();
+    let mut done = by_part(&sizes, &names, &merged, refused);
+    warn(&session, &names, &kept, &mut done);
     let (tallies, now) = (tallies(parts, &sizes, &done), session.now);
     let group = session.state().group.name.clone();
     if is_new {
@@ -121,7 +122,7 @@ pub(super) async fn take(mut session: Session, parts: &mut [Part]) -> Result<Vec
 fn by_part(sizes: &[usize], names: &[Named], merged: &Merged, mut refused: Vec<Refused>) -> Vec<Ingested> {
     refused.sort_unstable_by_key(|r| r.at);
     if sizes.len() == 1 {
-        return vec![Ingested { changed: merged.len() as u64, refused }];
+        return vec![Ingested { changed: merged.len() as u64, refused, warnings: Vec::new() }];
     }
     let changed: BTreeSet<KernelId> = merged.iter().map(|(_, kernel)| kernel.report.id).collect();
     let mut refused = refused.into_iter().peekable();
@@ -135,9 +136,17 @@ fn by_part(sizes: &[usize], names: &[Named], merged: &Merged, mut refused: Vec<R
         let named: BTreeSet<KernelId> =
             names[first..end].iter().map(|n| n.kernel).filter(|id| changed.contains(id)).collect();
         first = end;
-        Ingested { changed: named.len() as u64, refused: own }
+        Ingested { changed: named.len() as u64, refused: own, warnings: Vec::new() }
     };
     sizes.iter().map(part).collect()
+}
+
+/// Tells each part which of its reports were taken in another domain than they say.
+fn warn(session: &Session, names: &[Named], kept: &[Kept], done: &mut [Ingested]) {
+    let of_part = |part: usize| kept.iter().filter(move |kept| names[kept.at].part == part);
+    for (part, done) in done.iter_mut().enumerate().filter(|_| !kept.is_empty()) {
+        done.warnings = warnings(&session.people(), of_part(part));
+    }
 }
 
 /// What the audit log counts of `parts`: one sum for each key.
@@ -157,6 +166,13 @@ fn tallies(parts: &[Part], sizes: &[usize], done: &[Ingested]) -> Vec<Tally> {
     sums.into_values().filter(|sum| sum.accepted + sum.rejected > 0).collect()
 }
 
+/// Whether the batch names somebody whom this process does not know.
+fn strangers(session: &Session, names: &[Named]) -> bool {
+    let people = session.people();
+    let unknown = |n: &Named| people.project(n.owner.project).is_none() || people.user(n.owner.user).is_none();
+    names.iter().any(unknown)
+}
+
 fn of_another_group(at: usize) -> Refused {
     let detail = "the kernel belongs to another resource group";
     Refused { at, fault: Fault::new("/kernel_id", "kernel_of_another_group", detail) }
@@ -165,10 +181,10 @@ fn of_another_group(at: usize) -> Refused {
 type Merged = Vec<(Option<Kernel>, Kernel)>;
 
 /// Merges every report with what is known about its kernel, in the order of the batch.
-async fn merge(session: &Session, reports: Vec<Report>) -> Result<(Merged, Vec<Refused>)> {
+async fn merge(session: &Session, reports: Placed, refused: &mut Vec<Refused>) -> Result<Merged> {
     let group = &session.state().group.name;
     let kept_from = session.state().group.records_from.map_or(Timestamp::EPOCH, Day::start);
-    let ids: BTreeSet<KernelId> = reports.iter().map(|r| r.id).collect();
+    let ids: BTreeSet<KernelId> = reports.iter().map(|(_, report)| report.id).collect();
     let ids: Vec<KernelId> = ids.into_iter().collect();
     let mut known = BTreeMap::new();
     let mut elsewhere = BTreeSet::new();
@@ -180,8 +196,7 @@ async fn merge(session: &Session, reports: Vec<Report>) -> Result<(Merged, Vec<R
         }
     }
     let mut current: BTreeMap<KernelId, Kernel> = BTreeMap::new();
-    let mut refused = Vec::new();
-    for (at, report) in reports.into_iter().enumerate() {
+    for (at, report) in reports {
         let id = report.id;
         if elsewhere.contains(&id) {
             refused.push(of_another_group(at));
@@ -205,7 +220,7 @@ async fn merge(session: &Session, reports: Vec<Report>) -> Result<(Merged, Vec<R
         .into_iter()
         .map(|(id, kernel)| (known.remove(&id), kernel))
         .filter(|(old, new)| old.as_ref() != Some(new));
-    Ok((merged.collect(), refused))
+    Ok(merged.collect())
 }
 
 /// Stores what was merged. A kernel that another group has claimed since `merge` looked is refused.
@@ -222,108 +237,4 @@ async fn save(session: &mut Session, names: &[Named], merged: &mut Merged, refus
         refused.extend(late.map(of_another_group));
     }
     session.kernels_changed(merged).await
-}
-
-/// Makes everybody whom the reports taken name known, by the names they give. Returns whether that
-/// changed anything.
-async fn register(session: &mut Session, taken: &[&Named], merged: &Merged) -> Result<bool> {
-    let state = session.state();
-    let new_project = |p: &Project| state.projects.get(&p.id) != Some(p);
-    let projects: Vec<Project> =
-        latest_projects(state, taken, merged, session.now).into_values().filter(new_project).collect();
-    let is_new = |m: &Member| !state.hierarchy.users.contains_key(m);
-    let members: BTreeSet<Member> = merged.iter().map(|(_, k)| k.report.owner).filter(is_new).collect();
-    let domains: BTreeSet<String> = merged
-        .iter()
-        .map(|(_, k)| &k.report.domain)
-        .filter(|d| !state.hierarchy.domains.contains_key(d.as_str()))
-        .cloned()
-        .collect();
-    let renamed = |id: &UserId, name: &String| state.user_names.get(id).is_none_or(|known| **known != **name);
-    let mut users: BTreeMap<UserId, Option<String>> = members.iter().map(|m| (m.user, None)).collect();
-    for named in taken {
-        if let Some(name) = named.user_name.as_ref().filter(|n| renamed(&named.owner.user, n)) {
-            users.insert(named.owner.user, Some(name.clone()));
-        }
-    }
-    if projects.is_empty() && members.is_empty() && users.is_empty() && domains.is_empty() {
-        return Ok(false);
-    }
-    let now = session.now;
-    let all_domains =
-        domains.iter().cloned().chain(projects.iter().map(|p| p.domain_name.clone())).collect::<BTreeSet<_>>();
-    store::people::add_domains(session.tx(), all_domains, now).await?;
-    let named: Vec<ProjectId> = projects.iter().map(|p| p.id).collect();
-    store::people::save_projects(session.tx(), projects, now).await?;
-    // Another group may have moved them meanwhile: what is stored counts.
-    let projects = store::people::find_projects(session.tx(), named).await?;
-    store::people::save_users(session.tx(), users.clone().into_iter().collect(), now).await?;
-    store::people::add_memberships(session.tx(), members.iter().copied()).await?;
-    let mut new = Vec::new();
-    // That a kernel of a known project is newer than those before shows nowhere.
-    let alike = |a: &Project, b: &Project| a.domain_name == b.domain_name && a.display_name == b.display_name;
-    let as_before = |p: &Project| state.projects.get(&p.id).is_some_and(|known| alike(known, p));
-    let visible = !(members.is_empty() && users.is_empty() && domains.is_empty() && projects.iter().all(as_before));
-    let state = session.state_mut();
-    for project in projects {
-        let domain: Arc<str> = Arc::from(project.domain_name.as_str());
-        new.extend(state.admit_project(project.id, &domain));
-        new.extend(state.move_project(project.id, &domain));
-        if let Some(name) = &project.display_name {
-            state.project_names.insert(project.id, Arc::from(name.as_str()));
-        }
-        state.projects.insert(project.id, project);
-    }
-    for member in members {
-        let domain = state.projects.get(&member.project).map(|p| Arc::<str>::from(p.domain_name.as_str()));
-        new.extend(domain.map(|d| state.admit(member, &d)).unwrap_or_default());
-    }
-    for domain in domains {
-        new.extend(state.admit_domain(&Arc::from(domain.as_str())));
-    }
-    for (id, name) in users {
-        if let Some(name) = name {
-            state.user_names.insert(id, Arc::from(name.as_str()));
-        }
-    }
-    if visible || !new.is_empty() {
-        session.share_changed(new);
-    }
-    Ok(true)
-}
-
-/// Each named project with the domain of its newest kernel, so that reports in any order agree.
-fn latest_projects(
-    state: &GroupState,
-    taken: &[&Named],
-    merged: &Merged,
-    now: Timestamp,
-) -> BTreeMap<ProjectId, Project> {
-    let names: BTreeMap<ProjectId, &String> =
-        taken.iter().filter_map(|n| Some((n.owner.project, n.project_name.as_ref()?))).collect();
-    let mut latest: BTreeMap<ProjectId, Project> = BTreeMap::new();
-    for (_, kernel) in merged {
-        let id = kernel.report.owner.project;
-        // A start that lies ahead must not keep the project until then.
-        let since = kernel.report.started_at.unwrap_or(Timestamp::EPOCH).min(now);
-        let project = latest.entry(id).or_insert_with(|| {
-            state.projects.get(&id).cloned().unwrap_or_else(|| Project {
-                id,
-                domain_name: kernel.report.domain.clone(),
-                domain_since: since,
-                display_name: None,
-            })
-        });
-        if (since, kernel.report.domain.as_str()) > (project.domain_since, project.domain_name.as_str()) {
-            project.domain_since = since;
-            project.domain_name.clone_from(&kernel.report.domain);
-        }
-    }
-    for (id, name) in names {
-        let known = || state.projects.get(&id).cloned();
-        if let Some(project) = latest.remove(&id).or_else(known) {
-            latest.insert(id, Project { display_name: Some(name.clone()), ..project });
-        }
-    }
-    latest
 }

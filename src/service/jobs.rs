@@ -26,7 +26,7 @@ impl Service {
     /// The name in cursors of job runs.
     pub const JOB_RUN_LIST: &'static str = "job-runs";
 
-    /// Newest first, of all jobs or of one.
+    /// Newest first, of all jobs or of one. A key that is limited to groups sees the runs for those groups, here and below.
     pub async fn job_runs(
         &self,
         caller: &Caller,
@@ -38,20 +38,20 @@ impl Service {
         if let Some(name) = job.filter(|name| !jobs.jobs().iter().any(|(known, _)| known == name)) {
             return Err(Error::unknown_job(name));
         }
-        let found = store::jobs::page(self.store().read(), job, &id_window(window)?).await?;
+        let found = store::jobs::page(self.store().read(), caller.groups.as_deref(), job, &id_window(window)?).await?;
         Ok(id_page(Self::JOB_RUN_LIST, found, |r| r.id, window))
     }
 
     /// Runs by their ids, as far as they are there.
     pub async fn job_runs_by_id(&self, caller: &Caller, ids: impl IntoIterator<Item = i64>) -> Result<Vec<JobRun>> {
         caller.require_reader()?;
-        Ok(store::jobs::by_ids(self.store().read(), ids).await?)
+        Ok(store::jobs::by_ids(self.store().read(), caller.groups.as_deref(), ids).await?)
     }
 
     /// The last run of each job and group.
     pub async fn last_job_runs(&self, caller: &Caller) -> Result<Vec<JobRun>> {
         caller.require_reader()?;
-        Ok(store::jobs::last_runs(self.store().read()).await?)
+        Ok(store::jobs::last_runs(self.store().read(), caller.groups.as_deref()).await?)
     }
 
     /// Runs a job at somebody's wish.
@@ -63,8 +63,9 @@ impl Service {
         group: Option<String>,
     ) -> Result<Vec<JobRun>> {
         caller.require_admin()?;
-        if let Some(name) = &group {
-            self.group(name)?;
+        match &group {
+            Some(name) => drop(self.group(caller, name)?),
+            None => caller.require_all_groups()?,
         }
         let unknown = Error::unknown_job(&job);
         jobs.run_now(job, group).await.ok_or(unknown)?

@@ -61,7 +61,7 @@ impl Lines {
 /// Waits in line until the delivery is committed, by this task or by another one.
 pub(super) async fn hand_in(service: &Arc<Service>, group: &str, part: Part) -> Result<Ingested> {
     // Only groups that exist have a slot, whatever names requests invent.
-    service.group(group)?;
+    service.group(&part.caller, group)?;
     let (answer, mut answered) = oneshot::channel();
     service.lines.join(group, Waiting { part, answer });
     loop {
@@ -107,7 +107,7 @@ async fn one_by_one(service: &Arc<Service>, group: &str, waiting: Vec<Waiting>) 
     let mut waiting = waiting.into_iter();
     while let Some(Waiting { part, answer }) = waiting.next() {
         let alone = async {
-            let session = Session::open(service, group).await?;
+            let session = Session::open(service, &part.caller, group).await?;
             take(session, &mut [part]).await
         };
         match alone.await {

@@ -26,7 +26,7 @@ impl Service {
             caller.require_user(user)?;
         }
         filter.user = caller.only_user().or(filter.user);
-        self.group(group)?;
+        self.group(caller, group)?;
         let after = match window.after.as_ref().map(|c| c.key.as_slice()) {
             None => None,
             Some([Key::Text(id)]) => Some(id.parse().map_err(|_| Error::other_cursor())?),
@@ -49,19 +49,19 @@ impl Service {
     pub async fn known_reports(&self, caller: &Caller, ids: &[KernelId]) -> Result<Vec<Report>> {
         caller.require_reader()?;
         let found = store::kernels::find_many(self.store().read(), ids).await?;
-        Ok(found.into_iter().map(|(_, kernel)| kernel.report).collect())
+        Ok(found.into_iter().filter(|(group, _)| caller.reaches(group)).map(|(_, kernel)| kernel.report).collect())
     }
 
     /// What runs in the group: kernel, session and start of each.
     pub async fn running_kernels(&self, caller: &Caller, group: &str) -> Result<Vec<(KernelId, SessionId, Timestamp)>> {
         caller.require_reader()?;
-        self.group(group)?;
+        self.group(caller, group)?;
         Ok(store::live_kernels::running(self.store().read(), group).await?)
     }
 
     /// One kernel with its slices by start.
     pub async fn kernel(&self, caller: &Caller, group: &str, id: KernelId) -> Result<(Kernel, Vec<Record>)> {
-        self.group(group)?;
+        self.group(caller, group)?;
         let unknown =
             || Error::NotFound { code: "unknown_kernel", detail: format!("there is no kernel {id} in {group:?}") };
         let kernel = store::kernels::find(self.store().read(), group, id).await?.ok_or_else(unknown)?;

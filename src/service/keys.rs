@@ -13,6 +13,7 @@ use super::audit::{self, Change};
 use super::key_table::Known;
 use super::{Caller, Error, Result, Role, Service, detached};
 use crate::domain::ids::UserId;
+use crate::domain::names::check_name;
 use crate::domain::time::Timestamp;
 use crate::store::{self, StoreError};
 
@@ -22,6 +23,8 @@ pub use crate::store::keys::ApiKey;
 const PREFIX: &str = "fsk_";
 /// How long keys are believed that cannot be read again.
 pub const DEFAULT_GRACE: Duration = Duration::from_hours(24);
+/// Resource groups that one key may name.
+const MAX_GROUPS: usize = 1_000;
 
 /// What a new key should be.
 #[derive(Clone, Debug)]
@@ -31,12 +34,15 @@ pub struct NewKey {
     /// Required for, and only for, the role `user`.
     pub user: Option<UserId>,
     pub expires_at: Option<Timestamp>,
+    /// The only resource groups that it reaches, which need not be there yet; none: all.
+    pub groups: Vec<String>,
 }
 
 impl Service {
     /// Creates a key. The text is the only copy there will ever be.
     pub async fn create_key(self: &Arc<Self>, caller: Caller, new: NewKey) -> Result<(String, ApiKey)> {
         caller.require_admin()?;
+        caller.require_all_groups()?;
         if new.label.is_empty() || new.label.chars().count() > 255 || new.label.chars().any(char::is_control) {
             return Err(Error::about("/label", "invalid_label", "must have 1 to 255 printable characters"));
         }
@@ -47,6 +53,7 @@ impl Service {
         if new.expires_at.is_some_and(|t| t <= self.clock.now()) {
             return Err(Error::about("/expires_at", "expired", "has passed already"));
         }
+        let groups = check_groups(new.groups)?;
         let mut bytes = [0u8; 32];
         getrandom::fill(&mut bytes).map_err(|e| Error::Internal(format!("no randomness: {e}")))?;
         let text = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
@@ -62,12 +69,13 @@ impl Service {
                 expires_at: new.expires_at,
                 revoked_at: None,
                 last_used_at: None,
+                groups,
             };
             let tx = service.store.begin().await?;
             let key_hash = hash(&text);
             store::keys::insert(&tx, &key, key_hash.clone()).await?;
             let after = Some(
-                json!({"role": key.role, "label": key.label, "user_uuid": key.user, "expires_at": key.expires_at}),
+                json!({"role": key.role, "label": key.label, "user_uuid": key.user, "expires_at": key.expires_at, "resource_groups": key.groups.as_deref()}),
             );
             let change = Change {
                 caller: &caller,
@@ -88,6 +96,7 @@ impl Service {
     /// All keys by creation, without their texts.
     pub async fn keys(&self, caller: &Caller) -> Result<Vec<ApiKey>> {
         caller.require_admin()?;
+        caller.require_all_groups()?;
         let mut keys = store::keys::list(self.store().read()).await?;
         let uses = self.keys.last_uses();
         for key in &mut keys {
@@ -98,6 +107,7 @@ impl Service {
 
     pub async fn revoke_key(self: &Arc<Self>, caller: Caller, id: Uuid) -> Result<()> {
         caller.require_admin()?;
+        caller.require_all_groups()?;
         let service = Arc::clone(self);
         detached(async move {
             let now = service.clock.now();
@@ -140,7 +150,15 @@ impl Service {
         known.used(now);
         let role =
             Role::parse(&key.role).ok_or_else(|| Error::Internal(format!("key {} has an unknown role", key.id)))?;
-        Ok(Caller { actor: key.label.clone(), key_id: Some(key.id), role, user: key.user, request_id })
+        Ok(Caller {
+            actor: key.label.clone(),
+            key_id: Some(key.id),
+            role,
+            user: key.user,
+            groups: key.groups.clone(),
+            expires_at: key.expires_at,
+            request_id,
+        })
     }
 
     /// A key that another process may have created a moment ago.
@@ -200,6 +218,20 @@ impl Service {
 
 fn refused(code: &'static str, detail: &str) -> Error {
     Error::Unauthorized { code, detail: detail.to_owned() }
+}
+
+/// The groups of a key without repeats, by name; none: it is not limited.
+fn check_groups(mut groups: Vec<String>) -> Result<Option<Arc<[String]>>> {
+    for (at, name) in groups.iter().enumerate() {
+        check_name(name).map_err(|e| Error::invalid_name(&format!("/resource_groups/{at}"), e))?;
+    }
+    if groups.len() > MAX_GROUPS {
+        let detail = format!("a key is limited to at most {MAX_GROUPS} resource groups");
+        return Err(Error::invalid("/resource_groups", "out_of_range", detail));
+    }
+    groups.sort_unstable();
+    groups.dedup();
+    Ok(Some(groups).filter(|groups| !groups.is_empty()).map(Arc::from))
 }
 
 fn hash(text: &str) -> String {

@@ -31,6 +31,7 @@ mod live_kernels;
 mod objects;
 pub mod page;
 pub mod pass;
+pub mod people;
 pub mod places;
 pub mod plans;
 pub mod published;
@@ -50,7 +51,7 @@ pub mod weights;
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLockReadGuard};
 use std::time::Duration;
 
 pub use caller::{Caller, Role};
@@ -86,6 +87,7 @@ pub struct Service {
     keys: key_table::KeyTable,
     /// For how long keys are believed that cannot be read again.
     key_grace: OnceLock<Option<Duration>>,
+    people: people::People,
     /// Where what computes long gets its turn.
     pub places: places::Places,
     /// What is wrong now.
@@ -96,6 +98,7 @@ impl Service {
     /// A service over `store` that has published every group's state.
     pub async fn new(store: Store, clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
         let service = Arc::new(Self {
+            people: people::People::load(&store).await?,
             store,
             clock: watch::Watch::new(clock),
             published: Published::default(),
@@ -127,8 +130,9 @@ impl Service {
         &self.store
     }
 
-    /// The published picture of `group`.
-    pub fn group(&self, name: &str) -> Result<Arc<PublishedGroup>> {
+    /// The published picture of a group that the caller's key reaches: the one way to what a group has.
+    pub fn group(&self, caller: &Caller, name: &str) -> Result<Arc<PublishedGroup>> {
+        caller.require_group(name)?;
         self.published.get(name).ok_or_else(|| Error::unknown_group(name))
     }
 
@@ -137,14 +141,25 @@ impl Service {
         self.lines.waiting(group)
     }
 
-    /// All groups by name.
-    pub fn published_groups(&self) -> Vec<Arc<PublishedGroup>> {
+    /// All groups that the caller's key reaches, by name.
+    pub fn groups(&self, caller: &Caller) -> Vec<Arc<PublishedGroup>> {
+        self.published.all().values().filter(|group| caller.reaches(&group.name)).cloned().collect()
+    }
+
+    /// All groups by name, for what the service does on its own.
+    pub(crate) fn published_groups(&self) -> Vec<Arc<PublishedGroup>> {
         self.published.all().values().cloned().collect()
+    }
+
+    /// Every domain, project and user of the server. Never to be held over an await.
+    pub fn people(&self) -> RwLockReadGuard<'_, people::Directory> {
+        self.people.read()
     }
 
     /// Publishes again what another process has changed. Returns how many groups that were.
     pub async fn refresh(self: &Arc<Self>) -> Result<u64> {
         let mut changed = 0;
+        self.people.sync(self.store.read()).await?;
         let known = self.published.all();
         let stored = store::groups::revisions(self.store.read()).await?;
         let gone = known.keys().map(|name| &**name).filter(|name| !stored.contains_key(*name));
@@ -175,10 +190,11 @@ impl Service {
                 state.catch_up(db, group, 0).await?;
                 state
             }
-            _ => GroupState::load(db, group, self.clock.now().day()).await?,
+            _ => GroupState::load(db, &self.people, group, self.clock.now().day()).await?,
         };
+        state.follow(&self.people.read());
         let ranking = state.hierarchy.recompute(state.options.default_weight);
-        self.published.put(&Arc::new(PublishedGroup::build(&state, &ranking)));
+        self.published.put(&Arc::new(PublishedGroup::build(&state, &self.people.read(), &ranking)));
         *slot = Some(state);
         Ok(())
     }

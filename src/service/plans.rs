@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::division::not_a_tree;
 use super::live_kernels::{Kernels, LiveKernels};
+use super::people::who;
 use super::published::PublishedGroup;
 use super::{Caller, Error, Fault, Result, Service};
 use crate::domain::decimal::Amount;
@@ -45,6 +46,8 @@ pub struct PlanRequest {
     pub queue: Option<String>,
     #[schema(value_type = Option<uuid::Uuid>)]
     pub project_id: Option<ProjectId>,
+    /// The project's name instead of the UUID.
+    pub project: Option<String>,
     #[serde(default)]
     pub priority: i32,
     #[serde(default = "yes")]
@@ -66,8 +69,9 @@ impl Service {
     /// Plans for one workload against live state. If kernels of its id are pending, their demand is not counted twice.
     pub async fn plan_reclaim(&self, caller: &Caller, group: &str, request: PlanRequest) -> Result<Planned> {
         caller.require_scheduler()?;
-        let group = self.group(group)?;
-        let pending = pending(&group, request)?;
+        let group = self.group(caller, group)?;
+        let project = who::some_project(&self.people(), request.project_id, request.project.as_deref());
+        let pending = pending(&group, request, project.map_err(|fault| Error::Invalid(vec![fault]))?)?;
         let scene = group.live.scene.get_or_try_init(|| self.scene(&group)).await.map(Arc::clone)?;
         let now = self.clock().now();
         let work = move || {
@@ -157,8 +161,8 @@ fn place(agent: store::agents::Agent) -> Agent {
 }
 
 /// The workload in its queue; a queue that is named must be there.
-fn pending(group: &PublishedGroup, request: PlanRequest) -> Result<Pending> {
-    let queue: Arc<str> = match (&request.queue, request.project_id) {
+fn pending(group: &PublishedGroup, request: PlanRequest, project: Option<ProjectId>) -> Result<Pending> {
+    let queue: Arc<str> = match (&request.queue, project) {
         (Some(name), _) if group.queues.contains_key(name.as_str()) || name == DEFAULT_QUEUE => {
             Arc::from(name.as_str())
         }

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::background::retire;
 use super::division::Live;
+use super::people::Directory;
 use super::queues::Queues;
 use super::shared::Shared;
 use super::state::{GroupState, Occupancy};
@@ -43,6 +44,8 @@ pub struct Calculation {
 pub struct DomainShare {
     pub domain_name: Arc<str>,
     pub share: Share,
+    /// Archived: left out of lists and rankings. Its numbers go on.
+    pub hidden: bool,
 }
 
 /// A project's row; ranked in its domain.
@@ -52,6 +55,8 @@ pub struct ProjectShare {
     pub project_name: Option<Arc<str>>,
     pub domain_name: Arc<str>,
     pub share: Share,
+    /// It or its domain is archived.
+    pub hidden: bool,
 }
 
 /// A member's row; ranked in the group.
@@ -59,8 +64,11 @@ pub struct ProjectShare {
 pub struct UserShare {
     pub member: Member,
     pub user_name: Option<Arc<str>>,
+    pub project_name: Option<Arc<str>>,
     pub domain_name: Arc<str>,
     pub share: Share,
+    /// The user, the project or its domain is archived.
+    pub hidden: bool,
 }
 
 /// One resource group as of one revision.
@@ -98,14 +106,17 @@ pub struct PublishedGroup {
 }
 
 impl PublishedGroup {
-    pub(super) fn build(state: &GroupState, ranking: &Ranking) -> Self {
-        let name_of = |user: &UserId| state.user_names.get(user).cloned();
+    pub(super) fn build(state: &GroupState, people: &Directory, ranking: &Ranking) -> Self {
         let hierarchy = &state.hierarchy;
         let domains: Arc<[_]> = ranking
             .domains
             .iter()
             .filter_map(|name| {
-                Some(DomainShare { domain_name: Arc::clone(name), share: hierarchy.domains.get(name)?.clone() })
+                Some(DomainShare {
+                    domain_name: Arc::clone(name),
+                    share: hierarchy.domains.get(name)?.clone(),
+                    hidden: people.hides_domain(name),
+                })
             })
             .collect();
         let projects: Arc<[_]> = ranking
@@ -113,26 +124,30 @@ impl PublishedGroup {
             .iter()
             .filter_map(|id| {
                 let (domain, share) = hierarchy.projects.get(id)?;
-                let project_name = state.project_names.get(id).cloned();
                 Some(ProjectShare {
                     project_id: *id,
-                    project_name,
+                    project_name: people.project_name(*id),
                     domain_name: Arc::clone(domain),
                     share: share.clone(),
+                    hidden: people.hides_project(*id),
                 })
             })
             .collect();
+        let project_at: FastMap<ProjectId, usize> =
+            projects.iter().enumerate().map(|(i, p)| (p.project_id, i)).collect();
         let users: Arc<[_]> = ranking
             .users
             .iter()
             .filter_map(|member| {
-                let (domain, _) = hierarchy.projects.get(&member.project)?;
+                let project = projects.get(*project_at.get(&member.project)?)?;
                 let share = hierarchy.users.get(member)?.clone();
                 Some(UserShare {
                     member: *member,
-                    user_name: name_of(&member.user),
-                    domain_name: Arc::clone(domain),
+                    user_name: people.user_name(member.user),
+                    project_name: project.project_name.clone(),
+                    domain_name: Arc::clone(&project.domain_name),
                     share,
+                    hidden: project.hidden || people.hides_user(member.user),
                 })
             })
             .collect();
@@ -152,7 +167,7 @@ impl PublishedGroup {
             calculation: state.calculation.clone(),
             capacity: state.capacity.clone(),
             domain_at: Arc::new(domains.iter().enumerate().map(|(i, d)| (Arc::clone(&d.domain_name), i)).collect()),
-            project_at: Arc::new(projects.iter().enumerate().map(|(i, p)| (p.project_id, i)).collect()),
+            project_at: Arc::new(project_at),
             user_at: Arc::new(users.iter().enumerate().map(|(i, u)| (u.member, i)).collect()),
             users_of: Arc::new(users_of),
             members_of: Arc::default(),

@@ -53,7 +53,7 @@ impl Service {
     /// All queues that are configured, by name.
     pub fn queues(&self, caller: &Caller, group: &str) -> Result<Arc<Queues>> {
         caller.require_reader()?;
-        Ok(Arc::clone(&self.group(group)?.queues))
+        Ok(Arc::clone(&self.group(caller, group)?.queues))
     }
 
     pub fn queue(&self, caller: &Caller, group: &str, name: &str) -> Result<QueueConfig> {
@@ -94,7 +94,7 @@ impl Service {
         caller.require_admin()?;
         let service = Arc::clone(self);
         detached(async move {
-            let mut session = Session::open(&service, &group).await?;
+            let mut session = Session::open(&service, &caller, &group).await?;
             let queues = &session.state().queues;
             let Some(queue) = queues.get(name.as_str()).cloned() else {
                 return Err(Error::unknown_queue(&name, &group));
@@ -130,7 +130,7 @@ impl Service {
         caller.require_admin()?;
         let service = Arc::clone(self);
         detached(async move {
-            let mut session = Session::open(&service, &group).await?;
+            let mut session = Session::open(&service, &caller, &group).await?;
             let changed = plan(&session, write.queues, write.prune, pointer)?;
             if changed.changes.is_empty() {
                 session.unchanged().await?;

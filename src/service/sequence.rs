@@ -8,11 +8,15 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::division::LiveDivision;
-use super::{Caller, PublishedGroup, Result, Service};
+use super::people::{Directory, who};
+use super::{Caller, Error, Fault, PublishedGroup, Result, Service};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::sequencer::{QueueClaims, Workload};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
+
+/// Faults that an answer names.
+const MAX_FAULTS: usize = 100;
 
 /// A pending workload as a scheduler sends it. Texts borrow from the request's body.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -21,10 +25,18 @@ pub struct PendingWorkload<'a> {
     #[serde(borrow)]
     #[schema(value_type = String)]
     pub workload_id: Cow<'a, str>,
-    #[schema(value_type = Uuid)]
-    pub user_uuid: UserId,
-    #[schema(value_type = Uuid)]
-    pub project_id: ProjectId,
+    /// This or `user`.
+    #[schema(value_type = Option<Uuid>)]
+    pub user_uuid: Option<UserId>,
+    /// The user's name instead of the UUID.
+    #[schema(value_type = Option<String>)]
+    pub user: Option<Cow<'a, str>>,
+    /// This or `project`.
+    #[schema(value_type = Option<Uuid>)]
+    pub project_id: Option<ProjectId>,
+    /// The project's name instead of the UUID.
+    #[schema(value_type = Option<String>)]
+    pub project: Option<Cow<'a, str>>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub submitted_at: Option<Timestamp>,
     #[serde(default)]
@@ -45,8 +57,8 @@ pub struct Sequenced<'a> {
 
 impl Service {
     /// Whether nothing but the workloads has to be looked at; else the queues may have to be divided first.
-    pub fn sequences_at_once(&self, group: &str) -> bool {
-        self.group(group).is_ok_and(|group| !group.scheduler.takes_turns())
+    pub fn sequences_at_once(&self, caller: &Caller, group: &str) -> bool {
+        self.group(caller, group).is_ok_and(|group| !group.scheduler.takes_turns())
     }
 
     /// Orders `pending`; nothing is dropped or invented.
@@ -57,16 +69,14 @@ impl Service {
         pending: Vec<PendingWorkload<'a>>,
     ) -> Result<Sequenced<'a>> {
         caller.require_scheduler()?;
-        let group = self.group(group)?;
-        let claims = group.scheduler.takes_turns().then(|| claims(&group, &pending, self.clock().now())).transpose()?;
+        let group = self.group(caller, group)?;
+        let owners = owners(&self.people(), &pending)?;
+        let claims =
+            group.scheduler.takes_turns().then(|| claims(&group, &pending, &owners, self.clock().now())).transpose()?;
         let workloads: Vec<Workload<'a>> = pending
             .into_iter()
-            .map(|w| Workload {
-                id: w.workload_id,
-                owner: Member { user: w.user_uuid, project: w.project_id },
-                submitted_at: w.submitted_at,
-                priority: w.priority,
-            })
+            .zip(owners)
+            .map(|(w, owner)| Workload { id: w.workload_id, owner, submitted_at: w.submitted_at, priority: w.priority })
             .collect();
         let order = match &claims {
             None => group.scheduler.order(&workloads, &group.standings),
@@ -85,21 +95,45 @@ impl Service {
     }
 }
 
+/// Whose each workload is, by one look into the directory for all of them.
+fn owners(people: &Directory, pending: &[PendingWorkload]) -> Result<Vec<Member>> {
+    let owner = |workload: &PendingWorkload| {
+        Ok::<_, Fault>(Member {
+            user: who::user(people, workload.user_uuid, workload.user.as_deref())?,
+            project: who::project(people, workload.project_id, workload.project.as_deref())?,
+        })
+    };
+    let mut owners = Vec::with_capacity(pending.len());
+    let mut faults = Vec::new();
+    for (at, workload) in pending.iter().enumerate() {
+        match owner(workload) {
+            Ok(owner) => owners.push(owner),
+            Err(fault) => {
+                faults.push(Fault { pointer: format!("/workloads/{at}{}", fault.pointer), ..fault });
+                if faults.len() >= MAX_FAULTS {
+                    break;
+                }
+            }
+        }
+    }
+    if faults.is_empty() { Ok(owners) } else { Err(Error::Invalid(faults)) }
+}
+
 type Claims = (Arc<LiveDivision>, Vec<usize>, Vec<Amounts>);
 
 /// What queues deserve, and by workload its queue and what it asks for.
-fn claims(group: &PublishedGroup, pending: &[PendingWorkload], now: Timestamp) -> Result<Claims> {
+fn claims(group: &PublishedGroup, pending: &[PendingWorkload], owners: &[Member], now: Timestamp) -> Result<Claims> {
     let division = group.divided(now)?;
     let mut places: HashMap<(Option<&str>, ProjectId), usize, foldhash::fast::FixedState> = HashMap::default();
-    let place = |workload: &PendingWorkload| {
-        let name = group.queue_of(workload.queue.as_deref(), workload.project_id);
+    let place = |workload: &PendingWorkload, project: ProjectId| {
+        let name = group.queue_of(workload.queue.as_deref(), project);
         // Every queue that workloads resolve to is in the tree, `default` included.
         division.tree.find(name).unwrap_or(0)
     };
     let mut queues = Vec::with_capacity(pending.len());
-    for workload in pending {
-        let claim = (workload.queue.as_deref(), workload.project_id);
-        queues.push(*places.entry(claim).or_insert_with(|| place(workload)));
+    for (workload, owner) in pending.iter().zip(owners) {
+        let claim = (workload.queue.as_deref(), owner.project);
+        queues.push(*places.entry(claim).or_insert_with(|| place(workload, owner.project)));
     }
     let requests = pending.iter().map(|w| w.requested_slots.clone().unwrap_or_default()).collect();
     Ok((division, queues, requests))

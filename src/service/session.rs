@@ -2,7 +2,7 @@
 //! state up to date if another process was faster, and either commits everything or leaves no trace.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, RwLockReadGuard};
 
 use futures::future::join;
 use serde_json::{Map, Value};
@@ -10,17 +10,18 @@ use serde_json::{Map, Value};
 use super::division::Live;
 use super::error::{Error, Result};
 use super::live_kernels::{self, LiveKernels};
+use super::people::Directory;
 use super::published::PublishedGroup;
 use super::queues::Queues;
 use super::state::{GroupState, window_start};
-use super::{Service, SlotGuard, Work, audit, heavy};
+use super::{Caller, Service, SlotGuard, Work, audit, heavy};
 use crate::domain::hierarchy::{Hierarchy, Ranking};
-use crate::domain::ids::ProjectId;
 use crate::domain::kernel::Kernel;
 use crate::domain::ledger::Entity;
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::time::{Day, Span, Timestamp};
 use crate::store::groups;
+use crate::store::people::{People, Project};
 use crate::store::{self, Tx};
 
 const KERNELS_BETWEEN_YIELDS: usize = 200;
@@ -39,21 +40,26 @@ pub struct Session {
     kernels: Option<Vec<live_kernels::Change>>,
     /// The lease under which a run writes.
     work: Option<Work>,
+    /// The revision that this session's changes of people get.
+    people_revision: Option<i64>,
+    people: People,
+    /// Projects of which newer starts are noted.
+    starts: Vec<Project>,
     pub now: Timestamp,
 }
 
 impl Session {
     /// Opens a session; writers of one group wait for each other.
-    pub async fn open(service: &Arc<Service>, name: &str) -> Result<Self> {
+    pub async fn open(service: &Arc<Service>, caller: &Caller, name: &str) -> Result<Self> {
         // Only groups that exist have a slot, whatever names requests invent.
-        service.group(name)?;
+        service.group(caller, name)?;
         let slot = service.slot(name).lock_owned().await;
         Self::begin(service, name, slot).await
     }
 
     /// Opens a session for whoever holds the group's lock in this process.
     pub async fn begin(service: &Arc<Service>, name: &str, slot: SlotGuard) -> Result<Self> {
-        service.group(name)?;
+        service.published.get(name).ok_or_else(|| Error::unknown_group(name))?;
         let tx = service.store.begin().await?;
         Self::start(service, name, slot, tx).await
     }
@@ -87,6 +93,9 @@ impl Session {
             update: groups::Update::default(),
             kernels: knows_kernels.then(Vec::new),
             work: None,
+            people_revision: None,
+            people: People::default(),
+            starts: Vec::new(),
             now: service.clock.now(),
         };
         let Some(group) = groups::lock(session.tx(), name).await? else {
@@ -97,14 +106,15 @@ impl Session {
                 state.catch_up(session.tx(), group, 1).await?;
                 state
             }
-            _ => GroupState::load(session.tx(), group, session.now.day()).await?,
+            _ => GroupState::load(session.tx(), &service.people, group, session.now.day()).await?,
         });
+        session.follow_moves();
         Ok(session)
     }
 
     /// Opens the session of a run, which keeps nothing if it has lost its lease.
     pub async fn for_run(service: &Arc<Service>, work: &Work) -> Result<Self> {
-        let mut session = Self::open(service, &work.group).await?;
+        let mut session = Self::open(service, &Caller::job(), &work.group).await?;
         session.work = Some(work.clone());
         Ok(session)
     }
@@ -257,21 +267,47 @@ impl Session {
         loaded
     }
 
-    /// Reads projects that another group's reports may have made known since the state was loaded.
-    pub async fn learn_projects(&mut self, ids: impl IntoIterator<Item = ProjectId>) -> Result<()> {
-        let unknown: BTreeSet<ProjectId> =
-            ids.into_iter().filter(|id| !self.state().projects.contains_key(id)).collect();
-        let found = store::people::find_projects(self.tx(), unknown).await?;
-        // What the database says is no change of this session.
-        if let Some(state) = &mut self.state {
-            for project in found {
-                if let Some(name) = &project.display_name {
-                    state.project_names.insert(project.id, Arc::from(name.as_str()));
-                }
-                state.projects.insert(project.id, project);
-            }
+    /// The directory of people, as this session may read it; its own changes are not in it before the commit.
+    pub fn people(&self) -> RwLockReadGuard<'_, Directory> {
+        self.service.people.read()
+    }
+
+    /// Takes what other processes have changed of people. Only before this session changes any.
+    pub async fn learn_people(&mut self) -> Result<()> {
+        self.service.people.sync(self.tx()).await?;
+        self.follow_moves();
+        Ok(())
+    }
+
+    /// Keeps everybody else from changing people until the commit, and knows what they have changed before.
+    pub async fn lock_people(&mut self) -> Result<()> {
+        if self.people_revision.is_none() {
+            self.people_revision = Some(self.service.people.lock(self.tx()).await?);
+            self.follow_moves();
         }
         Ok(())
+    }
+
+    /// Stores people, after [`Session::lock_people`]. The directory has them from the commit on.
+    pub async fn save_people(&mut self, people: People) -> Result<()> {
+        let revision = self.people_revision.unwrap_or_else(|| unreachable!("people are locked before they are saved"));
+        store::people::save(self.tx(), &people, revision).await?;
+        self.people = people;
+        Ok(())
+    }
+
+    /// Notes newer starts of projects, which the directory has from the commit on.
+    pub fn note_starts(&mut self, projects: Vec<Project>) {
+        self.starts = projects;
+    }
+
+    /// Puts projects that were moved elsewhere into their domains. From here on only a commit keeps the state.
+    fn follow_moves(&mut self) {
+        let people = self.service.people.read();
+        if self.state.as_mut().is_some_and(|state| state.follow(&people)) {
+            self.touched = true;
+            self.shares_changed = true;
+        }
     }
 
     /// Commits the removal of the group itself.
@@ -332,14 +368,19 @@ impl Session {
         if let Some(tx) = self.tx.take() {
             tx.commit().await.map_err(store::StoreError::from)?;
         }
+        if let Some(revision) = self.people_revision {
+            self.service.people.committed(std::mem::take(&mut self.people), revision);
+        }
+        let people = &self.service.people;
+        people.starts_noted(std::mem::take(&mut self.starts));
         let same_group = |group: &Arc<PublishedGroup>| group.created_at == state.group.created_at;
         let before = self.service.published.get(&name).filter(same_group);
         let mut published = match (&ranking, &before) {
-            (Some(ranking), _) => heavy(|| PublishedGroup::build(&state, ranking)),
+            (Some(ranking), _) => heavy(|| PublishedGroup::build(&state, &people.read(), ranking)),
             (None, Some(old)) if old.revision == state.group.shares_revision => old.with_queues(&state),
             (None, _) => {
                 let ranking = state.hierarchy.recompute(state.options.default_weight);
-                PublishedGroup::build(&state, &ranking)
+                PublishedGroup::build(&state, &people.read(), &ranking)
             }
         };
         published.live = Arc::new(Live::with_kernels(before.and_then(|before| self.kernels_after(&before, &state))));

@@ -55,6 +55,7 @@ trait Row {
     /// What tells equals apart, in order.
     fn id(&self) -> Vec<Key>;
     fn name(&self) -> Option<&str>;
+    fn is_hidden(&self) -> bool;
     fn meets(&self, condition: &ShareCondition) -> bool;
 }
 
@@ -67,6 +68,9 @@ impl Row for DomainShare {
     }
     fn name(&self) -> Option<&str> {
         Some(&self.domain_name)
+    }
+    fn is_hidden(&self) -> bool {
+        self.hidden
     }
     fn meets(&self, condition: &ShareCondition) -> bool {
         matches!(condition, ShareCondition::Domain(text) if text.holds(&self.domain_name))
@@ -82,6 +86,9 @@ impl Row for ProjectShare {
     }
     fn name(&self) -> Option<&str> {
         self.project_name.as_deref()
+    }
+    fn is_hidden(&self) -> bool {
+        self.hidden
     }
     fn meets(&self, condition: &ShareCondition) -> bool {
         match condition {
@@ -101,6 +108,9 @@ impl Row for UserShare {
     }
     fn name(&self) -> Option<&str> {
         self.user_name.as_deref()
+    }
+    fn is_hidden(&self) -> bool {
+        self.hidden
     }
     fn meets(&self, condition: &ShareCondition) -> bool {
         match condition {
@@ -135,9 +145,10 @@ fn by_name<T: Row + Clone>(list_name: &str, mut rows: Vec<&T>, list: &ShareList)
     cut_ordered(list_name, &rows, |row| key(row), &list.window, list.descending).map(T::clone)
 }
 
+/// Whoever is archived is in no list.
 fn list_rows<'a, T: Row + Clone + 'a>(tier: &str, rows: impl Iterator<Item = &'a T>, list: &ShareList) -> Page<T> {
     let name = share_list_name(tier, list.field, list.descending);
-    let rows = rows.filter(|row| list.filter.matches(&|c| row.meets(c)));
+    let rows = rows.filter(|row| !row.is_hidden() && list.filter.matches(&|c| row.meets(c)));
     if list.field == ShareField::Name {
         return by_name(&name, rows.collect(), list);
     }
@@ -181,14 +192,14 @@ impl Service {
         Ok(list_rows("user", self.ranking(caller, group), list))
     }
 
-    /// Everybody whom the caller may see, by rank.
+    /// Everybody whom the caller may see and who is not archived, by rank.
     pub fn ranking<'a>(
         &self,
         caller: &Caller,
         group: &'a PublishedGroup,
     ) -> impl Iterator<Item = &'a UserShare> + use<'a> {
         let only = caller.only_user();
-        group.users.iter().filter(move |u| only.is_none_or(|user| user == u.member.user))
+        group.users.iter().filter(move |u| !u.hidden && only.is_none_or(|user| user == u.member.user))
     }
 
     /// The users of one project.
@@ -239,14 +250,14 @@ impl Service {
         Ok(self.without_row(group, [&Entity::User(member)]).await?.user_share(group, member))
     }
 
-    /// What is known of those of `entities` that have no row in the group: three statements at most,
-    /// none if all have one.
+    /// What is known of those of `entities` that have no row in the group, from memory; only where somebody is not known
+    /// at all, the database is asked what other processes have changed.
     pub async fn without_row(
         &self,
         group: &PublishedGroup,
         entities: impl IntoIterator<Item = &Entity>,
     ) -> Result<Known> {
-        let (mut domains, mut projects, mut users) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let (mut domains, mut projects, mut users) = (BTreeSet::<Arc<str>>::new(), BTreeSet::new(), BTreeSet::new());
         for entity in entities {
             match entity {
                 Entity::Domain(name) if group.domain(name).is_none() => {
@@ -257,25 +268,26 @@ impl Service {
                 }
                 Entity::User(member) if group.user(*member).is_none() => {
                     projects.insert(member.project);
-                    users.insert(member.user.0);
+                    users.insert(member.user);
                 }
                 _ => {}
             }
         }
-        let mut known = Known::default();
-        let db = self.store().read();
-        if !domains.is_empty() {
-            let all = store::people::domains(db).await?.into_iter().map(Arc::from);
-            known.domains = all.filter(|d| domains.contains(d)).collect();
+        let find = || {
+            let people = self.people();
+            Known {
+                domains: domains.iter().filter(|name| people.domain(name).is_some()).cloned().collect(),
+                projects: projects.iter().filter_map(|id| Some((*id, Arc::clone(people.project(*id)?)))).collect(),
+                users: users.iter().filter_map(|id| Some((*id, people.user(*id)?.shown().cloned()))).collect(),
+            }
+        };
+        let known = find();
+        let found = known.domains.len() + known.projects.len() + known.users.len();
+        if found == domains.len() + projects.len() + users.len() {
+            return Ok(known);
         }
-        if !projects.is_empty() {
-            let found = store::people::find_projects(db, projects).await?;
-            known.projects = found.into_iter().map(|p| (p.id, p)).collect();
-        }
-        if !users.is_empty() {
-            known.users = store::people::known_users(db, users.into_iter().collect()).await?.into_iter().collect();
-        }
-        Ok(known)
+        self.people.sync(self.store().read()).await?;
+        Ok(find())
     }
 
     /// The best row of one user: of the ranking, else the default row of a project that the user is known in elsewhere.
@@ -297,8 +309,9 @@ impl Service {
 #[derive(Debug, Default)]
 pub struct Known {
     domains: BTreeSet<Arc<str>>,
-    projects: BTreeMap<ProjectId, Project>,
-    users: BTreeSet<UserId>,
+    projects: BTreeMap<ProjectId, Arc<Project>>,
+    /// With the names shown.
+    users: BTreeMap<UserId, Option<Arc<str>>>,
 }
 
 impl Known {
@@ -307,7 +320,7 @@ impl Known {
         let weight = EffectiveWeight::single(group.options.default_weight);
         group.domain(name).cloned().or_else(|| {
             let domain_name = Arc::clone(self.domains.get(name)?);
-            Some(DomainShare { domain_name, share: group.default_share(weight) })
+            Some(DomainShare { domain_name, share: group.default_share(weight), hidden: false })
         })
     }
 
@@ -318,9 +331,10 @@ impl Known {
             let project = self.projects.get(&id)?;
             Some(ProjectShare {
                 project_id: id,
-                project_name: project.display_name.as_deref().map(Arc::from),
-                domain_name: Arc::from(project.domain_name.as_str()),
+                project_name: project.shown().cloned(),
+                domain_name: Arc::clone(&project.domain_name),
                 share: group.default_share(weight),
+                hidden: false,
             })
         })
     }
@@ -328,16 +342,18 @@ impl Known {
     /// The member's row, or that of a known user in a known project who has none.
     pub fn user_share(&self, group: &PublishedGroup, member: Member) -> Option<UserShare> {
         group.user(member).cloned().or_else(|| {
-            let project = self.projects.get(&member.project).filter(|_| self.users.contains(&member.user))?;
+            let (project, user_name) = (self.projects.get(&member.project)?, self.users.get(&member.user)?);
             let default = group.options.default_weight;
             let domain_weight = group.domain(&project.domain_name).map_or(default, |d| group.weight(&d.share));
             let project_weight = group.project(member.project).map_or(default, |p| group.weight(&p.share));
             let weight = EffectiveWeight::product(domain_weight, project_weight, default);
             Some(UserShare {
                 member,
-                user_name: None,
-                domain_name: Arc::from(project.domain_name.as_str()),
+                user_name: user_name.clone(),
+                project_name: project.shown().cloned(),
+                domain_name: Arc::clone(&project.domain_name),
                 share: group.default_share(weight),
+                hidden: false,
             })
         })
     }

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::error::{Error, Result};
+use super::people::{Directory, People};
 use super::published::Calculation;
 use super::queues::Queues;
 use crate::domain::decimal::Amount;
@@ -27,7 +28,6 @@ use crate::domain::time::{Day, MICROS_PER_SECOND, Timestamp};
 use crate::store;
 use crate::store::agents::Agent;
 use crate::store::groups::Group;
-use crate::store::people::Project;
 use crate::store::{ConnectionTrait, StreamTrait};
 
 type FastMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
@@ -55,10 +55,8 @@ pub struct GroupState {
     pub capacity: Amounts,
     pub hierarchy: Hierarchy,
     pub ledger: Ledger,
-    /// Projects of the whole cluster, by id.
-    pub projects: FastMap<ProjectId, Project>,
-    pub project_names: FastMap<ProjectId, Arc<str>>,
-    pub user_names: FastMap<UserId, Arc<str>>,
+    /// How many moves of projects between domains the hierarchy has seen.
+    moves: u64,
     /// As admins configure them.
     pub queues: Arc<Queues>,
     /// What each user's running kernels occupy.
@@ -71,22 +69,19 @@ pub struct GroupState {
 
 impl GroupState {
     /// Reads the state of `group`, with the buckets of its look-back window.
-    pub async fn load(db: &(impl ConnectionTrait + StreamTrait), group: Group, today: Day) -> Result<Self> {
+    pub async fn load(
+        db: &(impl ConnectionTrait + StreamTrait),
+        people: &People,
+        group: Group,
+        today: Day,
+    ) -> Result<Self> {
         let name = group.name.clone();
         let options = parse_options(&group)?;
         let scheduler = Sequencer::by_name(&group.scheduler)
             .ok_or_else(|| Error::Internal(format!("group {name} has the unknown scheduler {}", group.scheduler)))?;
-        let projects: FastMap<_, _> = store::people::projects(db).await?.into_iter().map(|p| (p.id, p)).collect();
-        let project_names =
-            projects.values().filter_map(|p| Some((p.id, Arc::from(p.display_name.as_deref()?)))).collect();
-        let user_names =
-            store::people::user_names(db).await?.into_iter().map(|(id, name)| (id, Arc::from(name))).collect();
-        let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
-        let domain_names: FastMap<ProjectId, Arc<str>> = projects
-            .values()
-            .map(|p| (p.id, Arc::clone(domains.get_or_insert_with(p.domain_name.as_str(), |n| Arc::from(n)))))
-            .collect();
-        let hierarchy = store::shares::load(db, &name, |id| domain_names.get(&id).cloned()).await?;
+        people.sync(db).await?;
+        let moves = people.read().moves();
+        let hierarchy = store::shares::load(db, &name, |id| domain_of(&people.read(), id)).await?;
         let calendar = store::capacity::load(db, &name).await?;
         let mut ledger = Ledger::new(calendar, window_start(&options, today));
         store::buckets::load(db, &name, &mut ledger, None).await?;
@@ -101,16 +96,36 @@ impl GroupState {
             agents,
             hierarchy,
             ledger,
-            projects,
-            project_names,
-            user_names,
+            moves,
             queues,
             occupancy: FastMap::default(),
             demand: Arc::default(),
             unsettled: None,
         };
+        // A project may have come here while the group had no row of its domain.
+        let domains: Vec<Arc<str>> = state.hierarchy.projects.values().map(|(domain, _)| Arc::clone(domain)).collect();
+        for domain in domains {
+            state.admit_domain(&domain);
+        }
         state.load_kernels(db).await?;
         Ok(state)
+    }
+
+    /// Puts projects that were moved, here or elsewhere, into their domains. Returns whether any was.
+    pub fn follow(&mut self, people: &Directory) -> bool {
+        if self.moves == people.moves() {
+            return false;
+        }
+        self.moves = people.moves();
+        let moved = self.hierarchy.projects.iter().filter_map(|(id, (domain, _))| {
+            let now_in = domain_of(people, *id).filter(|now_in| now_in != domain)?;
+            Some((*id, now_in))
+        });
+        let moved: Vec<_> = moved.collect();
+        for (id, domain) in &moved {
+            self.move_project(*id, domain);
+        }
+        !moved.is_empty()
     }
 
     /// Whether everything but the occupancy is as of `stored`, and not of an earlier group of that name.
@@ -279,6 +294,10 @@ fn calculation(group: &Group) -> Result<Option<Calculation>> {
     let options = Options::parse_stored(with)
         .map_err(|e| Error::Internal(format!("stored calculation of {}: {e:?}", group.name)))?;
     Ok(Some(Calculation { at, lookback_start: window_start(&options, at.day()), lookback_end: at.day(), options }))
+}
+
+fn domain_of(people: &Directory, id: ProjectId) -> Option<Arc<str>> {
+    people.project(id).map(|project| Arc::clone(&project.domain_name))
 }
 
 /// The group's capacity: the sum over agents that are alive and schedulable (§1).

@@ -12,7 +12,6 @@ use super::{Caller, Error, Fault, Result, Service, detached};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::ledger::Entity;
 use crate::domain::weight::Weight;
-use crate::store;
 
 /// Whose weight.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -79,7 +78,7 @@ impl Service {
     /// Every weight that is set in the group: domains, then projects, then users, each by id.
     pub fn weights(&self, caller: &Caller, group: &str) -> Result<Vec<WeightRow>> {
         caller.require_reader()?;
-        Ok(self.group(group)?.weights())
+        Ok(self.group(caller, group)?.weights())
     }
 
     /// Sets and unsets weights in one transaction. Pointers in faults start at `/items/N`.
@@ -93,7 +92,7 @@ impl Service {
         caller.require_admin()?;
         let service = Arc::clone(self);
         detached(async move {
-            let mut session = Session::open(&service, &group).await?;
+            let mut session = Session::open(&service, &caller, &group).await?;
             let mut changes = plan(&mut session, &items).await?;
             // A weight that is confirmed is a change; one that was not set before and is not set now is none.
             changes.retain(|change| change.from.is_some() || change.to.is_some());
@@ -114,12 +113,8 @@ impl Service {
 
 /// What `items` mean for whom, in their order.
 pub(super) async fn plan(session: &mut Session, items: &[WeightItem]) -> Result<Vec<WeightChange>> {
-    let named = items.iter().filter_map(|item| match &item.target {
-        Target::Project(id) | Target::User(_, Some(id)) => Some(*id),
-        _ => None,
-    });
-    session.learn_projects(named).await?;
-    let resolved = resolve(session, items).await?;
+    session.learn_people().await?;
+    let resolved = resolve(session, items)?;
     let set = |entity: &Entity| session.state().hierarchy.share(entity).and_then(|share| share.weight);
     Ok(resolved.into_iter().map(|(target, to)| WeightChange { from: set(&target), target, to }).collect())
 }
@@ -159,20 +154,8 @@ pub fn label(entity: &Entity) -> String {
 }
 
 /// Turns items into rows, refusing what nobody knows and what is named twice.
-async fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Entity, Option<Weight>)>> {
-    let state = session.state();
-    let domains: BTreeSet<String> = store::people::domains(session.tx()).await?.into_iter().collect();
-    let named: BTreeSet<_> = items
-        .iter()
-        .filter_map(|item| match &item.target {
-            Target::User(user, _) => Some(user.0),
-            _ => None,
-        })
-        .collect();
-    let mut users: BTreeSet<UserId> = BTreeSet::new();
-    for part in named.into_iter().collect::<Vec<_>>().chunks(30_000) {
-        users.extend(store::people::known_users(session.tx(), part.to_vec()).await?);
-    }
+fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Entity, Option<Weight>)>> {
+    let (state, people) = (session.state(), session.people());
     let mut of_user: BTreeMap<UserId, Vec<Member>> = BTreeMap::new();
     for member in state.hierarchy.users.keys() {
         of_user.entry(member.user).or_default().push(*member);
@@ -184,16 +167,16 @@ async fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Entity,
         let pointer = format!("/items/{at}/target_id");
         let mut fault = |code, detail: String| faults.push(Fault::new(pointer.clone(), code, detail));
         let entities = match &item.target {
-            Target::Domain(name) if !domains.contains(name) => {
+            Target::Domain(name) if people.domain(name).is_none() => {
                 fault("unknown_domain", format!("there is no domain {name:?}"));
                 continue;
             }
             Target::Domain(name) => vec![Entity::Domain(Arc::from(name.as_str()))],
-            Target::Project(id) | Target::User(_, Some(id)) if !state.projects.contains_key(id) => {
+            Target::Project(id) | Target::User(_, Some(id)) if people.project(*id).is_none() => {
                 fault("unknown_project", format!("there is no project {id}"));
                 continue;
             }
-            Target::User(user, _) if !users.contains(user) => {
+            Target::User(user, _) if people.user(*user).is_none() => {
                 fault("unknown_user", format!("there is no user {user}"));
                 continue;
             }
@@ -231,10 +214,8 @@ fn admit(session: &mut Session, entity: &Entity) -> Result<()> {
         return Ok(());
     }
     let domain_of = |session: &Session, id: &ProjectId| {
-        let project = session.state().projects.get(id);
-        project
-            .map(|p| Arc::<str>::from(p.domain_name.as_str()))
-            .ok_or_else(|| Error::Internal(format!("project {id} vanished")))
+        let project = session.people().project(*id).map(|p| Arc::clone(&p.domain_name));
+        project.ok_or_else(|| Error::Internal(format!("project {id} vanished")))
     };
     let new = match entity {
         Entity::Domain(name) => session.state_mut().admit_domain(name),

@@ -1,5 +1,7 @@
 //! Who changed what, when and why.
 
+use std::sync::Arc;
+
 use sea_orm::ActiveValue::{NotSet, Set};
 use sea_orm::sea_query::{Condition, Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
@@ -124,9 +126,14 @@ pub async fn purge(db: &impl ConnectionTrait, action: &str, before: Timestamp) -
     Ok(old.exec(db).await?.rows_affected)
 }
 
-/// The entries with these ids, as far as they are there.
-pub async fn by_ids(db: &impl ConnectionTrait, ids: impl IntoIterator<Item = i64>) -> Result<Vec<Entry>> {
-    let rows = Entity::find().filter(Column::Id.is_in(ids)).all(db).await?;
+/// The entries of `groups` with these ids, as far as they are there; `None`: all entries.
+pub async fn by_ids(
+    db: &impl ConnectionTrait,
+    groups: Option<&[String]>,
+    ids: impl IntoIterator<Item = i64>,
+) -> Result<Vec<Entry>> {
+    let of_groups = Condition::all().add_option(groups.map(|names| Column::ResourceGroup.is_in(names)));
+    let rows = Entity::find().filter(Column::Id.is_in(ids)).filter(of_groups).all(db).await?;
     rows.into_iter().map(decode_row).collect()
 }
 
@@ -135,12 +142,15 @@ pub async fn by_ids(db: &impl ConnectionTrait, ids: impl IntoIterator<Item = i64
 pub struct AuditFilter {
     pub resource_group: Option<String>,
     pub action: Option<String>,
+    /// Only entries of these groups.
+    pub groups: Option<Arc<[String]>>,
 }
 
 /// One page, newest first.
 pub async fn page(db: &impl ConnectionTrait, filter: &AuditFilter, window: &IdWindow) -> Result<KeyPage<Entry>> {
     let matching = Condition::all()
         .add_option(filter.resource_group.as_ref().map(|g| Column::ResourceGroup.eq(g)))
-        .add_option(filter.action.as_ref().map(|a| Column::Action.eq(a)));
+        .add_option(filter.action.as_ref().map(|a| Column::Action.eq(a)))
+        .add_option(filter.groups.as_ref().map(|names| Column::ResourceGroup.is_in(names.iter())));
     key_list::newest_first(db, Entity::find().filter(matching), Column::Id, window).await?.try_map(decode_row)
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use sea_orm::ActiveValue::{NotSet, Set, Unchanged};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
-use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
+use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder};
 use serde_json::{Map, Value};
 
 use super::entity::resource_group::{ActiveModel, Column, Entity, Model};
 use super::{Result, decode};
+use crate::domain::kernel::Phase;
 use crate::domain::time::{Day, Timestamp};
 
 /// A resource group as stored.
@@ -169,19 +170,54 @@ pub async fn set_queues_revision(db: &impl ConnectionTrait, name: &str, revision
     Ok(())
 }
 
-/// Removes the group with its agents, capacities, kernels, records, buckets, shares and queues.
-pub async fn delete(db: &impl ConnectionTrait, name: &str) -> Result<()> {
+/// What would be lost with a group and cannot be had again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Contents {
+    pub kernels: u64,
+    /// Those of `kernels` that run.
+    pub running: u64,
+    pub usage_records: u64,
+    /// Of all three tiers.
+    pub usage_buckets: u64,
+}
+
+pub async fn contents(db: &impl ConnectionTrait, name: &str) -> Result<Contents> {
     use super::entity as e;
+    macro_rules! rows {
+        ($table:ident) => {
+            e::$table::Entity::find().filter(e::$table::Column::ResourceGroup.eq(name))
+        };
+    }
+    let running = rows!(kernel).filter(e::kernel::Column::Status.eq(Phase::Running.as_str()));
+    Ok(Contents {
+        kernels: rows!(kernel).count(db).await?,
+        running: running.count(db).await?,
+        usage_records: rows!(usage_record).count(db).await?,
+        usage_buckets: rows!(domain_usage_bucket).count(db).await?
+            + rows!(project_usage_bucket).count(db).await?
+            + rows!(user_usage_bucket).count(db).await?,
+    })
+}
+
+/// Removes the group with its agents, capacities, kernels, records, buckets, shares and queues. Returns how many rows
+/// of each kind that were, without those kinds of which there were none.
+pub async fn delete(db: &impl ConnectionTrait, name: &str) -> Result<BTreeMap<&'static str, u64>> {
+    use super::entity as e;
+    let mut gone = BTreeMap::new();
     macro_rules! clear {
-        ($($table:ident)*) => {$(
-            e::$table::Entity::delete_many().filter(e::$table::Column::ResourceGroup.eq(name)).exec(db).await?;
+        ($($table:ident: $kind:literal)*) => {$(
+            let table = e::$table::Entity::delete_many().filter(e::$table::Column::ResourceGroup.eq(name));
+            *gone.entry($kind).or_default() += table.exec(db).await?.rows_affected;
         )*};
     }
-    clear!(agent capacity_day kernel kernel_cursor usage_record usage_gap queue division_day);
-    clear!(domain_usage_bucket project_usage_bucket user_usage_bucket);
-    clear!(domain_fair_share project_fair_share user_fair_share);
+    clear!(agent: "agents" capacity_day: "capacity_days" kernel: "kernels" usage_record: "usage_records");
+    clear!(usage_gap: "usage_gaps" queue: "queues" division_day: "division_days");
+    clear!(domain_usage_bucket: "usage_buckets" project_usage_bucket: "usage_buckets" user_usage_bucket: "usage_buckets");
+    clear!(domain_fair_share: "fair_shares" project_fair_share: "fair_shares" user_fair_share: "fair_shares");
+    e::kernel_cursor::Entity::delete_many().filter(e::kernel_cursor::Column::ResourceGroup.eq(name)).exec(db).await?;
     Entity::delete_by_id(name.to_owned()).exec(db).await?;
-    Ok(())
+    gone.retain(|_, rows| *rows > 0);
+    Ok(gone)
 }
 
 /// What tells one state of a group from another.

@@ -124,22 +124,37 @@ fn is_open() -> Expr {
 }
 
 /// One page of runs, newest first.
-pub async fn page(db: &impl ConnectionTrait, job: Option<&str>, window: &IdWindow) -> Result<KeyPage<JobRun>> {
-    let matching = Condition::all().add_option(job.map(|j| job_run::Column::Job.eq(j)));
+pub async fn page(
+    db: &impl ConnectionTrait,
+    groups: Option<&[String]>,
+    job: Option<&str>,
+    window: &IdWindow,
+) -> Result<KeyPage<JobRun>> {
+    let matching = of_groups(groups).add_option(job.map(|j| job_run::Column::Job.eq(j)));
     key_list::newest_first(db, job_run::Entity::find().filter(matching), job_run::Column::Id, window)
         .await?
         .try_map(decode_row)
 }
 
-/// The runs with these ids, as far as they are there.
-pub async fn by_ids(db: &impl ConnectionTrait, ids: impl IntoIterator<Item = i64>) -> Result<Vec<JobRun>> {
-    let rows = job_run::Entity::find().filter(job_run::Column::Id.is_in(ids)).all(db).await?;
+/// Runs for these groups; `None`: all runs.
+fn of_groups(groups: Option<&[String]>) -> Condition {
+    Condition::all().add_option(groups.map(|names| job_run::Column::ResourceGroup.is_in(names)))
+}
+
+/// The runs for `groups` with these ids, as far as they are there.
+pub async fn by_ids(
+    db: &impl ConnectionTrait,
+    groups: Option<&[String]>,
+    ids: impl IntoIterator<Item = i64>,
+) -> Result<Vec<JobRun>> {
+    let rows = job_run::Entity::find().filter(job_run::Column::Id.is_in(ids)).filter(of_groups(groups)).all(db).await?;
     rows.into_iter().map(decode_row).collect()
 }
 
-/// The last run of each job and group.
-pub async fn last_runs(db: &impl ConnectionTrait) -> Result<Vec<JobRun>> {
+/// The last run of each job and each of `groups`.
+pub async fn last_runs(db: &impl ConnectionTrait, groups: Option<&[String]>) -> Result<Vec<JobRun>> {
     let newest: Vec<i64> = job_run::Entity::find()
+        .filter(of_groups(groups))
         .select_only()
         .column_as(job_run::Column::Id.max(), "id")
         .group_by(job_run::Column::Job)

@@ -1,12 +1,14 @@
 //! API keys. Only the sha256 of a key is stored.
 
+use std::sync::Arc;
+
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{CaseStatement, Expr};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
 use uuid::Uuid;
 
-use super::Result;
 use super::entity::api_key::{ActiveModel, Column, Entity, Model};
+use super::{Result, StoreError, decode};
 use crate::domain::ids::UserId;
 use crate::domain::time::Timestamp;
 
@@ -23,12 +25,16 @@ pub struct ApiKey {
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
     pub last_used_at: Option<Timestamp>,
+    /// The only resource groups that the key reaches; `None`: all.
+    pub groups: Option<Arc<[String]>>,
 }
 
-impl From<Model> for ApiKey {
-    fn from(row: Model) -> Self {
+impl TryFrom<Model> for ApiKey {
+    type Error = StoreError;
+    fn try_from(row: Model) -> Result<Self> {
         let time = |micros: Option<i64>| micros.map(Timestamp::from_micros);
-        Self {
+        Ok(Self {
+            groups: row.resource_groups.as_deref().map(decode::json::<Vec<String>>).transpose()?.map(Arc::from),
             id: row.id,
             role: row.role,
             label: row.label,
@@ -37,7 +43,7 @@ impl From<Model> for ApiKey {
             expires_at: time(row.expires_at),
             revoked_at: time(row.revoked_at),
             last_used_at: time(row.last_used_at),
-        }
+        })
     }
 }
 
@@ -52,24 +58,25 @@ pub async fn insert(db: &impl ConnectionTrait, key: &ApiKey, key_hash: String) -
         expires_at: Set(key.expires_at.map(Timestamp::micros)),
         revoked_at: Set(None),
         last_used_at: Set(None),
+        resource_groups: Set(key.groups.as_ref().map(|groups| serde_json::json!(groups[..]).to_string())),
     };
     Entity::insert(row).exec_without_returning(db).await?;
     Ok(())
 }
 
 pub async fn find_by_hash(db: &impl ConnectionTrait, key_hash: &str) -> Result<Option<ApiKey>> {
-    Ok(Entity::find().filter(Column::KeyHash.eq(key_hash)).one(db).await?.map(ApiKey::from))
+    Entity::find().filter(Column::KeyHash.eq(key_hash)).one(db).await?.map(ApiKey::try_from).transpose()
 }
 
 /// Every key with its hash.
 pub async fn hashed(db: &impl ConnectionTrait) -> Result<Vec<(String, ApiKey)>> {
     let rows = Entity::find().all(db).await?;
-    Ok(rows.into_iter().map(|row| (row.key_hash.clone(), ApiKey::from(row))).collect())
+    rows.into_iter().map(|row| Ok((row.key_hash.clone(), ApiKey::try_from(row)?))).collect()
 }
 
 pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<ApiKey>> {
     let rows = Entity::find().order_by_asc(Column::CreatedAt).order_by_asc(Column::Id).all(db).await?;
-    Ok(rows.into_iter().map(ApiKey::from).collect())
+    rows.into_iter().map(ApiKey::try_from).collect()
 }
 
 /// Returns whether a key was revoked by this call.

@@ -149,6 +149,11 @@ impl Store {
         Ok(Migrator::down(&*self.write.pool(), Some(steps)).await?)
     }
 
+    /// What the reversal of a migration loses.
+    pub fn migration_loses(name: &str) -> &'static str {
+        migration::loses(name)
+    }
+
     /// The migrations that are applied and those that are pending. A schema that a newer version made is refused.
     pub async fn schema(&self) -> Result<Schema> {
         let schema = migration::schema(&self.write).await?;

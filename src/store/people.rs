@@ -1,138 +1,266 @@
-//! Domains, projects, users and memberships. They come into being by being named.
+//! Domains, projects, users and memberships. They come into being by being named, or by an admin.
+//!
+//! Who changes a row of the first three takes the next revision first, and holds its lock until the end of the
+//! transaction: revisions commit in their order, and names are unique whoever gives them.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Expr, OnConflict};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect};
-use uuid::Uuid;
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
 
-use super::entity::{domain, membership, project, user};
+use super::entity::{domain, membership, people_revision, project, user};
 use super::{Result, bulk};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::time::Timestamp;
+
+/// A domain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Domain {
+    pub name: Arc<str>,
+    pub display_name: Option<Arc<str>>,
+    pub created_at: Timestamp,
+    /// When it was archived; `None`: it is shown.
+    pub archived_at: Option<Timestamp>,
+    /// That of its last change.
+    pub revision: i64,
+}
 
 /// A project with the domain it is in now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
     pub id: ProjectId,
-    pub domain_name: String,
+    pub domain_name: Arc<str>,
     /// The newest start that named the domain.
     pub domain_since: Timestamp,
-    pub display_name: Option<String>,
+    /// Reports do not move it.
+    pub domain_pinned: bool,
+    /// Unique among projects.
+    pub name: Option<Arc<str>>,
+    pub display_name: Option<Arc<str>>,
+    pub created_at: Timestamp,
+    pub archived_at: Option<Timestamp>,
+    pub revision: i64,
 }
 
-pub async fn domains(db: &impl ConnectionTrait) -> Result<Vec<String>> {
-    Ok(domain::Entity::find().select_only().column(domain::Column::Name).into_tuple().all(db).await?)
+/// A user, in whatever projects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct User {
+    pub id: UserId,
+    /// Unique among users.
+    pub name: Option<Arc<str>>,
+    pub display_name: Option<Arc<str>>,
+    pub created_at: Timestamp,
+    pub archived_at: Option<Timestamp>,
+    pub revision: i64,
 }
 
-pub async fn projects(db: &impl ConnectionTrait) -> Result<Vec<Project>> {
-    let rows = project::Entity::find().all(db).await?;
-    Ok(rows.into_iter().map(Project::from).collect())
-}
-
-pub async fn find_projects(
-    db: &impl ConnectionTrait,
-    ids: impl IntoIterator<Item = ProjectId>,
-) -> Result<Vec<Project>> {
-    let ids: Vec<Uuid> = ids.into_iter().map(|p| p.0).collect();
-    let mut found = Vec::new();
-    for part in ids.chunks(30_000) {
-        let rows = project::Entity::find().filter(project::Column::Id.is_in(part.iter().copied())).all(db).await?;
-        found.extend(rows.into_iter().map(Project::from));
+impl Domain {
+    pub fn new(name: Arc<str>, now: Timestamp) -> Self {
+        Self { name, display_name: None, created_at: now, archived_at: None, revision: 0 }
     }
-    Ok(found)
+}
+
+impl Project {
+    pub fn new(id: ProjectId, domain_name: Arc<str>, domain_since: Timestamp, now: Timestamp) -> Self {
+        Self {
+            id,
+            domain_name,
+            domain_since,
+            domain_pinned: false,
+            name: None,
+            display_name: None,
+            created_at: now,
+            archived_at: None,
+            revision: 0,
+        }
+    }
+
+    /// What is shown beside the id.
+    pub fn shown(&self) -> Option<&Arc<str>> {
+        self.name.as_ref().or(self.display_name.as_ref())
+    }
+}
+
+impl User {
+    pub fn new(id: UserId, now: Timestamp) -> Self {
+        Self { id, name: None, display_name: None, created_at: now, archived_at: None, revision: 0 }
+    }
+
+    /// What is shown beside the id.
+    pub fn shown(&self) -> Option<&Arc<str>> {
+        self.name.as_ref().or(self.display_name.as_ref())
+    }
+}
+
+impl From<domain::Model> for Domain {
+    fn from(row: domain::Model) -> Self {
+        Self {
+            name: row.name.into(),
+            display_name: row.display_name.map(Arc::from),
+            created_at: Timestamp::from_micros(row.created_at),
+            archived_at: row.archived_at.map(Timestamp::from_micros),
+            revision: row.revision,
+        }
+    }
 }
 
 impl From<project::Model> for Project {
     fn from(row: project::Model) -> Self {
         Self {
             id: ProjectId(row.id),
-            domain_name: row.domain_name,
+            domain_name: row.domain_name.into(),
             domain_since: Timestamp::from_micros(row.domain_since),
-            display_name: row.display_name,
+            domain_pinned: row.domain_pinned,
+            name: row.name.map(Arc::from),
+            display_name: row.display_name.map(Arc::from),
+            created_at: Timestamp::from_micros(row.created_at),
+            archived_at: row.archived_at.map(Timestamp::from_micros),
+            revision: row.revision,
         }
     }
 }
 
-/// Display names of users that have one.
-pub async fn user_names(db: &impl ConnectionTrait) -> Result<HashMap<UserId, String>> {
-    let rows: Vec<(Uuid, Option<String>)> = user::Entity::find()
-        .select_only()
-        .columns([user::Column::Id, user::Column::DisplayName])
-        .filter(user::Column::DisplayName.is_not_null())
-        .into_tuple()
-        .all(db)
-        .await?;
-    Ok(rows.into_iter().filter_map(|(id, name)| Some((UserId(id), name?))).collect())
+impl From<user::Model> for User {
+    fn from(row: user::Model) -> Self {
+        Self {
+            id: UserId(row.id),
+            name: row.name.map(Arc::from),
+            display_name: row.display_name.map(Arc::from),
+            created_at: Timestamp::from_micros(row.created_at),
+            archived_at: row.archived_at.map(Timestamp::from_micros),
+            revision: row.revision,
+        }
+    }
 }
 
-/// Which of `ids` are known users.
-pub async fn known_users(db: &impl ConnectionTrait, ids: Vec<Uuid>) -> Result<Vec<UserId>> {
-    let rows: Vec<Uuid> = user::Entity::find()
-        .select_only()
-        .column(user::Column::Id)
-        .filter(user::Column::Id.is_in(ids))
-        .into_tuple()
-        .all(db)
-        .await?;
-    Ok(rows.into_iter().map(UserId).collect())
+/// Rows of the three kinds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct People {
+    pub domains: Vec<Domain>,
+    pub projects: Vec<Project>,
+    pub users: Vec<User>,
+}
+
+impl People {
+    pub fn is_empty(&self) -> bool {
+        self.domains.is_empty() && self.projects.is_empty() && self.users.is_empty()
+    }
+}
+
+/// The newest revision that a row has.
+pub async fn revision(db: &impl ConnectionTrait) -> Result<i64> {
+    let row = people_revision::Entity::find_by_id(1).one(db).await?;
+    Ok(row.map_or(0, |row| row.revision))
+}
+
+/// Takes the next revision: nobody else changes a domain, a project or a user until the transaction ends.
+pub async fn next_revision(db: &impl ConnectionTrait) -> Result<i64> {
+    let column = people_revision::Column::Revision;
+    people_revision::Entity::update_many().col_expr(column, Expr::col(column).add(1)).exec(db).await?;
+    revision(db).await
+}
+
+/// Every row that was changed after `revision`.
+pub async fn changed_since(db: &impl ConnectionTrait, revision: i64) -> Result<People> {
+    let domains = domain::Entity::find().filter(domain::Column::Revision.gt(revision)).all(db).await?;
+    let projects = project::Entity::find().filter(project::Column::Revision.gt(revision)).all(db).await?;
+    let users = user::Entity::find().filter(user::Column::Revision.gt(revision)).all(db).await?;
+    Ok(People {
+        domains: domains.into_iter().map(Domain::from).collect(),
+        projects: projects.into_iter().map(Project::from).collect(),
+        users: users.into_iter().map(User::from).collect(),
+    })
+}
+
+/// Stores rows as they are given; `revision` becomes that of all of them.
+pub async fn save(db: &impl ConnectionTrait, people: &People, revision: i64) -> Result<()> {
+    if people.is_empty() {
+        return Ok(());
+    }
+    save_domains(db, &people.domains, revision).await?;
+    save_projects(db, &people.projects, revision).await?;
+    save_users(db, &people.users, revision).await
+}
+
+fn text(name: Option<&Arc<str>>) -> Option<String> {
+    name.map(|name| name.to_string())
+}
+
+async fn save_domains(db: &impl ConnectionTrait, domains: &[Domain], revision: i64) -> Result<()> {
+    use domain::Column::{ArchivedAt, DisplayName, Name, Revision};
+    let rows = domains.iter().map(|d| domain::ActiveModel {
+        name: Set(d.name.to_string()),
+        display_name: Set(text(d.display_name.as_ref())),
+        created_at: Set(d.created_at.micros()),
+        archived_at: Set(d.archived_at.map(Timestamp::micros)),
+        revision: Set(revision),
+    });
+    let replace = OnConflict::column(Name).update_columns([DisplayName, ArchivedAt, Revision]).to_owned();
+    bulk::insert(db, rows, Some(replace)).await?;
+    Ok(())
+}
+
+async fn save_projects(db: &impl ConnectionTrait, projects: &[Project], revision: i64) -> Result<()> {
+    use project::Column::{ArchivedAt, DisplayName, DomainName, DomainPinned, DomainSince, Id, Name, Revision};
+    let rows = projects.iter().map(|p| project::ActiveModel {
+        id: Set(p.id.0),
+        domain_name: Set(p.domain_name.to_string()),
+        domain_since: Set(p.domain_since.micros()),
+        domain_pinned: Set(p.domain_pinned),
+        name: Set(text(p.name.as_ref())),
+        display_name: Set(text(p.display_name.as_ref())),
+        created_at: Set(p.created_at.micros()),
+        archived_at: Set(p.archived_at.map(Timestamp::micros)),
+        revision: Set(revision),
+    });
+    let columns = [DomainName, DomainSince, DomainPinned, Name, DisplayName, ArchivedAt, Revision];
+    let replace = OnConflict::column(Id).update_columns(columns).to_owned();
+    bulk::insert(db, rows, Some(replace)).await?;
+    Ok(())
+}
+
+async fn save_users(db: &impl ConnectionTrait, users: &[User], revision: i64) -> Result<()> {
+    use user::Column::{ArchivedAt, DisplayName, Id, Name, Revision};
+    let rows = users.iter().map(|u| user::ActiveModel {
+        id: Set(u.id.0),
+        name: Set(text(u.name.as_ref())),
+        display_name: Set(text(u.display_name.as_ref())),
+        created_at: Set(u.created_at.micros()),
+        archived_at: Set(u.archived_at.map(Timestamp::micros)),
+        revision: Set(revision),
+    });
+    let replace = OnConflict::column(Id).update_columns([Name, DisplayName, ArchivedAt, Revision]).to_owned();
+    bulk::insert(db, rows, Some(replace)).await?;
+    Ok(())
+}
+
+/// Notes newer starts of kernels that named the domain in which their project is. That shows nowhere, and so takes
+/// no revision.
+pub async fn note_starts(db: &impl ConnectionTrait, projects: &[Project]) -> Result<()> {
+    let rows = projects.iter().map(|p| project::ActiveModel {
+        id: Set(p.id.0),
+        domain_name: Set(p.domain_name.to_string()),
+        domain_since: Set(p.domain_since.micros()),
+        domain_pinned: Set(p.domain_pinned),
+        name: Set(None),
+        display_name: Set(None),
+        created_at: Set(p.created_at.micros()),
+        archived_at: Set(None),
+        revision: Set(p.revision),
+    });
+    let newer = "CASE WHEN excluded.domain_name = projects.domain_name AND excluded.domain_since > projects.domain_since \
+                 THEN excluded.domain_since ELSE projects.domain_since END";
+    let mut note = OnConflict::column(project::Column::Id);
+    note.value(project::Column::DomainSince, Expr::cust(newer));
+    bulk::insert(db, rows, Some(note)).await?;
+    Ok(())
 }
 
 /// The projects that a user is known in.
 pub async fn memberships_of(db: &impl ConnectionTrait, user: UserId) -> Result<Vec<Member>> {
     let rows = membership::Entity::find().filter(membership::Column::UserUuid.eq(user.0)).all(db).await?;
     Ok(rows.into_iter().map(|m| Member { user: UserId(m.user_uuid), project: ProjectId(m.project_id) }).collect())
-}
-
-pub async fn add_domains(
-    db: &impl ConnectionTrait,
-    names: impl IntoIterator<Item = String, IntoIter: Send>,
-    now: Timestamp,
-) -> Result<()> {
-    let rows = names.into_iter().map(|name| domain::ActiveModel { name: Set(name), created_at: Set(now.micros()) });
-    let mut keep = OnConflict::column(domain::Column::Name);
-    bulk::insert(db, rows, Some(keep.do_nothing().to_owned())).await?;
-    Ok(())
-}
-
-/// Adds projects, or moves them to another domain; a display name once known is not forgotten.
-pub async fn save_projects(db: &impl ConnectionTrait, projects: Vec<Project>, now: Timestamp) -> Result<()> {
-    let rows = projects.into_iter().map(|p| project::ActiveModel {
-        id: Set(p.id.0),
-        domain_name: Set(p.domain_name),
-        domain_since: Set(p.domain_since.micros()),
-        display_name: Set(p.display_name),
-        created_at: Set(now.micros()),
-    });
-    let mut replace = OnConflict::column(project::Column::Id);
-    // Two groups may name one project at the same time; the newest start wins on either side.
-    // Names compare by their bytes, as everywhere, whatever the database's locale.
-    let bytes = if db.get_database_backend() == DbBackend::Postgres { r#"COLLATE "C""# } else { "COLLATE BINARY" };
-    let newest = format!(
-        "(excluded.domain_since, excluded.domain_name {bytes}) > (projects.domain_since, projects.domain_name {bytes})"
-    );
-    let newer =
-        |column: &str| Expr::cust(format!("CASE WHEN {newest} THEN excluded.{column} ELSE projects.{column} END"));
-    replace
-        .value(project::Column::DomainName, newer("domain_name"))
-        .value(project::Column::DomainSince, newer("domain_since"));
-    replace.value(project::Column::DisplayName, Expr::cust("COALESCE(excluded.display_name, projects.display_name)"));
-    bulk::insert(db, rows, Some(replace)).await?;
-    Ok(())
-}
-
-/// Adds users; a display name once known is not forgotten.
-pub async fn save_users(db: &impl ConnectionTrait, users: Vec<(UserId, Option<String>)>, now: Timestamp) -> Result<()> {
-    let rows = users.into_iter().map(|(id, name)| user::ActiveModel {
-        id: Set(id.0),
-        display_name: Set(name),
-        created_at: Set(now.micros()),
-    });
-    let mut replace = OnConflict::column(user::Column::Id);
-    replace.value(user::Column::DisplayName, Expr::cust("COALESCE(excluded.display_name, users.display_name)"));
-    bulk::insert(db, rows, Some(replace)).await?;
-    Ok(())
 }
 
 pub async fn add_memberships(

@@ -49,7 +49,7 @@ pub async fn run(args: DemoArgs, config: Config) -> Outcome {
     let place = Place::of(&args)?;
     let service = open_service(&place).await?;
     let origin = prepare(&service, &args).await?;
-    let new = NewKey { role: Role::Admin, label: "demo".to_owned(), user: None, expires_at: None };
+    let new = NewKey { role: Role::Admin, label: "demo".to_owned(), user: None, expires_at: None, groups: Vec::new() };
     let (key, _) = service.create_key(Caller::internal("demo"), new).await?;
     let listener = listen(&args, &config).await?;
     let shown = Arc::clone(&service);
@@ -99,8 +99,8 @@ async fn open_service(place: &Place) -> Result<Arc<Service>, Failure> {
 
 /// Makes the cluster, unless an earlier demo has. Says which.
 async fn prepare(service: &Arc<Service>, args: &DemoArgs) -> Result<String, Failure> {
-    if !service.published_groups().is_empty() {
-        let found = service.group(GPU_CLUSTER).is_ok();
+    if !service.groups(&Caller::internal("demo")).is_empty() {
+        let found = service.group(&Caller::internal("demo"), GPU_CLUSTER).is_ok();
         let foreign = || Failure::Unusable("this database holds something else than a demo".to_owned());
         return if found { Ok("The cluster of an earlier demo goes on".to_owned()) } else { Err(foreign()) };
     }

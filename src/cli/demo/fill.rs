@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use uuid::Uuid;
 
 use super::cluster::{Cluster, DemoKernel, GROUPS, GroupPlan};
 use super::people::{GPU_CLUSTER, Habit, Need, PEOPLE, PROJECTS};
@@ -13,7 +12,8 @@ use crate::cli::import::amounts::{CPU, GPU, MEM};
 use crate::cli::import::capacities::Capacity;
 use crate::cli::import::offered;
 use crate::domain::decimal::Amount;
-use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
+use crate::domain::identity;
+use crate::domain::ids::Member;
 use crate::domain::kernel::{Phase, Report, Traits};
 use crate::domain::slots::{Amounts, SlotName};
 use crate::domain::time::{Span, Timestamp};
@@ -22,25 +22,12 @@ use crate::service::agents::AgentSpec;
 use crate::service::groups::SchedulerPatch;
 use crate::service::incoming::Incoming;
 use crate::service::ingest::BATCH;
+use crate::service::people::registration::Told;
 use crate::service::queues::QueuesWrite;
 use crate::service::weights::{Target, WeightItem};
 use crate::service::{Caller, Result, Service};
 
-/// Ids are those of the names, the same in every demo.
-const NAMESPACE: Uuid = Uuid::from_u128(0x3c1d_6a52_70f4_4e0b_9b55_64c1_0a7e_9d21);
 const BYTES_PER_GIB: u64 = 1 << 30;
-
-fn id(kind: &str, name: &str) -> Uuid {
-    Uuid::new_v5(&NAMESPACE, format!("{kind}/{name}").as_bytes())
-}
-
-pub fn user_id(name: &str) -> UserId {
-    UserId(id("user", name))
-}
-
-pub fn project_id(name: &str) -> ProjectId {
-    ProjectId(id("project", name))
-}
 
 /// Stores the cluster and brings its accounts up to now.
 pub async fn fill(service: &Arc<Service>, cluster: &Cluster, seed: u64) -> Result<()> {
@@ -84,8 +71,8 @@ fn weights() -> Vec<WeightItem> {
     let weighed = [
         (domain("research"), 20_000),
         (domain("education"), 5_000),
-        (Target::Project(project_id("language")), 15_000),
-        (Target::User(user_id("priya"), Some(project_id("theses"))), 20_000),
+        (Target::Project(identity::project("language")), 15_000),
+        (Target::User(identity::user("priya"), Some(identity::project("theses"))), 20_000),
     ];
     let item = |(target, weight)| WeightItem { target, weight: Weight::from_ten_thousandths(weight) };
     weighed.into_iter().map(item).collect()
@@ -145,9 +132,9 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
         (Some(_), Some(_)) => Phase::Terminated,
     };
     let report = Report {
-        id: KernelId(id("kernel", &format!("{job}/{}/{}", kernel.attempt, kernel.member))),
-        session: SessionId(id("session", &job)),
-        owner: Member { user: user_id(person.name), project: project_id(project) },
+        id: identity::kernel(kernel.group, &format!("{job}/{}/{}", kernel.attempt, kernel.member)),
+        session: identity::session(kernel.group, &job),
+        owner: Member { user: identity::user(person.name), project: identity::project(project) },
         domain: domain.to_owned(),
         slots: slots(kernel.need),
         phase,
@@ -155,7 +142,8 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
         terminated_at: kernel.ended_at.map(Timestamp::from_seconds),
         traits: traits(kernel, &job),
     };
-    Incoming { report, user_name: Some(person.name.to_owned()), project_name: Some(project.to_owned()) }
+    let told = |name: &str| Told { name: Some(name.to_owned()), display_name: None };
+    Incoming { report, user: told(person.name), project: told(project), project_stays: true }
 }
 
 /// Training and batch work gives way; services do not, and those of the industry are critical. One office job in five is

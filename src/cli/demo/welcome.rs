@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::people::{GPU_CLUSTER, PEOPLE, PROJECTS};
 use crate::service::published::UserShare;
-use crate::service::{Result, Service};
+use crate::service::{Caller, Result, Service};
 
 /// Three requests that can be copied into a shell; ids and the key are real.
 pub struct Welcome {
@@ -62,13 +62,13 @@ Kernels are running and the jobs account for them as time passes. Ctrl-C ends th
 
     /// The worst, the middle and the best placed, in this order.
     fn workloads(service: &Service) -> Result<serde_json::Value> {
-        let group = service.group(GPU_CLUSTER)?;
+        let group = service.group(&Caller::internal("demo"), GPU_CLUSTER)?;
         let users = &group.users;
         let places = [users.len().saturating_sub(1), users.len() / 2, 0];
         let workload = |share: &UserShare| {
             json!({
                 "workload_id": share.user_name.as_deref().map_or("job".to_owned(), |name| format!("job-of-{name}")),
-                "user_uuid": share.member.user, "project_id": share.member.project,
+                "user": share.user_name, "project": share.project_name,
             })
         };
         let workloads: Vec<_> = places.iter().filter_map(|at| users.get(*at)).map(workload).collect();

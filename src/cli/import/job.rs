@@ -1,9 +1,8 @@
 //! A job as a trace tells it, and the stable identities that its names map to.
 
-use uuid::Uuid;
-
 use super::outcome::Reason;
 use super::zone::TimesRead;
+use crate::domain::identity::{self, is_printable};
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Phase, Report, Traits};
 use crate::domain::names::check_name;
@@ -13,13 +12,6 @@ use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 /// Stands for a user, project, domain or resource group that the trace leaves empty. Usage must
 /// belong to somebody, and a name that says so beats one that looks real.
 pub const UNKNOWN: &str = "unknown";
-
-/// Every identity is a version 5 UUID in this namespace, so that a second import of the same trace,
-/// or of a later dump of the same cluster, means the same kernels, users and projects.
-const NAMESPACE: Uuid = Uuid::from_u128(0x8f0e_55c4_6a0b_4f0e_9d7a_2f6f_61b1_5a37);
-
-/// The longest user, project or job name, in characters.
-const MAX_LABEL: usize = 255;
 
 /// One run of one job: what becomes one kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -86,28 +78,26 @@ impl ImportedJob {
     }
 
     pub fn kernel_id(&self) -> KernelId {
-        KernelId(stable("kernel", &[&self.resource_group, &self.job_key]))
+        identity::kernel(&self.resource_group, &self.job_key)
     }
 
     /// The kernel that the run of the same job with another start is, as the trace tells starts; `None` where a key holds
     /// no start.
     pub fn kernel_of_run(&self, start: Timestamp) -> Option<KernelId> {
         let key = (!self.run_of.is_empty()).then(|| key_of_run(&self.run_of, start))?;
-        Some(KernelId(stable("kernel", &[&self.resource_group, &key])))
+        Some(identity::kernel(&self.resource_group, &key))
     }
 
     pub fn session_id(&self) -> SessionId {
-        SessionId(stable("session", &[&self.resource_group, &self.session_key]))
+        identity::session(&self.resource_group, &self.session_key)
     }
 
-    /// A user is the same person in every resource group and trace.
     pub fn user_id(&self) -> UserId {
-        UserId(stable("user", &[&self.user]))
+        identity::user(&self.user)
     }
 
-    /// The domain is no part of it: a project may move to another one.
     pub fn project_id(&self) -> ProjectId {
-        ProjectId(stable("project", &[&self.project]))
+        identity::project(&self.project)
     }
 
     /// The same as a scheduler would report it.
@@ -147,16 +137,5 @@ pub(super) fn key_of_run(job: &str, start: Timestamp) -> String {
 }
 
 fn check_label(what: &'static str, name: &str) -> Result<(), Reason> {
-    let legal = name.trim() == name && name.chars().count() <= MAX_LABEL && !name.chars().any(char::is_control);
-    if legal { Ok(()) } else { Err(Reason::BadName(what)) }
-}
-
-/// Names hold no control characters, so a NUL between them keeps `a`+`bc` and `ab`+`c` apart.
-fn stable(kind: &str, names: &[&str]) -> Uuid {
-    let mut text = kind.to_owned();
-    for name in names {
-        text.push('\0');
-        text.push_str(name);
-    }
-    Uuid::new_v5(&NAMESPACE, text.as_bytes())
+    if is_printable(name) { Ok(()) } else { Err(Reason::BadName(what)) }
 }

@@ -8,6 +8,7 @@ use anyhow::Context;
 use super::capacities::Capacity;
 use super::domain_map::DomainMap;
 use super::feed::{Feed, Numbered};
+use super::job::ImportedJob;
 use super::later_runs::Running;
 use super::offered;
 use super::outcome::Tally;
@@ -22,6 +23,7 @@ use crate::service::agents::{Agent, AgentSpec};
 use crate::service::groups::SchedulerPatch;
 use crate::service::incoming::{Incoming, LIVES_TOO_LONG, MAX_KERNEL_DAYS, outlives};
 use crate::service::ingest::BATCH;
+use crate::service::people::registration::Told;
 use crate::service::{Caller, Service};
 
 /// Rows that wait, over all resource groups together: what bounds memory.
@@ -150,11 +152,13 @@ impl Loader<'_> {
             let (first, last) = used.unwrap_or((start.day(), end.day()));
             *used = Some((first.min(start.day()), last.max(end.day())));
         }
+        let report = self.owned(&job);
         let batch = self.waiting.entry(job.resource_group.clone()).or_default();
-        let report = job.report();
         batch.over.extend(over.unwrap_or_default());
         batch.lines.push(line);
-        batch.reports.push(Incoming { report, user_name: Some(job.user), project_name: Some(job.project) });
+        let told = |name| Told { name: Some(name), display_name: None };
+        let (user, project) = (told(job.user), told(job.project));
+        batch.reports.push(Incoming { report, user, project, project_stays: false });
         self.rows_waiting += 1;
         if batch.reports.len() >= BATCH {
             self.send(&job.resource_group).await?;
@@ -164,6 +168,16 @@ impl Loader<'_> {
             self.send(&fullest).await?;
         }
         Ok(())
+    }
+
+    /// The job as a report of whom its names mean to this server.
+    fn owned(&self, job: &ImportedJob) -> kernel::Report {
+        let mut report = job.report();
+        let people = self.service.people();
+        // Of a name that means two, the rule of names decides.
+        report.owner.user = people.find_user(&job.user).unwrap_or(report.owner.user);
+        report.owner.project = people.find_project(&job.project).unwrap_or(report.owner.project);
+        report
     }
 
     fn fullest(&self) -> Option<String> {
@@ -202,7 +216,7 @@ impl Loader<'_> {
 
     /// Refuses a file whose jobs are known with other starts, or makes way for them.
     async fn look_for_shift(&mut self, chunk: &[Numbered], replace: bool) -> anyhow::Result<()> {
-        let known = |group: &str| !self.new_groups.contains(group) && self.service.group(group).is_ok();
+        let known = |group: &str| !self.new_groups.contains(group) && self.service.group(&self.caller, group).is_ok();
         let rows: Vec<&Numbered> = chunk.iter().filter(|row| known(&row.job.resource_group)).collect();
         if rows.is_empty() {
             return Ok(());
@@ -243,7 +257,7 @@ impl Loader<'_> {
 
     /// Makes sure that the group is there; a new one is ordered by fair share.
     async fn ensure_group(&mut self, name: &str) -> anyhow::Result<()> {
-        if self.service.group(name).is_err() {
+        if self.service.group(&self.caller, name).is_err() {
             let made = self.service.put_group(self.caller.clone(), name.to_owned(), SchedulerPatch::default()).await;
             // Another process may have been faster.
             let (_, is_new) = made.with_context(|| format!("resource group {name:?}"))?;
@@ -314,5 +328,5 @@ impl Loader<'_> {
 /// The report of a kernel that ended.
 fn ended_at(end: Option<Timestamp>, report: kernel::Report) -> Incoming {
     let report = kernel::Report { phase: Phase::Terminated, terminated_at: end.max(report.started_at), ..report };
-    Incoming { report, user_name: None, project_name: None }
+    Incoming { report, user: Told::default(), project: Told::default(), project_stays: false }
 }

@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::ask::{confirm, somebody_is_there};
 use super::failure::{FAILED, Failure, Outcome, eprint_line};
 use super::open::{caller, input_name, read_input, service};
 use super::output::{Format, print, print_json, print_list};
@@ -21,9 +22,10 @@ use crate::domain::ids::Member;
 use crate::domain::ledger::Entity;
 use crate::domain::weight::Weight;
 use crate::rest::fair_share_weights::view::{TargetType, WeightList, WeightView};
-use crate::service::PublishedGroup;
 use crate::service::configuration::ConfigurationChanged;
+use crate::service::people::Directory;
 use crate::service::weights::{Target, WeightChange, WeightItem, WeightRow};
+use crate::service::{PublishedGroup, Service};
 use file::{Named, UserEntry, WeightText, WeightsFile};
 use names::Names;
 use plan::Plan;
@@ -47,6 +49,9 @@ pub enum WeightsCommand {
         /// Show what would change, and change nothing
         #[arg(long)]
         dry_run: bool,
+        /// Do not ask before `--prune` takes something away; nothing is asked where the standard input is no terminal
+        #[arg(long)]
+        yes: bool,
         /// Why, for the audit log
         #[arg(long)]
         reason: Option<String>,
@@ -107,7 +112,7 @@ pub async fn run(command: WeightsCommand, config: &Config) -> Outcome {
     match command {
         WeightsCommand::Get { group, output } => get(&group, output, config).await,
         WeightsCommand::Set(args) => set(args, config).await,
-        WeightsCommand::Apply { file, dry_run, reason } => apply(file, dry_run, reason, config).await,
+        WeightsCommand::Apply { file, dry_run, yes, reason } => apply(file, dry_run, yes, reason, config).await,
         WeightsCommand::Diff(file) => diff(file, config).await,
     }
 }
@@ -117,21 +122,24 @@ async fn get(group: &str, output: GetFormat, config: &Config) -> Outcome {
     let rows = service.weights(&caller(), group)?;
     match output {
         GetFormat::Yaml => {
-            let group = service.group(group)?;
-            print(to_file(&group, &rows).to_yaml()?.trim_end())?;
+            let group = service.group(&caller(), group)?;
+            print(to_file(&service, &group, &rows).to_yaml()?.trim_end())?;
         }
         GetFormat::Json => {
-            print_json(&WeightList { items: rows.into_iter().map(|row| WeightView::new(group, row)).collect() })?;
+            let people = service.people();
+            let items = rows.into_iter().map(|row| WeightView::new(group, &people, row)).collect();
+            print_json(&WeightList { items })?;
         }
         GetFormat::Table => {
-            let group = service.group(group)?;
-            let names = Names::of(&group);
+            let group = service.group(&caller(), group)?;
+            let names = Names::of(&service, &group);
             let named = rows.into_iter().map(|row| NamedWeight::of(&group.name, &names, row));
             print_list(Format::Table, &["target_type", "target", "project", "weight"], named)?;
         }
         GetFormat::Csv => {
-            let columns = &["target_type", "target_id", "project_id", "weight"];
-            print_list(Format::Csv, columns, rows.into_iter().map(|row| WeightView::new(group, row)))?;
+            let people = service.people();
+            let columns = &["target_type", "target_id", "project_id", "weight", "target_name", "project_name"];
+            print_list(Format::Csv, columns, rows.into_iter().map(|row| WeightView::new(group, &people, row)))?;
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -149,7 +157,7 @@ struct NamedWeight {
 impl NamedWeight {
     fn of(group: &str, names: &Names, row: WeightRow) -> Self {
         let (target, project) = named(names, &row.target);
-        let WeightView { target_type, weight, .. } = WeightView::new(group, row);
+        let WeightView { target_type, weight, .. } = WeightView::new(group, &Directory::default(), row);
         Self { target_type, target, project, weight }
     }
 }
@@ -164,8 +172,8 @@ fn named(names: &Names, target: &Entity) -> (String, Option<String>) {
 }
 
 /// The file that sets just these weights.
-fn to_file(group: &PublishedGroup, rows: &[WeightRow]) -> WeightsFile {
-    let names = Names::of(group);
+fn to_file(service: &Service, group: &PublishedGroup, rows: &[WeightRow]) -> WeightsFile {
+    let names = Names::of(service, group);
     let mut file = WeightsFile {
         resource_group: Some(group.name.to_string()),
         queues: queues::of_group(group),
@@ -197,8 +205,8 @@ async fn set(args: SetArgs, config: &Config) -> Outcome {
         return Err(Failure::Unusable("--project belongs to the weight of a user".to_owned()));
     }
     let service = service(config).await?;
-    let group = service.group(&args.group)?;
-    let names = Names::of(&group);
+    let group = service.group(&caller(), &args.group)?;
+    let names = Names::of(&service, &group);
     let unusable = |(_, detail): (&str, String)| Failure::Unusable(detail);
     let target = match args.tier {
         Tier::Domain => Target::Domain(args.name),
@@ -223,8 +231,15 @@ async fn plan(args: &FileArgs, config: &Config) -> Result<Plan, Failure> {
     Ok(Plan::of(file, service(config).await?, group, args.prune)?)
 }
 
-async fn apply(args: FileArgs, dry_run: bool, reason: Option<String>, config: &Config) -> Outcome {
+async fn apply(args: FileArgs, dry_run: bool, yes: bool, reason: Option<String>, config: &Config) -> Outcome {
     let plan = plan(&args, config).await?;
+    if args.prune && !dry_run {
+        let lost = losses(&plan).await?;
+        lost.iter().for_each(|line| eprint_line(line));
+        if !lost.is_empty() && !yes && somebody_is_there() {
+            confirm("Go on?")?;
+        }
+    }
     let (changed, verb) = if dry_run {
         let changed = plan.preview().await?;
         print_changes(&args, &plan, &changed)?;
@@ -240,6 +255,27 @@ async fn apply(args: FileArgs, dry_run: bool, reason: Option<String>, config: &C
         eprint_line(&format!("queues: {created} {verb}created, {replaced} {verb}changed, {removed} {verb}removed"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the file does not name and `--prune` takes away, a line for each.
+async fn losses(plan: &Plan) -> Result<Vec<String>, Failure> {
+    let changed = plan.preview().await?;
+    let group = plan.group()?;
+    let names = Names::of(plan.service(), &group);
+    let weights = changed.weights.iter().filter(|change| change.to.is_none());
+    let weight = |change: &WeightChange| {
+        let from = change.from.map(|weight| weight.to_string()).unwrap_or_default();
+        match &change.target {
+            Entity::Domain(name) => format!("unsets the weight {from} of the domain {name}"),
+            Entity::Project(id) => format!("unsets the weight {from} of the project {}", names.show_project(*id)),
+            Entity::User(Member { user, project }) => {
+                let (user, project) = (names.show_user(*user), names.show_project(*project));
+                format!("unsets the weight {from} of the user {user} in the project {project}")
+            }
+        }
+    };
+    let queues = changed.queues.iter().flat_map(|queues| &queues.changes).filter(|change| change.to.is_none());
+    Ok(weights.map(weight).chain(queues.map(|change| format!("removes the queue {}", change.name))).collect())
 }
 
 async fn diff(args: FileArgs, config: &Config) -> Outcome {
@@ -269,7 +305,7 @@ impl ChangeView {
     fn of_weight(group: &str, names: &Names, change: &WeightChange) -> Self {
         let (target, project) = named(names, &change.target);
         let row = WeightRow { target: change.target.clone(), weight: change.to };
-        let WeightView { target_type, target_id, project_id, .. } = WeightView::new(group, row);
+        let WeightView { target_type, target_id, project_id, .. } = WeightView::new(group, &Directory::default(), row);
         let weight = |weight: Option<Weight>| weight.map(|w| Value::from(w.to_string()));
         Self {
             target_type: json!(target_type),
@@ -286,7 +322,7 @@ impl ChangeView {
 
 fn print_changes(args: &FileArgs, plan: &Plan, changed: &ConfigurationChanged) -> Result<(), Failure> {
     let group = plan.group()?;
-    let names = Names::of(&group);
+    let names = Names::of(plan.service(), &group);
     let weights = changed.weights.iter().map(|change| ChangeView::of_weight(&group.name, &names, change));
     let queues = changed.queues.iter().flat_map(|queues| queues::rows(queues, plan.queues()));
     print_list(args.output, &["target_type", "target", "project", "key", "from", "to"], weights.chain(queues))

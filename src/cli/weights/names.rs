@@ -1,4 +1,4 @@
-//! Display names of one group's projects and users: usable where they are unique.
+//! Names of projects and users: those of the server, and display names where they are unique in the group.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::domain::ids::{ProjectId, UserId};
-use crate::service::PublishedGroup;
+use crate::service::{PublishedGroup, Service};
 
 /// Ids by display name; `None`: more than one has it.
 struct Directory<'a> {
@@ -35,61 +35,77 @@ impl<'a> Directory<'a> {
         directory
     }
 
-    /// A UUID is one, whatever else is called so.
-    fn find(&self, text: &str) -> Result<Uuid, (&'static str, String)> {
+    /// A UUID is one, whatever else is called so. `known` says whom the text means to the server as a whole.
+    fn find(&self, text: &str, known: Option<Uuid>) -> Result<Uuid, (&'static str, String)> {
         if let Ok(id) = text.parse() {
             return Ok(id);
         }
-        match self.ids.get(text) {
-            Some(Some(id)) => Ok(*id),
-            Some(None) => {
+        match (self.ids.get(text), known) {
+            (_, Some(id)) => Ok(id),
+            (Some(Some(id)), None) => Ok(*id),
+            (Some(None), None) => {
                 Err(("ambiguous_name", format!("more than one {} is called {text:?}; give the UUID", self.kind)))
             }
-            None => Err((
+            (None, None) => Err((
                 if self.kind == "user" { "unknown_user" } else { "unknown_project" },
-                format!("no {} of the resource group is called {text:?}", self.kind),
+                format!("no {} is called {text:?}", self.kind),
             )),
         }
     }
 
     /// The shortest text that [`Self::find`] takes for `id`.
-    fn show(&self, id: Uuid) -> String {
-        let name = self.names.get(&id).filter(|name| self.find(name).is_ok_and(|found| found == id));
+    fn show(&self, id: Uuid, known: impl Fn(&str) -> Option<Uuid>) -> String {
+        let name = self.names.get(&id).filter(|name| self.find(name, known(name)).is_ok_and(|found| found == id));
         name.map_or_else(|| id.to_string(), |name| (*name).to_owned())
     }
 }
 
-/// The names of one group.
+/// The names that may stand for the people of one group.
 pub struct Names<'a> {
     projects: Directory<'a>,
     users: Directory<'a>,
+    service: &'a Service,
 }
 
 impl<'a> Names<'a> {
-    pub fn of(group: &'a PublishedGroup) -> Self {
+    pub fn of(service: &'a Service, group: &'a PublishedGroup) -> Self {
         Self {
             projects: Directory::new(
                 "project",
                 group.projects.iter().map(|p| (p.project_id.0, p.project_name.as_ref())),
             ),
             users: Directory::new("user", group.users.iter().map(|u| (u.member.user.0, u.user_name.as_ref()))),
+            service,
         }
+    }
+
+    /// The project that the name means in the whole server, if it is known there.
+    fn known_project(&self, name: &str) -> Option<Uuid> {
+        let people = self.service.people();
+        let id = people.find_project(name).ok()?;
+        people.project(id).map(|project| project.id.0)
+    }
+
+    fn known_user(&self, name: &str) -> Option<Uuid> {
+        let people = self.service.people();
+        let id = people.find_user(name).ok()?;
+        people.user(id).map(|user| user.id.0)
     }
 
     /// The project that `text` means, or a code and what is wrong.
     pub fn project(&self, text: &str) -> Result<ProjectId, (&'static str, String)> {
-        self.projects.find(text).map(ProjectId)
+        self.projects.find(text, self.known_project(text)).map(ProjectId)
     }
 
     pub fn user(&self, text: &str) -> Result<UserId, (&'static str, String)> {
-        self.users.find(text).map(UserId)
+        self.users.find(text, self.known_user(text)).map(UserId)
     }
 
     pub fn show_project(&self, id: ProjectId) -> String {
-        self.projects.show(id.0)
+        self.projects.show(id.0, |name| self.known_project(name))
     }
 
     pub fn show_user(&self, id: UserId) -> String {
-        self.users.show(id.0)
+        self.users.show(id.0, |name| self.known_user(name))
     }
 }

@@ -25,7 +25,7 @@ type Found<T> = Result<T, (&'static str, String)>;
 impl Plan {
     /// Finds whom the file names in the group; `prune` is about what it does not name.
     pub fn of(file: WeightsFile, service: Arc<Service>, group: String, prune: bool) -> Result<Self, Error> {
-        let (weights, pointers) = weights(&file, &*service.group(&group)?)?;
+        let (weights, pointers) = weights(&file, &service, &*service.group(&caller(), &group)?)?;
         let queues = file.queues.map(|queues| queues.into_iter().map(|entry| entry.0).collect());
         let wanted = Configuration { weights, queues, prune };
         Ok(Self { service, group, wanted, pointers })
@@ -33,7 +33,11 @@ impl Plan {
 
     /// The group with the names that the file may use.
     pub fn group(&self) -> Result<Arc<PublishedGroup>, Error> {
-        self.service.group(&self.group)
+        self.service.group(&caller(), &self.group)
+    }
+
+    pub fn service(&self) -> &Service {
+        &self.service
     }
 
     /// The queues as the file has them.
@@ -56,13 +60,17 @@ impl Plan {
 }
 
 /// The weights of a file, and where each stands in it.
-fn weights(file: &WeightsFile, group: &PublishedGroup) -> Result<(Vec<WeightItem>, Vec<String>), Error> {
+fn weights(
+    file: &WeightsFile,
+    service: &Service,
+    group: &PublishedGroup,
+) -> Result<(Vec<WeightItem>, Vec<String>), Error> {
     let (mut items, mut pointers, mut faults) = (Vec::new(), Vec::new(), Vec::new());
     if let Some(name) = file.resource_group.as_deref().filter(|name| *name != &*group.name) {
         let detail = format!("the file is for the resource group {name:?}, not for {:?}", &*group.name);
         faults.push(Fault::new("/resource_group", "other_resource_group", detail));
     }
-    let names = Names::of(group);
+    let names = Names::of(service, group);
     let mut add = |pointer: String, target: Found<Target>, weight: &WeightText| {
         let weight: Found<Option<Weight>> = weight.parse().map_err(|detail| ("invalid_weight", detail));
         match (target, weight) {

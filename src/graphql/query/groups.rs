@@ -39,13 +39,13 @@ impl GroupQuery {
     /// One resource group; null if there is none of that name.
     async fn resource_group(&self, ctx: &Context<'_>, name: String) -> Result<Option<ScalingGroup>> {
         caller(ctx)?;
-        Ok(service(ctx)?.group(&name).ok().map(ScalingGroup))
+        Ok(service(ctx)?.group(caller(ctx)?, &name).ok().map(ScalingGroup))
     }
 
     /// All resource groups by name.
     async fn resource_groups(&self, ctx: &Context<'_>) -> Result<Vec<ScalingGroup>> {
         caller(ctx)?;
-        let groups = service(ctx)?.published_groups();
+        let groups = service(ctx)?.groups(caller(ctx)?);
         guard::spend(ctx, groups.len())?;
         Ok(groups.into_iter().map(ScalingGroup).collect())
     }
@@ -88,7 +88,7 @@ impl GroupQuery {
         let name = format!("fair-share-weights/{field:?}/{}", if descending { "desc" } else { "asc" });
         let window = PageArgs { first, last, before, after, offset }.window(&name, &resource_group)?;
         let filter = FairShareWeightFilter::read(filter)?;
-        let group = service(ctx)?.group(&resource_group)?;
+        let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let mut rows = weight_rows(&group, service(ctx)?.weights(caller(ctx)?, &resource_group)?);
         rows.retain(|node| filter.matches(&|c| holds(c, node)));
         rows.sort_by_cached_key(|node| weight_key(field, node));

@@ -5,6 +5,7 @@ pub mod division;
 pub mod groups;
 pub mod nodes;
 pub mod operations;
+pub mod people;
 pub mod queues;
 pub mod shares;
 pub mod simulations;
@@ -27,6 +28,7 @@ pub struct Query(
     division::DivisionQuery,
     nodes::NodeQuery,
     simulations::SimulationQuery,
+    people::PeopleQuery,
 );
 
 /// The service behind the schema.

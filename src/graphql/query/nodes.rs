@@ -13,8 +13,8 @@ use crate::domain::ledger::Entity;
 use crate::graphql::global_id;
 use crate::graphql::guard;
 use crate::graphql::types::{
-    Agent, AuditEntry, DomainFairShare, DomainUsageBucketNode, FairShareWeightNode, JobRun, Node, ProjectFairShare,
-    ProjectUsageBucketNode, Queue, ScalingGroup, UserFairShare, UserUsageBucketNode,
+    Agent, AuditEntry, Domain, DomainFairShare, DomainUsageBucketNode, FairShareWeightNode, JobRun, Node, Project,
+    ProjectFairShare, ProjectUsageBucketNode, Queue, ScalingGroup, User, UserFairShare, UserUsageBucketNode,
 };
 use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow, Tier};
 use crate::service::page::Window;
@@ -95,12 +95,12 @@ impl Rows {
             rows.load_buckets(ctx, kind, group, filters).await?;
         }
         for (name, entities) in shares {
-            if let Ok(group) = service.group(name) {
+            if let Ok(group) = service.group(caller, name) {
                 rows.known.insert(name.to_owned(), service.without_row(&group, &entities).await?);
             }
         }
         for group in groups_of_agents {
-            if service.group(group).is_ok() {
+            if service.group(caller, group).is_ok() {
                 let found = service.agents(caller, group).await?;
                 rows.agents.extend(found.into_iter().map(|a| (vec![group.to_owned(), a.agent_id.clone()], a)));
             }
@@ -123,7 +123,7 @@ impl Rows {
         group: &str,
         filters: Vec<Filter<BucketCondition>>,
     ) -> ServiceResult<()> {
-        if service(ctx)?.group(group).is_err() {
+        if service(ctx)?.group(caller(ctx)?, group).is_err() {
             return Ok(());
         }
         let list = BucketList {
@@ -144,6 +144,15 @@ impl Rows {
         Ok(match kind {
             Agent::KIND => self.agents.get(key).map(|row| Agent { group: group.clone(), row: row.clone() }.into()),
             JobRun::KIND => self.job_runs.get(group).map(|run| JobRun(run.clone()).into()),
+            Domain::KIND => service(ctx)?.known_domain(caller(ctx)?, group)?.map(|row| Domain(row).into()),
+            Project::KIND => match group.parse() {
+                Ok(id) => service(ctx)?.known_project(caller(ctx)?, id)?.map(|row| Project(row).into()),
+                Err(_) => None,
+            },
+            User::KIND => match group.parse() {
+                Ok(id) => service(ctx)?.known_user(caller(ctx)?, id)?.map(|row| User(row).into()),
+                Err(_) => None,
+            },
             AuditEntry::KIND => self.audit.get(group).map(|entry| AuditEntry(entry.clone()).into()),
             DomainUsageBucketNode::KIND => {
                 self.bucket(kind, key).map(|row| DomainUsageBucketNode::new(group, row).into())
@@ -166,7 +175,7 @@ impl Rows {
     fn published(&self, ctx: &Context<'_>, kind: &str, key: &[String]) -> ServiceResult<Option<Node>> {
         let caller = caller(ctx)?;
         let [name, rest @ ..] = key else { return Ok(None) };
-        let Ok(group) = service(ctx)?.group(name) else { return Ok(None) };
+        let Ok(group) = service(ctx)?.group(caller, name) else { return Ok(None) };
         if let Some(entity) = share_of(kind, rest) {
             let Some(known) = self.known.get(name) else { return Ok(None) };
             return Ok(match entity {

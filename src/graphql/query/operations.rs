@@ -63,7 +63,7 @@ impl OperationsQuery {
         offset: Option<i64>,
     ) -> Result<List<AuditEntry>> {
         let window = PageArgs { first, last, before, after, offset }.window(Service::AUDIT_LIST, "")?;
-        let filter = AuditFilter { resource_group, action };
+        let filter = AuditFilter { resource_group, action, groups: None };
         let page = service(ctx)?.audit_log(caller(ctx)?, &filter, &window).await?;
         Ok(connect(ctx, "", page, AuditEntry)?)
     }

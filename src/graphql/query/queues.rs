@@ -26,7 +26,7 @@ impl QueueQuery {
     ) -> Result<List<Queue>> {
         const LIST: &str = "queues";
         let window = PageArgs { first, last, before, after, offset }.window(LIST, &resource_group)?;
-        let group = service(ctx)?.group(&resource_group)?;
+        let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let queues = service(ctx)?.queues(caller(ctx)?, &resource_group)?;
         let rows: Vec<_> = queues.values().collect();
         let page = cut(LIST, &rows, |queue| vec![Key::Text(queue.name.clone())], &window);
@@ -38,7 +38,7 @@ impl QueueQuery {
 
     /// One queue; null if there is none of that name.
     async fn queue(&self, ctx: &Context<'_>, resource_group: String, name: String) -> Result<Option<Queue>> {
-        let group = service(ctx)?.group(&resource_group)?;
+        let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let queues = service(ctx)?.queues(caller(ctx)?, &resource_group)?;
         let found = queues.get(name.as_str()).cloned();
         Ok(found.map(|config| Queue { group: Arc::clone(&group.name), config: Box::new(config) }))

@@ -79,7 +79,7 @@ impl ShareQuery {
         filter: Option<DomainFairShareFilter>,
         order: Option<DomainFairShareOrderBy>,
     ) -> Result<List<DomainFairShare>> {
-        let group = service(ctx)?.group(&resource_group)?;
+        let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let page = PageArgs { first, last, before, after, offset };
         let order = order.map_or(BY_RANK, |o| (o.field.into(), o.descending()));
         let wanted = list("domain", order, DomainFairShareFilter::read(filter)?, &page, &group.name)?;
@@ -94,7 +94,7 @@ impl ShareQuery {
         resource_group: String,
         domain_name: String,
     ) -> Result<Option<DomainFairShare>> {
-        let group = service(ctx)?.group(&resource_group)?;
+        let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let found = service(ctx)?.domain_share(caller(ctx)?, &group, &domain_name).await?;
         Ok(found.map(|row| DomainFairShare::new(&group, row)))
     }
@@ -112,7 +112,7 @@ impl ShareQuery {
         filter: Option<ProjectFairShareFilter>,
         order: Option<ProjectFairShareOrderBy>,
     ) -> Result<List<ProjectFairShare>> {
-        let group = service(ctx)?.group(&resource_group)?;
+        let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let page = PageArgs { first, last, before, after, offset };
         Ok(projects(ctx, &group, ProjectFairShareFilter::read(filter)?, order, &page)?)
     }
@@ -124,7 +124,7 @@ impl ShareQuery {
         resource_group: String,
         project_id: Uuid,
     ) -> Result<Option<ProjectFairShare>> {
-        let group = service(ctx)?.group(&resource_group)?;
+        let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let found = service(ctx)?.project_share(caller(ctx)?, &group, ProjectId(project_id.0)).await?;
         Ok(found.map(|row| ProjectFairShare::new(&group, row)))
     }
@@ -142,7 +142,7 @@ impl ShareQuery {
         filter: Option<UserFairShareFilter>,
         order: Option<UserFairShareOrderBy>,
     ) -> Result<List<UserFairShare>> {
-        let group = service(ctx)?.group(&resource_group)?;
+        let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let page = PageArgs { first, last, before, after, offset };
         Ok(users(ctx, &group, None, UserFairShareFilter::read(filter)?, order, &page)?)
     }
@@ -155,7 +155,7 @@ impl ShareQuery {
         user_uuid: Uuid,
         project_id: Uuid,
     ) -> Result<Option<UserFairShare>> {
-        let group = service(ctx)?.group(&resource_group)?;
+        let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let member = Member { user: UserId(user_uuid.0), project: ProjectId(project_id.0) };
         let found = service(ctx)?.user_share(caller(ctx)?, &group, member).await?;
         Ok(found.map(|row| UserFairShare::new(&group, row)))

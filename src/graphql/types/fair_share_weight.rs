@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
-use async_graphql::{ID, Object, SimpleObject};
+use async_graphql::{Context, ID, Object, Result, SimpleObject};
 
 use crate::domain::ledger::Entity;
 use crate::domain::weight::Weight;
 use crate::graphql::global_id;
 use crate::graphql::orders::FairShareWeightTargetType;
+use crate::graphql::query::service;
 use crate::graphql::scalars::Uuid;
 use crate::service::PublishedGroup;
 use crate::service::weights::WeightRow;
@@ -88,6 +89,23 @@ impl FairShareWeightNode {
     #[graphql(name = "project_id")]
     async fn project(&self) -> Option<Uuid> {
         self.project_id().map(Uuid)
+    }
+
+    /// What is shown beside the target's id, where there is a name.
+    async fn target_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        let people = service(ctx)?.people();
+        let name = match &self.target {
+            Entity::Domain(_) => None,
+            Entity::Project(id) => people.project_name(*id),
+            Entity::User(member) => people.user_name(member.user),
+        };
+        Ok(name.map(|name| name.to_string()))
+    }
+
+    /// What is shown beside the project's id, where there is a name.
+    async fn project_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        let Entity::User(member) = &self.target else { return Ok(None) };
+        Ok(service(ctx)?.people().project_name(member.project).map(|name| name.to_string()))
     }
 
     #[graphql(name = "weight")]

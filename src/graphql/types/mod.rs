@@ -10,6 +10,7 @@ mod fair_share_weight;
 mod job;
 mod job_run;
 mod node;
+mod person;
 mod project_fair_share;
 mod project_usage_bucket;
 mod queue;
@@ -28,6 +29,7 @@ pub use fair_share_weight::{FairShareWeightNode, UpsertFairShareWeightsResult, w
 pub use job::Job;
 pub use job_run::JobRun;
 pub use node::Node;
+pub use person::{Domain, Project, User};
 pub use project_fair_share::ProjectFairShare;
 pub use project_usage_bucket::ProjectUsageBucketNode;
 pub use queue::{OverQuotaBy, Queue, QueueMode, QueueWarning, UpsertQueuesResult};

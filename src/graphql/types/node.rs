@@ -1,8 +1,8 @@
 use async_graphql::{ID, Interface};
 
 use super::{
-    Agent, AuditEntry, DomainFairShare, DomainUsageBucketNode, FairShareWeightNode, JobRun, ProjectFairShare,
-    ProjectUsageBucketNode, Queue, ScalingGroup, UserFairShare, UserUsageBucketNode,
+    Agent, AuditEntry, Domain, DomainFairShare, DomainUsageBucketNode, FairShareWeightNode, JobRun, Project,
+    ProjectFairShare, ProjectUsageBucketNode, Queue, ScalingGroup, User, UserFairShare, UserUsageBucketNode,
 };
 
 /// Anything that `node(id)` finds again.
@@ -21,4 +21,7 @@ pub enum Node {
     Queue(Queue),
     JobRun(JobRun),
     AuditEntry(AuditEntry),
+    Domain(Domain),
+    Project(Project),
+    User(User),
 }

@@ -1,7 +1,9 @@
-use async_graphql::{ID, Object};
+use async_graphql::{Context, ID, Object, Result};
 
 use super::BucketFacts;
+use crate::domain::ids::ProjectId;
 use crate::graphql::global_id;
+use crate::graphql::query::service;
 use crate::graphql::scalars::Uuid;
 use crate::service::buckets::BucketRow;
 
@@ -29,6 +31,11 @@ impl ProjectUsageBucketNode {
 
     async fn project_id(&self) -> Uuid {
         Uuid(self.project)
+    }
+
+    /// What is shown beside the id, where there is a name.
+    async fn project_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        Ok(service(ctx)?.people().project_name(ProjectId(self.project)).map(|name| name.to_string()))
     }
 
     #[graphql(flatten)]

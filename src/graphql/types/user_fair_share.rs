@@ -13,6 +13,7 @@ use crate::service::published::UserShare;
 pub struct UserFairShare {
     member: Member,
     user_name: Option<Arc<str>>,
+    project_name: Option<Arc<str>>,
     domain_name: Arc<str>,
     facts: ShareFacts,
 }
@@ -24,6 +25,7 @@ impl UserFairShare {
         Self {
             member: row.member,
             user_name: row.user_name,
+            project_name: row.project_name,
             domain_name: row.domain_name,
             facts: ShareFacts { group: Arc::clone(group), share: row.share },
         }
@@ -51,7 +53,7 @@ impl UserFairShare {
     }
 
     async fn project_name(&self) -> Option<&str> {
-        self.facts.group.project(self.member.project).and_then(|p| p.project_name.as_deref())
+        self.project_name.as_deref()
     }
 
     async fn domain_name(&self) -> &str {

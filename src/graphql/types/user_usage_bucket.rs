@@ -1,8 +1,9 @@
-use async_graphql::{ID, Object};
+use async_graphql::{Context, ID, Object, Result};
 
 use super::BucketFacts;
 use crate::domain::ids::Member;
 use crate::graphql::global_id;
+use crate::graphql::query::service;
 use crate::graphql::scalars::Uuid;
 use crate::service::buckets::BucketRow;
 
@@ -33,8 +34,18 @@ impl UserUsageBucketNode {
         Uuid(self.member.user.0)
     }
 
+    /// What is shown beside the id, where there is a name.
+    async fn user_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        Ok(service(ctx)?.people().user_name(self.member.user).map(|name| name.to_string()))
+    }
+
     async fn project_id(&self) -> Uuid {
         Uuid(self.member.project.0)
+    }
+
+    /// What is shown beside the id, where there is a name.
+    async fn project_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        Ok(service(ctx)?.people().project_name(self.member.project).map(|name| name.to_string()))
     }
 
     #[graphql(flatten)]

@@ -39,6 +39,6 @@ pub async fn handle(
 ) -> Result<Json<List<AuditEntryView>>> {
     let place = Place::new(Service::AUDIT_LIST, "");
     let window = place.window(query.limit, query.cursor.as_deref())?;
-    let filter = AuditFilter { resource_group: query.resource_group, action: query.action };
+    let filter = AuditFilter { resource_group: query.resource_group, action: query.action, groups: None };
     Ok(Json(place.answer(service.audit_log(&caller, &filter, &window).await?)))
 }

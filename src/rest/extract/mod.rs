@@ -1,10 +1,12 @@
 //! Extractors whose refusals are problems. 400: not parseable; 422: parseable but wrong, with the place.
 
+mod change;
 mod json;
 mod path;
 mod query;
 mod reason;
 
+pub use change::same;
 pub use json::{JsonBody, is_silence, json_answer, media_type, read_body, written};
 pub use path::PathParams;
 pub use query::QueryParams;

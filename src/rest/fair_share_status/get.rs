@@ -17,6 +17,7 @@ use crate::rest::extract::{PathParams, QueryParams, written};
 use crate::rest::list::{List, Place};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
+use crate::service::people::who;
 use crate::service::shares::{ShareField, ShareList, share_list_name};
 use crate::service::{Caller, Error, PublishedGroup, Service};
 
@@ -26,8 +27,12 @@ use crate::service::{Caller, Error, PublishedGroup, Service};
 pub struct StatusQuery {
     /// One user instead of the ranking: the keys describe the best-ranked project.
     pub user_uuid: Option<Uuid>,
-    /// Only with `user_uuid`: the keys describe this project instead.
+    /// The user's name instead of the UUID.
+    pub user: Option<String>,
+    /// Only with a user: the keys describe this project instead.
     pub project_id: Option<Uuid>,
+    /// The project's name instead of the UUID.
+    pub project: Option<String>,
     /// Rows of a page, 1 to 1000. Without `limit` and `cursor` everybody is in one answer.
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.
@@ -50,14 +55,19 @@ pub async fn handle(
     QueryParams(query): QueryParams<StatusQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let group = service.group(&path.rg)?;
+    let group = service.group(&caller, &path.rg)?;
     if query.is_everything() && caller.only_user().is_none() {
         let whole = || whole(&service, &caller, &group);
         return etag::fresh_or(&headers, &group.etag(), || written(group.shared.ranking.json(whole)));
     }
-    let status = match (query.user_uuid, query.project_id) {
+    let (user, project) = {
+        let (people, fault) = (service.people(), |fault| Error::Invalid(vec![fault]));
+        let user = who::asked_user(&people, query.user_uuid, query.user.as_deref()).map_err(fault)?;
+        (user, who::asked_project(&people, query.project_id, query.project.as_deref()).map_err(fault)?)
+    };
+    let status = match (user, project) {
         (Some(user), project) if query.limit.is_none() && query.cursor.is_none() => {
-            FairShareStatus::User(Box::new(single(&service, &caller, &group, UserId(user), project).await?))
+            FairShareStatus::User(Box::new(single(&service, &caller, &group, user, project).await?))
         }
         (Some(_), _) => {
             return Err(contradiction("/user_uuid", "does not go with `limit` and `cursor`: one user has no pages"));
@@ -70,8 +80,13 @@ pub async fn handle(
 
 impl StatusQuery {
     fn is_everything(&self) -> bool {
-        let Self { user_uuid, project_id, limit, cursor } = self;
-        user_uuid.is_none() && project_id.is_none() && limit.is_none() && cursor.is_none()
+        let Self { user_uuid, user, project_id, project, limit, cursor } = self;
+        user_uuid.is_none()
+            && user.is_none()
+            && project_id.is_none()
+            && project.is_none()
+            && limit.is_none()
+            && cursor.is_none()
     }
 }
 
@@ -104,14 +119,14 @@ async fn single(
     caller: &Caller,
     group: &PublishedGroup,
     user: UserId,
-    project: Option<Uuid>,
+    project: Option<ProjectId>,
 ) -> Result<SingleUserStatus> {
     let wanted = match project {
         None => Some(service.best_share(caller, group, user).await?),
-        Some(project) => service.user_share(caller, group, Member { user, project: ProjectId(project) }).await?,
+        Some(project) => service.user_share(caller, group, Member { user, project }).await?,
     };
     let wanted = wanted.ok_or_else(|| {
-        let named = project.unwrap_or_default();
+        let named = project.map(|project| project.to_string()).unwrap_or_default();
         Error::NotFound { code: "unknown_project", detail: format!("there is no project {named}") }
     })?;
     Ok(SingleUserStatus {

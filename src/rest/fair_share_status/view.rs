@@ -13,7 +13,7 @@ use crate::service::published::UserShare;
 #[schema(example = json!({
     "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "fair_share_factor": "0.949342117601", "rank": 1,
     "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f", "domain_name": "research", "effective_usage": "0.15",
-    "effective_weight": "2", "user_name": "alice"
+    "effective_weight": "2", "user_name": "alice", "project_name": "climate"
 }))]
 pub struct UserStatus {
     pub user_uuid: Uuid,
@@ -32,6 +32,9 @@ pub struct UserStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub user_name: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub project_name: Option<Arc<str>>,
 }
 
 impl From<&UserShare> for UserStatus {
@@ -45,6 +48,7 @@ impl From<&UserShare> for UserStatus {
             effective_usage: f64_text(row.share.history.normalized_usage),
             effective_weight: row.share.effective_weight,
             user_name: row.user_name.clone(),
+            project_name: row.project_name.clone(),
         }
     }
 }

@@ -21,9 +21,10 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
 ) -> Result<Response> {
     caller.require_reader()?;
-    let group = service.group(&path.rg)?;
+    let group = service.group(&caller, &path.rg)?;
     let list = || {
-        let rows = group.weights().into_iter().map(|row| WeightView::new(&group.name, row));
+        let people = service.people();
+        let rows = group.weights().into_iter().map(|row| WeightView::new(&group.name, &people, row));
         WeightList { items: rows.collect() }
     };
     Ok(written(group.shared.weights.json(list)))

@@ -21,6 +21,7 @@ pub async fn handle(
     JsonBody(mut body): JsonBody<WeightChanges>,
 ) -> Result<Json<WeightsWritten>> {
     let reason = body.reason.take();
-    let changed = service.put_weights(caller, path.rg, body.into_items()?, reason).await?;
+    let items = body.into_items(&service.people())?;
+    let changed = service.put_weights(caller, path.rg, items, reason).await?;
     Ok(Json(WeightsWritten { ok: true, upserted: changed.upserted, deleted: changed.deleted }))
 }

@@ -6,14 +6,17 @@ use serde::Deserialize;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-use super::view::{IngestAnswer, RejectedItem};
+use super::view::{IngestAnswer, IngestWarning, RejectedItem};
 use crate::rest::extract;
 use crate::service::incoming::{Incoming, KernelInput};
 use crate::service::ingest::{BATCH, Delivery, Ingested};
+use crate::service::people::registration::Warning;
 use crate::service::{Caller, Error, Fault, Result, Service};
 
 /// Rejected items that an answer names.
 const NAMED_REJECTIONS: usize = 10_000;
+/// Warnings that an answer names.
+const NAMED_WARNINGS: usize = 1_000;
 
 /// How the answer counts rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +52,7 @@ impl Batches {
     /// Refuses at once who may not ingest, and where nothing can be ingested.
     pub fn new(service: Arc<Service>, caller: Caller, group: String, counting: Counting) -> Result<Self> {
         caller.require_scheduler()?;
-        service.group(&group)?;
+        service.group(&caller, &group)?;
         Ok(Self {
             service,
             caller,
@@ -69,7 +72,8 @@ impl Batches {
             Err(error) => self.reject_early(place, id_in(bytes), vec![error.into()]),
             Ok(input) => {
                 let id = input.kernel_id;
-                match input.check(self.service.certain_now()) {
+                let checked = input.check(&self.service.people(), self.service.certain_now());
+                match checked {
                     Err(faults) => self.reject_early(place, Some(id), faults),
                     Ok(incoming) => {
                         self.places.push(place);
@@ -103,6 +107,19 @@ impl Batches {
         self.answer.errors.push(RejectedItem { index, line, kernel_id, errors });
     }
 
+    /// Adds what is odd to what batches before have told of the same project and domain.
+    fn warn(&mut self, warning: Warning) {
+        let Warning { code, detail, project, kernels } = warning;
+        let same = |known: &&mut IngestWarning| known.project_id == project.0 && known.detail == detail;
+        if let Some(known) = self.answer.warnings.iter_mut().find(same) {
+            known.kernels += kernels;
+        } else if self.answer.warnings.len() < NAMED_WARNINGS {
+            let project_name = self.service.people().project_name(project);
+            let project_id = project.0;
+            self.answer.warnings.push(IngestWarning { code, detail, project_id, project_name, kernels });
+        }
+    }
+
     /// Sends the batch on its way, after the one before it.
     async fn flush(&mut self) -> Result<()> {
         let batch = std::mem::take(&mut self.batch);
@@ -123,7 +140,10 @@ impl Batches {
     /// Waits for the batch that is under way.
     async fn settle(&mut self) -> Result<()> {
         let Some(UnderWay { places, ids, done }) = self.under_way.take() else { return Ok(()) };
-        let refused = done.await.map_err(|e| Error::Internal(e.to_string()))??.refused;
+        let Ingested { refused, warnings, .. } = done.await.map_err(|e| Error::Internal(e.to_string()))??;
+        for warning in warnings {
+            self.warn(warning);
+        }
         self.answer.accepted += (ids.len() - refused.len()) as u64;
         for row in refused {
             let place = places.get(row.at).copied().unwrap_or_default();

@@ -7,13 +7,13 @@ use utoipa::IntoParams;
 use uuid::Uuid;
 
 use super::view::KernelView;
-use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::kernel::Phase;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, Place};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::kernels::KernelFilter;
+use crate::service::people::{Directory, who};
 use crate::service::{Caller, Error, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -21,7 +21,11 @@ use crate::service::{Caller, Error, Service};
 #[into_params(parameter_in = Query)]
 pub struct KernelQuery {
     pub user_uuid: Option<Uuid>,
+    /// The user's name instead of the UUID.
+    pub user: Option<String>,
     pub project_id: Option<Uuid>,
+    /// The project's name instead of the UUID.
+    pub project: Option<String>,
     pub domain_name: Option<String>,
     /// `PENDING`, `RUNNING` or `TERMINATED`.
     pub status: Option<String>,
@@ -33,14 +37,15 @@ pub struct KernelQuery {
 }
 
 impl KernelQuery {
-    fn filter(&self) -> Result<KernelFilter> {
+    fn filter(&self, people: &Directory) -> Result<KernelFilter> {
+        let fault = |fault| Error::Invalid(vec![fault]);
         let phase = self.status.as_deref().map(|status| {
             let known = "is not one of PENDING, RUNNING, TERMINATED";
             Phase::parse(status).ok_or_else(|| Error::about("/status", "unknown_status", known))
         });
         Ok(KernelFilter {
-            user: self.user_uuid.map(UserId),
-            project: self.project_id.map(ProjectId),
+            user: who::asked_user(people, self.user_uuid, self.user.as_deref()).map_err(fault)?,
+            project: who::asked_project(people, self.project_id, self.project.as_deref()).map_err(fault)?,
             domain: self.domain_name.clone(),
             phase: phase.transpose()?,
         })
@@ -60,6 +65,8 @@ pub async fn handle(
 ) -> Result<Json<List<KernelView>>> {
     let place = Place::new(Service::KERNEL_LIST, &path.rg);
     let window = place.window(query.limit, query.cursor.as_deref())?;
-    let page = service.kernels(&caller, &path.rg, query.filter()?, &window).await?;
-    Ok(Json(place.answer(page)))
+    let filter = query.filter(&service.people())?;
+    let page = service.kernels(&caller, &path.rg, filter, &window).await?;
+    let people = service.people();
+    Ok(Json(place.answer(page.map(|kernel| KernelView::new(kernel, &people)))))
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -8,6 +10,7 @@ use crate::domain::time::Timestamp;
 use crate::rest::problem::FaultView;
 use crate::service::incoming::KernelInput;
 use crate::service::kernels::Record;
+use crate::service::people::Directory;
 
 /// A kernel as it is known.
 #[derive(Debug, Serialize, ToSchema)]
@@ -16,6 +19,13 @@ pub struct KernelView {
     pub session_id: Uuid,
     pub user_uuid: Uuid,
     pub project_id: Uuid,
+    /// What is shown beside the ids, where there are names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub user_name: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub project_name: Option<Arc<str>>,
     pub domain_name: String,
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub occupied_slots: Amounts,
@@ -37,15 +47,18 @@ pub struct KernelView {
     pub gang_min: Option<u32>,
 }
 
-impl From<Kernel> for KernelView {
-    fn from(kernel: Kernel) -> Self {
+impl KernelView {
+    pub fn new(kernel: Kernel, people: &Directory) -> Self {
         let Kernel { report, cursor, .. } = kernel;
+        let (user_name, project_name) = people.names(report.owner);
         let traits = report.traits;
         Self {
             kernel_id: report.id.0,
             session_id: report.session.0,
             user_uuid: report.owner.user.0,
             project_id: report.owner.project.0,
+            user_name,
+            project_name,
             domain_name: report.domain,
             occupied_slots: report.slots,
             status: report.phase.as_str(),
@@ -112,6 +125,27 @@ pub struct IngestAnswer {
     pub rejected: u64,
     /// One row for each rejected item; the first 10000.
     pub errors: Vec<RejectedItem>,
+    /// What is odd about kernels that were taken all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<IngestWarning>,
+}
+
+/// Reports that were taken in another way than they say.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "code": "domain_pinned", "project_id": "3c463428-9408-5142-b5df-ec68e15a9e35", "kernels": 12,
+    "detail": "an admin has put the project into the domain \"research\": reports for \"teaching\" count there"
+}))]
+pub struct IngestWarning {
+    /// `domain_pinned`: the project stays in the domain that an admin has set.
+    pub code: &'static str,
+    pub detail: String,
+    pub project_id: Uuid,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub project_name: Option<Arc<str>>,
+    /// How many reports it is about.
+    pub kernels: u64,
 }
 
 /// One item that was not taken; the others were.

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::{Extension, Json};
 
-use super::view::{CreatedKey, KeyRequest};
+use super::view::{CreatedKey, KeyRequest, KeyView};
 use crate::rest::extract::JsonBody;
 use crate::rest::problem::Result;
 use crate::service::{Caller, Service};
@@ -19,6 +19,10 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     JsonBody(body): JsonBody<KeyRequest>,
 ) -> Result<(StatusCode, Json<CreatedKey>)> {
-    let (key, row) = service.create_key(caller, body.try_into()?).await?;
-    Ok((StatusCode::CREATED, Json(CreatedKey { key, row: row.into() })))
+    // Who may not write learns nothing about names.
+    caller.require_admin()?;
+    let new = body.into_key(&service.people())?;
+    let (key, row) = service.create_key(caller, new).await?;
+    let row = KeyView::new(row, &service.people());
+    Ok((StatusCode::CREATED, Json(CreatedKey { key, row })))
 }

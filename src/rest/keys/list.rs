@@ -8,8 +8,10 @@ use crate::rest::extract::QueryParams;
 use crate::rest::list::{List, PageQuery, Place};
 use crate::rest::problem::Result;
 use crate::service::keys::ApiKey;
-use crate::service::page::Key;
+use crate::service::page::{Key, cut};
 use crate::service::{Caller, Service};
+
+const LIST: &str = "keys";
 
 /// All keys by creation, without their texts.
 #[utoipa::path(
@@ -21,11 +23,12 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<List<KeyView>>> {
-    let place = Place::new("keys", "");
+    let place = Place::new(LIST, "");
     let window = place.window(query.limit, query.cursor.as_deref())?;
     let mut keys = service.keys(&caller).await?;
     keys.sort_by_key(|k| (k.created_at, k.id));
-    Ok(Json(place.cut(&keys, sort_key, &window)))
+    let people = service.people();
+    Ok(Json(place.answer(cut(LIST, &keys, sort_key, &window).map(|key| KeyView::new(key, &people)))))
 }
 
 fn sort_key(key: &ApiKey) -> Vec<Key> {

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -5,6 +7,7 @@ use uuid::Uuid;
 use crate::domain::ids::UserId;
 use crate::domain::time::Timestamp;
 use crate::service::keys::{ApiKey, NewKey};
+use crate::service::people::{Directory, who};
 use crate::service::{Error, Role};
 
 /// A key, without its text.
@@ -17,21 +20,41 @@ pub struct KeyView {
     pub label: String,
     /// Whose rows a key with the role `user` may see.
     pub user_uuid: Option<Uuid>,
+    /// What is shown beside the UUID, where there is a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub user_name: Option<Arc<str>>,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub revoked_at: Option<Timestamp>,
+    /// The only resource groups that the key reaches; `null`: all.
+    #[schema(value_type = Option<Vec<String>>)]
+    pub resource_groups: Option<Arc<[String]>>,
     /// To about a minute.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_used_at: Option<Timestamp>,
 }
 
-impl From<ApiKey> for KeyView {
-    fn from(key: ApiKey) -> Self {
-        let ApiKey { id, role, label, user, created_at, expires_at, revoked_at, last_used_at } = key;
-        Self { id, role, label, user_uuid: user.map(|u| u.0), created_at, expires_at, revoked_at, last_used_at }
+impl KeyView {
+    pub fn new(key: ApiKey, people: &Directory) -> Self {
+        let ApiKey { id, role, label, user, created_at, expires_at, revoked_at, last_used_at, groups } = key;
+        let (user_uuid, resource_groups) = (user.map(|u| u.0), groups);
+        let user_name = user.and_then(|user| people.user_name(user));
+        Self {
+            id,
+            role,
+            label,
+            user_uuid,
+            user_name,
+            created_at,
+            expires_at,
+            revoked_at,
+            resource_groups,
+            last_used_at,
+        }
     }
 }
 
@@ -53,19 +76,24 @@ pub struct KeyRequest {
     /// `admin`, `scheduler`, `viewer` or `user`.
     pub role: String,
     pub label: String,
-    /// Required for, and only for, the role `user`.
+    /// Required for, and only for, the role `user`: this or `user`.
     pub user_uuid: Option<Uuid>,
+    /// The user's name instead of the UUID.
+    pub user: Option<String>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
+    /// The only resource groups that it reaches, which need not be there yet; absent, `null` or empty: all.
+    pub resource_groups: Option<Vec<String>>,
 }
 
-impl TryFrom<KeyRequest> for NewKey {
-    type Error = Error;
-
-    fn try_from(request: KeyRequest) -> Result<Self, Error> {
+impl KeyRequest {
+    pub fn into_key(self, people: &Directory) -> Result<NewKey, Error> {
         let known: Vec<_> = Role::ALL.into_iter().map(Role::as_str).collect();
         let said = || format!("is not one of {}", known.join(", "));
-        let role = Role::parse(&request.role).ok_or_else(|| Error::about("/role", "unknown_role", said()))?;
-        Ok(Self { role, label: request.label, user: request.user_uuid.map(UserId), expires_at: request.expires_at })
+        let role = Role::parse(&self.role).ok_or_else(|| Error::about("/role", "unknown_role", said()))?;
+        let user = who::some_user(people, self.user_uuid.map(UserId), self.user.as_deref());
+        let user = user.map_err(|fault| Error::Invalid(vec![fault]))?;
+        let groups = self.resource_groups.unwrap_or_default();
+        Ok(NewKey { role, label: self.label, user, expires_at: self.expires_at, groups })
     }
 }

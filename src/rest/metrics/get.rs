@@ -9,12 +9,13 @@ use super::recorder;
 use crate::rest::problem::Result;
 use crate::service::{Caller, Service};
 
-/// Figures for Prometheus; needs a key that may read everything.
+/// Figures for Prometheus; needs a key that may read everything in all resource groups.
 #[utoipa::path(
     get, path = "/metrics", operation_id = "metrics", tag = "Health",
     responses((status = 200, body = String, content_type = "text/plain"))
 )]
 pub async fn handle(State(service): State<Arc<Service>>, Extension(caller): Extension<Caller>) -> Result<Response> {
     caller.require_reader()?;
+    caller.require_all_groups()?;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], recorder::render(&service)).into_response())
 }

@@ -32,7 +32,7 @@ pub async fn handle(
     QueryParams(query): QueryParams<PageQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let etag = service.group(&path.rg)?.etag();
+    let etag = service.group(&caller, &path.rg)?.etag();
     let queues = service.queues(&caller, &path.rg)?;
     let place = Place::new(LIST, path.rg);
     let window = place.window(query.limit, query.cursor.as_deref())?;

@@ -3,23 +3,48 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::State;
 use axum::http::StatusCode;
+use serde::Deserialize;
+use utoipa::IntoParams;
 
 use crate::rest::extract::{PathParams, QueryParams};
-use crate::rest::paths::{GroupPath, ReasonQuery};
-use crate::rest::problem::Result;
+use crate::rest::paths::GroupPath;
+use crate::rest::problem::{ProblemView, Result};
+use crate::service::groups::Deletion;
 use crate::service::{Caller, Service};
 
-/// Removes a group with all that belongs to it: agents, kernels, records, buckets, weights.
+/// How sure somebody is.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DeletionQuery {
+    /// The name of the group once more, where it has kernels or history.
+    pub confirm: Option<String>,
+    /// `true`: kernels that run do not keep it.
+    #[serde(default)]
+    #[param(required = false)]
+    pub force: bool,
+    /// Why, for the audit log.
+    pub reason: Option<String>,
+}
+
+/// Removes a group with all that belongs to it: agents, kernels, records, buckets, weights. One with kernels or history
+/// has to be confirmed by its name, and one in which kernels run has to be forced too.
 #[utoipa::path(
     delete, path = "/resource-groups/{rg}", operation_id = "delete_resource_group", tag = "Resource groups",
-    params(GroupPath, ReasonQuery), responses((status = 204, description = "Removed."))
+    params(GroupPath, DeletionQuery),
+    responses(
+        (status = 204, description = "Removed."),
+        (status = 409, description = "It has kernels or history, or kernels run; `counts` says how many.", body = ProblemView,
+            content_type = "application/problem+json")
+    )
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
-    QueryParams(query): QueryParams<ReasonQuery>,
+    QueryParams(query): QueryParams<DeletionQuery>,
 ) -> Result<StatusCode> {
-    service.delete_group(caller, path.rg, query.reason).await?;
+    let DeletionQuery { confirm, force, reason } = query;
+    service.delete_group(caller, path.rg, Deletion { confirm, force, reason }).await?;
     Ok(StatusCode::NO_CONTENT)
 }

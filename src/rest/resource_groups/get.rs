@@ -1,13 +1,13 @@
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 
 use super::view::ResourceGroup;
 use crate::rest::extract::PathParams;
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::Service;
+use crate::service::{Caller, Service};
 
 /// One resource group.
 #[utoipa::path(
@@ -16,7 +16,8 @@ use crate::service::Service;
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
 ) -> Result<Json<ResourceGroup>> {
-    Ok(Json(service.group(&path.rg)?.into()))
+    Ok(Json(service.group(&caller, &path.rg)?.into()))
 }

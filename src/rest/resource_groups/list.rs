@@ -1,14 +1,14 @@
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 
 use super::view::ResourceGroup;
 use crate::rest::extract::QueryParams;
 use crate::rest::list::{List, PageQuery, Place};
 use crate::rest::problem::Result;
-use crate::service::Service;
 use crate::service::page::Key;
+use crate::service::{Caller, Service};
 
 /// All resource groups by name.
 #[utoipa::path(
@@ -17,9 +17,10 @@ use crate::service::page::Key;
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<List<ResourceGroup>>> {
     let place = Place::new("resource-groups", "");
     let window = place.window(query.limit, query.cursor.as_deref())?;
-    Ok(Json(place.cut(&service.published_groups(), |g| vec![Key::Text(g.name.to_string())], &window)))
+    Ok(Json(place.cut(&service.groups(&caller), |g| vec![Key::Text(g.name.to_string())], &window)))
 }

@@ -1,16 +1,16 @@
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 
 use super::view::SchedulerOptions;
 use crate::rest::etag;
 use crate::rest::extract::PathParams;
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::Service;
+use crate::service::{Caller, Service};
 
 /// Scheduler and options of a resource group.
 #[utoipa::path(
@@ -23,9 +23,10 @@ use crate::service::Service;
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let group = service.group(&path.rg)?;
+    let group = service.group(&caller, &path.rg)?;
     etag::fresh_or(&headers, &group.options_etag(), || Json(SchedulerOptions::from(&*group)).into_response())
 }

@@ -13,6 +13,7 @@ use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, Place};
 use crate::rest::problem::Result;
 use crate::service::buckets::{BucketCondition, BucketField, BucketList, bucket_list_name};
+use crate::service::people::{Directory, who};
 use crate::service::{Caller, Error, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -38,8 +39,12 @@ pub struct BucketQuery {
     pub domain_name: Option<String>,
     /// Not in the domain tier.
     pub project_id: Option<Uuid>,
+    /// The project's name instead of the UUID.
+    pub project: Option<String>,
     /// Only in the user tier.
     pub user_uuid: Option<Uuid>,
+    /// The user's name instead of the UUID.
+    pub user: Option<String>,
     /// Rows of a page, 1 to 1000; 100 unless given.
     #[param(default = 100)]
     pub limit: Option<i64>,
@@ -48,12 +53,15 @@ pub struct BucketQuery {
 }
 
 impl BucketQuery {
-    fn filter(&self, tier: TierName) -> Result<Filter<BucketCondition>> {
+    fn filter(&self, people: &Directory, tier: TierName) -> Result<Filter<BucketCondition>> {
+        let fault = |fault| Error::Invalid(vec![fault]);
+        let user = who::asked_user(people, self.user_uuid, self.user.as_deref()).map_err(fault)?;
+        let project = who::asked_project(people, self.project_id, self.project.as_deref()).map_err(fault)?;
         let refuse = |pointer: &str, said: &str| Err(Error::about(pointer, "contradiction", said).into());
-        if self.user_uuid.is_some() && tier != TierName::Users {
+        if user.is_some() && tier != TierName::Users {
             return refuse("/user_uuid", "does not go with buckets of domains and projects");
         }
-        if self.project_id.is_some() && tier == TierName::Domains {
+        if project.is_some() && tier == TierName::Domains {
             return refuse("/project_id", "does not go with buckets of domains");
         }
         if self.from.zip(self.to).is_some_and(|(from, to)| to < from) {
@@ -67,8 +75,8 @@ impl BucketQuery {
             self.from.map(|day| BucketCondition::PeriodEnd(DayMatch { day, compare: Compare::GreaterOrEqual })),
             self.to.map(|day| BucketCondition::PeriodStart(DayMatch { day, compare: Compare::LessOrEqual })),
             self.domain_name.as_ref().map(whole),
-            self.project_id.map(|id| BucketCondition::Project(vec![id])),
-            self.user_uuid.map(|id| BucketCondition::User(vec![id])),
+            project.map(|id| BucketCondition::Project(vec![id.0])),
+            user.map(|id| BucketCondition::User(vec![id.0])),
         ];
         Ok(Filter::All(conditions.into_iter().flatten().map(Filter::Is).collect()))
     }
@@ -88,6 +96,9 @@ pub async fn handle(
     let (tier, field) = (path.tier.into(), BucketField::PeriodStart);
     let place = Place::new(bucket_list_name(tier, field, false), &path.rg);
     let window = place.window(query.limit, query.cursor.as_deref())?;
-    let list = BucketList { tier, filter: query.filter(path.tier)?, field, descending: false, window };
-    Ok(Json(place.answer(service.usage_buckets(&caller, &path.rg, list).await?)))
+    let filter = query.filter(&service.people(), path.tier)?;
+    let list = BucketList { tier, filter, field, descending: false, window };
+    let page = service.usage_buckets(&caller, &path.rg, list).await?;
+    let people = service.people();
+    Ok(Json(place.answer(page.map(|row| UsageBucket::new(row, &people)))))
 }

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -5,6 +7,7 @@ use uuid::Uuid;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, Timestamp};
 use crate::service::buckets::{BucketRow, Tier};
+use crate::service::people::Directory;
 
 /// A tier of the hierarchy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
@@ -40,6 +43,13 @@ pub struct UsageBucket {
     /// Not in the domain tier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project_id: Option<Uuid>,
+    /// What is shown beside the ids, where there are names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub user_name: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub project_name: Option<Arc<str>>,
     pub domain_name: String,
     #[schema(value_type = String, format = Date)]
     pub period_start: Day,
@@ -58,11 +68,13 @@ pub struct UsageBucket {
     pub updated_at: Timestamp,
 }
 
-impl From<BucketRow> for UsageBucket {
-    fn from(row: BucketRow) -> Self {
+impl UsageBucket {
+    pub fn new(row: BucketRow, people: &Directory) -> Self {
         Self {
             user_uuid: row.user.map(|u| u.0),
             project_id: row.project.map(|p| p.0),
+            user_name: row.user.and_then(|user| people.user_name(user)),
+            project_name: row.project.and_then(|project| people.project_name(project)),
             domain_name: row.domain_name,
             period_start: row.period_start,
             period_end: row.period_end,

@@ -14,6 +14,7 @@ pub struct Model {
     pub expires_at: Option<i64>,
     pub revoked_at: Option<i64>,
     pub last_used_at: Option<i64>,
+    pub resource_groups: Option<String>,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

@@ -6,7 +6,10 @@ use sea_orm::entity::prelude::*;
 pub struct Model {
     #[sea_orm(primary_key, auto_increment = false)]
     pub name: String,
+    pub display_name: Option<String>,
     pub created_at: i64,
+    pub archived_at: Option<i64>,
+    pub revision: i64,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

@@ -14,6 +14,7 @@ pub mod job_run;
 pub mod kernel;
 pub mod kernel_cursor;
 pub mod membership;
+pub mod people_revision;
 pub mod project;
 pub mod project_fair_share;
 pub mod project_usage_bucket;

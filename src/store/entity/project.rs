@@ -8,8 +8,12 @@ pub struct Model {
     pub id: Uuid,
     pub domain_name: String,
     pub domain_since: i64,
+    pub domain_pinned: bool,
+    pub name: Option<String>,
     pub display_name: Option<String>,
     pub created_at: i64,
+    pub archived_at: Option<i64>,
+    pub revision: i64,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

@@ -6,8 +6,11 @@ use sea_orm::entity::prelude::*;
 pub struct Model {
     #[sea_orm(primary_key, auto_increment = false)]
     pub id: Uuid,
+    pub name: Option<String>,
     pub display_name: Option<String>,
     pub created_at: i64,
+    pub archived_at: Option<i64>,
+    pub revision: i64,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

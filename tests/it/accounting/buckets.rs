@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::history::other;
 use super::{buckets, spans};
-use crate::support::fixture::{Fixture, GROUP, kernel, with};
+use crate::support::fixture::{Fixture, GROUP, admin, kernel, with};
 use crate::support::on_both;
 
 /// A kernel that ran for an hour at noon.
@@ -52,10 +52,10 @@ on_both! {
         f.group("second", &json!({})).await;
         f.ingest(&[hour("2026-01-11"), hour("2026-01-12")]).await;
         f.tick().await;
-        let elsewhere = f.service.group("second").unwrap().revision;
+        let elsewhere = f.service.group(&admin(), "second").unwrap().revision;
         f.options(&json!({"decay_unit_days": 7})).await;
         assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-11..2026-01-12 7200"]);
-        assert_eq!(f.service.group("second").unwrap().revision, elsewhere);
+        assert_eq!(f.service.group(&admin(), "second").unwrap().revision, elsewhere);
         f.options(&json!({"decay_unit_days": null})).await;
         assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-11..2026-01-11 3600", "2026-01-12..2026-01-12 3600"]);
     }

@@ -91,8 +91,8 @@ on_both! {
         f.clock.set("2026-01-14T00:00:00Z");
         assert_eq!(f.tick().await.slices_created, 0);
         assert_eq!(user(&f, "ann", "ml").share.history.normalized_usage.to_bits(), before.to_bits());
-        let loaded = other(&f).await.group(GROUP).unwrap();
-        assert_eq!(picture(&f.service.group(GROUP).unwrap()), picture(&loaded));
+        let loaded = other(&f).await.group(&admin(), GROUP).unwrap();
+        assert_eq!(picture(&f.service.group(&admin(), GROUP).unwrap()), picture(&loaded));
         f.assert_conserved().await;
     }
 

@@ -113,7 +113,7 @@ on_both! {
         f.agent("node", &json!({"cpu": "20"})).await;
         f.ingest(&[kernel("k2", "ann", "ml", "2026-01-13T10:04:00Z")]).await;
         f.options(&json!({"half_life_days": 3})).await;
-        let calculated = f.service.group(GROUP).unwrap().calculation.clone().unwrap();
+        let calculated = f.service.group(&crate::support::fixture::admin(), GROUP).unwrap().calculation.clone().unwrap();
         assert_eq!(calculated.at, time("2026-01-13T10:05:00Z"));
         assert_held(&f).await;
         assert_eq!(starts(&f).await, ["2026-01-13T10:00:00Z - 2026-01-13T10:05:00Z"]);

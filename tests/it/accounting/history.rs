@@ -67,10 +67,10 @@ impl History {
         self.f.tick().await;
         let now = self.now();
         self.model.tick(now, self.policy);
-        let before = rows(&self.f.service.group(GROUP).unwrap());
+        let before = rows(&self.f.service.group(&admin(), GROUP).unwrap());
         let again = self.f.service.aggregate(GROUP).await.unwrap();
         assert_eq!((again.slices_created, again.slices_corrected, again.buckets_updated, again.gaps), (0, 0, 0, 0));
-        assert_eq!(rows(&self.f.service.group(GROUP).unwrap()), before);
+        assert_eq!(rows(&self.f.service.group(&admin(), GROUP).unwrap()), before);
     }
 
     fn report(&mut self) -> Value {
@@ -178,7 +178,7 @@ impl History {
 
     async fn check(&mut self, whole: bool) {
         let other = other(&self.f).await;
-        let (live, loaded) = (self.f.service.group(GROUP).unwrap(), other.group(GROUP).unwrap());
+        let (live, loaded) = (self.f.service.group(&admin(), GROUP).unwrap(), other.group(&admin(), GROUP).unwrap());
         assert_eq!(picture(&live), picture(&loaded));
         let found = other.audit_conservation(&admin(), GROUP).await.unwrap();
         assert_eq!(found.difference, None);

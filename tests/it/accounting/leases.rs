@@ -13,7 +13,7 @@ use serde_json::json;
 use super::history::{other, picture};
 use super::spans;
 use crate::support::database::TestDb;
-use crate::support::fixture::{Fixture, GROUP, kernel};
+use crate::support::fixture::{Fixture, GROUP, admin, kernel};
 use crate::support::{on_both, time};
 
 const AGGREGATE: &str = "aggregate/gpu-cluster";
@@ -73,7 +73,7 @@ on_both! {
         };
         assert_eq!((done.status.as_str(), done.trigger.as_str(), &done.counts["slices_created"]), ("succeeded", "manual", &json!(1)));
         f.service.refresh().await.unwrap();
-        assert_eq!(picture(&second.group(GROUP).unwrap()), picture(&f.service.group(GROUP).unwrap()));
+        assert_eq!(picture(&second.group(&admin(), GROUP).unwrap()), picture(&f.service.group(&admin(), GROUP).unwrap()));
     }
 
     async fn whoever_lost_its_lease_writes_nothing(db: TestDb) {

@@ -21,7 +21,7 @@ use fairshared::domain::time::Day;
 use fairshared::service::published::UserShare;
 use serde_json::json;
 
-use crate::support::fixture::{Fixture, GROUP, id, kernel, with};
+use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, with};
 use crate::support::on_both;
 
 fn member(user: &str, project: &str) -> Member {
@@ -30,7 +30,7 @@ fn member(user: &str, project: &str) -> Member {
 
 /// The published row of a member.
 fn user(f: &Fixture, user: &str, project: &str) -> UserShare {
-    f.service.group(GROUP).unwrap().user(member(user, project)).cloned().unwrap()
+    f.service.group(&admin(), GROUP).unwrap().user(member(user, project)).cloned().unwrap()
 }
 
 /// The recorded slices of a kernel as `start-end`, without the date.
@@ -79,7 +79,7 @@ on_both! {
         }))]).await;
         assert_eq!(f.tick().await.slices_created, 1);
         f.assert_conserved().await;
-        let group = f.service.group(GROUP).unwrap();
+        let group = f.service.group(&admin(), GROUP).unwrap();
         let alice = group.memberships(fairshared::domain::ids::UserId(id("alice"))).next().unwrap();
         // 5 CPU x 1380 s over 10 CPU x 86400 s, in a window of 28 days.
         let expected: f64 = 5.0 * 1380.0 / (10.0 * 86_400.0) / 28.0;

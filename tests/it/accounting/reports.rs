@@ -23,7 +23,7 @@ fn codes(refused: &[Refused]) -> Vec<(usize, &str)> {
 
 /// The names that the group shows for a member and its project.
 fn names(f: &Fixture, user: &str, project: &str) -> (Option<Arc<str>>, Option<Arc<str>>) {
-    let group = f.service.group(GROUP).unwrap();
+    let group = f.service.group(&admin(), GROUP).unwrap();
     let member = member(user, project);
     (group.user(member).unwrap().user_name.clone(), group.project(member.project).unwrap().project_name.clone())
 }
@@ -52,7 +52,7 @@ on_both! {
         assert_eq!(codes(&refused), [(1, "kernel_of_another_group"), (2, "kernel_of_another_group")]);
         assert_eq!(refused[0].fault.pointer, "/kernel_id");
         // The others are kept, and the refused report made nobody known.
-        let group = f.service.group(GROUP).unwrap();
+        let group = f.service.group(&admin(), GROUP).unwrap();
         let known: Vec<_> = group.users.iter().map(|u| u.member).collect();
         assert_eq!(known, [member("bob", "ml")]);
         assert!(group.domain("nowhere").is_none());
@@ -75,10 +75,10 @@ on_both! {
         let renames = with(stranger, &json!({"user_uuid": id("bob"), "user_name": "Mallory", "project_name": "Spy"}));
         assert_eq!(codes(&f.ingest(&[good, with(renames, &ended)]).await), [(1, "conflict")]);
         assert_eq!(names(&f, "bob", "ml"), texts("Bob", "ML"));
-        let db = f.service.store().read();
-        assert_eq!(store::people::domains(db).await.unwrap(), ["research"]);
-        assert_eq!(store::people::projects(db).await.unwrap().len(), 1);
-        assert_eq!(store::people::known_users(db, vec![id("eve")]).await.unwrap(), []);
+        let stored = store::people::changed_since(f.service.store().read(), -1).await.unwrap();
+        let domains: Vec<&str> = stored.domains.iter().map(|domain| &*domain.name).collect();
+        assert_eq!((domains, stored.projects.len()), (vec!["research"], 1));
+        assert!(stored.users.iter().all(|user| user.id.0 != id("eve")));
     }
 
     async fn a_new_name_is_taken_from_a_report_that_tells_nothing_else(db: TestDb) {
@@ -90,10 +90,10 @@ on_both! {
         assert!(f.ingest(std::slice::from_ref(&renamed)).await.is_empty());
         assert_eq!(names(&f, "ann", "ml"), texts("Ann B.", "ML"));
         // The same once more writes nothing; without names they stay.
-        let revision = f.service.group(GROUP).unwrap().revision;
+        let revision = f.service.group(&admin(), GROUP).unwrap().revision;
         f.ingest(&[renamed]).await;
         f.ingest(&[kernel("k1", "ann", "ml", START)]).await;
-        assert_eq!(f.service.group(GROUP).unwrap().revision, revision);
+        assert_eq!(f.service.group(&admin(), GROUP).unwrap().revision, revision);
         let f = f.restart().await;
         assert_eq!(names(&f, "ann", "ml"), texts("Ann B.", "ML"));
     }
@@ -101,14 +101,14 @@ on_both! {
     async fn newer_kernels_of_whom_one_knows_change_no_share(db: TestDb) {
         let f = Fixture::new(db, START).await;
         f.ingest(&[kernel("k1", "ann", "ml", START)]).await;
-        let revision = f.service.group(GROUP).unwrap().revision;
+        let revision = f.service.group(&admin(), GROUP).unwrap().revision;
         f.clock.set("2026-01-13T11:00:00Z");
         f.ingest(&[kernel("k2", "ann", "ml", "2026-01-13T10:30:00Z")]).await;
-        assert_eq!(f.service.group(GROUP).unwrap().revision, revision);
+        assert_eq!(f.service.group(&admin(), GROUP).unwrap().revision, revision);
         // The newest kernel decides on the domain of its project, whichever comes first.
         let moved = |name: &str, start: &str| with(kernel(name, "ann", "ml", start), &json!({"domain_name": "physics"}));
         let domain = || {
-            let group = f.service.group(GROUP).unwrap();
+            let group = f.service.group(&admin(), GROUP).unwrap();
             group.project(member("ann", "ml").project).unwrap().domain_name.to_string()
         };
         f.ingest(&[moved("k3", "2026-01-13T10:20:00Z")]).await;
@@ -121,6 +121,6 @@ on_both! {
         f.clock.advance_seconds(60);
         f.ingest(&[moved("k6", "2026-01-13T11:00:30Z")]).await;
         assert_eq!(domain(), "physics");
-        assert!(f.service.group(GROUP).unwrap().revision > revision);
+        assert!(f.service.group(&admin(), GROUP).unwrap().revision > revision);
     }
 }

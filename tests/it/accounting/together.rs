@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::history::{other, picture};
 use super::usages;
-use crate::support::fixture::{Fixture, GROUP, admin, id, incoming, kernel, with};
+use crate::support::fixture::{Fixture, GROUP, admin, id, incoming, kernel, surely, with};
 use crate::support::on_both;
 
 async fn now(service: &Arc<Service>, job: &str) -> Result<Vec<fairshared::service::jobs::JobRun>, Error> {
@@ -78,7 +78,7 @@ on_both! {
             assert_eq!(found.totals[0].to_json(), usages(&(kernels * 3_600).to_string()));
         }
         second.refresh().await.unwrap();
-        assert_eq!(picture(&second.group(GROUP).unwrap()), picture(&f.service.group(GROUP).unwrap()));
+        assert_eq!(picture(&second.group(&admin(), GROUP).unwrap()), picture(&f.service.group(&admin(), GROUP).unwrap()));
     }
 
     async fn a_write_goes_on_when_its_caller_has_gone(db: TestDb) {
@@ -128,7 +128,7 @@ on_both! {
         let run = now(&second, "aggregate").await.unwrap().remove(0);
         assert_eq!((run.status.as_str(), run.trigger.as_str(), &run.counts["slices_created"]), ("succeeded", "manual", &json!(1)));
         f.service.refresh().await.unwrap();
-        assert_eq!(picture(&second.group(GROUP).unwrap()), picture(&f.service.group(GROUP).unwrap()));
+        assert_eq!(picture(&second.group(&admin(), GROUP).unwrap()), picture(&f.service.group(&admin(), GROUP).unwrap()));
     }
 
     async fn a_failed_run_is_recorded_and_the_next_one_works(db: TestDb) {
@@ -148,11 +148,11 @@ on_both! {
         let f = Fixture::new(db, "2026-01-13T10:00:00Z").await;
         f.ingest(&[kernel("k1", "ann", "ml", "2026-01-13T09:00:00Z")]).await;
         let second = other(&f).await;
-        f.service.delete_group(admin(), GROUP.into(), None).await.unwrap();
+        f.service.delete_group(admin(), GROUP.into(), surely(GROUP)).await.unwrap();
         f.clock.advance_seconds(1);
         f.group(GROUP, &json!({})).await;
         second.refresh().await.unwrap();
-        assert!(second.group(GROUP).unwrap().users.is_empty());
-        assert!(f.service.group(GROUP).unwrap().users.is_empty());
+        assert!(second.group(&admin(), GROUP).unwrap().users.is_empty());
+        assert!(f.service.group(&admin(), GROUP).unwrap().users.is_empty());
     }
 }

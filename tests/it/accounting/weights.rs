@@ -44,7 +44,7 @@ on_both! {
         let changed = set(&f, &[(of_user("ann", Some("ml")), Some("3"))]).await.unwrap();
         assert_eq!((changed.upserted, changed.deleted), (1, 0));
         assert_eq!((user(&f, "ann", "ml").share.rank, user(&f, "bob", "ml").share.rank), (1, 2));
-        assert_eq!(picture(&f.service.group(GROUP).unwrap()), picture(&other(&f).await.group(GROUP).unwrap()));
+        assert_eq!(picture(&f.service.group(&admin(), GROUP).unwrap()), picture(&other(&f).await.group(&admin(), GROUP).unwrap()));
         // The default moves only who has no weight of their own.
         f.options(&json!({"default_weight": "2"})).await;
         assert_eq!(user(&f, "ann", "ml").share.effective_weight.to_string(), "12");
@@ -57,12 +57,12 @@ on_both! {
 
     async fn a_fault_in_one_item_changes_nothing(db: TestDb) {
         let f = two_users(db).await;
-        let before = picture(&f.service.group(GROUP).unwrap());
+        let before = picture(&f.service.group(&admin(), GROUP).unwrap());
         let refused = set(&f, &[(of_user("ann", Some("ml")), Some("3")), (of_user("nobody", None), Some("2"))]).await;
         let Err(Error::Invalid(faults)) = refused else { panic!("not refused") };
         assert_eq!((faults[0].pointer.as_str(), faults[0].code), ("/items/1/target_id", "unknown_user"));
-        assert_eq!(picture(&f.service.group(GROUP).unwrap()), before);
-        assert_eq!(picture(&other(&f).await.group(GROUP).unwrap()), before);
+        assert_eq!(picture(&f.service.group(&admin(), GROUP).unwrap()), before);
+        assert_eq!(picture(&other(&f).await.group(&admin(), GROUP).unwrap()), before);
     }
 
     async fn without_a_project_every_membership_gets_the_weight(db: TestDb) {
@@ -79,7 +79,7 @@ on_both! {
         let second = other(&f).await;
         set(&f, &[(of_user("ann", Some("ml")), Some("3"))]).await.unwrap();
         assert_eq!(second.refresh().await.unwrap(), 1);
-        assert_eq!(picture(&second.group(GROUP).unwrap()), picture(&f.service.group(GROUP).unwrap()));
+        assert_eq!(picture(&second.group(&admin(), GROUP).unwrap()), picture(&f.service.group(&admin(), GROUP).unwrap()));
         assert_eq!(second.refresh().await.unwrap(), 0);
     }
 
@@ -93,13 +93,13 @@ on_both! {
             async move { service.ingest(&admin(), group, vec![incoming(&report)]).await.unwrap() }
         };
         send("second", "m1", "teaching", "2026-01-13T09:00:00Z").await;
-        assert_eq!(&*f.service.group("second").unwrap().projects[0].domain_name, "teaching");
+        assert_eq!(&*f.service.group(&admin(), "second").unwrap().projects[0].domain_name, "teaching");
         // This group has not heard of the move when an older start names a third domain.
         send(GROUP, "m2", "third", "2026-01-13T05:00:00Z").await;
-        assert_eq!(&*f.service.group(GROUP).unwrap().projects[0].domain_name, "teaching");
+        assert_eq!(&*f.service.group(&admin(), GROUP).unwrap().projects[0].domain_name, "teaching");
         f.tick().await;
         assert_eq!(&*user(&f, "ann", "ml").domain_name, "teaching");
-        assert_eq!(picture(&f.service.group(GROUP).unwrap()), picture(&other(&f).await.group(GROUP).unwrap()));
+        assert_eq!(picture(&f.service.group(&admin(), GROUP).unwrap()), picture(&other(&f).await.group(&admin(), GROUP).unwrap()));
         f.assert_conserved().await;
     }
 }

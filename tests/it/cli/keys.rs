@@ -1,8 +1,12 @@
+use fairshared::domain::identity;
+use fairshared::domain::ids::UserId;
 use fairshared::service::Role;
+use fairshared::service::people::{Set, UserChange};
+use serde_json::json;
 use uuid::Uuid;
 
 use super::program::run;
-use crate::support::fixture::{Fixture, id};
+use crate::support::fixture::{Fixture, admin, id};
 use crate::support::on_both;
 
 on_both! {
@@ -38,6 +42,28 @@ on_both! {
         assert_eq!(csv.lines().count(), 3);
     }
 
+    async fn a_key_names_its_user_and_its_groups(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T10:00:00Z").await;
+        let create = |user: &str| {
+            let args = ["keys", "create", "--role", "user", "--label", user, "--user", user, "--group", "gpu", "--group", "a100"];
+            run(&f.db, args)
+        };
+        let unknown = create("carol");
+        assert!(unknown.stderr.starts_with("warning: nobody is known yet as the user "), "{unknown:?}");
+        let caller = f.service.authenticate(unknown.ok().trim_end(), "r".to_owned()).await.unwrap();
+        assert_eq!(caller.only_user(), Some(identity::user("carol")));
+        assert_eq!(caller.groups.as_deref(), Some(&["a100".to_owned(), "gpu".to_owned()][..]));
+        // An identity provider knows alice by a UUID of its own.
+        let named = UserChange { name: Set::To("alice".to_owned()), ..UserChange::default() };
+        f.service.put_user(admin(), UserId(id("alice")), named).await.unwrap();
+        let known = create("alice");
+        assert!(!known.stderr.contains("warning"), "{known:?}");
+        let caller = f.service.authenticate(known.ok().trim_end(), "r".to_owned()).await.unwrap();
+        assert_eq!(caller.only_user(), Some(UserId(id("alice"))));
+        let list = run(&f.db, ["keys", "list", "-o", "json"]).json();
+        assert_eq!((&list["items"][1]["user_name"], &list["items"][1]["resource_groups"]), (&json!("alice"), &json!(["a100", "gpu"])));
+    }
+
     async fn a_bad_key_is_refused_and_not_made(db: TestDb) {
         let create = |args: &[&str]| run(&db, [&["keys", "create"], args].concat());
         let fault = |args: &[&str]| create(args).refused(2);
@@ -52,7 +78,8 @@ on_both! {
         );
         for (args, part) in [
             (&["--role", "root", "--label", "x"][..], "a role is one of admin, scheduler, viewer, user"),
-            (&["--role", "user", "--label", "x", "--user", "bob"], "invalid value 'bob'"),
+            (&["--role", "user", "--label", "x", "--user", " bob"], "must have 1 to 255 characters"),
+            (&["--role", "user", "--label", "x", "--user", "bob", "--group", "a/b"], "must have 1 to 64 characters"),
             (&["--role", "admin", "--label", "x", "--expires", "0d"], "a whole number above 0"),
             (&["--role", "admin", "--label", "x", "--expires", "99999999999d"], "a whole number above 0"),
             (&["--role", "admin", "--label", "x", "--expires", "tomorrow"], "RFC 3339"),

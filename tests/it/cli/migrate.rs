@@ -3,7 +3,7 @@ use fairshared::store::Store;
 use super::program::{end, over, run};
 use crate::support::database::{TestDb, postgres_unmigrated, sqlite_unmigrated};
 
-const DOWN_ALL: &[&str] = &["migrate", "down", "--steps"];
+const DOWN_ALL: &[&str] = &["migrate", "down", "--yes", "--steps"];
 
 async fn up_down_up(db: TestDb) {
     // Something to ask the status of.
@@ -26,6 +26,23 @@ async fn up_down_up(db: TestDb) {
         assert!(run(&db, ["rank", "nowhere"]).refused(1).ends_with("`fairshared migrate up` applies them"));
     }
     assert_eq!(run(&db, ["migrate", "down"]).refused(2), "cannot revert 1 migrations: only 0 are applied");
+}
+
+#[test]
+fn a_reversal_says_what_it_loses_and_needs_a_yes() {
+    let db = sqlite_unmigrated();
+    run(&db, ["migrate", "up"]).ok();
+    let refused = run(&db, ["migrate", "down", "--steps", "1000"]).refused(2);
+    assert!(refused.starts_with("cannot revert 1000 migrations"), "{refused}");
+    let asked = run(&db, ["migrate", "down", "--steps", "2"]);
+    assert_eq!(asked.code, Some(2), "{asked:?}");
+    assert!(asked.stderr.contains("give --yes") && asked.stderr.matches(": this loses ").count() == 2, "{asked:?}");
+    let all = run(&db, ["migrate", "status", "-o", "json"]).json()["total"].as_u64().unwrap();
+    let status = run(&db, ["migrate", "status", "-o", "csv"]).ok();
+    assert!(!status.contains("pending"), "{status}");
+    let done = run(&db, ["migrate", "down", "--yes", "--steps", &all.to_string()]);
+    assert!(done.stderr.contains("m0001_initial: this loses everything"), "{done:?}");
+    assert_eq!(done.code, Some(0));
 }
 
 #[tokio::test]

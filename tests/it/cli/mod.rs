@@ -1,6 +1,7 @@
 //! The command line, as a person meets it: the real program over real databases.
 
 mod config;
+mod ids;
 mod keys;
 mod live;
 #[cfg(target_os = "linux")]

@@ -104,7 +104,7 @@ on_both! {
         let export = |args: &[&str]| run(&f.db, [&["export", "buckets", GROUP], args].concat());
         let csv = export(&["-o", "csv"]).ok();
         let mut lines = csv.lines();
-        assert_eq!(lines.next(), Some("period_start,period_end,user_uuid,project_id,domain_name,resource_usage,capacity_snapshot"));
+        assert_eq!(lines.next(), Some("period_start,period_end,user_uuid,user_name,project_id,project_name,domain_name,resource_usage,capacity_snapshot"));
         assert_eq!(lines.count(), 2);
         assert!(csv.contains("research,\"{\"\"cpu\"\":\"\"3600\"\"}\",\"{\"\"cpu\"\":\"\"10\"\"}\""), "{csv}");
         let users = export(&["-o", "json"]).json();

@@ -1,7 +1,9 @@
 use std::fmt::Write;
 
+use fairshared::domain::identity;
 use fairshared::service::audit::AuditFilter;
 use fairshared::service::page::Window;
+use fairshared::service::people::{Set, UserChange};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -15,7 +17,8 @@ fn weights(f: &Fixture) -> Vec<String> {
     let rows = run(&f.db, ["weights", "get", GROUP, "-o", "csv"]).ok();
     let names = [("alice", "alice"), ("bob", "bob"), ("ml", "ml"), ("course", "course")];
     let named = names.iter().fold(rows, |text, (name, shown)| text.replace(&id(name).to_string(), shown));
-    let mut rows: Vec<String> = named.lines().skip(1).map(str::to_owned).collect();
+    let first = |line: &str| line.split(',').take(4).collect::<Vec<_>>().join(",");
+    let mut rows: Vec<String> = named.lines().skip(1).map(first).collect();
     rows.sort();
     rows
 }
@@ -62,9 +65,31 @@ on_both! {
             assert!(set(&args).refused(2).starts_with(&format!("weight {weight:?}: ")), "{weight}");
         }
         assert_eq!(set(&["domain", "nowhere", "1"]).refused(2), "/items/0/target_id: there is no domain \"nowhere\"");
-        assert_eq!(set(&["user", "carol", "1"]).refused(2), "no user of the resource group is called \"carol\"");
+        assert_eq!(set(&["user", "carol", "1"]).refused(2), "no user is called \"carol\"");
         assert_eq!(set(&["project", "ml", "1", "--project", "ml"]).refused(2), "--project belongs to the weight of a user");
         assert_eq!(weights(&f).len(), 3);
+    }
+
+    async fn the_table_shows_names_and_prune_says_what_it_takes(db: TestDb) {
+        let f = two_users(db).await;
+        apply(&f, &[], FILE).ok();
+        let table = run(&f.db, ["weights", "get", GROUP, "-o", "table"]).ok();
+        let line = table.lines().find(|line| line.contains("alice")).unwrap();
+        assert!(line.contains("ml") && line.contains('3') && !table.contains(&id("alice").to_string()), "{table}");
+        let pruned = apply(&f, &["--prune"], "domains: {research: 2}\n");
+        assert_eq!(pruned.code, Some(0));
+        let lines: Vec<&str> = pruned.stderr.lines().collect();
+        assert_eq!(lines, [
+            "unsets the weight 1.5 of the project course",
+            "unsets the weight 0.25 of the user bob in the project course",
+            "unsets the weight 3 of the user alice in the project ml",
+            "0 set, 3 unset, 1 unchanged",
+        ]);
+        // A user that has no job yet, by the name that the first job will tell.
+        let ahead = UserChange { name: Set::To("zoe".to_owned()), ..UserChange::default() };
+        f.service.put_user(admin(), identity::user("zoe"), ahead).await.unwrap();
+        run(&f.db, ["weights", "set", GROUP, "user", "zoe", "4", "--project", "ml"]).ok();
+        assert!(run(&f.db, ["weights", "get", GROUP]).ok().contains("user: zoe"));
     }
 
     async fn what_get_prints_apply_takes(db: TestDb) {
@@ -102,7 +127,7 @@ on_both! {
         let dry = apply(&f, &["--prune", "--dry-run", "-o", "csv"], FILE);
         assert_eq!((&dry.stderr, &dry.stdout), (&"4 would be set, 1 would be unset, 0 unchanged\n".to_owned(), &ended.stdout));
         assert_eq!(weights(&f), before);
-        assert_eq!(apply(&f, &["--prune"], FILE).stderr, "4 set, 1 unset, 0 unchanged\n");
+        assert_eq!(apply(&f, &["--prune"], FILE).stderr, "unsets the weight 7 of the project ml\n4 set, 1 unset, 0 unchanged\n");
         assert_eq!(diff(&f, &["--prune"], FILE).ok(), "target_type,target,project,key,from,to\n");
     }
 
@@ -162,11 +187,11 @@ queues:
         assert_eq!(apply(&f, &[], changed).stderr, "0 set, 0 unset, 0 unchanged\nqueues: 0 created, 1 changed, 0 removed\n");
         let shown = diff(&f, &["--prune"], changed);
         assert!(shown.stdout.lines().any(|row| row.starts_with("queue,vision,,queue,\"{") && row.ends_with("\",")), "{}", shown.stdout);
-        assert_eq!(apply(&f, &["--prune"], changed).stderr, "0 set, 1 unset, 0 unchanged\nqueues: 0 created, 0 changed, 1 removed\n");
+        assert_eq!(apply(&f, &["--prune"], changed).stderr, "unsets the weight 2 of the domain research\nremoves the queue vision\n0 set, 1 unset, 0 unchanged\nqueues: 0 created, 0 changed, 1 removed\n");
         // A file that does not speak of queues leaves them alone.
         assert_eq!(apply(&f, &["--prune"], "domains: {}").stderr, "0 set, 0 unset, 0 unchanged\n");
         assert_eq!(queues().lines().count(), 2);
-        let log = f.service.audit_log(&admin(), &AuditFilter { action: Some("queues.put".to_owned()), resource_group: None }, &Window::forward(9, None)).await.unwrap();
+        let log = f.service.audit_log(&admin(), &AuditFilter { action: Some("queues.put".to_owned()), resource_group: None, groups: None }, &Window::forward(9, None)).await.unwrap();
         let reasons: Vec<_> = log.rows.iter().map(|(_, e)| e.reason.as_deref()).collect();
         assert_eq!(reasons, [None, None, Some("new cluster")]);
         let before = queues();
@@ -207,7 +232,7 @@ queues:
             ("domains: {research: [1]}", ""),
             ("domains: {research: 1, research: 2}", "/domains/research: domain:research is named twice"),
             ("domains: {'a~b': 1}", "/domains/a~0b: there is no domain"),
-            ("projects: {nothing: 1}", "/projects/nothing: no project of the resource group is called"),
+            ("projects: {nothing: 1}", "/projects/nothing: no project is called"),
             ("users: [{user: alice, weight: 1}]", "/users/0: more than one user is called \"alice\""),
             ("users: [{user: bob, weight: 1}, {user: bob, project: course, weight: 2}]", "/users/1: "),
             ("users: [{user: bob}]", "weight"),

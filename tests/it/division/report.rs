@@ -123,8 +123,13 @@ fn minimum_shares_above_the_whole_say_whose() {
     let queue = |name: &str, parent: Option<&str>| json!({"name": name, "parent": parent, "min_share_ratio": "0.8"});
     let queues = [queue("a", None), queue("b", None), queue("x", Some("a")), queue("y", Some("a"))];
     let report = run(json!({"algorithm": "min_share", "capacity": {}, "queues": queues})).expect("a report");
-    let details: Vec<_> =
-        report["warnings"].as_array().expect("warnings").iter().filter(|w| w["code"] == "min_shares_above_1").map(|w| (&w["queue"], &w["detail"])).collect();
+    let details: Vec<_> = report["warnings"]
+        .as_array()
+        .expect("warnings")
+        .iter()
+        .filter(|w| w["code"] == "min_shares_above_1")
+        .map(|w| (&w["queue"], &w["detail"]))
+        .collect();
     let end = "add up to 1.6, above 1, and are scaled down";
     assert_eq!(
         details,

@@ -9,6 +9,7 @@ mod mutations;
 mod nodes;
 mod operations;
 mod paging;
+mod people;
 mod queues;
 mod scenarios;
 mod schema;

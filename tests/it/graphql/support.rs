@@ -41,7 +41,7 @@ impl JobControl for Jobs {
                 let done = self.0.aggregate(group.as_deref().unwrap_or("gpu-cluster")).await?;
                 let counts = json!({"slices_created": done.slices_created});
                 fairshared::store::jobs::finish(db, id, "succeeded", &counts, None, now).await?;
-                Ok(fairshared::store::jobs::by_ids(db, [id]).await?)
+                Ok(fairshared::store::jobs::by_ids(db, None, [id]).await?)
             };
             Some(run.await)
         })

@@ -96,7 +96,7 @@ on_both! {
         assert_eq!(report.slices, Some(2));
         let [bucket] = &desk.buckets("west", Tier::User).await[..] else { panic!("one bucket") };
         assert_eq!(json_of(&bucket.resource_usage), json!({"cpu": "7200", "cuda.device": "3600", "mem": "3865470566400"}));
-        let group = desk.fixture.service.group("east").unwrap();
+        let group = desk.fixture.service.group(&admin(), "east").unwrap();
         assert_eq!(group.scheduler.name(), "fairshare");
         assert_eq!(group.users[0].user_name.as_deref(), Some("ann"));
         assert_eq!(group.projects[0].project_name.as_deref(), Some("ml"));

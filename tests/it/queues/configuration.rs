@@ -8,7 +8,7 @@ use fairshared::service::{Caller, Error, Role, Service};
 use serde_json::{Value, json};
 
 use super::config;
-use crate::support::fixture::{Fixture, GROUP, admin};
+use crate::support::fixture::{Fixture, GROUP, admin, surely};
 use crate::support::{ManualClock, on_both, time};
 
 async fn put(f: &Fixture, queue: &Value) -> Result<QueuesChanged, Error> {
@@ -224,7 +224,7 @@ on_both! {
         put(&f, &json!({"name": "a"})).await.unwrap();
         f.group("other", &json!({})).await;
         f.service.put_queue(admin(), "other".to_owned(), config(&json!({"name": "a", "priority": 7})), None).await.unwrap();
-        f.service.delete_group(admin(), GROUP.to_owned(), None).await.unwrap();
+        f.service.delete_group(admin(), GROUP.to_owned(), surely(GROUP)).await.unwrap();
         f.group(GROUP, &json!({})).await;
         assert!(names(&f).is_empty());
         assert_eq!(f.service.queue(&admin(), "other", "a").unwrap().priority, 7);

@@ -8,7 +8,7 @@ use fairshared::service::page::{Cursor, Window};
 use serde_json::json;
 
 use super::set_queues;
-use crate::support::fixture::{Fixture, GROUP, admin, kernel, with};
+use crate::support::fixture::{Fixture, GROUP, admin, kernel, surely, with};
 use crate::support::{on_both, time};
 
 const START: &str = "2026-01-10T00:00:00Z";
@@ -121,7 +121,7 @@ on_both! {
     async fn a_history_goes_with_its_group(db: TestDb) {
         let f = cluster(db).await;
         f.service.divide(GROUP).await.unwrap();
-        f.service.delete_group(admin(), GROUP.to_owned(), None).await.unwrap();
+        f.service.delete_group(admin(), GROUP.to_owned(), surely(GROUP)).await.unwrap();
         assert_eq!(f.service.divide(GROUP).await.unwrap_err().code(), "unknown_resource_group");
         f.group(GROUP, &json!({})).await;
         assert!(rows(&f, &HistoryFilter::default()).await.is_empty());

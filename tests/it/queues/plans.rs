@@ -22,6 +22,7 @@ fn request(workload: &str, queue: &str, members: &[&str]) -> PlanRequest {
     PlanRequest {
         workload_id: workload.to_owned(),
         queue: Some(queue.to_owned()),
+        project: None,
         project_id: None,
         priority: 0,
         preemptible: true,

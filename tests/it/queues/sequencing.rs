@@ -24,8 +24,10 @@ type Wish = (&'static str, &'static str, &'static str, i32);
 fn workload<'a>((name, queue, cpu, priority): &Wish, minute: usize) -> PendingWorkload<'a> {
     PendingWorkload {
         workload_id: Cow::Borrowed(name),
-        user_uuid: UserId(id("alice")),
-        project_id: ProjectId(id("p")),
+        user_uuid: Some(UserId(id("alice"))),
+        user: None,
+        project_id: Some(ProjectId(id("p"))),
+        project: None,
         submitted_at: Some(crate::support::time(&format!("2026-01-09T00:{minute:02}:00Z"))),
         priority: *priority,
         queue: Some(Cow::Borrowed(queue)),
@@ -123,7 +125,7 @@ on_both! {
         f.clock.set("2026-01-11T00:00:00Z");
         f.tick().await;
         let of = |name: &'static str, user: &str, project: &str| PendingWorkload {
-            user_uuid: UserId(id(user)), project_id: ProjectId(id(project)), requested_slots: None, queue: None, ..workload(&(name, "", "0", 0), 0)
+            user_uuid: Some(UserId(id(user))), project_id: Some(ProjectId(id(project))), requested_slots: None, queue: None, ..workload(&(name, "", "0", 0), 0)
         };
         let wishes = || vec![of("bob", "bob", "p2"), of("ann", "ann", "p1"), of("cid", "cid", "p3"), of("dan", "dan", "p3"), of("eve", "eve", "p2"), of("new", "new", "p9")];
         // Flat: least used first, unknown pairs before all.

@@ -155,7 +155,7 @@ impl Cluster {
         set_queues(&f, &self.queues()).await;
         let kernel = |job: &Job| {
             let input: KernelInput = serde_json::from_value(job.kernel(self.slot, self.moment)).unwrap();
-            input.check(self.moment).unwrap()
+            input.check(&f.service.people(), self.moment).unwrap()
         };
         let kernels = self.running.iter().chain(&self.waiting).map(kernel).collect();
         assert!(f.service.ingest(&admin(), GROUP, kernels).await.unwrap().is_empty());

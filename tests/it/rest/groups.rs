@@ -139,7 +139,7 @@ on_both! {
         assert_eq!(answer, json!({"ok": true, "upserted": 0, "deleted": 1}));
         let listed = server.get(&group("/fair-share-weights")).await["items"].clone();
         assert_eq!(listed, json!([{"id": listed[0]["id"], "target_type": "user", "target_id": id("alice"),
-            "project_id": id("vision"), "weight": "2"}]));
+            "target_name": "alice", "project_id": id("vision"), "weight": "2"}]));
         // A known user whom this group has never seen.
         server.group("other", &json!({})).await;
         let refused = server.call("PUT", "/resource-groups/other/fair-share-weights", Some(&weights)).await;

@@ -8,6 +8,7 @@ use fairshared::domain::decimal::Amount;
 use serde_json::{Value, json};
 
 use super::support::Server;
+use crate::support::fixture::surely;
 use crate::support::on_both;
 
 /// What became of one request about one group.
@@ -154,13 +155,13 @@ on_both! {
         server.call("PUT", "/resource-groups/again/agents/a", Some(&json!({"available_slots": {"cpu": "4"}}))).await.json(201);
         other.refresh().await.unwrap();
         let admin = crate::support::fixture::admin;
-        other.delete_group(admin(), "again".to_owned(), None).await.unwrap();
+        other.delete_group(admin(), "again".to_owned(), surely("again")).await.unwrap();
         server.clock.advance_seconds(1);
         other.put_group(admin(), "again".to_owned(), fairshared::service::groups::SchedulerPatch::default()).await.unwrap();
         // What is there already is answered as it is stored, and so is every later read.
         let put = server.call("PUT", path, Some(&json!({}))).await.json(200);
         assert_eq!((&put["capacity"], &put["scheduler_opts"]["half_life_days"]), (&json!({}), &json!(7)));
         assert_eq!(server.get(path).await, put);
-        assert!(server.service.group("again").unwrap().capacity.iter().all(|(_, amount)| amount == Amount::ZERO));
+        assert!(server.service.group(&admin(), "again").unwrap().capacity.iter().all(|(_, amount)| amount == Amount::ZERO));
     }
 }

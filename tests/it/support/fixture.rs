@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use fairshared::domain::slots::Amounts;
 use fairshared::service::agents::AgentSpec;
-use fairshared::service::groups::SchedulerPatch;
+use fairshared::service::groups::{Deletion, SchedulerPatch};
 use fairshared::service::incoming::{Incoming, KernelInput};
 use fairshared::service::ingest::Refused;
+use fairshared::service::people::Directory;
 use fairshared::service::{Caller, Service};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -31,6 +32,11 @@ pub fn id(name: &str) -> Uuid {
 
 pub fn admin() -> Caller {
     Caller::internal("test")
+}
+
+/// Removes a group whatever it holds.
+pub fn surely(name: &str) -> Deletion {
+    Deletion { confirm: Some(name.to_owned()), force: true, reason: None }
 }
 
 pub fn slots(value: &Value) -> Amounts {
@@ -111,5 +117,7 @@ pub fn with(mut base: Value, changes: &Value) -> Value {
 
 pub fn incoming(kernel: &Value) -> Incoming {
     let input: KernelInput = serde_json::from_value(kernel.clone()).unwrap();
-    input.check(super::time("2026-01-01T00:00:00Z")).unwrap_or_else(|faults| panic!("{faults:?}"))
+    input
+        .check(&Directory::default(), super::time("2026-01-01T00:00:00Z"))
+        .unwrap_or_else(|faults| panic!("{faults:?}"))
 }

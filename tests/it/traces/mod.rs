@@ -217,8 +217,10 @@ fn assert_ranking(service: &Service, group: &PublishedGroup, trace: &Trace, rows
     submitted.sort_by_key(|s| id(&s.user));
     let workload = |name: &str, member: Member| PendingWorkload {
         workload_id: name.to_owned().into(),
-        user_uuid: member.user,
-        project_id: member.project,
+        user_uuid: Some(member.user),
+        user: None,
+        project_id: Some(member.project),
+        project: None,
         submitted_at: None,
         priority: 0,
         queue: None,
@@ -261,7 +263,7 @@ async fn check(db: TestDb, trace: Trace) {
     for row in &trace.rows {
         by_group.entry(&row.group).or_default().push(row);
     }
-    let groups: Vec<_> = by_group.keys().map(|name| service.group(name).unwrap()).collect();
+    let groups: Vec<_> = by_group.keys().map(|name| service.group(&admin(), name).unwrap()).collect();
     let first = stored(service, &groups).await;
     assert_eq!(first.1.iter().map(Vec::len).sum::<usize>(), trace.rows.len());
     for (group, bucket_rows) in groups.iter().zip(&first.0) {

@@ -1,0 +1,58 @@
+//! `fairshared id`: the UUID that a name stands for. Needs no server and no database.
+
+use std::process::ExitCode;
+
+use clap::Subcommand;
+
+use super::failure::{Failure, Outcome};
+use super::output::print;
+use crate::domain::identity::{self, check_label, is_printable};
+use crate::domain::names::check_name;
+
+#[derive(Subcommand)]
+pub enum IdCommand {
+    /// A user, the same in every resource group
+    User { name: String },
+    /// A project, the same in every resource group and domain
+    Project { name: String },
+    /// A kernel, as an import names it
+    Kernel(Keyed),
+    /// A session, as an import names it
+    Session(Keyed),
+}
+
+#[derive(clap::Args)]
+pub struct Keyed {
+    /// The resource group
+    group: String,
+    /// What tells it from the others in the resource group, as a job's number
+    key: String,
+}
+
+pub fn run(command: &IdCommand) -> Outcome {
+    let id = match command {
+        IdCommand::User { name } => identity::user(label(name)?).to_string(),
+        IdCommand::Project { name } => identity::project(label(name)?).to_string(),
+        IdCommand::Kernel(of) => identity::kernel(of.group()?, of.key()?).to_string(),
+        IdCommand::Session(of) => identity::session(of.group()?, of.key()?).to_string(),
+    };
+    print(&id)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn label(name: &str) -> Result<&str, Failure> {
+    check_label(name).map_err(|error| Failure::Unusable(format!("a name {error}")))?;
+    Ok(name)
+}
+
+impl Keyed {
+    fn group(&self) -> Result<&str, Failure> {
+        check_name(&self.group).map_err(|error| Failure::Unusable(format!("the resource group {error}")))?;
+        Ok(&self.group)
+    }
+
+    fn key(&self) -> Result<&str, Failure> {
+        let unusable = || Failure::Unusable("a key has 1 to 255 printable characters".to_owned());
+        Some(self.key.as_str()).filter(|key| !key.is_empty() && is_printable(key)).ok_or_else(unusable)
+    }
+}

@@ -1,0 +1,58 @@
+//! The rule of names: a name and a kind give a version 5 UUID, the same in every trace, feed and server (docs/INTEGRATION.md,
+//! "Names instead of UUIDs").
+
+use uuid::Uuid;
+
+use super::ids::{KernelId, ProjectId, SessionId, UserId};
+
+/// The namespace of every UUID that follows from names.
+pub const NAMESPACE: Uuid = Uuid::from_u128(0x8f0e_55c4_6a0b_4f0e_9d7a_2f6f_61b1_5a37);
+
+/// The longest name of a user, project, job or session, in characters.
+pub const MAX_LABEL: usize = 255;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must have 1 to 255 characters, none of them a control character or a space at either end, and not be a UUID")]
+pub struct LabelError;
+
+/// Checks the name of a user or project. A name that reads as a UUID would be taken for one.
+pub fn check_label(name: &str) -> Result<(), LabelError> {
+    let legal = !name.is_empty() && is_printable(name) && Uuid::try_parse(name).is_err();
+    if legal { Ok(()) } else { Err(LabelError) }
+}
+
+/// Whether a name has no more than [`MAX_LABEL`] characters, all of them printable, and no space at either end.
+pub fn is_printable(name: &str) -> bool {
+    name.trim() == name && name.chars().count() <= MAX_LABEL && !name.chars().any(char::is_control)
+}
+
+/// A user is the same person in every resource group and trace.
+pub fn user(name: &str) -> UserId {
+    UserId(stable("user", &[name]))
+}
+
+/// The domain is no part of it: a project may move to another one.
+pub fn project(name: &str) -> ProjectId {
+    ProjectId(stable("project", &[name]))
+}
+
+/// One run of a job; `key` tells it from every other run in its resource group.
+pub fn kernel(group: &str, key: &str) -> KernelId {
+    KernelId(stable("kernel", &[group, key]))
+}
+
+/// What the runs, array tasks or parts of one submission share.
+pub fn session(group: &str, key: &str) -> SessionId {
+    SessionId(stable("session", &[group, key]))
+}
+
+/// Names hold no control characters, so a NUL between them keeps `a`+`bc` and `ab`+`c` apart.
+fn stable(kind: &str, names: &[&str]) -> Uuid {
+    let mut text = String::with_capacity(kind.len() + names.iter().map(|name| name.len() + 1).sum::<usize>());
+    text.push_str(kind);
+    for name in names {
+        text.push('\0');
+        text.push_str(name);
+    }
+    Uuid::new_v5(&NAMESPACE, text.as_bytes())
+}

@@ -1,0 +1,89 @@
+use async_graphql::{Context, Object, Result};
+
+use super::{caller, service};
+use crate::domain::ids::{ProjectId, UserId};
+use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::scalars::Uuid;
+use crate::graphql::types::{Domain, Project, User};
+use crate::service::Service;
+use crate::service::people::{PeopleFilter, PeopleList};
+
+fn wanted(archived: Option<bool>, search: Option<String>) -> PeopleFilter {
+    PeopleFilter { archived: archived.unwrap_or(false), search }
+}
+
+#[derive(Default)]
+pub struct PeopleQuery;
+
+#[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+#[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
+impl PeopleQuery {
+    /// Domains of the server by name; with `archived` those that are archived instead of those that are not.
+    async fn domains(
+        &self,
+        ctx: &Context<'_>,
+        archived: Option<bool>,
+        search: Option<String>,
+        first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
+        after: Option<String>,
+        offset: Option<i64>,
+    ) -> Result<List<Domain>> {
+        let window = PageArgs { first, last, before, after, offset }.window(Service::DOMAIN_LIST, "")?;
+        let list = PeopleList { filter: wanted(archived, search), window };
+        Ok(connect(ctx, "", service(ctx)?.domains(caller(ctx)?, &list)?, Domain)?)
+    }
+
+    /// Projects of the server by name; with `archived` those that are archived, themselves or with their domain.
+    async fn projects(
+        &self,
+        ctx: &Context<'_>,
+        domain_name: Option<String>,
+        archived: Option<bool>,
+        search: Option<String>,
+        first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
+        after: Option<String>,
+        offset: Option<i64>,
+    ) -> Result<List<Project>> {
+        let scope = domain_name.clone().unwrap_or_default();
+        let window = PageArgs { first, last, before, after, offset }.window(Service::PROJECT_LIST, &scope)?;
+        let list = PeopleList { filter: wanted(archived, search), window };
+        let page = service(ctx)?.projects(caller(ctx)?, domain_name.as_deref(), &list)?;
+        Ok(connect(ctx, &scope, page, Project)?)
+    }
+
+    /// Users of the server by name; with `archived` those that are archived instead of those that are not.
+    async fn users(
+        &self,
+        ctx: &Context<'_>,
+        archived: Option<bool>,
+        search: Option<String>,
+        first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
+        after: Option<String>,
+        offset: Option<i64>,
+    ) -> Result<List<User>> {
+        let window = PageArgs { first, last, before, after, offset }.window(Service::USER_LIST, "")?;
+        let list = PeopleList { filter: wanted(archived, search), window };
+        Ok(connect(ctx, "", service(ctx)?.users(caller(ctx)?, &list)?, User)?)
+    }
+
+    /// One domain; null if nobody knows it.
+    async fn domain(&self, ctx: &Context<'_>, name: String) -> Result<Option<Domain>> {
+        Ok(service(ctx)?.known_domain(caller(ctx)?, &name)?.map(Domain))
+    }
+
+    /// One project; null if nobody knows it.
+    async fn project(&self, ctx: &Context<'_>, project_id: Uuid) -> Result<Option<Project>> {
+        Ok(service(ctx)?.known_project(caller(ctx)?, ProjectId(project_id.0))?.map(Project))
+    }
+
+    /// One user; null if nobody knows them.
+    async fn user(&self, ctx: &Context<'_>, user_uuid: Uuid) -> Result<Option<User>> {
+        Ok(service(ctx)?.known_user(caller(ctx)?, UserId(user_uuid.0))?.map(User))
+    }
+}

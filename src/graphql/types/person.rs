@@ -1,0 +1,131 @@
+use std::sync::Arc;
+
+use async_graphql::{ID, Object};
+
+use crate::graphql::global_id;
+use crate::graphql::scalars::{DateTime, Uuid};
+use crate::service::people;
+
+/// A domain: the first tier of the hierarchy.
+pub struct Domain(pub Arc<people::Domain>);
+
+impl Domain {
+    pub const KIND: &str = "Domain";
+}
+
+#[Object(rename_fields = "snake_case")]
+impl Domain {
+    pub async fn id(&self) -> ID {
+        global_id::encode(Self::KIND, &[&self.0.name])
+    }
+
+    async fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    async fn display_name(&self) -> Option<&str> {
+        self.0.display_name.as_deref()
+    }
+
+    /// Hidden from lists and rankings; weights, history and everybody's numbers are as before.
+    async fn archived(&self) -> bool {
+        self.0.archived_at.is_some()
+    }
+
+    async fn archived_at(&self) -> Option<DateTime> {
+        self.0.archived_at.map(DateTime)
+    }
+
+    async fn created_at(&self) -> DateTime {
+        DateTime(self.0.created_at)
+    }
+}
+
+/// A project with the domain that it is in now.
+pub struct Project(pub Arc<people::Project>);
+
+impl Project {
+    pub const KIND: &str = "Project";
+}
+
+#[Object(rename_fields = "snake_case")]
+impl Project {
+    pub async fn id(&self) -> ID {
+        global_id::encode(Self::KIND, &[&self.0.id.to_string()])
+    }
+
+    async fn project_id(&self) -> Uuid {
+        Uuid(self.0.id.0)
+    }
+
+    /// Unique among projects.
+    async fn name(&self) -> Option<&str> {
+        self.0.name.as_deref()
+    }
+
+    async fn display_name(&self) -> Option<&str> {
+        self.0.display_name.as_deref()
+    }
+
+    async fn domain_name(&self) -> &str {
+        &self.0.domain_name
+    }
+
+    /// An admin has set the domain: reports that name another count there.
+    async fn domain_pinned(&self) -> bool {
+        self.0.domain_pinned
+    }
+
+    /// Hidden from lists and rankings; weights, history and everybody's numbers are as before.
+    async fn archived(&self) -> bool {
+        self.0.archived_at.is_some()
+    }
+
+    async fn archived_at(&self) -> Option<DateTime> {
+        self.0.archived_at.map(DateTime)
+    }
+
+    async fn created_at(&self) -> DateTime {
+        DateTime(self.0.created_at)
+    }
+}
+
+/// A user, in whatever projects.
+pub struct User(pub Arc<people::User>);
+
+impl User {
+    pub const KIND: &str = "User";
+}
+
+#[Object(rename_fields = "snake_case")]
+impl User {
+    pub async fn id(&self) -> ID {
+        global_id::encode(Self::KIND, &[&self.0.id.to_string()])
+    }
+
+    async fn user_uuid(&self) -> Uuid {
+        Uuid(self.0.id.0)
+    }
+
+    /// Unique among users.
+    async fn name(&self) -> Option<&str> {
+        self.0.name.as_deref()
+    }
+
+    async fn display_name(&self) -> Option<&str> {
+        self.0.display_name.as_deref()
+    }
+
+    /// Hidden from lists and rankings; weights, history and everybody's numbers are as before.
+    async fn archived(&self) -> bool {
+        self.0.archived_at.is_some()
+    }
+
+    async fn archived_at(&self) -> Option<DateTime> {
+        self.0.archived_at.map(DateTime)
+    }
+
+    async fn created_at(&self) -> DateTime {
+        DateTime(self.0.created_at)
+    }
+}

@@ -1,0 +1,38 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::{Extension, Json};
+
+use super::view::{ProjectRequest, ProjectView};
+use crate::rest::extract::{JsonBody, PathParams};
+use crate::rest::paths::ProjectPath;
+use crate::rest::problem::Result;
+use crate::service::{Caller, Service};
+
+/// Creates a project ahead of the first kernel, or changes it: keys that are left out stay as they are, `null` takes a value
+/// away. A name in the path becomes the name of a new project.
+#[utoipa::path(
+    put, path = "/projects/{id}", operation_id = "put_project", tag = "People",
+    params(ProjectPath), request_body = ProjectRequest,
+    responses(
+        (status = 200, description = "Changed, or as it was.", body = ProjectView),
+        (status = 201, description = "Created.", body = ProjectView),
+        (status = 409, description = "The name is that of another project.", body = crate::rest::problem::ProblemView,
+            content_type = "application/problem+json")
+    )
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<ProjectPath>,
+    JsonBody(body): JsonBody<ProjectRequest>,
+) -> Result<(StatusCode, Json<ProjectView>)> {
+    // Who may not write learns nothing about names.
+    caller.require_admin()?;
+    let id = path.project(&service)?;
+    let change = body.into_change(id, path.told(&service, id))?;
+    let (row, is_new) = service.put_project(caller, id, change).await?;
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(row.into())))
+}

@@ -1,0 +1,6 @@
+//! Users, in whatever projects.
+
+pub mod get;
+pub mod list;
+pub mod put;
+pub mod view;

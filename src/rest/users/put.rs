@@ -1,0 +1,38 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::{Extension, Json};
+
+use super::view::{UserRequest, UserView};
+use crate::rest::extract::{JsonBody, PathParams};
+use crate::rest::paths::UserPath;
+use crate::rest::problem::Result;
+use crate::service::{Caller, Service};
+
+/// Creates a user ahead of the first kernel, or changes it: keys that are left out stay as they are, `null` takes a value
+/// away. A name in the path becomes the name of a new user.
+#[utoipa::path(
+    put, path = "/users/{uuid}", operation_id = "put_user", tag = "People",
+    params(UserPath), request_body = UserRequest,
+    responses(
+        (status = 200, description = "Changed, or as it was.", body = UserView),
+        (status = 201, description = "Created.", body = UserView),
+        (status = 409, description = "The name is that of another user.", body = crate::rest::problem::ProblemView,
+            content_type = "application/problem+json")
+    )
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<UserPath>,
+    JsonBody(body): JsonBody<UserRequest>,
+) -> Result<(StatusCode, Json<UserView>)> {
+    // Who may not write learns nothing about names.
+    caller.require_admin()?;
+    let id = path.user(&service)?;
+    let change = body.into_change(id, path.told(&service, id))?;
+    let (row, is_new) = service.put_user(caller, id, change).await?;
+    let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok((status, Json(row.into())))
+}

@@ -1,0 +1,15 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+
+use super::view::WhoAmI;
+use crate::service::{Caller, Service};
+
+/// What the key that asks is and may do; for every role.
+#[utoipa::path(
+    get, path = "/whoami", operation_id = "whoami", tag = "Access", responses((status = 200, body = WhoAmI))
+)]
+pub async fn handle(State(service): State<Arc<Service>>, Extension(caller): Extension<Caller>) -> Json<WhoAmI> {
+    Json(WhoAmI::new(caller, &service.people()))
+}

@@ -1,0 +1,4 @@
+//! Who asks.
+
+pub mod get;
+pub mod view;

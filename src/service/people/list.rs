@@ -1,0 +1,36 @@
+//! Lists of people, from the directory: no list costs SQL.
+
+use crate::service::page::{Key, Page, Window, cut};
+
+/// Which of them are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct PeopleFilter {
+    /// Those that are archived instead of those that are not.
+    pub archived: bool,
+    /// A part of the name or the display name, in either case.
+    pub search: Option<String>,
+}
+
+impl PeopleFilter {
+    pub(super) fn shows(&self, archived: bool, names: [Option<&str>; 2]) -> bool {
+        let found = |part: &str| {
+            let part = part.to_lowercase();
+            names.iter().flatten().any(|name| name.to_lowercase().contains(&part))
+        };
+        archived == self.archived && self.search.as_deref().is_none_or(found)
+    }
+}
+
+/// What a list of people asks for.
+#[derive(Clone, Debug)]
+pub struct PeopleList {
+    pub filter: PeopleFilter,
+    pub window: Window,
+}
+
+impl PeopleList {
+    pub(super) fn page<T: Clone>(&self, name: &str, mut rows: Vec<T>, key: impl Fn(&T) -> Vec<Key>) -> Page<T> {
+        rows.sort_by_cached_key(&key);
+        cut(name, &rows, key, &self.window)
+    }
+}

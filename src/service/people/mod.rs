@@ -1,0 +1,21 @@
+//! Domains, projects and users of the server: who they are, what they are called, who is archived.
+//!
+//! Archived means hidden from lists and rankings. Weights, history and everybody's numbers stay as they are, and
+//! whoever is used again is shown again.
+
+mod change;
+mod directory;
+mod domains;
+mod list;
+mod projects;
+pub mod registration;
+mod users;
+pub mod who;
+
+pub use crate::store::people::{Domain, Project, User};
+pub use change::Set;
+pub use directory::{Ambiguous, Directory, People};
+pub use domains::DomainChange;
+pub use list::{PeopleFilter, PeopleList};
+pub use projects::ProjectChange;
+pub use users::UserChange;
