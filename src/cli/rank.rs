@@ -93,17 +93,18 @@ const ROOM: usize = 34;
 /// The ranking for a person: names where there are some, short figures, lines of at most 80 columns.
 fn table(args: &RankArgs, group: &PublishedGroup, limit: usize) -> Outcome {
     if args.domains {
-        let rows = group.domains.iter().take(limit).map(|d| ([d.domain_name.to_string()], &d.share));
+        let rows =
+            group.domains.iter().filter(|row| !row.hidden).take(limit).map(|d| ([d.domain_name.to_string()], &d.share));
         print_table(&["rank", "domain", "factor", "usage", "weight"], ["domain"], rows.collect())?;
     } else if args.projects {
-        let rows = group.projects.iter().take(limit).map(|p| {
+        let rows = group.projects.iter().filter(|row| !row.hidden).take(limit).map(|p| {
             let project = p.project_name.as_deref().map_or_else(|| p.project_id.to_string(), str::to_owned);
             ([p.domain_name.to_string(), project], &p.share)
         });
         let columns = &["domain", "rank", "project", "factor", "usage", "weight"];
         print_table(columns, ["domain", "project"], rows.collect())?;
     } else {
-        let rows = group.users.iter().take(limit).map(|u| {
+        let rows = group.users.iter().filter(|row| !row.hidden).take(limit).map(|u| {
             let project = group.project(u.member.project).and_then(|p| p.project_name.as_deref());
             let project = project.map_or_else(|| u.member.project.to_string(), str::to_owned);
             let user = u.user_name.as_deref().map_or_else(|| u.member.user.to_string(), str::to_owned);

@@ -66,16 +66,6 @@ impl WeightView {
     }
 }
 
-impl WeightView {
-    /// Puts the ids where there are no names.
-    pub fn show_names(&mut self) {
-        self.target_name.get_or_insert_with(|| Arc::from(self.target_id.as_str()));
-        if let Some(id) = self.project_id {
-            self.project_name.get_or_insert_with(|| Arc::from(id.to_string()));
-        }
-    }
-}
-
 /// Every weight that is set.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WeightList {
