@@ -41,7 +41,7 @@ pub const SETTINGS: [Setting; 17] = [
     Setting {
         key: "max_bulk_bytes",
         default: "268435456",
-        about: "largest body that lists kernels or workloads; a stream of NDJSON has no limit",
+        about: "largest body that lists workloads or queues; kernels come in any number",
     },
     Setting { key: "request_timeout_seconds", default: "60", about: "how long `serve` works on an ordinary request" },
     Setting { key: "max_connections", default: "4096", about: "connections that `serve` has open at once" },

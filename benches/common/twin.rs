@@ -63,12 +63,21 @@ pub const KERNELS: Table = Table {
         ("critical", 'b'),
         ("gang_id", 't'),
         ("gang_min", 'i'),
+        ("status_changes", 't'),
+        ("end_inferred", 'b'),
     ],
 };
 
 pub const CURSORS: Table = Table {
     name: "kernel_cursors",
-    columns: &[("resource_group", 't'), ("kernel_id", 'u'), ("recorded_until", 'l'), ("in_step", 'b')],
+    columns: &[
+        ("resource_group", 't'),
+        ("kernel_id", 'u'),
+        ("recorded_until", 'l'),
+        ("in_step", 'b'),
+        ("applied_changes", 't'),
+        ("seen_at", 'l'),
+    ],
 };
 
 pub const USER_SHARES: Table = Table {

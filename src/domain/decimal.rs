@@ -19,7 +19,7 @@ const USAGE_UNIT: u128 = 10u128.pow(USAGE_DECIMALS);
 /// The largest amount of one slot: 10^21, above any memory in bytes.
 const AMOUNT_MAX: u128 = 10u128.pow(21) * AMOUNT_UNIT;
 /// The longest text that can be a legal number; longer input is refused before it is read.
-const MAX_TEXT: usize = 64;
+pub(super) const MAX_TEXT: usize = 64;
 /// Why a text is not a legal decimal here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecimalError {
@@ -102,6 +102,11 @@ impl Amount {
     /// The amount of so many `10^-12`, at most the largest amount.
     pub const fn from_units(units: u128) -> Self {
         Self(if units < AMOUNT_MAX { units } else { AMOUNT_MAX })
+    }
+
+    /// The amount of so many `10^-12`; `None` above the largest amount.
+    pub const fn checked_from_units(units: u128) -> Option<Self> {
+        if units <= AMOUNT_MAX { Some(Self(units)) } else { None }
     }
 
     /// The amount as a count of `10^-12`.

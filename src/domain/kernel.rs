@@ -2,36 +2,53 @@
 
 use std::sync::Arc;
 
+use super::changes::{Changes, MOST_CHANGES};
 use super::defaults::yes;
 use super::ids::{KernelId, Member, SessionId};
 use super::slots::Amounts;
-use super::time::Timestamp;
+use super::status;
+use super::time::{Span, Timestamp};
 
-/// Where a kernel is in its life. Later phases win over earlier ones, whatever order reports arrive in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Where a kernel is in its life. Later stages win over earlier ones, whatever order reports arrive in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
+    /// The scheduler does not know: of a kernel that is known, nothing changes.
+    Unknown,
     Pending,
     Running,
+    /// It has started and not ended, but uses and holds nothing for now.
+    Suspended,
     Terminated,
 }
 
 impl Phase {
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Unknown => "UNKNOWN",
             Self::Pending => "PENDING",
             Self::Running => "RUNNING",
+            Self::Suspended => "SUSPENDED",
             Self::Terminated => "TERMINATED",
         }
     }
 
-    /// Reads a scheduler's status, in either case; the finer states of Backend.AI fold into three.
+    /// Reads a scheduler's status, in either case.
     pub fn parse(status: &str) -> Option<Self> {
-        Some(match status.to_ascii_uppercase().as_str() {
-            "PENDING" | "SCHEDULED" | "PREPARING" | "PULLING" | "PREPARED" | "CREATING" => Self::Pending,
-            "RUNNING" | "RESTARTING" | "SUSPENDED" | "TERMINATING" => Self::Running,
-            "TERMINATED" | "CANCELLED" | "COMPLETED" | "FAILED" | "ERROR" => Self::Terminated,
-            _ => return None,
-        })
+        status::phase_of(status)
+    }
+
+    /// Whether the kernel holds or asks for anything.
+    pub fn is_live(self) -> bool {
+        matches!(self, Self::Pending | Self::Running)
+    }
+
+    fn stage(self) -> u8 {
+        match self {
+            Self::Unknown => 0,
+            Self::Pending => 1,
+            Self::Running | Self::Suspended => 2,
+            Self::Terminated => 3,
+        }
     }
 }
 
@@ -66,7 +83,26 @@ pub struct Report {
     pub phase: Phase,
     pub started_at: Option<Timestamp>,
     pub terminated_at: Option<Timestamp>,
+    /// When it was suspended and went on.
+    pub changes: Changes,
     pub traits: Traits,
+}
+
+impl Report {
+    /// The phase that follows from what is told.
+    fn settle_phase(&mut self) {
+        self.phase = match self.phase {
+            Phase::Unknown if self.started_at.is_none() => Phase::Pending,
+            Phase::Unknown | Phase::Running | Phase::Suspended => {
+                if self.changes.ends_suspended() {
+                    Phase::Suspended
+                } else {
+                    Phase::Running
+                }
+            }
+            told => told,
+        };
+    }
 }
 
 /// A kernel with its accounting cursor.
@@ -77,6 +113,20 @@ pub struct Kernel {
     pub cursor: Option<Timestamp>,
     /// Its last slice is recorded: no run selects it again.
     pub settled: bool,
+    /// Nobody reported the end; a later report that it runs takes it back.
+    pub end_inferred: bool,
+    /// The changes that its records were made by, where they have to be made again by others.
+    pub applied: Option<Changes>,
+    /// When it was last reported, as stored: to a few minutes, and before the group's last snapshot.
+    pub seen_at: Option<Timestamp>,
+}
+
+/// What becomes of the time between an inferred end and the report that the kernel ran on.
+#[derive(Clone, Copy, Debug)]
+pub struct Doubt {
+    pub now: Timestamp,
+    /// Time before this is not counted.
+    pub kept_from: Timestamp,
 }
 
 /// Why a report contradicts what is known about its kernel.
@@ -92,6 +142,10 @@ pub enum Conflict {
     PurgedEnd,
     #[error("the records of what the ended kernel used are purged, so its slots cannot be corrected")]
     PurgedSlots,
+    #[error("the kernel is suspended; a report that it runs says with `status_at` since when")]
+    Change,
+    #[error("the kernel was suspended and went on more than {} times", MOST_CHANGES / 2)]
+    TooManyChanges,
 }
 
 impl Conflict {
@@ -102,6 +156,7 @@ impl Conflict {
             Self::Start => "started_at",
             Self::End | Self::PurgedEnd => "terminated_at",
             Self::PurgedSlots => "occupied_slots",
+            Self::Change | Self::TooManyChanges => "status_at",
         }
     }
 
@@ -110,37 +165,105 @@ impl Conflict {
         match self {
             Self::Owner | Self::Start | Self::End => "conflict",
             Self::PurgedEnd | Self::PurgedSlots => "purged",
+            Self::Change => "required",
+            Self::TooManyChanges => "too_many_changes",
         }
     }
 }
 
 impl Kernel {
     /// What is known after `report`, given what was known before.
-    pub fn merge(known: Option<Self>, report: Report) -> Result<Self, Conflict> {
+    pub fn merge(known: Option<Self>, mut report: Report) -> Result<Self, Conflict> {
         let Some(known) = known else {
             if ends_before_start(&report) {
                 return Err(Conflict::End);
             }
-            return Ok(Self { settled: never_ran(&report), report, cursor: None });
+            report.settle_phase();
+            let settled = never_ran(&report);
+            return Ok(Self { report, cursor: None, settled, end_inferred: false, applied: None, seen_at: None });
         };
-        let (old, cursor) = (known.report, known.cursor);
+        let Self { report: old, cursor, settled, end_inferred, applied, seen_at } = known;
         if old.owner != report.owner {
             return Err(Conflict::Owner);
         }
         let moved = report.started_at.is_some() && report.started_at != old.started_at;
-        let used_nothing = known.settled && cursor == old.started_at;
+        let used_nothing = settled && cursor == old.started_at;
         if moved && cursor.is_some() && !used_nothing {
             return Err(Conflict::Start);
         }
         let cursor = cursor.filter(|_| !moved);
-        let (mut merged, other) = if report.phase < old.phase { (old, report) } else { (report, old) };
+        if old.phase == Phase::Suspended && report.phase == Phase::Running && report.changes.is_empty() {
+            return Err(Conflict::Change);
+        }
+        let before = old.changes.clone();
+        let (mut merged, other) = if report.phase.stage() < old.phase.stage() { (old, report) } else { (report, old) };
         merged.started_at = merged.started_at.or(other.started_at);
         merged.terminated_at = merged.terminated_at.or(other.terminated_at);
+        merged.changes.merge(&other.changes);
+        merged.settle_phase();
         if ends_before_start(&merged) {
             return Err(Conflict::End);
         }
-        let settled = never_ran(&merged) || (cursor.is_some() && merged.terminated_at == cursor);
-        Ok(Self { report: merged, cursor, settled })
+        if merged.changes.count() > MOST_CHANGES {
+            return Err(Conflict::TooManyChanges);
+        }
+        let mut kernel = Self { report: merged, cursor, settled: false, end_inferred, applied, seen_at };
+        kernel.note_applied(&before);
+        kernel.settle();
+        Ok(kernel)
+    }
+
+    /// The kernel before `report`, without an inferred end that the report disproves. Time after that end which
+    /// `doubt` leaves out counts as a suspension.
+    #[must_use]
+    pub fn doubted(mut self, report: &Report, doubt: Doubt) -> Self {
+        let (true, Some(end)) = (self.end_inferred && report.phase.stage() > 1, self.report.terminated_at) else {
+            return self;
+        };
+        let before = self.report.changes.clone();
+        let until = report.terminated_at.map_or(doubt.now, |told| told.min(doubt.now)).min(doubt.kept_from);
+        if until > end && report.phase != Phase::Suspended {
+            self.report.changes.note(end, true);
+            self.report.changes.note(until, false);
+        }
+        self.report.terminated_at = None;
+        self.report.phase = Phase::Running;
+        self.report.settle_phase();
+        self.end_inferred = false;
+        self.note_applied(&before);
+        self.settle();
+        self
+    }
+
+    /// The kernel with an end that nobody reported.
+    #[must_use]
+    pub fn ended_at(mut self, end: Timestamp) -> Self {
+        let start = self.report.started_at.unwrap_or(end);
+        self.report.terminated_at = Some(end.max(start));
+        self.report.phase = Phase::Terminated;
+        self.end_inferred = true;
+        self.settle();
+        self
+    }
+
+    /// Notes by which changes its records were made, if other records follow from those that are known now.
+    fn note_applied(&mut self, before: &Changes) {
+        let Some(recorded) = self.recorded() else { return };
+        let now = &self.report.changes;
+        let differs = now.active_but_not_in(before, recorded).chain(before.active_but_not_in(now, recorded)).next();
+        if differs.is_some() && self.applied.is_none() {
+            self.applied = Some(before.clone());
+        }
+    }
+
+    /// From when until when usage is recorded.
+    fn recorded(&self) -> Option<Span> {
+        Span::new(self.report.started_at?, self.cursor?)
+    }
+
+    fn settle(&mut self) {
+        let recorded = self.cursor.is_some() && self.report.terminated_at == self.cursor && self.applied.is_none();
+        self.settled = never_ran(&self.report) || recorded;
     }
 
     /// Fails if `report` corrects what this kernel, which has ended, used before `kept_from`: the records of that time
@@ -172,6 +295,9 @@ pub struct Unsettled {
     pub cursor: Option<Timestamp>,
     /// The cursor is that of the group's last run.
     pub in_step: bool,
+    pub changes: Changes,
+    /// The changes that its records were made by, where they have to be made again.
+    pub applied: Option<Changes>,
 }
 
 /// Where a run left a kernel.
@@ -201,6 +327,8 @@ impl Unsettled {
             terminated_at: report.terminated_at,
             cursor: kernel.cursor,
             in_step: false,
+            changes: report.changes.clone(),
+            applied: kernel.applied.clone(),
         })
     }
 

@@ -3,6 +3,7 @@
 
 pub mod bucket;
 pub mod capacity;
+pub mod changes;
 pub mod decay;
 pub mod decimal;
 pub mod defaults;
@@ -17,6 +18,7 @@ pub mod ledger;
 pub mod names;
 pub mod normalize;
 pub mod options;
+pub mod quantity;
 pub mod queues;
 pub mod reading;
 pub mod reclaim;
@@ -24,6 +26,7 @@ mod schemas;
 pub mod sequencer;
 pub mod slice;
 pub mod slots;
+pub mod status;
 pub mod time;
 pub mod weight;
 mod written;

@@ -37,6 +37,8 @@ pub struct Options {
     pub division: DivisionChoice,
     /// What the `fairshare` sequencer compares.
     pub order: Order,
+    /// After how many seconds without a report a running kernel ends, 60..=31536000; `None`: never.
+    pub kernel_timeout_seconds: Option<u32>,
 }
 
 /// Whether `fairshare` compares users across the group, or domains, then projects, then users (§9).
@@ -76,6 +78,7 @@ impl Default for Options {
             decay: Decay::default(),
             division: DivisionChoice::default(),
             order: Order::default(),
+            kernel_timeout_seconds: None,
         }
     }
 }
@@ -116,7 +119,7 @@ impl From<Misread> for OptionError {
     }
 }
 
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "half_life_days",
     "lookback_days",
     "decay_unit_days",
@@ -128,6 +131,7 @@ const KEYS: [&str; 11] = [
     "decay",
     "division",
     "order",
+    "kernel_timeout_seconds",
 ];
 
 impl Options {
@@ -189,17 +193,21 @@ impl Options {
                 let names = Order::ALL.map(|(name, _)| name);
                 self.order = value.as_str().and_then(Order::parse).ok_or_else(|| none_of(key, names))?;
             }
+            "kernel_timeout_seconds" if value.is_null() => self.kernel_timeout_seconds = None,
+            "kernel_timeout_seconds" => {
+                self.kernel_timeout_seconds = Some(integer(key, value, 60, 31_536_000)?);
+            }
             _ => return Err(OptionError::unknown(key)),
         }
         Ok(())
     }
 
-    /// All options in force, defaults included, in the order of the documentation.
+    /// All options in force, defaults included as far as they are on, in the order of the documentation.
     pub fn to_json(&self) -> Map<String, Value> {
         // The default is written as the documents print it.
         let default_weight =
             if self.default_weight == Weight::ONE { "1.0".to_owned() } else { self.default_weight.to_string() };
-        let values: [Value; 11] = [
+        let values: [Value; 12] = [
             self.half_life_days.into(),
             self.lookback_days.into(),
             self.decay_unit_days.into(),
@@ -211,8 +219,10 @@ impl Options {
             self.decay.name().into(),
             self.division.to_json(),
             self.order.as_str().into(),
+            self.kernel_timeout_seconds.into(),
         ];
-        KEYS.iter().map(|k| (*k).to_owned()).zip(values).collect()
+        // What is off is left out.
+        KEYS.iter().map(|k| (*k).to_owned()).zip(values).filter(|(_, value)| !value.is_null()).collect()
     }
 
     /// Whether moving to `other` changes factors.
@@ -275,6 +285,7 @@ fn merge(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
 fn known_keys() -> Value {
     let mut known = Options::default().to_json();
     known.insert("division".to_owned(), DivisionChoice::keys());
+    known.insert("kernel_timeout_seconds".to_owned(), Value::Null);
     Value::Object(known)
 }
 

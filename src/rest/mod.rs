@@ -31,6 +31,7 @@ mod state;
 mod undeclared;
 pub mod usage_buckets;
 pub mod usage_gaps;
+pub mod usage_records;
 pub mod users;
 pub mod whoami;
 

@@ -14,7 +14,7 @@ use super::undeclared::{Takers, refuse};
 use super::{
     agents, audit, audit_log, division, domains, fair_share_status, fair_share_weights, health, job_runs, jobs,
     kernels, keys, metrics, projects, queues, reclaim, reclaim_plans, resource_groups, scheduler_options, sequence,
-    usage_buckets, usage_gaps, users, whoami,
+    usage_buckets, usage_gaps, usage_records, users, whoami,
 };
 
 /// Endpoints that answer within the time limit.
@@ -35,6 +35,7 @@ pub(super) fn prompt() -> OpenApiRouter<ApiState> {
         .routes(routes!(queues::get::handle, queues::put::handle, queues::delete::handle))
         .routes(routes!(usage_buckets::list::handle))
         .routes(routes!(usage_gaps::list::handle))
+        .routes(routes!(usage_records::list::handle))
         .routes(routes!(jobs::list::handle))
         .routes(routes!(jobs::trust_clock::handle))
         .routes(routes!(job_runs::list::handle))
@@ -57,6 +58,7 @@ pub(super) fn prompt() -> OpenApiRouter<ApiState> {
 pub(super) fn bulk() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new()
         .routes(routes!(kernels::list::handle, kernels::post::handle))
+        .routes(routes!(kernels::snapshot::handle))
         .routes(routes!(sequence::post::handle))
         .routes(routes!(division::simulate::handle))
         .routes(routes!(reclaim::simulate::handle))

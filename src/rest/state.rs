@@ -13,7 +13,7 @@ use crate::service::jobs::JobControl;
 pub struct Limits {
     /// Bytes of an ordinary body.
     pub body_bytes: usize,
-    /// Bytes of a body that lists kernels or workloads. NDJSON streams have no limit as a whole.
+    /// Bytes of a body that lists workloads or queues. Kernels come in any number; this bounds one of them.
     pub bulk_bytes: usize,
     /// How long an ordinary request may take.
     pub timeout: Duration,
@@ -34,6 +34,12 @@ pub struct ApiState {
     pub service: Arc<Service>,
     pub jobs: Arc<dyn JobControl>,
     pub limits: Limits,
+}
+
+impl FromRef<ApiState> for Limits {
+    fn from_ref(state: &ApiState) -> Self {
+        state.limits
+    }
 }
 
 impl FromRef<ApiState> for Arc<Service> {

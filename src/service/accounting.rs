@@ -9,6 +9,7 @@ use serde_json::json;
 use super::ahead;
 use super::background::background;
 use super::folding::rebuild_buckets;
+use super::inferred::time_out;
 use super::pass::{Aggregated, Pass};
 use super::session::Session;
 use super::{Caller, PublishedGroup, Result, Service, Work, detached};
@@ -28,6 +29,7 @@ impl Service {
             let mut pass = Pass::new(&session);
             session.observe_capacity().await?;
             session.learn_people().await?;
+            time_out(&mut session).await?;
             pass.scan(&mut session).await?;
             let done = pass.book(&mut session).await?;
             session.recompute_histories().await?;

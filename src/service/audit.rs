@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::Service;
 use super::caller::Caller;
 use super::error::Result;
+use super::inferred::INFERRED;
 use super::ingest::INGEST;
 use super::page::{Page, Window, id_page, id_window};
 use crate::domain::time::Timestamp;
@@ -56,10 +57,10 @@ impl Service {
         Ok(audit::by_ids(self.store().read(), caller.groups.as_deref(), ids).await?)
     }
 
-    /// Removes what was counted of ingests before so many days. Returns how many entries that was.
+    /// Removes what was counted of ingests, and inferred ends, before so many days. Returns how many entries that was.
     pub async fn purge_ingest_audit(&self, keep_days: u32) -> Result<u64> {
         let before = self.clock().now().day().plus(-keep_days.cast_signed()).start();
-        Ok(audit::purge(self.store().write(), INGEST, before).await?)
+        Ok(audit::purge(self.store().write(), &[INGEST, INFERRED], before).await?)
     }
 
     /// Newest first. A key that is limited to groups sees the entries of those groups.

@@ -7,10 +7,12 @@ use uuid::Uuid;
 use super::Fault;
 use super::people::registration::Told;
 use super::people::{Directory, who};
+use crate::domain::changes::Changes;
 use crate::domain::defaults::yes;
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Phase, Report, Traits};
 use crate::domain::names::check_name;
+use crate::domain::quantity;
 use crate::domain::reading::ReadOnly;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
@@ -37,10 +39,14 @@ pub struct KernelInput {
     /// Shown beside the id where there is no name.
     pub user_name: Option<String>,
     pub project_name: Option<String>,
-    /// Slot name -> amount.
+    /// Slot name -> amount: a decimal, or a quantity of Kubernetes such as `500m` or `64Gi`.
+    #[serde(deserialize_with = "quantity::slots")]
     pub occupied_slots: Amounts,
-    /// `PENDING`, `RUNNING` or `TERMINATED`, or a finer state of one of them.
+    /// `PENDING`, `RUNNING`, `SUSPENDED` or `TERMINATED`, or another word of Kubernetes or Slurm for one of them.
     pub status: String,
+    /// Since when it is suspended, or runs; a kernel that is suspended, or was, says it.
+    #[serde(default)]
+    pub status_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub started_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]
@@ -61,6 +67,12 @@ pub struct KernelInput {
     #[serde(default)]
     #[schema(inline)]
     pub slices: ReadOnly,
+    #[serde(default)]
+    #[schema(inline)]
+    pub suspensions: ReadOnly,
+    #[serde(default)]
+    #[schema(inline)]
+    pub end_inferred: ReadOnly,
 }
 
 /// A checked report, and whom it names how.
@@ -99,13 +111,15 @@ impl KernelInput {
             (None, ..) => fault(
                 "/status",
                 "unknown_status",
-                "is not PENDING, RUNNING or TERMINATED, nor a finer state of one of them",
+                "is not PENDING, RUNNING, SUSPENDED or TERMINATED, nor a word of Kubernetes or Slurm for one of them",
             ),
-            (Some(Phase::Running), None, _) => fault("/started_at", "required", "is missing: a running kernel has one"),
+            (Some(Phase::Running | Phase::Suspended), None, _) => {
+                fault("/started_at", "required", "is missing: a running kernel has one");
+            }
             (Some(Phase::Terminated), _, None) => {
                 fault("/terminated_at", "required", "is missing: a terminated kernel has one");
             }
-            (Some(Phase::Pending | Phase::Running), _, Some(_)) => {
+            (Some(Phase::Unknown | Phase::Pending | Phase::Running | Phase::Suspended), _, Some(_)) => {
                 fault("/terminated_at", "contradiction", "belongs to terminated kernels only");
             }
             (Some(Phase::Pending), Some(_), _) => {
@@ -113,6 +127,15 @@ impl KernelInput {
             }
             (_, Some(start), Some(end)) if end < start => {
                 fault("/terminated_at", "end_before_start", "lies before `started_at`");
+            }
+            _ => {}
+        }
+        match (phase, self.status_at) {
+            (Some(Phase::Suspended), None) => {
+                fault("/status_at", "required", "is missing: a suspended kernel says since when");
+            }
+            (Some(Phase::Suspended | Phase::Running), Some(at)) if self.started_at.is_some_and(|start| at < start) => {
+                fault("/status_at", "contradiction", "lies before `started_at`");
             }
             _ => {}
         }
@@ -134,6 +157,11 @@ impl KernelInput {
             phase,
             started_at: self.started_at,
             terminated_at: self.terminated_at,
+            changes: match (phase, self.status_at) {
+                (Phase::Suspended, Some(at)) => Changes::one(at, true),
+                (Phase::Running, Some(at)) => Changes::one(at, false),
+                _ => Changes::default(),
+            },
             traits: Traits {
                 agent_id: self.agent_id,
                 queue: self.queue,

@@ -8,12 +8,13 @@ use uuid::Uuid;
 
 use super::incoming::Incoming;
 use super::joint::{self, Part};
-use super::people::registration::{Kept, Named, Placed, Warning, register, settle_domains, warnings};
+use super::merging::{Merged, merge, of_another_group};
+use super::people::registration::{Kept, Named, Warning, register, settle_domains, warnings};
 use super::session::Session;
 use super::{Caller, Fault, Result, Service, detached};
 use crate::domain::ids::KernelId;
-use crate::domain::kernel::{Kernel, Report};
-use crate::domain::time::{Day, Timestamp};
+use crate::domain::kernel::Report;
+use crate::domain::time::Timestamp;
 use crate::store;
 use crate::store::audit::Tally;
 
@@ -24,7 +25,7 @@ pub const INGEST: &str = "kernels.ingest";
 
 impl Incoming {
     /// `part` is the place of the delivery that it came with.
-    fn split(self, part: usize) -> (Named, Report) {
+    pub(super) fn split(self, part: usize) -> (Named, Report) {
         let Self { report, user, project, project_stays } = self;
         (Named { kernel: report.id, owner: report.owner, user, project, stays: project_stays, part }, report)
     }
@@ -53,11 +54,13 @@ pub struct Delivery {
     pub reports: Vec<Incoming>,
     /// Rows that were refused before; the audit log counts them with the others.
     pub rejected: u64,
+    /// Of what time they are, if they are of a snapshot.
+    pub taken_at: Option<Timestamp>,
 }
 
 impl From<Vec<Incoming>> for Delivery {
     fn from(reports: Vec<Incoming>) -> Self {
-        Self { reports, rejected: 0 }
+        Self { reports, rejected: 0, taken_at: None }
     }
 }
 
@@ -95,13 +98,17 @@ pub(super) async fn take(mut session: Session, parts: &mut [Part]) -> Result<Vec
         session.learn_people().await?;
     }
     let (reports, mut refused, kept) = settle_domains(&session.people(), &names, reports);
-    let mut merged = merge(&session, reports, &mut refused).await?;
-    save(&mut session, &names, &mut merged, &mut refused).await?;
+    let taken_at = parts.first().and_then(|part| part.delivery.taken_at);
+    let (mut merged, seen) = merge(&session, reports, taken_at, &mut refused).await?;
+    let seen_at = taken_at.unwrap_or(session.now);
+    save(&mut session, &names, &mut merged, &mut refused, seen_at).await?;
+    store::kernels::set_seen(session.tx(), &session.state().group.name, &seen, seen_at).await?;
     let refused_at: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
     let taken: Vec<&Named> =
         names.iter().enumerate().filter(|(at, _)| !refused_at.contains(at)).map(|(_, n)| n).collect();
     let callers: Vec<&Caller> = parts.iter().map(|part| &part.caller).collect();
-    let is_new = register(&mut session, &callers, &taken, &merged).await? || !merged.is_empty();
+    let registered = register(&mut session, &callers, &taken, &merged).await?;
+    let is_new = registered || !merged.is_empty() || !seen.is_empty();
     let mut done = by_part(&sizes, &names, &merged, refused);
     warn(&session, &names, &kept, &mut done);
     let (tallies, now) = (tallies(parts, &sizes, &done), session.now);
@@ -173,58 +180,14 @@ fn strangers(session: &Session, names: &[Named]) -> bool {
     names.iter().any(unknown)
 }
 
-fn of_another_group(at: usize) -> Refused {
-    let detail = "the kernel belongs to another resource group";
-    Refused { at, fault: Fault::new("/kernel_id", "kernel_of_another_group", detail) }
-}
-
-type Merged = Vec<(Option<Kernel>, Kernel)>;
-
-/// Merges every report with what is known about its kernel, in the order of the batch.
-async fn merge(session: &Session, reports: Placed, refused: &mut Vec<Refused>) -> Result<Merged> {
-    let group = &session.state().group.name;
-    let kept_from = session.state().group.records_from.map_or(Timestamp::EPOCH, Day::start);
-    let ids: BTreeSet<KernelId> = reports.iter().map(|(_, report)| report.id).collect();
-    let ids: Vec<KernelId> = ids.into_iter().collect();
-    let mut known = BTreeMap::new();
-    let mut elsewhere = BTreeSet::new();
-    for (of, kernel) in store::kernels::find_many(session.tx(), &ids).await? {
-        if of == *group {
-            known.insert(kernel.report.id, kernel);
-        } else {
-            elsewhere.insert(kernel.report.id);
-        }
-    }
-    let mut current: BTreeMap<KernelId, Kernel> = BTreeMap::new();
-    for (at, report) in reports {
-        let id = report.id;
-        if elsewhere.contains(&id) {
-            refused.push(of_another_group(at));
-            continue;
-        }
-        let before = current.get(&id).or_else(|| known.get(&id)).cloned();
-        let kept = before.as_ref().map_or(Ok(()), |known| known.check_purged(&report, kept_from));
-        match kept.and_then(|()| Kernel::merge(before, report)) {
-            Ok(kernel) => {
-                current.insert(id, kernel);
-            }
-            Err(conflict) => {
-                refused.push(Refused {
-                    at,
-                    fault: Fault::new(format!("/{}", conflict.key()), conflict.code(), conflict.to_string()),
-                });
-            }
-        }
-    }
-    let merged = current
-        .into_iter()
-        .map(|(id, kernel)| (known.remove(&id), kernel))
-        .filter(|(old, new)| old.as_ref() != Some(new));
-    Ok(merged.collect())
-}
-
 /// Stores what was merged. A kernel that another group has claimed since `merge` looked is refused.
-async fn save(session: &mut Session, names: &[Named], merged: &mut Merged, refused: &mut Vec<Refused>) -> Result<()> {
+async fn save(
+    session: &mut Session,
+    names: &[Named],
+    merged: &mut Merged,
+    refused: &mut Vec<Refused>,
+    seen_at: Timestamp,
+) -> Result<()> {
     let group = session.state().group.name.clone();
     if store::kernels::upsert(session.tx(), &group, merged).await? != merged.len() as u64 {
         let ids: Vec<KernelId> = merged.iter().map(|(_, kernel)| kernel.report.id).collect();
@@ -236,5 +199,5 @@ async fn save(session: &mut Session, names: &[Named], merged: &mut Merged, refus
         let late = (0..names.len()).filter(|at| lost.contains(&names[*at].kernel) && !known.contains(at));
         refused.extend(late.map(of_another_group));
     }
-    session.kernels_changed(merged).await
+    session.kernels_changed(merged, seen_at).await
 }

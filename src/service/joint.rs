@@ -40,14 +40,15 @@ impl Lines {
         self.lines().get(group).map_or(0, VecDeque::len)
     }
 
-    /// Takes what waits, up to so many kernels; the first delivery always.
+    /// Takes what waits and was seen at one time, up to so many kernels; the first delivery always.
     fn take(&self, group: &str, most: usize) -> Vec<Waiting> {
         let mut lines = self.lines();
         let Some(line) = lines.get_mut(group) else { return Vec::new() };
         let mut kernels = 0;
+        let taken_at = line.front().and_then(|first| first.part.delivery.taken_at);
         let fits = |waiting: &&Waiting| {
             kernels += waiting.part.delivery.reports.len();
-            kernels <= most
+            kernels <= most && waiting.part.delivery.taken_at == taken_at
         };
         let count = line.iter().take_while(fits).count().max(1).min(line.len());
         let taken = line.drain(..count).collect();
@@ -80,7 +81,7 @@ async fn serve(service: &Arc<Service>, group: &str, slot: SlotGuard) {
     if service.lines.waiting(group) == 0 {
         return;
     }
-    let begun = Session::begin(service, group, slot).await;
+    let begun = Session::begin(service, group, slot, true).await;
     // Those that came while the database made this one wait are taken along.
     let waiting = service.lines.take(group, BATCH);
     let session = match begun {
@@ -107,7 +108,9 @@ async fn one_by_one(service: &Arc<Service>, group: &str, waiting: Vec<Waiting>) 
     let mut waiting = waiting.into_iter();
     while let Some(Waiting { part, answer }) = waiting.next() {
         let alone = async {
-            let session = Session::open(service, &part.caller, group).await?;
+            service.group(&part.caller, group)?;
+            let slot = service.slot(group).lock_owned().await;
+            let session = Session::begin(service, group, slot, true).await?;
             take(session, &mut [part]).await
         };
         match alone.await {

@@ -86,7 +86,7 @@ pub fn too_deep() -> Unreadable {
 }
 
 /// Whether brackets nest deeper than [`MAX_DEPTH`] outside of texts.
-pub fn is_too_deep(bytes: &[u8]) -> bool {
+fn is_too_deep(bytes: &[u8]) -> bool {
     let (mut depth, mut in_text, mut escaped) = (0usize, false, false);
     for byte in bytes {
         match byte {

@@ -51,19 +51,31 @@ impl Aggregated {
 
 /// What a run has gathered so far.
 pub(super) struct Pass {
-    group: String,
-    policy: GapPolicy,
+    pub(super) group: String,
+    pub(super) policy: GapPolicy,
     max_gap_hours: u32,
-    downtimes: Vec<Span>,
+    pub(super) downtimes: Vec<Span>,
     /// Whoever is recorded beyond it was recorded under a clock that was ahead.
     limit: Timestamp,
     /// Kernels whose records of times that have not come yet were taken back.
     came_back: BTreeSet<KernelId>,
-    added: Increments,
-    removed: Increments,
+    pub(super) added: Increments,
+    pub(super) removed: Increments,
     gaps: BTreeMap<usize, GapTally>,
     occupancy: Occupancy,
-    done: Aggregated,
+    pub(super) done: Aggregated,
+}
+
+/// What a kernel used in `span`, which lies in one day.
+pub(super) fn record(kernel: &Unsettled, span: Span, usage: Usages) -> Record {
+    Record {
+        kernel: kernel.id,
+        session: kernel.session,
+        owner: kernel.owner,
+        domain: kernel.domain.to_string(),
+        span,
+        usage,
+    }
 }
 
 #[derive(Default)]
@@ -109,6 +121,9 @@ impl Pass {
             (part, records) = next?;
             let last = part.is_empty();
             for mut kernel in part {
+                if kernel.applied.take().is_some() {
+                    progress.recounted.push(kernel.id);
+                }
                 match kernel.advance(now) {
                     Advance::Settled => {
                         progress.settled.push(kernel.id);
@@ -158,6 +173,9 @@ impl Pass {
             && let Some(mut kernel) = source.next(session).await?
         {
             self.done.kernels += 1;
+            if kernel.applied.is_some() {
+                self.recount(session, &kernel, &mut records).await?;
+            }
             if kernel.recorded_beyond(self.limit) && kernel.terminated_at.is_none_or(|end| end > session.now) {
                 self.come_back(session, &mut kernel).await?;
                 self.slice(session, &kernel, &mut records);
@@ -187,17 +205,11 @@ impl Pass {
         };
         let planned = slice::plan(kernel.started_at, kernel.terminated_at, kernel.cursor, &run);
         let Some(slices) = planned else { return };
-        for span in slices.recorded().flat_map(Span::by_day) {
+        let active = slices.recorded().flat_map(|span| kernel.changes.active(span));
+        for span in active.flat_map(Span::by_day) {
             let usage = kernel.slots.for_micros(span.micros());
             self.added.add(kernel.owner, &kernel.domain, span.start.day(), &usage);
-            records.push(Record {
-                kernel: kernel.id,
-                session: kernel.session,
-                owner: kernel.owner,
-                domain: kernel.domain.to_string(),
-                span,
-                usage,
-            });
+            records.push(record(kernel, span, usage));
         }
         if slices.spanned_downtime {
             self.tally_gap(kernel, &slices);
@@ -219,8 +231,10 @@ impl Pass {
             let until = if at + 1 < spanned.end { self.downtimes[at + 1].start } else { whole.end };
             let tally = self.gaps.entry(at).or_default();
             tally.kernels += 1;
-            tally.recorded.add(&slots.for_micros(within(&mut slices.recorded(), Some(downtime))));
-            tally.dropped.add(&slots.for_micros(within(&mut slices.dropped.iter().copied(), Span::new(from, until))));
+            let mut active = slices.recorded().flat_map(|span| kernel.changes.active(span));
+            tally.recorded.add(&slots.for_micros(within(&mut active, Some(downtime))));
+            let mut dropped = slices.dropped.iter().flat_map(|span| kernel.changes.active(*span));
+            tally.dropped.add(&slots.for_micros(within(&mut dropped, Span::new(from, until))));
         }
         if self.policy == GapPolicy::Interpolate && !slices.dropped.is_empty() {
             let hours = slices.dropped.iter().map(|s| s.micros()).sum::<u64>() as f64 / 3.6e9;

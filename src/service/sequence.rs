@@ -66,18 +66,20 @@ impl Service {
         &self,
         caller: &Caller,
         group: &str,
-        pending: Vec<PendingWorkload<'a>>,
+        mut pending: Vec<PendingWorkload<'a>>,
     ) -> Result<Sequenced<'a>> {
         caller.require_scheduler()?;
         let group = self.group(caller, group)?;
         let owners = owners(&self.people(), &pending)?;
         let claims =
-            group.scheduler.takes_turns().then(|| claims(&group, &pending, &owners, self.clock().now())).transpose()?;
-        let workloads: Vec<Workload<'a>> = pending
+            group.scheduler.takes_turns().then(|| claims(&group, &mut pending, &owners, self.clock().now())).transpose()?;
+        let mut workloads: Vec<Workload<'a>> = pending
             .into_iter()
             .zip(owners)
             .map(|(w, owner)| Workload { id: w.workload_id, owner, submitted_at: w.submitted_at, priority: w.priority })
             .collect();
+        // They take the place of what was read, which was larger.
+        workloads.shrink_to_fit();
         let order = match &claims {
             None => group.scheduler.order(&workloads, &group.standings),
             Some((division, queue, requests)) => {
@@ -122,7 +124,12 @@ fn owners(people: &Directory, pending: &[PendingWorkload]) -> Result<Vec<Member>
 type Claims = (Arc<LiveDivision>, Vec<usize>, Vec<Amounts>);
 
 /// What queues deserve, and by workload its queue and what it asks for.
-fn claims(group: &PublishedGroup, pending: &[PendingWorkload], owners: &[Member], now: Timestamp) -> Result<Claims> {
+fn claims(
+    group: &PublishedGroup,
+    pending: &mut [PendingWorkload],
+    owners: &[Member],
+    now: Timestamp,
+) -> Result<Claims> {
     let division = group.divided(now)?;
     let mut places: HashMap<(Option<&str>, ProjectId), usize, foldhash::fast::FixedState> = HashMap::default();
     let place = |workload: &PendingWorkload, project: ProjectId| {
@@ -135,6 +142,7 @@ fn claims(group: &PublishedGroup, pending: &[PendingWorkload], owners: &[Member]
         let claim = (workload.queue.as_deref(), owner.project);
         queues.push(*places.entry(claim).or_insert_with(|| place(workload, owner.project)));
     }
-    let requests = pending.iter().map(|w| w.requested_slots.clone().unwrap_or_default()).collect();
+    drop(places);
+    let requests = pending.iter_mut().map(|w| w.requested_slots.take().unwrap_or_default()).collect();
     Ok((division, queues, requests))
 }

@@ -54,14 +54,14 @@ impl Session {
         // Only groups that exist have a slot, whatever names requests invent.
         service.group(caller, name)?;
         let slot = service.slot(name).lock_owned().await;
-        Self::begin(service, name, slot).await
+        Self::begin(service, name, slot, false).await
     }
 
-    /// Opens a session for whoever holds the group's lock in this process.
-    pub async fn begin(service: &Arc<Service>, name: &str, slot: SlotGuard) -> Result<Self> {
+    /// Opens a session for whoever holds the group's lock in this process; `reporting`: because reports came in.
+    pub async fn begin(service: &Arc<Service>, name: &str, slot: SlotGuard, reporting: bool) -> Result<Self> {
         service.published.get(name).ok_or_else(|| Error::unknown_group(name))?;
         let tx = service.store.begin().await?;
-        Self::start(service, name, slot, tx).await
+        Self::start(service, name, slot, tx, reporting).await
     }
 
     /// Opens a session of a group that is created if there is none. Returns whether the session creates it.
@@ -74,13 +74,13 @@ impl Session {
         let slot = service.slot(name).lock_owned().await;
         let tx = service.store.begin().await?;
         let is_new = groups::create(&tx, name, scheduler, opts, service.clock.now()).await?;
-        let mut session = Self::start(service, name, slot, tx).await?;
+        let mut session = Self::start(service, name, slot, tx, false).await?;
         // The state of a group that is not committed must not be kept.
         session.touched = is_new;
         Ok((session, is_new))
     }
 
-    async fn start(service: &Arc<Service>, name: &str, slot: SlotGuard, tx: Tx) -> Result<Self> {
+    async fn start(service: &Arc<Service>, name: &str, slot: SlotGuard, tx: Tx, reporting: bool) -> Result<Self> {
         let knows_kernels = service.published.get(name).is_some_and(|group| group.live.known_kernels().is_some());
         let mut session = Self {
             tx: Some(tx),
@@ -98,7 +98,8 @@ impl Session {
             starts: Vec::new(),
             now: service.clock.now(),
         };
-        let Some(group) = groups::lock(session.tx(), name).await? else {
+        let reported_at = reporting.then_some(session.now);
+        let Some(group) = groups::lock_and_note(session.tx(), name, reported_at).await? else {
             return Err(Error::unknown_group(name));
         };
         session.state = Some(match session.slot.take() {
@@ -173,8 +174,8 @@ impl Session {
         Ok(groups::set_queues_revision(self.tx(), &group.name, group.queues_revision, now).await?)
     }
 
-    /// Notes what an ingest made of kernels: what was known of each, and what is known now.
-    pub async fn kernels_changed(&mut self, changed: &[(Option<Kernel>, Kernel)]) -> Result<()> {
+    /// Notes what reports of `seen_at` made of kernels: what was known of each, and what is known now.
+    pub async fn kernels_changed(&mut self, changed: &[(Option<Kernel>, Kernel)], seen_at: Timestamp) -> Result<()> {
         if changed.is_empty() {
             return Ok(());
         }
@@ -195,7 +196,7 @@ impl Session {
             }
         };
         // The state takes the kernels while the database takes their cursors.
-        let (saved, ()) = join(store::kernels::save_cursors(tx, &group, changed), note).await;
+        let (saved, ()) = join(store::kernels::save_cursors(tx, &group, changed, seen_at), note).await;
         Ok(saved?)
     }
 

@@ -120,9 +120,10 @@ pub async fn tally(
     Ok(())
 }
 
-/// Removes entries of `action` from before `before`. Returns how many.
-pub async fn purge(db: &impl ConnectionTrait, action: &str, before: Timestamp) -> Result<u64> {
-    let old = Entity::delete_many().filter(Column::At.lt(before.micros())).filter(Column::Action.eq(action));
+/// Removes entries of `actions` from before `before`. Returns how many.
+pub async fn purge(db: &impl ConnectionTrait, actions: &[&str], before: Timestamp) -> Result<u64> {
+    let is_one = Column::Action.is_in(actions.iter().copied());
+    let old = Entity::delete_many().filter(Column::At.lt(before.micros())).filter(is_one);
     Ok(old.exec(db).await?.rows_affected)
 }
 

@@ -29,6 +29,10 @@ pub struct Group {
     pub capacity_observed_at: Option<Timestamp>,
     /// Until when usage is recorded of every kernel that is in step with the group's runs.
     pub recorded_until: Option<Timestamp>,
+    /// When the last snapshot of what runs was taken.
+    pub snapshot_at: Option<Timestamp>,
+    /// When reports last came in, to a few minutes.
+    pub reported_at: Option<Timestamp>,
     /// Records of earlier days were purged.
     pub records_from: Option<Day>,
     pub calculated_at: Option<Timestamp>,
@@ -51,6 +55,8 @@ impl TryFrom<Model> for Group {
             queues_revision: row.queues_revision,
             capacity_observed_at: row.capacity_observed_at.map(Timestamp::from_micros),
             recorded_until: row.recorded_until.map(Timestamp::from_micros),
+            snapshot_at: row.snapshot_at.map(Timestamp::from_micros),
+            reported_at: row.reported_at.map(Timestamp::from_micros),
             records_from: row.records_from_day.map(Day),
             calculated_at: row.calculated_at.map(Timestamp::from_micros),
             created_at: Timestamp::from_micros(row.created_at),
@@ -70,12 +76,28 @@ pub async fn find(db: &impl ConnectionTrait, name: &str) -> Result<Option<Group>
 /// Takes the group's write lock for the transaction: writers of one group run one after the other.
 /// Returns `None` for an unknown group.
 pub async fn lock(db: &impl ConnectionTrait, name: &str) -> Result<Option<Group>> {
-    Entity::update_many()
-        .col_expr(Column::KernelsRevision, Expr::col(Column::KernelsRevision).add(1))
-        .filter(Column::Name.eq(name))
-        .exec(db)
-        .await?;
+    lock_and_note(db, name, None).await
+}
+
+/// Takes the lock for reports that come in at `reported_at`, if that is what the transaction is for.
+pub async fn lock_and_note(
+    db: &impl ConnectionTrait,
+    name: &str,
+    reported_at: Option<Timestamp>,
+) -> Result<Option<Group>> {
+    let mut update = Entity::update_many().col_expr(Column::KernelsRevision, Expr::col(Column::KernelsRevision).add(1));
+    if let Some(at) = reported_at {
+        update = update.col_expr(Column::ReportedAt, Expr::value(at.micros()));
+    }
+    update.filter(Column::Name.eq(name)).exec(db).await?;
     find(db, name).await
+}
+
+/// Notes when the last snapshot was taken.
+pub async fn set_snapshot_at(db: &impl ConnectionTrait, name: &str, taken_at: Timestamp) -> Result<()> {
+    let note = Entity::update_many().col_expr(Column::SnapshotAt, Expr::value(taken_at.micros()));
+    note.filter(Column::Name.eq(name)).exec(db).await?;
+    Ok(())
 }
 
 /// Creates the group unless there is one. Returns whether it is new.
@@ -95,6 +117,8 @@ pub async fn create(
         queues_revision: Set(0),
         capacity_observed_at: Set(None),
         recorded_until: Set(None),
+        snapshot_at: Set(None),
+        reported_at: Set(None),
         records_from_day: Set(None),
         calculated_at: Set(None),
         calculated_with: Set(None),
@@ -139,6 +163,8 @@ pub async fn update(
         queues_revision: NotSet,
         capacity_observed_at: update.capacity_observed_at.map_or(NotSet, |t| Set(Some(t.micros()))),
         recorded_until: update.recorded_until.map_or(NotSet, |t| Set(Some(t.micros()))),
+        snapshot_at: NotSet,
+        reported_at: NotSet,
         records_from_day: update.records_from.map_or(NotSet, |d| Set(Some(d.0))),
         calculated_at,
         calculated_with,

@@ -15,6 +15,7 @@ use super::decode::SlotDecoder;
 use super::entity::kernel::{ActiveModel, Column, Entity, Model};
 use super::entity::{kernel_cursor, resource_group};
 use super::{Result, StoreError, bulk};
+use crate::domain::changes::Changes;
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Report, Traits, Unsettled};
@@ -24,8 +25,17 @@ pub(super) fn phase(status: &str) -> Result<Phase> {
     Phase::parse(status).ok_or_else(|| StoreError::Damaged(format!("kernel status {status}")))
 }
 
+fn changes(stored: Option<&str>) -> Result<Changes> {
+    let parse = |text: &str| text.parse().map_err(|_| StoreError::Damaged(format!("changes of status {text}")));
+    stored.map_or_else(|| Ok(Changes::default()), parse)
+}
+
+fn stored_changes(changes: &Changes) -> Option<String> {
+    (!changes.is_empty()).then(|| changes.to_string())
+}
+
 fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
-    let Row { kernel: row, open, cursor } = row;
+    let Row { kernel: row, open, cursor, applied, seen_at } = row;
     let phase = phase(&row.status)?;
     let report = Report {
         id: KernelId(row.kernel_id),
@@ -36,6 +46,7 @@ fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
         phase,
         started_at: row.started_at.map(Timestamp::from_micros),
         terminated_at: row.terminated_at.map(Timestamp::from_micros),
+        changes: changes(row.status_changes.as_deref())?,
         traits: Traits {
             agent_id: row.agent_id,
             queue: row.queue,
@@ -48,7 +59,14 @@ fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
     };
     // Usage of a settled kernel is recorded to its end.
     let cursor = if open { cursor } else { row.started_at.and(row.terminated_at) };
-    Ok(Kernel { report, cursor: cursor.map(Timestamp::from_micros), settled: !open })
+    Ok(Kernel {
+        report,
+        cursor: cursor.map(Timestamp::from_micros),
+        settled: !open,
+        end_inferred: row.end_inferred,
+        applied: applied.as_deref().map(|text| changes(Some(text))).transpose()?,
+        seen_at: seen_at.map(Timestamp::from_micros),
+    })
 }
 
 /// A kernel with what its row of `kernel_cursors` says.
@@ -58,13 +76,15 @@ struct Row {
     kernel: Model,
     open: bool,
     cursor: Option<i64>,
+    applied: Option<String>,
+    seen_at: Option<i64>,
 }
 
 /// The cursor of a kernel that runs still have to record.
 const CURSOR: &str =
     "CASE WHEN kernel_cursors.in_step THEN resource_groups.recorded_until ELSE kernel_cursors.recorded_until END";
 
-fn cursor_of_kernel() -> RelationDef {
+pub(super) fn cursor_of_kernel() -> RelationDef {
     Entity::belongs_to(kernel_cursor::Entity)
         .from((Column::ResourceGroup, Column::KernelId))
         .to((kernel_cursor::Column::ResourceGroup, kernel_cursor::Column::KernelId))
@@ -83,7 +103,9 @@ async fn rows(db: &impl ConnectionTrait, query: Select<Entity>) -> Result<Vec<Ro
         .join(JoinType::LeftJoin, cursor_of_kernel())
         .join(JoinType::LeftJoin, group_of_cursor())
         .column_as(Expr::cust("kernel_cursors.kernel_id IS NOT NULL"), "open")
-        .column_as(Expr::cust(CURSOR), "cursor");
+        .column_as(Expr::cust(CURSOR), "cursor")
+        .column_as(kernel_cursor::Column::AppliedChanges, "applied")
+        .column_as(kernel_cursor::Column::SeenAt, "seen_at");
     Ok(joined.into_model::<Row>().all(db).await?)
 }
 
@@ -123,6 +145,8 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, kernels: &Changed) -
             status: Set(report.phase.as_str().to_owned()),
             started_at: Set(report.started_at.map(Timestamp::micros)),
             terminated_at: Set(report.terminated_at.map(Timestamp::micros)),
+            status_changes: Set(stored_changes(&report.changes)),
+            end_inferred: Set(kernel.end_inferred),
             agent_id: Set(report.traits.agent_id.clone()),
             queue: Set(report.traits.queue.clone()),
             priority: Set(report.traits.priority),
@@ -140,6 +164,8 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, kernels: &Changed) -
         Column::Status,
         Column::StartedAt,
         Column::TerminatedAt,
+        Column::StatusChanges,
+        Column::EndInferred,
         Column::AgentId,
         Column::Queue,
         Column::Priority,
@@ -153,20 +179,37 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, kernels: &Changed) -
     bulk::insert(db, rows, Some(replace)).await
 }
 
-/// Cursors come and go with what there is to record.
-pub async fn save_cursors(db: &impl ConnectionTrait, group: &str, kernels: &Changed) -> Result<()> {
+/// Cursors come and go with what there is to record. New ones are of kernels that were reported at `seen_at`.
+pub async fn save_cursors(db: &impl ConnectionTrait, group: &str, kernels: &Changed, seen_at: Timestamp) -> Result<()> {
     let was_open = |old: &Option<Kernel>| old.as_ref().is_some_and(|k| !k.settled);
-    let opened = kernels.iter().filter(|(old, new)| !new.settled && !was_open(old)).map(|(_, kernel)| {
-        kernel_cursor::ActiveModel {
-            resource_group: Set(group.to_owned()),
-            kernel_id: Set(kernel.report.id.0),
-            recorded_until: Set(kernel.cursor.map(Timestamp::micros)),
-            in_step: Set(false),
-        }
-    });
+    let cursor = |kernel: &Kernel| kernel_cursor::ActiveModel {
+        resource_group: Set(group.to_owned()),
+        kernel_id: Set(kernel.report.id.0),
+        recorded_until: Set(kernel.cursor.map(Timestamp::micros)),
+        in_step: Set(false),
+        // That nothing was applied is not the same as that all of it was.
+        applied_changes: Set(kernel.applied.as_ref().map(Changes::to_string)),
+        seen_at: Set(Some(seen_at.micros())),
+    };
+    let opened = kernels.iter().filter(|(old, new)| !new.settled && !was_open(old)).map(|(_, kernel)| cursor(kernel));
     bulk::insert(db, opened, None).await?;
+    let has_more_applied = |old: &Option<Kernel>, new: &Kernel| old.as_ref().is_some_and(|k| k.applied != new.applied);
+    let reapplied = kernels.iter().filter(|(old, new)| was_open(old) && has_more_applied(old, new));
+    let mut replace = OnConflict::columns([kernel_cursor::Column::ResourceGroup, kernel_cursor::Column::KernelId]);
+    replace.update_column(kernel_cursor::Column::AppliedChanges);
+    bulk::insert(db, reapplied.map(|(_, kernel)| cursor(kernel)), Some(replace)).await?;
     let closed = kernels.iter().filter(|(old, new)| new.settled && was_open(old)).map(|(_, k)| k.report.id);
     close(db, group, &closed.collect::<Vec<_>>()).await
+}
+
+/// Notes that kernels were reported at `at`.
+pub async fn set_seen(db: &impl ConnectionTrait, group: &str, ids: &[KernelId], at: Timestamp) -> Result<()> {
+    for part in ids.chunks(bulk::MOST_IDS) {
+        let note =
+            kernel_cursor::Entity::update_many().col_expr(kernel_cursor::Column::SeenAt, Expr::value(at.micros()));
+        note.filter(cursors_of(db, group, part)).exec(db).await?;
+    }
+    Ok(())
 }
 
 async fn close(db: &impl ConnectionTrait, group: &str, ids: &[KernelId]) -> Result<()> {
@@ -200,12 +243,14 @@ pub async fn unsettled(
     after: Option<KernelId>,
     limit: u64,
 ) -> Result<(Vec<Unsettled>, Option<KernelId>)> {
-    type Row = (Uuid, Uuid, Uuid, Uuid, String, String, String, i64, Option<i64>);
+    type Row = (Uuid, Uuid, Uuid, Uuid, String, String, String, i64, Option<i64>, Option<String>);
+    type Cursor = (bool, Option<i64>, Option<String>);
     // Two statements: one that joins kernels may read all of them for each page.
-    let cursors: Vec<(Uuid, bool, Option<i64>)> = kernel_cursor::Entity::find()
+    let cursors: Vec<(Uuid, bool, Option<i64>, Option<String>)> = kernel_cursor::Entity::find()
         .select_only()
         .columns([kernel_cursor::Column::KernelId, kernel_cursor::Column::InStep])
         .column_as(Expr::cust(CURSOR), "cursor")
+        .column(kernel_cursor::Column::AppliedChanges)
         .join(JoinType::InnerJoin, group_of_cursor())
         .filter(kernel_cursor::Column::ResourceGroup.eq(group))
         .filter(Condition::all().add_option(after.map(|id| kernel_cursor::Column::KernelId.gt(id.0))))
@@ -214,9 +259,9 @@ pub async fn unsettled(
         .into_tuple()
         .all(db)
         .await?;
-    let Some((last, ..)) = cursors.last().copied() else { return Ok((Vec::new(), None)) };
-    let cursors: HashMap<Uuid, (bool, Option<i64>)> =
-        cursors.into_iter().map(|(id, in_step, cursor)| (id, (in_step, cursor))).collect();
+    let Some((last, ..)) = cursors.last().cloned() else { return Ok((Vec::new(), None)) };
+    let mut cursors: HashMap<Uuid, Cursor> =
+        cursors.into_iter().map(|(id, in_step, cursor, applied)| (id, (in_step, cursor, applied))).collect();
     let mut slots = SlotDecoder::new();
     let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
     let rows: Vec<Row> = Entity::find()
@@ -231,6 +276,7 @@ pub async fn unsettled(
             Column::Status,
             Column::StartedAt,
             Column::TerminatedAt,
+            Column::StatusChanges,
         ])
         .filter(bulk::one_of(db, Column::KernelId, cursors.keys().copied()))
         .filter(Column::ResourceGroup.eq(group))
@@ -239,8 +285,8 @@ pub async fn unsettled(
         .all(db)
         .await?;
     let decode = |row: Row| {
-        let (id, session, user, project, domain, occupied, status, started_at, terminated_at) = row;
-        let (in_step, cursor) = cursors.get(&id).copied().unwrap_or_default();
+        let (id, session, user, project, domain, occupied, status, started_at, terminated_at, status_changes) = row;
+        let (in_step, cursor, applied) = cursors.remove(&id).unwrap_or_default();
         Ok(Unsettled {
             id: KernelId(id),
             session: SessionId(session),
@@ -252,6 +298,8 @@ pub async fn unsettled(
             terminated_at: terminated_at.map(Timestamp::from_micros),
             cursor: cursor.map(Timestamp::from_micros),
             in_step,
+            changes: changes(status_changes.as_deref())?,
+            applied: applied.as_deref().map(|text| changes(Some(text))).transpose()?,
         })
     };
     let mut found: Vec<Unsettled> = rows.into_iter().map(decode).collect::<Result<_>>()?;
@@ -266,6 +314,8 @@ pub struct Progress {
     pub settled: Vec<KernelId>,
     /// From now on as far as their group.
     pub in_step: Vec<KernelId>,
+    /// Their records follow from the changes that are known now.
+    pub recounted: Vec<KernelId>,
     /// As far as the run, which is behind their group because the clock jumped back.
     pub behind: Vec<KernelId>,
     /// Nothing is recorded of them any more.
@@ -274,7 +324,8 @@ pub struct Progress {
 
 impl Progress {
     pub fn count(&self) -> usize {
-        self.settled.len() + self.in_step.len() + self.behind.len() + self.unrecorded.len()
+        let moved = self.in_step.len() + self.behind.len() + self.unrecorded.len();
+        self.settled.len() + moved + self.recounted.len()
     }
 }
 
@@ -288,6 +339,7 @@ pub async fn advance(db: &impl ConnectionTrait, group: &str, progress: &Progress
         (&progress.in_step, vec![(Cursor::InStep, Expr::value(true))]),
         (&progress.behind, apart(Some(now.micros()))),
         (&progress.unrecorded, apart(None)),
+        (&progress.recounted, vec![(Cursor::AppliedChanges, Expr::value(None::<String>))]),
     ];
     for (ids, values) in moves {
         for part in ids.chunks(bulk::MOST_IDS) {

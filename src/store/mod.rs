@@ -36,6 +36,7 @@ mod postgres;
 pub mod queues;
 mod reach;
 pub mod records;
+pub mod running;
 pub mod runs;
 pub mod shares;
 pub mod sqlite;

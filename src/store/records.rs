@@ -1,14 +1,17 @@
 //! Usage records: one slice of one kernel, inside one day. The source of truth for buckets.
 
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::Condition;
+use sea_orm::sea_query::{Condition, Expr, ExprTrait, JoinType};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, Statement,
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, IntoSimpleExpr, QueryFilter, QueryOrder, QuerySelect,
+    Statement,
 };
 use uuid::Uuid;
 
+use super::entity::kernel;
 use super::entity::usage_record::{ActiveModel, Column, Entity, Model};
-use super::{Result, bulk, decode};
+use super::key_list::{KeyOrder, KeyPage, KeyWindow};
+use super::{Result, bulk, decode, key_list};
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::slots::Usages;
 use crate::domain::time::{Day, Span, Timestamp};
@@ -54,6 +57,40 @@ pub async fn insert(db: &impl ConnectionTrait, group: &str, records: &[Record]) 
     Ok(())
 }
 
+/// Whose records, and of when.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordFilter {
+    pub user: Option<UserId>,
+    pub project: Option<ProjectId>,
+    pub span: Span,
+}
+
+/// One window on the records of a group by kernel, then by time.
+pub async fn list(
+    db: &impl ConnectionTrait,
+    group: &str,
+    filter: &RecordFilter,
+    window: &KeyWindow<(Uuid, i64)>,
+) -> Result<KeyPage<Record>> {
+    let RecordFilter { user, project, span } = filter;
+    let of_kernel = Entity::belongs_to(kernel::Entity).from(Column::KernelId).to(kernel::Column::KernelId);
+    let matching = Entity::find()
+        .join(JoinType::InnerJoin, of_kernel.into())
+        .filter(kernel::Column::ResourceGroup.eq(group))
+        .filter(Condition::all().add_option(user.map(|user| kernel::Column::UserUuid.eq(user.0))))
+        .filter(Condition::all().add_option(project.map(|project| kernel::Column::ProjectId.eq(project.0))))
+        .filter(kernel::Column::StartedAt.lt(span.end.micros()))
+        .filter(kernel::Column::TerminatedAt.is_null().or(kernel::Column::TerminatedAt.gt(span.start.micros())))
+        // A record lies in one day: this is a range of the key.
+        .filter(Column::PeriodStart.gte(span.start.day().start().micros()))
+        .filter(Column::PeriodStart.lt(span.end.micros()))
+        .filter(Column::PeriodEnd.gt(span.start.micros()));
+    let columns = vec![kernel::Column::KernelId.into_simple_expr(), Column::PeriodStart.into_simple_expr()];
+    let order = KeyOrder { columns, descending: false };
+    let values = |(kernel, start): &(Uuid, i64)| vec![Expr::value(*kernel), Expr::value(*start)];
+    key_list::page(db, matching, order, window, values).await?.try_map(decode_row)
+}
+
 /// The position after the last record of a page.
 pub type Position = (i64, Uuid);
 
@@ -90,6 +127,18 @@ pub async fn of_kernel(db: &impl ConnectionTrait, kernel: KernelId) -> Result<Ve
     rows.into_iter().map(decode_row).collect()
 }
 
+/// Records of one kernel that lie in `span`, at least in part.
+pub async fn overlapping(db: &impl ConnectionTrait, kernel: KernelId, span: Span) -> Result<Vec<Record>> {
+    let rows = Entity::find()
+        .filter(Column::KernelId.eq(kernel.0))
+        .filter(Column::PeriodStart.lt(span.end.micros()))
+        .filter(Column::PeriodEnd.gt(span.start.micros()))
+        .order_by_asc(Column::PeriodStart)
+        .all(db)
+        .await?;
+    rows.into_iter().map(decode_row).collect()
+}
+
 /// Records of one kernel that reach past `end`.
 pub async fn past_end(db: &impl ConnectionTrait, kernel: KernelId, end: Timestamp) -> Result<Vec<Record>> {
     let rows = Entity::find()
@@ -99,6 +148,11 @@ pub async fn past_end(db: &impl ConnectionTrait, kernel: KernelId, end: Timestam
         .all(db)
         .await?;
     rows.into_iter().map(decode_row).collect()
+}
+
+pub async fn delete(db: &impl ConnectionTrait, record: &Record) -> Result<()> {
+    Entity::delete_by_id((record.kernel.0, record.span.start.micros())).exec(db).await?;
+    Ok(())
 }
 
 /// Removes the records of one kernel that reach past `end`.

@@ -11,6 +11,7 @@ use super::queues::queues;
 use crate::cli::import::amounts::{CPU, GPU, MEM};
 use crate::cli::import::capacities::Capacity;
 use crate::cli::import::offered;
+use crate::domain::changes::Changes;
 use crate::domain::decimal::Amount;
 use crate::domain::identity;
 use crate::domain::ids::Member;
@@ -140,6 +141,7 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
         phase,
         started_at: kernel.placed.map(|(_, start)| Timestamp::from_seconds(start)),
         terminated_at: kernel.ended_at.map(Timestamp::from_seconds),
+        changes: Changes::default(),
         traits: traits(kernel, &job),
     };
     let told = |name: &str| Told { name: Some(name.to_owned()), display_name: None };

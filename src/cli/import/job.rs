@@ -2,6 +2,7 @@
 
 use super::outcome::Reason;
 use super::zone::TimesRead;
+use crate::domain::changes::Changes;
 use crate::domain::identity::{self, is_printable};
 use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Phase, Report, Traits};
@@ -116,6 +117,7 @@ impl ImportedJob {
             phase,
             started_at: self.started_at,
             terminated_at: self.terminated_at,
+            changes: Changes::default(),
             traits: Traits {
                 agent_id: self.agent.clone(),
                 queue: self.queue.clone(),

@@ -67,7 +67,7 @@ pub struct Demand(HashMap<Claim, Held, foldhash::fast::FixedState>);
 
 impl Demand {
     pub fn add(&mut self, portion: Portion) {
-        if portion.phase == Phase::Terminated {
+        if !portion.phase.is_live() {
             return;
         }
         let Portion { queue, project, slots, .. } = portion;
@@ -82,7 +82,7 @@ impl Demand {
     /// Takes back what was added.
     pub fn remove(&mut self, portion: Portion) {
         let claim = ClaimRef { queue: portion.queue, project: portion.project };
-        let Some(held) = self.0.get_mut(&claim).filter(|_| portion.phase != Phase::Terminated) else { return };
+        let Some(held) = self.0.get_mut(&claim).filter(|_| portion.phase.is_live()) else { return };
         held.kernels = held.kernels.saturating_sub(1);
         for sum in held.sums(&portion).into_iter().flatten() {
             sum.subtract(portion.slots);
@@ -103,7 +103,7 @@ impl Held {
             Phase::Pending => [Some(&mut self.pending), None],
             Phase::Running if portion.preemptible => [Some(&mut self.allocated), None],
             Phase::Running => [Some(&mut self.allocated), Some(&mut self.allocated_non_preemptible)],
-            Phase::Terminated => [None, None],
+            Phase::Unknown | Phase::Suspended | Phase::Terminated => [None, None],
         }
     }
 }

@@ -35,7 +35,7 @@ impl LiveKernel {
     pub fn of(kernel: &Kernel) -> Option<Self> {
         let report = &kernel.report;
         let Traits { agent_id, queue, priority, preemptible, critical, gang_id, gang_min } = report.traits.clone();
-        (report.phase != Phase::Terminated).then(|| Self {
+        report.phase.is_live().then(|| Self {
             id: report.id.0,
             session: report.session.0,
             project: report.owner.project,

@@ -12,6 +12,7 @@ pub fn in_words(expected: &str) -> String {
         "u8" => "a whole number from 0 to 255",
         "u16" => "a whole number from 0 to 65535",
         "u32" => "a whole number from 0 to 4294967295",
+        "a nonzero u32" => "a whole number from 1 to 4294967295",
         "u64" | "usize" => "a whole number, 0 or more",
         "i32" => "a whole number from -2147483648 to 2147483647",
         "i64" => "a whole number",

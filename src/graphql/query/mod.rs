@@ -9,6 +9,7 @@ pub mod people;
 pub mod queues;
 pub mod shares;
 pub mod simulations;
+pub mod usage_records;
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ pub struct Query(
     nodes::NodeQuery,
     simulations::SimulationQuery,
     people::PeopleQuery,
+    usage_records::UsageRecordQuery,
 );
 
 /// The service behind the schema.

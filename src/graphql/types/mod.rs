@@ -16,6 +16,7 @@ mod project_usage_bucket;
 mod queue;
 mod scaling_group;
 mod share_facts;
+mod usage_record;
 mod user_fair_share;
 mod user_usage_bucket;
 
@@ -35,5 +36,6 @@ pub use project_usage_bucket::ProjectUsageBucketNode;
 pub use queue::{OverQuotaBy, Queue, QueueMode, QueueWarning, UpsertQueuesResult};
 pub use scaling_group::ScalingGroup;
 pub use share_facts::ShareFacts;
+pub use usage_record::UsageRecordNode;
 pub use user_fair_share::UserFairShare;
 pub use user_usage_bucket::UserUsageBucketNode;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::defaults::yes;
+use crate::domain::quantity;
 use crate::domain::reading::ReadOnly;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
@@ -38,6 +39,8 @@ impl From<Agent> for AgentView {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"available_slots": {"cpu": "64", "cuda.device": "8", "mem": "549755813888"}, "labels": {"rack": "r7"}}))]
 pub struct AgentBody {
+    /// Decimals, or quantities of Kubernetes such as `64Gi`.
+    #[serde(deserialize_with = "quantity::slots")]
     pub available_slots: Amounts,
     #[serde(default = "yes")]
     pub alive: bool,

@@ -1,15 +1,17 @@
 //! Extractors whose refusals are problems. 400: not parseable; 422: parseable but wrong, with the place.
 
 mod change;
+mod elements;
 mod json;
 mod path;
 mod query;
 mod reason;
 
 pub use change::same;
+pub use elements::{Element, Elements};
 pub use json::{JsonBody, is_silence, json_answer, media_type, read_body, written};
 pub use path::PathParams;
 pub use query::QueryParams;
 pub use reason::WithReason;
 
-pub use crate::service::json::{is_too_deep, read, too_deep};
+pub use crate::service::json::{Unreadable, read};

@@ -1,15 +1,22 @@
 //! Rows of an ingest, gathered into batches of one transaction each.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use axum::http::HeaderMap;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use super::view::{IngestAnswer, IngestWarning, RejectedItem};
-use crate::rest::extract;
+use crate::domain::ids::KernelId;
+use crate::domain::time::Timestamp;
+use crate::rest::extract::{self, Unreadable};
+use crate::rest::problem::Problem;
 use crate::service::incoming::{Incoming, KernelInput};
-use crate::service::ingest::{BATCH, Delivery, Ingested};
+use crate::service::ingest::{BATCH, Delivery, Ingested, Refused};
+use crate::service::merging::Rehearsal;
 use crate::service::people::registration::Warning;
 use crate::service::{Caller, Error, Fault, Result, Service};
 
@@ -27,6 +34,37 @@ pub enum Counting {
     Line,
 }
 
+const NDJSON: &str = "application/x-ndjson";
+
+impl Counting {
+    /// What the content type of a body means.
+    pub fn of(headers: &HeaderMap) -> std::result::Result<Self, Problem> {
+        let kind = extract::media_type(headers, &["application/json", NDJSON])?;
+        Ok(if kind == NDJSON { Self::Line } else { Self::Index })
+    }
+}
+
+/// The kernels that the rows of a snapshot name, also those that were refused.
+pub struct Present {
+    counting: Counting,
+    ids: HashSet<KernelId>,
+    /// The first row that names none.
+    nameless: Option<u64>,
+}
+
+impl Present {
+    /// All of them; a row that does not tell whose it is may be anybody's.
+    pub fn all(self) -> Result<HashSet<KernelId>> {
+        let Some(place) = self.nameless else { return Ok(self.ids) };
+        let (pointer, row) = match self.counting {
+            Counting::Index => (format!("/{place}/kernel_id"), "element"),
+            Counting::Line => (String::new(), "line"),
+        };
+        let detail = format!("{row} {place} names no kernel_id; nothing was ended, and the other rows were taken");
+        Err(Error::Invalid(vec![Fault::new(pointer, "incomplete_snapshot", detail)]))
+    }
+}
+
 /// An ingest in progress.
 pub struct Batches {
     service: Arc<Service>,
@@ -37,6 +75,13 @@ pub struct Batches {
     batch: Vec<Incoming>,
     /// Rows refused since the last batch went on its way.
     rejected: u64,
+    /// Rows read so far.
+    read: u64,
+    /// What a dry run has found.
+    rehearsal: Option<Rehearsal>,
+    /// The time of the snapshot, if it is one.
+    taken_at: Option<Timestamp>,
+    present: Present,
     /// The batch before, on its way into the database while the next is read.
     under_way: Option<UnderWay>,
     answer: IngestAnswer,
@@ -61,37 +106,110 @@ impl Batches {
             places: Vec::new(),
             batch: Vec::new(),
             rejected: 0,
+            read: 0,
+            rehearsal: None,
+            taken_at: None,
+            present: Present { counting, ids: HashSet::new(), nameless: None },
             under_way: None,
             answer: IngestAnswer::default(),
         })
     }
 
-    /// Takes the row at `place`; a broken one is one rejected item.
+    /// The same with nothing stored: what would become of each row.
+    pub fn rehearsed(self) -> Self {
+        Self { rehearsal: Some(Rehearsal::default()), ..self }
+    }
+
+    /// The same as rows of a snapshot, whose kernels are kept in mind.
+    pub fn of_snapshot(self, taken_at: Timestamp) -> Self {
+        Self { taken_at: Some(taken_at), ..self }
+    }
+
+    pub fn counting(&self) -> Counting {
+        self.counting
+    }
+
+    /// Takes the line at `place`; a broken one is one rejected item.
     pub async fn row(&mut self, place: u64, bytes: &[u8]) -> Result<()> {
-        match extract::read::<KernelInput>(bytes) {
+        if let Err(error) = self.read(place, bytes) {
+            self.reject_early(place, id_in(bytes), vec![error.into()]);
+        }
+        self.flush_if_full().await
+    }
+
+    /// Takes the element at `place`; one that is not JSON breaks the array.
+    pub async fn element(&mut self, place: u64, bytes: &[u8]) -> Result<()> {
+        match self.read(place, bytes) {
+            Ok(()) => {}
+            Err(Unreadable::Malformed { code, detail }) => {
+                self.read -= 1;
+                return Err(Error::Malformed { code, detail: format!("element {place}: {detail}") });
+            }
             Err(error) => self.reject_early(place, id_in(bytes), vec![error.into()]),
-            Ok(input) => {
-                let id = input.kernel_id;
-                let checked = input.check(&self.service.people(), self.service.certain_now());
-                match checked {
-                    Err(faults) => self.reject_early(place, Some(id), faults),
-                    Ok(incoming) => {
-                        self.places.push(place);
-                        self.batch.push(incoming);
-                    }
-                }
+        }
+        self.flush_if_full().await
+    }
+
+    fn read(&mut self, place: u64, bytes: &[u8]) -> std::result::Result<(), Unreadable> {
+        self.read += 1;
+        let is_named = self.answer.errors.len() < NAMED_REJECTIONS;
+        if !is_named && bytes.first() != Some(&b'{') && serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
+            // Nobody will be told what is wrong with it.
+            self.reject_early(place, None, Vec::new());
+            return Ok(());
+        }
+        let input = extract::read::<KernelInput>(bytes)?;
+        let id = input.kernel_id;
+        self.note_present(place, Some(id));
+        let checked = input.check(&self.service.people(), self.service.certain_now());
+        match checked {
+            Err(faults) => self.reject_early(place, Some(id), faults),
+            Ok(incoming) => {
+                self.places.push(place);
+                self.batch.push(incoming);
             }
         }
+        Ok(())
+    }
+
+    async fn flush_if_full(&mut self) -> Result<()> {
         if self.batch.len() >= BATCH { self.flush().await } else { Ok(()) }
+    }
+
+    fn note_present(&mut self, place: u64, kernel_id: Option<Uuid>) {
+        if self.taken_at.is_none() {
+            return;
+        }
+        match kernel_id {
+            Some(id) => {
+                self.present.ids.insert(KernelId(id));
+            }
+            None => self.present.nameless = self.present.nameless.or(Some(place)),
+        }
+    }
+
+    /// Lets go of what is not on its way yet, because `error` makes the body unreadable.
+    pub fn discard(&mut self, error: Error) -> Error {
+        let waiting = std::mem::take(&mut self.batch).len() as u64 + std::mem::take(&mut self.rejected);
+        self.places.clear();
+        match error {
+            Error::Malformed { code, detail } if self.read > waiting && self.rehearsal.is_none() => {
+                let taken = self.read - waiting;
+                Error::Malformed { code, detail: format!("{detail}; the first {taken} elements were taken") }
+            }
+            error => error,
+        }
     }
 
     /// Rejects a row that is not even worth reading.
     pub fn reject_unread(&mut self, place: u64, code: &'static str, detail: &str) {
+        self.read += 1;
         self.reject_early(place, None, vec![Fault::new("", code, detail)]);
     }
 
     /// Rejects a row that does not reach the service, which counts it all the same.
     fn reject_early(&mut self, place: u64, kernel_id: Option<Uuid>, faults: Vec<Fault>) {
+        self.note_present(place, kernel_id);
         self.rejected += 1;
         self.reject(place, kernel_id, faults);
     }
@@ -126,12 +244,18 @@ impl Batches {
         let places = std::mem::take(&mut self.places);
         self.settle().await?;
         let rejected = std::mem::take(&mut self.rejected);
+        if let Some(rehearsal) = &mut self.rehearsal {
+            let ids: Vec<Uuid> = batch.iter().map(|i| i.report.id.0).collect();
+            let refused = self.service.rehearse(&self.caller, &self.group, rehearsal, batch).await?;
+            self.count(&places, &ids, refused);
+            return Ok(());
+        }
         if batch.is_empty() && rejected == 0 {
             return Ok(());
         }
         let ids: Vec<Uuid> = batch.iter().map(|i| i.report.id.0).collect();
         let (service, caller, group) = (Arc::clone(&self.service), self.caller.clone(), self.group.clone());
-        let delivery = Delivery { reports: batch, rejected };
+        let delivery = Delivery { reports: batch, rejected, taken_at: self.taken_at };
         let done = tokio::spawn(async move { service.ingest_counted(&caller, &group, delivery).await });
         self.under_way = Some(UnderWay { places, ids, done });
         Ok(())
@@ -144,26 +268,29 @@ impl Batches {
         for warning in warnings {
             self.warn(warning);
         }
+        self.count(&places, &ids, refused);
+        Ok(())
+    }
+
+    fn count(&mut self, places: &[u64], ids: &[Uuid], refused: Vec<Refused>) {
         self.answer.accepted += (ids.len() - refused.len()) as u64;
         for row in refused {
             let place = places.get(row.at).copied().unwrap_or_default();
             self.reject(place, ids.get(row.at).copied(), vec![row.fault]);
         }
-        Ok(())
     }
 
     /// Ends the ingest after its last row, or where `outcome` says that it broke off: what came
     /// before is kept and in the audit log either way.
-    pub async fn finish(mut self, outcome: Result<()>) -> Result<IngestAnswer> {
+    pub async fn finish(mut self, outcome: Result<()>) -> Result<(IngestAnswer, Present)> {
         let flushed = match self.flush().await {
             Ok(()) => self.settle().await,
             Err(error) => Err(error),
         };
         let mut answer = self.answer;
-        outcome?;
-        flushed?;
+        outcome.and(flushed)?;
         answer.errors.sort_by_key(|e| (e.index, e.line));
-        Ok(answer)
+        Ok((answer, self.present))
     }
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 
-use super::view::{KernelView, KernelWithSlices, SliceView};
+use super::view::{KernelView, KernelWithSlices, SliceView, SuspensionView};
 use crate::domain::ids::KernelId;
 use crate::rest::extract::PathParams;
 use crate::rest::paths::KernelPath;
@@ -21,6 +21,8 @@ pub async fn handle(
     PathParams(path): PathParams<KernelPath>,
 ) -> Result<Json<KernelWithSlices>> {
     let (kernel, records) = service.kernel(&caller, &path.rg, KernelId(path.kernel_id)).await?;
+    let suspensions = SuspensionView::of(&kernel);
     let kernel = KernelView::new(kernel, &service.people());
-    Ok(Json(KernelWithSlices { kernel, slices: records.into_iter().map(SliceView::from).collect() }))
+    let slices = records.into_iter().map(SliceView::from).collect();
+    Ok(Json(KernelWithSlices { kernel, suspensions, slices }))
 }

@@ -27,7 +27,7 @@ pub struct KernelQuery {
     /// The project's name instead of the UUID.
     pub project: Option<String>,
     pub domain_name: Option<String>,
-    /// `PENDING`, `RUNNING` or `TERMINATED`.
+    /// `PENDING`, `RUNNING`, `SUSPENDED` or `TERMINATED`.
     pub status: Option<String>,
     /// Rows of a page, 1 to 1000; 100 unless given.
     #[param(default = 100)]
@@ -40,7 +40,7 @@ impl KernelQuery {
     fn filter(&self, people: &Directory) -> Result<KernelFilter> {
         let fault = |fault| Error::Invalid(vec![fault]);
         let phase = self.status.as_deref().map(|status| {
-            let known = "is not one of PENDING, RUNNING, TERMINATED";
+            let known = "is not one of PENDING, RUNNING, SUSPENDED, TERMINATED";
             Phase::parse(status).ok_or_else(|| Error::about("/status", "unknown_status", known))
         });
         Ok(KernelFilter {

@@ -4,4 +4,6 @@ mod batches;
 pub mod get;
 pub mod list;
 pub mod post;
+mod rows;
+pub mod snapshot;
 pub mod view;

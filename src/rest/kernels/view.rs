@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::domain::kernel::Kernel;
+use crate::domain::kernel::{Kernel, Report};
 use crate::domain::slots::{Amounts, Usages};
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Span, Timestamp};
 use crate::rest::problem::FaultView;
 use crate::service::incoming::KernelInput;
 use crate::service::kernels::Record;
@@ -29,12 +29,16 @@ pub struct KernelView {
     pub domain_name: String,
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub occupied_slots: Amounts,
-    /// `PENDING`, `RUNNING` or `TERMINATED`.
+    /// `PENDING`, `RUNNING`, `SUSPENDED` or `TERMINATED`.
     pub status: &'static str,
+    /// Since when it is suspended, or runs again; `null` if it never was suspended.
+    pub status_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub started_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub terminated_at: Option<Timestamp>,
+    /// Whether nobody reported the end: a snapshot or a time-out set it.
+    pub end_inferred: bool,
     /// Usage before it is recorded.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_usage_recorded_at: Option<Timestamp>,
@@ -49,7 +53,7 @@ pub struct KernelView {
 
 impl KernelView {
     pub fn new(kernel: Kernel, people: &Directory) -> Self {
-        let Kernel { report, cursor, .. } = kernel;
+        let Kernel { report, cursor, end_inferred, .. } = kernel;
         let (user_name, project_name) = people.names(report.owner);
         let traits = report.traits;
         Self {
@@ -62,8 +66,10 @@ impl KernelView {
             domain_name: report.domain,
             occupied_slots: report.slots,
             status: report.phase.as_str(),
+            status_at: report.changes.last(),
             started_at: report.started_at,
             terminated_at: report.terminated_at,
+            end_inferred,
             last_usage_recorded_at: cursor,
             agent_id: traits.agent_id,
             queue: traits.queue,
@@ -94,11 +100,30 @@ impl From<Record> for SliceView {
     }
 }
 
+/// A time in which a kernel used and held nothing.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SuspensionView {
+    pub from: Timestamp,
+    /// `null`: it lasts.
+    pub until: Option<Timestamp>,
+}
+
+impl SuspensionView {
+    pub fn of(kernel: &Kernel) -> Vec<Self> {
+        let Report { started_at, terminated_at, changes, .. } = &kernel.report;
+        let whole = started_at.and_then(|start| Span::new(start, terminated_at.unwrap_or(Timestamp::MAX)));
+        let spans = whole.into_iter().flat_map(|whole| changes.suspended(whole));
+        spans.map(|span| Self { from: span.start, until: Some(span.end).filter(|t| *t < Timestamp::MAX) }).collect()
+    }
+}
+
 /// A kernel with its slices by start.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct KernelWithSlices {
     #[serde(flatten)]
     pub kernel: KernelView,
+    /// When it was suspended, by time.
+    pub suspensions: Vec<SuspensionView>,
     pub slices: Vec<SliceView>,
 }
 

@@ -32,7 +32,10 @@ pub async fn handle(
     let is_short = body.len() <= SHORT_BYTES && service.sequences_at_once(&caller, &path.rg);
     let work = move || {
         let request: SequenceRequest = read(&body)?;
-        let sequenced = service.sequence(&caller, &path.rg, request.workloads)?;
+        let mut sequenced = service.sequence(&caller, &path.rg, request.workloads)?;
+        if let Some(limit) = request.limit {
+            sequenced.order.truncate(limit.get() as usize);
+        }
         Ok::<_, Problem>(write(&sequenced).map_err(|e| Error::Internal(e.to_string()))?)
     };
     let answer = if is_short {

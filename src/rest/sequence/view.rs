@@ -2,6 +2,7 @@
 //! never become a tree of values.
 
 use std::io::Write;
+use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -18,9 +19,12 @@ use crate::service::sequence::{PendingWorkload, Sequenced};
 pub struct SequenceRequest<'a> {
     #[serde(borrow)]
     pub workloads: Vec<PendingWorkload<'a>>,
+    /// How many of them the answer names, the first to start first; all unless given.
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    pub limit: Option<NonZeroU32>,
 }
 
-/// The same workloads in the order in which they should start.
+/// The same workloads, or the first of them, in the order in which they should start.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "sequencer": "fairshare", "message": "Ordered by fair-share factor", "calculated_at": "2026-01-13T10:05:00Z",

@@ -16,6 +16,10 @@ pub struct Model {
     pub status: String,
     pub started_at: Option<i64>,
     pub terminated_at: Option<i64>,
+    /// Microseconds at which a suspension began (`-`) or ended (`+`), by time; `None`: it never was suspended.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub status_changes: Option<String>,
+    pub end_inferred: bool,
     pub agent_id: Option<String>,
     pub queue: Option<String>,
     pub priority: i32,

@@ -10,6 +10,10 @@ pub struct Model {
     pub kernel_id: Uuid,
     pub recorded_until: Option<i64>,
     pub in_step: bool,
+    /// The changes of status that the records were made by; `None`: by those that are known.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub applied_changes: Option<String>,
+    pub seen_at: Option<i64>,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

@@ -14,6 +14,8 @@ pub struct Model {
     pub queues_revision: i64,
     pub capacity_observed_at: Option<i64>,
     pub recorded_until: Option<i64>,
+    pub snapshot_at: Option<i64>,
+    pub reported_at: Option<i64>,
     pub records_from_day: Option<i32>,
     pub calculated_at: Option<i64>,
     #[sea_orm(column_type = "Text", nullable)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use fairshared::service::audit::{AuditEntry, AuditFilter};
+use fairshared::service::incoming::Incoming;
 use fairshared::service::ingest::{Delivery, INGEST, Ingested};
 use fairshared::service::page::Window;
 use fairshared::service::{Caller, Error};
@@ -25,8 +26,8 @@ async fn held(f: &Fixture) -> Tx {
 
 fn deliver(f: &Fixture, caller: &Caller, kernels: &[Value]) -> JoinHandle<Result<Ingested, Error>> {
     let (service, caller) = (Arc::clone(&f.service), caller.clone());
-    let reports = kernels.iter().map(incoming).collect();
-    tokio::spawn(async move { service.ingest_counted(&caller, GROUP, Delivery { reports, rejected: 0 }).await })
+    let reports: Vec<Incoming> = kernels.iter().map(incoming).collect();
+    tokio::spawn(async move { service.ingest_counted(&caller, GROUP, reports.into()).await })
 }
 
 async fn until_waiting(f: &Fixture, count: usize) {
@@ -143,7 +144,7 @@ on_both! {
             deliver(&f, caller, &[kernel(name, "ann", "ml", START)]).await.unwrap().unwrap();
             f.clock.advance_seconds(19);
         }
-        let unread = Delivery { reports: Vec::new(), rejected: 3 };
+        let unread = Delivery { rejected: 3, ..Delivery::default() };
         f.service.ingest_counted(&admin(), GROUP, unread).await.unwrap();
         let found: Vec<_> = counted(&f).await.into_iter().map(|e| (e.actor, e.after.unwrap())).collect();
         let counts = |accepted: u64, rejected: u64| json!({"accepted": accepted, "rejected": rejected});

@@ -6,10 +6,12 @@ mod clock;
 mod cursors;
 mod gaps;
 mod history;
+mod inferred;
 mod joint;
 mod leases;
 mod model;
 mod reports;
+mod suspension;
 mod together;
 mod weights;
 

@@ -42,7 +42,7 @@ on_both! {
         let claimed = Kernel::merge(None, incoming(&row).report).unwrap();
         let claimed = [(None, claimed)];
         assert_eq!(store::kernels::upsert(&first, "second", &claimed).await.unwrap(), 1);
-        store::kernels::save_cursors(&first, "second", &claimed).await.unwrap();
+        store::kernels::save_cursors(&first, "second", &claimed, crate::support::time(START)).await.unwrap();
         let late = [named("k0", "bob", "ml", &json!({})), row.clone(), row, named("k2", "bob", "ml", &json!({}))];
         let (service, batch) = (Arc::clone(&f.service), late.iter().map(incoming).collect());
         let second = tokio::spawn(async move { service.ingest(&admin(), GROUP, batch).await.unwrap() });

@@ -1,5 +1,7 @@
 //! The command line, as a person meets it: the real program over real databases.
 
+mod bodies;
+mod client;
 mod config;
 mod ids;
 mod keys;

@@ -1,5 +1,6 @@
 //! Reports of kernels, in any order and any number of times.
 
+use fairshared::domain::changes::Changes;
 use fairshared::domain::ids::{KernelId, SessionId};
 use fairshared::domain::kernel::{Advance, Conflict, Kernel, Phase, Report, Traits, Unsettled};
 use fairshared::domain::names::check_name;
@@ -20,6 +21,7 @@ fn report(phase: Phase, started_at: Option<Timestamp>, terminated_at: Option<Tim
         phase,
         started_at,
         terminated_at,
+        changes: Changes::default(),
         traits: Traits::default(),
     }
 }
@@ -46,6 +48,9 @@ fn reports_that_contradict_recorded_facts_are_refused() {
         report: report(Phase::Running, Some(clock("10:00")), None),
         cursor: Some(clock("10:05")),
         settled: false,
+        end_inferred: false,
+        applied: None,
+        seen_at: None,
     };
     let merge = |report| Kernel::merge(Some(known.clone()), report).map_err(|c| (c, c.key()));
     let foreign = Report { owner: member(2, 1), ..known.report.clone() };
@@ -64,16 +69,33 @@ fn reports_that_contradict_recorded_facts_are_refused() {
     assert_eq!(corrected.report.started_at, Some(clock("10:01")));
     // A kernel that ended as it started used nothing: it may start anew.
     let empty = report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:00")));
-    let empty = Kernel { report: empty, cursor: Some(clock("10:00")), settled: true };
+    let empty = Kernel {
+        report: empty,
+        cursor: Some(clock("10:00")),
+        settled: true,
+        end_inferred: false,
+        applied: None,
+        seen_at: None,
+    };
     let moved = report(Phase::Terminated, Some(clock("11:00")), Some(clock("11:30")));
     let anew = Kernel::merge(Some(empty), moved.clone()).expect("a kernel");
-    assert_eq!(anew, Kernel { report: moved, cursor: None, settled: false });
+    assert_eq!(
+        anew,
+        Kernel { report: moved, cursor: None, settled: false, end_inferred: false, applied: None, seen_at: None }
+    );
 }
 
 #[test]
 fn a_recorded_kernel_stays_settled_until_its_end_moves() {
     let ended = report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:23")));
-    let known = Kernel { report: ended.clone(), cursor: Some(clock("10:23")), settled: true };
+    let known = Kernel {
+        report: ended.clone(),
+        cursor: Some(clock("10:23")),
+        settled: true,
+        end_inferred: false,
+        applied: None,
+        seen_at: None,
+    };
     assert_eq!(Kernel::merge(Some(known.clone()), ended.clone()), Ok(known.clone()));
     let late = report(Phase::Running, Some(clock("10:00")), None);
     assert_eq!(Kernel::merge(Some(known.clone()), late), Ok(known.clone()));
@@ -88,11 +110,14 @@ fn a_recorded_kernel_stays_settled_until_its_end_moves() {
 
 #[test]
 fn a_run_moves_the_cursor_to_now_or_lets_the_kernel_go() {
-    let running = Kernel { report: report(Phase::Running, Some(clock("10:00")), None), cursor: None, settled: false };
+    let running = Kernel::merge(None, report(Phase::Running, Some(clock("10:00")), None)).expect("a kernel");
     let ended = Kernel {
         report: report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:23"))),
         cursor: Some(clock("10:10")),
         settled: false,
+        end_inferred: false,
+        applied: None,
+        seen_at: None,
     };
     let after = |kernel: &Kernel, now: &str| {
         let mut unsettled = Unsettled::of(kernel).expect("a started kernel");

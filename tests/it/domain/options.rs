@@ -282,3 +282,18 @@ fn a_division_is_read_back_as_it_is_shown() {
     assert_eq!(merged["division"]["options"]["score_weights"], json!({"priority": 2}));
     assert_eq!(merge_patch(&merged, &map(json!({"division": {}}))), Ok(merged));
 }
+
+#[test]
+fn a_time_out_of_kernels_is_off_unless_set() {
+    let parse =
+        |value: Value| Options::parse(serde_json::json!({"kernel_timeout_seconds": value}).as_object().unwrap());
+    assert_eq!(Options::default().kernel_timeout_seconds, None);
+    assert!(!Options::default().to_json().contains_key("kernel_timeout_seconds"));
+    assert_eq!(parse(Value::Null).unwrap().kernel_timeout_seconds, None);
+    let set = parse(900.into()).unwrap();
+    assert_eq!((set.kernel_timeout_seconds, &set.to_json()["kernel_timeout_seconds"]), (Some(900), &Value::from(900)));
+    assert_eq!(Options::parse(&set.to_json()).unwrap(), set);
+    for wrong in [Value::from(59), Value::from(31_536_001), Value::from(-1), "900".into(), true.into()] {
+        assert_eq!(parse(wrong).unwrap_err()[0].code, "out_of_range");
+    }
+}

@@ -156,3 +156,94 @@ on_both! {
         }
     }
 }
+
+on_both! {
+    async fn a_dry_run_tells_what_would_become_of_each_row_and_stores_nothing(db: TestDb) {
+        let server = Server::new(db).await;
+        let path = group("/kernels?dry_run=true");
+        let moved = with(running("a"), &json!({"user_uuid": id("bob")}));
+        let rows = [running("a"), moved, with(running("b"), &json!({"status": "DANCING"}))];
+        let answer = server.call("POST", &path, Some(&json!(rows))).await.json(200);
+        assert_eq!((&answer["accepted"], &answer["rejected"]), (&json!(1), &json!(2)));
+        let codes: Vec<&Value> = answer["errors"].as_array().unwrap().iter().map(|e| &e["errors"][0]["code"]).collect();
+        assert_eq!(codes, ["conflict", "unknown_status"]);
+        assert_eq!(server.get(&group("/kernels")).await["total"], 0);
+        assert_eq!(server.get("/audit-log?action=kernels.ingest").await["total"], 0);
+        // The same rows for good, and then against what is known.
+        let stored = server.call("POST", &group("/kernels"), Some(&json!(rows))).await.json(200);
+        assert_eq!(stored, answer);
+        let stream = server.raw("POST", &path, NDJSON, lines(&[rows[1].clone()])).await.json(200);
+        assert_eq!((&stream["rejected"], &stream["errors"][0]["line"]), (&json!(1), &json!(1)));
+        server.call("POST", &group("/kernels?dry_run=maybe"), Some(&json!([]))).await.refused(422, "invalid_value");
+    }
+
+    async fn an_array_in_pieces_is_one_array(db: TestDb) {
+        let server = Server::new(db).await;
+        let rows = json!([running("a"), with(running("b"), &json!({"agent_id": "no/,[de]\"}\\"})), running("c"), 7]);
+        let body = serde_json::to_vec_pretty(&rows).unwrap();
+        for size in [1, 7, 4096] {
+            let chunks: Vec<_> = body.chunks(size).map(<[u8]>::to_vec).collect();
+            let stream = stream::iter(chunks.into_iter().map(Ok::<_, std::io::Error>));
+            let answer = server.raw("POST", &group("/kernels"), "application/json", Body::from_stream(stream)).await.json(200);
+            let errors: Vec<_> = answer["errors"].as_array().unwrap().iter().map(|e| (&e["index"], &e["errors"][0]["code"])).collect();
+            assert_eq!(errors, [(&json!(1), &json!("invalid_name")), (&json!(3), &json!("invalid_type"))], "{size}");
+            assert_eq!(answer["accepted"], 2);
+        }
+    }
+
+    async fn of_a_broken_array_only_whole_batches_are_taken(db: TestDb) {
+        let server = Server::new(db).await;
+        let whole = running("a").to_string();
+        for broken in [
+            format!("[{whole}"), format!("[{whole},"), format!("[{whole},]"), format!("[,{whole}]"), format!("[{whole}}}]"),
+            format!("[{whole}] x"), format!("[{whole},nul]"), format!("[{whole} {whole}]"), format!("[{whole},\"]"),
+        ] {
+            server.raw("POST", &group("/kernels"), "application/json", broken).await.refused(400, "malformed_json");
+        }
+        let cut = stream::iter(vec![Ok(format!("[{whole},")), Err(std::io::Error::other("gone"))]);
+        let cut = server.raw("POST", &group("/kernels"), "application/json", Body::from_stream(cut)).await;
+        cut.refused(400, "incomplete_body");
+        assert_eq!(server.get(&group("/kernels")).await["total"], 0);
+        let count = fairshared::service::ingest::BATCH;
+        let rows: Vec<String> = (0..count + 2).map(|n| running(&format!("n{n}")).to_string()).collect();
+        let answer = server.raw("POST", &group("/kernels"), "application/json", format!("[{}, nul]", rows.join(","))).await;
+        answer.refused(400, "malformed_json");
+        let detail = answer.json(400)["detail"].as_str().unwrap().to_owned();
+        assert!(detail.ends_with(&format!("the first {count} elements were taken")), "{detail}");
+        assert_eq!(server.get(&group("/kernels?limit=1")).await["total"], count);
+        let long = format!("[{whole}, \"{}\"]", "x".repeat(1 << 20));
+        let answer = server.raw("POST", &group("/kernels"), "application/json", long).await.json(200);
+        assert_eq!((&answer["errors"][0]["index"], &answer["errors"][0]["errors"][0]["code"]), (&json!(1), &json!("too_large")));
+    }
+
+    async fn words_and_quantities_of_kubernetes_and_slurm_are_taken(db: TestDb) {
+        let server = Server::new(db).await;
+        let agent = json!({"available_slots": {"cpu": "64", "mem": "512Gi"}});
+        let agent = server.call("PUT", &group("/agents/node"), Some(&agent)).await.json(201);
+        assert_eq!(agent["available_slots"]["mem"], "549755813888");
+        let pod = with(running("pod"), &json!({"status": "Running", "occupied_slots": {"cpu": "500m", "mem": "64Gi", "x": "1e3"}}));
+        let late = with(running("job"), &json!({"status": "NODE_FAIL"}));
+        let unknown = with(running("lost"), &json!({"status": "Unknown"}));
+        let wrong = with(running("odd"), &json!({"occupied_slots": {"cpu": "1e-13"}}));
+        let mute = with(running("mute"), &json!({"status": "SUSPENDED"}));
+        let early = with(running("early"), &json!({"status": "S", "status_at": "2026-01-13T09:59:59Z"}));
+        let answer = server.call("POST", &group("/kernels"), Some(&json!([pod, late, unknown, wrong, mute, early]))).await.json(200);
+        let errors: Vec<_> = answer["errors"].as_array().unwrap().iter()
+            .map(|e| (e["index"].as_u64().unwrap(), e["errors"][0]["pointer"].as_str().unwrap(), e["errors"][0]["code"].as_str().unwrap()))
+            .collect();
+        assert_eq!(errors, [
+            (1, "/terminated_at", "required"), (3, "/occupied_slots/cpu", "invalid_value"), (4, "/status_at", "required"),
+            (5, "/status_at", "contradiction"),
+        ]);
+        let pod = server.get(&group(&format!("/kernels/{}", id("pod")))).await;
+        assert_eq!(pod["occupied_slots"], json!({"cpu": "0.5", "mem": "68719476736", "x": "1000"}));
+        assert_eq!((&pod["status"], &pod["status_at"], &pod["suspensions"]), (&json!("RUNNING"), &json!(null), &json!([])));
+        assert_eq!(server.get(&group(&format!("/kernels/{}", id("lost")))).await["status"], "RUNNING");
+        let paused = with(running("pod"), &json!({"status": "SUSPENDED", "status_at": "2026-01-13T11:00:00Z"}));
+        server.call("POST", &group("/kernels"), Some(&paused)).await.json(200);
+        let pod = server.get(&group(&format!("/kernels/{}", id("pod")))).await;
+        assert_eq!((&pod["status"], &pod["status_at"]), (&json!("SUSPENDED"), &json!("2026-01-13T11:00:00Z")));
+        assert_eq!(pod["suspensions"], json!([{"from": "2026-01-13T11:00:00Z", "until": null}]));
+        assert_eq!(server.get(&group("/kernels?status=suspended")).await["total"], 1);
+    }
+}

@@ -37,6 +37,16 @@ on_both! {
         ]));
         let none = server.call("POST", &group("/sequence"), Some(&json!({"workloads": []}))).await.json(200);
         assert_eq!(none["items"], json!([]));
+        let with_limit = |limit: Value| json!({"workloads": body["workloads"], "limit": limit});
+        for (limit, count) in [(1, 1), (3, 3), (99, 5)] {
+            let first = server.call("POST", &group("/sequence"), Some(&with_limit(json!(limit)))).await.json(200);
+            assert_eq!(first["items"].as_array().unwrap()[..], answer["items"].as_array().unwrap()[..count]);
+        }
+        for wrong in [json!(0), json!(-1), json!("3")] {
+            let answer = server.call("POST", &group("/sequence"), Some(&with_limit(wrong))).await;
+            assert_eq!(answer.status, 422);
+            assert_eq!(answer.json(422)["errors"][0]["pointer"], "/limit");
+        }
     }
 
     async fn the_other_schedulers_order_by_time_and_share(db: TestDb) {

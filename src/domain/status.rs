@@ -1,0 +1,93 @@
+//! The words of schedulers for where a kernel is in its life. `docs/INTEGRATION.md` shows this table; a test holds the
+//! two together.
+
+use super::kernel::Phase;
+
+/// The words that mean one phase, by whose they are.
+pub struct Words {
+    pub phase: Phase,
+    pub backend_ai: &'static [&'static str],
+    pub kubernetes: &'static [&'static str],
+    pub slurm: &'static [&'static str],
+}
+
+/// Every word there is, in capitals; a status is read in either case.
+pub const WORDS: [Words; 5] = [
+    Words {
+        phase: Phase::Pending,
+        backend_ai: &["PENDING", "SCHEDULED", "PREPARING", "PULLING", "PREPARED", "CREATING"],
+        kubernetes: &["PENDING"],
+        slurm: &[
+            "PENDING",
+            "PD",
+            "CONFIGURING",
+            "CF",
+            "REQUEUED",
+            "RQ",
+            "REQUEUE_FED",
+            "RF",
+            "REQUEUE_HOLD",
+            "RH",
+            "RESV_DEL_HOLD",
+            "RD",
+            "SPECIAL_EXIT",
+            "SE",
+        ],
+    },
+    Words {
+        phase: Phase::Running,
+        backend_ai: &["RUNNING", "RESTARTING", "TERMINATING"],
+        kubernetes: &["RUNNING"],
+        slurm: &[
+            "RUNNING",
+            "R",
+            "COMPLETING",
+            "CG",
+            "RESIZING",
+            "RS",
+            "SIGNALING",
+            "SI",
+            "STAGE_OUT",
+            "SO",
+            "STOPPED",
+            "ST",
+        ],
+    },
+    Words { phase: Phase::Suspended, backend_ai: &["SUSPENDED"], kubernetes: &[], slurm: &["SUSPENDED", "S"] },
+    Words {
+        phase: Phase::Terminated,
+        backend_ai: &["TERMINATED", "CANCELLED", "COMPLETED", "FAILED", "ERROR"],
+        kubernetes: &["SUCCEEDED", "FAILED"],
+        slurm: &[
+            "COMPLETED",
+            "CD",
+            "CANCELLED",
+            "CA",
+            "FAILED",
+            "F",
+            "TIMEOUT",
+            "TO",
+            "NODE_FAIL",
+            "NF",
+            "PREEMPTED",
+            "PR",
+            "BOOT_FAIL",
+            "BF",
+            "DEADLINE",
+            "DL",
+            "OUT_OF_MEMORY",
+            "OOM",
+            "REVOKED",
+            "RV",
+        ],
+    },
+    Words { phase: Phase::Unknown, backend_ai: &[], kubernetes: &["UNKNOWN"], slurm: &[] },
+];
+
+/// What a scheduler's word means.
+pub fn phase_of(word: &str) -> Option<Phase> {
+    let means = |words: &Words| {
+        [words.backend_ai, words.kubernetes, words.slurm].into_iter().flatten().any(|w| w.eq_ignore_ascii_case(word))
+    };
+    WORDS.iter().find(|words| means(words)).map(|words| words.phase)
+}

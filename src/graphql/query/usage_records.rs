@@ -1,0 +1,40 @@
+use async_graphql::{Context, Object, Result};
+
+use super::{caller, service};
+use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::scalars::Uuid;
+use crate::graphql::types::UsageRecordNode;
+use crate::service::usage_records::{Period, RECORD_LIST};
+
+#[derive(Default)]
+pub struct UsageRecordQuery;
+
+#[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+#[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
+impl UsageRecordQuery {
+    /// What was recorded from `from` until `to` (instants, or days of which the last is included; at most 31 days), by
+    /// kernel and then by time.
+    async fn usage_records(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        from: String,
+        to: String,
+        user_uuid: Option<Uuid>,
+        project_id: Option<Uuid>,
+        first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
+        after: Option<String>,
+        offset: Option<i64>,
+    ) -> Result<List<UsageRecordNode>> {
+        let window = PageArgs { first, last, before, after, offset }.window(RECORD_LIST, &resource_group)?;
+        let id = |id: Option<Uuid>| id.map(|Uuid(id)| id.to_string());
+        let (user, project, period) = (id(user_uuid), id(project_id), Period::read(&from, &to)?);
+        let service = service(ctx)?;
+        let filter =
+            service.record_filter(caller(ctx)?, &resource_group, user.as_deref(), project.as_deref(), period)?;
+        let page = service.usage_records(&resource_group, &filter, &window).await?;
+        Ok(connect(ctx, &resource_group, page, UsageRecordNode)?)
+    }
+}

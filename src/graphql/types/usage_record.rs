@@ -1,0 +1,44 @@
+use async_graphql::Object;
+
+use crate::graphql::scalars::{DateTime, JsonString, Uuid};
+use crate::service::kernels::Record;
+
+/// What one kernel used in one slice, or in several that were put together.
+pub struct UsageRecordNode(pub Record);
+
+#[Object(rename_fields = "snake_case")]
+impl UsageRecordNode {
+    async fn kernel_id(&self) -> Uuid {
+        Uuid(self.0.kernel.0)
+    }
+
+    async fn user_uuid(&self) -> Uuid {
+        Uuid(self.0.owner.user.0)
+    }
+
+    async fn project_id(&self) -> Uuid {
+        Uuid(self.0.owner.project.0)
+    }
+
+    async fn domain_name(&self) -> &str {
+        &self.0.domain
+    }
+
+    async fn period_start(&self) -> DateTime {
+        DateTime(self.0.span.start)
+    }
+
+    async fn period_end(&self) -> DateTime {
+        DateTime(self.0.span.end)
+    }
+
+    /// Slot-seconds.
+    async fn resource_usage(&self) -> JsonString {
+        JsonString(serde_json::to_value(&self.0.usage).unwrap_or_default())
+    }
+
+    /// Whether slices of the same slots were put together.
+    async fn compacted(&self) -> bool {
+        false
+    }
+}

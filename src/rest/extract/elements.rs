@@ -1,0 +1,146 @@
+//! The elements of a JSON array that comes in pieces: only the one that is being read is kept.
+
+use crate::service::json::{MAX_DEPTH, Unreadable, too_deep};
+
+/// One element as it was found.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Element<'a> {
+    Whole(&'a [u8]),
+    /// It is longer than what may be kept.
+    TooLong,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Between `[` and the first element or `]`.
+    Start,
+    /// Where an element has to begin: after a comma.
+    Before,
+    Inside,
+    /// After the array.
+    End,
+}
+
+/// Whether what is read is part of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Text {
+    Outside,
+    Inside,
+    /// After a backslash.
+    Escaped,
+}
+
+/// Reads an array from behind its opening bracket on.
+pub struct Elements {
+    place: Place,
+    depth: usize,
+    text: Text,
+    /// The beginning of an element whose end has not come yet.
+    kept: Vec<u8>,
+    /// `kept` was handed out and can go.
+    spent: bool,
+    too_long: bool,
+    most: usize,
+}
+
+impl Elements {
+    /// Elements of at most so many bytes.
+    pub fn new(most: usize) -> Self {
+        Self {
+            place: Place::Start,
+            depth: 0,
+            text: Text::Outside,
+            kept: Vec::new(),
+            spent: false,
+            too_long: false,
+            most,
+        }
+    }
+
+    /// The next element that ends in `rest`, which is shortened by what was read.
+    pub fn next<'a, 'r: 'a>(&'a mut self, rest: &mut &'r [u8]) -> Result<Option<Element<'a>>, Unreadable> {
+        if std::mem::take(&mut self.spent) {
+            self.kept.clear();
+        }
+        let piece = *rest;
+        let mut begin = 0;
+        for (at, byte) in piece.iter().enumerate() {
+            match self.place {
+                Place::Inside => {
+                    if !self.ends_with(*byte)? {
+                        continue;
+                    }
+                    self.place = if *byte == b',' { Place::Before } else { Place::End };
+                    *rest = &piece[at + 1..];
+                    return Ok(Some(self.hand_out(&piece[begin..at])));
+                }
+                _ if byte.is_ascii_whitespace() => {}
+                Place::Start if *byte == b']' => self.place = Place::End,
+                Place::End => return Err(broken("something follows the array")),
+                Place::Start | Place::Before => {
+                    if matches!(byte, b',' | b']') {
+                        return Err(broken("an element of the array is missing"));
+                    }
+                    self.place = Place::Inside;
+                    begin = at;
+                    self.ends_with(*byte)?;
+                }
+            }
+        }
+        if self.place == Place::Inside {
+            self.keep(&piece[begin..]);
+        }
+        *rest = &[];
+        Ok(None)
+    }
+
+    /// Refuses an array that has not ended.
+    pub fn finish(&self) -> Result<(), Unreadable> {
+        if self.place == Place::End { Ok(()) } else { Err(broken("the array ends early")) }
+    }
+
+    /// Notes what `byte` means inside an element; whether it lies behind the element.
+    fn ends_with(&mut self, byte: u8) -> Result<bool, Unreadable> {
+        match byte {
+            _ if self.text == Text::Escaped => self.text = Text::Inside,
+            b'\\' if self.text == Text::Inside => self.text = Text::Escaped,
+            b'"' => self.text = if self.text == Text::Inside { Text::Outside } else { Text::Inside },
+            _ if self.text == Text::Inside => {}
+            b'[' | b'{' => {
+                self.depth += 1;
+                if self.depth >= MAX_DEPTH {
+                    return Err(too_deep());
+                }
+            }
+            b',' | b']' if self.depth == 0 => return Ok(true),
+            b']' | b'}' => {
+                self.depth =
+                    self.depth.checked_sub(1).ok_or_else(|| broken("a bracket is closed that was not open"))?;
+            }
+            _ => {}
+        }
+        Ok(false)
+    }
+
+    fn keep(&mut self, piece: &[u8]) {
+        self.too_long |= self.kept.len() + piece.len() > self.most;
+        if self.too_long {
+            self.kept = Vec::new();
+        } else {
+            self.kept.extend_from_slice(piece);
+        }
+    }
+
+    fn hand_out<'a>(&'a mut self, end: &'a [u8]) -> Element<'a> {
+        if self.kept.is_empty() && !self.too_long && end.len() <= self.most {
+            return Element::Whole(end);
+        }
+        self.keep(end);
+        self.spent = true;
+        if std::mem::take(&mut self.too_long) { Element::TooLong } else { Element::Whole(&self.kept) }
+    }
+}
+
+fn broken(what: &str) -> Unreadable {
+    Unreadable::Malformed { code: "malformed_json", detail: format!("the JSON document is no array: {what}") }
+}

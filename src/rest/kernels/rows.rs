@@ -1,0 +1,132 @@
+//! Rows of kernels out of a body: the elements of an array, one object, or lines. Only the row that is being read is
+//! kept of it.
+
+use axum::body::{Body, BodyDataStream, Bytes};
+use futures::StreamExt;
+use serde_json::value::RawValue;
+
+use super::batches::{Batches, Counting, Present};
+use super::view::IngestAnswer;
+use crate::rest::extract::{Element, Elements, is_silence, read};
+use crate::service::{Error, Result};
+
+/// The longest row.
+const MAX_ROW: usize = 1 << 20;
+/// Takes every row of `body`. Where it breaks off, whole lines are kept; of an array nothing is kept that is not on its
+/// way yet.
+pub async fn take(mut batches: Batches, body: Body, most_bytes: usize) -> Result<(IngestAnswer, Present)> {
+    let mut pieces = Pieces(body.into_data_stream());
+    let most = MAX_ROW.min(most_bytes);
+    let outcome = match batches.counting() {
+        Counting::Line => take_lines(&mut batches, &mut pieces, most).await,
+        Counting::Index => match take_document(&mut batches, &mut pieces, most).await {
+            Ok(()) => Ok(()),
+            Err(error) => Err(batches.discard(error)),
+        },
+    };
+    batches.finish(outcome).await
+}
+
+struct Pieces(BodyDataStream);
+
+impl Pieces {
+    async fn next(&mut self) -> Result<Option<Bytes>> {
+        let Some(piece) = self.0.next().await else { return Ok(None) };
+        piece.map(Some).map_err(|error| {
+            if is_silence(&error) {
+                return Error::TimedOut("nothing of the body came for too long".to_owned());
+            }
+            Error::Malformed { code: "incomplete_body", detail: "the body ended early".to_owned() }
+        })
+    }
+}
+
+/// An array by its elements, or one object.
+async fn take_document(batches: &mut Batches, pieces: &mut Pieces, most: usize) -> Result<()> {
+    let too_large = || Error::TooLarge(format!("a kernel takes at most {most} bytes"));
+    let mut array: Option<Elements> = None;
+    // What is no array is read as a whole; so much space may precede either.
+    let (mut document, mut place, mut space) = (Vec::new(), 0, 0);
+    while let Some(piece) = pieces.next().await? {
+        let mut rest = &*piece;
+        if array.is_none() {
+            if document.is_empty() {
+                rest = rest.trim_ascii_start();
+                space += piece.len() - rest.len();
+            }
+            if let Some((b'[', elements)) = rest.split_first().filter(|_| document.is_empty()) {
+                array = Some(Elements::new(most));
+                rest = elements;
+            } else {
+                document.extend_from_slice(rest);
+            }
+            if document.len() + space > most {
+                return Err(too_large());
+            }
+        }
+        let Some(elements) = &mut array else { continue };
+        while let Some(element) = elements.next(&mut rest)? {
+            match element {
+                Element::Whole(bytes) => batches.element(place, bytes).await?,
+                Element::TooLong => batches.reject_unread(place, "too_large", "the element is longer than 1 MiB"),
+            }
+            place += 1;
+        }
+    }
+    match array {
+        Some(elements) => Ok(elements.finish()?),
+        None if document.first() == Some(&b'{') => {
+            let object: &RawValue = read(&document)?;
+            batches.element(0, object.get().as_bytes()).await
+        }
+        // Tells what is wrong with it.
+        None => Ok(read::<Vec<&RawValue>>(&document).map(|_| ())?),
+    }
+}
+
+async fn take_lines(batches: &mut Batches, pieces: &mut Pieces, most: usize) -> Result<()> {
+    let mut line = Vec::new();
+    let (mut number, mut too_long) = (1, false);
+    while let Some(piece) = pieces.next().await.map_err(|error| in_line(error, number))? {
+        let mut parts = piece.split(|b| *b == b'\n').peekable();
+        while let Some(part) = parts.next() {
+            too_long |= line.len() + part.len() > most;
+            if too_long {
+                line.clear();
+            } else {
+                line.extend_from_slice(part);
+            }
+            if parts.peek().is_some() {
+                end_line(batches, number, &line, too_long).await?;
+                line.clear();
+                (number, too_long) = (number + 1, false);
+            }
+        }
+    }
+    end_line(batches, number, &line, too_long).await
+}
+
+/// The end of a stream before its end, in that line.
+fn in_line(error: Error, number: u64) -> Error {
+    match error {
+        Error::TimedOut(_) => {
+            Error::TimedOut(format!("nothing came for too long in line {number}; the lines before it were taken"))
+        }
+        Error::Malformed { code, .. } => {
+            let detail = format!("the stream broke off in line {number}; the lines before it were taken");
+            Error::Malformed { code, detail }
+        }
+        other => other,
+    }
+}
+
+async fn end_line(batches: &mut Batches, number: u64, line: &[u8], too_long: bool) -> Result<()> {
+    if too_long {
+        batches.reject_unread(number, "too_large", "the line is longer than 1 MiB");
+        return Ok(());
+    }
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Ok(());
+    }
+    batches.row(number, line).await
+}

@@ -1,0 +1,95 @@
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::{Extension, Json};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use uuid::Uuid;
+
+use super::batches::{Batches, Counting};
+use super::rows;
+use super::view::{IngestAnswer, KernelsBody};
+use crate::domain::time::Timestamp;
+use crate::rest::Limits;
+use crate::rest::extract::{PathParams, QueryParams};
+use crate::rest::paths::GroupPath;
+use crate::rest::problem::{ProblemView, Result};
+use crate::service::incoming::KernelInput;
+use crate::service::inferred::{NAMED_ENDS, Snapshot};
+use crate::service::{Caller, Service, detached};
+
+/// When a kernel ended that is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EndedAt {
+    #[default]
+    TakenAt,
+    /// When it was last reported.
+    LastSeen,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct SnapshotQuery {
+    /// When the scheduler listed what runs; at most 60 s ahead of the server's clock, not before the last snapshot.
+    #[param(value_type = String, format = DateTime)]
+    pub taken_at: Timestamp,
+    /// When kernels ended that are missing; `taken_at` unless given.
+    #[serde(default)]
+    #[param(inline)]
+    pub ended_at: EndedAt,
+    /// Whether it may end more than half of what runs, or be empty.
+    #[serde(default)]
+    pub force: bool,
+}
+
+/// What became of a snapshot.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "accepted": 1, "rejected": 0, "errors": [], "ended": 1, "ended_ids": ["2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b"]
+}))]
+pub struct SnapshotAnswer {
+    #[serde(flatten)]
+    pub rows: IngestAnswer,
+    /// Kernels that ran here and are missing in the snapshot.
+    pub ended: u64,
+    /// The first 1000 of them, by id.
+    pub ended_ids: Vec<Uuid>,
+}
+
+/// Takes all kernels that run at one moment, as `POST .../kernels` does; kernels of the group that run here, started
+/// before and are missing end. A row that is refused counts as present, and a body that breaks off ends nothing.
+#[utoipa::path(
+    post, path = "/resource-groups/{rg}/kernels/snapshot", operation_id = "post_kernel_snapshot", tag = "Kernels",
+    params(GroupPath, SnapshotQuery),
+    request_body(content((KernelsBody = "application/json"), (KernelInput = "application/x-ndjson"))),
+    responses(
+        (status = 200, body = SnapshotAnswer),
+        (
+            status = 409, description = "It is older than the last one, or ends so much that it needs `force`.",
+            body = ProblemView, content_type = "application/problem+json"
+        )
+    )
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    State(limits): State<Limits>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<GroupPath>,
+    QueryParams(query): QueryParams<SnapshotQuery>,
+    request: Request,
+) -> Result<Json<SnapshotAnswer>> {
+    let SnapshotQuery { taken_at, ended_at, force } = query;
+    let counting = Counting::of(request.headers())?;
+    service.check_snapshot(&caller, &path.rg, taken_at).await?;
+    let batches = Batches::new(Arc::clone(&service), caller.clone(), path.rg.clone(), counting)?.of_snapshot(taken_at);
+    let snapshot = Snapshot { taken_at, at_last_seen: ended_at == EndedAt::LastSeen, force };
+    let answer = detached(async move {
+        let (rows, present) = rows::take(batches, request.into_body(), limits.bulk_bytes).await?;
+        let ended = service.end_missing(caller, &path.rg, snapshot, present.all()?).await?;
+        let ended_ids = ended.iter().take(NAMED_ENDS).map(|id| id.0).collect();
+        Ok(SnapshotAnswer { rows, ended: ended.len() as u64, ended_ids })
+    });
+    Ok(Json(answer.await?))
+}

@@ -1,0 +1,4 @@
+//! What was recorded of single kernels.
+
+pub mod list;
+pub mod view;

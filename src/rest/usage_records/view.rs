@@ -1,0 +1,37 @@
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::domain::slots::Usages;
+use crate::domain::time::Timestamp;
+use crate::service::kernels::Record;
+
+/// What one kernel used in one slice, or in several that were put together.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b", "period_start": "2026-01-13T10:00:00Z",
+    "period_end": "2026-01-13T10:05:00Z", "resource_usage": {"cpu": "1200"}, "compacted": false
+}))]
+pub struct UsageRecordView {
+    pub kernel_id: Uuid,
+    pub period_start: Timestamp,
+    pub period_end: Timestamp,
+    /// Slot-seconds.
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    pub resource_usage: Usages,
+    /// Whether slices of the same slots were put together.
+    pub compacted: bool,
+}
+
+impl From<Record> for UsageRecordView {
+    fn from(record: Record) -> Self {
+        Self {
+            kernel_id: record.kernel.0,
+            period_start: record.span.start,
+            period_end: record.span.end,
+            resource_usage: record.usage,
+            // Records stay as runs made them.
+            compacted: false,
+        }
+    }
+}

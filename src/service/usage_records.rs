@@ -1,0 +1,77 @@
+//! What was recorded of the kernels of a user or project in a period.
+
+use uuid::Uuid;
+
+use super::kernels::Record;
+use super::page::{Key, Page, Window, key_page, key_window};
+use super::people::who;
+use super::{Caller, Error, Result, Service};
+use crate::domain::ids::KernelId;
+use crate::domain::time::{Day, MICROS_PER_DAY, Span, Timestamp};
+use crate::store::records;
+
+pub use crate::store::records::RecordFilter;
+
+/// The name in cursors of the records of a group.
+pub const RECORD_LIST: &str = "usage-records";
+/// The longest period, in days.
+const MOST_DAYS: i64 = 31;
+
+/// From when until when.
+#[derive(Clone, Copy, Debug)]
+pub struct Period(Span);
+
+impl Period {
+    /// Reads instants, or days, of which the last is included.
+    pub fn read(from: &str, to: &str) -> Result<Self> {
+        let instant = |pointer: &str, text: &str, past: i32| {
+            let day = text.parse::<Day>().map(|day| day.plus(past).start()).ok();
+            day.or_else(|| text.parse::<Timestamp>().ok()).ok_or_else(|| {
+                let said = "is neither a time like 2026-01-13T10:00:00Z nor a day like 2026-01-13";
+                Error::about(format!("/{pointer}"), "invalid_value", said)
+            })
+        };
+        let (from, to) = (instant("from", from, 0)?, instant("to", to, 1)?);
+        let span = Span::new(from, to).ok_or_else(|| Error::about("/to", "contradiction", "lies before `from`"))?;
+        if span.micros() > (MOST_DAYS * MICROS_PER_DAY).unsigned_abs() {
+            return Err(Error::about("/to", "out_of_range", "must be at most 31 days after `from`"));
+        }
+        Ok(Self(span))
+    }
+}
+
+impl Service {
+    /// Whose records, as far as the caller may see them; `user` and `project` are names or UUIDs.
+    pub fn record_filter(
+        &self,
+        caller: &Caller,
+        group: &str,
+        user: Option<&str>,
+        project: Option<&str>,
+        Period(span): Period,
+    ) -> Result<RecordFilter> {
+        self.group(caller, group)?;
+        let people = self.people();
+        let of = |fault| Error::Invalid(vec![fault]);
+        let user = user.map(|text| who::user_of_text(&people, text, "/user")).transpose().map_err(of)?;
+        let project = project.map(|text| who::project_of_text(&people, text, "/project")).transpose().map_err(of)?;
+        if let Some(user) = user {
+            caller.require_user(user)?;
+        }
+        Ok(RecordFilter { user: caller.only_user().or(user), project, span })
+    }
+
+    /// By kernel, then by time.
+    pub async fn usage_records(&self, group: &str, filter: &RecordFilter, window: &Window) -> Result<Page<Record>> {
+        let place = |key: &[Key]| match key {
+            [Key::Text(kernel), Key::Text(start)] => Some((kernel.parse::<Uuid>().ok()?, start.parse::<i64>().ok()?)),
+            _ => None,
+        };
+        let found = records::list(self.store().read(), group, filter, &key_window(window, place)?).await?;
+        let key = |record: &Record| {
+            let (KernelId(kernel), start) = (record.kernel, record.span.start.micros());
+            vec![Key::Text(kernel.to_string()), Key::Text(start.to_string())]
+        };
+        Ok(key_page(RECORD_LIST, found, key, window))
+    }
+}

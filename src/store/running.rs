@@ -1,0 +1,42 @@
+//! Kernels that run as far as is known, with when they were last reported.
+
+use sea_orm::sea_query::JoinType;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use uuid::Uuid;
+
+use super::Result;
+use super::entity::kernel::{Column, Entity};
+use super::entity::kernel_cursor;
+use super::kernels::cursor_of_kernel;
+use crate::domain::ids::KernelId;
+use crate::domain::kernel::Phase;
+use crate::domain::time::Timestamp;
+
+/// One that runs or is suspended.
+#[derive(Clone, Copy, Debug)]
+pub struct Running {
+    pub id: KernelId,
+    pub started_at: Timestamp,
+    /// `None`: it is not known.
+    pub seen_at: Option<Timestamp>,
+}
+
+/// Everything that runs or is suspended in the group, by kernel id.
+pub async fn all(db: &impl ConnectionTrait, group: &str) -> Result<Vec<Running>> {
+    let rows: Vec<(Uuid, Option<i64>, Option<i64>)> = Entity::find()
+        .select_only()
+        .columns([Column::KernelId, Column::StartedAt])
+        .column(kernel_cursor::Column::SeenAt)
+        .join(JoinType::InnerJoin, cursor_of_kernel())
+        .filter(kernel_cursor::Column::ResourceGroup.eq(group))
+        .filter(Column::Status.is_in([Phase::Running.as_str(), Phase::Suspended.as_str()]))
+        .order_by_asc(Column::KernelId)
+        .into_tuple()
+        .all(db)
+        .await?;
+    let running = |(id, started_at, seen_at): (Uuid, Option<i64>, Option<i64>)| {
+        let started_at = Timestamp::from_micros(started_at?);
+        Some(Running { id: KernelId(id), started_at, seen_at: seen_at.map(Timestamp::from_micros) })
+    };
+    Ok(rows.into_iter().filter_map(running).collect())
+}
