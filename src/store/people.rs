@@ -184,7 +184,7 @@ pub async fn save(db: &impl ConnectionTrait, people: &People, revision: i64) -> 
 }
 
 fn text(name: Option<&Arc<str>>) -> Option<String> {
-    name.map(|name| name.to_string())
+    name.map(ToString::to_string)
 }
 
 async fn save_domains(db: &impl ConnectionTrait, domains: &[Domain], revision: i64) -> Result<()> {

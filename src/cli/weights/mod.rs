@@ -235,7 +235,9 @@ async fn apply(args: FileArgs, dry_run: bool, yes: bool, reason: Option<String>,
     let plan = plan(&args, config).await?;
     if args.prune && !dry_run {
         let lost = losses(&plan).await?;
-        lost.iter().for_each(|line| eprint_line(line));
+        for line in &lost {
+            eprint_line(line);
+        }
         if !lost.is_empty() && !yes && somebody_is_there() {
             confirm("Go on?")?;
         }

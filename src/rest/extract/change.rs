@@ -3,7 +3,7 @@
 use crate::service::{Error, Result};
 
 /// Refuses a body that is about something else than its path.
-pub fn same<T: PartialEq + std::fmt::Display>(pointer: &str, told: Option<T>, path: T) -> Result<()> {
+pub fn same<T: PartialEq + std::fmt::Display + ?Sized>(pointer: &str, told: Option<&T>, path: &T) -> Result<()> {
     match told {
         Some(told) if told != path => {
             let detail = format!("the path is about {path}, and the body about {told}");

@@ -135,7 +135,7 @@ impl WeightChange {
     fn check(self, people: &Directory) -> Result<WeightItem, Fault> {
         self.refuse_foreign_keys()?;
         let id = |id: &Option<String>| {
-            let uuid = id.as_deref().map(|text| text.parse::<Uuid>()).transpose();
+            let uuid = id.as_deref().map(str::parse::<Uuid>).transpose();
             uuid.map_err(|_| Fault::about("/target_id", "invalid_uuid", "is not a UUID"))
         };
         let project_id = self.project_id.map(ProjectId);

@@ -89,7 +89,7 @@ pub struct ProjectRequest {
 impl ProjectRequest {
     /// `told` is the name by which the path tells the project.
     pub fn into_change(self, id: ProjectId, told: Option<String>) -> Result<ProjectChange> {
-        same("/project_id", self.project_id, id.0)?;
+        same("/project_id", self.project_id.as_ref(), &id.0)?;
         Ok(ProjectChange {
             name: self.name.or(told),
             display_name: self.display_name,
