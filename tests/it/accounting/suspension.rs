@@ -6,7 +6,7 @@ use fairshared::domain::slots::Usages;
 use serde_json::{Value, json};
 
 use super::{spans, usages};
-use crate::support::fixture::{Fixture, GROUP, id, kernel, with};
+use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, with};
 use crate::support::on_both;
 
 const START: &str = "2026-01-13T09:00:00Z";
@@ -38,7 +38,7 @@ async fn recorded(f: &Fixture) -> String {
 }
 
 fn held(f: &Fixture) -> Vec<String> {
-    let group = f.service.group(GROUP).unwrap();
+    let group = f.service.group(&admin(), GROUP).unwrap();
     let sums: Vec<(&Claim, _)> = group.demand.iter().collect();
     sums.iter().map(|(_, held)| held.allocated.to_json()).collect()
 }
@@ -56,7 +56,7 @@ on_both! {
             f.clock.set(time);
             f.tick().await;
             assert_eq!(recorded(&f).await, usages("1800.000001"));
-            assert!(f.service.group(GROUP).unwrap().standings.dominant_shares.is_empty());
+            assert!(f.service.group(&admin(), GROUP).unwrap().standings.dominant_shares.is_empty());
         }
         // It stays so for a process that starts now.
         let f = f.restart().await;
@@ -132,7 +132,7 @@ on_both! {
         assert_eq!((refused[0].fault.code, refused[0].fault.pointer.as_str()), ("required", "/status_at"));
         // A scheduler that does not know changes nothing.
         assert!(f.ingest(&[report(&json!({"status": "Unknown"}))]).await.is_empty());
-        let known = f.service.kernel(&crate::support::fixture::admin(), GROUP, KernelId(id("k"))).await.unwrap().0;
+        let known = f.service.kernel(&admin(), GROUP, KernelId(id("k"))).await.unwrap().0;
         assert_eq!(known.report.phase.as_str(), "SUSPENDED");
         let many: Vec<Value> = (0..1_001).map(|n| running(&format!("2026-01-13T09:{:02}:{:02}.{:03}Z", n / 60 % 60, n % 60, n / 60))).collect();
         let refused = f.ingest(&many).await;
