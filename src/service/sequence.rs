@@ -44,7 +44,8 @@ pub struct PendingWorkload<'a> {
     /// Where it waits, for sequencers that let queues take turns; absent: as for kernels.
     #[schema(value_type = Option<String>)]
     pub queue: Option<Cow<'a, str>>,
-    pub requested_slots: Option<Amounts>,
+    // Apart, because most have none, and hundreds of thousands of workloads are read.
+    pub requested_slots: Option<Box<Amounts>>,
 }
 
 /// Workloads in the order in which they should start.
@@ -143,6 +144,6 @@ fn claims(
         queues.push(*places.entry(claim).or_insert_with(|| place(workload, owner.project)));
     }
     drop(places);
-    let requests = pending.iter_mut().map(|w| w.requested_slots.take().unwrap_or_default()).collect();
+    let requests = pending.iter_mut().map(|w| w.requested_slots.take().map(|slots| *slots).unwrap_or_default()).collect();
     Ok((division, queues, requests))
 }

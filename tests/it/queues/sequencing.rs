@@ -31,7 +31,7 @@ fn workload<'a>((name, queue, cpu, priority): &Wish, minute: usize) -> PendingWo
         submitted_at: Some(crate::support::time(&format!("2026-01-09T00:{minute:02}:00Z"))),
         priority: *priority,
         queue: Some(Cow::Borrowed(queue)),
-        requested_slots: Some(slots(&json!({"cpu": cpu}))),
+        requested_slots: Some(Box::new(slots(&json!({"cpu": cpu})))),
     }
 }
 
@@ -171,7 +171,7 @@ fn pending(world: &World) -> Vec<PendingWorkload<'static>> {
     let of = |(at, (queue, cpu, priority)): (usize, &(usize, u64, i32))| PendingWorkload {
         workload_id: Cow::Owned(format!("w{at:02}")),
         queue: Some(Cow::Owned(format!("q{queue}"))),
-        requested_slots: Some(slots(&json!({"cpu": cpu.to_string()}))),
+        requested_slots: Some(Box::new(slots(&json!({"cpu": cpu.to_string()})))),
         priority: *priority,
         ..workload(&("", "", "0", 0), at / 3)
     };
