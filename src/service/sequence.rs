@@ -72,8 +72,11 @@ impl Service {
         caller.require_scheduler()?;
         let group = self.group(caller, group)?;
         let owners = owners(&self.people(), &pending)?;
-        let claims =
-            group.scheduler.takes_turns().then(|| claims(&group, &mut pending, &owners, self.clock().now())).transpose()?;
+        let claims = group
+            .scheduler
+            .takes_turns()
+            .then(|| claims(&group, &mut pending, &owners, self.clock().now()))
+            .transpose()?;
         let mut workloads: Vec<Workload<'a>> = pending
             .into_iter()
             .zip(owners)

@@ -31,6 +31,7 @@ use crate::service::{Caller, Service};
 /// Times without an offset are UTC unless --timezone says otherwise. Names of users, projects and groups map to stable
 /// ids. A cut-off or damaged file ends with exit code 1; the rows before its end are kept.
 #[derive(Clone, Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct ImportArgs {
     /// What the file is.
     #[arg(value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| PossibleValue::new(f.name).help(f.about))))]

@@ -58,7 +58,7 @@ pub async fn load(service: &Arc<Service>, reader: Reader, extras: &Extras) -> an
     };
     let mut feed = Feed::start(reader);
     let taken = loader.take_all(&mut feed, extras).await;
-    let refused = taken.as_ref().is_err_and(|error| error.is::<ImportError>());
+    let refused = taken.as_ref().is_err_and(anyhow::Error::is::<ImportError>);
     if refused {
         return taken.map(|()| Report::default());
     }

@@ -55,7 +55,7 @@ impl Parser for Lsf {
 }
 
 /// The fields of a record, one after the other.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Fields<'a>(&'a str);
 
 impl Iterator for Fields<'_> {
@@ -235,7 +235,7 @@ impl Rest {
     fn parse(mut fields: Fields) -> Result<Self, Reason> {
         fields.skip_fields(22)?; // maxRSwap to the second rsvId, and the description
         fields.skip_list(2, "submitExt")?;
-        Self::of_10(fields).or_else(|_| Self::of_9(fields))
+        Self::of_10(fields.clone()).or_else(|_| Self::of_9(fields))
     }
 
     /// As the documentation of 10.1 has it.

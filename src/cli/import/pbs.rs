@@ -1,4 +1,4 @@
-//! `pbs`: accounting logs of OpenPBS, PBS Professional and Torque (`server_priv/accounting/YYYYMMDD`), one record a line:
+//! `pbs`: accounting logs of `OpenPBS`, PBS Professional and Torque (`server_priv/accounting/YYYYMMDD`), one record a line:
 //! `date time;type;job id;key=value key="value with blanks" ...`.
 //!
 //! - `S` starts a run, `E` ends it and tells all of it; `R` (rerun) and `A` (abort) end it too. A run that is still open
@@ -28,7 +28,7 @@ use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 pub(super) const FORMAT: Format = Format {
     name: "pbs",
-    about: "OpenPBS, PBS Professional and Torque: the accounting logs of the server",
+    about: "`OpenPBS`, PBS Professional and Torque: the accounting logs of the server",
     zoned: true,
     table: false,
     parser: |options| Box::new(Pbs::new(options)),
@@ -268,7 +268,7 @@ fn slots_of_host(host: &str) -> Option<u64> {
         } else {
             1
         };
-        sum.checked_add(count).filter(|sum| *sum <= u64::from(u32::MAX))
+        sum.checked_add(count).filter(|sum| u32::try_from(*sum).is_ok())
     })
 }
 

@@ -51,9 +51,10 @@ pub struct Rebased {
 impl fmt::Display for Rebased {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.shift.micros() / 1_000_000;
-        match self.kept {
-            true => write!(f, "an earlier import had placed this trace: times stay where they are")?,
-            false => write!(f, "times moved by {seconds} s")?,
+        if self.kept {
+            write!(f, "an earlier import had placed this trace: times stay where they are")?;
+        } else {
+            write!(f, "times moved by {seconds} s")?;
         }
         match (self.capacities, self.kept) {
             (false, _) => Ok(()),

@@ -34,12 +34,7 @@ impl Clock {
         Self { zone, read: TimesRead::default() }
     }
 
-    /// RFC 3339, with an offset or without.
-    pub(super) fn time(&mut self, text: &str, field: &'static str) -> Result<Timestamp, Reason> {
-        self.end(text, None, field)
-    }
-
-    /// The same for the end of what began at `start`.
+    /// RFC 3339, with an offset or without, of the end of what began at `start`.
     pub(super) fn end(
         &mut self,
         text: &str,

@@ -9,7 +9,6 @@ use tempfile::TempDir;
 
 use super::support::sqlite_url;
 use crate::cli::program::{Ended, end, over, program, run};
-use crate::support::database::TestDb;
 use crate::support::on_both;
 use crate::support::packages::is_root;
 

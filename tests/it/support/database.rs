@@ -28,6 +28,7 @@ impl TestDb {
     }
 
     /// The same with another setting of what a commit waits for.
+    #[allow(dead_code, reason = "benches call it")]
     pub fn with(self, synchronous: Synchronous) -> Self {
         Self { synchronous, ..self }
     }
