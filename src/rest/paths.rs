@@ -130,7 +130,7 @@ impl From<PeopleQuery> for PeopleFilter {
 }
 
 /// Refuses a body that names another resource than its path.
-pub fn same_as_path(pointer: &str, named: Option<&str>, path: &str) -> Result<()> {
+pub fn same_as_path<T: PartialEq + ?Sized>(pointer: &str, named: Option<&T>, path: &T) -> Result<()> {
     match named {
         Some(other) if other != path => Err(Error::about(pointer, "contradiction", "is not the one of the path")),
         _ => Ok(()),

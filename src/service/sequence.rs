@@ -147,6 +147,7 @@ fn claims(
         queues.push(*places.entry(claim).or_insert_with(|| place(workload, owner.project)));
     }
     drop(places);
-    let requests = pending.iter_mut().map(|w| w.requested_slots.take().map(|slots| *slots).unwrap_or_default()).collect();
+    let requests =
+        pending.iter_mut().map(|w| w.requested_slots.take().map(|slots| *slots).unwrap_or_default()).collect();
     Ok((division, queues, requests))
 }

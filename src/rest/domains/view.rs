@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::domain::reading::ReadOnly;
 use crate::domain::time::Timestamp;
-use crate::rest::extract::same;
+use crate::rest::paths::same_as_path;
 use crate::service::Result;
 use crate::service::people::{Domain, DomainChange, Set};
 
@@ -63,7 +63,7 @@ pub struct DomainRequest {
 
 impl DomainRequest {
     pub fn into_change(self, name: &str) -> Result<DomainChange> {
-        same("/name", self.name.as_deref(), name)?;
+        same_as_path("/name", self.name.as_deref(), name)?;
         Ok(DomainChange { display_name: self.display_name, archived: self.archived, reason: self.reason })
     }
 }

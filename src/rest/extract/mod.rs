@@ -1,13 +1,11 @@
 //! Extractors whose refusals are problems. 400: not parseable; 422: parseable but wrong, with the place.
 
-mod change;
 mod elements;
 mod json;
 mod path;
 mod query;
 mod reason;
 
-pub use change::same;
 pub use elements::{Element, Elements};
 pub use json::{JsonBody, is_silence, json_answer, media_type, read_body, written};
 pub use path::PathParams;

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::domain::ids::ProjectId;
 use crate::domain::reading::ReadOnly;
 use crate::domain::time::Timestamp;
-use crate::rest::extract::same;
+use crate::rest::paths::same_as_path;
 use crate::service::Result;
 use crate::service::people::{Project, ProjectChange, Set};
 
@@ -89,7 +89,7 @@ pub struct ProjectRequest {
 impl ProjectRequest {
     /// `told` is the name by which the path tells the project.
     pub fn into_change(self, id: ProjectId, told: Option<String>) -> Result<ProjectChange> {
-        same("/project_id", self.project_id.as_ref(), &id.0)?;
+        same_as_path("/project_id", self.project_id.as_ref(), &id.0)?;
         Ok(ProjectChange {
             name: self.name.or(told),
             display_name: self.display_name,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::domain::ids::UserId;
 use crate::domain::reading::ReadOnly;
 use crate::domain::time::Timestamp;
-use crate::rest::extract::same;
+use crate::rest::paths::same_as_path;
 use crate::service::Result;
 use crate::service::people::{Set, User, UserChange};
 
@@ -74,7 +74,7 @@ pub struct UserRequest {
 impl UserRequest {
     /// `told` is the name by which the path tells the user.
     pub fn into_change(self, id: UserId, told: Option<String>) -> Result<UserChange> {
-        same("/user_uuid", self.user_uuid.as_ref(), &id.0)?;
+        same_as_path("/user_uuid", self.user_uuid.as_ref(), &id.0)?;
         let Self { display_name, archived, reason, .. } = self;
         Ok(UserChange { name: self.name.or(told), display_name, archived, reason })
     }

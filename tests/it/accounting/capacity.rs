@@ -89,6 +89,7 @@ on_both! {
         // Aged out, with no kernel running.
         assert_eq!(user(&f, "ann", "ml").share.fair_share_factor.to_bits(), 1f64.to_bits());
         f.clock.set("2026-01-14T00:00:00Z");
+        f.service.trust_clock(&admin(), None).await.unwrap();
         assert_eq!(f.tick().await.slices_created, 0);
         assert_eq!(user(&f, "ann", "ml").share.history.normalized_usage.to_bits(), before.to_bits());
         let loaded = other(&f).await.group(&admin(), GROUP).unwrap();

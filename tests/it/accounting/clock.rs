@@ -188,7 +188,7 @@ on_both! {
         f.tick().await;
         // It served before its clock was believed.
         assert_eq!(gaps(&f).await[0], "2026-01-20T09:00:00Z - 2026-01-28T10:00:00Z");
-        let log = f.service.audit_log(&admin(), &Default::default(), &fairshared::service::page::Window::forward(10, None)).await.unwrap();
+        let log = f.service.audit_log(&admin(), &fairshared::service::audit::AuditFilter::default(), &fairshared::service::page::Window::forward(10, None)).await.unwrap();
         let entry = &log.rows[0].1;
         assert_eq!((entry.action.as_str(), entry.reason.as_deref()), ("clock.trust", Some("it was off")));
         f.assert_conserved().await;

@@ -14,7 +14,6 @@ async fn rows(db: &TestDb) -> usize {
     found
 }
 
-#[expect(clippy::disallowed_methods, reason = "the test's own table")]
 async fn query(store: &Store, sql: &str) -> usize {
     let statement = sea_orm::Statement::from_string(store.backend(), sql);
     store.read().query_all_raw(statement).await.unwrap().len()

@@ -1,4 +1,4 @@
-//! Accounting logs of OpenPBS and Torque, as both write them.
+//! Accounting logs of `OpenPBS` and Torque, as both write them.
 
 use fairshared::cli::import::Options;
 use fairshared::cli::import::outcome::Reason;
@@ -153,7 +153,7 @@ fn ends_follow_from_walltime_and_bad_records_have_reasons() {
         (ended("7.pbs1", "").replace("end=1770004200", "end=1769990000"), Reason::EndBeforeStart),
         (ended("", ""), Reason::NoJobId),
     ] {
-        assert_eq!(log(&[record.clone()]).reasons(), [reason], "{record}");
+        assert_eq!(log(std::slice::from_ref(&record)).reasons(), [reason], "{record}");
     }
     // The name of a job may be in any encoding.
     let mut bytes = ended("7.pbs1", "jobname=caf").into_bytes();

@@ -41,6 +41,12 @@ fn check(sentence: &str, about: &str) {
     assert!(subjects.iter().any(|subject| sentence.starts_with(subject)), "{about}: {sentence}");
 }
 
+fn check_all(sentences: &[String], about: &str) {
+    for sentence in sentences {
+        check(sentence, about);
+    }
+}
+
 /// Every sentence of a problem, or of the refused rows of an ingest.
 fn sentences(answer: &Value) -> Vec<String> {
     let mut found: Vec<String> = answer["detail"].as_str().map(str::to_owned).into_iter().collect();
@@ -107,7 +113,7 @@ on_both! {
                     let told = sentences(&serde_json::from_slice(&answer.bytes).unwrap());
                     assert!(!told.is_empty());
                     seen += told.len();
-                    told.iter().for_each(|sentence| check(sentence, &format!("{method} {path} {body}")));
+                    check_all(&told, &format!("{method} {path} {body}"));
                 }
             }
         }
@@ -125,7 +131,7 @@ on_both! {
             let answer = server.call("POST", &kernels, Some(&json!([row]))).await.json(200);
             let told = sentences(&answer["errors"][0]);
             assert!(!told.is_empty() || row["user_uuid"] == json!(id("bob")), "{row}");
-            told.iter().for_each(|sentence| check(sentence, &row.to_string()));
+            check_all(&told, &row.to_string());
         }
         for path in [
             "/kernels?limit=0", "/kernels?limit=many", "/kernels?limit=1&limit=2", "/kernels?colour=red", "/kernels?cursor=x",
@@ -152,7 +158,7 @@ on_both! {
         }
         let unsigned = request("x", "GET", "/resource-groups").header(header::AUTHORIZATION, "Basic x");
         let answer = server.send(unsigned.body(axum::body::Body::empty()).unwrap()).await;
-        sentences(&answer.json(401)).iter().for_each(|sentence| check(sentence, "no key"));
+        check_all(&sentences(&answer.json(401)), "no key");
     }
 
     async fn graphql_speaks_no_parsers_words(db: TestDb) {
@@ -177,13 +183,13 @@ on_both! {
             for error in errors {
                 let mut told = vec![error["message"].as_str().unwrap().to_owned()];
                 told.extend(error["extensions"]["errors"].as_array().into_iter().flatten().flat_map(sentences));
-                told.iter().for_each(|sentence| check(sentence, query));
+                check_all(&told, query);
             }
         }
         for body in ["", "{", "[]", "{\"query\": 7}", "{\"query\": \"{a}\", \"variables\": 7}"] {
             let answer = server.raw("POST", "/graphql", "application/json", body).await;
             assert_eq!(answer.status, 400, "{body}");
-            sentences(&serde_json::from_slice(&answer.bytes).unwrap()).iter().for_each(|sentence| check(sentence, body));
+            check_all(&sentences(&serde_json::from_slice(&answer.bytes).unwrap()), body);
         }
     }
 }
