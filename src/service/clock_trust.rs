@@ -45,7 +45,9 @@ impl Service {
         let earlier = store::runs::list(self.store.read()).await?;
         let known = store::clock::read(self.store.read()).await?;
         let held = known.held.map(|h| Doubt { wall: h.wall, reference: h.reference, since_start: true });
-        self.clock.begin(earlier.iter().map(|run| run.last_heartbeat_at).max(), held);
+        // An admin's word counts like a sign of life, also for processes that start before the next heartbeat.
+        let last_alive = earlier.iter().map(|run| run.last_heartbeat_at).chain(known.trusted_at).max();
+        self.clock.begin(last_alive, held);
         *self.runs() = Runs { earlier, trust_revision: known.revision, ..Runs::default() };
         Ok(())
     }
