@@ -297,7 +297,13 @@ impl Service {
         if let Some(best) = group.memberships(user).next() {
             return Ok(best.clone());
         }
-        let members = store::people::memberships_of(self.store().read(), user).await?;
+        let groups = self.published_groups();
+        let elsewhere = groups.iter().flat_map(|group| group.memberships(user)).map(|row| row.member);
+        let mut members: BTreeSet<Member> = elsewhere.collect();
+        if members.is_empty() {
+            // Only the database still knows of groups that were removed.
+            members.extend(store::people::memberships_of(self.store().read(), user).await?);
+        }
         let entities: Vec<Entity> = members.iter().map(|m| Entity::User(*m)).collect();
         let known = self.without_row(group, &entities).await?;
         let unknown = || Error::NotFound { code: "unknown_user", detail: format!("there is no user {user}") };
