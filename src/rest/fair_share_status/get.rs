@@ -62,8 +62,8 @@ pub async fn handle(
     }
     let (user, project) = {
         let (people, fault) = (service.people(), |fault| Error::Invalid(vec![fault]));
-        let user = who::asked_user(&people, query.user_uuid, query.user.as_deref()).map_err(fault)?;
-        (user, who::asked_project(&people, query.project_id, query.project.as_deref()).map_err(fault)?)
+        let user = who::some_user(&people, query.user_uuid.map(UserId), query.user.as_deref()).map_err(fault)?;
+        (user, who::some_project(&people, query.project_id.map(ProjectId), query.project.as_deref()).map_err(fault)?)
     };
     let status = match (user, project) {
         (Some(user), project) if query.limit.is_none() && query.cursor.is_none() => {

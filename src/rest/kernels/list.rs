@@ -7,6 +7,7 @@ use utoipa::IntoParams;
 use uuid::Uuid;
 
 use super::view::KernelView;
+use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::kernel::Phase;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, Place};
@@ -44,8 +45,9 @@ impl KernelQuery {
             Phase::parse(status).ok_or_else(|| Error::about("/status", "unknown_status", known))
         });
         Ok(KernelFilter {
-            user: who::asked_user(people, self.user_uuid, self.user.as_deref()).map_err(fault)?,
-            project: who::asked_project(people, self.project_id, self.project.as_deref()).map_err(fault)?,
+            user: who::some_user(people, self.user_uuid.map(UserId), self.user.as_deref()).map_err(fault)?,
+            project: who::some_project(people, self.project_id.map(ProjectId), self.project.as_deref())
+                .map_err(fault)?,
             domain: self.domain_name.clone(),
             phase: phase.transpose()?,
         })

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::view::{TierName, UsageBucket};
 use crate::domain::filter::{Compare, DayMatch, Filter, Place as TextPlace, TextMatch};
+use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::time::Day;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, Place};
@@ -55,8 +56,9 @@ pub struct BucketQuery {
 impl BucketQuery {
     fn filter(&self, people: &Directory, tier: TierName) -> Result<Filter<BucketCondition>> {
         let fault = |fault| Error::Invalid(vec![fault]);
-        let user = who::asked_user(people, self.user_uuid, self.user.as_deref()).map_err(fault)?;
-        let project = who::asked_project(people, self.project_id, self.project.as_deref()).map_err(fault)?;
+        let user = who::some_user(people, self.user_uuid.map(UserId), self.user.as_deref()).map_err(fault)?;
+        let project =
+            who::some_project(people, self.project_id.map(ProjectId), self.project.as_deref()).map_err(fault)?;
         let refuse = |pointer: &str, said: &str| Err(Error::about(pointer, "contradiction", said).into());
         if user.is_some() && tier != TierName::Users {
             return refuse("/user_uuid", "does not go with buckets of domains and projects");

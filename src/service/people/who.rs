@@ -1,7 +1,5 @@
 //! Whom a request means: a UUID, or a name in its place.
 
-use uuid::Uuid;
-
 use super::Directory;
 use super::directory::Ambiguous;
 use crate::domain::identity::check_label;
@@ -12,32 +10,12 @@ type Found<T> = Result<T, Fault>;
 
 /// The user whom `user_uuid` or `user` means: exactly one of them is there.
 pub fn user(people: &Directory, id: Option<UserId>, name: Option<&str>) -> Found<UserId> {
-    user_at(people, id, name)?.ok_or_else(|| missing("/user_uuid", "user_uuid", "user"))
+    some_user(people, id, name)?.ok_or_else(|| missing("/user_uuid", "user_uuid", "user"))
 }
 
 /// The project that `project_id` or `project` means: exactly one of them is there.
 pub fn project(people: &Directory, id: Option<ProjectId>, name: Option<&str>) -> Found<ProjectId> {
-    project_at(people, id, name)?.ok_or_else(|| missing("/project_id", "project_id", "project"))
-}
-
-/// The project that `project_id` or `project` means, where a request may leave it out.
-pub fn some_project(people: &Directory, id: Option<ProjectId>, name: Option<&str>) -> Found<Option<ProjectId>> {
-    project_at(people, id, name)
-}
-
-/// The same for a user.
-pub fn some_user(people: &Directory, id: Option<UserId>, name: Option<&str>) -> Found<Option<UserId>> {
-    user_at(people, id, name)
-}
-
-/// Whom the parameters `user_uuid` or `user` of a query string mean.
-pub fn asked_user(people: &Directory, id: Option<Uuid>, name: Option<&str>) -> Found<Option<UserId>> {
-    user_at(people, id.map(UserId), name)
-}
-
-/// What the parameters `project_id` or `project` of a query string mean.
-pub fn asked_project(people: &Directory, id: Option<Uuid>, name: Option<&str>) -> Found<Option<ProjectId>> {
-    project_at(people, id.map(ProjectId), name)
+    some_project(people, id, name)?.ok_or_else(|| missing("/project_id", "project_id", "project"))
 }
 
 /// The user whom a text means: a UUID, or a name.
@@ -56,7 +34,8 @@ pub fn project_of_text(people: &Directory, text: &str, pointer: &str) -> Found<P
     }
 }
 
-fn user_at(people: &Directory, id: Option<UserId>, name: Option<&str>) -> Found<Option<UserId>> {
+/// The user whom `user_uuid` or `user` means, where a request may leave both out.
+pub fn some_user(people: &Directory, id: Option<UserId>, name: Option<&str>) -> Found<Option<UserId>> {
     match (id, name) {
         (Some(_), Some(_)) => Err(both("/user", "user", "user_uuid")),
         (Some(id), None) => Ok(Some(id)),
@@ -65,7 +44,8 @@ fn user_at(people: &Directory, id: Option<UserId>, name: Option<&str>) -> Found<
     }
 }
 
-fn project_at(people: &Directory, id: Option<ProjectId>, name: Option<&str>) -> Found<Option<ProjectId>> {
+/// The project that `project_id` or `project` means, where a request may leave both out.
+pub fn some_project(people: &Directory, id: Option<ProjectId>, name: Option<&str>) -> Found<Option<ProjectId>> {
     match (id, name) {
         (Some(_), Some(_)) => Err(both("/project", "project", "project_id")),
         (Some(id), None) => Ok(Some(id)),
