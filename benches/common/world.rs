@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use fairshared::domain::ids::{Member, ProjectId, UserId};
 use fairshared::domain::time::{MICROS_PER_SECOND, Timestamp};
-use fairshared::service::incoming::{Incoming, KernelInput};
-use fairshared::service::ingest::BATCH;
+use fairshared::service::ingest::batch::BATCH;
+use fairshared::service::ingest::incoming::{Incoming, KernelInput};
 use fairshared::service::people::Directory;
 use serde_json::json;
 use uuid::Uuid;

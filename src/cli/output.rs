@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::failure::{Failure, eprint_line};
 use crate::domain::division::Warning;
-use crate::service::page::{MAX_PAGE, Page, Window};
-use crate::service::warnings::OptionWarning;
+use crate::service::group::warnings::OptionWarning;
+use crate::service::input::page::{MAX_PAGE, Page, Window};
 use crate::service::{Error, PublishedGroup};
 
 #[derive(Args, Clone, Copy)]

@@ -11,7 +11,7 @@ use super::output::OutputArgs;
 use super::reclaim;
 use crate::config::Config;
 use crate::service::Error;
-use crate::service::json::read;
+use crate::service::input::json::read;
 use crate::service::plans::PlanRequest;
 
 #[derive(Args)]

@@ -10,7 +10,7 @@ use super::output::{Format, OutputArgs, print_list, stdout};
 use crate::config::Config;
 use crate::rest::sequence::view::{SequenceItem, SequenceRequest, write};
 use crate::service::Error;
-use crate::service::json::read;
+use crate::service::input::json::read;
 use clap::Args;
 
 #[derive(Args)]

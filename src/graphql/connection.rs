@@ -4,7 +4,7 @@ use async_graphql::connection::{Connection, ConnectionNameType, DisableNodesFiel
 use async_graphql::{Context, OutputType, SimpleObject};
 
 use super::guard;
-use crate::service::page::{Cursor, MAX_PAGE, Page, Window, check_limit};
+use crate::service::input::page::{Cursor, MAX_PAGE, Page, Window, check_limit};
 use crate::service::{Error, Result};
 
 /// `FairShareWeightNode` has a `FairShareWeightConnection`.

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{FairShareSchema, anonymous, execute, page};
 use crate::domain::reading::read_from;
-use crate::service::json::{self, Unreadable};
+use crate::service::input::json::{self, Unreadable};
 use crate::service::{Caller, Error};
 
 /// The endpoint over `schema`. Whoever authenticates requests puts a [`Caller`] into their extensions.

@@ -7,7 +7,7 @@ use super::scalars::{DateTime, Decimal, JsonString};
 use super::types::{OverQuotaBy, QueueMode};
 use crate::domain::division;
 use crate::domain::queues::QueueConfig;
-use crate::service::json;
+use crate::service::input::json;
 use crate::service::{Error, Fault, Result};
 
 /// A queue. What is left out, or null, has its default.

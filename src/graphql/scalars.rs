@@ -5,7 +5,7 @@ use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value
 use crate::domain::reading::read_from;
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::DecimalText;
-use crate::service::json::not_json;
+use crate::service::input::json::not_json;
 
 fn fault<T: async_graphql::InputType>(code: &str, detail: &str) -> InputValueError<T> {
     InputValueError::custom(detail).with_extension("code", code)

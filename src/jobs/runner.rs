@@ -15,8 +15,8 @@ use tokio_util::task::TaskTracker;
 
 use super::{Job, JobSettings, all, elapsed};
 use crate::domain::time::Timestamp;
+use crate::service::jobs::leases::{Lease, Presence};
 use crate::service::jobs::{JobControl, JobFailure, JobRun};
-use crate::service::leases::{Lease, Presence};
 use crate::service::{Caller, Error, Result, Service, Work};
 
 /// Whoever asks for a run hears after so long that it still waits for its turn.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::problem::Result;
-use crate::service::page::{Cursor, Key, MAX_PAGE, Page, Window, check_limit, cut};
+use crate::service::input::page::{Cursor, Key, MAX_PAGE, Page, Window, check_limit, cut};
 
 /// A page of a list.
 #[derive(Debug, Serialize, ToSchema)]

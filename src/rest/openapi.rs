@@ -7,7 +7,7 @@ use utoipa::{OpenApi, ToSchema};
 
 use super::problem::{FaultView, ProblemView};
 use super::router;
-use crate::service::page::MAX_PAGE;
+use crate::service::input::page::MAX_PAGE;
 
 #[derive(OpenApi)]
 #[openapi(

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::audit::Change;
-use super::session::Session;
-use super::state::capacity_of;
-use super::{Caller, Error, Result, Service, detached};
+use super::group::session::Session;
+use super::group::state::capacity_of;
+use super::work::detached;
+use super::{Caller, Error, Result, Service};
 use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
 use crate::domain::slots::{Amounts, SlotName};

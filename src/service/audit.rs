@@ -1,18 +1,18 @@
-//! Who changed what, when and why.
+//! What use-cases tell the audit log.
 
 use serde_json::Value;
 
-use super::Service;
-use super::caller::Caller;
-use super::error::Result;
-use super::inferred::INFERRED;
-use super::ingest::INGEST;
-use super::page::{Page, Window, id_page, id_window};
+use super::input::caller::Caller;
+use super::input::error::Result;
+use crate::domain::ledger::Entity;
 use crate::domain::time::Timestamp;
 use crate::store::ConnectionTrait;
 use crate::store::audit::{self, Entry};
 
-pub use crate::store::audit::{AuditFilter, Entry as AuditEntry};
+/// The action under which the audit log counts what is delivered.
+pub const INGEST: &str = "kernels.ingest";
+/// The action under which the audit log tells of ends that were inferred.
+pub const INFERRED: &str = "kernels.end_inferred";
 
 /// A change as its use-case describes it.
 pub struct Change<'a> {
@@ -47,30 +47,11 @@ pub(super) async fn write(
     Ok(audit::add(db, entry).await?)
 }
 
-impl Service {
-    /// The name in cursors of the audit log.
-    pub const AUDIT_LIST: &'static str = "audit-log";
-
-    /// Entries by their ids, as far as they are there.
-    pub async fn audit_entries(&self, caller: &Caller, ids: impl IntoIterator<Item = i64>) -> Result<Vec<Entry>> {
-        caller.require_admin()?;
-        Ok(audit::by_ids(self.store().read(), caller.groups.as_deref(), ids).await?)
-    }
-
-    /// Removes what was counted of ingests, and inferred ends, before so many days. Returns how many entries that was.
-    pub async fn purge_ingest_audit(&self, keep_days: u32) -> Result<u64> {
-        let before = self.clock().now().day().plus(-keep_days.cast_signed()).start();
-        Ok(audit::purge(self.store().write(), &[INGEST, INFERRED], before).await?)
-    }
-
-    /// Newest first. A key that is limited to groups sees the entries of those groups.
-    pub async fn audit_log(&self, caller: &Caller, filter: &AuditFilter, window: &Window) -> Result<Page<Entry>> {
-        caller.require_admin()?;
-        if let Some(group) = &filter.resource_group {
-            caller.require_group(group)?;
-        }
-        let filter = AuditFilter { groups: caller.groups.clone(), ..filter.clone() };
-        let found = audit::page(self.store().read(), &filter, &id_window(window)?).await?;
-        Ok(id_page(Self::AUDIT_LIST, found, |e| e.id, window))
+/// How the audit log names an entity.
+pub fn label(entity: &Entity) -> String {
+    match entity {
+        Entity::Domain(name) => format!("domain:{name}"),
+        Entity::Project(id) => format!("project:{id}"),
+        Entity::User(m) => format!("user:{}/{}", m.user, m.project),
     }
 }

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::page::{Cursor, Key, Page, Window};
+use super::input::page::{Cursor, Key, Page, Window};
 use super::{Caller, Error, Result, Service};
 use crate::domain::filter::Filter;
 use crate::store::bucket_list::{self, BucketQuery, Place};

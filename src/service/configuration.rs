@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::queues::{self, QueuesChanged};
-use super::session::Session;
-use super::weights::{self, WeightChange, WeightItem};
-use super::{Caller, Result, Service, detached};
+use super::group::changes::queues::{self, QueuesChanged};
+use super::group::changes::weights::{self, WeightChange, WeightItem};
+use super::group::session::Session;
+use super::work::detached;
+use super::{Caller, Result, Service};
 use crate::domain::ledger::Entity;
 use crate::domain::queues::QueueConfig;
 

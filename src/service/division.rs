@@ -5,10 +5,11 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
-use super::live_kernels::LiveKernels;
-use super::page::{Key, Page, Window, key_page, key_window};
-use super::published::PublishedGroup;
-use super::{Caller, Error, Result, Service, Work, detached};
+use super::group::live_kernels::LiveKernels;
+use super::group::published::PublishedGroup;
+use super::input::page::{Key, Page, Window, key_page, key_window};
+use super::work::detached;
+use super::{Caller, Error, Result, Service, Work};
 use crate::domain::decimal::Amount;
 use crate::domain::division::queue::MAX_WEIGHT;
 use crate::domain::division::{Bound, Report, Shares, Trace, Tree, TreeFault, Warning};
@@ -129,7 +130,7 @@ impl PublishedGroup {
         if self.decayed_capacity.is_empty() {
             return Vec::new();
         }
-        let part = |share: &super::published::ProjectShare| {
+        let part = |share: &crate::service::group::published::ProjectShare| {
             let used = share.share.history.total_decayed_usage.iter();
             let parts = used.filter_map(|(slot, used)| {
                 let offered = self.decayed_capacity.get(slot).filter(|c| !c.is_zero())?;
@@ -203,7 +204,7 @@ impl Service {
             };
             Ok(GroupDivision { group, division })
         };
-        self.places.run(work).await
+        self.permits.run(work).await
     }
 
     /// Keeps the group's division as today's; the last one of a day counts. Returns what was done, as counts.

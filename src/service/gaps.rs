@@ -1,6 +1,6 @@
 //! Downtimes that cost or stretched usage, visible afterwards (§4).
 
-use super::page::{Page, Window, id_page, id_window};
+use super::input::page::{Page, Window, id_page, id_window};
 use super::{Caller, Result, Service};
 use crate::store;
 

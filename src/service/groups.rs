@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::audit::Change;
-use super::published::is_etag_of;
-use super::session::Session;
-use super::{Caller, Error, Fault, PublishedGroup, Result, Service, detached};
+use super::group::published::is_etag_of;
+use super::group::session::Session;
+use super::work::detached;
+use super::{Caller, Error, Fault, PublishedGroup, Result, Service};
 use crate::domain::names::check_name;
 use crate::domain::options::{OptionError, Options, merge_patch};
 use crate::domain::sequencer::Sequencer;
@@ -175,7 +176,7 @@ async fn change_group(
     state.group.scheduler_opts.clone_from(&opts);
     if before.decay_unit_days != options.decay_unit_days {
         let (tx, state) = session.parts();
-        super::folding::rebuild_buckets(tx, state).await?;
+        crate::service::accounting::folding::rebuild_buckets(tx, state).await?;
     }
     if before.changes_factors(&options) {
         session.recompute_histories().await?;

@@ -1,6 +1,6 @@
 //! Kernels and their slices.
 
-use super::page::{Cursor, Key, Page, Window};
+use super::input::page::{Cursor, Key, Page, Window};
 use super::{Caller, Error, Result, Service};
 use crate::domain::ids::{KernelId, SessionId};
 use crate::domain::kernel::{Kernel, Report};

@@ -3,72 +3,50 @@
 
 pub mod accounting;
 pub mod agents;
-mod ahead;
 pub mod audit;
-mod background;
+pub mod audit_log;
 pub mod buckets;
-pub mod caller;
-pub mod clock;
-pub mod clock_trust;
+mod capacities;
 pub mod configuration;
-pub mod conservation;
 pub mod division;
-pub mod error;
-mod folding;
 pub mod gaps;
+pub mod group;
 pub mod groups;
-pub mod health;
-pub mod incoming;
-pub mod inferred;
 pub mod ingest;
+pub mod input;
 pub mod jobs;
-mod joint;
-pub mod json;
 pub mod kernels;
-mod key_table;
 pub mod keys;
-pub mod leases;
-mod live_kernels;
-pub mod merging;
-mod objects;
-pub mod page;
-pub mod pass;
 pub mod people;
-pub mod places;
 pub mod plans;
-pub mod published;
 pub mod queues;
-mod recount;
 pub mod sequence;
-mod session;
-pub mod shared;
 pub mod shares;
 pub mod simulate;
-mod state;
-mod storage;
-mod unsettled;
-mod upkeep;
+pub mod upkeep;
 pub mod usage_records;
-pub mod warnings;
-pub mod watch;
 pub mod weights;
+pub mod work;
 
 use std::collections::HashMap;
-use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLockReadGuard};
 use std::time::Duration;
 
-pub use caller::{Caller, Role};
-pub use clock::{Clock, SystemClock};
-pub use error::{Error, Fault, Result};
-pub use leases::Work;
-pub use published::PublishedGroup;
+pub use group::published::PublishedGroup;
+pub use input::caller::{Caller, Role};
+pub use input::clock::{Clock, SystemClock};
+pub use input::error::{Error, Fault, Result};
+pub use jobs::leases::Work;
 
-use published::Published;
-use state::GroupState;
-use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::task::JoinError;
+use group::published::Published;
+use group::state::GroupState;
+use ingest::group_commit::Lines;
+use keys::table::KeyTable;
+use upkeep::clock_trust::Runs;
+use upkeep::clock_watch::Watch;
+use upkeep::health::Health;
 use uuid::Uuid;
+use work::ComputePermits;
 
 use crate::domain::time::Timestamp;
 use crate::store::{self, Store};
@@ -79,23 +57,23 @@ type SlotGuard = tokio::sync::OwnedMutexGuard<Option<GroupState>>;
 /// The service behind every interface. Cheap to share; lives as long as the process.
 pub struct Service {
     store: Store,
-    clock: watch::Watch,
+    clock: Watch,
     published: Published,
     slots: Mutex<HashMap<String, Slot>>,
     /// Reports on their way into the database.
-    lines: joint::Lines,
+    lines: Lines,
     /// This process, where the database tells processes apart.
     id: Uuid,
     /// When the service ran.
-    runs: Mutex<clock_trust::Runs>,
-    keys: key_table::KeyTable,
+    runs: Mutex<Runs>,
+    keys: KeyTable,
     /// For how long keys are believed that cannot be read again.
     key_grace: OnceLock<Option<Duration>>,
     people: people::People,
-    /// Where what computes long gets its turn.
-    pub places: places::Places,
+    /// Permits for work that computes long.
+    pub permits: ComputePermits,
     /// What is wrong now.
-    pub health: health::Health,
+    pub health: Health,
 }
 
 impl Service {
@@ -104,16 +82,16 @@ impl Service {
         let service = Arc::new(Self {
             people: people::People::load(&store).await?,
             store,
-            clock: watch::Watch::new(clock),
+            clock: Watch::new(clock),
             published: Published::default(),
             slots: Mutex::default(),
-            lines: joint::Lines::default(),
+            lines: Lines::default(),
             id: Uuid::new_v4(),
             runs: Mutex::default(),
-            keys: key_table::KeyTable::default(),
+            keys: KeyTable::default(),
             key_grace: OnceLock::new(),
-            places: places::Places::default(),
-            health: health::Health::default(),
+            permits: ComputePermits::default(),
+            health: Health::default(),
         });
         service.begin_watching().await?;
         service.refresh_keys().await?;
@@ -217,31 +195,5 @@ impl Service {
 
     fn lock_slots(&self) -> MutexGuard<'_, HashMap<String, Slot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Runs a write to its end even if whoever asked for it goes away: a transaction is never cut off
-/// half-way.
-pub async fn detached<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
-    ended(tokio::spawn(work).await)
-}
-
-/// What became of a task.
-fn ended<T>(task: std::result::Result<Result<T>, JoinError>) -> Result<T> {
-    match task {
-        Ok(result) => result,
-        Err(error) if error.is_panic() => {
-            tracing::error!("a use-case panicked");
-            Err(Error::Internal("a use-case panicked".to_owned()))
-        }
-        Err(_) => Err(Error::unavailable("the service is shutting down")),
-    }
-}
-
-/// Computes for long without keeping other tasks of the same thread waiting.
-pub fn heavy<T>(work: impl FnOnce() -> T) -> T {
-    match Handle::try_current().map(|h| h.runtime_flavor()) {
-        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
-        _ => work(),
     }
 }

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::division::not_a_tree;
-use super::live_kernels::{Kernels, LiveKernels};
+use super::group::live_kernels::{Kernels, LiveKernels};
+use super::group::published::PublishedGroup;
 use super::people::who;
-use super::published::PublishedGroup;
 use super::{Caller, Error, Fault, Result, Service};
 use crate::domain::decimal::Amount;
 use crate::domain::defaults::yes;
@@ -78,7 +78,7 @@ impl Service {
             let plan = plan_on(&group, &scene, &pending, now)?;
             Ok(Planned { group, plan })
         };
-        self.places.run(work).await
+        self.permits.run(work).await
     }
 
     async fn scene(&self, group: &Arc<PublishedGroup>) -> Result<Arc<Scene>> {
@@ -89,7 +89,7 @@ impl Service {
         };
         let agents = store::agents::list(db, &group.name).await?;
         let group = Arc::clone(group);
-        self.places.run(move || Ok(Arc::new(Scene::of(&group, known.all(), agents)?))).await
+        self.permits.run(move || Ok(Arc::new(Scene::of(&group, known.all(), agents)?))).await
     }
 }
 

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::page::{Key, Page, Window, cut, cut_ordered};
-use super::published::{DomainShare, ProjectShare, PublishedGroup, UserShare};
+use super::group::published::{DomainShare, ProjectShare, PublishedGroup, UserShare};
+use super::input::page::{Key, Page, Window, cut, cut_ordered};
 use super::{Caller, Error, Result, Service};
 use crate::domain::filter::{Filter, TextMatch, UuidIn};
 use crate::domain::hierarchy::Share;

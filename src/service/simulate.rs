@@ -1,7 +1,7 @@
 //! Divisions and plans over what the request brings along; nothing that is stored is read or changed.
 
-use super::error::{Error, Fault, Result};
-use super::json::read;
+use super::input::error::{Error, Fault, Result};
+use super::input::json::read;
 use crate::domain::division::{self, Report, TreeFault};
 use crate::domain::reclaim::{self, Plan};
 use crate::domain::time::Timestamp;

@@ -2,13 +2,12 @@
 
 use uuid::Uuid;
 
-use super::kernels::Record;
-use super::page::{Key, Page, Window, key_page, key_window};
+use super::input::page::{Key, Page, Window, key_page, key_window};
 use super::people::who;
 use super::{Caller, Error, Result, Service};
 use crate::domain::ids::KernelId;
 use crate::domain::time::{Day, MICROS_PER_DAY, Span, Timestamp};
-use crate::store::records;
+use crate::store::records::{self, Record};
 
 pub use crate::store::records::RecordFilter;
 

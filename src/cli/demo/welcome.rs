@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::people::{GPU_CLUSTER, PEOPLE, PROJECTS};
-use crate::service::published::UserShare;
+use crate::service::group::published::UserShare;
 use crate::service::{Caller, Result, Service};
 
 /// Three requests that can be copied into a shell; ids and the key are real.

@@ -21,9 +21,9 @@ use crate::domain::kernel::{self, Phase};
 use crate::domain::time::{Day, Timestamp};
 use crate::service::agents::{Agent, AgentSpec};
 use crate::service::groups::SchedulerPatch;
-use crate::service::incoming::{Incoming, LIVES_TOO_LONG, MAX_KERNEL_DAYS, outlives};
-use crate::service::ingest::BATCH;
-use crate::service::people::registration::Told;
+use crate::service::ingest::batch::BATCH;
+use crate::service::ingest::incoming::Told;
+use crate::service::ingest::incoming::{Incoming, LIVES_TOO_LONG, MAX_KERNEL_DAYS, outlives};
 use crate::service::{Caller, Service};
 
 /// Rows that wait, over all resource groups together: what bounds memory.

@@ -25,7 +25,7 @@ use crate::cli::failure::Failure;
 use crate::domain::reading::{Misread, read_from};
 use crate::domain::weight::{Weight, deserialize_nullable_text};
 use crate::service::Error;
-use crate::service::json::{Unreadable, read};
+use crate::service::input::json::{Unreadable, read};
 
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]

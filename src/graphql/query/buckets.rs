@@ -7,7 +7,7 @@ use crate::graphql::filters::{DomainUsageBucketFilter, ProjectUsageBucketFilter,
 use crate::graphql::orders::{DomainUsageBucketOrderBy, ProjectUsageBucketOrderBy, UserUsageBucketOrderBy};
 use crate::graphql::types::{DomainUsageBucketNode, ProjectUsageBucketNode, UserUsageBucketNode};
 use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow, Tier, bucket_list_name};
-use crate::service::page::Page;
+use crate::service::input::page::Page;
 use crate::service::{Error, Result as ServiceResult};
 
 /// Without an order, lists begin with the newest period.

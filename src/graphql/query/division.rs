@@ -5,8 +5,9 @@ use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::scalars::{Date, JsonString};
 use crate::graphql::types::{Division, DivisionDayNode};
 use crate::service::division::HistoryFilter;
+use crate::service::input::json;
 use crate::service::plans::PlanRequest;
-use crate::service::{Error, Fault, Service, json};
+use crate::service::{Error, Fault, Service};
 
 #[derive(Default)]
 pub struct DivisionQuery;

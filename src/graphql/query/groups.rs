@@ -6,7 +6,7 @@ use crate::graphql::filters::{FairShareWeightFilter, WeightCondition};
 use crate::graphql::guard;
 use crate::graphql::orders::{FairShareWeightOrderBy, FairShareWeightOrderField};
 use crate::graphql::types::{Agent, FairShareWeightNode, ScalingGroup, weight_rows};
-use crate::service::page::{Key, cut, cut_ordered};
+use crate::service::input::page::{Key, cut, cut_ordered};
 
 /// The sort key of a weight in ascending order: the field, then what identifies the row.
 fn weight_key(field: FairShareWeightOrderField, node: &FairShareWeightNode) -> Vec<Key> {

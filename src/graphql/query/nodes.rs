@@ -17,7 +17,7 @@ use crate::graphql::types::{
     ProjectFairShare, ProjectUsageBucketNode, Queue, ScalingGroup, User, UserFairShare, UserUsageBucketNode,
 };
 use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow, Tier};
-use crate::service::page::Window;
+use crate::service::input::page::Window;
 use crate::service::shares::Known;
 use crate::service::weights::WeightRow;
 use crate::service::{Error, PublishedGroup, Result as ServiceResult};
@@ -61,7 +61,7 @@ struct Rows {
     buckets: HashMap<Key, BucketRow>,
     agents: HashMap<Vec<String>, crate::service::agents::Agent>,
     job_runs: HashMap<String, crate::service::jobs::JobRun>,
-    audit: HashMap<String, crate::service::audit::AuditEntry>,
+    audit: HashMap<String, crate::service::audit_log::AuditEntry>,
     /// By group: who has no row there.
     known: HashMap<String, Known>,
 }

@@ -7,7 +7,7 @@ use super::{caller, service};
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::types::{AuditEntry, Job, JobRun};
-use crate::service::audit::AuditFilter;
+use crate::service::audit_log::AuditFilter;
 use crate::service::jobs::JobControl;
 use crate::service::{Error, Result as ServiceResult, Service};
 

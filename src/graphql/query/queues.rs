@@ -5,7 +5,7 @@ use async_graphql::{Context, Object, Result};
 use super::{caller, service};
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::types::Queue;
-use crate::service::page::{Key, cut};
+use crate::service::input::page::{Key, cut};
 
 #[derive(Default)]
 pub struct QueueQuery;

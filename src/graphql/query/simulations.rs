@@ -13,7 +13,7 @@ impl SimulationQuery {
     async fn simulate_division(&self, ctx: &Context<'_>, input: JsonString) -> Result<JsonString> {
         caller(ctx)?;
         let work = move || simulate::division(input.0.to_string().as_bytes());
-        Ok(JsonString::of(&service(ctx)?.places.run(work).await?))
+        Ok(JsonString::of(&service(ctx)?.permits.run(work).await?))
     }
 
     /// Plans who gives back for the input's pending workload; the shapes are those of `POST /reclaim/simulate`.
@@ -22,6 +22,6 @@ impl SimulationQuery {
         let service = service(ctx)?;
         let now = service.clock().now();
         let work = move || simulate::reclaim(input.0.to_string().as_bytes(), now);
-        Ok(JsonString::of(&service.places.run(work).await?))
+        Ok(JsonString::of(&service.permits.run(work).await?))
     }
 }

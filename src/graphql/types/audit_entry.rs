@@ -2,10 +2,10 @@ use async_graphql::{ID, Object};
 
 use crate::graphql::global_id;
 use crate::graphql::scalars::{DateTime, JsonString, Uuid};
-use crate::service::audit;
+use crate::service::audit_log;
 
 /// One change: who, what, when and why.
-pub struct AuditEntry(pub audit::AuditEntry);
+pub struct AuditEntry(pub audit_log::AuditEntry);
 
 impl AuditEntry {
     pub const KIND: &str = "AuditEntry";

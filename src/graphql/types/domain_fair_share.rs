@@ -10,7 +10,7 @@ use crate::graphql::global_id;
 use crate::graphql::orders::ProjectFairShareOrderBy;
 use crate::graphql::query::shares;
 use crate::service::PublishedGroup;
-use crate::service::published::DomainShare;
+use crate::service::group::published::DomainShare;
 use crate::service::shares::ShareCondition;
 
 /// A domain in one resource group: weight, decayed usage, factor and rank among the group's domains.

@@ -11,7 +11,7 @@ use crate::graphql::orders::UserFairShareOrderBy;
 use crate::graphql::query::shares;
 use crate::graphql::scalars::Uuid;
 use crate::service::PublishedGroup;
-use crate::service::published::ProjectShare;
+use crate::service::group::published::ProjectShare;
 
 /// A project in one resource group: weight, decayed usage, factor and rank among its domain's projects.
 pub struct ProjectFairShare {

@@ -5,7 +5,8 @@ use async_graphql::{ID, Object, SimpleObject};
 use crate::graphql::global_id;
 use crate::graphql::orders::SliceGapPolicy;
 use crate::graphql::scalars::{DateTime, JsonString};
-use crate::service::{PublishedGroup, warnings};
+use crate::service::PublishedGroup;
+use crate::service::group::warnings;
 
 /// Something in a group's options that a person should look at.
 #[derive(SimpleObject)]

@@ -6,7 +6,7 @@ use crate::domain::decimal::f64_text;
 use crate::domain::hierarchy::Share;
 use crate::graphql::scalars::{Date, DateTime, JsonString};
 use crate::service::PublishedGroup;
-use crate::service::published::Calculation;
+use crate::service::group::published::Calculation;
 
 /// What the fair shares of all three tiers tell.
 pub struct ShareFacts {

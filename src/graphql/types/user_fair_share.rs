@@ -7,7 +7,7 @@ use crate::domain::ids::Member;
 use crate::graphql::global_id;
 use crate::graphql::scalars::Uuid;
 use crate::service::PublishedGroup;
-use crate::service::published::UserShare;
+use crate::service::group::published::UserShare;
 
 /// A user in one project of a resource group: decayed usage, factor and rank among all the group's users.
 pub struct UserFairShare {

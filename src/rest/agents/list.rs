@@ -8,7 +8,7 @@ use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, PageQuery, Place};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::page::Key;
+use crate::service::input::page::Key;
 use crate::service::{Caller, Service};
 
 /// Agents of a group by id.

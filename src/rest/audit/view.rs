@@ -3,7 +3,7 @@ use utoipa::ToSchema;
 
 use crate::domain::slots::Usages;
 use crate::domain::time::Day;
-use crate::service::conservation::Conservation;
+use crate::service::accounting::conservation::Conservation;
 
 /// What an audit of one group found.
 #[derive(Debug, Serialize, ToSchema)]

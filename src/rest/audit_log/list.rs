@@ -9,7 +9,7 @@ use super::view::AuditEntryView;
 use crate::rest::extract::QueryParams;
 use crate::rest::list::{List, Place};
 use crate::rest::problem::Result;
-use crate::service::audit::AuditFilter;
+use crate::service::audit_log::AuditFilter;
 use crate::service::{Caller, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]

@@ -4,7 +4,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::domain::time::Timestamp;
-use crate::service::audit::AuditEntry;
+use crate::service::audit_log::AuditEntry;
 
 /// One change.
 #[derive(Debug, Serialize, ToSchema)]

@@ -1,6 +1,6 @@
 //! The elements of a JSON array that comes in pieces: only the one that is being read is kept.
 
-use crate::service::json::{MAX_DEPTH, Unreadable, too_deep};
+use crate::service::input::json::{MAX_DEPTH, Unreadable, too_deep};
 
 /// One element as it was found.
 #[derive(Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use tower_http::timeout::TimeoutError;
 
 use super::super::problem::Problem;
 use crate::service::Error;
-use crate::service::json::{Unreadable, read};
+use crate::service::input::json::{Unreadable, read};
 
 /// How long a whole body may take to arrive.
 const ARRIVAL: Duration = Duration::from_mins(1);

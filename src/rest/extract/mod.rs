@@ -12,4 +12,4 @@ pub use path::PathParams;
 pub use query::QueryParams;
 pub use reason::WithReason;
 
-pub use crate::service::json::{Unreadable, read};
+pub use crate::service::input::json::{Unreadable, read};

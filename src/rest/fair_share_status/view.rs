@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::domain::decimal::f64_text;
 use crate::domain::weight::EffectiveWeight;
-use crate::service::published::UserShare;
+use crate::service::group::published::UserShare;
 
 /// One user in one project.
 #[derive(Clone, Debug, Serialize, ToSchema)]

@@ -9,8 +9,9 @@ use crate::domain::ledger::Entity;
 use crate::domain::names::check_name;
 use crate::domain::reading::ReadOnly;
 use crate::domain::weight::{Weight, deserialize_nullable_text};
+use crate::service::audit::label;
 use crate::service::people::{Directory, who};
-use crate::service::weights::{Target, WeightItem, WeightRow, label};
+use crate::service::weights::{Target, WeightItem, WeightRow};
 use crate::service::{Error, Fault};
 
 /// Whose weight.

@@ -2,7 +2,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::time::Timestamp;
-use crate::service::health::Reason;
+use crate::service::upkeep::health::Reason;
 
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {

@@ -7,8 +7,8 @@ use super::view::JobView;
 use crate::rest::extract::QueryParams;
 use crate::rest::list::{List, PageQuery, Place};
 use crate::rest::problem::Result;
+use crate::service::input::page::Key;
 use crate::service::jobs::JobControl;
-use crate::service::page::Key;
 use crate::service::{Caller, Service};
 
 /// All jobs by name, with their last runs.

@@ -3,8 +3,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::domain::time::Timestamp;
-use crate::service::clock_trust::Trusted;
 use crate::service::jobs::JobRun;
+use crate::service::upkeep::clock_trust::Trusted;
 
 /// One run of a job over one resource group.
 #[derive(Clone, Debug, Serialize, ToSchema)]

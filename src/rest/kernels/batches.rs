@@ -14,10 +14,11 @@ use crate::domain::ids::KernelId;
 use crate::domain::time::Timestamp;
 use crate::rest::extract::{self, Unreadable};
 use crate::rest::problem::Problem;
-use crate::service::incoming::{Incoming, KernelInput};
-use crate::service::ingest::{BATCH, Delivery, Ingested, Refused};
-use crate::service::merging::Rehearsal;
-use crate::service::people::registration::Warning;
+use crate::service::ingest::batch::{BATCH, Delivery, Ingested};
+use crate::service::ingest::incoming::Refused;
+use crate::service::ingest::incoming::{Incoming, KernelInput};
+use crate::service::ingest::merging::Rehearsal;
+use crate::service::ingest::registration::Warning;
 use crate::service::{Caller, Error, Fault, Result, Service};
 
 /// Rejected items that an answer names.

@@ -12,8 +12,9 @@ use crate::rest::Limits;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::incoming::KernelInput;
-use crate::service::{Caller, Service, detached};
+use crate::service::ingest::incoming::KernelInput;
+use crate::service::work::detached;
+use crate::service::{Caller, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

@@ -14,9 +14,10 @@ use crate::rest::Limits;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::{ProblemView, Result};
-use crate::service::incoming::KernelInput;
-use crate::service::inferred::{NAMED_ENDS, Snapshot};
-use crate::service::{Caller, Service, detached};
+use crate::service::ingest::incoming::KernelInput;
+use crate::service::ingest::inferred::{NAMED_ENDS, Snapshot};
+use crate::service::work::detached;
+use crate::service::{Caller, Service};
 
 /// When a kernel ended that is missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]

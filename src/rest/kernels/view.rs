@@ -8,7 +8,7 @@ use crate::domain::kernel::{Kernel, Report};
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Span, Timestamp};
 use crate::rest::problem::FaultView;
-use crate::service::incoming::KernelInput;
+use crate::service::ingest::incoming::KernelInput;
 use crate::service::kernels::Record;
 use crate::service::people::Directory;
 

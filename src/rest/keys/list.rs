@@ -7,8 +7,8 @@ use super::view::KeyView;
 use crate::rest::extract::QueryParams;
 use crate::rest::list::{List, PageQuery, Place};
 use crate::rest::problem::Result;
+use crate::service::input::page::{Key, cut};
 use crate::service::keys::ApiKey;
-use crate::service::page::{Key, cut};
 use crate::service::{Caller, Service};
 
 const LIST: &str = "keys";

@@ -11,7 +11,7 @@ use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, PageQuery, Place};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::page::{Key, cut};
+use crate::service::input::page::{Key, cut};
 use crate::service::{Caller, Service};
 
 const LIST: &str = "queues";

@@ -17,5 +17,5 @@ pub async fn handle(State(service): State<Arc<Service>>, request: Request) -> Re
     media_type(request.headers(), &["application/json"])?;
     let body = read_body(request, &()).await?;
     let now = service.clock().now();
-    Ok(service.places.run(move || json_answer(&simulate::reclaim(&body, now)?)).await?)
+    Ok(service.permits.run(move || json_answer(&simulate::reclaim(&body, now)?)).await?)
 }

@@ -7,7 +7,7 @@ use super::view::ResourceGroup;
 use crate::rest::extract::QueryParams;
 use crate::rest::list::{List, PageQuery, Place};
 use crate::rest::problem::Result;
-use crate::service::page::Key;
+use crate::service::input::page::Key;
 use crate::service::{Caller, Service};
 
 /// All resource groups by name.

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 use crate::service::PublishedGroup;
-use crate::service::warnings::OptionWarning;
+use crate::service::group::warnings::OptionWarning;
 
 /// A resource group.
 #[derive(Debug, Serialize, ToSchema)]

@@ -4,8 +4,8 @@ use utoipa::ToSchema;
 
 use crate::domain::reading::ReadOnly;
 use crate::rest::paths::same_as_path;
+use crate::service::group::warnings::OptionWarning;
 use crate::service::groups::SchedulerPatch;
-use crate::service::warnings::OptionWarning;
 use crate::service::{PublishedGroup, Result};
 
 /// A group's scheduler and its options in force, defaults included.

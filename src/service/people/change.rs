@@ -9,7 +9,7 @@ use super::Directory;
 use crate::domain::identity::check_label;
 use crate::domain::time::Timestamp;
 use crate::service::audit::{self, Change};
-use crate::service::session::Session;
+use crate::service::group::session::Session;
 use crate::service::{Caller, Error, Fault, PublishedGroup, Result, Service};
 use crate::store::people::People;
 use crate::store::{self, Tx};

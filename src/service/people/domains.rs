@@ -8,8 +8,9 @@ use super::Domain;
 use super::change::{Entry, Set, Write, all_good, archive, check_display_name};
 use super::list::PeopleList;
 use crate::domain::names::check_name;
-use crate::service::page::{Key, Page};
-use crate::service::{Caller, Error, Fault, Result, Service, detached};
+use crate::service::input::page::{Key, Page};
+use crate::service::work::detached;
+use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::people::People;
 
 /// What an admin wants of a domain; keys that are left out stay as they are.

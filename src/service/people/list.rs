@@ -1,6 +1,6 @@
 //! Lists of people, from the directory: no list costs SQL.
 
-use crate::service::page::{Key, Page, Window, cut};
+use crate::service::input::page::{Key, Page, Window, cut};
 
 /// Which of them are wanted.
 #[derive(Clone, Debug, Default)]

@@ -8,7 +8,6 @@ mod directory;
 mod domains;
 mod list;
 mod projects;
-pub mod registration;
 mod users;
 pub mod who;
 

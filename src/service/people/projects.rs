@@ -11,8 +11,9 @@ use crate::domain::identity;
 use crate::domain::ids::ProjectId;
 use crate::domain::names;
 use crate::domain::time::Timestamp;
-use crate::service::page::{Key, Page};
-use crate::service::{Caller, Error, Fault, Result, Service, detached};
+use crate::service::input::page::{Key, Page};
+use crate::service::work::detached;
+use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::people::People;
 
 /// What an admin wants of a project; keys that are left out stay as they are.

@@ -9,8 +9,9 @@ use super::list::{PeopleFilter, PeopleList};
 use super::{Directory, User};
 use crate::domain::identity;
 use crate::domain::ids::UserId;
-use crate::service::page::{Key, Page};
-use crate::service::{Caller, Fault, Result, Service, detached};
+use crate::service::input::page::{Key, Page};
+use crate::service::work::detached;
+use crate::service::{Caller, Fault, Result, Service};
 use crate::store::people::People;
 
 /// What an admin wants of a user; keys that are left out stay as they are.

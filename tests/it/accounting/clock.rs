@@ -1,7 +1,7 @@
 //! A clock that is wrong: jobs hold, time is told by what has passed, and what was recorded ahead is taken back.
 
 use fairshared::service::Error;
-use fairshared::service::health::Reason;
+use fairshared::service::upkeep::health::Reason;
 use fairshared::store;
 use serde_json::json;
 
@@ -188,7 +188,7 @@ on_both! {
         f.tick().await;
         // It served before its clock was believed.
         assert_eq!(gaps(&f).await[0], "2026-01-20T09:00:00Z - 2026-01-28T10:00:00Z");
-        let log = f.service.audit_log(&admin(), &fairshared::service::audit::AuditFilter::default(), &fairshared::service::page::Window::forward(10, None)).await.unwrap();
+        let log = f.service.audit_log(&admin(), &fairshared::service::audit_log::AuditFilter::default(), &fairshared::service::input::page::Window::forward(10, None)).await.unwrap();
         let entry = &log.rows[0].1;
         assert_eq!((entry.action.as_str(), entry.reason.as_deref()), ("clock.trust", Some("it was off")));
         f.assert_conserved().await;

@@ -1,9 +1,9 @@
 //! Kernels that nobody reports any more end, if the group says so.
 
 use fairshared::domain::ids::KernelId;
-use fairshared::service::audit::AuditFilter;
-use fairshared::service::inferred::INFERRED;
-use fairshared::service::page::Window;
+use fairshared::service::audit::INFERRED;
+use fairshared::service::audit_log::AuditFilter;
+use fairshared::service::input::page::Window;
 use serde_json::json;
 
 use super::spans;

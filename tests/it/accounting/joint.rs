@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use fairshared::service::audit::{AuditEntry, AuditFilter};
-use fairshared::service::incoming::Incoming;
-use fairshared::service::ingest::{Delivery, INGEST, Ingested};
-use fairshared::service::page::Window;
+use fairshared::service::audit::INGEST;
+use fairshared::service::audit_log::{AuditEntry, AuditFilter};
+use fairshared::service::ingest::batch::{Delivery, Ingested};
+use fairshared::service::ingest::incoming::Incoming;
+use fairshared::service::input::page::Window;
 use fairshared::service::{Caller, Error};
 use fairshared::store::{Tx, groups};
 use serde_json::{Value, json};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fairshared::jobs::{JobSettings, Runner};
+use fairshared::service::jobs::leases::{Fence, Lease, Presence, Work};
 use fairshared::service::jobs::{JobControl, JobRun};
-use fairshared::service::leases::{Fence, Lease, Presence, Work};
 use fairshared::service::{Error, Service};
 use serde_json::json;
 

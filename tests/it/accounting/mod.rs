@@ -20,7 +20,7 @@ use fairshared::domain::capacity::CapacityCalendar;
 use fairshared::domain::ids::{KernelId, Member, ProjectId, UserId};
 use fairshared::domain::ledger::{Entity, Ledger};
 use fairshared::domain::time::Day;
-use fairshared::service::published::UserShare;
+use fairshared::service::group::published::UserShare;
 use serde_json::json;
 
 use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, with};

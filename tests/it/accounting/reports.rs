@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fairshared::domain::kernel::Kernel;
-use fairshared::service::ingest::Refused;
+use fairshared::service::ingest::incoming::Refused;
 use fairshared::store;
 use serde_json::{Value, json};
 

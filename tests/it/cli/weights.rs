@@ -1,8 +1,8 @@
 use std::fmt::Write;
 
 use fairshared::domain::identity;
-use fairshared::service::audit::AuditFilter;
-use fairshared::service::page::Window;
+use fairshared::service::audit_log::AuditFilter;
+use fairshared::service::input::page::Window;
 use fairshared::service::people::{Set, UserChange};
 use serde_json::{Value, json};
 use tempfile::TempDir;

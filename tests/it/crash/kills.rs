@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use fairshared::service::clock::{Clock, SystemClock};
+use fairshared::service::input::clock::{Clock, SystemClock};
 use reqwest::Method;
 use serde_json::json;
 use tokio::task::JoinSet;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fairshared::service::clock::{Clock, SystemClock};
+use fairshared::service::input::clock::{Clock, SystemClock};
 use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;

@@ -9,8 +9,8 @@ use fairshared::domain::kernel::{Kernel, Phase};
 use fairshared::domain::reclaim::Verdict;
 use fairshared::domain::time::{MICROS_PER_SECOND, Timestamp};
 use fairshared::service::Service;
+use fairshared::service::input::page::{MAX_PAGE, Window};
 use fairshared::service::kernels::KernelFilter;
-use fairshared::service::page::{MAX_PAGE, Window};
 use serde_json::json;
 
 use crate::support::ManualClock;

@@ -8,8 +8,8 @@ use fairshared::cli::import::report::Report;
 use fairshared::domain::filter::Filter;
 use fairshared::domain::kernel::Kernel;
 use fairshared::service::buckets::{BucketField, BucketList, BucketRow, Tier};
+use fairshared::service::input::page::Window;
 use fairshared::service::kernels::KernelFilter;
-use fairshared::service::page::Window;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

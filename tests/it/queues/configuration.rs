@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use fairshared::domain::queues::QueueConfig;
-use fairshared::service::audit::{AuditEntry, AuditFilter};
-use fairshared::service::page::Window;
+use fairshared::service::audit_log::{AuditEntry, AuditFilter};
+use fairshared::service::input::page::Window;
 use fairshared::service::queues::{QueuesChanged, QueuesWrite};
 use fairshared::service::{Caller, Error, Role, Service};
 use serde_json::{Value, json};

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use fairshared::domain::weight::Weight;
-use fairshared::service::audit::AuditFilter;
+use fairshared::service::audit::label;
+use fairshared::service::audit_log::AuditFilter;
 use fairshared::service::configuration::{Configuration, ConfigurationChanged};
-use fairshared::service::page::Window;
-use fairshared::service::weights::{Target, WeightItem, label};
+use fairshared::service::input::page::Window;
+use fairshared::service::weights::{Target, WeightItem};
 use fairshared::service::{Caller, Error, Role, Service};
 use fairshared::store;
 use serde_json::{Value, json};

@@ -10,7 +10,7 @@ use fairshared::domain::slots::SlotName;
 use fairshared::domain::time::Timestamp;
 use fairshared::service::Role;
 use fairshared::service::division::LiveDivision;
-use fairshared::service::incoming::KernelInput;
+use fairshared::service::ingest::incoming::KernelInput;
 use fairshared::service::plans::PlanRequest;
 use serde_json::{Value, json};
 

@@ -14,7 +14,7 @@ mod lists;
 mod messages;
 mod operations;
 mod people;
-mod places;
+mod permits;
 mod queues;
 mod read_back;
 mod records;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use fairshared::service::health::Condition;
 use fairshared::service::keys::NewKey;
+use fairshared::service::upkeep::health::Condition;
 use fairshared::service::{Role, Service};
 use serde_json::json;
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use fairshared::domain::slots::Amounts;
 use fairshared::service::agents::AgentSpec;
 use fairshared::service::groups::{Deletion, SchedulerPatch};
-use fairshared::service::incoming::{Incoming, KernelInput};
-use fairshared::service::ingest::Refused;
+use fairshared::service::ingest::incoming::Refused;
+use fairshared::service::ingest::incoming::{Incoming, KernelInput};
 use fairshared::service::people::Directory;
 use fairshared::service::{Caller, Service};
 use serde_json::{Value, json};
@@ -87,7 +87,7 @@ impl Fixture {
         self.service.ingest(&admin(), GROUP, batch).await.unwrap()
     }
 
-    pub async fn tick(&self) -> fairshared::service::pass::Aggregated {
+    pub async fn tick(&self) -> fairshared::service::accounting::run::Aggregated {
         self.service.heartbeat().await.unwrap();
         self.service.aggregate(GROUP).await.unwrap()
     }

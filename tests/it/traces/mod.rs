@@ -14,8 +14,8 @@ use fairshared::domain::ids::Member;
 use fairshared::domain::kernel::Kernel;
 use fairshared::domain::slots::SlotName;
 use fairshared::service::buckets::{BucketField, BucketList, BucketRow, Tier};
+use fairshared::service::input::page::{MAX_PAGE, Window};
 use fairshared::service::kernels::KernelFilter;
-use fairshared::service::page::{MAX_PAGE, Window};
 use fairshared::service::sequence::PendingWorkload;
 use fairshared::service::{PublishedGroup, Service};
 

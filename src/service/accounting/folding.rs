@@ -1,0 +1,120 @@
+//! Buckets folded again from their records: single chains, or all of a group.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use crate::domain::bucket::{Bucket, Daily};
+use crate::domain::ledger::Entity;
+use crate::domain::options::MAX_DECAY_UNIT_DAYS;
+use crate::domain::time::Day;
+use crate::service::Result;
+use crate::service::group::session::Session;
+use crate::service::group::state::GroupState;
+use crate::service::work::background;
+use crate::service::{Service, Work};
+use crate::store;
+use crate::store::ConnectionTrait;
+
+/// Records that are in memory at the same time.
+const PAGE: u64 = 20_000;
+
+impl Service {
+    /// Folds the group's buckets again from its records. Returns how many buckets differed.
+    pub async fn rebuild(self: &Arc<Self>, work: impl Into<Work>) -> Result<u64> {
+        self.check_clock()?;
+        let (service, work) = (Arc::clone(self), work.into());
+        background(async move {
+            let mut session = Session::for_run(&service, &work).await?;
+            let (tx, state) = session.parts();
+            let changed = rebuild_buckets(tx, state).await?;
+            session.recompute_histories().await?;
+            session.commit().await?;
+            Ok(changed)
+        })
+        .await
+    }
+}
+
+/// Folds single chains again from their records.
+pub async fn refold_entities(session: &mut Session, refold: BTreeMap<Entity, Day>) -> Result<()> {
+    if refold.is_empty() {
+        return Ok(());
+    }
+    let ledger = &session.state().ledger;
+    let starts: BTreeMap<Entity, Day> =
+        refold.into_iter().map(|(e, day)| (e.clone(), ledger.refold_from(&e, day))).collect();
+    let from = starts.values().min().copied().unwrap_or(Day::MIN);
+    let group = &session.state().group.name;
+    let daily = fold_records(session.tx(), group, from, |entity| starts.contains_key(entity)).await?;
+    let unit = session.state().options.decay_unit_days;
+    let empty = BTreeMap::new();
+    for (entity, from) in &starts {
+        session.state_mut().ledger.refold(entity, *from, unit, daily.get(entity).unwrap_or(&empty));
+    }
+    Ok(())
+}
+
+type DailySums = HashMap<Entity, BTreeMap<Day, Daily>, foldhash::fast::FixedState>;
+
+/// Sums the records since `from` by entity and day, for the entities wanted.
+async fn fold_records(
+    db: &impl ConnectionTrait,
+    group: &str,
+    from: Day,
+    wanted: impl Fn(&Entity) -> bool,
+) -> Result<DailySums> {
+    let mut sums = DailySums::default();
+    let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
+    let mut position = None;
+    loop {
+        let (records, next) = store::records::page(db, group, from, position, PAGE).await?;
+        if records.is_empty() {
+            return Ok(sums);
+        }
+        position = next;
+        for record in &records {
+            let domain = Arc::clone(domains.get_or_insert_with(record.domain.as_str(), |n| Arc::from(n)));
+            let day = record.span.start.day();
+            for entity in [Entity::User(record.owner), Entity::Project(record.owner.project), Entity::Domain(domain)] {
+                if wanted(&entity) {
+                    sums.entry(entity).or_default().entry(day).or_default().add(&record.usage);
+                }
+            }
+        }
+    }
+}
+
+/// Folds all buckets of the group again, for the days that records cover in full; snapshots of
+/// capacities are kept. Returns how many buckets changed.
+pub async fn rebuild_buckets(db: &impl ConnectionTrait, state: &mut GroupState) -> Result<u64> {
+    let records_from = state.group.records_from;
+    let purged = records_from.is_some();
+    let from = records_from.unwrap_or(Day::MIN);
+    state.load_back_to(db, from.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await?;
+    let daily = fold_records(db, &state.group.name, from, |_| true).await?;
+    let unit = state.options.decay_unit_days;
+    let mut entities: Vec<Entity> =
+        daily.keys().cloned().chain(state.ledger.chains().map(|(e, _)| e.clone())).collect();
+    entities.sort_unstable();
+    entities.dedup();
+    let empty = BTreeMap::new();
+    let before = state.ledger.clone();
+    for entity in entities {
+        // A bucket that began before the first kept record cannot be folded again; it stands.
+        let from = if purged {
+            state
+                .ledger
+                .chain(&entity)
+                .iter()
+                .find(|b| b.start < from && b.closes() > from)
+                .map_or(from, Bucket::closes)
+        } else {
+            from
+        };
+        state.ledger.refold(&entity, from, unit, daily.get(&entity).unwrap_or(&empty));
+    }
+    state.ledger.settle_capacities();
+    Ok(state.ledger.keep_only_differences(&before))
+}

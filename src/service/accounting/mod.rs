@@ -1,0 +1,9 @@
+//! From kernels to usage: what runs record, the buckets that it is folded into, and the proof that nothing is lost.
+
+mod ahead;
+pub mod conservation;
+pub(in crate::service) mod folding;
+mod purge;
+mod recount;
+pub mod run;
+mod unsettled;

@@ -1,0 +1,346 @@
+//! One run over a group's unsettled kernels: records of what they used, gaps, cursors, and the sums for the buckets
+//! (§3, §4).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::ahead;
+use super::folding::refold_entities;
+use super::unsettled::Source;
+use crate::domain::bucket::Daily;
+use crate::domain::ids::KernelId;
+use crate::domain::kernel::{Advance, Phase, Unsettled};
+use crate::domain::ledger::Increments;
+use crate::domain::slice::{self, GapPolicy, Run};
+use crate::domain::slots::Usages;
+use crate::domain::time::{MICROS_PER_SECOND, Span, Timestamp};
+use crate::service::Result;
+use crate::service::group::session::Session;
+use crate::service::group::state::{MOST_AT_HAND, Occupancy, occupied};
+use crate::service::ingest::inferred::time_out;
+use crate::service::work::background;
+use crate::service::work::blocking;
+use crate::service::{Service, Work};
+use crate::store;
+use crate::store::kernels::Progress;
+use crate::store::records::Record;
+use crate::store::runs::Gap;
+
+/// Cursors that are moved at once.
+const MOVES: usize = 20_000;
+/// Kernels, and records of theirs, that are made together.
+const PART: usize = 5_000;
+const KERNELS_BETWEEN_YIELDS: usize = 100;
+
+/// What one `aggregate` run did for a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Aggregated {
+    pub kernels: u64,
+    pub slices_created: u64,
+    /// Records taken back or shortened, because a kernel's end was reported late.
+    pub slices_corrected: u64,
+    pub buckets_updated: u64,
+    pub gaps: u64,
+}
+
+impl Aggregated {
+    pub fn to_json(self) -> Value {
+        json!({
+            "kernels": self.kernels, "slices_created": self.slices_created, "slices_corrected": self.slices_corrected,
+            "buckets_updated": self.buckets_updated, "gaps": self.gaps,
+        })
+    }
+}
+
+/// What a run has gathered so far.
+pub(super) struct AggregateRun {
+    pub(super) group: String,
+    pub(super) policy: GapPolicy,
+    max_gap_hours: u32,
+    pub(super) downtimes: Vec<Span>,
+    /// Whoever is recorded beyond it was recorded under a clock that was ahead.
+    limit: Timestamp,
+    /// Kernels whose records of times that have not come yet were taken back.
+    came_back: BTreeSet<KernelId>,
+    pub(super) added: Increments,
+    pub(super) removed: Increments,
+    gaps: BTreeMap<usize, GapTally>,
+    occupancy: Occupancy,
+    pub(super) done: Aggregated,
+}
+
+/// What a kernel used in `span`, which lies in one day.
+pub(super) fn record(kernel: &Unsettled, span: Span, usage: Usages) -> Record {
+    Record {
+        kernel: kernel.id,
+        session: kernel.session,
+        owner: kernel.owner,
+        domain: kernel.domain.to_string(),
+        span,
+        usage,
+    }
+}
+
+#[derive(Default)]
+struct GapTally {
+    kernels: u64,
+    recorded: Usages,
+    dropped: Usages,
+}
+
+impl Service {
+    /// Records usage up to now and recomputes everybody's factor and rank.
+    pub async fn aggregate(self: &Arc<Self>, work: impl Into<Work>) -> Result<Aggregated> {
+        self.check_clock()?;
+        let (service, work) = (Arc::clone(self), work.into());
+        background(async move {
+            let mut session = Session::for_run(&service, &work).await?;
+            ahead::come_back(&mut session).await?;
+            let mut run = AggregateRun::new(&session);
+            session.observe_capacity().await?;
+            session.learn_people().await?;
+            time_out(&mut session).await?;
+            run.scan(&mut session).await?;
+            let done = run.book(&mut session).await?;
+            session.recompute_histories().await?;
+            session.commit().await?;
+            Ok(done)
+        })
+        .await
+    }
+}
+
+impl AggregateRun {
+    fn new(session: &Session) -> Self {
+        let options = &session.state().options;
+        let shortest = u64::from(options.slice_interval_seconds) * MICROS_PER_SECOND.unsigned_abs();
+        Self {
+            group: session.state().group.name.clone(),
+            policy: options.gap_policy,
+            max_gap_hours: options.max_gap_hours,
+            downtimes: session.service().downtimes(shortest),
+            limit: ahead::limit(session.now),
+            came_back: BTreeSet::new(),
+            added: Increments::default(),
+            removed: Increments::default(),
+            gaps: BTreeMap::new(),
+            occupancy: Occupancy::default(),
+            done: Aggregated::default(),
+        }
+    }
+
+    /// Records the slices of every unsettled kernel, and moves its cursor.
+    async fn scan(&mut self, session: &mut Session) -> Result<()> {
+        let now = session.now;
+        let leads = session.state().group.recorded_until.is_none_or(|until| until <= now || until > self.limit);
+        let mut source = Source::new(session);
+        let mut kept = Some(BTreeMap::new());
+        let (mut progress, mut records) = (Progress::default(), Vec::new());
+        let group = self.group.clone();
+        loop {
+            // The database takes the records of one part while those of the next are made.
+            let insert = store::records::insert(session.tx(), &group, &records);
+            let (inserted, next) = futures::future::join(insert, self.record(session, &mut source)).await;
+            inserted?;
+            let part;
+            (part, records) = next?;
+            let last = part.is_empty();
+            for mut kernel in part {
+                if kernel.applied.take().is_some() {
+                    progress.recounted.push(kernel.id);
+                }
+                match kernel.advance(now) {
+                    Advance::Settled => {
+                        progress.settled.push(kernel.id);
+                        continue;
+                    }
+                    Advance::Moved if !leads => progress.behind.push(kernel.id),
+                    Advance::Moved if !kernel.in_step => {
+                        progress.in_step.push(kernel.id);
+                        kernel.in_step = true;
+                    }
+                    // Nothing is left of what was recorded since it was last right.
+                    Advance::Stayed if self.came_back.contains(&kernel.id) => {
+                        let cursor =
+                            if kernel.cursor.is_some() { &mut progress.behind } else { &mut progress.unrecorded };
+                        cursor.push(kernel.id);
+                        kernel.in_step = false;
+                    }
+                    Advance::Moved | Advance::Stayed => {}
+                }
+                if let Some(kept) = &mut kept {
+                    kept.insert(kernel.id, kernel);
+                }
+            }
+            kept = kept.filter(|k| k.len() <= MOST_AT_HAND);
+            if last || progress.count() >= MOVES {
+                store::kernels::advance(session.tx(), &self.group, &std::mem::take(&mut progress), now).await?;
+            }
+            if last {
+                break;
+            }
+        }
+        let state = session.state_mut();
+        state.keep_unsettled(kept);
+        state.occupancy = std::mem::take(&mut self.occupancy);
+        if leads {
+            state.group.recorded_until = Some(now);
+            session.update().recorded_until = Some(now);
+        }
+        self.store_gaps(session).await
+    }
+
+    /// Makes the records of the next kernels: of so many that neither grows without bound.
+    async fn record(&mut self, session: &Session, source: &mut Source) -> Result<(Vec<Unsettled>, Vec<Record>)> {
+        let (mut part, mut records) = (Vec::new(), Vec::new());
+        while part.len() < PART
+            && records.len() < PART
+            && let Some(mut kernel) = source.next(session).await?
+        {
+            self.done.kernels += 1;
+            if kernel.applied.is_some() {
+                self.recount(session, &kernel, &mut records).await?;
+            }
+            if kernel.recorded_beyond(self.limit) && kernel.terminated_at.is_none_or(|end| end > session.now) {
+                self.come_back(session, &mut kernel).await?;
+                self.slice(session, &kernel, &mut records);
+            } else if let Some(end) = kernel.terminated_at.filter(|_| kernel.over_recorded()) {
+                self.correct(session, &kernel, end).await?;
+            } else {
+                self.slice(session, &kernel, &mut records);
+            }
+            if kernel.phase == Phase::Running {
+                self.occupancy.entry(kernel.owner.user).or_default().add(&occupied(&kernel.slots));
+            }
+            part.push(kernel);
+            if part.len() % KERNELS_BETWEEN_YIELDS == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        self.done.slices_created += records.len() as u64;
+        Ok((part, records))
+    }
+
+    fn slice(&mut self, session: &Session, kernel: &Unsettled, records: &mut Vec<Record>) {
+        let run = Run {
+            now: session.now,
+            gap_policy: self.policy,
+            max_gap_hours: self.max_gap_hours,
+            downtimes: &self.downtimes,
+        };
+        let planned = slice::plan(kernel.started_at, kernel.terminated_at, kernel.cursor, &run);
+        let Some(slices) = planned else { return };
+        let active = slices.recorded().flat_map(|span| kernel.changes.active(span));
+        for span in active.flat_map(Span::by_day) {
+            let usage = kernel.slots.for_micros(span.micros());
+            self.added.add(kernel.owner, &kernel.domain, span.start.day(), &usage);
+            records.push(record(kernel, span, usage));
+        }
+        if slices.spanned_downtime {
+            self.tally_gap(kernel, &slices);
+        }
+    }
+
+    fn tally_gap(&mut self, kernel: &Unsettled, slices: &slice::Slices) {
+        let slots = &kernel.slots;
+        let from = kernel.cursor.unwrap_or(kernel.started_at);
+        let Some(whole) = Span::new(from, slices.cursor) else { return };
+        let spanned = slice::overlapping(&self.downtimes, whole);
+        let within = |spans: &mut dyn Iterator<Item = Span>, window: Option<Span>| {
+            spans.filter_map(|s| s.overlap(window?)).map(Span::micros).sum::<u64>()
+        };
+        for at in spanned.clone() {
+            let downtime = self.downtimes[at];
+            // What max_gap_hours drops beside the downtime shows in the gap before it, or in the first.
+            let from = if at == spanned.start { whole.start } else { downtime.start };
+            let until = if at + 1 < spanned.end { self.downtimes[at + 1].start } else { whole.end };
+            let tally = self.gaps.entry(at).or_default();
+            tally.kernels += 1;
+            let mut active = slices.recorded().flat_map(|span| kernel.changes.active(span));
+            tally.recorded.add(&slots.for_micros(within(&mut active, Some(downtime))));
+            let mut dropped = slices.dropped.iter().flat_map(|span| kernel.changes.active(*span));
+            tally.dropped.add(&slots.for_micros(within(&mut dropped, Span::new(from, until))));
+        }
+        if self.policy == GapPolicy::Interpolate && !slices.dropped.is_empty() {
+            let hours = slices.dropped.iter().map(|s| s.micros()).sum::<u64>() as f64 / 3.6e9;
+            tracing::warn!(group = self.group, kernel = %kernel.id, hours, "large gap: hours beyond max_gap_hours dropped");
+        }
+    }
+
+    async fn store_gaps(&mut self, session: &Session) -> Result<()> {
+        for (at, tally) in std::mem::take(&mut self.gaps) {
+            let gap = Gap {
+                id: 0,
+                downtime: self.downtimes[at],
+                handled_at: session.now,
+                policy: self.policy.as_str().to_owned(),
+                kernels: tally.kernels,
+                recorded_usage: tally.recorded,
+                dropped_usage: tally.dropped,
+            };
+            store::runs::add_gap(session.tx(), &self.group, &gap).await?;
+            self.done.gaps += 1;
+        }
+        Ok(())
+    }
+
+    /// Takes back what was recorded of a kernel for times that have not come yet. It goes on after what is left.
+    async fn come_back(&mut self, session: &Session, kernel: &mut Unsettled) -> Result<()> {
+        self.correct(session, kernel, session.now).await?;
+        let purged = session.state().group.records_from.is_some_and(|from| kernel.started_at.day() < from);
+        let last = store::records::last_end(session.tx(), kernel.id).await?;
+        // Where its records were purged, nobody knows what is missing.
+        kernel.cursor = last.or_else(|| purged.then_some(session.now));
+        self.came_back.insert(kernel.id);
+        Ok(())
+    }
+
+    /// Takes back what was recorded of a kernel past `end`, because its end was reported late or the clock was ahead.
+    async fn correct(&mut self, session: &Session, kernel: &Unsettled, end: Timestamp) -> Result<()> {
+        let past = store::records::past_end(session.tx(), kernel.id, end).await?;
+        if past.is_empty() {
+            return Ok(());
+        }
+        store::records::delete_past(session.tx(), kernel.id, end).await?;
+        self.done.slices_corrected += past.len() as u64;
+        for record in past {
+            let domain: Arc<str> = Arc::from(record.domain.as_str());
+            let day = record.span.start.day();
+            let kept = Span::new(record.span.start, end);
+            let mut removed = Daily { usage: record.usage.clone(), records: 1 };
+            if let Some(span) = kept {
+                // The same amounts over a shorter time: what was used divides exactly, it was a product.
+                let usage = record.usage.map(|u| u.mean_over(record.span.micros())).for_micros(span.micros());
+                removed.usage.subtract(&usage);
+                removed.records = 0;
+                let shortened = Record { span, usage, ..record };
+                store::records::insert(session.tx(), &self.group, &[shortened]).await?;
+            }
+            self.removed.add_daily(kernel.owner, &domain, day, &removed);
+        }
+        Ok(())
+    }
+
+    /// Books the sums in buckets, folding chains again where the days do not simply follow.
+    async fn book(mut self, session: &mut Session) -> Result<Aggregated> {
+        let first = [self.added.first_day(), self.removed.first_day()].into_iter().flatten().min();
+        if let Some(first) = first {
+            let unit = session.state().options.decay_unit_days;
+            session.load_chains_of(first).await?;
+            let records_from = session.state().group.records_from;
+            let state = session.state_mut();
+            let refold = blocking(|| {
+                let mut refold = state.ledger.retract(&self.removed, records_from);
+                for (entity, day) in state.ledger.apply(&self.added, unit, records_from) {
+                    refold.entry(entity).and_modify(|d| *d = day.min(*d)).or_insert(day);
+                }
+                refold
+            });
+            refold_entities(session, refold).await?;
+        }
+        self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;
+        Ok(self.done)
+    }
+}

@@ -1,0 +1,149 @@
+//! What a write changes of a group's weights, and how a session makes the change (§7).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::ledger::Entity;
+use crate::domain::weight::Weight;
+use crate::service::audit::{Change, label};
+use crate::service::group::session::Session;
+use crate::service::{Caller, Error, Fault, Result};
+
+/// Whose weight.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    Domain(String),
+    Project(ProjectId),
+    /// Without a project: all projects that the group knows the user in.
+    User(UserId, Option<ProjectId>),
+}
+
+/// One item of a write. `None` unsets the weight and keeps the calculated state.
+#[derive(Clone, Debug)]
+pub struct WeightItem {
+    pub target: Target,
+    pub weight: Option<Weight>,
+}
+
+/// What a write means for one entity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightChange {
+    pub target: Entity,
+    pub from: Option<Weight>,
+    pub to: Option<Weight>,
+}
+
+/// What `items` mean for whom, in their order.
+pub(in crate::service) async fn plan(session: &mut Session, items: &[WeightItem]) -> Result<Vec<WeightChange>> {
+    session.learn_people().await?;
+    let resolved = resolve(session, items)?;
+    let set = |entity: &Entity| session.state().hierarchy.share(entity).and_then(|share| share.weight);
+    Ok(resolved.into_iter().map(|(target, to)| WeightChange { from: set(&target), target, to }).collect())
+}
+
+/// Makes the changes, with an entry in the audit log; whoever opened the session commits.
+pub(in crate::service) async fn book(
+    session: &mut Session,
+    caller: &Caller,
+    changes: &[WeightChange],
+    reason: Option<String>,
+) -> Result<()> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
+    for WeightChange { target, from, to } in changes {
+        admit(session, target)?;
+        if let Some(share) = session.state_mut().hierarchy.share_mut(target) {
+            share.weight = *to;
+        }
+        session.share_changed([target.clone()]);
+        before.insert(label(target), from);
+        after.insert(label(target), to);
+    }
+    let group = session.state().group.name.clone();
+    let (before, after) = (Some(json!(before)), Some(json!(after)));
+    session.audit(Change { caller, action: "weights.put", target: group, before, after, reason }).await
+}
+
+/// Turns items into rows, refusing what nobody knows and what is named twice.
+fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Entity, Option<Weight>)>> {
+    let (state, people) = (session.state(), session.people());
+    let mut of_user: BTreeMap<UserId, Vec<Member>> = BTreeMap::new();
+    for member in state.hierarchy.users.keys() {
+        of_user.entry(member.user).or_default().push(*member);
+    }
+    let mut faults = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut resolved = Vec::new();
+    for (at, item) in items.iter().enumerate() {
+        let pointer = format!("/items/{at}/target_id");
+        let mut fault = |code, detail: String| faults.push(Fault::new(pointer.clone(), code, detail));
+        let entities = match &item.target {
+            Target::Domain(name) if people.domain(name).is_none() => {
+                fault("unknown_domain", format!("there is no domain {name:?}"));
+                continue;
+            }
+            Target::Domain(name) => vec![Entity::Domain(Arc::from(name.as_str()))],
+            Target::Project(id) | Target::User(_, Some(id)) if people.project(*id).is_none() => {
+                fault("unknown_project", format!("there is no project {id}"));
+                continue;
+            }
+            Target::User(user, _) if people.user(*user).is_none() => {
+                fault("unknown_user", format!("there is no user {user}"));
+                continue;
+            }
+            Target::Project(id) => vec![Entity::Project(*id)],
+            Target::User(user, Some(project)) => vec![Entity::User(Member { user: *user, project: *project })],
+            Target::User(user, None) => {
+                let Some(members) = of_user.get(user) else {
+                    fault(
+                        "unknown_membership",
+                        format!("the user {user} has no project in this resource group; name one with `project_id`"),
+                    );
+                    continue;
+                };
+                members.iter().map(|m| Entity::User(*m)).collect()
+            }
+        };
+        for entity in entities {
+            if seen.insert(entity.clone()) {
+                resolved.push((entity, item.weight));
+            } else {
+                faults.push(Fault::new(
+                    pointer.clone(),
+                    "duplicate_target",
+                    format!("{} is named twice", label(&entity)),
+                ));
+            }
+        }
+    }
+    if faults.is_empty() { Ok(resolved) } else { Err(Error::Invalid(faults)) }
+}
+
+/// Makes a known entity known to this group too.
+fn admit(session: &mut Session, entity: &Entity) -> Result<()> {
+    if session.state().hierarchy.share(entity).is_some() {
+        return Ok(());
+    }
+    let domain_of = |session: &Session, id: &ProjectId| {
+        let project = session.people().project(*id).map(|p| Arc::clone(&p.domain_name));
+        project.ok_or_else(|| Error::Internal(format!("project {id} vanished")))
+    };
+    let new = match entity {
+        Entity::Domain(name) => session.state_mut().admit_domain(name),
+        Entity::Project(id) => {
+            let domain = domain_of(session, id)?;
+            session.state_mut().admit_project(*id, &domain)
+        }
+        Entity::User(member) => {
+            let domain = domain_of(session, &member.project)?;
+            session.state_mut().admit(*member, &domain)
+        }
+    };
+    session.share_changed(new);
+    Ok(())
+}

@@ -1,0 +1,8 @@
+//! One resource group: its working state, the session that changes it, and the picture of it that readers see.
+
+pub mod changes;
+pub(in crate::service) mod live_kernels;
+pub mod published;
+pub(in crate::service) mod session;
+pub(in crate::service) mod state;
+pub mod warnings;

@@ -1,0 +1,36 @@
+//! Answers that are the same for every client that may see them whole. Each is written once for a picture and shared:
+//! a hundred clients that read slowly hold one copy.
+
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::service::input::error::{Error, Result};
+
+/// One answer, written when somebody first asks.
+#[derive(Debug, Default)]
+pub struct Written(OnceLock<std::result::Result<Bytes, String>>);
+
+impl Written {
+    /// The JSON of what `answer` makes.
+    pub fn json<T: Serialize>(&self, answer: impl FnOnce() -> T) -> Result<Bytes> {
+        let write = || serde_json::to_vec(&answer()).map(Bytes::from).map_err(|error| error.to_string());
+        self.0.get_or_init(write).clone().map_err(Error::Internal)
+    }
+}
+
+/// The whole answers about one picture.
+#[derive(Clone, Debug, Default)]
+pub struct Shared {
+    pub ranking: Arc<Written>,
+    pub weights: Arc<Written>,
+    pub division: Arc<Written>,
+}
+
+impl Shared {
+    /// Those that stay true when only kernels and queues have changed.
+    pub(super) fn with_queues(&self) -> Self {
+        Self { division: Arc::default(), ..self.clone() }
+    }
+}

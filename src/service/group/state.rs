@@ -1,0 +1,310 @@
+//! The working state of one resource group.
+//!
+//! The database is the truth; the state is a cache of it that belongs to one revision. A session
+//! takes the group's lock in the database, reloads the state if another process was faster, and
+//! either commits everything or leaves no trace.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::published::Calculation;
+use crate::domain::decimal::Amount;
+use crate::domain::factor::{Decayer, History};
+use crate::domain::hierarchy::{Hierarchy, Share};
+use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
+use crate::domain::kernel::{Kernel, Phase, Unsettled};
+use crate::domain::ledger::{Entity, Ledger};
+use crate::domain::options::Options;
+use crate::domain::queues::Queues;
+use crate::domain::queues::{Demand, Portion};
+use crate::domain::sequencer::Sequencer;
+use crate::domain::slots::{Amounts, Usages};
+use crate::domain::time::{Day, MICROS_PER_SECOND, Timestamp};
+use crate::service::input::error::{Error, Result};
+use crate::service::people::{Directory, People};
+use crate::store;
+use crate::store::agents::Agent;
+use crate::store::groups::Group;
+use crate::store::{ConnectionTrait, StreamTrait};
+
+type FastMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
+
+/// Sums by user, as the usage of one second: sums of amounts would end at the largest amount.
+pub type Occupancy = FastMap<UserId, Usages>;
+
+/// What a kernel adds to [`Occupancy`].
+pub fn occupied(slots: &Amounts) -> Usages {
+    slots.for_micros(MICROS_PER_SECOND.unsigned_abs())
+}
+
+/// Unsettled kernels that are kept between runs.
+pub const MOST_AT_HAND: usize = 100_000;
+
+/// Everything about one group that its use-cases need, as of one revision.
+#[derive(Clone, Debug)]
+pub struct GroupState {
+    pub group: Group,
+    pub scheduler: Sequencer,
+    pub options: Options,
+    pub calculation: Option<Calculation>,
+    pub agents: Vec<Agent>,
+    /// Sum over the agents that are alive and schedulable.
+    pub capacity: Amounts,
+    pub hierarchy: Hierarchy,
+    pub ledger: Ledger,
+    /// How many moves of projects between domains the hierarchy has seen.
+    moves: u64,
+    /// As admins configure them.
+    pub queues: Arc<Queues>,
+    /// What each user's running kernels occupy.
+    pub occupancy: Occupancy,
+    /// What running and pending kernels hold and ask for, by queue.
+    pub demand: Arc<Demand>,
+    /// What runs still have to record; read when it is first needed.
+    unsettled: Option<BTreeMap<KernelId, Unsettled>>,
+}
+
+impl GroupState {
+    /// Reads the state of `group`, with the buckets of its look-back window.
+    pub async fn load(
+        db: &(impl ConnectionTrait + StreamTrait),
+        people: &People,
+        group: Group,
+        today: Day,
+    ) -> Result<Self> {
+        let name = group.name.clone();
+        let options = parse_options(&group)?;
+        let scheduler = Sequencer::by_name(&group.scheduler)
+            .ok_or_else(|| Error::Internal(format!("group {name} has the unknown scheduler {}", group.scheduler)))?;
+        people.sync(db).await?;
+        let moves = people.read().moves();
+        let hierarchy = store::shares::load(db, &name, |id| domain_of(&people.read(), id)).await?;
+        let calendar = store::capacity::load(db, &name).await?;
+        let mut ledger = Ledger::new(calendar, window_start(&options, today));
+        store::buckets::load(db, &name, &mut ledger, None).await?;
+        let agents = store::agents::list(db, &name).await?;
+        let queues = Arc::new(store::queues::list(db, &name).await?);
+        let mut state = Self {
+            calculation: calculation(&group)?,
+            capacity: capacity_of(&agents),
+            group,
+            scheduler,
+            options,
+            agents,
+            hierarchy,
+            ledger,
+            moves,
+            queues,
+            occupancy: FastMap::default(),
+            demand: Arc::default(),
+            unsettled: None,
+        };
+        // A project may have come here while the group had no row of its domain.
+        let domains: Vec<Arc<str>> = state.hierarchy.projects.values().map(|(domain, _)| Arc::clone(domain)).collect();
+        for domain in domains {
+            state.admit_domain(&domain);
+        }
+        state.load_kernels(db).await?;
+        Ok(state)
+    }
+
+    /// Puts projects that were moved, here or elsewhere, into their domains. Returns whether any was.
+    pub fn follow(&mut self, people: &Directory) -> bool {
+        if self.moves == people.moves() {
+            return false;
+        }
+        self.moves = people.moves();
+        let moved = self.hierarchy.projects.iter().filter_map(|(id, (domain, _))| {
+            let now_in = domain_of(people, *id).filter(|now_in| now_in != domain)?;
+            Some((*id, now_in))
+        });
+        let moved: Vec<_> = moved.collect();
+        for (id, domain) in &moved {
+            self.move_project(*id, domain);
+        }
+        !moved.is_empty()
+    }
+
+    /// Whether everything but the occupancy is as of `stored`, and not of an earlier group of that name.
+    pub fn is_of(&self, stored: &Group) -> bool {
+        self.group.shares_revision == stored.shares_revision && self.group.created_at == stored.created_at
+    }
+
+    /// Takes the group's row as it is now, and reads again what another process has changed of queues and
+    /// kernels; `own_writes` is how often this process has bumped the revision of the kernels itself.
+    pub async fn catch_up(
+        &mut self,
+        db: &(impl ConnectionTrait + StreamTrait),
+        group: Group,
+        own_writes: i64,
+    ) -> Result<()> {
+        let known = std::mem::replace(&mut self.group, group);
+        if known.queues_revision != self.group.queues_revision {
+            self.queues = Arc::new(store::queues::list(db, &self.group.name).await?);
+        }
+        if known.kernels_revision + own_writes != self.group.kernels_revision {
+            self.load_kernels(db).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads what kernels hold and ask for, and whether runs still have to record anything of them.
+    async fn load_kernels(&mut self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<()> {
+        // Where nothing is unsettled, nothing has to be read before the next run.
+        let (_, some_unsettled) = store::kernels::unsettled(db, &self.group.name, None, 1).await?;
+        self.unsettled = some_unsettled.is_none().then(BTreeMap::new);
+        let mut occupancy = Occupancy::default();
+        let mut demand = Demand::default();
+        store::live_kernels::portions(db, &self.group.name, |user, portion| {
+            if portion.phase == Phase::Running {
+                occupancy.entry(user).or_default().add(&occupied(portion.slots));
+            }
+            demand.add(portion);
+        })
+        .await?;
+        self.occupancy = occupancy;
+        self.demand = Arc::new(demand);
+        Ok(())
+    }
+
+    /// Takes out what runs still have to record; `None`: it has to be read.
+    pub fn take_unsettled(&mut self) -> Option<BTreeMap<KernelId, Unsettled>> {
+        self.unsettled.take()
+    }
+
+    /// Keeps what the next run has to look at, unless it is so much that reading it again is better.
+    pub fn keep_unsettled(&mut self, kernels: Option<BTreeMap<KernelId, Unsettled>>) {
+        self.unsettled = kernels.filter(|k| k.len() <= MOST_AT_HAND);
+    }
+
+    /// Notes what an ingest made of a kernel.
+    pub fn kernel_changed(&mut self, old: Option<&Kernel>, new: &Kernel) {
+        if let Some(known) = &mut self.unsettled {
+            let before = known.remove(&new.report.id);
+            if let Some(kernel) = Unsettled::of(new) {
+                let in_step = before.is_some_and(|k| k.in_step);
+                known.insert(kernel.id, Unsettled { in_step, ..kernel });
+            }
+            if known.len() > MOST_AT_HAND {
+                self.unsettled = None;
+            }
+        }
+        let demand = Arc::make_mut(&mut self.demand);
+        if let Some(old) = old {
+            demand.remove(Portion::of(old));
+        }
+        demand.add(Portion::of(new));
+        if let Some(old) = old.filter(|k| k.report.phase == Phase::Running)
+            && let Some(sum) = self.occupancy.get_mut(&old.report.owner.user)
+        {
+            sum.subtract(&occupied(&old.report.slots));
+        }
+        if new.report.phase == Phase::Running {
+            self.occupancy.entry(new.report.owner.user).or_default().add(&occupied(&new.report.slots));
+        }
+    }
+
+    /// Makes sure that buckets from `day` on are in memory.
+    pub async fn load_back_to(&mut self, db: &impl ConnectionTrait, day: Day) -> Result<()> {
+        let known_from = self.ledger.loaded_from();
+        if day < known_from {
+            self.ledger.reach_back(day);
+            store::buckets::load(db, &self.group.name, &mut self.ledger, Some(known_from)).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes a domain known to the group. Returns what is new.
+    pub fn admit_domain(&mut self, domain: &Arc<str>) -> Vec<Entity> {
+        if self.hierarchy.domains.contains_key(domain) {
+            return Vec::new();
+        }
+        self.hierarchy.domains.insert(Arc::clone(domain), Share::new(None, History::default()));
+        vec![Entity::Domain(Arc::clone(domain))]
+    }
+
+    /// Makes a project and its domain known to the group. Returns what is new.
+    pub fn admit_project(&mut self, project: ProjectId, domain: &Arc<str>) -> Vec<Entity> {
+        let mut new = self.admit_domain(domain);
+        if let Entry::Vacant(place) = self.hierarchy.projects.entry(project) {
+            place.insert((Arc::clone(domain), Share::new(None, History::default())));
+            new.push(Entity::Project(project));
+        }
+        new
+    }
+
+    /// Makes a member, its project and its domain known to the group. Returns what is new.
+    pub fn admit(&mut self, member: Member, domain: &Arc<str>) -> Vec<Entity> {
+        let mut new = self.admit_project(member.project, domain);
+        if let Entry::Vacant(place) = self.hierarchy.users.entry(member) {
+            place.insert(Share::new(None, History::default()));
+            new.push(Entity::User(member));
+        }
+        new
+    }
+
+    /// Puts a project of the group into another domain. Returns what is new.
+    pub fn move_project(&mut self, id: ProjectId, domain: &Arc<str>) -> Vec<Entity> {
+        let new = self.admit_domain(domain);
+        if let Some((current, _)) = self.hierarchy.projects.get_mut(&id) {
+            *current = Arc::clone(domain);
+        }
+        new
+    }
+
+    /// Recomputes what buckets amount to. Returns whose history changed.
+    pub fn recompute_histories(&mut self, now: Timestamp) -> Vec<Entity> {
+        let today = now.day();
+        let mut decayer = Decayer::new(&self.options, today);
+        let mut changed = Vec::new();
+        let entities: Vec<Entity> = self.hierarchy.entities().collect();
+        for entity in entities {
+            let history = self.ledger.history(&entity, &mut decayer);
+            if let Some(share) = self.hierarchy.share_mut(&entity)
+                && *share.history != history
+            {
+                share.history = Arc::new(history);
+                changed.push(entity);
+            }
+        }
+        self.calculation = Some(Calculation {
+            at: now,
+            lookback_start: window_start(&self.options, today),
+            lookback_end: today,
+            options: self.options.clone(),
+        });
+        changed
+    }
+}
+
+pub fn window_start(options: &Options, today: Day) -> Day {
+    Ledger::window_start(options, today)
+}
+
+fn parse_options(group: &Group) -> Result<Options> {
+    Options::parse_stored(&group.scheduler_opts)
+        .map_err(|e| Error::Internal(format!("stored options of {}: {e:?}", group.name)))
+}
+
+fn calculation(group: &Group) -> Result<Option<Calculation>> {
+    let (Some(at), Some(with)) = (group.calculated_at, &group.calculated_with) else { return Ok(None) };
+    let options = Options::parse_stored(with)
+        .map_err(|e| Error::Internal(format!("stored calculation of {}: {e:?}", group.name)))?;
+    Ok(Some(Calculation { at, lookback_start: window_start(&options, at.day()), lookback_end: at.day(), options }))
+}
+
+fn domain_of(people: &Directory, id: ProjectId) -> Option<Arc<str>> {
+    people.project(id).map(|project| Arc::clone(&project.domain_name))
+}
+
+/// The group's capacity: the sum over agents that are alive and schedulable (§1).
+pub fn capacity_of(agents: &[Agent]) -> Amounts {
+    let mut sum = Amounts::default();
+    for agent in agents.iter().filter(|a| a.offers()) {
+        sum.add(&agent.available_slots);
+    }
+    sum.filtered(|amount: Amount| !amount.is_zero())
+}

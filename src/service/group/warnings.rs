@@ -1,0 +1,89 @@
+//! What in a group's options looks like a mistake. A warning never refuses anything: what it speaks of may come later.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::domain::slots::SlotName;
+use crate::service::PublishedGroup;
+
+/// Something in the options that a person should look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = OptionWarning, example = json!({
+    "code": "unused_slot", "pointer": "/scheduler_opts/resource_weights/cuda.devices",
+    "detail": "`cuda.devices` has a weight, but no agent offers this slot and nobody uses it"
+}))]
+pub struct OptionWarning {
+    /// The stable name of the warning.
+    pub code: &'static str,
+    /// JSON pointer to the option.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    pub detail: String,
+}
+
+type Rule = fn(&PublishedGroup, &mut Vec<OptionWarning>);
+
+/// Every rule, in the order of the answers. A new rule is one function and one entry.
+const RULES: [Rule; 3] = [unused_slots, only_zeros, no_capacity];
+
+const RESOURCE_WEIGHTS: &str = "/scheduler_opts/resource_weights";
+
+impl PublishedGroup {
+    /// What looks like a mistake in the options, as the group is now.
+    pub fn warnings(&self) -> Vec<OptionWarning> {
+        let mut warnings = Vec::new();
+        for rule in RULES {
+            rule(self, &mut warnings);
+        }
+        warnings
+    }
+
+    fn offers(&self, slot: SlotName) -> bool {
+        self.capacity.get(slot).is_some_and(|amount| !amount.is_zero())
+    }
+
+    /// Whether kernels hold the slot or ask for it, or used it in the look-back window.
+    fn uses(&self, slot: SlotName) -> bool {
+        let mut held = self.demand.iter().flat_map(|(_, held)| [&held.allocated, &held.pending]);
+        let mut recorded = self.domains.iter().map(|domain| &domain.share.history.total_decayed_usage);
+        held.any(|amounts| amounts.get(slot).is_some_and(|amount| !amount.is_zero()))
+            || recorded.any(|usage| usage.get(slot).is_some())
+    }
+}
+
+/// A weight for a slot that is probably misspelt.
+fn unused_slots(group: &PublishedGroup, warnings: &mut Vec<OptionWarning>) {
+    for (slot, _) in group.options.resource_weights.iter() {
+        if !group.offers(slot) && !group.uses(slot) {
+            warnings.push(OptionWarning {
+                code: "unused_slot",
+                pointer: Some(format!("{RESOURCE_WEIGHTS}/{}", slot.as_str().replace('~', "~0").replace('/', "~1"))),
+                detail: format!("`{slot}` has a weight, but no agent offers this slot and nobody uses it"),
+            });
+        }
+    }
+}
+
+/// Usage of no slot counts.
+fn only_zeros(group: &PublishedGroup, warnings: &mut Vec<OptionWarning>) {
+    let weights = &group.options.resource_weights;
+    if !weights.is_empty() && weights.iter().all(|(_, weight)| weight.is_zero()) {
+        warnings.push(OptionWarning {
+            code: "all_weights_zero",
+            pointer: Some(RESOURCE_WEIGHTS.to_owned()),
+            detail: "`resource_weights` are all 0: no usage counts, and everybody's factor is 1".to_owned(),
+        });
+    }
+}
+
+/// Usage is divided by capacity, and none of the slots that count has any.
+fn no_capacity(group: &PublishedGroup, warnings: &mut Vec<OptionWarning>) {
+    let weighted = || group.options.resource_weights.iter().filter(|(_, weight)| !weight.is_zero());
+    if weighted().next().is_some() && !weighted().any(|(slot, _)| group.offers(slot)) {
+        warnings.push(OptionWarning {
+            code: "no_weighted_capacity",
+            pointer: Some(RESOURCE_WEIGHTS.to_owned()),
+            detail: "`resource_weights` name no slot that has capacity: no new usage counts".to_owned(),
+        });
+    }
+}

@@ -1,0 +1,205 @@
+//! Kernels as schedulers send them, and what is checked before they count.
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::domain::changes::Changes;
+use crate::domain::defaults::yes;
+use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
+use crate::domain::kernel::{Phase, Report, Traits};
+use crate::domain::names::check_name;
+use crate::domain::quantity;
+use crate::domain::reading::ReadOnly;
+use crate::domain::slots::Amounts;
+use crate::domain::time::Timestamp;
+use crate::service::Fault;
+use crate::service::people::{Directory, who};
+
+/// The longest life of a kernel, in days: one run cuts it into as many records.
+pub const MAX_KERNEL_DAYS: i32 = 3_660;
+pub const LIVES_TOO_LONG: &str = "a kernel lives at most 3660 days";
+
+/// A kernel as a scheduler sends it.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KernelInput {
+    pub kernel_id: Uuid,
+    pub session_id: Uuid,
+    /// This or `user`.
+    pub user_uuid: Option<Uuid>,
+    /// The user's name instead of the UUID.
+    pub user: Option<String>,
+    /// This or `project`.
+    pub project_id: Option<Uuid>,
+    /// The project's name instead of the UUID; such a report does not move the project to another domain.
+    pub project: Option<String>,
+    pub domain_name: String,
+    /// Shown beside the id where there is no name.
+    pub user_name: Option<String>,
+    pub project_name: Option<String>,
+    /// Slot name -> amount: a decimal, or a quantity of Kubernetes such as `500m` or `64Gi`.
+    #[serde(deserialize_with = "quantity::slots")]
+    pub occupied_slots: Amounts,
+    /// `PENDING`, `RUNNING`, `SUSPENDED` or `TERMINATED`, or another word of Kubernetes or Slurm for one of them.
+    pub status: String,
+    /// Since when it is suspended, or runs; a kernel that is suspended, or was, says it.
+    #[serde(default)]
+    pub status_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub started_at: Option<Timestamp>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub terminated_at: Option<Timestamp>,
+    pub agent_id: Option<String>,
+    pub queue: Option<String>,
+    #[serde(default)]
+    pub priority: i32,
+    #[serde(default = "yes")]
+    pub preemptible: bool,
+    #[serde(default)]
+    pub critical: bool,
+    pub gang_id: Option<String>,
+    pub gang_min: Option<u32>,
+    #[serde(default)]
+    #[schema(inline)]
+    pub last_usage_recorded_at: ReadOnly,
+    #[serde(default)]
+    #[schema(inline)]
+    pub slices: ReadOnly,
+    #[serde(default)]
+    #[schema(inline)]
+    pub suspensions: ReadOnly,
+    #[serde(default)]
+    #[schema(inline)]
+    pub end_inferred: ReadOnly,
+}
+
+/// What a report calls somebody.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// The name that the id follows from.
+    pub name: Option<String>,
+    /// Shown beside the id where there is no name.
+    pub display_name: Option<String>,
+}
+
+/// A checked report, and whom it names how.
+#[derive(Clone, Debug)]
+pub struct Incoming {
+    pub report: Report,
+    pub user: Told,
+    pub project: Told,
+    /// The report cannot move its project to another domain.
+    pub project_stays: bool,
+}
+
+/// A report that contradicts what is known.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// The place in the batch.
+    pub at: usize,
+    pub fault: Fault,
+}
+
+impl KernelInput {
+    /// Checks what the types do not; a kernel without an end is measured until `now`.
+    pub fn check(self, people: &Directory, now: Timestamp) -> std::result::Result<Incoming, Vec<Fault>> {
+        let mut faults = Vec::new();
+        let user = found(who::user(people, self.user_uuid.map(UserId), self.user.as_deref()), &mut faults);
+        let project = found(who::project(people, self.project_id.map(ProjectId), self.project.as_deref()), &mut faults);
+        let mut fault = |pointer: &str, code, said: &str| faults.push(Fault::about(pointer, code, said));
+        let names = [("/domain_name", Some(&self.domain_name)), ("/agent_id", self.agent_id.as_ref())];
+        for (pointer, name) in
+            names.into_iter().chain([("/queue", self.queue.as_ref()), ("/gang_id", self.gang_id.as_ref())])
+        {
+            if let Some(Err(error)) = name.map(|n| check_name(n)) {
+                fault(pointer, "invalid_name", &error.to_string());
+            }
+        }
+        for (pointer, name) in [("/user_name", &self.user_name), ("/project_name", &self.project_name)] {
+            if name.as_ref().is_some_and(|n| n.is_empty() || n.chars().count() > 255 || n.chars().any(char::is_control))
+            {
+                fault(pointer, "invalid_name", "must have 1 to 255 printable characters");
+            }
+        }
+        let phase = Phase::parse(&self.status);
+        match (phase, self.started_at, self.terminated_at) {
+            (None, ..) => fault(
+                "/status",
+                "unknown_status",
+                "is not PENDING, RUNNING, SUSPENDED or TERMINATED, nor a word of Kubernetes or Slurm for one of them",
+            ),
+            (Some(Phase::Running | Phase::Suspended), None, _) => {
+                fault("/started_at", "required", "is missing: a running kernel has one");
+            }
+            (Some(Phase::Terminated), _, None) => {
+                fault("/terminated_at", "required", "is missing: a terminated kernel has one");
+            }
+            (Some(Phase::Unknown | Phase::Pending | Phase::Running | Phase::Suspended), _, Some(_)) => {
+                fault("/terminated_at", "contradiction", "belongs to terminated kernels only");
+            }
+            (Some(Phase::Pending), Some(_), _) => {
+                fault("/started_at", "contradiction", "does not go with a pending kernel");
+            }
+            (_, Some(start), Some(end)) if end < start => {
+                fault("/terminated_at", "end_before_start", "lies before `started_at`");
+            }
+            _ => {}
+        }
+        match (phase, self.status_at) {
+            (Some(Phase::Suspended), None) => {
+                fault("/status_at", "required", "is missing: a suspended kernel says since when");
+            }
+            (Some(Phase::Suspended | Phase::Running), Some(at)) if self.started_at.is_some_and(|start| at < start) => {
+                fault("/status_at", "contradiction", "lies before `started_at`");
+            }
+            _ => {}
+        }
+        if outlives(self.started_at, self.terminated_at, now) {
+            fault("/started_at", "out_of_range", &format!("lies too far back: {LIVES_TOO_LONG}"));
+        }
+        if self.gang_min == Some(0) {
+            fault("/gang_min", "out_of_range", "must be at least 1");
+        }
+        let (Some(phase), Some(user), Some(project), []) = (phase, user, project, faults.as_slice()) else {
+            return Err(faults);
+        };
+        let report = Report {
+            id: KernelId(self.kernel_id),
+            session: SessionId(self.session_id),
+            owner: Member { user, project },
+            domain: self.domain_name,
+            slots: self.occupied_slots.filtered(|a| !a.is_zero()),
+            phase,
+            started_at: self.started_at,
+            terminated_at: self.terminated_at,
+            changes: match (phase, self.status_at) {
+                (Phase::Suspended, Some(at)) => Changes::one(at, true),
+                (Phase::Running, Some(at)) => Changes::one(at, false),
+                _ => Changes::default(),
+            },
+            traits: Traits {
+                agent_id: self.agent_id,
+                queue: self.queue,
+                priority: self.priority,
+                preemptible: self.preemptible,
+                critical: self.critical,
+                gang_id: self.gang_id,
+                gang_min: self.gang_min,
+            },
+        };
+        let project_stays = self.project.is_some();
+        let user = Told { name: self.user, display_name: self.user_name };
+        let project = Told { name: self.project, display_name: self.project_name };
+        Ok(Incoming { report, user, project, project_stays })
+    }
+}
+
+fn found<T>(outcome: std::result::Result<T, Fault>, faults: &mut Vec<Fault>) -> Option<T> {
+    outcome.map_err(|fault| faults.push(fault)).ok()
+}
+
+/// Whether a kernel from `start` to `end`, or still running at `now`, lives longer than a kernel may.
+pub fn outlives(start: Option<Timestamp>, end: Option<Timestamp>, now: Timestamp) -> bool {
+    start.is_some_and(|start| end.unwrap_or(now).day().days_since(start.day()) > MAX_KERNEL_DAYS)
+}

@@ -1,0 +1,156 @@
+//! Ends that nobody reported: kernels that a snapshot of all that runs does not name, and kernels that were not reported
+//! for too long.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::domain::ids::KernelId;
+use crate::domain::kernel::Kernel;
+use crate::domain::slice::overlapping;
+use crate::domain::time::{MICROS_PER_SECOND, Span, Timestamp};
+use crate::service::audit::{Change, INFERRED};
+use crate::service::group::session::Session;
+use crate::service::work::detached;
+use crate::service::{Caller, Error, Result, Service};
+use crate::store;
+use crate::store::running::Running;
+
+/// How far ahead of the server's clock a snapshot's time may lie, in seconds.
+const AHEAD: i64 = 60;
+/// Kernels that an answer or an audit entry names.
+pub const NAMED_ENDS: usize = 1_000;
+
+/// Everything that runs in a group at one moment, as its scheduler knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Snapshot {
+    pub taken_at: Timestamp,
+    /// Whether what is missing ended when it was last reported, instead of at `taken_at`.
+    pub at_last_seen: bool,
+    /// Whether it may end more than half of what runs.
+    pub force: bool,
+}
+
+impl Service {
+    /// Refuses a snapshot whose time lies ahead, or before that of an earlier one.
+    pub async fn check_snapshot(&self, caller: &Caller, group: &str, taken_at: Timestamp) -> Result<()> {
+        caller.require_scheduler()?;
+        self.group(caller, group)?;
+        if taken_at > self.clock().now().plus_micros(AHEAD * MICROS_PER_SECOND) {
+            return Err(Error::about("/taken_at", "out_of_range", "lies ahead of the server's clock"));
+        }
+        let known =
+            store::groups::find(self.store().read(), group).await?.ok_or_else(|| Error::unknown_group(group))?;
+        check_order(known.snapshot_at, taken_at)
+    }
+
+    /// Ends the kernels that run here and are not `present`, after the rows of the snapshot were taken. Returns which,
+    /// by id.
+    pub async fn end_missing(
+        self: &Arc<Self>,
+        caller: Caller,
+        group: &str,
+        snapshot: Snapshot,
+        present: HashSet<KernelId>,
+    ) -> Result<Vec<KernelId>> {
+        caller.require_scheduler()?;
+        let (service, group) = (Arc::clone(self), group.to_owned());
+        detached(async move {
+            let mut session = Session::open(&service, &caller, &group).await?;
+            let before = session.state().group.snapshot_at;
+            check_order(before, snapshot.taken_at)?;
+            let running = store::running::all(session.tx(), &group).await?;
+            let count = running.len();
+            let missing = running.into_iter().filter(|kernel| {
+                let unseen = kernel.seen_at.max(before).is_none_or(|at| at < snapshot.taken_at);
+                kernel.started_at <= snapshot.taken_at && unseen && !present.contains(&kernel.id)
+            });
+            let end = |kernel: &Running| match kernel.seen_at.max(before).filter(|_| snapshot.at_last_seen) {
+                Some(seen) => seen,
+                None => snapshot.taken_at,
+            };
+            let ends: BTreeMap<KernelId, Timestamp> = missing.map(|kernel| (kernel.id, end(&kernel))).collect();
+            if !snapshot.force && !ends.is_empty() && (present.is_empty() || 2 * ends.len() > count) {
+                return Err(too_many(ends.len(), count, present.len()));
+            }
+            store::groups::set_snapshot_at(session.tx(), &group, snapshot.taken_at).await?;
+            session.state_mut().group.snapshot_at = Some(snapshot.taken_at);
+            let ids = end_all(&mut session, &caller, &ends, "snapshot").await?;
+            session.commit().await?;
+            Ok(ids)
+        })
+        .await
+    }
+}
+
+fn check_order(before: Option<Timestamp>, taken_at: Timestamp) -> Result<()> {
+    match before.filter(|before| taken_at < *before) {
+        Some(before) => {
+            let detail = format!("a later snapshot was taken at {before}; nothing was ended");
+            Err(Error::Conflict { code: "stale_snapshot", detail })
+        }
+        None => Ok(()),
+    }
+}
+
+fn too_many(ends: usize, running: usize, present: usize) -> Error {
+    let detail = format!(
+        "the snapshot names {present} kernels and would end {ends} of {running} that run; its rows were taken, nothing \
+         was ended; force=true ends them"
+    );
+    Error::Conflict { code: "confirmation_needed", detail }
+}
+
+/// Ends the kernels that were not reported within the group's `kernel_timeout_seconds`, when they were last reported.
+/// Time counts while this server served and other reports came in.
+pub(in crate::service) async fn time_out(session: &mut Session) -> Result<()> {
+    let state = session.state();
+    let Some(seconds) = state.options.kernel_timeout_seconds else { return Ok(()) };
+    let (Some(reported_at), snapshot_at) = (state.group.reported_at, state.group.snapshot_at) else { return Ok(()) };
+    let downtimes = session.service().downtimes(1);
+    let limit = u64::from(seconds) * MICROS_PER_SECOND.unsigned_abs();
+    let silent = |from: Timestamp| {
+        let Some(whole) = Span::new(from, reported_at) else { return 0 };
+        let served = whole.without(&downtimes[overlapping(&downtimes, whole)]);
+        served.into_iter().map(Span::micros).sum::<u64>()
+    };
+    let running = store::running::all(session.tx(), &state.group.name).await?;
+    let seen = running.iter().filter_map(|kernel| Some((kernel.id, kernel.seen_at.max(snapshot_at)?)));
+    let ends: BTreeMap<KernelId, Timestamp> = seen.filter(|(_, seen)| silent(*seen) >= limit).collect();
+    end_all(session, &Caller::internal("aggregate"), &ends, "kernel_timeout_seconds").await?;
+    Ok(())
+}
+
+/// Stores inferred ends, and tells the audit log why.
+async fn end_all(
+    session: &mut Session,
+    caller: &Caller,
+    ends: &BTreeMap<KernelId, Timestamp>,
+    why: &str,
+) -> Result<Vec<KernelId>> {
+    if ends.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids: Vec<KernelId> = ends.keys().copied().collect();
+    let (name, now) = (session.state().group.name.clone(), session.now);
+    let mut changed: Vec<(Option<Kernel>, Kernel)> = Vec::with_capacity(ids.len());
+    for (_, kernel) in store::kernels::find_many(session.tx(), &ids).await? {
+        let Some(end) = ends.get(&kernel.report.id) else { continue };
+        changed.push((Some(kernel.clone()), kernel.ended_at(*end)));
+    }
+    changed.sort_unstable_by_key(|(_, kernel)| kernel.report.id);
+    store::kernels::upsert(session.tx(), &name, &changed).await?;
+    session.kernels_changed(&changed, now).await?;
+    let named: Vec<String> = ids.iter().take(NAMED_ENDS).map(ToString::to_string).collect();
+    let change = Change {
+        caller,
+        action: INFERRED,
+        target: name,
+        before: None,
+        after: Some(json!({"ended": ids.len(), "kernel_ids": named, "why": why})),
+        reason: None,
+    };
+    session.audit(change).await?;
+    Ok(ids)
+}

@@ -1,0 +1,153 @@
+//! Reports and what is known of their kernels become what is known from then on; a dry run does the same and stores
+//! nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::incoming::{Incoming, Refused};
+use super::registration::{Placed, settle_domains};
+use crate::domain::ids::KernelId;
+use crate::domain::kernel::{Doubt, Kernel};
+use crate::domain::options::Options;
+use crate::domain::slice::GapPolicy;
+use crate::domain::time::{Day, MICROS_PER_HOUR, MICROS_PER_SECOND, Timestamp};
+use crate::service::group::session::Session;
+use crate::service::{Caller, Error, Fault, Result, Service};
+use crate::store::{self, ConnectionTrait};
+
+/// How stale it may be stored when a kernel was last reported, in seconds.
+const SEEN_WITHIN: u32 = 300;
+
+pub(super) type Merged = Vec<(Option<Kernel>, Kernel)>;
+
+/// What the database has of the kernels that a batch names.
+struct Known {
+    here: BTreeMap<KernelId, Kernel>,
+    /// Of other groups.
+    elsewhere: BTreeSet<KernelId>,
+}
+
+impl Known {
+    async fn look_up(db: &impl ConnectionTrait, group: &str, reports: &Placed) -> Result<Self> {
+        let ids: BTreeSet<KernelId> = reports.iter().map(|(_, report)| report.id).collect();
+        let ids: Vec<KernelId> = ids.into_iter().collect();
+        let mut known = Self { here: BTreeMap::new(), elsewhere: BTreeSet::new() };
+        for (of, kernel) in store::kernels::find_many(db, &ids).await? {
+            if of == group {
+                known.here.insert(kernel.report.id, kernel);
+            } else {
+                known.elsewhere.insert(kernel.report.id);
+            }
+        }
+        Ok(known)
+    }
+
+    /// Merges every report with what is known about its kernel, in the order of the batch. Records before `purged` are
+    /// gone.
+    fn merge(
+        &self,
+        reports: Placed,
+        doubt: Doubt,
+        purged: Option<Day>,
+        refused: &mut Vec<Refused>,
+    ) -> BTreeMap<KernelId, Kernel> {
+        let kept_from = purged.map_or(Timestamp::EPOCH, Day::start);
+        let mut current: BTreeMap<KernelId, Kernel> = BTreeMap::new();
+        for (at, report) in reports {
+            let id = report.id;
+            if self.elsewhere.contains(&id) {
+                refused.push(of_another_group(at));
+                continue;
+            }
+            let before = current.get(&id).or_else(|| self.here.get(&id)).cloned();
+            let kept = before.as_ref().map_or(Ok(()), |known| known.check_purged(&report, kept_from));
+            let before = before.map(|kernel| kernel.doubted(&report, doubt));
+            match kept.and_then(|()| Kernel::merge(before, report)) {
+                Ok(kernel) => {
+                    current.insert(id, kernel);
+                }
+                Err(conflict) => {
+                    let pointer = format!("/{}", conflict.key());
+                    refused.push(Refused { at, fault: Fault::new(pointer, conflict.code(), conflict.to_string()) });
+                }
+            }
+        }
+        current
+    }
+}
+
+pub(super) fn of_another_group(at: usize) -> Refused {
+    let detail = "the kernel belongs to another resource group";
+    Refused { at, fault: Fault::new("/kernel_id", "kernel_of_another_group", detail) }
+}
+
+/// Merges every report with what is known about its kernel, in the order of the batch. Beside what changed, the kernels
+/// of which it has to be stored that they were reported; of a snapshot the group notes when it was taken.
+pub(super) async fn merge(
+    session: &Session,
+    reports: Placed,
+    taken_at: Option<Timestamp>,
+    refused: &mut Vec<Refused>,
+) -> Result<(Merged, Vec<KernelId>)> {
+    let group = &session.state().group;
+    let mut known = Known::look_up(session.tx(), &group.name, &reports).await?;
+    let doubt = doubt(&session.state().options, session.now);
+    let current = known.merge(reports, doubt, group.records_from, refused);
+    let seen = if taken_at.is_none() { to_be_noted(session, &known, &current) } else { Vec::new() };
+    let merged = current
+        .into_iter()
+        .map(|(id, kernel)| (known.here.remove(&id), kernel))
+        .filter(|(old, new)| old.as_ref() != Some(new));
+    Ok((merged.collect(), seen))
+}
+
+/// Kernels of which it has to be stored that they were reported. Where all of a group is reported again and again, that
+/// is not every time; where snapshots are taken it is, because they compare it with their own time.
+fn to_be_noted(session: &Session, known: &Known, current: &BTreeMap<KernelId, Kernel>) -> Vec<KernelId> {
+    let state = session.state();
+    let stale = match (state.group.snapshot_at, state.options.kernel_timeout_seconds) {
+        (Some(_), _) => 0,
+        (None, timeout) => timeout.map_or(SEEN_WITHIN, |seconds| (seconds / 4).min(SEEN_WITHIN)),
+    };
+    let before = session.now.plus_micros(-i64::from(stale) * MICROS_PER_SECOND);
+    let is_due = |id: &KernelId| {
+        known.here.get(id).is_some_and(|kernel| !kernel.settled && kernel.seen_at.is_none_or(|at| at <= before))
+    };
+    current.keys().filter(|id| is_due(id)).copied().collect()
+}
+
+/// What becomes of the time after an inferred end.
+fn doubt(options: &Options, now: Timestamp) -> Doubt {
+    let kept_hours = match options.gap_policy {
+        GapPolicy::Interpolate => options.max_gap_hours,
+        GapPolicy::Ignore => 0,
+    };
+    Doubt { now, kept_from: now.plus_micros(-(i64::from(kept_hours) * MICROS_PER_HOUR)) }
+}
+
+/// Kernels as they would be after the batches of a dry run.
+#[derive(Default)]
+pub struct Rehearsal(BTreeMap<KernelId, Kernel>);
+
+impl Service {
+    /// What [`Service::ingest`] would refuse of `batch` after the batches of `rehearsal`. Nothing is stored.
+    pub async fn rehearse(
+        &self,
+        caller: &Caller,
+        group: &str,
+        rehearsal: &mut Rehearsal,
+        batch: Vec<Incoming>,
+    ) -> Result<Vec<Refused>> {
+        caller.require_scheduler()?;
+        let picture = self.group(caller, group)?;
+        let (names, reports): (Vec<_>, Vec<_>) = batch.into_iter().map(|incoming| incoming.split(0)).unzip();
+        let (reports, mut refused, _) = settle_domains(&self.people(), &names, reports);
+        let mut known = Known::look_up(self.store().read(), group, &reports).await?;
+        let rehearsed = reports.iter().filter_map(|(_, r)| Some((r.id, rehearsal.0.get(&r.id)?.clone())));
+        known.here.extend(rehearsed);
+        let stored = store::groups::find(self.store().read(), group).await?;
+        let purged = stored.ok_or_else(|| Error::unknown_group(group))?.records_from;
+        let doubt = doubt(&picture.options, self.certain_now());
+        rehearsal.0.extend(known.merge(reports, doubt, purged, &mut refused));
+        Ok(refused)
+    }
+}

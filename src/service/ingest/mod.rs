@@ -1,0 +1,8 @@
+//! Kernels on their way in: what a scheduler sends, how it is checked, merged and stored, and ends that no report names.
+
+pub mod batch;
+pub(in crate::service) mod group_commit;
+pub mod incoming;
+pub mod inferred;
+pub mod merging;
+pub mod registration;

@@ -1,0 +1,217 @@
+//! Pages over lists, for REST and GraphQL alike. A cursor holds the list's name and the sort key of
+//! a row, not a position: a page goes on behind that key whatever was inserted or moved meanwhile.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+
+use super::error::{Error, Result};
+use crate::store::key_list::{IdWindow, KeyPage, KeyWindow};
+
+/// The largest page of a list.
+pub const MAX_PAGE: u32 = 1000;
+/// The page that is sent when nobody says how long it should be.
+pub const DEFAULT_PAGE: u32 = 100;
+
+/// One part of a sort key. Parts of one list compare by value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Key {
+    Number(u64),
+    Text(String),
+}
+
+/// The place of a row in one list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    pub list: String,
+    pub key: Vec<Key>,
+}
+
+/// The name of a list as one owner has it, so that a cursor of another owner's is refused.
+fn scoped(list: &str, scope: &str) -> String {
+    format!("{list}@{scope}")
+}
+
+impl Cursor {
+    pub fn new(list: impl Into<String>, key: Vec<Key>) -> Self {
+        Self { list: list.into(), key }
+    }
+
+    /// The cursor for one owner's list only.
+    pub fn encode_scoped(&self, scope: &str) -> String {
+        Self { list: scoped(&self.list, scope), key: self.key.clone() }.encode()
+    }
+
+    /// Reads a cursor of one owner's `list`.
+    pub fn decode_scoped(text: &str, list: &str, scope: &str, pointer: &str) -> Result<Self> {
+        let found = Self::decode(text, &scoped(list, scope), pointer)?;
+        Ok(Self { list: list.to_owned(), key: found.key })
+    }
+
+    pub fn encode(&self) -> String {
+        let json = serde_json::to_vec(&(&self.list, &self.key)).unwrap_or_default();
+        URL_SAFE_NO_PAD.encode(json)
+    }
+
+    /// Reads a cursor of `list`; one of another list is refused.
+    pub fn decode(text: &str, list: &str, pointer: &str) -> Result<Self> {
+        let fault = |said: &str| Error::about(pointer, "invalid_cursor", said);
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| fault("is not a cursor of this service"))?;
+        let (of, key): (String, Vec<Key>) =
+            serde_json::from_slice(&bytes).map_err(|_| fault("is not a cursor of this service"))?;
+        if of != list {
+            return Err(fault("belongs to another list or another order"));
+        }
+        Ok(Self { list: of, key })
+    }
+}
+
+/// Checks a page size.
+pub fn check_limit(limit: Option<i64>, pointer: &str, max: u32) -> Result<u32> {
+    match limit {
+        None => Ok(DEFAULT_PAGE.min(max)),
+        Some(n) => u32::try_from(n)
+            .ok()
+            .filter(|n| (1..=max).contains(n))
+            .ok_or_else(|| Error::about(pointer, "invalid_page_size", format!("is not a page size from 1 to {max}"))),
+    }
+}
+
+/// Which rows of a sorted list are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// At most [`MAX_PAGE`] unless the list allows more.
+    pub limit: u32,
+    /// The last rows instead of the first.
+    pub from_end: bool,
+    pub after: Option<Cursor>,
+    pub before: Option<Cursor>,
+    pub offset: u64,
+}
+
+impl Window {
+    /// The first `limit` rows after `after`.
+    pub fn forward(limit: u32, after: Option<Cursor>) -> Self {
+        Self { limit, from_end: false, after, before: None, offset: 0 }
+    }
+
+    /// Whether rows follow the page and whether rows precede it, when reading stopped at `limit` or not.
+    pub fn neighbours(&self, cut: bool) -> (bool, bool) {
+        if self.from_end {
+            (self.before.is_some() || self.offset > 0, cut || self.after.is_some())
+        } else {
+            (cut || self.before.is_some(), self.after.is_some() || self.offset > 0)
+        }
+    }
+}
+
+/// A page of a list.
+#[derive(Clone, Debug)]
+pub struct Page<T> {
+    /// Each row with its place.
+    pub rows: Vec<(Cursor, T)>,
+    pub has_next: bool,
+    pub has_previous: bool,
+    /// Rows of the whole list.
+    pub total: u64,
+}
+
+impl<T> Page<T> {
+    /// Where the next page starts, if there is one.
+    pub fn next_cursor(&self) -> Option<String> {
+        self.rows.last().filter(|_| self.has_next).map(|(cursor, _)| cursor.encode())
+    }
+
+    pub fn map<U>(self, f: impl Fn(T) -> U) -> Page<U> {
+        let Self { rows, has_next, has_previous, total } = self;
+        Page { rows: rows.into_iter().map(|(c, t)| (c, f(t))).collect(), has_next, has_previous, total }
+    }
+}
+
+/// A window on a list that the store reads by a key, which `key` finds in a cursor.
+pub(in crate::service) fn key_window<K>(window: &Window, key: impl Fn(&[Key]) -> Option<K>) -> Result<KeyWindow<K>> {
+    let place =
+        |cursor: &Option<Cursor>| cursor.as_ref().map(|c| key(&c.key).ok_or_else(Error::other_cursor)).transpose();
+    Ok(KeyWindow {
+        after: place(&window.after)?,
+        before: place(&window.before)?,
+        from_end: window.from_end,
+        offset: window.offset,
+        limit: window.limit.into(),
+    })
+}
+
+/// The page that the store read through [`key_window`].
+pub(in crate::service) fn key_page<T>(
+    list: &str,
+    found: KeyPage<T>,
+    key: impl Fn(&T) -> Vec<Key>,
+    window: &Window,
+) -> Page<T> {
+    let (has_next, has_previous) = window.neighbours(found.cut);
+    let rows = found.rows.into_iter().map(|row| (Cursor::new(list, key(&row)), row)).collect();
+    Page { rows, has_next, has_previous, total: found.total }
+}
+
+/// A window on a list whose rows are numbered.
+pub(in crate::service) fn id_window(window: &Window) -> Result<IdWindow> {
+    key_window(window, |key| match key {
+        [Key::Number(n)] => i64::try_from(*n).ok(),
+        _ => None,
+    })
+}
+
+/// The page that the store read through [`id_window`].
+pub(in crate::service) fn id_page<T>(
+    list: &str,
+    found: KeyPage<T>,
+    id: impl Fn(&T) -> i64,
+    window: &Window,
+) -> Page<T> {
+    key_page(list, found, |row| vec![Key::Number(id(row).unsigned_abs())], window)
+}
+
+/// Cuts a window out of rows that ascend by `key`.
+pub fn cut<T: Clone>(list: &str, sorted: &[T], key: impl Fn(&T) -> Vec<Key>, window: &Window) -> Page<T> {
+    let mut from = window.after.as_ref().map_or(0, |c| sorted.partition_point(|row| key(row) <= c.key));
+    let mut to =
+        window.before.as_ref().map_or(sorted.len(), |c| sorted.partition_point(|row| key(row) < c.key)).max(from);
+    let skip = usize::try_from(window.offset).unwrap_or(usize::MAX);
+    let limit = window.limit as usize;
+    if window.from_end {
+        to = to.saturating_sub(skip).max(from);
+        from = to.saturating_sub(limit).max(from);
+    } else {
+        from = from.saturating_add(skip).min(to);
+        to = from.saturating_add(limit).min(to);
+    }
+    Page {
+        rows: sorted[from..to].iter().map(|row| (Cursor::new(list, key(row)), row.clone())).collect(),
+        has_next: to < sorted.len(),
+        has_previous: from > 0,
+        total: sorted.len() as u64,
+    }
+}
+
+/// Cuts a window out of rows that ascend by `key`, read backwards if `descending`.
+pub fn cut_ordered<T: Clone>(
+    list: &str,
+    ascending: &[T],
+    key: impl Fn(&T) -> Vec<Key>,
+    window: &Window,
+    descending: bool,
+) -> Page<T> {
+    if !descending {
+        return cut(list, ascending, key, window);
+    }
+    let mirrored = Window {
+        from_end: !window.from_end,
+        after: window.before.clone(),
+        before: window.after.clone(),
+        ..window.clone()
+    };
+    let mut page = cut(list, ascending, key, &mirrored);
+    page.rows.reverse();
+    Page { has_next: page.has_previous, has_previous: page.has_next, ..page }
+}

@@ -1,0 +1,132 @@
+//! Who may run a job: one process at a time for each job and group, for as long as the process lives.
+
+use std::sync::Arc;
+
+use tokio_util::task::AbortOnDropHandle;
+use uuid::Uuid;
+
+use crate::domain::time::Timestamp;
+use crate::process::name::name;
+use crate::service::{Error, Result, Service};
+use crate::store::holders::{BEAT_EVERY, Holder};
+use crate::store::{self, ConnectionTrait};
+
+pub use crate::store::leases::Fence;
+
+/// What a run works on: a group, and the lease under which it writes if it has one.
+#[derive(Clone, Debug)]
+pub struct Work {
+    pub group: String,
+    pub fence: Option<Fence>,
+}
+
+impl From<&str> for Work {
+    fn from(group: &str) -> Self {
+        Self { group: group.to_owned(), fence: None }
+    }
+}
+
+impl From<&String> for Work {
+    fn from(group: &String) -> Self {
+        group.as_str().into()
+    }
+}
+
+impl Work {
+    /// Refuses what a run wrote whose lease another process has taken. From here on nobody can take it until the
+    /// transaction ends.
+    pub(in crate::service) async fn check_fence(&self, tx: &impl ConnectionTrait) -> Result<()> {
+        match &self.fence {
+            Some(fence) if !store::leases::holds(tx, fence).await? => Err(Error::Conflict {
+                code: "lease_lost",
+                detail: format!("another process has taken over {}; nothing of this run was kept", fence.lease),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// This process among those that run jobs.
+pub struct Presence {
+    holder: Arc<Holder>,
+    _beats: AbortOnDropHandle<()>,
+}
+
+impl Presence {
+    pub fn id(&self) -> Uuid {
+        self.holder.id
+    }
+}
+
+/// What became of the wish to run a job.
+#[derive(Debug)]
+pub enum Lease {
+    Taken(Fence),
+    /// A process that lives runs the job.
+    Held {
+        by: String,
+        since: Timestamp,
+    },
+}
+
+impl Service {
+    /// Makes this process known to others that run jobs, until the value is dropped.
+    pub async fn join(&self) -> Result<Presence> {
+        let store = self.store().clone();
+        let holder = Arc::new(Holder::join(store.write(), name(), self.clock().now()).await?);
+        // The process is gone for others as soon as the value is.
+        let beating = Arc::downgrade(&holder);
+        let beats = tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(BEAT_EVERY).await;
+                let Some(beating) = beating.upgrade() else { return };
+                if let Err(error) = beating.beat(store.write()).await {
+                    tracing::debug!(%error, "other processes were not told that this one lives");
+                }
+            }
+        });
+        Ok(Presence { holder, _beats: AbortOnDropHandle::new(beats) })
+    }
+
+    /// Tells other processes that this one runs no more jobs.
+    pub async fn leave(&self, presence: &Presence) -> Result<()> {
+        Ok(presence.holder.leave(self.store().write()).await?)
+    }
+
+    /// Takes a lease; that of a process that is gone is void.
+    pub async fn take_lease(&self, presence: &Presence, name: &str) -> Result<Lease> {
+        let db = self.store().write();
+        loop {
+            let seen = store::leases::find(db, name).await?;
+            if let Some((lease, holder)) = seen.and_then(|l| Some((l, l.holder?)))
+                && holder != presence.id()
+                && !presence.holder.is_gone(db, holder).await?
+            {
+                let by = store::holders::label(db, holder).await?.unwrap_or_else(|| "another process".to_owned());
+                return Ok(Lease::Held { by, since: lease.taken_at });
+            }
+            if let Some(fence) = store::leases::take(db, name, presence.id(), seen, self.clock().now()).await? {
+                return Ok(Lease::Taken(fence));
+            }
+        }
+    }
+
+    pub async fn release_lease(&self, fence: &Fence) -> Result<()> {
+        Ok(store::leases::release(self.store().write(), fence).await?)
+    }
+
+    /// Closes the records of runs whose process is gone. Returns how many.
+    pub async fn close_abandoned_runs(&self, presence: &Presence) -> Result<u64> {
+        let open = store::jobs::open(self.store().read()).await?;
+        let holders: Vec<Uuid> = open.iter().filter_map(|(_, holder)| *holder).collect();
+        let gone = presence.holder.gone(self.store().read(), &holders).await?;
+        let is_abandoned = |holder: &Option<Uuid>| holder.is_none_or(|id| gone.contains(&id));
+        let ids: Vec<i64> = open.iter().filter(|(_, holder)| is_abandoned(holder)).map(|(id, _)| *id).collect();
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let closed = store::jobs::abandon(self.store().write(), ids, self.clock().now()).await?;
+        tracing::info!(runs = closed, "runs of processes that are gone were closed as abandoned");
+        Ok(closed)
+    }
+}

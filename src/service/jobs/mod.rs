@@ -1,0 +1,114 @@
+//! Jobs as the interfaces see them: what there is, what ran, run one now.
+
+pub mod leases;
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::input::page::{Page, Window, id_page, id_window};
+use super::{Caller, Error, Result, Service};
+use crate::domain::time::MICROS_PER_DAY;
+use crate::store;
+
+pub use crate::store::jobs::JobRun;
+
+/// What the runner offers to the layers above it.
+pub trait JobControl: Send + Sync {
+    /// Name and description of every job.
+    fn jobs(&self) -> Vec<(&'static str, &'static str)>;
+
+    /// Runs a job now, for one group or for all, and waits for its end. `None`: there is no such job.
+    fn run_now(self: Arc<Self>, job: String, group: Option<String>) -> BoxFuture<'static, Option<Result<Vec<JobRun>>>>;
+}
+
+impl Service {
+    /// The name in cursors of job runs.
+    pub const JOB_RUN_LIST: &'static str = "job-runs";
+
+    /// Newest first, of all jobs or of one. A key that is limited to groups sees the runs for those groups, here and below.
+    pub async fn job_runs(
+        &self,
+        caller: &Caller,
+        jobs: &dyn JobControl,
+        job: Option<&str>,
+        window: &Window,
+    ) -> Result<Page<JobRun>> {
+        caller.require_reader()?;
+        if let Some(name) = job.filter(|name| !jobs.jobs().iter().any(|(known, _)| known == name)) {
+            return Err(Error::unknown_job(name));
+        }
+        let found = store::jobs::page(self.store().read(), caller.groups.as_deref(), job, &id_window(window)?).await?;
+        Ok(id_page(Self::JOB_RUN_LIST, found, |r| r.id, window))
+    }
+
+    /// Runs by their ids, as far as they are there.
+    pub async fn job_runs_by_id(&self, caller: &Caller, ids: impl IntoIterator<Item = i64>) -> Result<Vec<JobRun>> {
+        caller.require_reader()?;
+        Ok(store::jobs::by_ids(self.store().read(), caller.groups.as_deref(), ids).await?)
+    }
+
+    /// The last run of each job and group.
+    pub async fn last_job_runs(&self, caller: &Caller) -> Result<Vec<JobRun>> {
+        caller.require_reader()?;
+        Ok(store::jobs::last_runs(self.store().read(), caller.groups.as_deref()).await?)
+    }
+
+    /// Runs a job at somebody's wish.
+    pub async fn run_job(
+        &self,
+        caller: &Caller,
+        jobs: Arc<dyn JobControl>,
+        job: String,
+        group: Option<String>,
+    ) -> Result<Vec<JobRun>> {
+        caller.require_admin()?;
+        match &group {
+            Some(name) => drop(self.group(caller, name)?),
+            None => caller.require_all_groups()?,
+        }
+        let unknown = Error::unknown_job(&job);
+        jobs.run_now(job, group).await.ok_or(unknown)?
+    }
+
+    /// Opens the record of a run, and closes those that a process which is gone left open. The caller
+    /// holds the job's lease.
+    pub async fn job_started(&self, job: &str, group: &str, trigger: &str, holder: Uuid) -> Result<i64> {
+        let now = self.clock().now();
+        let tx = self.store().begin().await?;
+        store::jobs::abandon_open(&tx, job, group, now).await?;
+        let id = store::jobs::start(&tx, job, Some(group), trigger, holder, now).await?;
+        tx.commit().await.map_err(store::StoreError::from)?;
+        Ok(id)
+    }
+
+    /// Closes the record of a run: what it counted, or why it failed.
+    pub async fn job_finished(&self, id: i64, outcome: &std::result::Result<Value, JobFailure>) -> Result<()> {
+        let (status, counts, error) = match outcome {
+            Ok(counts) => ("succeeded", counts.clone(), None),
+            Err(failure) => (failure.status, Value::Object(serde_json::Map::new()), Some(failure.detail.clone())),
+        };
+        Ok(store::jobs::finish(self.store().write(), id, status, &counts, error, self.clock().now()).await?)
+    }
+
+    /// One run by its number.
+    pub async fn job_run(&self, id: i64) -> Result<Option<JobRun>> {
+        Ok(store::jobs::find(self.store().read(), id).await?)
+    }
+
+    /// Removes records of runs that are older than `keep_days`.
+    pub async fn purge_job_runs(&self, keep_days: u32) -> Result<u64> {
+        let before = self.clock().now().plus_micros(-i64::from(keep_days) * MICROS_PER_DAY);
+        Ok(store::jobs::purge_runs(self.store().write(), before).await?)
+    }
+}
+
+/// Why a run did not succeed.
+#[derive(Clone, Debug)]
+pub struct JobFailure {
+    /// `failed` or `panicked`.
+    pub status: &'static str,
+    pub detail: String,
+}

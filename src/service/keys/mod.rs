@@ -1,0 +1,247 @@
+//! API keys: 32 random bytes, shown once, stored as sha256.
+
+pub(in crate::service) mod table;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use super::audit::{self, Change};
+use super::keys::table::Known;
+use super::work::detached;
+use super::{Caller, Error, Result, Role, Service};
+use crate::domain::ids::UserId;
+use crate::domain::names::check_name;
+use crate::domain::time::Timestamp;
+use crate::store::{self, StoreError};
+
+pub use crate::store::keys::ApiKey;
+
+/// How every key begins, so that a leaked one is recognised.
+const PREFIX: &str = "fsk_";
+/// How long keys are believed that cannot be read again.
+pub const DEFAULT_GRACE: Duration = Duration::from_hours(24);
+/// Resource groups that one key may name.
+const MAX_GROUPS: usize = 1_000;
+
+/// What a new key should be.
+#[derive(Clone, Debug)]
+pub struct NewKey {
+    pub role: Role,
+    pub label: String,
+    /// Required for, and only for, the role `user`.
+    pub user: Option<UserId>,
+    pub expires_at: Option<Timestamp>,
+    /// The only resource groups that it reaches, which need not be there yet; none: all.
+    pub groups: Vec<String>,
+}
+
+impl Service {
+    /// Creates a key. The text is the only copy there will ever be.
+    pub async fn create_key(self: &Arc<Self>, caller: Caller, new: NewKey) -> Result<(String, ApiKey)> {
+        caller.require_admin()?;
+        caller.require_all_groups()?;
+        if new.label.is_empty() || new.label.chars().count() > 255 || new.label.chars().any(char::is_control) {
+            return Err(Error::about("/label", "invalid_label", "must have 1 to 255 printable characters"));
+        }
+        if (new.role == Role::User) != new.user.is_some() {
+            let said = "belongs to a key with the role `user`, and to no other";
+            return Err(Error::about("/user_uuid", "invalid_user", said));
+        }
+        if new.expires_at.is_some_and(|t| t <= self.clock.now()) {
+            return Err(Error::about("/expires_at", "expired", "has passed already"));
+        }
+        let groups = check_groups(new.groups)?;
+        let mut bytes = [0u8; 32];
+        getrandom::fill(&mut bytes).map_err(|e| Error::Internal(format!("no randomness: {e}")))?;
+        let text = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
+        let service = Arc::clone(self);
+        detached(async move {
+            let now = service.clock.now();
+            let key = ApiKey {
+                id: Uuid::now_v7(),
+                role: new.role.as_str().to_owned(),
+                label: new.label,
+                user: new.user,
+                created_at: now,
+                expires_at: new.expires_at,
+                revoked_at: None,
+                last_used_at: None,
+                groups,
+            };
+            let tx = service.store.begin().await?;
+            let key_hash = hash(&text);
+            store::keys::insert(&tx, &key, key_hash.clone()).await?;
+            let after = Some(
+                json!({"role": key.role, "label": key.label, "user_uuid": key.user, "expires_at": key.expires_at, "resource_groups": key.groups.as_deref()}),
+            );
+            let change = Change {
+                caller: &caller,
+                action: "key.create",
+                target: key.id.to_string(),
+                before: None,
+                after,
+                reason: None,
+            };
+            audit::write(&tx, change, None, now).await?;
+            tx.commit().await.map_err(store::StoreError::from)?;
+            service.keys.created(&key_hash, &key);
+            Ok((text, key))
+        })
+        .await
+    }
+
+    /// All keys by creation, without their texts.
+    pub async fn keys(&self, caller: &Caller) -> Result<Vec<ApiKey>> {
+        caller.require_admin()?;
+        caller.require_all_groups()?;
+        let mut keys = store::keys::list(self.store().read()).await?;
+        let uses = self.keys.last_uses();
+        for key in &mut keys {
+            key.last_used_at = key.last_used_at.max(uses.get(&key.id).copied());
+        }
+        Ok(keys)
+    }
+
+    pub async fn revoke_key(self: &Arc<Self>, caller: Caller, id: Uuid) -> Result<()> {
+        caller.require_admin()?;
+        caller.require_all_groups()?;
+        let service = Arc::clone(self);
+        detached(async move {
+            let now = service.clock.now();
+            let tx = service.store.begin().await?;
+            if !store::keys::revoke(&tx, id, now).await? {
+                return Err(Error::NotFound { code: "unknown_key", detail: format!("there is no valid key {id}") });
+            }
+            let change = Change {
+                caller: &caller,
+                action: "key.revoke",
+                target: id.to_string(),
+                before: None,
+                after: None,
+                reason: None,
+            };
+            audit::write(&tx, change, None, now).await?;
+            tx.commit().await.map_err(store::StoreError::from)?;
+            service.keys.revoked(id, now);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Who holds the key `text`. A key that is in memory needs no database.
+    pub async fn authenticate(&self, text: &str, request_id: String) -> Result<Caller> {
+        let now = self.clock.now();
+        let key_hash = hash(text);
+        let known = match self.keys.get(&key_hash) {
+            Some(known) => known,
+            None => self.look_up(&key_hash).await?,
+        };
+        let key = &known.key;
+        if key.revoked_at.is_some() {
+            return Err(refused("revoked_key", "the key was revoked"));
+        }
+        if key.expires_at.is_some_and(|t| t <= now) {
+            return Err(refused("expired_key", "the key has expired"));
+        }
+        self.check_grace()?;
+        known.used(now);
+        let role =
+            Role::parse(&key.role).ok_or_else(|| Error::Internal(format!("key {} has an unknown role", key.id)))?;
+        Ok(Caller {
+            actor: key.label.clone(),
+            key_id: Some(key.id),
+            role,
+            user: key.user,
+            groups: key.groups.clone(),
+            expires_at: key.expires_at,
+            request_id,
+        })
+    }
+
+    /// A key that another process may have created a moment ago.
+    async fn look_up(&self, key_hash: &str) -> Result<Arc<Known>> {
+        let changes = self.keys.changes();
+        match store::keys::find_by_hash(self.store.read(), key_hash).await {
+            Ok(Some(key)) => Ok(self.keys.learn(key_hash, &key, changes)),
+            Ok(None) => Err(refused("unknown_key", "the key is not known")),
+            // Every key was known when the database was last asked.
+            Err(StoreError::Unavailable { .. }) if self.keys.age().is_some() => {
+                self.check_grace()?;
+                Err(refused("unknown_key", "the key is not known"))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Refuses everybody once keys have not been read for longer than is allowed.
+    fn check_grace(&self) -> Result<()> {
+        let grace = self.key_grace.get().copied().unwrap_or(Some(DEFAULT_GRACE));
+        match (self.keys.age(), grace) {
+            (Some(age), Some(grace)) if age > grace => {
+                let detail = format!(
+                    "keys could not be checked against the database for {} seconds, which is longer than \
+                     `key_grace_seconds` allows",
+                    age.as_secs()
+                );
+                Err(Error::Unavailable { code: "key_check_unavailable", detail })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// For how long keys are believed that cannot be read again; `None`: for ever. Without a call a day.
+    pub fn set_key_grace(&self, grace: Option<Duration>) {
+        if self.key_grace.set(grace).is_err() {
+            tracing::warn!("the time for which keys are believed was set twice");
+        }
+    }
+
+    /// Reads all keys again: what another process created or revoked counts from here on.
+    pub async fn refresh_keys(&self) -> Result<()> {
+        let changes = self.keys.changes();
+        self.keys.replace(&store::keys::hashed(self.store.read()).await?, changes);
+        Ok(())
+    }
+
+    /// Stores when keys were last used, as far as that is not known there. No request waits for it.
+    pub async fn store_key_uses(&self) -> Result<()> {
+        let uses = self.keys.unstored_uses();
+        if !uses.is_empty() {
+            store::keys::touch(self.store.write(), &uses).await?;
+        }
+        Ok(())
+    }
+}
+
+fn refused(code: &'static str, detail: &str) -> Error {
+    Error::Unauthorized { code, detail: detail.to_owned() }
+}
+
+/// The groups of a key without repeats, by name; none: it is not limited.
+fn check_groups(mut groups: Vec<String>) -> Result<Option<Arc<[String]>>> {
+    for (at, name) in groups.iter().enumerate() {
+        check_name(name).map_err(|e| Error::invalid_name(&format!("/resource_groups/{at}"), e))?;
+    }
+    if groups.len() > MAX_GROUPS {
+        let detail = format!("a key is limited to at most {MAX_GROUPS} resource groups");
+        return Err(Error::invalid("/resource_groups", "out_of_range", detail));
+    }
+    groups.sort_unstable();
+    groups.dedup();
+    Ok(Some(groups).filter(|groups| !groups.is_empty()).map(Arc::from))
+}
+
+fn hash(text: &str) -> String {
+    use std::fmt::Write;
+    Sha256::digest(text.as_bytes()).iter().fold(String::with_capacity(64), |mut hex, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}

@@ -1,0 +1,207 @@
+//! When the service ran, and whether its clock can be believed: signs of life are only stored of times that are certain,
+//! and jobs hold while the clock is doubted.
+
+use std::sync::{MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::clock_watch::{Doubt, TOLERANCE};
+use super::health::Condition;
+use crate::domain::time::{Span, Timestamp};
+use crate::service::audit::{self, Change};
+use crate::service::{Caller, Error, Result, Service};
+use crate::store;
+use crate::store::clock::{ClockRecord, Held};
+use crate::store::runs::ServiceRun;
+
+/// How readiness and refusals call a clock that is not believed.
+const UNTRUSTED: &str = "clock_untrusted";
+
+/// When the service ran, as far as this process knows.
+#[derive(Debug, Default)]
+pub(in crate::service) struct Runs {
+    /// Before this process opened the database, by start.
+    earlier: Vec<ServiceRun>,
+    /// What the steady clock said when this process began to serve.
+    since: Option<Duration>,
+    /// This process, if it serves and its clock was ever believed.
+    own: Option<ServiceRun>,
+    /// The last admin's word on the clock that this process has heard.
+    trust_revision: i64,
+}
+
+/// An admin's word that the clock is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trusted {
+    pub trusted_at: Timestamp,
+    /// Why it was not believed before.
+    pub doubt: Option<Doubt>,
+}
+
+impl Service {
+    /// Reads when the service ran before, and compares the clock with it.
+    pub(in crate::service) async fn begin_watching(&self) -> Result<()> {
+        let earlier = store::runs::list(self.store.read()).await?;
+        let known = store::clock::read(self.store.read()).await?;
+        let held = known.held.map(|h| Doubt { wall: h.wall, reference: h.reference, since_start: true });
+        // An admin's word counts like a sign of life, also for processes that start before the next heartbeat.
+        let last_alive = earlier.iter().map(|run| run.last_heartbeat_at).chain(known.trusted_at).max();
+        self.clock.begin(last_alive, held);
+        *self.runs() = Runs { earlier, trust_revision: known.revision, ..Runs::default() };
+        Ok(())
+    }
+
+    /// Marks this process as the one that serves: from now on heartbeats say that it is alive, and
+    /// what lies between the last heartbeat before and now is downtime (§4).
+    pub async fn start_serving(&self) -> Result<()> {
+        if self.runs().since.replace(self.clock.steady()).is_some() {
+            return Err(Error::Internal("the service was started twice".to_owned()));
+        }
+        match self.clock.doubt() {
+            None => self.begin_run().await,
+            Some(doubt) => {
+                self.hold(doubt);
+                Ok(())
+            }
+        }
+    }
+
+    /// Stores since when this process serves, by a clock that is believed.
+    async fn begin_run(&self) -> Result<()> {
+        let Some(since) = self.runs().since else { return Ok(()) };
+        let served = i64::try_from(self.clock.steady().saturating_sub(since).as_micros()).unwrap_or(0);
+        let now = self.clock.now();
+        let run = store::runs::start(self.store.write(), now.plus_micros(-served), now).await?;
+        self.runs().own = Some(run);
+        Ok(())
+    }
+
+    /// Compares the clock with the time that has passed, and tells later starts that the service was alive until now.
+    pub async fn heartbeat(&self) -> Result<()> {
+        if self.runs().since.is_none() {
+            return Ok(());
+        }
+        let doubt = self.watch_clock().await?;
+        let own = self.runs().own;
+        match (own, doubt) {
+            (Some(run), _) => Ok(store::runs::beat(self.store.write(), run.id, self.clock.certain()).await?),
+            (None, None) => self.begin_run().await,
+            // Since when it serves is not known yet.
+            (None, Some(_)) => Ok(()),
+        }
+    }
+
+    async fn watch_clock(&self) -> Result<Option<Doubt>> {
+        let known = store::clock::read(self.store.read()).await?;
+        self.hear_of_trust(&known).await?;
+        let doubt = self.clock.settle();
+        if let Some(doubt) = doubt {
+            self.hold(doubt);
+            if known.held.is_none() {
+                let held = Held { wall: doubt.wall, reference: doubt.reference, by: Some(self.id) };
+                store::clock::hold(self.store.write(), held).await?;
+            }
+            return Ok(Some(doubt));
+        }
+        self.health.end(UNTRUSTED);
+        // Another process may still be held; time that was believed all along goes past its reading.
+        let is_over = |held: Held| held.by == Some(self.id) || held.wall <= self.clock.now();
+        if known.held.is_some_and(is_over) {
+            store::clock::release(self.store.write()).await?;
+        }
+        Ok(None)
+    }
+
+    fn hold(&self, doubt: Doubt) {
+        let condition = Condition { code: UNTRUSTED, detail: doubt.detail(), refuses_writes: false };
+        self.health.begin(condition, self.clock.now());
+    }
+
+    /// An admin may have told another process that the clock is right, perhaps that of the command line.
+    async fn hear_of_trust(&self, known: &ClockRecord) -> Result<()> {
+        if self.runs().trust_revision == known.revision {
+            return Ok(());
+        }
+        let same_clock = |at: Timestamp| (self.clock.raw().micros() - at.micros()).abs() <= TOLERANCE;
+        if known.trusted_at.is_some_and(same_clock) {
+            self.clock.trust();
+        }
+        self.read_runs_again(known.revision).await
+    }
+
+    /// After an admin's word: what lay ahead of the time is gone.
+    async fn read_runs_again(&self, trust_revision: i64) -> Result<()> {
+        let stored = store::runs::list(self.store.read()).await?;
+        let mut runs = self.runs();
+        runs.own = runs.own.filter(|own| stored.iter().any(|run| run.id == own.id));
+        let first_of_own = runs.own.map_or(Timestamp::MAX, |own| own.started_at);
+        let own = runs.own.map(|own| own.id);
+        runs.earlier = stored.into_iter().filter(|r| Some(r.id) != own && r.started_at <= first_of_own).collect();
+        runs.trust_revision = trust_revision;
+        Ok(())
+    }
+
+    /// Refuses what must not happen at a wrong time.
+    pub fn check_clock(&self) -> Result<()> {
+        match self.clock.doubt() {
+            None => Ok(()),
+            Some(doubt) => Err(Error::Unavailable { code: UNTRUSTED, detail: doubt.detail() }),
+        }
+    }
+
+    /// The clock is right, says an admin. What was stored of times that have not come yet is forgotten; the next run of
+    /// each group takes back what it recorded of them.
+    pub async fn trust_clock(&self, caller: &Caller, reason: Option<String>) -> Result<Trusted> {
+        caller.require_admin()?;
+        let trusted = Trusted { trusted_at: self.clock.raw(), doubt: self.clock.doubt() };
+        let tx = self.store.begin().await?;
+        store::runs::cut(&tx, trusted.trusted_at).await?;
+        let revision = store::clock::trust(&tx, trusted.trusted_at).await?;
+        let change = Change {
+            caller,
+            action: "clock.trust",
+            target: "clock".to_owned(),
+            before: trusted.doubt.map(told),
+            after: Some(json!({"trusted_at": trusted.trusted_at})),
+            reason,
+        };
+        audit::write(&tx, change, None, trusted.trusted_at).await?;
+        tx.commit().await.map_err(store::StoreError::from)?;
+        self.clock.trust();
+        self.health.end(UNTRUSTED);
+        self.read_runs_again(revision).await?;
+        Ok(trusted)
+    }
+
+    pub(in crate::service) fn started_at(&self) -> Option<Timestamp> {
+        self.runs().own.map(|run| run.started_at)
+    }
+
+    /// Times in which nothing served, at least `micros` long.
+    pub(in crate::service) fn downtimes(&self, micros: u64) -> Vec<Span> {
+        // A process that does not serve itself, as the command line, sees the service down until now.
+        let until = self.started_at().unwrap_or_else(|| self.clock.now());
+        downtimes(&self.runs().earlier, until).into_iter().filter(|d| d.micros() >= micros).collect()
+    }
+
+    fn runs(&self) -> MutexGuard<'_, Runs> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn told(doubt: Doubt) -> Value {
+    json!({"clock": doubt.wall, "reference": doubt.reference})
+}
+
+/// The times that no run covers, from the first run on.
+fn downtimes(runs: &[ServiceRun], now: Timestamp) -> Vec<Span> {
+    let mut covered: Option<Timestamp> = None;
+    let mut gaps = Vec::new();
+    let starts = runs.iter().map(|r| (r.started_at, r.last_heartbeat_at)).chain([(now, now)]);
+    for (start, end) in starts {
+        gaps.extend(covered.and_then(|c| Span::new(c, start)));
+        covered = Some(covered.map_or(end, |c| c.max(end)));
+    }
+    gaps
+}

@@ -1,0 +1,69 @@
+//! What a serving process does beside requests and jobs: it watches the database, and keeps keys as they are stored.
+
+pub mod clock_trust;
+pub(in crate::service) mod clock_watch;
+pub mod health;
+mod storage;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::Service;
+use super::upkeep::health::Condition;
+
+/// A key that another process revoked is refused after about this time.
+const READ_KEYS_EVERY: Duration = Duration::from_secs(2);
+const STORE_USES_EVERY: Duration = Duration::from_secs(10);
+/// The condition while the database does not answer.
+const UNREACHABLE: &str = "database_unreachable";
+
+impl Service {
+    /// Watches the database, keeps keys in memory, and stores their uses. Never ends by itself.
+    pub async fn keep_up(self: Arc<Self>) {
+        tokio::join!(self.store.watch(), self.tell_reach(), self.keep_reading_keys(), self.keep_storing_uses());
+    }
+
+    /// How long ago the database answered last, while it is out of reach: what is answered meanwhile is so old.
+    pub fn data_age(&self) -> Option<Duration> {
+        self.store.reach().silence()
+    }
+
+    async fn tell_reach(&self) {
+        let mut news = self.store.reach().subscribe();
+        loop {
+            if self.data_age().is_some() {
+                let detail = "the database does not answer; what is published is answered from memory, and writes are \
+                              refused"
+                    .to_owned();
+                let condition = Condition { code: UNREACHABLE, detail, refuses_writes: true };
+                self.health.begin(condition, self.clock.now());
+            } else {
+                self.health.end(UNREACHABLE);
+            }
+            if news.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn keep_reading_keys(&self) {
+        loop {
+            sleep(READ_KEYS_EVERY).await;
+            if let Err(error) = self.refresh_keys().await {
+                tracing::debug!(%error, "keys not read");
+            }
+        }
+    }
+
+    /// Apart from reading, because it may wait for other writers.
+    async fn keep_storing_uses(&self) {
+        loop {
+            sleep(STORE_USES_EVERY).await;
+            if let Err(error) = self.store_key_uses().await {
+                tracing::debug!(%error, "last uses of keys not stored");
+            }
+        }
+    }
+}

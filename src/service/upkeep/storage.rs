@@ -1,0 +1,39 @@
+//! Whether the database takes writes: what the store knows of it becomes a condition of the service.
+
+use super::health::Condition;
+use crate::service::Service;
+use crate::service::input::error::code_of;
+use crate::store::Fault;
+
+/// What keeps writes from being stored while reads go on.
+const WATCHED: [Fault; 3] = [Fault::Full, Fault::ReadOnly, Fault::Replaced];
+
+impl Service {
+    /// Notes what the store knows; looks at the database's files, and asks the database nothing.
+    pub fn note_storage(&self) {
+        let (now, troubles) = (self.clock.now(), self.store.troubles());
+        for fault in WATCHED {
+            let code = code_of(fault);
+            match troubles.iter().find(|trouble| trouble.fault == fault) {
+                Some(trouble) => {
+                    if fault == Fault::Replaced && !self.health.holds(code) {
+                        self.save_log();
+                    }
+                    let detail = format!("{fault}: {}", trouble.detail);
+                    self.health.begin(Condition { code, detail, refuses_writes: true }, now);
+                }
+                None => self.health.end(code),
+            }
+        }
+    }
+
+    /// The log may be the file that is gone, and the process may be next.
+    fn save_log(&self) {
+        let store = self.store.clone();
+        tokio::spawn(async move {
+            if let Err(error) = store.save_log().await {
+                tracing::warn!(%error, "the log of the database was not written into its file");
+            }
+        });
+    }
+}

@@ -1,0 +1,114 @@
+//! How work is run, at one place: to its end whoever goes away (`detached`), on threads of low priority (`background`),
+//! in the middle of other work (`blocking`), or as many at once as there are cores (`ComputePermits`).
+
+use std::future::Future;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
+use tokio::sync::Semaphore;
+use tokio::task::{JoinError, JoinHandle};
+
+use super::input::error::{Error, Result};
+use crate::process::priority::give_way;
+
+/// How often, and for how long in all, a retired thing is looked at.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+const LOOKS: usize = 50;
+
+/// One for the process, like its threads; without it work runs beside the requests.
+static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).div_ceil(2);
+    Builder::new_multi_thread()
+        .worker_threads(threads)
+        .thread_name("fairshared-background")
+        .enable_all()
+        .on_thread_start(give_way)
+        .build()
+        .inspect_err(|error| tracing::warn!(%error, "no threads for work in the background"))
+        .ok()
+});
+
+fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+    match &*RUNTIME {
+        Some(runtime) => runtime.spawn(work),
+        None => tokio::spawn(work),
+    }
+}
+
+/// Runs a write to its end even if whoever asked for it goes away: a transaction is never cut off
+/// half-way.
+pub async fn detached<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    ended(tokio::spawn(work).await)
+}
+
+/// What became of a task.
+fn ended<T>(task: std::result::Result<Result<T>, JoinError>) -> Result<T> {
+    match task {
+        Ok(result) => result,
+        Err(error) if error.is_panic() => {
+            tracing::error!("a use-case panicked");
+            Err(Error::Internal("a use-case panicked".to_owned()))
+        }
+        Err(_) => Err(Error::unavailable("the service is shutting down")),
+    }
+}
+
+/// Runs a job's work to its end on threads of low priority.
+pub async fn background<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    ended(spawn(work).await)
+}
+
+/// Computes for long without keeping other tasks of the same thread waiting.
+pub fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|h| h.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        _ => work(),
+    }
+}
+
+/// Permits for work that computes long, first come first served. Requests that only read, write or sequence need none.
+#[derive(Debug)]
+pub struct ComputePermits(Arc<Semaphore>);
+
+impl Default for ComputePermits {
+    /// As many permits as the machine has cores.
+    fn default() -> Self {
+        Self::new(std::thread::available_parallelism().map_or(1, usize::from))
+    }
+}
+
+impl ComputePermits {
+    pub fn new(count: usize) -> Self {
+        Self(Arc::new(Semaphore::new(count)))
+    }
+
+    /// How many permits are free now.
+    pub fn free(&self) -> usize {
+        self.0.available_permits()
+    }
+
+    /// Runs work that computes long on a thread that no request needs. A request that is given up while it waits leaves
+    /// the queue; work that has begun keeps its permit to its end, because nothing can stop it.
+    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+        let internal = |detail: String| Error::Internal(detail);
+        let permit = Arc::clone(&self.0).acquire_owned().await.map_err(|e| internal(e.to_string()))?;
+        let work = move || {
+            let _permit = permit;
+            work()
+        };
+        tokio::task::spawn_blocking(work).await.map_err(|e| internal(e.to_string()))?
+    }
+}
+
+/// Frees something large once nobody else holds it: whoever does so last takes milliseconds, which no request shall.
+pub fn retire<T: Send + Sync + 'static>(old: Arc<T>) {
+    spawn(async move {
+        for _ in 0..LOOKS {
+            if Arc::strong_count(&old) == 1 {
+                break;
+            }
+            tokio::time::sleep(BETWEEN_LOOKS).await;
+        }
+    });
+}
