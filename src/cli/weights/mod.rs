@@ -1,8 +1,11 @@
 //! `fairshared weights`: single weights, and all of a group as a file.
 
 mod file;
+#[path = "../../rest/configuration/names.rs"]
 mod names;
+#[path = "../../rest/configuration/wanted.rs"]
 mod plan;
+#[path = "../../rest/configuration/queues.rs"]
 mod queues;
 
 use std::path::PathBuf;
