@@ -53,7 +53,7 @@ pub struct ScoreWeights {
 }
 
 impl ScoreWeights {
-    /// In the order of [`figures`](super::order::figures).
+    /// In the order of [`figures`](super::report::order::figures).
     pub fn as_f64(&self) -> [f64; 3] {
         [self.priority.to_f64(), self.drf.to_f64(), self.proportion.to_f64()]
     }

@@ -8,7 +8,7 @@ use super::candidates::Extent;
 use super::policy::Policy;
 use super::scene::Scene;
 use super::standing::{Standing, Unit};
-use crate::domain::division::order::{Key, key};
+use crate::domain::division::report::order::{Key, key};
 
 pub(super) struct Order<'a> {
     scene: &'a Scene<'a>,

@@ -7,7 +7,7 @@ use super::outcome::{Refusal, Rule};
 use super::scene::Scene;
 use super::standing::{Standing, Unit};
 use crate::domain::decimal::Amount;
-use crate::domain::division::order::Key;
+use crate::domain::division::report::order::Key;
 use crate::domain::division::{Fraction, Position};
 
 /// Why a unit may be taken.

@@ -10,7 +10,7 @@ use super::observe::observed_tree;
 use super::outcome::Plan;
 use super::plan::{Input, plan};
 use super::settings::Settings;
-use crate::domain::division::faults::MAX_FAULTS;
+use crate::domain::division::tree::faults::MAX_FAULTS;
 use crate::domain::division::{QueueSpec, Shares, Trace, TreeFault, lint};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;

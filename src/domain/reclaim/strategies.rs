@@ -9,7 +9,7 @@ use super::scene::{Pair, Scene};
 use super::standing::{Standing, Unit};
 use crate::domain::decimal::Amount;
 use crate::domain::division::exact::mul_div;
-use crate::domain::division::order::{self, Key};
+use crate::domain::division::report::order::{self, Key};
 use crate::domain::division::{Bound, Fraction, Position, Tree};
 
 pub(super) struct Strategies<'a> {

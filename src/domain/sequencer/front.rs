@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use hashbrown::HashMap;
 
 use crate::domain::division::options::ScoreWeights;
-use crate::domain::division::order::Scale;
+use crate::domain::division::report::order::Scale;
 
 pub(super) type Figures = [f64; 3];
 

@@ -3,7 +3,7 @@ use std::cmp::Ordering;
 use super::turns::{QueueClaims, Standing, Turns, by_priority};
 use super::{Sequence, Standings, Workload};
 use crate::domain::division::Position;
-use crate::domain::division::order::{Key, compare, key};
+use crate::domain::division::report::order::{Key, compare, key};
 
 /// KAI's queue order (division, appendix B): queues take turns, the lowest allocated / fair share first.
 pub(super) struct Saturation;

@@ -2,7 +2,7 @@ use super::front::Front;
 use super::turns::{QueueClaims, Standing, Turns, by_priority};
 use super::{Sequence, Standings, Workload};
 use crate::domain::division::options::ScoreWeights;
-use crate::domain::division::order::figures;
+use crate::domain::division::report::order::figures;
 
 /// kube-batch's queue score (division §5): queues take turns, the highest score first.
 pub(super) struct Score;

@@ -1,7 +1,7 @@
 //! States and queue orders (§2.6, §5, appendix B).
 
 use fairshared::domain::decimal::f64_text;
-use fairshared::domain::division::order::{by_saturation, by_score, scores};
+use fairshared::domain::division::report::order::{by_saturation, by_score, scores};
 use fairshared::domain::division::{Options, Position, State};
 use serde_json::{Value, json};
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use super::{Job, Plugin, Reclaimee, is_overused, plugin};
 use crate::domain::decimal::Amount;
-use crate::domain::division::order::Key;
+use crate::domain::division::report::order::Key;
 use crate::domain::division::{Fraction, Position};
 use crate::domain::reclaim::outcome::Rule;
 use crate::domain::reclaim::policy::{Allowed, Denied, Policy, by_age, worst};

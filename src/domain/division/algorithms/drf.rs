@@ -1,14 +1,21 @@
 //! `drf` (§4): weighted dominant-resource filling over the tree.
 
+mod clock;
+mod filling;
+mod node;
+
 use std::cmp::Reverse;
 
-use super::clock::close;
-use super::filling::Filling;
-use super::node::Stop;
-use super::options::Options;
-use super::trace::{Step, Trace};
-use super::{Algorithm, Bound, Grid, Shares, Tree, remaining};
+use super::{Algorithm, Shares, remaining};
 use crate::domain::decimal::Amount;
+use crate::domain::division::options::Options;
+use crate::domain::division::queue::Bound;
+use crate::domain::division::trace::{Step, Trace};
+use crate::domain::division::tree::Tree;
+use crate::domain::division::tree::grid::Grid;
+use clock::close;
+use filling::Filling;
+use node::Stop;
 
 pub(super) struct Drf;
 

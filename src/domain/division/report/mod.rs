@@ -1,21 +1,27 @@
 //! A division with everything that is told about it: the answer of the live endpoint, of the stateless one and of the
 //! command line.
 
+pub mod lint;
+pub mod order;
+pub mod state;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::faults::TreeFault;
+use super::algorithms::{Algorithm, Ratios, Shares, algorithm, algorithm_names};
 use super::fraction::Fraction;
-use super::lint::{Warning, lint};
 use super::options::Options;
-use super::order::{Score, by_saturation, by_score, scores};
 use super::queue::QueueSpec;
-use super::state::{Position, State};
 use super::trace::{ShownStep, Trace};
 use super::tree::Tree;
-use super::{Algorithm, Grid, Ratios, Shares, algorithm, algorithm_names};
+use super::tree::faults::TreeFault;
+use super::tree::grid::Grid;
+use super::tree::warning::Warning;
 use crate::domain::decimal::Amount;
 use crate::domain::slots::{Amounts, SlotMap};
+use lint::lint;
+use order::{Score, by_saturation, by_score, scores};
+use state::{Position, State};
 
 /// A division that needs no server.
 #[derive(Clone, Debug, Deserialize, ToSchema)]

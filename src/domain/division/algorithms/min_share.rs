@@ -1,15 +1,20 @@
 //! `min_share` (§3, YTsaurus): one ratio for each queue, with minimum shares, weights and demand.
 
+mod sweep;
+
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use super::exact::{apportion, cmp_products, first_of, greatest_common_divisor, mul_div, mul_div_up};
-use super::options::{Options, Rule};
-use super::queue::{Bound, QueueMode};
-use super::sweep::{Member, Solver};
-use super::trace::{Step, Trace};
-use super::{Algorithm, Grid, Ratios, Shares, Tree, Warning, Weighs, remaining};
+use super::{Algorithm, Ratios, Shares, Weighs, remaining};
 use crate::domain::decimal::Amount;
+use crate::domain::division::exact::{apportion, cmp_products, first_of, greatest_common_divisor, mul_div, mul_div_up};
+use crate::domain::division::options::{Options, Rule};
+use crate::domain::division::queue::{Bound, QueueMode};
+use crate::domain::division::trace::{Step, Trace};
+use crate::domain::division::tree::Tree;
+use crate::domain::division::tree::grid::Grid;
+use crate::domain::division::tree::warning::Warning;
+use sweep::{Member, Solver};
 
 /// Ratios have 18 places while they are divided.
 const ONE: u64 = 1_000_000_000_000_000_000;

@@ -1,12 +1,17 @@
 //! `proportion` (§4, appendix C): deserved by repeated weighted filling over the unmet queues.
 
+mod volcano;
+
 use std::cmp::Ordering;
 
-use super::exact::{apportion, cmp_products};
-use super::options::{Options, ProportionVariant};
-use super::trace::{Step, Trace};
-use super::{Algorithm, Grid, Shares, Tree, Warning, remaining, volcano};
+use super::{Algorithm, Shares, remaining};
 use crate::domain::decimal::Amount;
+use crate::domain::division::exact::{apportion, cmp_products};
+use crate::domain::division::options::{Options, ProportionVariant};
+use crate::domain::division::trace::{Step, Trace};
+use crate::domain::division::tree::Tree;
+use crate::domain::division::tree::grid::Grid;
+use crate::domain::division::tree::warning::Warning;
 
 pub(super) struct Proportion;
 

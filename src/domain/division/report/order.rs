@@ -5,13 +5,13 @@ use std::cmp::{Ordering, Reverse};
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
-use super::fraction::Fraction;
-use super::grid::Grid;
-use super::options::ScoreWeights;
-use super::queue::Bound;
 use super::state::Position;
-use super::tree::Tree;
 use crate::domain::decimal::{Amount, f64_text};
+use crate::domain::division::fraction::Fraction;
+use crate::domain::division::options::ScoreWeights;
+use crate::domain::division::queue::Bound;
+use crate::domain::division::tree::Tree;
+use crate::domain::division::tree::grid::Grid;
 
 /// A tie of more queues than this is settled by the list of allocatable shares instead of pair by pair.
 const MAX_PAIRWISE: usize = 64;

@@ -3,10 +3,10 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::fraction::Fraction;
-use super::queue::Bound;
-use super::tree::Tree;
 use crate::domain::decimal::Amount;
+use crate::domain::division::fraction::Fraction;
+use crate::domain::division::queue::Bound;
+use crate::domain::division::tree::Tree;
 
 /// From good to bad, so that the worst of a queue's slots is the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]

@@ -6,11 +6,11 @@
 
 use std::cmp::Reverse;
 
-use super::Grid;
 use super::clock::{Clock, close, earliest};
 use super::node::{Node, Source, Stop};
-use super::queue::Bound;
-use super::tree::Tree;
+use crate::domain::division::queue::Bound;
+use crate::domain::division::tree::Tree;
+use crate::domain::division::tree::grid::Grid;
 
 /// The state of the filling; the last node stands above the roots.
 pub(super) struct Filling<'a> {

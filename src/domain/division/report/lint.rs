@@ -1,38 +1,11 @@
 //! What looks like a mistake in a queue tree (§1). Warnings never refuse anything.
 
-use serde::Serialize;
-use utoipa::ToSchema;
-
-use super::options::Options;
-use super::queue::Bound;
-use super::tree::{Queue, Tree};
-use super::{Algorithm, Weighs};
 use crate::domain::decimal::Amount;
-use crate::domain::slots::SlotName;
-
-/// Something that a person should look at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(as = DivisionWarning)]
-pub struct Warning {
-    pub code: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub slot: Option<&'static str>,
-    pub detail: String,
-}
-
-impl Warning {
-    pub fn new(code: &'static str, queue: Option<&str>, slot: Option<SlotName>, detail: impl Into<String>) -> Self {
-        Self { code, queue: queue.map(str::to_owned), slot: slot.map(SlotName::as_str), detail: detail.into() }
-    }
-
-    pub fn request_below_allocation(queue: &str, slot: SlotName) -> Self {
-        let detail =
-            format!("the request of {slot} is below the allocation: the queue deserves no more than it asks for");
-        Self::new("request_below_allocation", Some(queue), Some(slot), detail)
-    }
-}
+use crate::domain::division::algorithms::{Algorithm, Weighs};
+use crate::domain::division::options::Options;
+use crate::domain::division::queue::Bound;
+use crate::domain::division::tree::warning::Warning;
+use crate::domain::division::tree::{Queue, Tree};
 
 /// All warnings about a tree that is divided so: what was put right, then what is doubtful.
 pub fn lint(tree: &Tree, algorithm: &dyn Algorithm, options: &Options) -> Vec<Warning> {

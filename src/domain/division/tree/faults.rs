@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::queue::{MAX_OVER_QUOTA_WEIGHT, MAX_WEIGHT, OverQuotaWeight, QueueSpec};
 use crate::domain::decimal::Amount;
+use crate::domain::division::queue::{MAX_OVER_QUOTA_WEIGHT, MAX_WEIGHT, OverQuotaWeight, QueueSpec};
 use crate::domain::names::check_name;
 
 /// More faults than a person would read are left out.

@@ -1,13 +1,19 @@
 //! `quota_over_quota` (§2, KAI and Run:ai): quotas first, then what is left by priority and weight.
 
+mod kai;
+mod rounds;
+
 use std::cmp::Reverse;
 
-use super::options::{HistoryBase, Options, Rounding};
-use super::queue::OverQuotaBy;
-use super::rounds::{History, Member, Rounds};
-use super::trace::{Step, Trace};
-use super::{Algorithm, Grid, Shares, Tree, Warning, Weighs, kai, remaining};
+use super::{Algorithm, Shares, Weighs, remaining};
 use crate::domain::decimal::Amount;
+use crate::domain::division::options::{HistoryBase, Options, Rounding};
+use crate::domain::division::queue::OverQuotaBy;
+use crate::domain::division::trace::{Step, Trace};
+use crate::domain::division::tree::Tree;
+use crate::domain::division::tree::grid::Grid;
+use crate::domain::division::tree::warning::Warning;
+use rounds::{History, Member, Rounds};
 
 pub(super) struct QuotaOverQuota;
 

@@ -2,10 +2,12 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use super::exact::{apportion, first_of};
-use super::trace::{Step, Trace};
-use super::{Bound, Grid, Tree};
 use crate::domain::decimal::Amount;
+use crate::domain::division::exact::{apportion, first_of};
+use crate::domain::division::queue::Bound;
+use crate::domain::division::trace::{Step, Trace};
+use crate::domain::division::tree::Tree;
+use crate::domain::division::tree::grid::Grid;
 
 /// Rounds that take more steps than this in total are ended: each gives away a fixed part of what is left at least,
 /// so only dust remains.

@@ -1,17 +1,21 @@
 //! The queue tree of one resource group (§1), index based: nothing here or below recurses, so neither a chain
 //! of queues nor a wide level can exhaust the stack.
 
+pub mod faults;
+pub mod grid;
+pub mod warning;
+
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::faults::{self, TreeFault};
-use super::grid::Grid;
-use super::lint::Warning;
 use super::queue::{Bound, OverQuotaBy, OverQuotaWeight, QueueMode, QueueSpec};
 use crate::domain::decimal::Amount;
 use crate::domain::slots::{Amounts, MAX_SLOTS, SlotName};
 use crate::domain::time::Timestamp;
+use faults::{self, TreeFault};
+use grid::Grid;
+use warning::Warning;
 
 /// The most queues x slots of one tree: above any cluster, and what a machine has room for.
 const MAX_CELLS: usize = 1_000_000;

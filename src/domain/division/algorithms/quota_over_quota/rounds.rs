@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::exact::{apportion, cmp_products, mul_div};
-use super::trace::{Gift, Step, Trace};
-use super::tree::Tree;
 use crate::domain::decimal::Amount;
+use crate::domain::division::exact::{apportion, cmp_products, mul_div};
+use crate::domain::division::trace::{Gift, Step, Trace};
+use crate::domain::division::tree::Tree;
 
 /// One whole device.
 const DEVICE: u128 = Amount::whole(1).units();

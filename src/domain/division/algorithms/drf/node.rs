@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::clock::Clock;
-use super::tree::Tree;
+use crate::domain::division::tree::Tree;
 
 /// Why a leaf stopped to grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use std::cmp::{Ordering, Reverse};
 
-use super::exact::{cmp_products, first_of, mul_div};
-use super::options::Rule;
+use crate::domain::division::exact::{cmp_products, first_of, mul_div};
+use crate::domain::division::options::Rule;
 
 /// A child: weight, lower and upper limit. Ratios and weights fit 64 bits, their sums may not.
 #[derive(Clone, Copy, Default)]

@@ -1,0 +1,85 @@
+//! The ways to divide. An algorithm is one file here and one line in [`ALGORITHMS`].
+
+mod drf;
+mod min_share;
+mod proportion;
+mod quota_over_quota;
+
+use crate::domain::decimal::Amount;
+use crate::domain::division::options::Options;
+use crate::domain::division::trace::Trace;
+use crate::domain::division::tree::Tree;
+use crate::domain::division::tree::grid::Grid;
+use crate::domain::division::tree::warning::Warning;
+
+/// What a division gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shares {
+    /// By queue and slot.
+    pub fair_share: Grid<Amount>,
+    /// What the roots leave of the capacity, by slot.
+    pub remaining: Vec<Amount>,
+    /// By queue, from algorithms that divide one ratio instead of slots.
+    pub ratios: Option<Vec<Ratios>>,
+    pub warnings: Vec<Warning>,
+}
+
+/// The one number per queue of `min_share` (§3), in 0..=1 of the group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ratios {
+    pub usage: Amount,
+    pub demand: Amount,
+    pub fair_share: Amount,
+    pub guaranteed: Amount,
+}
+
+/// The weight that a queue's share depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weighs {
+    Weight,
+    OverQuotaWeight,
+    Neither,
+}
+
+/// A way to divide: a pure function of the tree (with its capacity) and the options.
+pub trait Algorithm: Sync {
+    fn name(&self) -> &'static str;
+
+    fn divide(&self, tree: &Tree, options: &Options, trace: &mut Trace) -> Shares;
+
+    /// What it weighs the queue by, for the linter.
+    fn weighs(&self, _tree: &Tree, _options: &Options, _queue: usize) -> Weighs {
+        Weighs::Weight
+    }
+
+    /// Whether minimum shares count, for the linter.
+    fn reads_min_shares(&self) -> bool {
+        false
+    }
+
+    /// Whether guarantees count, for the linter.
+    fn keeps_guarantees(&self, _options: &Options) -> bool {
+        false
+    }
+}
+
+/// A new algorithm is a new file and a line here.
+static ALGORITHMS: [&dyn Algorithm; 4] =
+    [&quota_over_quota::QuotaOverQuota, &min_share::MinShare, &proportion::Proportion, &drf::Drf];
+
+pub fn algorithm(name: &str) -> Option<&'static dyn Algorithm> {
+    ALGORITHMS.into_iter().find(|a| a.name() == name)
+}
+
+pub fn algorithm_names() -> impl Iterator<Item = &'static str> {
+    ALGORITHMS.into_iter().map(Algorithm::name)
+}
+
+/// What of `capacity` the shares of the roots leave.
+fn remaining(tree: &Tree, fair_share: &Grid<Amount>) -> Vec<Amount> {
+    let rest = |(column, capacity): (usize, &Amount)| {
+        let roots = tree.children(None).iter();
+        roots.fold(*capacity, |rest, root| rest.saturating_sub(fair_share[(*root, column)]))
+    };
+    tree.capacity.iter().enumerate().map(rest).collect()
+}
