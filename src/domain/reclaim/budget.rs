@@ -3,21 +3,21 @@
 /// About what a slow machine does in a millisecond.
 const STEPS_PER_MS: u64 = 1000;
 
-pub(super) struct Budget {
+pub struct Budget {
     left: u64,
 }
 
 /// The budget is used up.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Exhausted;
+pub struct Exhausted;
 
 impl Budget {
-    pub(super) fn from_ms(ms: u64) -> Self {
+    pub fn from_ms(ms: u64) -> Self {
         Self { left: ms.saturating_mul(STEPS_PER_MS) }
     }
 
     /// Pays for work on `size` things.
-    pub(super) fn pay(&mut self, size: usize) -> Result<(), Exhausted> {
+    pub fn pay(&mut self, size: usize) -> Result<(), Exhausted> {
         let steps = 1 + size as u64 / 16;
         self.left = self.left.checked_sub(steps).ok_or(Exhausted)?;
         Ok(())

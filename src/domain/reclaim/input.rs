@@ -6,13 +6,26 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::plugins::{plugin, plugin_names};
+use super::policy::plugins::{plugin, plugin_names};
 use crate::domain::decimal::Amount;
 use crate::domain::defaults::yes;
-use crate::domain::division::TreeFault;
 use crate::domain::division::queue::MAX_WEIGHT;
+use crate::domain::division::{Grid, Tree, TreeFault};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
+
+/// A snapshot and the workload that wants to run in it.
+pub struct Input<'a> {
+    pub tree: &'a Tree,
+    /// By queue and slot, of whichever algorithm.
+    pub fair_share: &'a Grid<Amount>,
+    pub running: &'a [Workload],
+    pub pending: &'a Pending,
+    /// Absent: only totals count.
+    pub agents: Option<&'a [Agent]>,
+    pub options: &'a PlanOptions,
+    pub now: Timestamp,
+}
 
 /// A running workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -173,7 +186,7 @@ impl PlanOptions {
     }
 
     /// Names in `tiers` that no plug-in has.
-    pub(super) fn unknown_plugins(&self) -> Vec<TreeFault> {
+    pub fn unknown_plugins(&self) -> Vec<TreeFault> {
         let mut faults = Vec::new();
         for (tier, names) in self.tiers.iter().enumerate() {
             for (at, name) in names.iter().enumerate().filter(|(_, name)| plugin(name).is_none()) {

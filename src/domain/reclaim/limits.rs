@@ -1,18 +1,18 @@
 //! Limits of the reclaimer's queue and its ancestors, on the slots asked for (appendix B).
 
+use super::holdings::Standing;
 use super::outcome::Rule;
 use super::policy::Denied;
-use super::standing::Standing;
 use crate::domain::decimal::Amount;
 use crate::domain::division::{Bound, Fraction};
 
 /// The first limit that the request does not meet, counted after the victims.
-pub(super) fn check(standing: &Standing) -> Result<(), Denied> {
+pub fn check(standing: &Standing) -> Result<(), Denied> {
     first_above(standing, |queue, column| standing.with_request(queue, column))
 }
 
 /// A request that is above a limit by itself is helped by no victim.
-pub(super) fn possible(standing: &Standing) -> Result<(), Denied> {
+pub fn possible(standing: &Standing) -> Result<(), Denied> {
     first_above(standing, |_, column| standing.request[column])
 }
 

@@ -3,34 +3,26 @@
 
 #![allow(clippy::result_large_err, reason = "a refusal carries the figures that reproduce it")]
 
-mod attempt;
 mod budget;
-mod candidates;
-mod ceilings;
+mod free_capacity;
+mod holdings;
 mod input;
-mod kinds;
 mod limits;
 mod observe;
-mod order;
 mod outcome;
-mod packing;
 mod plan;
-pub mod plugins;
 mod policy;
-mod prune;
-mod refuse;
-mod rooms;
-mod scene;
 mod search;
-mod sets;
 mod settings;
 mod simulation;
-mod standing;
-mod strategies;
+mod snapshot;
 
-pub use input::{Agent, NodeOrder, Pending, PendingMember, PlanOptions, PolicyName, RunningMember, Strategy, Workload};
+pub use input::{
+    Agent, Input, NodeOrder, Pending, PendingMember, PlanOptions, PolicyName, RunningMember, Strategy, Workload,
+};
 pub use observe::observed_tree;
 pub use outcome::{Figures, Placed, Plan, Refusal, Rule, Verdict, Victim};
-pub use plan::{Input, plan};
+pub use plan::plan;
+pub use policy::plugins;
 pub use settings::Settings;
 pub use simulation::Simulation;

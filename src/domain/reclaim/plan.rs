@@ -1,33 +1,19 @@
 //! From the input to a plan: does it fit, who gives back, who is preempted, or why nobody (§6).
 
-use super::attempt::{Attempt, Failed};
 use super::budget::Budget;
-use super::candidates::Mode;
-use super::input::{Agent, Pending, PlanOptions, PolicyName, Workload};
+use super::free_capacity::{Rooms, classes, total_request};
+use super::holdings::Standing;
+use super::input::{Input, PlanOptions, PolicyName};
 use super::limits;
 use super::outcome::{Figures, Placed, Plan, Refusal, Rule, Verdict};
-use super::plugins::{Plugin, Tiers, plugin};
+use super::policy::plugins::{Plugin, plugin};
+use super::policy::strategies::{Inside, Strategies};
+use super::policy::tiers::Tiers;
 use super::policy::{Denied, Policy};
-use super::rooms::{Rooms, classes, total_request};
-use super::scene::{NOWHERE, Scene};
-use super::standing::Standing;
-use super::strategies::{Inside, Strategies};
+use super::search::{Attempt, Failed, Mode};
+use super::snapshot::{NOWHERE, Scene};
 use crate::domain::decimal::Amount;
 use crate::domain::division::{Bound, Fraction, Grid, Position, Tree, TreeFault, Warning};
-use crate::domain::time::Timestamp;
-
-/// A snapshot and the workload that wants to run in it.
-pub struct Input<'a> {
-    pub tree: &'a Tree,
-    /// By queue and slot, of whichever algorithm.
-    pub fair_share: &'a Grid<Amount>,
-    pub running: &'a [Workload],
-    pub pending: &'a Pending,
-    /// Absent: only totals count.
-    pub agents: Option<&'a [Agent]>,
-    pub options: &'a PlanOptions,
-    pub now: Timestamp,
-}
 
 /// Plans for the pending workload; faults name what of the input cannot be planned with.
 pub fn plan(input: &Input) -> Result<Plan, Vec<TreeFault>> {
@@ -184,7 +170,7 @@ impl Planner<'_> {
             let detail = format!("reclaimer_utilization_multiplier {multiplier} is below 1 and was raised to 1");
             warnings.push(Warning::new("multiplier_raised", None, None, detail));
         }
-        let lost = |member: &&super::scene::Member| member.agent == NOWHERE;
+        let lost = |member: &&super::snapshot::Member| member.agent == NOWHERE;
         if scene.agents.is_some() && scene.members.iter().any(|m| lost(&m)) {
             let count = scene.members.iter().filter(lost).count();
             let detail = format!("{count} running members are on no known agent: evicting them frees no room");

@@ -5,10 +5,11 @@ use std::collections::{HashMap, HashSet};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::input::Input;
 use super::input::{Agent, Pending, Workload};
 use super::observe::observed_tree;
 use super::outcome::Plan;
-use super::plan::{Input, plan};
+use super::plan::plan;
 use super::settings::Settings;
 use crate::domain::division::tree::faults::MAX_FAULTS;
 use crate::domain::division::{QueueSpec, Shares, Trace, TreeFault, lint};

@@ -2,17 +2,18 @@
 
 use std::cmp::Ordering;
 
-use super::input::Strategy;
-use super::outcome::Rule;
-use super::policy::{Allowed, Denied, Policy, by_priority, worst};
-use super::scene::{Pair, Scene};
-use super::standing::{Standing, Unit};
+use super::{Allowed, Denied, Policy, by_priority, worst};
 use crate::domain::decimal::Amount;
 use crate::domain::division::exact::mul_div;
 use crate::domain::division::report::order::{self, Key};
 use crate::domain::division::{Bound, Fraction, Position, Tree};
+use crate::domain::reclaim::holdings::Standing;
+use crate::domain::reclaim::input::Strategy;
+use crate::domain::reclaim::outcome::Rule;
+use crate::domain::reclaim::snapshot::Unit;
+use crate::domain::reclaim::snapshot::{Pair, Scene};
 
-pub(super) struct Strategies<'a> {
+pub struct Strategies<'a> {
     scene: &'a Scene<'a>,
     multiplier: Amount,
     /// By place on the reclaimer's path: within quota on all slots with the request, before any victim goes.
@@ -20,7 +21,7 @@ pub(super) struct Strategies<'a> {
 }
 
 impl<'a> Strategies<'a> {
-    pub(super) fn new(scene: &'a Scene<'a>, request: &[Amount]) -> Self {
+    pub fn new(scene: &'a Scene<'a>, request: &[Amount]) -> Self {
         let in_quota = |queue: &usize| {
             is_in_quota(scene.tree, *queue, |c| scene.tree.allocated[(*queue, c)].saturating_add(request[c]))
         };
@@ -260,7 +261,7 @@ impl Policy for Strategies<'_> {
 }
 
 /// Preemption inside the queue (§6.5): who may go was decided by priority, whatever the policy between queues.
-pub(super) struct Inside {
+pub struct Inside {
     pub queue: usize,
 }
 

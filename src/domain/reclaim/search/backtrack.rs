@@ -3,16 +3,17 @@
 //! it needs there; then victims are added until limits, gangs and the rules of the plan as a whole hold. Every decision
 //! is tried both ways, unless no lawful set can follow from it.
 
-use super::budget::{Budget, Exhausted};
 use super::ceilings::may_suffice;
 use super::kinds::Kinds;
-use super::limits;
-use super::policy::Policy;
-use super::rooms::{Class, Rooms, fits};
-use super::scene::{NOWHERE, Pair, Scene};
-use super::standing::{Standing, Unit};
 use crate::domain::decimal::Amount;
 use crate::domain::division::Grid;
+use crate::domain::reclaim::budget::{Budget, Exhausted};
+use crate::domain::reclaim::free_capacity::{Class, Rooms, fits};
+use crate::domain::reclaim::holdings::Standing;
+use crate::domain::reclaim::limits;
+use crate::domain::reclaim::policy::Policy;
+use crate::domain::reclaim::snapshot::Unit;
+use crate::domain::reclaim::snapshot::{NOWHERE, Pair, Scene};
 
 /// What is known of a unit so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +40,7 @@ enum Next {
     Done,
 }
 
-pub(super) struct Sets<'s, 'a> {
+pub struct Sets<'s, 'a> {
     scene: &'a Scene<'a>,
     policy: &'a dyn Policy,
     classes: &'a [Class],
@@ -64,7 +65,7 @@ pub(super) struct Sets<'s, 'a> {
 }
 
 impl<'s, 'a> Sets<'s, 'a> {
-    pub(super) fn new(
+    pub fn new(
         (scene, policy, classes): (&'a Scene<'a>, &'a dyn Policy, &'a [Class]),
         units: &'s [Unit],
         request: Vec<Amount>,
@@ -142,7 +143,7 @@ impl<'s, 'a> Sets<'s, 'a> {
     }
 
     /// Victims in an order in which they may go, if there is a lawful set.
-    pub(super) fn find(mut self, budget: &mut Budget) -> Result<Option<Vec<usize>>, Exhausted> {
+    pub fn find(mut self, budget: &mut Budget) -> Result<Option<Vec<usize>>, Exhausted> {
         budget.pay((self.rooms.agents() + self.units.len()).saturating_mul(1 + self.scene.width()))?;
         if !self.may_exist() {
             return Ok(None);

@@ -7,16 +7,14 @@ mod node_order;
 mod predicates;
 mod priority;
 mod proportion;
-mod tiers;
 
 use std::cmp::Ordering;
 
-use super::input::{Agent, PendingMember, Workload};
 use crate::domain::decimal::Amount;
 use crate::domain::division::{Fraction, Position};
+use crate::domain::reclaim::input::{Agent, PendingMember, Workload};
 
 pub use proportion::is_overused;
-pub(super) use tiers::Tiers;
 
 /// A running workload as plug-ins see it.
 pub struct Job<'a> {
@@ -102,6 +100,6 @@ pub fn plugin_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Whether every plug-in lets the member run on the agent.
-pub(super) fn admits(plugins: &[&'static dyn Plugin], member: &PendingMember, agent: &Agent) -> bool {
+pub fn admits(plugins: &[&'static dyn Plugin], member: &PendingMember, agent: &Agent) -> bool {
     plugins.iter().all(|plugin| plugin.predicate(member, agent))
 }

@@ -1,16 +1,16 @@
 //! Why no plan was found: what forbids each candidate, as things stand when the search ends (§6.8).
 
 use super::candidates::{Extent, Protections};
-use super::limits;
-use super::outcome::{Refusal, Rule};
-use super::policy::{Denied, worst};
-use super::rooms::Class;
-use super::search::Search;
-use super::standing::Unit;
+use super::greedy::Search;
 use crate::domain::division::Fraction;
+use crate::domain::reclaim::free_capacity::Class;
+use crate::domain::reclaim::limits;
+use crate::domain::reclaim::outcome::{Refusal, Rule};
+use crate::domain::reclaim::policy::{Denied, worst};
+use crate::domain::reclaim::snapshot::Unit;
 
 /// One line for each candidate, before them what the workload itself lacks.
-pub(super) fn refusals(search: &mut Search, protections: &Protections) -> Vec<Refusal> {
+pub fn refusals(search: &mut Search, protections: &Protections) -> Vec<Refusal> {
     let scene = search.scene;
     let lacking = lacking(search);
     let mut lines = Vec::new();

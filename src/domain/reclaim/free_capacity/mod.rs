@@ -1,18 +1,21 @@
 //! Where the pending workload may run: the free room of agents, or of the whole group where no agents are given (§6.6).
 
+mod packing;
+
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, HashMap};
 
 use super::budget::{Budget, Exhausted};
-use super::packing::pack;
-use super::plugins::{self, Plugin};
-use super::scene::{NOWHERE, Scene, cells_of};
-use super::standing::Unit;
+use super::input::NodeOrder;
+use super::policy::plugins::{self, Plugin};
+use super::snapshot::Unit;
+use super::snapshot::{NOWHERE, Scene, cells_of};
 use crate::domain::decimal::Amount;
 use crate::domain::division::{Fraction, Grid};
+use packing::pack;
 
 /// Pending members that ask for the same.
-pub(super) struct Class {
+pub struct Class {
     pub request: Vec<(usize, u128)>,
     /// Places in the list of members.
     pub members: Vec<usize>,
@@ -22,7 +25,7 @@ pub(super) struct Class {
 
 /// Signed, as agents may hold more than they have.
 #[derive(Clone)]
-pub(super) struct Rooms<'a> {
+pub struct Rooms<'a> {
     agents: usize,
     free: Grid<i128>,
     total: Grid<u128>,
@@ -35,13 +38,13 @@ fn signed(units: u128) -> i128 {
 }
 
 /// How many of a request fit into a row of free room, at most `most`.
-pub(super) fn fits(free: impl Fn(usize) -> i128, request: &[(usize, u128)], most: usize) -> usize {
+pub fn fits(free: impl Fn(usize) -> i128, request: &[(usize, u128)], most: usize) -> usize {
     let count = |(column, units): &(usize, u128)| u128::try_from(free(*column)).unwrap_or(0) / units;
     request.iter().map(count).min().map_or(most, |count| usize::try_from(count).unwrap_or(most).min(most))
 }
 
 impl<'a> Rooms<'a> {
-    pub(super) fn new(scene: &Scene, plugins: &'a [&'static dyn Plugin]) -> Self {
+    pub fn new(scene: &Scene, plugins: &'a [&'static dyn Plugin]) -> Self {
         let width = scene.width();
         let rows = scene.agents.map_or(1, <[_]>::len);
         let mut total = Grid::new(rows, width, 0);
@@ -57,7 +60,7 @@ impl<'a> Rooms<'a> {
         for at in 0..rows {
             (0..width).for_each(|c| free[(at, c)] = signed(total[(at, c)]));
         }
-        let spread = scene.options.node_order == super::input::NodeOrder::Spread;
+        let spread = scene.options.node_order == NodeOrder::Spread;
         let mut rooms = Self { agents: rows, free, total, plugins, spread };
         if scene.agents.is_some() {
             for (at, member) in scene.members.iter().enumerate() {
@@ -75,15 +78,15 @@ impl<'a> Rooms<'a> {
     }
 
     /// How many agents there are; one where only totals count.
-    pub(super) fn agents(&self) -> usize {
+    pub fn agents(&self) -> usize {
         self.agents
     }
 
-    pub(super) fn free(&self, agent: usize, column: usize) -> i128 {
+    pub fn free(&self, agent: usize, column: usize) -> i128 {
         self.free[(agent, column)]
     }
 
-    pub(super) fn change(&mut self, agent: usize, cells: &[(usize, u128)], sign: i128) {
+    pub fn change(&mut self, agent: usize, cells: &[(usize, u128)], sign: i128) {
         if agent != NOWHERE {
             for (column, units) in cells {
                 let room = &mut self.free[(agent, *column)];
@@ -93,15 +96,15 @@ impl<'a> Rooms<'a> {
     }
 
     /// A victim leaves.
-    pub(super) fn leave(&mut self, scene: &Scene, unit: &Unit) {
+    pub fn leave(&mut self, scene: &Scene, unit: &Unit) {
         unit.members.clone().for_each(|m| self.change(scene.members[m].agent, scene.cells(m), 1));
     }
 
-    pub(super) fn come_back(&mut self, scene: &Scene, unit: &Unit) {
+    pub fn come_back(&mut self, scene: &Scene, unit: &Unit) {
         unit.members.clone().for_each(|m| self.change(scene.members[m].agent, scene.cells(m), -1));
     }
 
-    pub(super) fn count(&self, agent: usize, class: &Class, most: usize) -> usize {
+    pub fn count(&self, agent: usize, class: &Class, most: usize) -> usize {
         if class.eligible[agent] { fits(|c| self.free[(agent, c)], &class.request, most) } else { 0 }
     }
 
@@ -120,7 +123,7 @@ impl<'a> Rooms<'a> {
     }
 
     /// Chooses agents for all members of a class and takes the room; `None` (and no change) when it is too small.
-    pub(super) fn reserve(&mut self, class: &Class, among: &[usize]) -> Option<Vec<(usize, usize)>> {
+    pub fn reserve(&mut self, class: &Class, among: &[usize]) -> Option<Vec<(usize, usize)>> {
         let need = class.members.len();
         let mut counts: Vec<(usize, usize)> = Vec::new();
         let mut sum = 0;
@@ -153,14 +156,14 @@ impl<'a> Rooms<'a> {
     }
 
     /// Gives reserved room back.
-    pub(super) fn release(&mut self, class: &Class, chosen: &[(usize, usize)]) {
+    pub fn release(&mut self, class: &Class, chosen: &[(usize, usize)]) {
         for (_, agent) in chosen {
             self.change(*agent, &class.request, 1);
         }
     }
 
     /// The least that has to be freed of a slot for a class alone: members go where least is missing.
-    pub(super) fn shortage(&self, class: &Class, column: usize) -> u128 {
+    pub fn shortage(&self, class: &Class, column: usize) -> u128 {
         let Some((_, asked)) = class.request.iter().find(|(c, _)| *c == column) else { return 0 };
         let need = class.members.len();
         let (mut missing, mut fit) = (Vec::new(), 0usize);
@@ -177,7 +180,7 @@ impl<'a> Rooms<'a> {
     }
 
     /// Whether a class alone has room.
-    pub(super) fn holds(&self, class: &Class, among: &[usize]) -> bool {
+    pub fn holds(&self, class: &Class, among: &[usize]) -> bool {
         let need = class.members.len();
         let mut sum = 0;
         among.iter().any(|agent| {
@@ -187,12 +190,7 @@ impl<'a> Rooms<'a> {
     }
 
     /// Whether all classes have room at once.
-    pub(super) fn has_room(
-        &mut self,
-        classes: &[Class],
-        among: &[usize],
-        budget: &mut Budget,
-    ) -> Result<bool, Exhausted> {
+    pub fn has_room(&mut self, classes: &[Class], among: &[usize], budget: &mut Budget) -> Result<bool, Exhausted> {
         match classes {
             [class] => Ok(self.holds(class, among)),
             _ => Ok(self.place(classes, among, budget)?.is_some()),
@@ -200,7 +198,7 @@ impl<'a> Rooms<'a> {
     }
 
     /// Room for all classes at once, chosen agents by (member, agent); nothing stays reserved.
-    pub(super) fn place(
+    pub fn place(
         &mut self,
         classes: &[Class],
         among: &[usize],
@@ -252,7 +250,7 @@ impl PartialEq for Ranked {
 impl Eq for Ranked {}
 
 /// The first `count` pending members by what they ask for, the largest first; where only totals count, as one.
-pub(super) fn classes(scene: &Scene, predicates: &[&'static dyn Plugin], count: usize) -> Vec<Class> {
+pub fn classes(scene: &Scene, predicates: &[&'static dyn Plugin], count: usize) -> Vec<Class> {
     let members = &scene.pending.members[..count];
     let Some(agents) = scene.agents else {
         let request = total_request(scene, count);
@@ -283,7 +281,7 @@ pub(super) fn classes(scene: &Scene, predicates: &[&'static dyn Plugin], count: 
 }
 
 /// What the first `count` pending members ask for together.
-pub(super) fn total_request(scene: &Scene, count: usize) -> Vec<Amount> {
+pub fn total_request(scene: &Scene, count: usize) -> Vec<Amount> {
     let mut total = vec![Amount::ZERO; scene.width()];
     for member in &scene.pending.members[..count] {
         for (column, units) in cells_of(scene.tree, &member.slots) {

@@ -1,11 +1,11 @@
 //! Room for members of several kinds at once (§6.6): they are put on agents one by one, and other agents are tried where
 //! that fails. Members of one kind need no search, counting is exact for them.
 
-use super::budget::{Budget, Exhausted};
-use super::rooms::{Class, Rooms};
+use super::{Class, Rooms};
+use crate::domain::reclaim::budget::{Budget, Exhausted};
 
 /// Agents for all members, as (member, agent); the kind of most members comes last and is counted.
-pub(super) fn pack(
+pub fn pack(
     rooms: &Rooms,
     classes: &[Class],
     among: &[usize],

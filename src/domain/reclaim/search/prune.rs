@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::budget::{Budget, Exhausted};
-use super::limits;
-use super::policy::Denied;
-use super::search::Search;
+use super::greedy::Search;
+use crate::domain::reclaim::budget::{Budget, Exhausted};
+use crate::domain::reclaim::limits;
+use crate::domain::reclaim::policy::Denied;
 
 impl Search<'_> {
     /// Sides that the plan as a whole would leave worse off than the reclaimer.
-    pub(super) fn unsettled(&self) -> HashMap<usize, Denied> {
+    pub fn unsettled(&self) -> HashMap<usize, Denied> {
         let mut queues: Vec<usize> = self.victims.iter().map(|at| self.units[*at].queue).collect();
         queues.sort_unstable();
         queues.dedup();
@@ -19,7 +19,7 @@ impl Search<'_> {
     }
 
     /// Afterwards dropping any one victim breaks the plan. Answers where the members run, as (member, agent).
-    pub(super) fn prune(&mut self, budget: &mut Budget) -> Result<Vec<(usize, usize)>, Exhausted> {
+    pub fn prune(&mut self, budget: &mut Budget) -> Result<Vec<(usize, usize)>, Exhausted> {
         // Giving back only takes room away: agents without room for anybody now have none later.
         let roomy = |agent: &usize| self.classes.iter().any(|class| self.rooms.count(*agent, class, 1) > 0);
         let agents: Vec<usize> = (0..self.rooms.agents()).filter(roomy).collect();

@@ -3,20 +3,21 @@
 
 use std::collections::HashMap;
 
-use super::budget::{Budget, Exhausted};
 use super::candidates::Extent;
-use super::limits;
 use super::order::Order;
-use super::outcome::Rule;
-use super::policy::{Allowed, Denied, Policy};
-use super::rooms::{Class, Rooms, fits};
-use super::scene::{NOWHERE, Scene};
-use super::standing::{Standing, Unit};
 use crate::domain::decimal::Amount;
 use crate::domain::division::Grid;
+use crate::domain::reclaim::budget::{Budget, Exhausted};
+use crate::domain::reclaim::free_capacity::{Class, Rooms, fits};
+use crate::domain::reclaim::holdings::Standing;
+use crate::domain::reclaim::limits;
+use crate::domain::reclaim::outcome::Rule;
+use crate::domain::reclaim::policy::{Allowed, Denied, Policy};
+use crate::domain::reclaim::snapshot::Unit;
+use crate::domain::reclaim::snapshot::{NOWHERE, Scene};
 
 /// Why there is no plan.
-pub(super) enum Ended {
+pub enum Ended {
     NotFound,
     Exhausted,
 }
@@ -27,7 +28,7 @@ impl From<Exhausted> for Ended {
     }
 }
 
-pub(super) struct Search<'a> {
+pub struct Search<'a> {
     pub scene: &'a Scene<'a>,
     pub policy: &'a dyn Policy,
     pub standing: Standing<'a>,
@@ -50,7 +51,7 @@ pub(super) struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    pub(super) fn new(
+    pub fn new(
         scene: &'a Scene<'a>,
         policy: &'a dyn Policy,
         extents: &'a [Extent],
@@ -77,7 +78,7 @@ impl<'a> Search<'a> {
     }
 
     /// Takes victims until limits hold and every member has room.
-    pub(super) fn run(&mut self, budget: &mut Budget) -> Result<(), Ended> {
+    pub fn run(&mut self, budget: &mut Budget) -> Result<(), Ended> {
         self.meet_limits(budget)?;
         let classes = self.classes;
         let mut reserved = Vec::with_capacity(classes.len());
@@ -158,7 +159,7 @@ impl<'a> Search<'a> {
     }
 
     /// Gives a victim back; answers what had allowed it.
-    pub(super) fn give_back(&mut self, at: usize) -> Option<Allowed> {
+    pub fn give_back(&mut self, at: usize) -> Option<Allowed> {
         let unit = self.units[at].clone();
         self.standing.give_back(&unit);
         self.rooms.come_back(self.scene, &unit);
@@ -167,7 +168,7 @@ impl<'a> Search<'a> {
     }
 
     /// Takes what was given back a moment ago.
-    pub(super) fn take_again(&mut self, at: usize, reason: Option<Allowed>) {
+    pub fn take_again(&mut self, at: usize, reason: Option<Allowed>) {
         let unit = self.units[at].clone();
         self.standing.take(&unit);
         self.rooms.leave(self.scene, &unit);
@@ -177,22 +178,22 @@ impl<'a> Search<'a> {
 
     /// The free room of an agent if every candidate on it that came were gone. Where only totals count, all that
     /// may go have gone already.
-    pub(super) fn obtainable(&self, agent: usize, column: usize) -> i128 {
+    pub fn obtainable(&self, agent: usize, column: usize) -> i128 {
         let free = self.rooms.free(agent, column);
         if self.scene.agents.is_none() { free } else { free.saturating_add(self.promised[(agent, column)]) }
     }
 
-    pub(super) fn is_victim(&self, unit: &Unit) -> bool {
+    pub fn is_victim(&self, unit: &Unit) -> bool {
         let units = self.by_job.get(&unit.job);
         units.is_some_and(|units| units.iter().any(|at| self.reasons[*at].is_some() && self.units[*at] == *unit))
     }
 
-    pub(super) fn reason(&self, at: usize) -> Option<&Allowed> {
+    pub fn reason(&self, at: usize) -> Option<&Allowed> {
         self.reasons[at].as_ref()
     }
 
     /// Other victims, in an order in which they may go.
-    pub(super) fn take_instead(&mut self, victims: Vec<usize>) {
+    pub fn take_instead(&mut self, victims: Vec<usize>) {
         self.undo(0);
         for at in &victims {
             let reason = self.policy.before(&self.standing, &self.units[*at]).ok();
@@ -208,7 +209,7 @@ impl<'a> Search<'a> {
     }
 
     /// A gang is counted: whichever of its members stay, they are enough for its minimum.
-    pub(super) fn may_stay(&self, at: usize) -> bool {
+    pub fn may_stay(&self, at: usize) -> bool {
         let unit = &self.units[at];
         let left = self.standing.running(unit.job) + unit.members.len();
         !self.policy.keeps_gangs_whole() || left >= self.scene.jobs[unit.job].core

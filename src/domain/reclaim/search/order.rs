@@ -3,14 +3,15 @@
 
 use std::cmp::Ordering;
 
-use super::budget::{Budget, Exhausted};
 use super::candidates::Extent;
-use super::policy::Policy;
-use super::scene::Scene;
-use super::standing::{Standing, Unit};
 use crate::domain::division::report::order::{Key, key};
+use crate::domain::reclaim::budget::{Budget, Exhausted};
+use crate::domain::reclaim::holdings::Standing;
+use crate::domain::reclaim::policy::Policy;
+use crate::domain::reclaim::snapshot::Scene;
+use crate::domain::reclaim::snapshot::Unit;
 
-pub(super) struct Order<'a> {
+pub struct Order<'a> {
     scene: &'a Scene<'a>,
     policy: &'a dyn Policy,
     extents: &'a [Extent],
@@ -27,7 +28,7 @@ pub(super) struct Order<'a> {
 }
 
 impl<'a> Order<'a> {
-    pub(super) fn new(scene: &'a Scene<'a>, policy: &'a dyn Policy, extents: &'a [Extent]) -> Self {
+    pub fn new(scene: &'a Scene<'a>, policy: &'a dyn Policy, extents: &'a [Extent]) -> Self {
         let rows = scene.tree.len();
         let mut order = Self {
             scene,
@@ -76,7 +77,7 @@ impl<'a> Order<'a> {
     }
 
     /// The next candidate.
-    pub(super) fn next(&mut self, budget: &mut Budget) -> Result<Option<Unit>, Exhausted> {
+    pub fn next(&mut self, budget: &mut Budget) -> Result<Option<Unit>, Exhausted> {
         let roots = self.scene.tree.len();
         let Some(mut queue) = self.heaps[roots].first().copied() else { return Ok(None) };
         while self.own[queue] == 0 {

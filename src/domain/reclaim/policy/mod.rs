@@ -1,18 +1,23 @@
 //! What a policy decides about victims; the search asks and knows no rule itself.
 
+pub mod plugins;
+pub mod strategies;
+pub mod tiers;
+
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use super::holdings::Standing;
 use super::outcome::{Refusal, Rule};
-use super::scene::Scene;
-use super::standing::{Standing, Unit};
+use super::snapshot::Scene;
+use super::snapshot::Unit;
 use crate::domain::decimal::Amount;
 use crate::domain::division::report::order::Key;
 use crate::domain::division::{Fraction, Position};
 
 /// Why a unit may be taken.
 #[derive(Clone, Debug)]
-pub(super) struct Allowed {
+pub struct Allowed {
     pub rule: Cow<'static, str>,
     pub level: usize,
     pub column: Option<usize>,
@@ -20,7 +25,7 @@ pub(super) struct Allowed {
 
 /// Why it may not.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Denied {
+pub struct Denied {
     pub rule: Rule,
     pub level: usize,
     pub column: Option<usize>,
@@ -29,17 +34,17 @@ pub(super) struct Denied {
 }
 
 impl Denied {
-    pub(super) fn plain(rule: Rule, level: usize) -> Self {
+    pub fn plain(rule: Rule, level: usize) -> Self {
         Self { rule, level, column: None, ours: None, theirs: None }
     }
 
     /// The reclaimer's figures alone forbid.
-    pub(super) fn ours(rule: Rule, level: usize, column: usize, ratio: Fraction) -> Self {
+    pub fn ours(rule: Rule, level: usize, column: usize, ratio: Fraction) -> Self {
         Self { rule, level, column: Some(column), ours: Some(ratio), theirs: None }
     }
 
     /// Ours is printed rounded up and theirs down, so that what is forbidden stays so on the printed figures.
-    pub(super) fn shown(&self, scene: &Scene, job: Option<usize>) -> Refusal {
+    pub fn shown(&self, scene: &Scene, job: Option<usize>) -> Refusal {
         let name = |queue: usize| scene.tree.queues[queue].name.clone();
         Refusal {
             workload_id: job.map(|j| scene.running[j].workload_id.clone()),
@@ -65,7 +70,7 @@ fn ratio_text(ratio: Fraction, up: bool) -> String {
 }
 
 /// How one policy decides who goes, in which order.
-pub(super) trait Policy {
+pub trait Policy {
     /// Whether the pending workload may take from others at all.
     fn gate(&self, standing: &Standing) -> Result<(), Denied>;
 
@@ -104,21 +109,18 @@ pub(super) trait Policy {
 }
 
 /// Older first, then by id.
-pub(super) fn by_age(scene: &Scene, a: usize, b: usize) -> Ordering {
+pub fn by_age(scene: &Scene, a: usize, b: usize) -> Ordering {
     let (a, b) = (&scene.running[a], &scene.running[b]);
     a.created_at.cmp(&b.created_at).then_with(|| a.workload_id.cmp(&b.workload_id))
 }
 
 /// By priority, highest first, then by age.
-pub(super) fn by_priority(scene: &Scene, a: usize, b: usize) -> Ordering {
+pub fn by_priority(scene: &Scene, a: usize, b: usize) -> Ordering {
     scene.running[b].priority.cmp(&scene.running[a].priority).then_with(|| by_age(scene, a, b))
 }
 
 /// The slot on which a ratio is largest.
-pub(super) fn worst(
-    columns: impl Iterator<Item = usize>,
-    ratio: impl Fn(usize) -> Fraction,
-) -> (Option<usize>, Fraction) {
+pub fn worst(columns: impl Iterator<Item = usize>, ratio: impl Fn(usize) -> Fraction) -> (Option<usize>, Fraction) {
     let mut worst = (None, Fraction::ZERO);
     for column in columns {
         let ratio = ratio(column);

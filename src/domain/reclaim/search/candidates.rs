@@ -1,13 +1,13 @@
 //! Which running workloads may lose anything at all (§6.4), whatever a policy says.
 
-use super::outcome::Rule;
-use super::policy::{Denied, Policy};
-use super::scene::{Job, Scene};
 use crate::domain::division::Fraction;
+use crate::domain::reclaim::outcome::Rule;
+use crate::domain::reclaim::policy::{Denied, Policy};
+use crate::domain::reclaim::snapshot::{Job, Scene};
 use crate::domain::time::MICROS_PER_SECOND;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub enum Mode {
     /// From other queues.
     Reclaim,
     /// From lower priorities of the same queue.
@@ -16,7 +16,7 @@ pub(super) enum Mode {
 
 /// How much of a workload may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
+pub enum Extent {
     Nothing,
     /// A gang keeps its minimum.
     Surplus,
@@ -25,12 +25,12 @@ pub(super) enum Extent {
 
 impl Extent {
     /// How many of a workload's first members do not go one by one: they go as a whole, or stay.
-    pub(super) fn core(self, policy: &dyn Policy, known: &Job) -> usize {
+    pub fn core(self, policy: &dyn Policy, known: &Job) -> usize {
         if self == Self::Surplus || policy.keeps_gangs_whole() { known.core } else { 0 }
     }
 }
 
-pub(super) struct Protections<'a> {
+pub struct Protections<'a> {
     scene: &'a Scene<'a>,
     mode: Mode,
     /// By queue: the non-reclaimable queue that it is in.
@@ -40,7 +40,7 @@ pub(super) struct Protections<'a> {
 }
 
 impl<'a> Protections<'a> {
-    pub(super) fn new(scene: &'a Scene<'a>, mode: Mode) -> Self {
+    pub fn new(scene: &'a Scene<'a>, mode: Mode) -> Self {
         let tree = scene.tree;
         let mut kept_by = vec![None; tree.len()];
         let mut upwards: Vec<Option<(usize, u64)>> = vec![None; tree.len()];
@@ -65,7 +65,7 @@ impl<'a> Protections<'a> {
     }
 
     /// Whether the workload is a candidate, so that a refusal has to name its reason.
-    pub(super) fn concerns(&self, job: usize) -> bool {
+    pub fn concerns(&self, job: usize) -> bool {
         let own = self.scene.jobs[job].queue == self.scene.queue();
         match self.mode {
             Mode::Reclaim => !own,
@@ -73,7 +73,7 @@ impl<'a> Protections<'a> {
         }
     }
 
-    pub(super) fn extent(&self, job: usize) -> Result<Extent, Denied> {
+    pub fn extent(&self, job: usize) -> Result<Extent, Denied> {
         let (workload, known) = (&self.scene.running[job], &self.scene.jobs[job]);
         let queue = known.queue;
         if !workload.preemptible {

@@ -1,15 +1,16 @@
 //! A short proof that no set of victims is lawful: more has to be freed of a slot than all sides together may lose.
 
-use super::policy::Policy;
-use super::rooms::{Class, Rooms};
-use super::scene::Scene;
-use super::standing::{Standing, Unit};
 use crate::domain::decimal::Amount;
 use crate::domain::division::Grid;
 use crate::domain::division::exact::greatest_common_divisor;
+use crate::domain::reclaim::free_capacity::{Class, Rooms};
+use crate::domain::reclaim::holdings::Standing;
+use crate::domain::reclaim::policy::Policy;
+use crate::domain::reclaim::snapshot::Scene;
+use crate::domain::reclaim::snapshot::Unit;
 
 /// Whether every class alone could get what it lacks. `least` is what the reclaimer's sides hold at best, by step.
-pub(super) fn may_suffice(
+pub fn may_suffice(
     (scene, policy, classes): (&Scene, &dyn Policy, &[Class]),
     rooms: &Rooms,
     (standing, least): (&Standing, &Grid<Amount>),

@@ -1,21 +1,32 @@
 //! One search for victims of one kind: candidates, search, the rules of the plan as a whole, pruning.
 
+mod backtrack;
+mod candidates;
+mod ceilings;
+mod greedy;
+mod kinds;
+mod order;
+mod prune;
+mod refuse;
+
 use std::collections::HashMap;
 
 use super::budget::{Budget, Exhausted};
-use super::candidates::{Extent, Mode, Protections};
+use super::free_capacity::{Class, Rooms};
+use super::holdings::Standing;
 use super::outcome::{Refusal, Victim};
-use super::policy::Policy;
-use super::refuse::refusals;
-use super::rooms::{Class, Rooms};
-use super::scene::Scene;
-use super::search::{Ended, Search};
-use super::sets::Sets;
-use super::standing::{Standing, Unit};
+use super::policy::{Allowed, Policy};
+use super::snapshot::Scene;
+use super::snapshot::Unit;
 use crate::domain::decimal::Amount;
 use crate::domain::division::Fraction;
+use backtrack::Sets;
+pub use candidates::Mode;
+use candidates::{Extent, Protections};
+use greedy::{Ended, Search};
+use refuse::refusals;
 
-pub(super) struct Attempt<'a> {
+pub struct Attempt<'a> {
     pub scene: &'a Scene<'a>,
     pub classes: &'a [Class],
     pub request: &'a [Amount],
@@ -23,7 +34,7 @@ pub(super) struct Attempt<'a> {
 }
 
 /// Victims that make room.
-pub(super) struct Taken<'a> {
+pub struct Taken<'a> {
     pub victims: Vec<Victim>,
     /// (member, agent).
     pub placed: Vec<(usize, usize)>,
@@ -31,7 +42,7 @@ pub(super) struct Taken<'a> {
     pub disruption_ratio: Amount,
 }
 
-pub(super) enum Failed {
+pub enum Failed {
     Refused(Vec<Refusal>),
     Exhausted,
 }
@@ -43,7 +54,7 @@ impl From<Exhausted> for Failed {
 }
 
 impl<'a> Attempt<'a> {
-    pub(super) fn search(&self, mode: Mode, policy: &dyn Policy, budget: &mut Budget) -> Result<Taken<'a>, Failed> {
+    pub fn search(&self, mode: Mode, policy: &dyn Policy, budget: &mut Budget) -> Result<Taken<'a>, Failed> {
         let protections = Protections::new(self.scene, mode);
         let extents = self.extents(&protections, policy);
         let mut spared = HashMap::new();
@@ -130,7 +141,7 @@ impl<'a> Attempt<'a> {
         Some((rows, standing))
     }
 
-    fn shown(&self, unit: &Unit, allowed: &super::policy::Allowed) -> Victim {
+    fn shown(&self, unit: &Unit, allowed: &Allowed) -> Victim {
         let (scene, workload) = (self.scene, &self.scene.running[unit.job]);
         let first = scene.jobs[unit.job].members.start;
         let kernel = |member: usize| workload.members[member - first].kernel_id.clone();

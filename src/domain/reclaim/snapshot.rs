@@ -3,32 +3,40 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::input::{Agent, Pending, PlanOptions, Workload};
-use super::standing::Unit;
+use super::input::{Agent, Input, Pending, PlanOptions, Workload};
 use crate::domain::decimal::Amount;
 use crate::domain::division::{Grid, Position, Tree, TreeFault};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
 /// No agent, or one that the input does not know.
-pub(super) const NOWHERE: usize = usize::MAX;
+pub const NOWHERE: usize = usize::MAX;
 
 /// A running workload; its place is that of the input.
-pub(super) struct Job {
+pub struct Job {
     pub queue: usize,
     pub members: Range<usize>,
     /// The first so many members are the gang's core.
     pub core: usize,
 }
 
-pub(super) struct Member {
+/// What goes at once: a surplus member, or a gang's core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    pub job: usize,
+    pub queue: usize,
+    pub members: Range<usize>,
+    pub is_core: bool,
+}
+
+pub struct Member {
     pub agent: usize,
     cells: Range<usize>,
 }
 
 /// What victims of a queue are compared by: the ancestors just below the lowest common one (appendix B).
 #[derive(Clone, Copy)]
-pub(super) struct Pair {
+pub struct Pair {
     /// The reclaimer's side.
     pub ours: usize,
     /// The place of `ours` on the reclaimer's path.
@@ -39,7 +47,7 @@ pub(super) struct Pair {
 /// The most members x ancestors of their queues x slots: each that goes is subtracted from all of these.
 const MAX_CHANGES: usize = 50_000_000;
 
-pub(super) struct Scene<'a> {
+pub struct Scene<'a> {
     pub tree: &'a Tree,
     pub fair_share: &'a Grid<Amount>,
     pub running: &'a [Workload],
@@ -61,7 +69,7 @@ pub(super) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    pub(super) fn new(input: &super::plan::Input<'a>) -> Result<Self, Vec<TreeFault>> {
+    pub fn new(input: &Input<'a>) -> Result<Self, Vec<TreeFault>> {
         let tree = input.tree;
         let mut faults = pending_faults(tree, input.pending);
         let queues = resolve_queues(tree, input.running, &mut faults);
@@ -109,7 +117,7 @@ impl<'a> Scene<'a> {
     }
 
     /// How much work it is to take a unit from its queue and its ancestors.
-    pub(super) fn weight(&self, unit: &Unit) -> usize {
+    pub fn weight(&self, unit: &Unit) -> usize {
         unit.members.len().saturating_mul(self.depths[unit.queue])
     }
 
@@ -150,36 +158,36 @@ impl<'a> Scene<'a> {
     }
 
     /// The reclaimer's queue.
-    pub(super) fn queue(&self) -> usize {
+    pub fn queue(&self) -> usize {
         self.path[0]
     }
 
-    pub(super) fn width(&self) -> usize {
+    pub fn width(&self) -> usize {
         self.tree.slots.len()
     }
 
     /// The running workloads of a queue itself, without its descendants'.
-    pub(super) fn jobs_of(&self, queue: usize) -> &[usize] {
+    pub fn jobs_of(&self, queue: usize) -> &[usize] {
         &self.jobs_by_queue[self.job_starts[queue]..self.job_starts[queue + 1]]
     }
 
     /// What a member occupies, as (column, units).
-    pub(super) fn cells(&self, member: usize) -> &[(usize, u128)] {
+    pub fn cells(&self, member: usize) -> &[(usize, u128)] {
         &self.cells[self.members[member].cells.clone()]
     }
 
     /// What a unit occupies of a slot.
-    pub(super) fn size(&self, unit: &Unit, column: usize) -> u128 {
+    pub fn size(&self, unit: &Unit, column: usize) -> u128 {
         let cells = unit.members.clone().flat_map(|member| self.cells(member));
         cells.filter(|(c, _)| *c == column).fold(0, |sum, (_, units)| sum.saturating_add(*units))
     }
 
-    pub(super) fn position<'b>(&'b self, queue: usize, allocated: &'b Grid<Amount>) -> Position<'b> {
+    pub fn position<'b>(&'b self, queue: usize, allocated: &'b Grid<Amount>) -> Position<'b> {
         Position { tree: self.tree, queue, allocated: allocated.row(queue), fair_share: self.fair_share.row(queue) }
     }
 
     /// What members hold together, by column.
-    pub(super) fn held(&self, members: Range<usize>) -> Vec<Amount> {
+    pub fn held(&self, members: Range<usize>) -> Vec<Amount> {
         let mut held = vec![Amount::ZERO; self.width()];
         for (column, units) in members.flat_map(|member| self.cells(member)) {
             held[*column] = held[*column].saturating_add(Amount::from_units(*units));
@@ -188,14 +196,14 @@ impl<'a> Scene<'a> {
     }
 
     /// How many of the pending members victims are sought for.
-    pub(super) fn gang_size(&self) -> usize {
+    pub fn gang_size(&self) -> usize {
         let count = self.pending.members.len();
         self.pending.gang_min.map_or(count, |min| count.min(min as usize))
     }
 }
 
 /// Slots as (column, units), without zeros and without slots that the tree does not know.
-pub(super) fn cells_of(tree: &Tree, slots: &Amounts) -> impl Iterator<Item = (usize, u128)> {
+pub fn cells_of(tree: &Tree, slots: &Amounts) -> impl Iterator<Item = (usize, u128)> {
     slots
         .iter()
         .filter(|(_, amount)| !amount.is_zero())

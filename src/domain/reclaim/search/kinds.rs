@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::policy::Policy;
-use super::scene::{NOWHERE, Scene};
-use super::standing::Unit;
+use crate::domain::reclaim::policy::Policy;
+use crate::domain::reclaim::snapshot::Unit;
+use crate::domain::reclaim::snapshot::{NOWHERE, Scene};
 
 #[derive(Default)]
-pub(super) struct Kinds {
+pub struct Kinds {
     /// By unit.
     kind: Vec<usize>,
     /// By kind.
@@ -26,7 +26,7 @@ struct Traits<'a> {
 }
 
 impl Kinds {
-    pub(super) fn new(scene: &Scene, policy: &dyn Policy, units: &[Unit], agents: usize) -> Self {
+    pub fn new(scene: &Scene, policy: &dyn Policy, units: &[Unit], agents: usize) -> Self {
         let mut kinds = Self { on: vec![Vec::new(); agents], all: (0..units.len()).collect(), ..Self::default() };
         let mut known = HashMap::with_hasher(foldhash::fast::FixedState::default());
         for (at, unit) in units.iter().enumerate() {
@@ -52,20 +52,20 @@ impl Kinds {
         kinds
     }
 
-    pub(super) fn alike(&self, unit: usize) -> &[usize] {
+    pub fn alike(&self, unit: usize) -> &[usize] {
         &self.alike[self.kind[unit]]
     }
 
-    pub(super) fn on(&self, agent: usize) -> &[usize] {
+    pub fn on(&self, agent: usize) -> &[usize] {
         &self.on[agent]
     }
 
-    pub(super) fn all(&self) -> &[usize] {
+    pub fn all(&self) -> &[usize] {
         &self.all
     }
 
     /// Agents by the first of their units, then those that have none.
-    pub(super) fn agents_in_order(&self) -> Vec<usize> {
+    pub fn agents_in_order(&self) -> Vec<usize> {
         let mut agents: Vec<usize> = (0..self.on.len()).collect();
         agents.sort_by_key(|agent| self.on[*agent].first().copied().unwrap_or(usize::MAX));
         agents

@@ -2,20 +2,11 @@
 
 use std::ops::Range;
 
-use super::scene::Scene;
+use super::snapshot::{Scene, Unit};
 use crate::domain::decimal::Amount;
 use crate::domain::division::{Grid, Position};
 
-/// What goes at once: a surplus member, or a gang's core.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Unit {
-    pub job: usize,
-    pub queue: usize,
-    pub members: Range<usize>,
-    pub is_core: bool,
-}
-
-pub(super) struct Standing<'a> {
+pub struct Standing<'a> {
     pub scene: &'a Scene<'a>,
     /// What the workload that is planned for asks for, by column.
     pub request: Vec<Amount>,
@@ -29,7 +20,7 @@ pub(super) struct Standing<'a> {
 }
 
 impl<'a> Standing<'a> {
-    pub(super) fn new(scene: &'a Scene<'a>, request: Vec<Amount>) -> Self {
+    pub fn new(scene: &'a Scene<'a>, request: Vec<Amount>) -> Self {
         Self {
             scene,
             request,
@@ -40,13 +31,13 @@ impl<'a> Standing<'a> {
         }
     }
 
-    pub(super) fn take(&mut self, unit: &Unit) {
+    pub fn take(&mut self, unit: &Unit) {
         self.running[unit.job] -= unit.members.len();
         self.gone[unit.queue].push(unit.members.clone());
         self.change(unit, u128::saturating_add);
     }
 
-    pub(super) fn give_back(&mut self, unit: &Unit) {
+    pub fn give_back(&mut self, unit: &Unit) {
         self.running[unit.job] += unit.members.len();
         let gone = &mut self.gone[unit.queue];
         if let Some(at) = gone.iter().rposition(|members| *members == unit.members) {
@@ -69,30 +60,30 @@ impl<'a> Standing<'a> {
         }
     }
 
-    pub(super) fn running(&self, job: usize) -> usize {
+    pub fn running(&self, job: usize) -> usize {
         self.running[job]
     }
 
-    pub(super) fn lost(&self, queue: usize, column: usize) -> bool {
+    pub fn lost(&self, queue: usize, column: usize) -> bool {
         self.removed[(queue, column)] > 0
     }
 
     /// What each unit that went from a queue held, by column.
-    pub(super) fn gone(&self, queue: usize) -> impl Iterator<Item = Vec<Amount>> + '_ {
+    pub fn gone(&self, queue: usize) -> impl Iterator<Item = Vec<Amount>> + '_ {
         self.gone[queue].iter().map(|members| self.scene.held(members.clone()))
     }
 
-    pub(super) fn position(&self, queue: usize) -> Position<'_> {
+    pub fn position(&self, queue: usize) -> Position<'_> {
         self.scene.position(queue, &self.allocated)
     }
 
     /// What a queue on the reclaimer's path will hold with the request.
-    pub(super) fn with_request(&self, queue: usize, column: usize) -> Amount {
+    pub fn with_request(&self, queue: usize, column: usize) -> Amount {
         self.allocated[(queue, column)].saturating_add(self.request[column])
     }
 
     /// The columns that the request asks for.
-    pub(super) fn asked(&self) -> impl Iterator<Item = usize> + '_ {
+    pub fn asked(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.request.len()).filter(|column| !self.request[*column].is_zero())
     }
 }

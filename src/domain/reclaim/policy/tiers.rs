@@ -3,16 +3,17 @@
 
 use std::cmp::Ordering;
 
-use super::{Job, Plugin, Reclaimee, is_overused, plugin};
+use super::plugins::{Job, Plugin, Reclaimee, is_overused, plugin};
+use super::{Allowed, Denied, Policy, by_age, worst};
 use crate::domain::decimal::Amount;
 use crate::domain::division::report::order::Key;
 use crate::domain::division::{Fraction, Position};
+use crate::domain::reclaim::holdings::Standing;
 use crate::domain::reclaim::outcome::Rule;
-use crate::domain::reclaim::policy::{Allowed, Denied, Policy, by_age, worst};
-use crate::domain::reclaim::scene::Scene;
-use crate::domain::reclaim::standing::{Standing, Unit};
+use crate::domain::reclaim::snapshot::Scene;
+use crate::domain::reclaim::snapshot::Unit;
 
-pub(in crate::domain::reclaim) struct Tiers<'a> {
+pub struct Tiers<'a> {
     scene: &'a Scene<'a>,
     plugins: Vec<Vec<&'static dyn Plugin>>,
     /// By workload: the largest part of the capacity that it holds.
@@ -21,10 +22,10 @@ pub(in crate::domain::reclaim) struct Tiers<'a> {
 
 impl<'a> Tiers<'a> {
     /// Names that no plug-in has are faults before a plan is made.
-    pub(in crate::domain::reclaim) fn new(scene: &'a Scene<'a>) -> Self {
+    pub fn new(scene: &'a Scene<'a>) -> Self {
         let tiers = scene.options.tiers.iter();
         let plugins = tiers.map(|names| names.iter().filter_map(|name| plugin(name)).collect()).collect();
-        let share = |job: &crate::domain::reclaim::scene::Job| {
+        let share = |job: &crate::domain::reclaim::snapshot::Job| {
             let held = scene.held(job.members.clone());
             let part = |(held, capacity): (&Amount, &Amount)| Fraction::of(*held, *capacity);
             held.iter().zip(&scene.tree.capacity).map(part).max().unwrap_or(Fraction::ZERO)
