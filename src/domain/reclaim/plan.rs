@@ -13,7 +13,7 @@ use super::policy::{Denied, Policy};
 use super::search::{Attempt, Failed, Mode};
 use super::snapshot::{NOWHERE, Scene};
 use crate::domain::decimal::Amount;
-use crate::domain::division::{Bound, Fraction, Grid, Position, Tree, TreeFault, Warning};
+use crate::domain::division::{Bound, Fraction, Position, TreeFault, Warning};
 
 /// Plans for the pending workload; faults name what of the input cannot be planned with.
 pub fn plan(input: &Input) -> Result<Plan, Vec<TreeFault>> {

@@ -3,7 +3,6 @@
 mod drf;
 mod fairshare;
 mod fifo;
-mod front;
 mod lifo;
 mod saturation;
 mod score;

@@ -1,4 +1,4 @@
-use super::front::Front;
+use super::turns::score_tree::ScoreTree;
 use super::turns::{QueueClaims, Standing, Turns, by_priority};
 use super::{Sequence, Standings, Workload};
 use crate::domain::division::options::ScoreWeights;
@@ -42,13 +42,13 @@ struct Scores<'a> {
 struct Level<'a> {
     /// By age.
     queues: Vec<usize>,
-    front: Front<'a>,
+    tree: ScoreTree<'a>,
     first: Option<usize>,
 }
 
 impl Level<'_> {
     fn choose(&mut self) {
-        self.first = self.front.first().map(|sibling| self.queues[sibling]);
+        self.first = self.tree.first().map(|sibling| self.queues[sibling]);
     }
 }
 
@@ -74,7 +74,7 @@ impl Turns for Scores<'_> {
         for queue in waiting {
             siblings[self.age[queue]].1 = true;
         }
-        let mut level = Level { queues, front: Front::new(self.weights, &siblings), first: None };
+        let mut level = Level { queues, tree: ScoreTree::new(self.weights, &siblings), first: None };
         level.choose();
         let place = self.place(parent);
         self.levels[place] = Some(level);
@@ -87,7 +87,7 @@ impl Turns for Scores<'_> {
     fn gave(&mut self, standing: &Standing, queue: usize, waits: bool) {
         let place = self.place(standing.tree.queues[queue].parent);
         let Some(level) = &mut self.levels[place] else { return };
-        level.front.turn(self.age[queue], figures(&standing.tree, queue, standing.fair_share), waits);
+        level.tree.turn(self.age[queue], figures(&standing.tree, queue, standing.fair_share), waits);
         level.choose();
     }
 }

@@ -13,7 +13,7 @@ use super::queue::{Bound, OverQuotaBy, OverQuotaWeight, QueueMode, QueueSpec};
 use crate::domain::decimal::Amount;
 use crate::domain::slots::{Amounts, MAX_SLOTS, SlotName};
 use crate::domain::time::Timestamp;
-use faults::{self, TreeFault};
+use faults::TreeFault;
 use grid::Grid;
 use warning::Warning;
 

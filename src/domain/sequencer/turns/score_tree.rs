@@ -15,13 +15,13 @@ use hashbrown::HashMap;
 use crate::domain::division::options::ScoreWeights;
 use crate::domain::division::report::order::Scale;
 
-pub(super) type Figures = [f64; 3];
+pub type Figures = [f64; 3];
 
 /// Steps through the tree, for each sibling, until its leaves are put in order again.
 const STEPS_A_LEAF: usize = 4;
 
 /// Siblings by age, as numbers from 0.
-pub(super) struct Front<'a> {
+pub struct ScoreTree<'a> {
     score_weights: &'a ScoreWeights,
     weights: Figures,
     figures: Vec<Figures>,
@@ -72,12 +72,12 @@ fn less(a: &Figures, b: &Figures) -> Figures {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
-impl<'a> Front<'a> {
+impl<'a> ScoreTree<'a> {
     /// `siblings` by age: the figures of each, and whether it waits.
     pub fn new(score_weights: &'a ScoreWeights, siblings: &[(Figures, bool)]) -> Self {
         let count = siblings.len();
         let earlier = Earlier { base: [0.0; 3], factors: [0.0; 3] };
-        let mut front = Self {
+        let mut tree = Self {
             score_weights,
             weights: score_weights.as_f64(),
             figures: siblings.iter().map(|(figures, _)| *figures).collect(),
@@ -90,15 +90,15 @@ impl<'a> Front<'a> {
             steps: 0,
         };
         for (sibling, (figures, waits)) in siblings.iter().enumerate() {
-            front.most = [0, 1, 2].map(|i| front.most[i].max(figures[i]));
+            tree.most = [0, 1, 2].map(|i| tree.most[i].max(figures[i]));
             if *waits {
-                front.alike.entry(figures.map(f64::to_bits)).or_default().insert(sibling);
+                tree.alike.entry(figures.map(f64::to_bits)).or_default().insert(sibling);
             }
         }
-        front.arrange();
+        tree.arrange();
         // The smallest figures are known now; once more with them.
-        front.arrange();
-        front
+        tree.arrange();
+        tree
     }
 
     /// The sibling has other figures, none of them smaller, or does not wait any more.
@@ -196,7 +196,7 @@ impl<'a> Front<'a> {
 }
 
 struct Search<'a> {
-    front: &'a Front<'a>,
+    tree: &'a ScoreTree<'a>,
     scale: Scale,
     factors: Figures,
     multiple: f64,
@@ -210,16 +210,16 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(front: &'a Front<'a>) -> Self {
-        let (least, most, earlier) = (front.nodes[1].least, front.most, &front.earlier);
-        let factors = front.factors();
+    fn new(tree: &'a ScoreTree<'a>) -> Self {
+        let (least, most, earlier) = (tree.nodes[1].least, tree.most, &tree.earlier);
+        let factors = tree.factors();
         let with_both = (0..3).filter(|i| earlier.factors[*i] > 0.0);
         let multiple = with_both.map(|i| factors[i] / earlier.factors[i]).fold(f64::INFINITY, f64::min);
         let multiple = if multiple.is_finite() { multiple } else { 0.0 };
         let rest = [0, 1, 2].map(|i| (factors[i] - multiple * earlier.factors[i]).max(0.0));
-        let largest = dot(&factors, &less(&most, &earlier.base)) + front.weights.iter().sum::<f64>();
+        let largest = dot(&factors, &less(&most, &earlier.base)) + tree.weights.iter().sum::<f64>();
         Self {
-            front,
+            tree,
             scale: Scale::between(least, most),
             factors,
             multiple,
@@ -233,7 +233,7 @@ impl<'a> Search<'a> {
 
     /// No sum below the node is smaller.
     fn bound(&self, node: usize) -> f64 {
-        let Node { open, sum, .. } = &self.front.nodes[node];
+        let Node { open, sum, .. } = &self.tree.nodes[node];
         if sum.is_finite() { self.multiple * sum + dot(&self.rest, open) } else { f64::INFINITY }
     }
 
@@ -242,9 +242,9 @@ impl<'a> Search<'a> {
         if bound.is_infinite() || bound > self.sum + self.slack {
             return;
         }
-        let first = self.front.nodes.len() / 2;
+        let first = self.tree.nodes.len() / 2;
         if let Some(leaf) = node.checked_sub(first) {
-            self.compare(self.front.siblings[leaf]);
+            self.compare(self.tree.siblings[leaf]);
             return;
         }
         let (left, right) = ((2 * node, self.bound(2 * node)), (2 * node + 1, self.bound(2 * node + 1)));
@@ -254,9 +254,9 @@ impl<'a> Search<'a> {
     }
 
     fn compare(&mut self, sibling: usize) {
-        let figures = self.front.figures[sibling];
-        self.sum = self.sum.min(dot(&self.factors, &less(&figures, &self.front.earlier.base)));
-        let score = self.scale.score(figures, self.front.score_weights).total;
+        let figures = self.tree.figures[sibling];
+        self.sum = self.sum.min(dot(&self.factors, &less(&figures, &self.tree.earlier.base)));
+        let score = self.scale.score(figures, self.tree.score_weights).total;
         if self.best.is_none_or(|(best, older)| score > best || (score >= best && sibling < older)) {
             self.best = Some((score, sibling));
         }

@@ -1,6 +1,8 @@
 //! Queues take turns (division §5): again and again the queue that comes first gives its next workload, which counts
 //! as allocated from then on. Only the queues above the giver change.
 
+pub(super) mod score_tree;
+
 use super::Workload;
 use crate::domain::decimal::Amount;
 use crate::domain::division::options::ScoreWeights;
