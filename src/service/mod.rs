@@ -35,7 +35,7 @@ use std::time::Duration;
 pub use group::published::PublishedGroup;
 pub use input::caller::{Caller, Role};
 pub use input::clock::{Clock, SystemClock};
-pub use input::error::{Error, Fault, Result};
+pub use input::error::{Error, Fault, Faults, Result};
 pub use jobs::leases::Work;
 
 use group::published::Published;

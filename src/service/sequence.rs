@@ -9,14 +9,11 @@ use utoipa::ToSchema;
 
 use super::division::LiveDivision;
 use super::people::{Directory, who};
-use super::{Caller, Error, Fault, PublishedGroup, Result, Service};
+use super::{Caller, Fault, Faults, PublishedGroup, Result, Service};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::sequencer::{QueueClaims, Workload};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
-
-/// Faults that an answer names.
-const MAX_FAULTS: usize = 100;
 
 /// A pending workload as a scheduler sends it. Texts borrow from the request's body.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -110,19 +107,19 @@ fn owners(people: &Directory, pending: &[PendingWorkload]) -> Result<Vec<Member>
         })
     };
     let mut owners = Vec::with_capacity(pending.len());
-    let mut faults = Vec::new();
+    let mut faults = Faults::default();
     for (at, workload) in pending.iter().enumerate() {
         match owner(workload) {
             Ok(owner) => owners.push(owner),
             Err(fault) => {
                 faults.push(Fault { pointer: format!("/workloads/{at}{}", fault.pointer), ..fault });
-                if faults.len() >= MAX_FAULTS {
+                if faults.are_enough() {
                     break;
                 }
             }
         }
     }
-    if faults.is_empty() { Ok(owners) } else { Err(Error::Invalid(faults)) }
+    faults.or(owners)
 }
 
 type Claims = (Arc<LiveDivision>, Vec<usize>, Vec<Amounts>);

@@ -290,12 +290,11 @@ impl Service {
         Ok(find())
     }
 
-    /// The best row of one user: of the ranking, else the default row of a project that the user is known in elsewhere.
-    /// An unknown user is an error.
-    pub async fn best_share(&self, caller: &Caller, group: &PublishedGroup, user: UserId) -> Result<UserShare> {
+    /// Where one user stands in the group. An unknown user is an error.
+    pub async fn user_place(&self, caller: &Caller, group: &PublishedGroup, user: UserId) -> Result<UserPlace> {
         caller.require_user(user)?;
         if let Some(best) = group.memberships(user).next() {
-            return Ok(best.clone());
+            return Ok(UserPlace::Row(best.clone()));
         }
         let groups = self.published_groups();
         let elsewhere = groups.iter().flat_map(|group| group.memberships(user)).map(|row| row.member);
@@ -306,9 +305,26 @@ impl Service {
         }
         let entities: Vec<Entity> = members.iter().map(|m| Entity::User(*m)).collect();
         let known = self.without_row(group, &entities).await?;
-        let unknown = || Error::NotFound { code: "unknown_user", detail: format!("there is no user {user}") };
-        members.into_iter().find_map(|member| known.user_share(group, member)).ok_or_else(unknown)
+        if let Some(row) = members.into_iter().find_map(|member| known.user_share(group, member)) {
+            return Ok(UserPlace::Row(row));
+        }
+        let people = self.people();
+        let Some(person) = people.user(user) else {
+            return Err(Error::NotFound { code: "unknown_user", detail: format!("there is no user {user}") });
+        };
+        let default = group.options.default_weight;
+        let share = group.default_share(EffectiveWeight::product(default, default, default));
+        Ok(UserPlace::NoProject { user_name: person.shown().cloned(), share })
     }
+}
+
+/// Where one user stands in a group.
+#[derive(Clone, Debug)]
+pub enum UserPlace {
+    /// The best row: of the ranking, else the default row of a project that the user is known in elsewhere.
+    Row(UserShare),
+    /// The user was created ahead of the first project.
+    NoProject { user_name: Option<Arc<str>>, share: Share },
 }
 
 /// Who is known without having a row in a group: whoever has used nothing there.

@@ -15,6 +15,9 @@ pub const MAX_WEIGHT: Amount = Amount::whole(1_000_000);
 /// The largest over-quota weight: memory in bytes is a usual one. Quotas, which may be larger, are weights as well.
 pub const MAX_OVER_QUOTA_WEIGHT: Amount = Amount::whole(1_000_000_000_000_000);
 
+/// The most queues that one request may name.
+pub const MAX_QUEUES: usize = 100_000;
+
 /// A quota or limit of one slot. Ordered: unlimited is above every amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bound {

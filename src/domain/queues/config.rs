@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use super::choice::DivisionChoice;
 use crate::domain::decimal::Amount;
+use crate::domain::division::tree::faults::MAX_FAULTS;
 use crate::domain::division::{
     Bound, OverQuotaBy, OverQuotaWeight, QueueMode, QueueSpec, Tree, TreeFault, Warning, lint,
 };
@@ -118,7 +119,7 @@ pub fn check<'a>(
 ) -> Result<Vec<Warning>, Vec<ConfigFault>> {
     // What is written comes first: faults then point at places in the write.
     let specs = written.iter().chain(unchanged).map(QueueConfig::spec).collect();
-    let mut faults: Vec<ConfigFault> = written.iter().enumerate().flat_map(runtime_faults).collect();
+    let mut faults: Vec<ConfigFault> = written.iter().enumerate().flat_map(runtime_faults).take(MAX_FAULTS).collect();
     match Tree::build(specs, capacity) {
         Ok(tree) if faults.is_empty() => return Ok(lint(&tree, choice.algorithm(), &choice.options)),
         Ok(_) => {}

@@ -1,6 +1,7 @@
 //! What is wrong with a document that cannot be read as a value: where, of which kind, and in a sentence that begins with
 //! its subject. Deserialisers tell such faults as texts of their own; here they keep their kind.
 
+mod lists;
 mod read_only;
 mod traced;
 mod words;
@@ -10,6 +11,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Expected, Unexpected};
 
+pub use lists::{at_most, at_most_if_any};
 pub use read_only::ReadOnly;
 pub use words::{INVALID_CHARACTER, NUL};
 use words::{in_words, one_of};

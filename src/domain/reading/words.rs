@@ -1,6 +1,7 @@
 //! Kinds of values as a person names them.
 
 use super::super::slots::SlotNameError;
+use super::lists::is_too_long;
 
 /// What serde's own types expect, in the words of the documents.
 pub fn in_words(expected: &str) -> String {
@@ -41,6 +42,7 @@ pub fn one_of(names: &[&str]) -> String {
 pub fn code_of(said: &str) -> &'static str {
     match said {
         NUL => INVALID_CHARACTER,
+        said if is_too_long(said) => "too_many",
         said => SlotNameError::code_of(said).unwrap_or("invalid_value"),
     }
 }

@@ -11,6 +11,7 @@ use crate::domain::decimal::Amount;
 use crate::domain::defaults::yes;
 use crate::domain::division::queue::MAX_WEIGHT;
 use crate::domain::division::{Grid, Tree, TreeFault};
+use crate::domain::reading::at_most;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
@@ -26,6 +27,10 @@ pub struct Input<'a> {
     pub options: &'a PlanOptions,
     pub now: Timestamp,
 }
+
+/// More of these than any cluster has are refused, as they would only use up memory.
+pub(super) const MAX_RUNNING_MEMBERS: usize = 500_000;
+const MAX_PENDING_MEMBERS: usize = 20_000;
 
 /// A running workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -50,6 +55,8 @@ pub struct Workload {
     /// Absent: all members.
     #[serde(default)]
     pub gang_min: Option<u32>,
+    #[serde(deserialize_with = "at_most::<MAX_RUNNING_MEMBERS, _, _>")]
+    #[schema(max_items = 500_000)]
     pub members: Vec<RunningMember>,
 }
 
@@ -82,6 +89,8 @@ pub struct Pending {
     /// Absent: all members. Victims are sought for so many members; the others wait for room.
     #[serde(default)]
     pub gang_min: Option<u32>,
+    #[serde(deserialize_with = "at_most::<MAX_PENDING_MEMBERS, _, _>")]
+    #[schema(max_items = 20_000)]
     pub members: Vec<PendingMember>,
 }
 

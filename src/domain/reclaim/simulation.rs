@@ -5,21 +5,20 @@ use std::collections::{HashMap, HashSet};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::input::Input;
-use super::input::{Agent, Pending, Workload};
+use super::input::{Agent, Input, MAX_RUNNING_MEMBERS, Pending, Workload};
 use super::observe::observed_tree;
 use super::outcome::Plan;
 use super::plan::plan;
 use super::settings::Settings;
+use crate::domain::division::queue::MAX_QUEUES;
 use crate::domain::division::tree::faults::MAX_FAULTS;
 use crate::domain::division::{QueueSpec, Shares, Trace, TreeFault, lint};
+use crate::domain::reading::{at_most, at_most_if_any};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
-/// More of these than any cluster has are refused, as they would only use up memory.
-const MAX_RUNNING_MEMBERS: usize = 500_000;
+/// More agents than any cluster has are refused, as they would only use up memory.
 const MAX_AGENTS: usize = 50_000;
-const MAX_PENDING_MEMBERS: usize = 20_000;
 /// Different kinds of pending members, times agents.
 const MAX_CHOICES: usize = 10_000_000;
 
@@ -40,10 +39,15 @@ pub struct Simulation {
     pub algorithm: String,
     #[serde(default)]
     pub options: Settings,
+    #[serde(deserialize_with = "at_most::<MAX_QUEUES, _, _>")]
+    #[schema(max_items = 100_000)]
     pub queues: Vec<QueueSpec>,
     /// Absent: only totals count.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "at_most_if_any::<MAX_AGENTS, _, _>")]
+    #[schema(max_items = 50_000)]
     pub agents: Option<Vec<Agent>>,
+    #[serde(deserialize_with = "at_most::<MAX_RUNNING_MEMBERS, _, _>")]
+    #[schema(max_items = 500_000)]
     pub running: Vec<Workload>,
     pub pending: Pending,
     /// The moment of the plan, for minimum runtimes; absent: now.
@@ -93,8 +97,6 @@ impl Simulation {
         let kinds: HashSet<_> = self.pending.members.iter().map(|m| (&m.slots, &m.labels)).collect();
         let members = self.running.iter().map(|w| w.members.len()).sum();
         limit("/running", members, MAX_RUNNING_MEMBERS, "running members");
-        limit("/agents", agents.len(), MAX_AGENTS, "agents");
-        limit("/pending/members", self.pending.members.len(), MAX_PENDING_MEMBERS, "members");
         limit("/pending/members", kinds.len() * agents.len(), MAX_CHOICES, "pairs of a kind of member and an agent");
         let agent_ids =
             agents.iter().enumerate().map(|(at, a)| (&*a.agent_id, move || format!("/agents/{at}/agent_id")));

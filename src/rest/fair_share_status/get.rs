@@ -18,7 +18,7 @@ use crate::rest::list::{List, Place};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::people::who;
-use crate::service::shares::{ShareField, ShareList, share_list_name};
+use crate::service::shares::{ShareField, ShareList, UserPlace, share_list_name};
 use crate::service::{Caller, Error, PublishedGroup, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -121,17 +121,19 @@ async fn single(
     user: UserId,
     project: Option<ProjectId>,
 ) -> Result<SingleUserStatus> {
-    let wanted = match project {
-        None => Some(service.best_share(caller, group, user).await?),
-        Some(project) => service.user_share(caller, group, Member { user, project }).await?,
+    let place = match project {
+        None => service.user_place(caller, group, user).await?,
+        Some(project) => {
+            let row = service.user_share(caller, group, Member { user, project }).await?;
+            let unknown = || {
+                let (code, detail) = match service.people().user(user) {
+                    None => ("unknown_user", format!("there is no user {user}")),
+                    Some(_) => ("unknown_project", format!("there is no project {project}")),
+                };
+                Error::NotFound { code, detail }
+            };
+            UserPlace::Row(row.ok_or_else(unknown)?)
+        }
     };
-    let wanted = wanted.ok_or_else(|| {
-        let named = project.map(|project| project.to_string()).unwrap_or_default();
-        Error::NotFound { code: "unknown_project", detail: format!("there is no project {named}") }
-    })?;
-    Ok(SingleUserStatus {
-        in_group: wanted.share.place().is_some(),
-        status: UserStatus::from(wanted),
-        memberships: group.memberships(user).map(UserStatus::from).collect(),
-    })
+    Ok(SingleUserStatus::new(group, user, place))
 }

@@ -5,8 +5,12 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::domain::decimal::f64_text;
+use crate::domain::hierarchy::Share;
+use crate::domain::ids::UserId;
 use crate::domain::weight::EffectiveWeight;
+use crate::service::PublishedGroup;
 use crate::service::group::published::UserShare;
+use crate::service::shares::UserPlace;
 
 /// One user in one project.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -59,15 +63,78 @@ impl From<UserShare> for UserStatus {
     }
 }
 
+/// One user's place: in one project, or in none yet.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PlaceOfUser {
+    pub user_uuid: Uuid,
+    /// `2 ^ -(effective_usage / effective_weight)`, 0 to 1.
+    pub fair_share_factor: String,
+    /// 1 is first; equals share a rank (1, 2, 2, 4). `null` outside of the group.
+    pub rank: Option<u32>,
+    /// `null`: the user was created ahead of the first project.
+    pub project_id: Option<Uuid>,
+    /// `null`: the user has no project yet.
+    #[schema(value_type = Option<String>)]
+    pub domain_name: Option<Arc<str>>,
+    /// Decayed usage as a part of the window's capacity.
+    pub effective_usage: String,
+    /// Domain weight x project weight x own weight; the default weight stands for each that is not known.
+    #[schema(value_type = String)]
+    pub effective_weight: EffectiveWeight,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub user_name: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub project_name: Option<Arc<str>>,
+}
+
+impl PlaceOfUser {
+    fn new(user: UserId, share: &Share) -> Self {
+        Self {
+            user_uuid: user.0,
+            fair_share_factor: f64_text(share.fair_share_factor),
+            rank: share.place(),
+            project_id: None,
+            domain_name: None,
+            effective_usage: f64_text(share.history.normalized_usage),
+            effective_weight: share.effective_weight,
+            user_name: None,
+            project_name: None,
+        }
+    }
+}
+
 /// One user: the best-ranked project, or the one asked for; and all of them.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SingleUserStatus {
     #[serde(flatten)]
-    pub status: UserStatus,
+    pub place: PlaceOfUser,
     /// Whether the ranking lists this row; else the user is known, but has neither usage nor a weight in this project here.
     pub in_group: bool,
     /// The user's rows of the ranking, best rank first.
     pub memberships: Vec<UserStatus>,
+}
+
+impl SingleUserStatus {
+    pub fn new(group: &PublishedGroup, user: UserId, place: UserPlace) -> Self {
+        let (in_group, place) = match place {
+            UserPlace::Row(row) => {
+                let place = PlaceOfUser {
+                    project_id: Some(row.member.project.0),
+                    domain_name: Some(row.domain_name),
+                    user_name: row.user_name,
+                    project_name: row.project_name,
+                    ..PlaceOfUser::new(user, &row.share)
+                };
+                (place.rank.is_some(), place)
+            }
+            UserPlace::NoProject { user_name, share } => {
+                (false, PlaceOfUser { user_name, ..PlaceOfUser::new(user, &share) })
+            }
+        };
+        Self { place, in_group, memberships: group.memberships(user).map(UserStatus::from).collect() }
+    }
 }
 
 /// The ranking, or one user's place in it.

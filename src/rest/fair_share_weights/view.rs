@@ -7,12 +7,12 @@ use uuid::Uuid;
 use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::ledger::Entity;
 use crate::domain::names::check_name;
-use crate::domain::reading::ReadOnly;
+use crate::domain::reading::{ReadOnly, at_most};
 use crate::domain::weight::{Weight, deserialize_nullable_text};
 use crate::service::audit::label;
 use crate::service::people::{Directory, who};
 use crate::service::weights::{Target, WeightItem, WeightRow};
-use crate::service::{Error, Fault};
+use crate::service::{Error, Fault, Faults};
 
 /// Whose weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -74,6 +74,9 @@ pub struct WeightList {
     pub items: Vec<WeightView>,
 }
 
+/// The most weights that one request may name.
+const MAX_ITEMS: usize = 250_000;
+
 /// Weights to set and to unset, all or nothing.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -85,6 +88,8 @@ pub struct WeightList {
     ]
 }))]
 pub struct WeightChanges {
+    #[serde(deserialize_with = "at_most::<MAX_ITEMS, _, _>")]
+    #[schema(max_items = 250_000)]
     pub items: Vec<WeightChange>,
     /// Why, for the audit log.
     pub reason: Option<String>,
@@ -120,15 +125,15 @@ pub struct WeightChange {
 }
 
 impl WeightChanges {
-    /// Checks what the types do not; every fault is named.
+    /// Checks what the types do not; the first faults are named.
     pub fn into_items(self, people: &Directory) -> Result<Vec<WeightItem>, Error> {
-        let mut faults = Vec::new();
+        let mut faults = Faults::default();
         let items = self.items.into_iter().enumerate().filter_map(|(at, item)| {
             let fault = |fault: Fault| faults.push(Fault { pointer: format!("/items/{at}{}", fault.pointer), ..fault });
             item.check(people).map_err(fault).ok()
         });
         let items: Vec<WeightItem> = items.collect();
-        if faults.is_empty() { Ok(items) } else { Err(Error::Invalid(faults)) }
+        faults.or(items)
     }
 }
 

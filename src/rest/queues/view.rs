@@ -2,7 +2,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::division::Warning;
+use crate::domain::division::queue::MAX_QUEUES;
 use crate::domain::queues::QueueConfig;
+use crate::domain::reading::at_most;
 use crate::rest::extract::WithReason;
 use crate::service::queues::{QueuesChanged, QueuesWrite};
 use crate::service::{Error, Result};
@@ -37,6 +39,8 @@ impl QueueWritten {
     "reason": "new cluster"
 }))]
 pub struct QueuesBody {
+    #[serde(deserialize_with = "at_most::<MAX_QUEUES, _, _>")]
+    #[schema(max_items = 100_000)]
     pub queues: Vec<QueueConfig>,
     /// Whether queues that are not named go.
     #[serde(default)]

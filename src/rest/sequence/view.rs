@@ -7,7 +7,11 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::domain::reading::at_most;
 use crate::service::sequence::{PendingWorkload, Sequenced};
+
+/// The most workloads that one request may name.
+const MAX_WORKLOADS: usize = 1_000_000;
 
 /// Pending workloads of one resource group.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -17,7 +21,8 @@ use crate::service::sequence::{PendingWorkload, Sequenced};
     "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f", "submitted_at": "2026-01-13T10:00:00Z"
 }]}))]
 pub struct SequenceRequest<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, deserialize_with = "at_most::<MAX_WORKLOADS, _, _>")]
+    #[schema(max_items = 1_000_000)]
     pub workloads: Vec<PendingWorkload<'a>>,
     /// How many of them the answer names, the first to start first; all unless given.
     #[schema(value_type = Option<u32>, minimum = 1)]

@@ -29,6 +29,31 @@ impl Fault {
     }
 }
 
+/// The faults of one request, as many as an answer names.
+#[derive(Debug, Default)]
+pub struct Faults(Vec<Fault>);
+
+impl Faults {
+    const MOST: usize = 100;
+
+    /// Takes a fault, unless there are enough of them.
+    pub fn push(&mut self, fault: Fault) {
+        if !self.are_enough() {
+            self.0.push(fault);
+        }
+    }
+
+    /// Whether looking for more is of no use.
+    pub fn are_enough(&self) -> bool {
+        self.0.len() >= Self::MOST
+    }
+
+    /// `value` if there was no fault.
+    pub fn or<T>(self, value: T) -> Result<T> {
+        if self.0.is_empty() { Ok(value) } else { Err(Error::Invalid(self.0)) }
+    }
+}
+
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// 400: the request cannot be read.

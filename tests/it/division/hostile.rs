@@ -1,7 +1,7 @@
 //! Input that nobody means well: a defined result, never a panic, a hang or NaN.
 
-use fairshared::domain::division::{Options, QueueSpec, Trace, Tree, algorithm, algorithm_names};
 use fairshared::domain::division::report::order;
+use fairshared::domain::division::{Options, QueueSpec, Trace, Tree, algorithm, algorithm_names};
 use fairshared::domain::slots::Amounts;
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::division::options::ScoreWeights;
-use fairshared::domain::division::{Grid, QueueSpec, Tree};
 use fairshared::domain::division::report::order;
+use fairshared::domain::division::{Grid, QueueSpec, Tree};
 use fairshared::domain::sequencer::{QueueClaims, Sequencer, Standings, Workload};
 use fairshared::domain::slots::Amounts;
 use proptest::prelude::*;

@@ -371,12 +371,15 @@ on_both! {
 
     async fn trees_of_absurd_shape(db: TestDb) {
         let server = Server::new(db).await;
-        let wide: Vec<Value> = (0..100_000)
+        let mut wide: Vec<Value> = (0..99_999)
             .map(|n| json!({"name": format!("q{n}"), "parent": "root", "request": {"gpu": n % 7}}))
             .chain([json!({"name": "root"})])
             .collect();
         let body = json!({"algorithm": "quota_over_quota", "capacity": {"gpu": 1000}, "queues": wide});
         assert_eq!(server.divide(&body).await["remaining"], json!({"gpu": "0"}));
+        wide.push(json!({"name": "one-too-many"}));
+        let body = json!({"algorithm": "quota_over_quota", "capacity": {"gpu": 1000}, "queues": wide});
+        assert_eq!(server.call("POST", DIVIDE, Some(&body)).await.refused(422, "too_many"), ["/queues"]);
         let mut chain: Vec<Value> = (0..10_000)
             .map(|n: usize| json!({"name": format!("q{n}"), "parent": n.checked_sub(1).map(|above| format!("q{above}"))}))
             .collect();

@@ -11,13 +11,14 @@ use utoipa::ToSchema;
 use super::algorithms::{Algorithm, Ratios, Shares, algorithm, algorithm_names};
 use super::fraction::Fraction;
 use super::options::Options;
-use super::queue::QueueSpec;
+use super::queue::{MAX_QUEUES, QueueSpec};
 use super::trace::{ShownStep, Trace};
 use super::tree::Tree;
 use super::tree::faults::TreeFault;
 use super::tree::grid::Grid;
 use super::tree::warning::Warning;
 use crate::domain::decimal::Amount;
+use crate::domain::reading::at_most;
 use crate::domain::slots::{Amounts, SlotMap};
 use lint::lint;
 use order::{Score, by_saturation, by_score, scores};
@@ -39,6 +40,8 @@ pub struct Simulation {
     #[serde(default)]
     pub options: Options,
     pub capacity: Amounts,
+    #[serde(deserialize_with = "at_most::<MAX_QUEUES, _, _>")]
+    #[schema(max_items = 100_000)]
     pub queues: Vec<QueueSpec>,
     /// Whether the answer tells why every queue gets what it gets.
     #[serde(default)]

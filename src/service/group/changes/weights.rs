@@ -10,7 +10,7 @@ use crate::domain::ledger::Entity;
 use crate::domain::weight::Weight;
 use crate::service::audit::{Change, label};
 use crate::service::group::session::Session;
-use crate::service::{Caller, Error, Fault, Result};
+use crate::service::{Caller, Error, Fault, Faults, Result};
 
 /// Whose weight.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,10 +76,13 @@ fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Entity, Optio
     for member in state.hierarchy.users.keys() {
         of_user.entry(member.user).or_default().push(*member);
     }
-    let mut faults = Vec::new();
+    let mut faults = Faults::default();
     let mut seen = BTreeSet::new();
     let mut resolved = Vec::new();
     for (at, item) in items.iter().enumerate() {
+        if faults.are_enough() {
+            break;
+        }
         let pointer = format!("/items/{at}/target_id");
         let mut fault = |code, detail: String| faults.push(Fault::new(pointer.clone(), code, detail));
         let entities = match &item.target {
@@ -121,7 +124,7 @@ fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Entity, Optio
             }
         }
     }
-    if faults.is_empty() { Ok(resolved) } else { Err(Error::Invalid(faults)) }
+    faults.or(resolved)
 }
 
 /// Makes a known entity known to this group too.
