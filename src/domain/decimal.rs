@@ -345,6 +345,12 @@ text_serde!(Usage);
 
 /// A computed `f64` (factor, normalised usage) as plain decimal text, at most 12 places (§2).
 pub fn f64_text(value: f64) -> String {
+    // Most users of a large group have used nothing; formatting exactly is slow.
+    for (whole, text) in [(0.0, "0"), (1.0, "1")] {
+        if value.total_cmp(&whole).is_eq() {
+            return text.to_owned();
+        }
+    }
     let text = format!("{value:.12}");
     let trimmed = text.trim_end_matches('0').trim_end_matches('.');
     trimmed.to_owned()

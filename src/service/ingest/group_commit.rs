@@ -2,12 +2,9 @@
 //! lock commits all of it in one transaction. Every caller gets the answer to its own rows.
 
 use std::collections::{HashMap, VecDeque};
-use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use tokio::sync::{Notify, oneshot};
-use tokio::time::timeout;
+use tokio::sync::oneshot;
 
 use super::batch::{BATCH, Delivery, Ingested, Part, take};
 use super::incoming::{Incoming, Refused};
@@ -20,63 +17,22 @@ struct Waiting {
     answer: oneshot::Sender<Result<Ingested>>,
 }
 
-/// The longest time that a commit waits for company.
-const PATIENCE: Duration = Duration::from_millis(2);
-/// A commit of fewer deliveries says nothing about how many clients there are.
-const CROWD: usize = 8;
-
-/// What waits for one resource group.
-#[derive(Default)]
-struct Line {
-    waiting: VecDeque<Waiting>,
-    /// Deliveries that the last commit took.
-    last: usize,
-}
-
 /// What waits, by resource group, in the order of arrival.
 #[derive(Default)]
-pub struct Lines {
-    lines: Mutex<HashMap<String, Line>>,
-    joined: Notify,
-}
+pub struct Lines(Mutex<HashMap<String, VecDeque<Waiting>>>);
 
 impl Lines {
-    fn lines(&self) -> MutexGuard<'_, HashMap<String, Line>> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lines(&self) -> MutexGuard<'_, HashMap<String, VecDeque<Waiting>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn join(&self, group: &str, waiting: Waiting) {
-        self.lines().entry(group.to_owned()).or_default().waiting.push_back(waiting);
-        self.joined.notify_waiters();
+        self.lines().entry(group.to_owned()).or_default().push_back(waiting);
     }
 
     /// Deliveries that wait for the group.
     pub fn waiting(&self, group: &str) -> usize {
-        self.lines().get(group).map_or(0, |line| line.waiting.len())
-    }
-
-    /// Whether as many wait as the last commit lets one expect.
-    fn is_gathered(&self, group: &str) -> bool {
-        let lines = self.lines();
-        let Some(line) = lines.get(group) else { return true };
-        line.last < CROWD || line.waiting.len() >= line.last - line.last / 4
-    }
-
-    /// Many clients that were answered together deliver again together: waits a moment for them, so that one commit
-    /// takes them all. A few clients never wait.
-    async fn gather(&self, group: &str) {
-        let gathered = async {
-            loop {
-                let mut joined = pin!(self.joined.notified());
-                joined.as_mut().enable();
-                if self.is_gathered(group) {
-                    return;
-                }
-                joined.await;
-            }
-        };
-        // The patience is over: those that wait are enough.
-        let _ = timeout(PATIENCE, gathered).await;
+        self.lines().get(group).map_or(0, VecDeque::len)
     }
 
     /// Takes what waits and was seen at one time, up to so many kernels; the first delivery always.
@@ -84,15 +40,14 @@ impl Lines {
         let mut lines = self.lines();
         let Some(line) = lines.get_mut(group) else { return Vec::new() };
         let mut kernels = 0;
-        let taken_at = line.waiting.front().and_then(|first| first.part.delivery.taken_at);
+        let taken_at = line.front().and_then(|first| first.part.delivery.taken_at);
         let fits = |waiting: &&Waiting| {
             kernels += waiting.part.delivery.reports.len();
             kernels <= most && waiting.part.delivery.taken_at == taken_at
         };
-        let count = line.waiting.iter().take_while(fits).count().max(1).min(line.waiting.len());
-        line.last = count;
-        let taken = line.waiting.drain(..count).collect();
-        if line.waiting.is_empty() && count < CROWD {
+        let count = line.iter().take_while(fits).count().max(1).min(line.len());
+        let taken = line.drain(..count).collect();
+        if line.is_empty() {
             lines.remove(group);
         }
         taken
@@ -142,7 +97,6 @@ async fn serve(service: &Arc<Service>, group: &str, slot: SlotGuard) {
     if service.lines.waiting(group) == 0 {
         return;
     }
-    service.lines.gather(group).await;
     let begun = Session::begin(service, group, slot, true).await;
     // Those that came while the database made this one wait are taken along.
     let waiting = service.lines.take(group, BATCH);
