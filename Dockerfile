@@ -6,7 +6,7 @@ COPY migration migration
 COPY src src
 COPY benches benches
 COPY tests tests
-RUN cargo build --release --locked --bin fairshared && strip target/release/fairshared && mkdir /data
+RUN cargo build --release --locked --bin fairshared && mkdir /data
 
 FROM gcr.io/distroless/cc-debian12:nonroot
 COPY --from=build /src/target/release/fairshared /usr/local/bin/fairshared

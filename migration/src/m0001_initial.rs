@@ -1,57 +1,45 @@
-use sea_orm_migration::prelude::*;
-use sea_orm_migration::schema::{
-    big_integer, big_integer_null, boolean, double, integer, integer_null, string_len, string_len_null, text,
-    text_null, uuid, uuid_null,
-};
-use sea_orm_migration::sea_orm::DbBackend;
+//! The first tables: groups and nodes, people, kernels, usage, shares, and what the service keeps about itself.
 
-/// Names that people give have at most 64 characters.
-const NAME: u32 = 64;
+use sea_orm::prelude::async_trait::async_trait;
+use sea_orm::sea_query::{ColumnDef, IndexCreateStatement, TableCreateStatement};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr};
+
+use super::Change;
+use super::changes::{create, drop_table, run};
+use super::columns::{
+    big_integer, big_integer_null, boolean, double, index, integer, integer_null, name, name_null, primary, serial,
+    string_len, string_len_null, table, text, text_null, uuid, uuid_null,
+};
 
 pub struct Migration;
 
 /// What its reversal loses.
 pub const LOSES: &str = "everything: resource groups, kernels, usage, weights, people, keys and the audit log";
 
-impl MigrationName for Migration {
-    fn name(&self) -> &'static str {
-        "m0001_initial"
-    }
-}
-
-#[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
-
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        for table in tables() {
-            manager.create_table(table).await?;
+#[async_trait]
+impl Change for Migration {
+    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+        for table in entities().into_iter().chain(accounting()).chain(operations()) {
+            create(db, table).await?;
         }
         for index in indexes() {
-            manager.create_index(index).await?;
+            db.execute(&index).await?;
         }
-        // Only unsettled kernels are ever scanned by a run; the index holds nothing else.
-        manager
-            .get_connection()
-            .execute_unprepared(
-                "CREATE INDEX ix_kernels_unsettled ON kernels (resource_group, kernel_id) WHERE NOT settled",
-            )
+        // A run looks at unsettled kernels only; the index holds nothing else.
+        run(db, &["CREATE INDEX ix_kernels_unsettled ON kernels (resource_group, kernel_id) WHERE NOT settled"])
             .await?;
-        if manager.get_database_backend() == DbBackend::Postgres {
+        if db.get_database_backend() == DbBackend::Postgres {
             // Every run rewrites these rows in place; room on their page spares all their index entries.
             for table in REWRITTEN {
-                let sql = format!("ALTER TABLE {table} SET (fillfactor = 45)");
-                manager.get_connection().execute_unprepared(&sql).await?;
+                run(db, &[&format!("ALTER TABLE {table} SET (fillfactor = 45)")]).await?;
             }
         }
         Ok(())
     }
 
-    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
         for table in TABLES.iter().rev() {
-            manager.drop_table(Table::drop().table(*table).to_owned()).await?;
+            drop_table(db, table).await?;
         }
         Ok(())
     }
@@ -92,83 +80,25 @@ const TABLES: [&str; 21] = [
     "audit_log",
 ];
 
-fn table(name: &'static str) -> TableCreateStatement {
-    Table::create().table(name).to_owned()
-}
-
-fn name(column: &'static str) -> ColumnDef {
-    string_len(column, NAME)
-}
-
-fn primary(columns: &[&'static str]) -> IndexCreateStatement {
-    let mut key = Index::create();
-    for column in columns {
-        key.col(*column);
-    }
-    key.primary().to_owned()
-}
-
-fn serial(column: &'static str) -> ColumnDef {
-    big_integer(column).auto_increment().primary_key().to_owned()
-}
-
-fn tables() -> Vec<TableCreateStatement> {
-    let mut all = entities();
-    all.extend(accounting());
-    all.extend(operations());
-    all
-}
-
-/// Groups, nodes, and who may use them.
+/// Groups, nodes and people.
 fn entities() -> Vec<TableCreateStatement> {
     vec![
-        table("resource_groups")
+        resource_groups(),
+        agents(),
+        capacity_days(),
+        table("domains")
             .col(name("name").primary_key())
-            .col(string_len("scheduler", 32))
-            .col(text("scheduler_opts"))
-            // Bumped by every write of the group; readers reload what is behind.
-            .col(big_integer("shares_revision").default(0))
-            .col(big_integer("kernels_revision").default(0))
-            .col(big_integer_null("capacity_observed_at"))
-            .col(integer_null("records_from_day"))
-            .col(big_integer_null("calculated_at"))
-            .col(text_null("calculated_with"))
-            .col(big_integer("created_at"))
-            .col(big_integer("updated_at"))
-            .to_owned(),
-        table("agents")
-            .col(name("resource_group"))
-            .col(name("agent_id"))
-            .col(text("available_slots"))
-            .col(boolean("alive"))
-            .col(boolean("schedulable"))
-            .col(text("labels"))
-            .col(big_integer("updated_at"))
-            .primary_key(&mut primary(&["resource_group", "agent_id"]))
-            .to_owned(),
-        table("capacity_days")
-            .col(name("resource_group"))
-            .col(integer("day"))
-            .col(string_len("source", 16))
-            .col(text("integral"))
-            .col(big_integer("observed_micros"))
-            .col(text("capacity"))
-            .primary_key(&mut primary(&["resource_group", "day"]))
-            .to_owned(),
-        table("domains").col(name("name").primary_key()).col(big_integer("created_at")).to_owned(),
-        table("projects")
-            .col(uuid("id").primary_key())
-            .col(name("domain_name"))
-            // The newest start that named the domain: reports in any order agree on it.
-            .col(big_integer("domain_since"))
-            .col(string_len_null("display_name", 255))
+            // When it was named first.
             .col(big_integer("created_at"))
             .to_owned(),
+        projects(),
         table("users")
             .col(uuid("id").primary_key())
+            // What is shown in place of the UUID; NULL: the UUID is shown.
             .col(string_len_null("display_name", 255))
             .col(big_integer("created_at"))
             .to_owned(),
+        // Which users have used which projects, in any group.
         table("memberships")
             .col(uuid("user_uuid"))
             .col(uuid("project_id"))
@@ -177,6 +107,151 @@ fn entities() -> Vec<TableCreateStatement> {
     ]
 }
 
+fn resource_groups() -> TableCreateStatement {
+    table("resource_groups")
+        .col(name("name").primary_key())
+        // The name of the sequencer, such as `fairshare`.
+        .col(string_len("scheduler", 32))
+        // The options that an admin set, as a JSON object; an option that is missing has its default.
+        .col(text("scheduler_opts"))
+        // Grows with every change of shares, options, capacities or names; processes read again what is behind.
+        .col(big_integer("shares_revision").default(0))
+        // Grows with every write of the group. A writer changes it first, and so holds the row's lock until it commits.
+        .col(big_integer("kernels_revision").default(0))
+        // Until when the capacity of the group's nodes was observed; NULL: it never was.
+        .col(big_integer_null("capacity_observed_at"))
+        // The first day whose usage records are still there; NULL: none were purged.
+        .col(integer_null("records_from_day"))
+        // When factors and ranks were last calculated; NULL: they never were.
+        .col(big_integer_null("calculated_at"))
+        // The options of that calculation, as a JSON object; NULL as above.
+        .col(text_null("calculated_with"))
+        .col(big_integer("created_at"))
+        .col(big_integer("updated_at"))
+        .to_owned()
+}
+
+/// Nodes.
+fn agents() -> TableCreateStatement {
+    table("agents")
+        .col(name("resource_group"))
+        .col(name("agent_id"))
+        // What the node offers in all, used or not: a slot map of amounts.
+        .col(text("available_slots"))
+        // Whether the node answers, and whether it takes new kernels. Its slots count only while both are true.
+        .col(boolean("alive"))
+        .col(boolean("schedulable"))
+        // A JSON object of texts.
+        .col(text("labels"))
+        .col(big_integer("updated_at"))
+        .primary_key(&mut primary(&["resource_group", "agent_id"]))
+        .to_owned()
+}
+
+/// What a group offered on one day.
+fn capacity_days() -> TableCreateStatement {
+    table("capacity_days")
+        .col(name("resource_group"))
+        .col(integer("day"))
+        // `observed`: the service watched the nodes; `given`: an import brought it; `nearest`: copied from the nearest
+        // day that was observed or given.
+        .col(string_len("source", 16))
+        // Capacity times the time for which it was observed: a slot map of usages. Empty unless observed.
+        .col(text("integral"))
+        // For how long it was observed, in microseconds.
+        .col(big_integer("observed_micros"))
+        // What the day's usage is divided by: a slot map of amounts, the mean over the time that was observed.
+        .col(text("capacity"))
+        .primary_key(&mut primary(&["resource_group", "day"]))
+        .to_owned()
+}
+
+fn projects() -> TableCreateStatement {
+    table("projects")
+        .col(uuid("id").primary_key())
+        .col(name("domain_name"))
+        // The newest start of a kernel that named the domain: reports in any order agree on it.
+        .col(big_integer("domain_since"))
+        // What is shown in place of the UUID; NULL: the UUID is shown.
+        .col(string_len_null("display_name", 255))
+        .col(big_integer("created_at"))
+        .to_owned()
+}
+
+/// Kernels, records, buckets, shares.
+fn accounting() -> Vec<TableCreateStatement> {
+    let member = || vec![uuid("user_uuid"), uuid("project_id")];
+    vec![
+        kernels(),
+        kernel_usage_records(),
+        bucket("domain_usage_buckets", vec![name("domain_name")], &["domain_name"]),
+        bucket("project_usage_buckets", vec![uuid("project_id")], &["project_id"]),
+        bucket("user_usage_buckets", member(), &["user_uuid", "project_id"]),
+        shares("domain_fair_shares", vec![name("domain_name")], &["domain_name"]),
+        shares("project_fair_shares", vec![uuid("project_id")], &["project_id"]),
+        shares("user_fair_shares", member(), &["user_uuid", "project_id"]),
+    ]
+}
+
+/// Kernels as they were last reported.
+fn kernels() -> TableCreateStatement {
+    table("kernels")
+        .col(uuid("kernel_id").primary_key())
+        .col(name("resource_group"))
+        .col(uuid("session_id"))
+        .col(uuid("user_uuid"))
+        .col(uuid("project_id"))
+        // The domain that the report named. Usage that is recorded from now on belongs to the project's domain.
+        .col(name("domain_name"))
+        // What the kernel holds while it runs: a slot map of amounts.
+        .col(text("occupied_slots"))
+        // `PENDING`, `RUNNING` or `TERMINATED`; m0006 adds `SUSPENDED`.
+        .col(string_len("status", 16))
+        // NULL: it has not started.
+        .col(big_integer_null("started_at"))
+        // NULL: it has not ended.
+        .col(big_integer_null("terminated_at"))
+        // Until when its usage is recorded; NULL: none is. m0003 moves it to kernel_cursors.
+        .col(big_integer_null("last_usage_recorded_at"))
+        // Whether it ended and all its usage is recorded. m0003 replaces it by a missing row in kernel_cursors.
+        .col(boolean("settled"))
+        // The node that it runs on; NULL: it was not reported.
+        .col(name_null("agent_id"))
+        // The queue that it names; NULL: the queue of its project, else of its domain, else `default`.
+        .col(name_null("queue"))
+        // A larger number comes first.
+        .col(integer("priority"))
+        // Whether a plan may evict it.
+        .col(boolean("preemptible"))
+        // Whether it is never evicted, whatever the plan.
+        .col(boolean("critical"))
+        // The gang that it belongs to; NULL: the kernels of one session are one workload.
+        .col(name_null("gang_id"))
+        // How many members of the gang have to run together; NULL: all of them.
+        .col(integer_null("gang_min"))
+        .to_owned()
+}
+
+/// What one kernel used in one slice, which lies inside one day.
+fn kernel_usage_records() -> TableCreateStatement {
+    table("kernel_usage_records")
+        .col(uuid("kernel_id"))
+        .col(big_integer("period_start"))
+        // The end is no part of the slice.
+        .col(big_integer("period_end"))
+        .col(uuid("session_id"))
+        .col(uuid("user_uuid"))
+        .col(uuid("project_id"))
+        // The project's domain when the slice was recorded; a project that moves later leaves it as it is.
+        .col(name("domain_name"))
+        .col(name("resource_group"))
+        // A slot map of usages.
+        .col(text("resource_usage"))
+        .primary_key(&mut primary(&["kernel_id", "period_start"]))
+        .to_owned()
+}
+
+/// Usage of some days, by domain, by project, or by user and project.
 fn bucket(table_name: &'static str, keys: Vec<ColumnDef>, key_names: &[&'static str]) -> TableCreateStatement {
     let mut create = table(table_name);
     create.col(name("resource_group"));
@@ -187,11 +262,16 @@ fn bucket(table_name: &'static str, keys: Vec<ColumnDef>, key_names: &[&'static 
     primary_columns.extend(key_names);
     primary_columns.push("period_start");
     create
+        // The first and the last day with usage, both inclusive.
         .col(integer("period_start"))
         .col(integer("period_end"))
+        // How many days the bucket may hold: the group's `decay_unit_days` when it was opened.
         .col(integer("decay_unit_days"))
+        // The sum of its records: a slot map of usages.
         .col(text("resource_usage"))
+        // How many records are in the sum.
         .col(big_integer("records"))
+        // The capacity of its last day: a slot map of amounts.
         .col(text("capacity_snapshot"))
         .col(big_integer("created_at"))
         .col(big_integer("updated_at"))
@@ -199,6 +279,7 @@ fn bucket(table_name: &'static str, keys: Vec<ColumnDef>, key_names: &[&'static 
         .to_owned()
 }
 
+/// Weight and factor of a domain, of a project, or of a user in a project.
 fn shares(table_name: &'static str, keys: Vec<ColumnDef>, key_names: &[&'static str]) -> TableCreateStatement {
     let mut create = table(table_name);
     create.col(name("resource_group"));
@@ -208,10 +289,13 @@ fn shares(table_name: &'static str, keys: Vec<ColumnDef>, key_names: &[&'static 
     let mut primary_columns = vec!["resource_group"];
     primary_columns.extend(key_names);
     create
-        // Ten-thousandths; null: the group's default_weight.
+        // The weight in ten-thousandths; NULL: the group's `default_weight`.
         .col(big_integer_null("weight"))
+        // A slot map of usages, each day's multiplied by its decay.
         .col(text("total_decayed_usage"))
+        // Decayed usage as a part of what the group offered in its look-back, from 0 on, without a unit.
         .col(double("normalized_usage"))
+        // From 0 to 1; 1 belongs to those who used nothing.
         .col(double("fair_share_factor"))
         .col(big_integer("created_at"))
         .col(big_integer("updated_at"))
@@ -219,123 +303,122 @@ fn shares(table_name: &'static str, keys: Vec<ColumnDef>, key_names: &[&'static 
         .to_owned()
 }
 
-/// Kernels, records, buckets, shares.
-fn accounting() -> Vec<TableCreateStatement> {
-    let member = || vec![uuid("user_uuid"), uuid("project_id")];
-    vec![
-        table("kernels")
-            .col(uuid("kernel_id").primary_key())
-            .col(name("resource_group"))
-            .col(uuid("session_id"))
-            .col(uuid("user_uuid"))
-            .col(uuid("project_id"))
-            .col(name("domain_name"))
-            .col(text("occupied_slots"))
-            .col(string_len("status", 16))
-            .col(big_integer_null("started_at"))
-            .col(big_integer_null("terminated_at"))
-            .col(big_integer_null("last_usage_recorded_at"))
-            .col(boolean("settled"))
-            .col(string_len_null("agent_id", NAME))
-            .col(string_len_null("queue", NAME))
-            .col(integer("priority"))
-            .col(boolean("preemptible"))
-            .col(boolean("critical"))
-            .col(string_len_null("gang_id", NAME))
-            .col(integer_null("gang_min"))
-            .to_owned(),
-        table("kernel_usage_records")
-            .col(uuid("kernel_id"))
-            .col(big_integer("period_start"))
-            .col(big_integer("period_end"))
-            .col(uuid("session_id"))
-            .col(uuid("user_uuid"))
-            .col(uuid("project_id"))
-            .col(name("domain_name"))
-            .col(name("resource_group"))
-            .col(text("resource_usage"))
-            .primary_key(&mut primary(&["kernel_id", "period_start"]))
-            .to_owned(),
-        bucket("domain_usage_buckets", vec![name("domain_name")], &["domain_name"]),
-        bucket("project_usage_buckets", vec![uuid("project_id")], &["project_id"]),
-        bucket("user_usage_buckets", member(), &["user_uuid", "project_id"]),
-        shares("domain_fair_shares", vec![name("domain_name")], &["domain_name"]),
-        shares("project_fair_shares", vec![uuid("project_id")], &["project_id"]),
-        shares("user_fair_shares", member(), &["user_uuid", "project_id"]),
-    ]
-}
-
 /// What the service keeps about itself.
 fn operations() -> Vec<TableCreateStatement> {
     vec![
+        // One row for each start of a serving process. The time between two rows is downtime.
         table("service_runs")
             .col(serial("id"))
             .col(big_integer("started_at"))
+            // When the process last said that it lives.
             .col(big_integer("last_heartbeat_at"))
             .to_owned(),
-        table("usage_gaps")
-            .col(serial("id"))
-            .col(name("resource_group"))
-            .col(big_integer("started_at"))
-            .col(big_integer("ended_at"))
-            .col(big_integer("handled_at"))
-            .col(string_len("policy", 16))
-            .col(big_integer("kernels"))
-            .col(text("recorded_usage"))
-            .col(text("dropped_usage"))
-            .to_owned(),
-        table("job_runs")
-            .col(serial("id"))
-            .col(string_len("job", 32))
-            .col(string_len_null("resource_group", NAME))
-            .col(string_len("trigger", 16))
-            .col(string_len("status", 16))
-            .col(big_integer("started_at"))
-            .col(big_integer_null("ended_at"))
-            .col(text("counts"))
-            .col(text_null("error"))
-            .to_owned(),
-        table("job_leases")
-            .col(string_len("name", 128).primary_key())
-            .col(uuid("holder"))
-            .col(big_integer("fence"))
-            .col(big_integer("expires_at"))
-            .to_owned(),
-        table("api_keys")
-            .col(uuid("id").primary_key())
-            .col(string_len("key_hash", 64).unique_key())
-            .col(string_len("role", 16))
-            .col(string_len("label", 255))
-            .col(uuid_null("user_uuid"))
-            .col(big_integer("created_at"))
-            .col(big_integer_null("expires_at"))
-            .col(big_integer_null("revoked_at"))
-            .col(big_integer_null("last_used_at"))
-            .to_owned(),
-        table("audit_log")
-            .col(serial("id"))
-            .col(big_integer("at"))
-            .col(string_len("actor", 255))
-            .col(uuid_null("key_id"))
-            .col(string_len("request_id", 128))
-            .col(string_len("action", 64))
-            .col(string_len_null("resource_group", NAME))
-            .col(string_len("target", 255))
-            .col(text_null("before"))
-            .col(text_null("after"))
-            .col(text_null("reason"))
-            .to_owned(),
+        usage_gaps(),
+        job_runs(),
+        job_leases(),
+        api_keys(),
+        audit_log(),
     ]
+}
+
+/// Downtimes that kernels of a group spanned.
+fn usage_gaps() -> TableCreateStatement {
+    table("usage_gaps")
+        .col(serial("id"))
+        .col(name("resource_group"))
+        .col(big_integer("started_at"))
+        .col(big_integer("ended_at"))
+        // When the run was that met the downtime.
+        .col(big_integer("handled_at"))
+        // The group's `gap_policy` then: `interpolate` or `ignore`.
+        .col(string_len("policy", 16))
+        // How many kernels spanned it.
+        .col(big_integer("kernels"))
+        // What they used in it and was recorded, and what was left out: slot maps of usages.
+        .col(text("recorded_usage"))
+        .col(text("dropped_usage"))
+        .to_owned()
+}
+
+fn job_runs() -> TableCreateStatement {
+    table("job_runs")
+        .col(serial("id"))
+        .col(string_len("job", 32))
+        // NULL: the run was of no single group.
+        .col(name_null("resource_group"))
+        // `schedule` or `manual`.
+        .col(string_len("trigger", 16))
+        // `running`, `succeeded`, `failed`, `panicked` or `abandoned`.
+        .col(string_len("status", 16))
+        .col(big_integer("started_at"))
+        // NULL: it still runs.
+        .col(big_integer_null("ended_at"))
+        // What the run did, as a JSON object; empty until it ended well.
+        .col(text("counts"))
+        // Why it failed; NULL: it did not fail.
+        .col(text_null("error"))
+        .to_owned()
+}
+
+/// Who may run a job in a group. m0007 makes the table anew.
+fn job_leases() -> TableCreateStatement {
+    table("job_leases")
+        // JOB/GROUP.
+        .col(string_len("name", 128).primary_key())
+        // The process that has the lease.
+        .col(uuid("holder"))
+        // Grows whenever the lease is taken.
+        .col(big_integer("fence"))
+        .col(big_integer("expires_at"))
+        .to_owned()
+}
+
+fn api_keys() -> TableCreateStatement {
+    table("api_keys")
+        .col(uuid("id").primary_key())
+        // SHA-256 of the whole key in hexadecimal digits; the key itself is stored nowhere.
+        .col(string_len("key_hash", 64).unique_key())
+        // `admin`, `scheduler`, `viewer` or `user`.
+        .col(string_len("role", 16))
+        .col(string_len("label", 255))
+        // The user whose rows a key with the role `user` may see; NULL: the key has another role.
+        .col(uuid_null("user_uuid"))
+        .col(big_integer("created_at"))
+        // NULL: it does not expire.
+        .col(big_integer_null("expires_at"))
+        // NULL: it was not revoked.
+        .col(big_integer_null("revoked_at"))
+        // To about ten seconds; NULL: it was never used.
+        .col(big_integer_null("last_used_at"))
+        .to_owned()
+}
+
+fn audit_log() -> TableCreateStatement {
+    table("audit_log")
+        .col(serial("id"))
+        .col(big_integer("at"))
+        // The label of the key, or `cli`, or the name of a job.
+        .col(string_len("actor", 255))
+        // NULL: the change needed no key, because the command line or a job made it.
+        .col(uuid_null("key_id"))
+        .col(string_len("request_id", 128))
+        // What was done, such as `weights.put`.
+        .col(string_len("action", 64))
+        // NULL: the change is of no single group.
+        .col(name_null("resource_group"))
+        // What was changed: a name or a UUID.
+        .col(string_len("target", 255))
+        // What it was and what it became, as JSON; NULL: there was nothing, or there is nothing left.
+        .col(text_null("before"))
+        .col(text_null("after"))
+        // What the request gave as its reason; NULL: it gave none.
+        .col(text_null("reason"))
+        .to_owned()
 }
 
 fn indexes() -> Vec<IndexCreateStatement> {
     let index = |name: &'static str, table: &'static str, columns: &[&'static str]| {
-        let mut create = Index::create();
-        create.name(name).table(table);
-        for column in columns {
-            create.col(*column);
-        }
-        create
+        index(columns).name(name).table(table).to_owned()
     };
     vec![
         index("ix_kernels_group", "kernels", &["resource_group", "kernel_id"]),

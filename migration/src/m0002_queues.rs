@@ -1,92 +1,92 @@
-use sea_orm_migration::prelude::*;
-use sea_orm_migration::schema::{
-    big_integer, big_integer_null, boolean, integer, string_len, string_len_null, text, text_null,
-};
+//! Queues of a group, and how the group was divided on each day.
 
-const NAME: u32 = 64;
+use sea_orm::prelude::async_trait::async_trait;
+use sea_orm::sea_query::TableCreateStatement;
+use sea_orm::{DatabaseTransaction, DbErr};
+
+use super::Change;
+use super::changes::{add_column, create, drop_column, drop_table};
+use super::columns::{
+    big_integer, big_integer_null, boolean, integer, name, name_null, primary, string_len, table, text, text_null,
+};
 
 pub struct Migration;
 
 /// What its reversal loses.
 pub const LOSES: &str = "all queues and the history of their division";
 
-impl MigrationName for Migration {
-    fn name(&self) -> &'static str {
-        "m0002_queues"
-    }
-}
-
-#[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
+#[async_trait]
+impl Change for Migration {
+    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+        // Grows when the queues change; processes read again what is behind.
+        add_column(db, "resource_groups", big_integer("queues_revision").default(0).take()).await?;
+        create(db, queues()).await?;
+        create(db, division_days()).await
     }
 
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        manager
-            .alter_table(
-                Table::alter()
-                    .table("resource_groups")
-                    // Bumped when the queues change; readers reload what is behind.
-                    .add_column(big_integer("queues_revision").default(0))
-                    .to_owned(),
-            )
-            .await?;
-        manager.create_table(queues()).await?;
-        manager.create_table(division_days()).await
-    }
-
-    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
         for table in ["division_days", "queues"] {
-            manager.drop_table(Table::drop().table(table).to_owned()).await?;
+            drop_table(db, table).await?;
         }
-        manager.alter_table(Table::alter().table("resource_groups").drop_column("queues_revision").to_owned()).await
+        drop_column(db, "resource_groups", "queues_revision").await
     }
 }
 
 /// Queues as they are configured; what they hold and ask for follows from the kernels.
 fn queues() -> TableCreateStatement {
-    Table::create()
-        .table("queues")
-        .col(string_len("resource_group", NAME))
-        .col(string_len("name", NAME))
-        .col(string_len_null("parent", NAME))
+    table("queues")
+        .col(name("resource_group"))
+        .col(name("name"))
+        // NULL: it is a root.
+        .col(name_null("parent"))
+        // A larger number comes first.
         .col(integer("priority"))
+        // An exact decimal without a unit.
         .col(text("weight"))
+        // `fair` or `fifo`: how the queue serves its children.
         .col(string_len("mode", 16))
+        // Slot maps of amounts, where `unlimited` may stand for an amount. A slot that a quota lacks has 0, one that a
+        // limit lacks has no limit.
         .col(text("quota"))
         .col(text("limits"))
         .col(text("guarantee"))
+        // JSON: one exact decimal for all slots, or a slot map of decimals.
         .col(text("over_quota_weight"))
+        // `weight` or `quota`.
         .col(string_len("children_over_quota_by", 16))
+        // A part of the whole group from 0 to 1, an exact decimal.
         .col(text("min_share_ratio"))
+        // Whether other queues may take back what it holds above its share.
         .col(boolean("reclaimable"))
+        // For how many seconds after its start a workload is protected; NULL: what the parent says, else not at all.
         .col(big_integer_null("preempt_min_runtime"))
         .col(big_integer_null("reclaim_min_runtime"))
+        // Set with the queue, and part of its order among its siblings.
         .col(big_integer("created_at"))
         .col(big_integer("updated_at"))
-        .primary_key(Index::create().col("resource_group").col("name").primary())
+        .primary_key(&mut primary(&["resource_group", "name"]))
         .to_owned()
 }
 
-/// The last division of each day.
+/// The last division of each day, one row for each queue.
 fn division_days() -> TableCreateStatement {
-    Table::create()
-        .table("division_days")
-        .col(string_len("resource_group", NAME))
+    table("division_days")
+        .col(name("resource_group"))
         .col(integer("day"))
-        .col(string_len("queue", NAME))
+        .col(name("queue"))
         .col(string_len("algorithm", 32))
+        // What the queue deserved, held and asked for: slot maps of amounts.
         .col(text("fair_share"))
         .col(text("allocated"))
         .col(text("request"))
+        // As in queues.
         .col(text("quota"))
-        // Only `min_share` has these.
+        // Exact decimals, parts of the whole group; NULL: the algorithm was not `min_share`, the only one that has them.
         .col(text_null("usage_ratio"))
         .col(text_null("demand_ratio"))
         .col(text_null("fair_share_ratio"))
         .col(text_null("guaranteed_ratio"))
         .col(big_integer("calculated_at"))
-        .primary_key(Index::create().col("resource_group").col("day").col("queue").primary())
+        .primary_key(&mut primary(&["resource_group", "day", "queue"]))
         .to_owned()
 }

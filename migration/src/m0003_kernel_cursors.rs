@@ -3,20 +3,18 @@
 //! A kernel that a run has seen is in step with its group's `recorded_until`, so that a run writes one row instead of
 //! one for every running kernel, and one that has ended costs a delete instead of a new version of the wide row.
 
-use sea_orm_migration::prelude::*;
-use sea_orm_migration::schema::{big_integer_null, boolean, string_len, uuid};
-use sea_orm_migration::sea_orm::DbBackend;
+use sea_orm::prelude::async_trait::async_trait;
+use sea_orm::sea_query::TableCreateStatement;
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr};
+
+use super::Change;
+use super::changes::{add_column, create, drop_column, run};
+use super::columns::{big_integer_null, boolean, name, primary, table, uuid};
 
 pub struct Migration;
 
 /// What its reversal loses.
 pub const LOSES: &str = "nothing; how far usage is recorded goes back to the kernels";
-
-impl MigrationName for Migration {
-    fn name(&self) -> &'static str {
-        "m0003_kernel_cursors"
-    }
-}
 
 const UP: [&str; 4] = [
     "INSERT INTO kernel_cursors (resource_group, kernel_id, recorded_until, in_step) \
@@ -40,45 +38,37 @@ const DOWN: [&str; 6] = [
     "DROP TABLE kernel_cursors",
 ];
 
-#[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
-
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        let recorded_until = || big_integer_null("recorded_until");
-        let add = Table::alter().table("resource_groups").add_column(recorded_until()).to_owned();
-        manager.alter_table(add).await?;
-        let cursors = Table::create()
-            .table("kernel_cursors")
-            .col(string_len("resource_group", 64))
-            .col(uuid("kernel_id"))
-            .col(recorded_until())
-            .col(boolean("in_step"))
-            .primary_key(Index::create().col("resource_group").col("kernel_id").primary())
-            .to_owned();
-        manager.create_table(cursors).await?;
-        run(manager, &UP).await?;
-        if manager.get_database_backend() == DbBackend::Postgres {
-            run(manager, &["ALTER TABLE kernels RESET (fillfactor)"]).await?;
+#[async_trait]
+impl Change for Migration {
+    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+        // Until when usage is recorded of every kernel that is in step; NULL: no run was yet.
+        add_column(db, "resource_groups", big_integer_null("recorded_until")).await?;
+        create(db, kernel_cursors()).await?;
+        run(db, &UP).await?;
+        if db.get_database_backend() == DbBackend::Postgres {
+            run(db, &["ALTER TABLE kernels RESET (fillfactor)"]).await?;
         }
         Ok(())
     }
 
-    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        run(manager, &DOWN).await?;
-        if manager.get_database_backend() == DbBackend::Postgres {
-            run(manager, &["ALTER TABLE kernels SET (fillfactor = 45)"]).await?;
+    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+        run(db, &DOWN).await?;
+        if db.get_database_backend() == DbBackend::Postgres {
+            run(db, &["ALTER TABLE kernels SET (fillfactor = 45)"]).await?;
         }
-        let drop = Table::alter().table("resource_groups").drop_column("recorded_until").to_owned();
-        manager.alter_table(drop).await
+        drop_column(db, "resource_groups", "recorded_until").await
     }
 }
 
-async fn run(manager: &SchemaManager<'_>, statements: &[&str]) -> Result<(), DbErr> {
-    for sql in statements {
-        manager.get_connection().execute_unprepared(sql).await?;
-    }
-    Ok(())
+/// One row for each kernel whose usage is not recorded to its end.
+fn kernel_cursors() -> TableCreateStatement {
+    table("kernel_cursors")
+        .col(name("resource_group"))
+        .col(uuid("kernel_id"))
+        // Until when its usage is recorded, unless it is in step; NULL: none is recorded.
+        .col(big_integer_null("recorded_until"))
+        // Whether the `recorded_until` of its group holds for it, and not its own.
+        .col(boolean("in_step"))
+        .primary_key(&mut primary(&["resource_group", "kernel_id"]))
+        .to_owned()
 }

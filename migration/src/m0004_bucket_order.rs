@@ -1,17 +1,16 @@
 //! Indexes in the order of bucket lists, so that a page is read from its place on.
 
-use sea_orm_migration::prelude::*;
+use sea_orm::prelude::async_trait::async_trait;
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr};
+
+use super::Change;
+use super::changes::drop_index;
+use super::columns::index;
 
 pub struct Migration;
 
 /// What its reversal loses.
 pub const LOSES: &str = "nothing";
-
-impl MigrationName for Migration {
-    fn name(&self) -> &'static str {
-        "m0004_bucket_order"
-    }
-}
 
 /// Index, table, and what tells apart buckets of one day.
 const INDEXES: [(&str, &str, &[&str]); 3] = [
@@ -20,38 +19,30 @@ const INDEXES: [(&str, &str, &[&str]); 3] = [
     ("ix_user_usage_bucket_period", "user_usage_buckets", &["user_uuid", "project_id"]),
 ];
 
-#[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
-
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+#[async_trait]
+impl Change for Migration {
+    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
         for (name, table, keys) in INDEXES {
-            replace(manager, name, table, keys).await?;
+            replace(db, name, table, keys).await?;
         }
         Ok(())
     }
 
-    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
         for (name, table, _) in INDEXES {
-            replace(manager, name, table, &[]).await?;
+            replace(db, name, table, &[]).await?;
         }
         Ok(())
     }
 }
 
 async fn replace(
-    manager: &SchemaManager<'_>,
+    db: &DatabaseTransaction,
     name: &'static str,
     table: &'static str,
-    keys: &'static [&'static str],
+    keys: &[&'static str],
 ) -> Result<(), DbErr> {
-    manager.drop_index(Index::drop().name(name).table(table).to_owned()).await?;
-    let mut create = Index::create();
-    create.name(name).table(table).col("resource_group").col("period_start");
-    for key in keys {
-        create.col(*key);
-    }
-    manager.create_index(create).await
+    drop_index(db, table, name).await?;
+    let columns = [&["resource_group", "period_start"], keys].concat();
+    db.execute(index(&columns).name(name).table(table)).await.map(|_| ())
 }

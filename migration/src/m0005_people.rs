@@ -1,90 +1,81 @@
 //! Names of people that are unique in the server, projects that stay in their domain, who is archived, and keys that are
 //! limited to groups.
 
-use sea_orm_migration::prelude::*;
-use sea_orm_migration::schema::{big_integer, big_integer_null, boolean, integer, string_len_null, text_null};
+use sea_orm::prelude::async_trait::async_trait;
+use sea_orm::sea_query::ColumnDef;
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr};
+
+use super::Change;
+use super::changes::{add_column, create, drop_column, drop_index, drop_table, run};
+use super::columns::{big_integer, big_integer_null, boolean, index, integer, string_len_null, table, text_null};
 
 pub struct Migration;
 
 /// What its reversal loses.
 pub const LOSES: &str = "names of users and projects, display names of domains, which projects stay in their domain, who is archived; and keys that are limited to resource groups reach all of them";
 
-impl MigrationName for Migration {
-    fn name(&self) -> &'static str {
-        "m0005_people"
-    }
-}
-
 /// Tables whose rows are read again when they change.
 const PEOPLE: [&str; 3] = ["domains", "projects", "users"];
 
-#[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
-
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
+#[async_trait]
+impl Change for Migration {
+    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
         for (table, column) in columns() {
-            manager.alter_table(Table::alter().table(table).add_column(column).to_owned()).await?;
+            add_column(db, table, column).await?;
         }
         for table in ["projects", "users"] {
-            let unique = Index::create().name(format!("ux_{table}_name")).table(table).col("name").unique().to_owned();
-            manager.create_index(unique).await?;
+            db.execute(index(&["name"]).name(format!("ux_{table}_name")).table(table).unique()).await?;
         }
         for table in PEOPLE {
-            let changes = Index::create().name(format!("ix_{table}_revision")).table(table).col("revision").to_owned();
-            manager.create_index(changes).await?;
+            db.execute(index(&["revision"]).name(format!("ix_{table}_revision")).table(table)).await?;
         }
-        let latest = Table::create()
-            .table("people_revision")
+        let latest = table("people_revision")
             // Always 1: there is one row, and who changes a person holds its lock until the end of the transaction.
             .col(integer("id").primary_key())
             // The newest revision that a row of domains, projects or users has.
             .col(big_integer("revision"))
             .to_owned();
-        manager.create_table(latest).await?;
-        manager.get_connection().execute_unprepared("INSERT INTO people_revision (id, revision) VALUES (1, 0)").await?;
-        Ok(())
+        create(db, latest).await?;
+        run(db, &["INSERT INTO people_revision (id, revision) VALUES (1, 0)"]).await
     }
 
-    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        manager.drop_table(Table::drop().table("people_revision").to_owned()).await?;
+    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+        drop_table(db, "people_revision").await?;
         for table in PEOPLE {
-            manager.drop_index(Index::drop().name(format!("ix_{table}_revision")).table(table).to_owned()).await?;
+            drop_index(db, table, &format!("ix_{table}_revision")).await?;
         }
         for table in ["projects", "users"] {
-            manager.drop_index(Index::drop().name(format!("ux_{table}_name")).table(table).to_owned()).await?;
+            drop_index(db, table, &format!("ux_{table}_name")).await?;
         }
         for (table, column) in columns().into_iter().rev() {
-            let name = column.get_column_name();
-            manager.alter_table(Table::alter().table(table).drop_column(name).to_owned()).await?;
+            drop_column(db, table, &column.get_column_name()).await?;
         }
         Ok(())
     }
 }
 
 fn columns() -> Vec<(&'static str, ColumnDef)> {
-    // The name by which reports may tell a user or project, unique in its table; null: only the rule of names.
+    // The name that reports may give instead of the UUID, unique in its table; NULL: only the name from which the rule of
+    // names makes this UUID.
     let name = || string_len_null("name", 255);
-    // When an admin archived the row, in microseconds since 1970; null: it is shown.
+    // When an admin archived the row, in microseconds since 1970; NULL: it is shown.
     let archived_at = || big_integer_null("archived_at");
     // The value of people_revision when the row was changed last.
-    let revision = || big_integer("revision").default(0).to_owned();
+    let revision = || big_integer("revision").default(0).take();
     vec![
-        // What is shown beside the name; null: only the name.
+        // What is shown beside the name; NULL: only the name is shown.
         ("domains", string_len_null("display_name", 255)),
         ("domains", archived_at()),
         ("domains", revision()),
         ("projects", name()),
         // Whether an admin set the domain: reports that name another do not move the project.
-        ("projects", boolean("domain_pinned").default(false).to_owned()),
+        ("projects", boolean("domain_pinned").default(false).take()),
         ("projects", archived_at()),
         ("projects", revision()),
         ("users", name()),
         ("users", archived_at()),
         ("users", revision()),
-        // The names of the resource groups that a key is limited to, as a JSON array; null: all groups.
+        // The names of the resource groups that a key is limited to, as a JSON array; NULL: all groups.
         ("api_keys", text_null("resource_groups")),
     ]
 }

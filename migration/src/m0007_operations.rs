@@ -1,24 +1,19 @@
-//! Who runs jobs, under which lease, and whether the clock can be believed.
+//! Who runs jobs, under which lease, and whether the clock is right.
 //!
 //! A lease lasts as long as its holder lives: there is no end of it to be stored, and none to be waited for.
 
-use sea_orm_migration::prelude::*;
-use sea_orm_migration::schema::{big_integer, big_integer_null, integer, string_len, uuid, uuid_null};
+use sea_orm::prelude::async_trait::async_trait;
+use sea_orm::sea_query::TableCreateStatement;
+use sea_orm::{DatabaseTransaction, DbErr};
+
+use super::Change;
+use super::changes::{add_column, create, drop_column, drop_table, run};
+use super::columns::{big_integer, big_integer_null, integer, string_len, table, uuid, uuid_null};
 
 pub struct Migration;
 
 /// What its reversal loses.
 pub const LOSES: &str = "who runs jobs and what is known of clocks that went wrong; jobs begin anew";
-
-impl MigrationName for Migration {
-    fn name(&self) -> &'static str {
-        "m0007_operations"
-    }
-}
-
-fn table(name: &'static str) -> TableCreateStatement {
-    Table::create().table(name).to_owned()
-}
 
 /// Processes that run jobs.
 fn holders() -> TableCreateStatement {
@@ -39,7 +34,7 @@ fn leases() -> TableCreateStatement {
     table("job_leases")
         // JOB/GROUP.
         .col(string_len("name", 128).primary_key())
-        // Who may write; NULL: nobody.
+        // The process that may write; NULL: the lease is free.
         .col(uuid_null("holder"))
         // Grows whenever the lease is taken: what was written under an earlier number is refused.
         .col(big_integer("fence"))
@@ -61,10 +56,11 @@ fn leases_that_expire() -> TableCreateStatement {
 /// One row: what is known of clocks that went wrong.
 fn service_clock() -> TableCreateStatement {
     table("service_clock")
+        // Always 1: there is one row.
         .col(integer("id").primary_key())
         // Grows whenever an admin says that the clock is right.
         .col(big_integer("revision").default(0))
-        // What the clock said then, microseconds since 1970; NULL: nobody ever had to say so.
+        // What the clock said then, microseconds since 1970; NULL: no admin ever had to say so.
         .col(big_integer_null("trusted_at"))
         // The first reading that could not be right, and the time that it should have been, microseconds since 1970.
         // NULL: no clock is held.
@@ -75,36 +71,27 @@ fn service_clock() -> TableCreateStatement {
         .to_owned()
 }
 
-#[async_trait::async_trait]
-impl MigrationTrait for Migration {
-    fn use_transaction(&self) -> Option<bool> {
-        Some(true)
-    }
-
-    async fn up(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        manager.drop_table(Table::drop().table("job_leases").to_owned()).await?;
+#[async_trait]
+impl Change for Migration {
+    // Leases of the version before are lost: servers of that version have to stop for this step.
+    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+        drop_table(db, "job_leases").await?;
         for table in [leases(), holders(), service_clock()] {
-            manager.create_table(table).await?;
+            create(db, table).await?;
         }
         // The process that runs it; NULL: the run is older than holders are.
-        let holder = Table::alter().table("job_runs").add_column(uuid_null("holder")).to_owned();
-        manager.alter_table(holder).await?;
-        // There are few of them at a time, among all that ever ran.
-        run(manager, "CREATE INDEX ix_job_runs_open ON job_runs (job, resource_group) WHERE status = 'running'")
-            .await?;
-        run(manager, "INSERT INTO service_clock (id, revision) VALUES (1, 0)").await
+        add_column(db, "job_runs", uuid_null("holder")).await?;
+        // Runs that have not ended are few among all that ever were.
+        let open = "CREATE INDEX ix_job_runs_open ON job_runs (job, resource_group) WHERE status = 'running'";
+        run(db, &[open, "INSERT INTO service_clock (id, revision) VALUES (1, 0)"]).await
     }
 
-    async fn down(&self, manager: &SchemaManager) -> Result<(), DbErr> {
-        run(manager, "DROP INDEX ix_job_runs_open").await?;
-        manager.alter_table(Table::alter().table("job_runs").drop_column("holder").to_owned()).await?;
+    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+        run(db, &["DROP INDEX ix_job_runs_open"]).await?;
+        drop_column(db, "job_runs", "holder").await?;
         for table in ["service_clock", "job_holders", "job_leases"] {
-            manager.drop_table(Table::drop().table(table).to_owned()).await?;
+            drop_table(db, table).await?;
         }
-        manager.create_table(leases_that_expire()).await
+        create(db, leases_that_expire()).await
     }
-}
-
-async fn run(manager: &SchemaManager<'_>, sql: &str) -> Result<(), DbErr> {
-    manager.get_connection().execute_unprepared(sql).await.map(|_| ())
 }

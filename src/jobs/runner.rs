@@ -1,5 +1,5 @@
 //! Runs jobs: one flight per job and group in this process, a lease in the database among processes, turns while there
-//! are many, a record of every run, and a drain at shutdown. The scheduler only triggers.
+//! are many, a record of every run, and a drain at shutdown.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,9 +9,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore, oneshot};
-use tokio::time::{Duration, timeout};
-use tokio_cron_scheduler::{Job as Trigger, JobScheduler};
-use tokio_util::task::TaskTracker;
+use tokio::time::{Duration, MissedTickBehavior, interval, timeout};
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::{Job, JobSettings, all, elapsed};
 use crate::domain::time::Timestamp;
@@ -19,11 +18,12 @@ use crate::service::jobs::leases::{Lease, Presence};
 use crate::service::jobs::{JobControl, JobFailure, JobRun};
 use crate::service::{Caller, Error, Result, Service, Work};
 
-/// Whoever asks for a run hears after so long that it still waits for its turn.
+/// A request for a run is told after so long that the run still waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How precisely downtime is known afterwards.
 const HEARTBEAT_SECONDS: i64 = 5;
-const EVERY_SECOND: &str = "* * * * * *";
+/// How often the runner looks for what is due.
+const TICK: Duration = Duration::from_secs(1);
 
 type Flight = Arc<tokio::sync::Mutex<()>>;
 
@@ -41,7 +41,8 @@ pub struct Runner {
     tracker: TaskTracker,
     refreshing: Flight,
     beating: Flight,
-    scheduler: tokio::sync::Mutex<Option<JobScheduler>>,
+    /// The task that ticks, once it is started.
+    ticks: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
 impl Runner {
@@ -59,11 +60,11 @@ impl Runner {
             tracker: TaskTracker::new(),
             refreshing: Flight::default(),
             beating: Flight::default(),
-            scheduler: tokio::sync::Mutex::default(),
+            ticks: Mutex::default(),
         })
     }
 
-    /// Starts the schedule; jobs that fell due while nobody ran them start at once.
+    /// Starts the schedule; jobs that fell due while no server ran start at once.
     pub async fn start(self: &Arc<Self>) -> Result<()> {
         self.service.close_abandoned_runs(self.presence().await?).await?;
         let past = self.service.last_job_runs(&Caller::internal("jobs")).await?;
@@ -76,27 +77,26 @@ impl Runner {
                 }
             }
         }
-        let failed = |e: tokio_cron_scheduler::JobSchedulerError| Error::Internal(format!("scheduler: {e}"));
-        let scheduler = JobScheduler::new().await.map_err(failed)?;
         let runner = Arc::clone(self);
-        let trigger = Trigger::new_async(EVERY_SECOND, move |_, _| {
-            let runner = Arc::clone(&runner);
-            async move { runner.tick() }.boxed()
+        let ticks = tokio::spawn(async move {
+            let mut seconds = interval(TICK);
+            // Runs catch up from cursors, so a missed tick costs nothing.
+            seconds.set_missed_tick_behavior(MissedTickBehavior::Skip);
+            loop {
+                seconds.tick().await;
+                let runner = Arc::clone(&runner);
+                // On its own task: a panic ends this tick and nothing else.
+                runner.tracker.clone().spawn(async move { runner.tick() });
+            }
         });
-        scheduler.add(trigger.map_err(failed)?).await.map_err(failed)?;
-        scheduler.start().await.map_err(failed)?;
-        *self.scheduler.lock().await = Some(scheduler);
+        *lock(&self.ticks) = Some(AbortOnDropHandle::new(ticks));
         Ok(())
     }
 
-    /// Stops triggering and waits for what runs; the last heartbeat marks the end of service.
+    /// Stops looking for what is due and waits for what runs; the last heartbeat marks the end of service.
     pub async fn shutdown(&self) {
-        if let Some(mut scheduler) = self.scheduler.lock().await.take()
-            && let Err(error) = scheduler.shutdown().await
-        {
-            tracing::warn!(%error, "the scheduler did not stop cleanly");
-        }
-        // Whoever waits for a turn gives up; whoever runs comes to its end.
+        drop(lock(&self.ticks).take());
+        // Runs that wait for their turn are given up; runs under way come to their end.
         self.turns.close();
         self.tracker.close();
         self.tracker.wait().await;
@@ -228,7 +228,7 @@ impl Runner {
         self.service.job_run(id).await?.ok_or_else(|| Error::Internal(format!("job run {id} vanished")))
     }
 
-    /// Runs a job in one group after the other at somebody's wish; tells when the first of them begins.
+    /// Runs a job in one group after the other, on request; tells when the first of them begins.
     async fn run_in_turn(&self, job: &dyn Job, groups: Vec<String>, begun: oneshot::Sender<()>) -> Result<Vec<JobRun>> {
         let (mut runs, mut begun) = (Vec::new(), Some(begun));
         for group in groups {
@@ -274,7 +274,7 @@ impl JobControl for Runner {
             None => self.service.published_groups().iter().map(|g| g.name.to_string()).collect(),
         };
         let (tracker, runner, (begin, begun)) = (self.tracker.clone(), Arc::clone(&self), oneshot::channel());
-        // On its own task: the run goes on and is recorded even if whoever asked goes away.
+        // On its own task: the run goes on and is recorded even if the client goes away.
         let run = tracker.spawn(async move { runner.run_in_turn(known.as_ref(), groups, begin).await });
         async move {
             if timeout(PATIENCE, begun).await.is_err() {

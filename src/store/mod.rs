@@ -46,7 +46,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use migration::{Migrator, MigratorTrait, Schema};
+use migration::Schema;
 use sea_orm::sqlx::Database;
 use sea_orm::sqlx::pool::PoolOptions;
 use sea_orm::sqlx::sqlite::SqliteConnectOptions;
@@ -109,24 +109,24 @@ impl Store {
     }
 
     /// Watches the database for those who wait for answers: from here on statements fail within about 1.6 s when it does not
-    /// answer, and nobody waits for more than that for a connection or for a lock of another process on a file. Never
+    /// answer, and none waits for more than that for a connection or for a lock of another process on a file. Never
     /// ends by itself.
     pub async fn watch(&self) {
         self.renew();
         if self.backend() == DbBackend::Sqlite
             && let Err(error) = self.write.lose_patience().await
         {
-            tracing::warn!(%error, "whoever writes waits for the locks of other processes");
+            tracing::warn!(%error, "writes wait for the locks of other processes");
         }
         Watcher::new(self.clone()).watch().await;
     }
 
-    /// Whether the database is within reach, as far as somebody watches it.
+    /// Whether the database is within reach, while [`Store::watch`] watches it.
     pub fn reach(&self) -> &Reach {
         &self.reach
     }
 
-    /// Gives everybody new connections to `PostgreSQL`. Those so far end in their own time.
+    /// Replaces all connections to `PostgreSQL`. Those so far end in their own time.
     fn renew(&self) {
         let Home::Postgres(source) = &*self.home else { return };
         let old = self.write.renew(counted(source.renewed(), &self.statements));
@@ -141,13 +141,13 @@ impl Store {
     /// Applies every missing migration.
     pub async fn migrate_up(&self) -> Result<()> {
         self.schema().await?;
-        Ok(Migrator::up(&*self.write.pool(), None).await?)
+        Ok(migration::up(&self.write.pool()).await?)
     }
 
     /// Reverts the last `steps` migrations.
     pub async fn migrate_down(&self, steps: u32) -> Result<()> {
         self.schema().await?;
-        Ok(Migrator::down(&*self.write.pool(), Some(steps)).await?)
+        Ok(migration::down(&self.write.pool(), usize::try_from(steps).unwrap_or(usize::MAX)).await?)
     }
 
     /// What the reversal of a migration loses.
@@ -205,7 +205,7 @@ impl Store {
         self.gate.troubles()
     }
 
-    /// Brings what was acknowledged from the log into the file that was opened, so that whoever has either has it.
+    /// Brings what was acknowledged from the log into the file that was opened, so that it is in both.
     pub async fn save_log(&self) -> Result<()> {
         if self.gate.may_save() { self.anchor.checkpoint().await } else { Ok(()) }
     }

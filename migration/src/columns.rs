@@ -1,0 +1,69 @@
+//! Columns by their type, and the other parts of tables that the steps have in common. A column may be NULL only where its
+//! type says so.
+
+use sea_orm::sea_query::{ColumnDef, Index, IndexCreateStatement, Table, TableCreateStatement};
+
+/// Names that people give have at most so many characters.
+const NAME: u32 = 64;
+
+/// Functions that make a column of a type that is never NULL.
+macro_rules! never_null {
+    ($($type:ident)*) => {$(
+        pub fn $type(column: &'static str) -> ColumnDef {
+            ColumnDef::new(column).$type().not_null().take()
+        }
+    )*};
+}
+
+/// Functions that make a column of a type that may be NULL.
+macro_rules! nullable {
+    ($($function:ident: $type:ident)*) => {$(
+        pub fn $function(column: &'static str) -> ColumnDef {
+            ColumnDef::new(column).$type().null().take()
+        }
+    )*};
+}
+
+never_null! { text integer big_integer double boolean uuid }
+nullable! { text_null: text integer_null: integer big_integer_null: big_integer uuid_null: uuid }
+
+pub fn string_len(column: &'static str, length: u32) -> ColumnDef {
+    ColumnDef::new(column).string_len(length).not_null().take()
+}
+
+pub fn string_len_null(column: &'static str, length: u32) -> ColumnDef {
+    ColumnDef::new(column).string_len(length).null().take()
+}
+
+/// A name that people give.
+pub fn name(column: &'static str) -> ColumnDef {
+    string_len(column, NAME)
+}
+
+pub fn name_null(column: &'static str) -> ColumnDef {
+    string_len_null(column, NAME)
+}
+
+/// A number that the database gives to each new row.
+pub fn serial(column: &'static str) -> ColumnDef {
+    big_integer(column).auto_increment().primary_key().take()
+}
+
+/// A primary key of several columns.
+pub fn primary(columns: &[&'static str]) -> IndexCreateStatement {
+    index(columns).primary().take()
+}
+
+/// An index that still lacks its name and its table.
+pub fn index(columns: &[&'static str]) -> IndexCreateStatement {
+    let mut index = Index::create();
+    for column in columns {
+        index.col(*column);
+    }
+    index
+}
+
+/// A table that is to be made.
+pub fn table(name: &'static str) -> TableCreateStatement {
+    Table::create().table(name).take()
+}
