@@ -4,6 +4,7 @@ mod access;
 mod connections;
 mod door;
 mod layers;
+mod limits;
 mod pace;
 
 use std::sync::Arc;
@@ -20,8 +21,9 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use utoipa_swagger_ui::SwaggerUi;
 
-pub use connections::{ConnectionLimits, serve_router};
+pub use connections::serve_router;
 pub use door::Door;
+pub use limits::ConnectionLimits;
 
 use crate::graphql;
 use crate::rest::{self, ApiState, Limits};

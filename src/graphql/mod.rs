@@ -14,6 +14,7 @@ mod page;
 mod query;
 mod queue_input;
 mod scalars;
+mod share_list;
 mod types;
 
 use std::sync::Arc;

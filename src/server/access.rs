@@ -14,8 +14,8 @@ use crate::service::{Error, Service};
 /// How many seconds ago the database answered last; only while it does not.
 const DATA_AGE: HeaderName = HeaderName::from_static("x-data-age");
 
-/// Paths that show no data: health, documentation, and the page that lets a person type a query. TRACE is taken
-/// nowhere, which is said to everybody.
+/// Paths that show no data: health, documentation, and the page that lets a person type a query. No path takes
+/// TRACE, and that is answered without a key.
 fn is_open(method: &Method, path: &str) -> bool {
     if method == Method::TRACE {
         return true;

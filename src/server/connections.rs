@@ -19,28 +19,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
-use uuid::Uuid;
 
 use super::layers;
+use super::limits::ConnectionLimits;
 use super::pace::{Pace, Paced};
+use crate::process::random;
 use crate::rest::problem::{self, Problem};
-
-/// How much clients may ask of connections.
-#[derive(Clone, Copy, Debug)]
-pub struct ConnectionLimits {
-    /// Connections at once; what comes beyond them is answered 503.
-    pub most: usize,
-    /// How long the head of a request may take to arrive.
-    pub head: Duration,
-    /// How long a connection may wait for its next request, or for its client to go on reading.
-    pub idle: Duration,
-}
-
-impl Default for ConnectionLimits {
-    fn default() -> Self {
-        Self { most: 4096, head: Duration::from_secs(10), idle: Duration::from_secs(75) }
-    }
-}
 
 /// How many connections beyond the limit are answered at once; what comes beyond these too is closed.
 const REFUSED_AT_ONCE: usize = 256;
@@ -135,7 +119,7 @@ async fn refuse(stream: TcpStream, most: usize, _place: OwnedSemaphorePermit) {
 fn too_many() -> Response<Body> {
     let detail = "there are too many connections; close those that are not needed, or try again";
     let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_connections", detail);
-    let mut response = problem::finish(problem.retry_soon().into_response(), &Uuid::now_v7().to_string());
+    let mut response = problem::finish(problem.retry_soon().into_response(), &random::dated_id().to_string());
     layers::secure("", response.headers_mut());
     response.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
     response

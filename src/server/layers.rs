@@ -10,8 +10,8 @@ use axum::middleware::Next;
 use axum::response::IntoResponse;
 use tokio::time::Instant;
 use tracing::Instrument;
-use uuid::Uuid;
 
+use crate::process::random;
 use crate::rest::metrics;
 use crate::rest::problem::{self, Problem};
 
@@ -34,7 +34,7 @@ impl RequestId {
         let sane =
             |text: &&str| (1..=MAX_REQUEST_ID).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
         let given = request.headers().get(REQUEST_ID).and_then(|v| v.to_str().ok()).filter(sane);
-        Self(given.map_or_else(|| Uuid::now_v7().to_string().into(), Arc::from))
+        Self(given.map_or_else(|| random::dated_id().to_string().into(), Arc::from))
     }
 }
 

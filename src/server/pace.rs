@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep_until};
 
-use super::connections::ConnectionLimits;
+use super::limits::ConnectionLimits;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {

@@ -6,17 +6,16 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::cluster::{Cluster, DemoKernel, GROUPS, GroupPlan};
-use super::people::{GPU_CLUSTER, Habit, Need, PEOPLE, PROJECTS};
+use super::people::{GPU_CLUSTER, Habit, PEOPLE, PROJECTS, slots};
 use super::queues::queues;
 use crate::cli::import::amounts::{CPU, GPU, MEM};
 use crate::cli::import::capacities::Capacity;
 use crate::cli::import::offered;
 use crate::domain::changes::Changes;
-use crate::domain::decimal::Amount;
 use crate::domain::identity;
 use crate::domain::ids::Member;
 use crate::domain::kernel::{Phase, Report, Traits};
-use crate::domain::slots::{Amounts, SlotName};
+use crate::domain::slots::Amounts;
 use crate::domain::time::{Span, Timestamp};
 use crate::domain::weight::Weight;
 use crate::service::agents::AgentSpec;
@@ -27,8 +26,6 @@ use crate::service::ingest::incoming::Told;
 use crate::service::queues::QueuesWrite;
 use crate::service::weights::{Target, WeightItem};
 use crate::service::{Caller, Result, Service};
-
-const BYTES_PER_GIB: u64 = 1 << 30;
 
 /// Stores the cluster and brings its accounts up to now.
 pub async fn fill(service: &Arc<Service>, cluster: &Cluster, seed: u64) -> Result<()> {
@@ -113,14 +110,6 @@ async fn offer(service: &Arc<Service>, caller: &Caller, cluster: &Cluster, group
 
 fn agent_name(group: &str, node: usize) -> String {
     format!("{group}-{:02}", node + 1)
-}
-
-pub fn slots(need: Need) -> Amounts {
-    let count = |n: i64| Amount::whole(n.unsigned_abs());
-    let memory = count(need.mem_gib).checked_mul(BYTES_PER_GIB);
-    let named = [(CPU, Some(count(need.cpu))), (MEM, memory), (GPU, Some(count(need.gpu)))];
-    let slots: Amounts = named.into_iter().filter_map(|(name, amount)| Some((SlotName::new(name)?, amount?))).collect();
-    slots.filtered(|amount| !amount.is_zero())
 }
 
 fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {

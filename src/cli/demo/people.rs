@@ -1,6 +1,9 @@
 //! Who works on the demo's cluster, and how: projects, habits, and what a habit submits on a day.
 
 use super::random::Random;
+use crate::cli::import::amounts::{CPU, GPU, MEM};
+use crate::domain::decimal::Amount;
+use crate::domain::slots::{Amounts, SlotName};
 use crate::domain::time::Day;
 
 pub const GPU_CLUSTER: &str = "gpu-cluster";
@@ -117,6 +120,17 @@ impl Need {
     pub const fn new(cpu: i64, mem_gib: i64, gpu: i64) -> Self {
         Self { cpu, mem_gib, gpu }
     }
+}
+
+const BYTES_PER_GIB: u64 = 1 << 30;
+
+/// What is needed of each slot, without slots of which nothing is.
+pub fn slots(need: Need) -> Amounts {
+    let count = |n: i64| Amount::whole(n.unsigned_abs());
+    let memory = count(need.mem_gib).checked_mul(BYTES_PER_GIB);
+    let named = [(CPU, Some(count(need.cpu))), (MEM, memory), (GPU, Some(count(need.gpu)))];
+    let slots: Amounts = named.into_iter().filter_map(|(name, amount)| Some((SlotName::new(name)?, amount?))).collect();
+    slots.filtered(|amount| !amount.is_zero())
 }
 
 /// A job as its user hands it in; times in seconds, counted from the day's start.

@@ -1,8 +1,7 @@
 //! What every domain and project of the GPU cluster is promised: two levels of queues, quotas in accelerators with
 //! the cores and the memory that go with them.
 
-use super::fill::slots;
-use super::people::{Need, PROJECTS};
+use super::people::{Need, PROJECTS, slots};
 use crate::domain::division::Bound;
 use crate::domain::queues::QueueConfig;
 

@@ -1,6 +1,6 @@
 //! Figures of a trace as slots.
 
-use super::outcome::Reason;
+use super::reason::Reason;
 use crate::domain::decimal::Amount;
 use crate::domain::slots::{Amounts, MAX_SLOTS, SlotName, SlotNameError};
 

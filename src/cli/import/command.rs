@@ -14,12 +14,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::capacities::{Capacity, read_capacities};
 use super::domain_map::read_domain_map;
-use super::format::{FORMATS, Format};
+use super::format::Format;
 use super::load::{Extras, load};
 use super::rebase::{Shift, survey};
 use super::report::{Rebased, Report};
 use super::source::{Progress, Source};
-use super::{ImportError, MemoryUnit, Options, Reader};
+use super::{FORMATS, ImportError, MemoryUnit, Options, Reader};
 use crate::cli::failure::{FAILED, Failure, Outcome};
 use crate::cli::open;
 use crate::cli::output::{self, OutputArgs};

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use csv::{ReaderBuilder, StringRecord, Terminator};
 
 use super::ImportError;
-use super::outcome::Reason;
+use super::reason::Reason;
 use super::source::{Line, Source};
 use crate::domain::time::Timestamp;
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::ImportError;
 use super::csv_lines::each_record;
-use super::outcome::{Dropped, Reason};
+use super::reason::{Dropped, Reason};
 use super::source::Source;
 use crate::domain::names::check_name;
 

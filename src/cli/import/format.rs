@@ -1,13 +1,9 @@
-//! The formats that an import reads. A new one is one new file and one line in [`FORMATS`].
+//! A format that an import reads, as its file describes it.
 
-use super::job::ImportedJob;
-use super::outcome::Reason;
+use super::Options;
+use super::parser::Parser;
 use super::rows::{Lines, Rows};
 use super::source::Source;
-use super::{ImportError, Options, lsf, neutral_csv, pbs, slurm, swf};
-
-/// Every format by its name on the command line.
-pub const FORMATS: &[Format] = &[slurm::FORMAT, swf::FORMAT, pbs::FORMAT, lsf::FORMAT, neutral_csv::FORMAT];
 
 #[derive(Clone, Copy)]
 pub struct Format {
@@ -24,10 +20,6 @@ pub struct Format {
 }
 
 impl Format {
-    pub fn named(name: &str) -> Option<&'static Self> {
-        FORMATS.iter().find(|format| format.name == name)
-    }
-
     pub(super) fn rows(&self, mut source: Source, options: &Options) -> Box<dyn Rows> {
         if let Some(json) = self.json
             && source.is_json()
@@ -37,79 +29,5 @@ impl Format {
         let parser = (self.parser)(options);
         let source = if parser.any_encoding() { source.of_any_encoding() } else { source };
         Box::new(Lines::new(source, parser))
-    }
-}
-
-/// What a line turned out to be; `None` for a header, a comment or a blank line.
-pub(super) type Parsed = Option<Result<ImportedJob, Reason>>;
-
-/// Reads one file line by line, remembering only its header. It leaves names that the trace does
-/// not know empty and makes no checks that every format shares.
-pub(super) trait Parser: Send {
-    /// Fails only when the whole file is unusable.
-    fn line(&mut self, line: &str) -> Result<Parsed, ImportError>;
-
-    /// The format has a header line and it has not come yet.
-    fn awaits_header(&self) -> bool;
-
-    /// The byte that makes a line a comment.
-    fn comment_mark(&self) -> Option<u8> {
-        None
-    }
-
-    /// A line that is no UTF-8 is read all the same: what is wrong there is hardly ever a name.
-    fn any_encoding(&self) -> bool {
-        false
-    }
-
-    /// A job that is still remembered at the end of the file; asked for until there is none.
-    fn left_over(&mut self) -> Option<ImportedJob> {
-        None
-    }
-}
-
-/// The first line of a table: finds columns by name, whatever their order and letter case.
-pub(super) struct Header<'a> {
-    names: Vec<&'a str>,
-    missing: Vec<&'static str>,
-    twice: Option<&'static str>,
-}
-
-impl<'a> Header<'a> {
-    pub(super) fn new(names: impl Iterator<Item = &'a str>) -> Self {
-        Self { names: names.map(str::trim).collect(), missing: Vec::new(), twice: None }
-    }
-
-    pub(super) fn find(&mut self, name: &'static str) -> Option<usize> {
-        let mut places = (0..self.names.len()).filter(|at| self.names[*at].eq_ignore_ascii_case(name));
-        let first = places.next();
-        if places.next().is_some() {
-            self.twice = Some(name);
-        }
-        first
-    }
-
-    /// A column that must be there; [`Header::width`] names all that are not.
-    pub(super) fn need(&mut self, name: &'static str) -> usize {
-        self.find(name).unwrap_or_else(|| {
-            self.missing.push(name);
-            0
-        })
-    }
-
-    /// A column that must be there unless something else tells the same.
-    pub(super) fn find_or_need(&mut self, name: &'static str, told_elsewhere: bool) -> Option<usize> {
-        if told_elsewhere { self.find(name) } else { Some(self.need(name)) }
-    }
-
-    /// The number of fields of every row.
-    pub(super) fn width(self) -> Result<usize, ImportError> {
-        if !self.missing.is_empty() {
-            return Err(ImportError::MissingFields(self.missing.join(", ")));
-        }
-        match self.twice {
-            Some(name) => Err(ImportError::FieldTwice(name)),
-            None => Ok(self.names.len()),
-        }
     }
 }

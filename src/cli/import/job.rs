@@ -1,6 +1,6 @@
 //! A job as a trace tells it, and the stable identities that its names map to.
 
-use super::outcome::Reason;
+use super::reason::Reason;
 use super::zone::TimesRead;
 use crate::domain::changes::Changes;
 use crate::domain::identity::{self, is_printable};

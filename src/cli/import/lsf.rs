@@ -13,9 +13,10 @@ use std::collections::BTreeSet;
 
 use super::ImportError;
 use super::amounts::{self, CPU, GPU, MEM};
-use super::format::{Format, Parsed, Parser};
+use super::format::Format;
 use super::job::{ImportedJob, key_of_run};
-use super::outcome::Reason;
+use super::parser::{Parsed, Parser};
+use super::reason::Reason;
 use crate::domain::decimal::Amount;
 use crate::domain::slots::Amounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};

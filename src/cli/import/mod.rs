@@ -19,7 +19,9 @@ mod lsf;
 mod neutral_csv;
 pub mod offered;
 pub mod outcome;
+mod parser;
 mod pbs;
+pub mod reason;
 pub mod rebase;
 pub mod report;
 pub mod rows;
@@ -37,11 +39,21 @@ use chrono_tz::Tz;
 use crate::domain::names::{NameError, check_name};
 use format::Format;
 use job::ImportedJob;
-use outcome::{Dropped, EndedEarly, Reason, Summary};
+use outcome::Summary;
+use reason::{Dropped, EndedEarly, Reason};
 use rebase::Shift;
 use rows::Rows;
 use source::{Progress, Source};
 pub use swf::MemoryUnit;
+
+/// Every format by its name on the command line. A new one is one new file and one line here.
+pub const FORMATS: &[Format] = &[slurm::FORMAT, swf::FORMAT, pbs::FORMAT, lsf::FORMAT, neutral_csv::FORMAT];
+
+impl Format {
+    pub fn named(name: &str) -> Option<&'static Self> {
+        FORMATS.iter().find(|format| format.name == name)
+    }
+}
 
 /// Why a file cannot be read at all. A bad row is no error: it is dropped and counted.
 #[derive(Debug, thiserror::Error)]

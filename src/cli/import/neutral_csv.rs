@@ -12,9 +12,10 @@ use csv::StringRecord;
 use super::ImportError;
 use super::amounts::of_columns;
 use super::csv_lines::CsvLines;
-use super::format::{Format, Header, Parsed, Parser};
+use super::format::Format;
 use super::job::ImportedJob;
-use super::outcome::Reason;
+use super::parser::{Header, Parsed, Parser};
+use super::reason::Reason;
 use super::zone::Clock;
 
 pub(super) const FORMAT: Format = Format {

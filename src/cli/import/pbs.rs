@@ -17,9 +17,10 @@ use chrono::NaiveDateTime;
 use chrono_tz::Tz;
 
 use super::amounts::{self, CPU, GPU, MEM};
-use super::format::{Format, Parsed, Parser};
+use super::format::Format;
 use super::job::{ImportedJob, key_of_run};
-use super::outcome::Reason;
+use super::parser::{Parsed, Parser};
+use super::reason::Reason;
 use super::zone::{Clock, TimesRead};
 use super::{ImportError, Options};
 use crate::domain::decimal::Amount;

@@ -4,7 +4,7 @@
 //! [`Shift`] moves every time by one offset, so that all durations and gaps stay what they were.
 
 use super::job::ImportedJob;
-use super::outcome::Reason;
+use super::reason::Reason;
 use super::{ImportError, Reader, Row};
 use crate::domain::ids::KernelId;
 use crate::domain::kernel::Report;

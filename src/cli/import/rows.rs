@@ -1,8 +1,8 @@
 //! The rows of a trace one after the other, whatever the file looks like.
 
 use super::ImportError;
-use super::format::{Parsed, Parser};
-use super::outcome::EndedEarly;
+use super::parser::{Parsed, Parser};
+use super::reason::EndedEarly;
 use super::source::{Line, Source};
 
 /// What rows are counted in, so that a reason can say where it is.

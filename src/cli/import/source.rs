@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flate2::bufread::MultiGzDecoder;
 
 use super::ImportError;
-use super::outcome::{EndedEarly, Reason};
+use super::reason::{EndedEarly, Reason};
 
 /// The longest line that is read; a longer one is dropped and reading goes on at the next line.
 pub const MAX_LINE: usize = 1 << 20;

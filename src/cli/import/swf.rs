@@ -16,9 +16,10 @@ use std::collections::{HashMap, HashSet};
 
 use super::ImportError;
 use super::amounts::{self, CPU, MEM};
-use super::format::{Format, Parsed, Parser};
+use super::format::Format;
 use super::job::ImportedJob;
-use super::outcome::Reason;
+use super::parser::{Parsed, Parser};
+use super::reason::Reason;
 use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
 use crate::domain::slots::Amounts;

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Days, NaiveDateTime, Offset, TimeZone};
 use chrono_tz::Tz;
 
-use super::outcome::Reason;
+use super::reason::Reason;
 use crate::domain::time::Timestamp;
 
 /// With the offset that `SLURM_TIME_FORMAT` writes for `%z`, which RFC 3339 does not know.

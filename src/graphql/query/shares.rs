@@ -1,64 +1,13 @@
-use std::sync::Arc;
-
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
-use crate::domain::filter::Filter;
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::filters::{DomainFairShareFilter, ProjectFairShareFilter, UserFairShareFilter};
 use crate::graphql::orders::{DomainFairShareOrderBy, ProjectFairShareOrderBy, UserFairShareOrderBy};
 use crate::graphql::scalars::Uuid;
+use crate::graphql::share_list::share_list;
 use crate::graphql::types::{DomainFairShare, ProjectFairShare, UserFairShare};
-use crate::service::shares::{ShareCondition, ShareField, ShareList, share_list_name};
-use crate::service::{PublishedGroup, Result as ServiceResult};
-
-/// Without an order, lists come by rank.
-const BY_RANK: (ShareField, bool) = (ShareField::Rank, false);
-
-fn list(
-    tier: &str,
-    (field, descending): (ShareField, bool),
-    filter: Filter<ShareCondition>,
-    page: &PageArgs,
-    scope: &str,
-) -> ServiceResult<ShareList> {
-    let window = page.window(&share_list_name(tier, field, descending), scope)?;
-    Ok(ShareList { filter, field, descending, window })
-}
-
-/// A page of `group`'s projects.
-pub fn projects(
-    ctx: &Context<'_>,
-    group: &Arc<PublishedGroup>,
-    filter: Filter<ShareCondition>,
-    order: Option<ProjectFairShareOrderBy>,
-    page: &PageArgs,
-) -> ServiceResult<List<ProjectFairShare>> {
-    let order = order.map_or(BY_RANK, |o| (o.field.into(), o.descending()));
-    let rows =
-        service(ctx)?.project_shares(caller(ctx)?, group, &list("project", order, filter, page, &group.name)?)?;
-    connect(ctx, &group.name, rows, |row| ProjectFairShare::new(group, row))
-}
-
-/// A page of `group`'s users, or of one project's.
-pub fn users(
-    ctx: &Context<'_>,
-    group: &Arc<PublishedGroup>,
-    project: Option<ProjectId>,
-    filter: Filter<ShareCondition>,
-    order: Option<UserFairShareOrderBy>,
-    page: &PageArgs,
-) -> ServiceResult<List<UserFairShare>> {
-    let order = order.map_or(BY_RANK, |o| (o.field.into(), o.descending()));
-    let scope = project.map_or_else(|| group.name.to_string(), |project| format!("{}/{}", group.name, project.0));
-    let list = list("user", order, filter, page, &scope)?;
-    let rows = match project {
-        Some(project) => service(ctx)?.project_members(caller(ctx)?, group, project, &list),
-        None => service(ctx)?.user_shares(caller(ctx)?, group, &list),
-    };
-    connect(ctx, &scope, rows?, |row| UserFairShare::new(group, row))
-}
 
 #[derive(Default)]
 pub struct ShareQuery;
@@ -81,8 +30,8 @@ impl ShareQuery {
     ) -> Result<List<DomainFairShare>> {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let page = PageArgs { first, last, before, after, offset };
-        let order = order.map_or(BY_RANK, |o| (o.field.into(), o.descending()));
-        let wanted = list("domain", order, DomainFairShareFilter::read(filter)?, &page, &group.name)?;
+        let order = order.map(|o| (o.field.into(), o.descending()));
+        let wanted = share_list("domain", order, DomainFairShareFilter::read(filter)?, &page, &group.name)?;
         let rows = service(ctx)?.domain_shares(caller(ctx)?, &group, &wanted)?;
         Ok(connect(ctx, &group.name, rows, |row| DomainFairShare::new(&group, row))?)
     }
@@ -114,7 +63,7 @@ impl ShareQuery {
     ) -> Result<List<ProjectFairShare>> {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let page = PageArgs { first, last, before, after, offset };
-        Ok(projects(ctx, &group, ProjectFairShareFilter::read(filter)?, order, &page)?)
+        Ok(ProjectFairShare::list(ctx, &group, ProjectFairShareFilter::read(filter)?, order, &page)?)
     }
 
     /// One project; null if nobody knows it.
@@ -144,7 +93,7 @@ impl ShareQuery {
     ) -> Result<List<UserFairShare>> {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let page = PageArgs { first, last, before, after, offset };
-        Ok(users(ctx, &group, None, UserFairShareFilter::read(filter)?, order, &page)?)
+        Ok(UserFairShare::list(ctx, &group, None, UserFairShareFilter::read(filter)?, order, &page)?)
     }
 
     /// One user in one project; null if nobody knows the user or the project.

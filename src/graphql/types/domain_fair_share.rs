@@ -8,7 +8,6 @@ use crate::graphql::connection::{List, PageArgs};
 use crate::graphql::filters::ProjectFairShareFilter;
 use crate::graphql::global_id;
 use crate::graphql::orders::ProjectFairShareOrderBy;
-use crate::graphql::query::shares;
 use crate::service::PublishedGroup;
 use crate::service::group::published::DomainShare;
 use crate::service::shares::ShareCondition;
@@ -59,6 +58,6 @@ impl DomainFairShare {
         let filter = ProjectFairShareFilter::read(filter)?;
         let filter = Filter::All(vec![Filter::Is(ShareCondition::Domain(own)), filter]);
         let page = PageArgs { first, last, before, after, offset };
-        Ok(shares::projects(ctx, &self.facts.group, filter, order, &page)?)
+        Ok(ProjectFairShare::list(ctx, &self.facts.group, filter, order, &page)?)
     }
 }

@@ -3,15 +3,18 @@ use std::sync::Arc;
 use async_graphql::{Context, ID, Object, Result};
 
 use super::{ShareFacts, UserFairShare};
+use crate::domain::filter::Filter;
 use crate::domain::ids::ProjectId;
-use crate::graphql::connection::{List, PageArgs};
+use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::filters::UserFairShareFilter;
 use crate::graphql::global_id;
-use crate::graphql::orders::UserFairShareOrderBy;
-use crate::graphql::query::shares;
+use crate::graphql::orders::{ProjectFairShareOrderBy, UserFairShareOrderBy};
+use crate::graphql::query::{caller, service};
 use crate::graphql::scalars::Uuid;
-use crate::service::PublishedGroup;
+use crate::graphql::share_list::share_list;
 use crate::service::group::published::ProjectShare;
+use crate::service::shares::ShareCondition;
+use crate::service::{PublishedGroup, Result as ServiceResult};
 
 /// A project in one resource group: weight, decayed usage, factor and rank among its domain's projects.
 pub struct ProjectFairShare {
@@ -31,6 +34,20 @@ impl ProjectFairShare {
             domain_name: row.domain_name,
             facts: ShareFacts { group: Arc::clone(group), share: row.share },
         }
+    }
+
+    /// A page of `group`'s projects.
+    pub fn list(
+        ctx: &Context<'_>,
+        group: &Arc<PublishedGroup>,
+        filter: Filter<ShareCondition>,
+        order: Option<ProjectFairShareOrderBy>,
+        page: &PageArgs,
+    ) -> ServiceResult<List<Self>> {
+        let order = order.map(|o| (o.field.into(), o.descending()));
+        let list = share_list("project", order, filter, page, &group.name)?;
+        let rows = service(ctx)?.project_shares(caller(ctx)?, group, &list)?;
+        connect(ctx, &group.name, rows, |row| Self::new(group, row))
     }
 }
 
@@ -73,6 +90,6 @@ impl ProjectFairShare {
     ) -> Result<List<UserFairShare>> {
         let filter = UserFairShareFilter::read(filter)?;
         let page = PageArgs { first, last, before, after, offset };
-        Ok(shares::users(ctx, &self.facts.group, Some(self.project_id), filter, order, &page)?)
+        Ok(UserFairShare::list(ctx, &self.facts.group, Some(self.project_id), filter, order, &page)?)
     }
 }

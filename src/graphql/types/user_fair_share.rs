@@ -1,13 +1,19 @@
 use std::sync::Arc;
 
-use async_graphql::{ID, Object};
+use async_graphql::{Context, ID, Object};
 
 use super::ShareFacts;
-use crate::domain::ids::Member;
+use crate::domain::filter::Filter;
+use crate::domain::ids::{Member, ProjectId};
+use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::global_id;
+use crate::graphql::orders::UserFairShareOrderBy;
+use crate::graphql::query::{caller, service};
 use crate::graphql::scalars::Uuid;
-use crate::service::PublishedGroup;
+use crate::graphql::share_list::share_list;
 use crate::service::group::published::UserShare;
+use crate::service::shares::ShareCondition;
+use crate::service::{PublishedGroup, Result as ServiceResult};
 
 /// A user in one project of a resource group: decayed usage, factor and rank among all the group's users.
 pub struct UserFairShare {
@@ -29,6 +35,25 @@ impl UserFairShare {
             domain_name: row.domain_name,
             facts: ShareFacts { group: Arc::clone(group), share: row.share },
         }
+    }
+
+    /// A page of `group`'s users, or of one project's.
+    pub fn list(
+        ctx: &Context<'_>,
+        group: &Arc<PublishedGroup>,
+        project: Option<ProjectId>,
+        filter: Filter<ShareCondition>,
+        order: Option<UserFairShareOrderBy>,
+        page: &PageArgs,
+    ) -> ServiceResult<List<Self>> {
+        let order = order.map(|o| (o.field.into(), o.descending()));
+        let scope = project.map_or_else(|| group.name.to_string(), |project| format!("{}/{}", group.name, project.0));
+        let list = share_list("user", order, filter, page, &scope)?;
+        let rows = match project {
+            Some(project) => service(ctx)?.project_members(caller(ctx)?, group, project, &list),
+            None => service(ctx)?.user_shares(caller(ctx)?, group, &list),
+        };
+        connect(ctx, &scope, rows?, |row| Self::new(group, row))
     }
 }
 

@@ -1,6 +1,6 @@
 use fairshared::cli::import::ImportError;
 use fairshared::cli::import::capacities::read_capacities;
-use fairshared::cli::import::outcome::Reason;
+use fairshared::cli::import::reason::Reason;
 
 use super::{Outcome, at, gzip, read, refused, slots, source};
 

@@ -1,7 +1,7 @@
 //! No input panics, hangs, or unbalances the summary.
 
+use fairshared::cli::import::FORMATS;
 use fairshared::cli::import::Options;
-use fairshared::cli::import::format::FORMATS;
 use proptest::prelude::*;
 
 use super::{collect, gzip, reader};

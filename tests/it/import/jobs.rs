@@ -1,8 +1,9 @@
 //! Identities, reports, and times moved to now.
 
-use fairshared::cli::import::format::{FORMATS, Format};
+use fairshared::cli::import::FORMATS;
+use fairshared::cli::import::format::Format;
 use fairshared::cli::import::job::ImportedJob;
-use fairshared::cli::import::outcome::Reason;
+use fairshared::cli::import::reason::Reason;
 use fairshared::cli::import::rebase::{Shift, survey};
 use fairshared::cli::import::{ImportError, Options, Reader};
 use fairshared::domain::kernel::Phase;

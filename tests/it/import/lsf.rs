@@ -1,6 +1,6 @@
 //! `lsb.acct` of several versions.
 
-use fairshared::cli::import::outcome::Reason;
+use fairshared::cli::import::reason::Reason;
 
 use super::{Outcome, at, read, slots};
 

@@ -20,7 +20,8 @@ use std::io::{Cursor, Write};
 
 use fairshared::cli::import::format::Format;
 use fairshared::cli::import::job::ImportedJob;
-use fairshared::cli::import::outcome::{Dropped, Reason, Summary};
+use fairshared::cli::import::outcome::Summary;
+use fairshared::cli::import::reason::{Dropped, Reason};
 use fairshared::cli::import::source::Source;
 use fairshared::cli::import::{ImportError, Options, Reader, Row};
 use fairshared::domain::slots::SlotName;

@@ -1,7 +1,7 @@
 //! Accounting logs of `OpenPBS` and Torque, as both write them.
 
 use fairshared::cli::import::Options;
-use fairshared::cli::import::outcome::Reason;
+use fairshared::cli::import::reason::Reason;
 
 use super::{Outcome, at, read, read_with, slots};
 

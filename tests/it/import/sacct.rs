@@ -1,4 +1,4 @@
-use fairshared::cli::import::outcome::Reason;
+use fairshared::cli::import::reason::Reason;
 
 use super::{Outcome, at, read, refused, slots};
 

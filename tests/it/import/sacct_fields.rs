@@ -1,7 +1,7 @@
 //! Dumps of sacct with other fields, other separators and no header.
 
 use fairshared::cli::import::Options;
-use fairshared::cli::import::outcome::Reason;
+use fairshared::cli::import::reason::Reason;
 
 use super::{Outcome, at, collect, read, read_with, reader, refused, slots};
 
@@ -45,7 +45,7 @@ fn other_columns_tell_what_was_held_where_the_list_is_missing() {
     ] {
         assert_eq!(with(names, values).reasons(), [reason], "{names} {values}");
     }
-    // What a job that never started asked for, nobody else lacked.
+    // A job that never started took nothing from others.
     let never = format!("JobID|User|Account|State|Start|End|NCPUS\n7|ann|physics|CANCELLED|None|{END}|8\n");
     assert_eq!(slots(&read("sacct", never).only_job()), "");
     assert_eq!(refused("sacct", "JobIDRaw|User|State|Start|NCPUS\n"), "the header line lacks the fields Account, End");

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use fairshared::cli::import::Options;
 use fairshared::cli::import::format::Format;
-use fairshared::cli::import::outcome::Reason;
+use fairshared::cli::import::reason::Reason;
 use fairshared::cli::import::source::Source;
 use serde_json::{Value, json};
 

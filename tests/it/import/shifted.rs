@@ -131,7 +131,7 @@ on_both! {
             ends.sort();
             ends
         };
-        // Queued again at 2 o'clock; of the task nobody knows better than its next start.
+        // Queued again at 2 o'clock; of the task no better end is known than its next start.
         assert_eq!(ended(desk.kernels(GROUP).await), ["2026-02-09T02:00:00Z", "2026-02-09T04:00:00Z"]);
         assert!(desk.import(&args).await.changed_nothing());
         // With --duplicates the true end comes after all, and it counts, in whatever order.

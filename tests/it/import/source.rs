@@ -3,7 +3,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use fairshared::cli::import::Options;
-use fairshared::cli::import::outcome::Reason;
+use fairshared::cli::import::reason::Reason;
 use fairshared::cli::import::source::{Line, MAX_LINE, Source};
 
 use super::{Format, Reader, Row, gzip, read, refused, source};

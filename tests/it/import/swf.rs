@@ -1,4 +1,4 @@
-use fairshared::cli::import::outcome::Reason;
+use fairshared::cli::import::reason::Reason;
 use fairshared::cli::import::{MemoryUnit, Options};
 
 use super::{at, read, read_with, refused, slots};

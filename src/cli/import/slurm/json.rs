@@ -15,10 +15,10 @@ use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess
 use super::tres::{self, Gathered};
 use super::{Facts, Stage, priority};
 use crate::cli::import::ImportError;
-use crate::cli::import::format::Parsed;
 use crate::cli::import::job::ImportedJob;
 use crate::cli::import::loose::{List, Loose, Nested, scalars_are_ignored};
-use crate::cli::import::outcome::{EndedEarly, Reason};
+use crate::cli::import::parser::Parsed;
+use crate::cli::import::reason::{EndedEarly, Reason};
 use crate::cli::import::rows::{Rows, Unit};
 use crate::cli::import::source::Source;
 use crate::cli::import::zone::TimesRead;

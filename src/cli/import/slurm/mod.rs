@@ -15,7 +15,7 @@ mod tres;
 
 use super::format::Format;
 use super::job::{ImportedJob, key_of_run};
-use super::outcome::Reason;
+use super::reason::Reason;
 use super::zone::TimesRead;
 use crate::domain::slots::Amounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};

@@ -10,9 +10,9 @@
 use chrono_tz::Tz;
 
 use super::{Facts, priority, tres};
-use crate::cli::import::format::{Header, Parsed, Parser};
 use crate::cli::import::job::ImportedJob;
-use crate::cli::import::outcome::Reason;
+use crate::cli::import::parser::{Header, Parsed, Parser};
+use crate::cli::import::reason::Reason;
 use crate::cli::import::zone::Clock;
 use crate::cli::import::{ImportError, Options};
 use crate::domain::slots::Amounts;

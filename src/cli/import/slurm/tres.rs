@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::cli::import::amounts::{self, CPU, GPU, MEM};
-use crate::cli::import::outcome::Reason;
+use crate::cli::import::reason::Reason;
 use crate::domain::decimal::Amount;
 use crate::domain::slots::Amounts;
 

@@ -1,0 +1,79 @@
+//! What a format has to offer: a parser of its lines, which may have a header.
+
+use super::ImportError;
+use super::job::ImportedJob;
+use super::reason::Reason;
+
+/// What a line turned out to be; `None` for a header, a comment or a blank line.
+pub(super) type Parsed = Option<Result<ImportedJob, Reason>>;
+
+/// Reads one file line by line, remembering only its header. It leaves names that the trace does
+/// not know empty and makes no checks that every format shares.
+pub(super) trait Parser: Send {
+    /// Fails only when the whole file is unusable.
+    fn line(&mut self, line: &str) -> Result<Parsed, ImportError>;
+
+    /// The format has a header line and it has not come yet.
+    fn awaits_header(&self) -> bool;
+
+    /// The byte that makes a line a comment.
+    fn comment_mark(&self) -> Option<u8> {
+        None
+    }
+
+    /// A line that is no UTF-8 is read all the same: what is wrong there is hardly ever a name.
+    fn any_encoding(&self) -> bool {
+        false
+    }
+
+    /// A job that is still remembered at the end of the file; asked for until there is none.
+    fn left_over(&mut self) -> Option<ImportedJob> {
+        None
+    }
+}
+
+/// The first line of a table: finds columns by name, whatever their order and letter case.
+pub(super) struct Header<'a> {
+    names: Vec<&'a str>,
+    missing: Vec<&'static str>,
+    twice: Option<&'static str>,
+}
+
+impl<'a> Header<'a> {
+    pub(super) fn new(names: impl Iterator<Item = &'a str>) -> Self {
+        Self { names: names.map(str::trim).collect(), missing: Vec::new(), twice: None }
+    }
+
+    pub(super) fn find(&mut self, name: &'static str) -> Option<usize> {
+        let mut places = (0..self.names.len()).filter(|at| self.names[*at].eq_ignore_ascii_case(name));
+        let first = places.next();
+        if places.next().is_some() {
+            self.twice = Some(name);
+        }
+        first
+    }
+
+    /// A column that must be there; [`Header::width`] names all that are not.
+    pub(super) fn need(&mut self, name: &'static str) -> usize {
+        self.find(name).unwrap_or_else(|| {
+            self.missing.push(name);
+            0
+        })
+    }
+
+    /// A column that must be there unless something else tells the same.
+    pub(super) fn find_or_need(&mut self, name: &'static str, told_elsewhere: bool) -> Option<usize> {
+        if told_elsewhere { self.find(name) } else { Some(self.need(name)) }
+    }
+
+    /// The number of fields of every row.
+    pub(super) fn width(self) -> Result<usize, ImportError> {
+        if !self.missing.is_empty() {
+            return Err(ImportError::MissingFields(self.missing.join(", ")));
+        }
+        match self.twice {
+            Some(name) => Err(ImportError::FieldTwice(name)),
+            None => Ok(self.names.len()),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Why a row was not taken, and why a file ends early.
+
+/// Why a row was not taken. Fields are named as the format's documentation names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
+pub enum Reason {
+    #[error("a job step: its allocation's own line counts")]
+    JobStep,
+    #[error("part of a job whose own line counts")]
+    PartialRun,
+    #[error("not started yet: nothing to account")]
+    NotStarted,
+    #[error("run time unknown or negative")]
+    NoRunTime,
+    #[error("wait time negative")]
+    NegativeWait,
+    #[error("finished without an end time")]
+    EndMissing,
+    #[error("running without a start time")]
+    StartMissing,
+    #[error("ends before it starts")]
+    EndBeforeStart,
+    #[error("no job id")]
+    NoJobId,
+    #[error("wrong number of fields")]
+    FieldCount,
+    #[error("a quote that the line does not close")]
+    OpenQuote,
+    #[error("{0} is not a time between the years 1970 and 9999")]
+    BadTime(&'static str),
+    #[error("{0} is not a number that it can be")]
+    BadNumber(&'static str),
+    #[error("{0} is not an amount from 0 to 10^21 with at most 12 decimals")]
+    BadAmount(&'static str),
+    #[error("{0} is not a list of resources like cpu=8,mem=16G")]
+    BadResources(&'static str),
+    #[error("{0} name is too long or has characters that a name cannot have")]
+    BadName(&'static str),
+    #[error("more kinds of slots than a kernel may hold")]
+    TooManySlots,
+    #[error("too many different slot names")]
+    TooManySlotNames,
+    #[error("shifted out of the years 1970 to 9999")]
+    ShiftedOut,
+    #[error("not valid UTF-8")]
+    InvalidUtf8,
+    #[error("longer than 1 MiB")]
+    LineTooLong,
+}
+
+/// A row that was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped {
+    /// Counted from 1, comments and blank lines included.
+    pub line: u64,
+    pub reason: Reason,
+}
+
+/// The file stopped before its end: cut off, damaged or unreadable. Whole rows before it count.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the file ends early at line {line}: {cause}")]
+pub struct EndedEarly {
+    /// The line that could not be read to its end.
+    pub line: u64,
+    pub cause: String,
+}
