@@ -115,7 +115,7 @@ pub async fn cluster(db: TestDb) -> Fixture {
 /// The kernel of a line, another one in every call.
 pub fn changed(line: &str) -> Incoming {
     let input: KernelInput = serde_json::from_str(line.trim()).unwrap();
-    let input = KernelInput { kernel_id: Uuid::now_v7(), ..input };
+    let input = KernelInput { kernel_id: fairshared::process::random::dated_id(), ..input };
     input.check(&Directory::default(), crate::support::time(START)).unwrap()
 }
 

@@ -49,6 +49,7 @@ use uuid::Uuid;
 use work::ComputePermits;
 
 use crate::domain::time::Timestamp;
+use crate::process::random;
 use crate::store::{self, Store};
 
 type Slot = Arc<tokio::sync::Mutex<Option<GroupState>>>;
@@ -86,7 +87,7 @@ impl Service {
             published: Published::default(),
             slots: Mutex::default(),
             lines: Lines::default(),
-            id: Uuid::new_v4(),
+            id: random::id(),
             runs: Mutex::default(),
             keys: KeyTable::default(),
             key_grace: OnceLock::new(),

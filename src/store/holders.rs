@@ -1,7 +1,7 @@
 //! The processes that run jobs on a database, and which of them are gone.
 //!
 //! On `SQLite` a process holds a lock on a file of its own beside the database. The system gives the lock back however the
-//! process ends, so whoever obtains it knows that the process is gone; a process number would prove nothing, it is 1 in
+//! process ends, so a process that obtains it knows that the other is gone; a process number would prove nothing, it is 1 in
 //! every container. On `PostgreSQL` a process is heard of every two seconds, and the database's own clock measures the
 //! silence, because the clocks of two machines differ.
 
@@ -20,10 +20,11 @@ use uuid::Uuid;
 use super::Result;
 use super::entity::job_holder::{ActiveModel, Column, Entity};
 use crate::domain::time::Timestamp;
+use crate::process::random;
 
 /// How often a process is heard of.
 pub const BEAT_EVERY: Duration = Duration::from_secs(2);
-/// Whoever was silent for so long is gone, in microseconds.
+/// A process that was silent for so long is gone, in microseconds.
 const SILENCE: i64 = 6_000_000;
 
 /// The database's clock, in microseconds since 1970.
@@ -43,7 +44,7 @@ pub struct Holder {
 impl Holder {
     /// Makes this process known, and forgets those that are gone.
     pub async fn join(db: &impl ConnectionTrait, label: String, now: Timestamp) -> Result<Self> {
-        let id = Uuid::new_v4();
+        let id = random::id();
         let database = database_file(db).await?;
         let mark = database.as_deref().map(|file| Mark::set(file, id)).transpose();
         let failed = |e: io::Error| io::Error::new(e.kind(), format!("no lock beside the database: {e}"));
@@ -144,7 +145,7 @@ impl Mark {
         let lock = loop {
             let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path)?;
             file.lock()?;
-            // Whoever tidied up before it was locked has removed it.
+            // Another process, tidying up, removed the file before it was locked.
             if fs::metadata(&path).is_ok_and(|there| file.metadata().is_ok_and(|own| own.ino() == there.ino())) {
                 break file;
             }
@@ -155,7 +156,7 @@ impl Mark {
         Ok(Self { path, _lock: lock })
     }
 
-    /// Whether a process holds the file. One that nobody holds is removed.
+    /// Whether a process holds the file. A file that none holds is removed.
     fn is_held(path: &Path) -> bool {
         match OpenOptions::new().write(true).open(path) {
             Ok(file) => match file.try_lock() {

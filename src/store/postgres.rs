@@ -8,14 +8,14 @@ use sea_orm::sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 use sea_orm::sqlx::{self, ConnectOptions, Connection, Executor};
 use sea_orm::{DatabaseConnection, DbErr, RuntimeErr};
 use tokio::time::timeout;
-use uuid::Uuid;
 
 use super::{Result, pool_options};
+use crate::process::random;
 
 pub const CONNECTIONS: u32 = 10;
-/// How long a connection may take to be made, or to show that it is alive, where somebody waits for an answer.
+/// How long a connection may take to be made, or to show that it is alive, while a client waits for an answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// Longer than this, routers may have forgotten a connection that nobody used.
+/// Longer than this, routers may have forgotten a connection that was not used.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(4);
 /// A connection that cannot end its transaction within this time is given up.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -33,7 +33,7 @@ pub struct Source {
 
 impl Source {
     pub fn new(options: PgConnectOptions) -> Self {
-        let instance = Uuid::new_v4().simple().to_string().split_off(24);
+        let instance = random::id().simple().to_string().split_off(24);
         Self { options: options.disable_statement_logging(), instance, generation: AtomicU64::new(0) }
     }
 

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::error::{Error, Result};
 use crate::domain::ids::UserId;
 use crate::domain::time::Timestamp;
+use crate::process::random;
 
 /// What a key may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +65,7 @@ impl Caller {
             user: None,
             groups: None,
             expires_at: None,
-            request_id: Uuid::now_v7().to_string(),
+            request_id: random::dated_id().to_string(),
         }
     }
 

@@ -18,6 +18,7 @@ use super::{Caller, Error, Result, Role, Service};
 use crate::domain::ids::UserId;
 use crate::domain::names::check_name;
 use crate::domain::time::Timestamp;
+use crate::process::random;
 use crate::store::{self, StoreError};
 
 pub use crate::store::keys::ApiKey;
@@ -58,13 +59,13 @@ impl Service {
         }
         let groups = check_groups(new.groups)?;
         let mut bytes = [0u8; 32];
-        getrandom::fill(&mut bytes).map_err(|e| Error::Internal(format!("no randomness: {e}")))?;
+        random::secret(&mut bytes).map_err(|e| Error::Internal(format!("no randomness: {e}")))?;
         let text = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
         let service = Arc::clone(self);
         detached(async move {
             let now = service.clock.now();
             let key = ApiKey {
-                id: Uuid::now_v7(),
+                id: random::dated_id(),
                 role: new.role.as_str().to_owned(),
                 label: new.label,
                 user: new.user,

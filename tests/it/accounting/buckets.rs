@@ -1,4 +1,4 @@
-//! Buckets (§5): when they open, what late usage does to them, rebuilding and purging.
+//! Buckets (FAIR_SHARE §5): when they open, what late usage does to them, rebuilding and purging.
 
 use serde_json::json;
 
@@ -129,7 +129,7 @@ on_both! {
         let f = Fixture::new(db, "2026-01-10T14:00:00Z").await;
         f.options(&json!({"decay_unit_days": 3, "lookback_days": 3})).await;
         let of_bob = |k: serde_json::Value| with(k, &json!({
-            "kernel_id": uuid::Uuid::new_v4(), "user_uuid": crate::support::fixture::id("bob"),
+            "kernel_id": fairshared::process::random::id(), "user_uuid": crate::support::fixture::id("bob"),
         }));
         let big = with(hour("2026-01-08"), &json!({"occupied_slots": {"cpu": "5"}}));
         f.ingest(&[hour("2026-01-05"), big, of_bob(hour("2026-01-07")), of_bob(hour("2026-01-09"))]).await;

@@ -1,4 +1,4 @@
-//! Leases: a job runs in one process at a time, a process that is gone holds nobody up, and whoever lost its lease writes
+//! Leases: a job runs in one process at a time, a process that is gone holds none up, and a process that lost its lease writes
 //! nothing.
 
 use std::sync::Arc;
@@ -54,7 +54,7 @@ on_both! {
         let second_runner = runner(&second);
         taken(&f.service, &presence).await;
         f.clock.advance_seconds(600);
-        // However long it runs, nobody else does.
+        // However long it runs, no other process does.
         let refused = run(&second_runner, "aggregate").await.unwrap_err();
         assert_eq!(refused.code(), "job_running");
         let told = format!("(process {} on ", std::process::id());
@@ -132,8 +132,8 @@ on_both! {
         let first = f.service.join().await.unwrap();
         let files = marks(&f.db);
         if let Some(file) = f.db.url.strip_prefix("sqlite://") {
-            // What a killed process leaves: a file that nobody holds.
-            std::fs::write(format!("{file}.holder-{}", uuid::Uuid::new_v4()), "").unwrap();
+            // What a killed process leaves: a file that is not locked.
+            std::fs::write(format!("{file}.holder-{}", fairshared::process::random::id()), "").unwrap();
             assert_eq!((files, marks(&f.db)), (1, 2));
         }
         let second = f.service.join().await.unwrap();

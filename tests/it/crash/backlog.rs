@@ -1,4 +1,4 @@
-//! A start over many groups that nobody aggregated: runs take turns, and waiting is no failure.
+//! A start over many groups that no run has seen: runs take turns, and waiting is no failure.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ async fn fill(db: &TestDb, groups: usize, kernels: usize) {
             });
             assert!(service.ingest(&admin(), &name, rows.collect()).await.unwrap().is_empty());
         }
-        service.job_started("aggregate", &name, "schedule", uuid::Uuid::new_v4()).await.unwrap();
+        service.job_started("aggregate", &name, "schedule", fairshared::process::random::id()).await.unwrap();
     }
     service.store().clone().close().await.unwrap();
 }
