@@ -28,7 +28,7 @@ async fn measure(database: &str, db: TestDb) {
     world::ingest(&cluster, &world::running(KERNELS, USERS)).await;
     RECORDS.create_twin(&store).await;
     let (mut ticks, mut floors) = (Vec::new(), Vec::new());
-    // The first tick makes everybody's buckets and does not count.
+    // The first tick makes all buckets and does not count.
     for tick in 0..=TICKS {
         let since = cluster.service.clock().now();
         cluster.clock.advance_seconds(300);

@@ -1,4 +1,4 @@
-//! Factors and ranks of everybody from 28 days of buckets: pure computation.
+//! Factors and ranks of all users from 28 days of buckets: pure computation.
 //! The floor adds up the same numbers as 64-bit floats.
 
 #[allow(dead_code, reason = "every bench uses a part")]

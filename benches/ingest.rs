@@ -8,7 +8,10 @@ mod support;
 
 use common::http::Server;
 use common::twin::{CURSORS, KERNELS};
-use common::{Bar, block_on, percentile, row, timed_async, world};
+use common::{Bar, block_on, percentile, repeat, row, timed_async, world};
+use fairshared::domain::reading::read_from;
+use fairshared::service::ingest::incoming::KernelInput;
+use fairshared::service::input::json;
 use serde_json::Value;
 use support::database::{self, TestDb};
 
@@ -16,12 +19,26 @@ const COUNT: usize = 100_000;
 const USERS: usize = 10_000;
 
 fn main() {
+    reading();
     block_on(async {
         measure("SQLite", database::sqlite().await).await;
         measure("PostgreSQL (fsync off)", database::postgres().await).await;
         many_clients("SQLite", database::sqlite().await).await;
         many_clients("PostgreSQL (fsync off)", database::postgres().await).await;
     });
+}
+
+/// Rows as they are read while they are right, against the reader that finds out what is wrong with one: it could do both, and
+/// `service/input/objects.rs` could go.
+fn reading() {
+    let lines = world::running(COUNT, USERS);
+    let all = |read: &dyn Fn(&str) -> bool| repeat(3, || assert!(lines.lines().all(read)));
+    let plain = all(&|line| json::read::<KernelInput>(line.as_bytes()).is_ok());
+    let explained = all(&|line| {
+        read_from::<KernelInput, _>(&mut serde_json::Deserializer::from_str(line), "invalid_type").is_ok()
+    });
+    let name = format!("ingest: {COUNT} kernels read as JSON, against the reader of faults");
+    row(&name, plain, Some(explained), Bar::Floors(0.67));
 }
 
 async fn measure(database: &str, db: TestDb) {

@@ -97,7 +97,7 @@ fn cluster() -> Cluster {
     let tree = observed_tree(queues(&mut dice), &capacity, &running, None).unwrap_or_else(|f| panic!("{f:?}"));
     let divide = algorithm("quota_over_quota").unwrap_or_else(|| panic!("no algorithm"));
     let mut wanting = tree.clone();
-    // Everybody wants more than there is, so that shares follow from weights and quotas.
+    // All queues want more than there is, so that shares follow from weights and quotas.
     for queue in 0..tree.len() {
         wanting.request.row_mut(queue).fill(Amount::whole(100_000));
     }

@@ -1,4 +1,4 @@
-//! Setting everybody's weight at once, against a bulk insert of the same share rows.
+//! Setting all users' weights at once, against a bulk insert of the same share rows.
 
 #[allow(dead_code, reason = "every bench uses a part")]
 mod common;
