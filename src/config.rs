@@ -1,4 +1,4 @@
-//! Settings: flags over environment over file over defaults. What nobody knows is refused by name.
+//! Settings: flags over environment over file over defaults. An unknown setting is refused by name.
 
 mod injected;
 
@@ -110,7 +110,7 @@ pub struct Config {
     pub sqlite_synchronous: Synchronous,
     pub listen: SocketAddr,
     pub log: String,
-    /// Whether somebody asked for this log, rather than the default.
+    /// Whether a flag, a variable or the file set the log; otherwise it is the default.
     pub log_chosen: bool,
     pub log_format: LogFormat,
     pub max_body_bytes: usize,

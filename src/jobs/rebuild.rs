@@ -8,7 +8,7 @@ use super::Job;
 use crate::domain::time::Timestamp;
 use crate::service::{PublishedGroup, Result, Service, Work};
 
-/// Folds buckets again from their records; nobody needs it unless storage was changed by hand.
+/// Makes buckets again from their records. It is needed only after storage was changed by hand.
 pub(super) struct Rebuild;
 
 impl Job for Rebuild {

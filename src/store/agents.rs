@@ -23,7 +23,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Whether it counts for the group's capacity (§1).
+    /// Whether it counts for the group's capacity (FAIR_SHARE §1).
     pub fn offers(&self) -> bool {
         self.alive && self.schedulable
     }

@@ -17,7 +17,7 @@ impl Store {
         // SQLite takes a name that begins with `file:` for an address.
         let path = std::path::absolute(file).map_err(refused)?;
         let name = path.to_str().ok_or_else(|| refused(io::Error::other("its name is not UTF-8 text")))?;
-        // Whoever may not read the database may not read its copy either, at no moment.
+        // Users of the machine that may not read the database may not read its copy either, at no moment.
         OpenOptions::new().write(true).create_new(true).mode(MODE).open(&path).map_err(refused)?;
         let copy = Statement::from_sql_and_values(self.backend(), "VACUUM INTO ?", [name.into()]);
         let copied = self.read.execute_raw(copy).await.map_err(StoreError::from);

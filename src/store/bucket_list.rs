@@ -1,7 +1,7 @@
 //! Filtered, ordered, paged lists of usage buckets, the same for the three tiers.
 
 use sea_orm::sea_query::{
-    Alias, Asterisk, Condition, Expr, ExprTrait, IntoColumnRef, JoinType, Order, Query, SelectStatement, SimpleExpr,
+    Alias, Condition, Expr, ExprTrait, IntoColumnRef, JoinType, Order, Query, SelectStatement, SimpleExpr,
 };
 use sea_orm::{ConnectionTrait, DbBackend, QueryResult};
 use uuid::Uuid;
@@ -158,50 +158,10 @@ pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[Str
         Some(row) => row.try_get("", "total")?,
         None => 0,
     };
-    let found = db.query_all(&page(query, matching)).await?;
-    let mut rows = found.iter().map(|row| decode_row(query.tier, row)).collect::<Result<Vec<_>>>()?;
-    let wanted = usize::try_from(query.limit).unwrap_or(usize::MAX);
-    let cut = rows.len() > wanted;
-    rows.truncate(wanted);
-    if query.from_end {
-        rows.reverse();
-    }
-    Ok(BucketPage { rows, cut, total: u64::try_from(total).unwrap_or(0) })
-}
-
-/// The statement that reads one page. Without a condition on domains the page is cut before its projects are joined,
-/// so that an index gives its rows in order, whatever the database knows of its tables.
-fn page(query: &BucketQuery, matching: Condition) -> SelectStatement {
-    let mut rows = Query::select();
-    rows.from_as(query.tier.table(), "b").cond_where(matching);
-    if let Some(place) = &query.after {
-        rows.and_where(beyond(query, place, !query.descending));
-    }
-    if let Some(place) = &query.before {
-        rows.and_where(beyond(query, place, query.descending));
-    }
-    let cut = |select: &mut SelectStatement| {
-        in_order(select, query);
-        select.offset(query.offset).limit(query.limit + 1);
-    };
-    if query.tier == Tier::Domain || names_domain(&query.filter) {
-        join_projects(&mut rows, query.tier);
-        shown(&mut rows, query.tier);
-        cut(&mut rows);
-        return rows;
-    }
-    rows.column(("b", Asterisk));
-    cut(&mut rows);
-    let mut joined = Query::select();
-    joined.from_subquery(rows, "b");
-    join_projects(&mut joined, query.tier);
-    shown(&mut joined, query.tier);
-    in_order(&mut joined, query);
-    joined
-}
-
-/// What is read of each row.
-fn shown(select: &mut SelectStatement, tier: Tier) {
+    let mut select = Query::select();
+    select.from_as(query.tier.table(), "b");
+    join_projects(&mut select, query.tier);
+    select.cond_where(matching);
     for column in [
         "period_start",
         "period_end",
@@ -213,20 +173,33 @@ fn shown(select: &mut SelectStatement, tier: Tier) {
     ] {
         select.column(("b", column));
     }
-    for key in tier.keys() {
+    for key in query.tier.keys() {
         select.column(("b", *key));
     }
-    if tier != Tier::Domain {
+    if query.tier != Tier::Domain {
         select.column(("p", "domain_name"));
     }
-}
-
-fn in_order(select: &mut SelectStatement, query: &BucketQuery) {
     let reversed = query.descending != query.from_end;
     let order = if reversed { Order::Desc } else { Order::Asc };
     for column in order_columns(query) {
         select.order_by(("b", column), order.clone());
     }
+    if let Some(place) = &query.after {
+        select.and_where(beyond(query, place, !query.descending));
+    }
+    if let Some(place) = &query.before {
+        select.and_where(beyond(query, place, query.descending));
+    }
+    select.offset(query.offset).limit(query.limit + 1);
+    let found = db.query_all(&select).await?;
+    let mut rows = found.iter().map(|row| decode_row(query.tier, row)).collect::<Result<Vec<_>>>()?;
+    let wanted = usize::try_from(query.limit).unwrap_or(usize::MAX);
+    let cut = rows.len() > wanted;
+    rows.truncate(wanted);
+    if query.from_end {
+        rows.reverse();
+    }
+    Ok(BucketPage { rows, cut, total: u64::try_from(total).unwrap_or(0) })
 }
 
 fn join_projects(select: &mut SelectStatement, tier: Tier) {

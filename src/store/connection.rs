@@ -37,7 +37,7 @@ impl Connection {
         self.pool.inner()
     }
 
-    /// Gives everybody other connections from here on. Returns those so far.
+    /// Replaces the connections for all that use them. Returns those so far.
     pub(super) fn renew(&self, pool: DatabaseConnection) -> Arc<DatabaseConnection> {
         self.pool.replace(pool)
     }

@@ -58,7 +58,7 @@ impl Files {
         self.0.last().is_some_and(|file| identity(&file.path).is_ok_and(|now| now == file.identity))
     }
 
-    /// Which file is gone or another one, in a sentence. Its folder is nobody's business who may not read the log.
+    /// Which file is gone or was replaced, in a sentence. It does not name the folder, because clients may read it.
     pub fn replaced(&self) -> Option<String> {
         let name = |file: &File| file.path.file_name().unwrap_or_default().display().to_string();
         self.0.iter().find_map(|file| match identity(&file.path) {

@@ -95,12 +95,12 @@ pub async fn open(db: &impl ConnectionTrait) -> Result<Vec<(i64, Option<Uuid>)>>
     Ok(running.into_tuple().all(db).await?)
 }
 
-/// Closes runs that nobody goes on with. Returns how many.
+/// Closes runs whose process is gone. Returns how many.
 pub async fn abandon(db: &impl ConnectionTrait, ids: Vec<i64>, now: Timestamp) -> Result<u64> {
     abandon_where(db, job_run::Column::Id.is_in(ids).into(), now).await
 }
 
-/// Closes runs of a job and group: whoever holds the lease knows that nobody goes on with them. Returns how many.
+/// Closes the open runs of a job and group. The caller holds the lease, so no process goes on with them. Returns how many.
 pub async fn abandon_open(db: &impl ConnectionTrait, job: &str, group: &str, now: Timestamp) -> Result<u64> {
     let of = Condition::all().add(job_run::Column::Job.eq(job)).add(job_run::Column::ResourceGroup.eq(group));
     abandon_where(db, of, now).await

@@ -329,7 +329,7 @@ impl Progress {
     }
 }
 
-/// Moves cursors (§3). What is in step already moves with its group.
+/// Moves cursors (FAIR_SHARE §3). What is in step already moves with its group.
 pub async fn advance(db: &impl ConnectionTrait, group: &str, progress: &Progress, now: Timestamp) -> Result<()> {
     use kernel_cursor::Column as Cursor;
     close(db, group, &progress.settled).await?;

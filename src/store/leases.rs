@@ -9,7 +9,7 @@ use super::Result;
 use super::entity::job_lease::{ActiveModel, Column, Entity};
 use crate::domain::time::Timestamp;
 
-/// A lease as it was taken: proof of who may write, as long as nobody has taken it since.
+/// A lease as it was taken: proof of who may write, as long as no process has taken it since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fence {
     /// JOB/GROUP.
@@ -32,7 +32,7 @@ pub async fn find(db: &impl ConnectionTrait, name: &str) -> Result<Option<Lease>
     Ok(row.map(|row| Lease { holder: row.holder, number: row.fence, taken_at: Timestamp::from_micros(row.taken_at) }))
 }
 
-/// Takes the lease as it was `seen`. `None`: somebody else was faster.
+/// Takes the lease as it was `seen`. `None`: another process was faster.
 pub async fn take(
     db: &impl ConnectionTrait,
     name: &str,
@@ -65,7 +65,7 @@ pub async fn take(
     Ok((taken > 0).then(|| Fence { lease: name.to_owned(), holder, number }))
 }
 
-/// Frees the lease, unless somebody has taken it since.
+/// Frees the lease, unless another process has taken it since.
 pub async fn release(db: &impl ConnectionTrait, fence: &Fence) -> Result<()> {
     Entity::update_many()
         .col_expr(Column::Holder, Expr::value(Option::<Uuid>::None))
@@ -76,7 +76,7 @@ pub async fn release(db: &impl ConnectionTrait, fence: &Fence) -> Result<()> {
     Ok(())
 }
 
-/// Whether nobody has taken the lease since; until the transaction ends nobody can.
+/// Whether the lease was not taken since; until the transaction ends no process can take it.
 pub async fn holds(db: &impl ConnectionTrait, fence: &Fence) -> Result<bool> {
     let held = Entity::find_by_id(fence.lease.clone()).filter(Column::Fence.eq(fence.number)).lock_exclusive();
     Ok(held.one(db).await?.is_some())

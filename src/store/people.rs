@@ -1,7 +1,7 @@
 //! Domains, projects, users and memberships. They come into being by being named, or by an admin.
 //!
 //! Who changes a row of the first three takes the next revision first, and holds its lock until the end of the
-//! transaction: revisions commit in their order, and names are unique whoever gives them.
+//! transaction. So revisions commit in their order, and names stay unique even if two processes give them at once.
 
 use std::sync::Arc;
 
@@ -154,7 +154,7 @@ pub async fn revision(db: &impl ConnectionTrait) -> Result<i64> {
     Ok(row.map_or(0, |row| row.revision))
 }
 
-/// Takes the next revision: nobody else changes a domain, a project or a user until the transaction ends.
+/// Takes the next revision: no other process changes a domain, a project or a user until the transaction ends.
 pub async fn next_revision(db: &impl ConnectionTrait) -> Result<i64> {
     let column = people_revision::Column::Revision;
     people_revision::Entity::update_many().col_expr(column, Expr::col(column).add(1)).exec(db).await?;

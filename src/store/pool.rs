@@ -14,18 +14,18 @@ use tokio::time::Instant;
 use super::fault::Fault;
 use super::reach::Reach;
 
-/// How long a transaction waits for the lock of another process where somebody waits for its answer.
+/// How long a transaction waits for the lock of another process while a client waits for its answer.
 const PATIENCE: Duration = Duration::from_millis(1_500);
-/// After somebody has waited in vain, others do not wait for the same for so long.
+/// After one has waited in vain, others do not wait for the same for so long.
 const PAUSE: Duration = Duration::from_millis(500);
 
 pub struct Pool {
     inner: ArcSwap<DatabaseConnection>,
-    /// Whoever waits here waits for others of this process, which is no fault, however long it takes: the pool itself is
+    /// Those that wait here wait for others of this process, which is no fault, however long it takes: the pool itself is
     /// only ever asked for a connection that is free or can be made.
     turns: Arc<Semaphore>,
     pub reach: Reach,
-    /// When somebody waited in vain for a connection, or for the lock of another process on a file.
+    /// When one last waited in vain for a connection, or for the lock of another process on a file.
     in_vain: Mutex<Option<Instant>>,
 }
 
@@ -47,12 +47,12 @@ impl Pool {
         self.inner.load_full()
     }
 
-    /// Gives everybody other connections from here on. Returns those so far.
+    /// Replaces the connections for all that use them. Returns those so far.
     pub fn replace(&self, inner: DatabaseConnection) -> Arc<DatabaseConnection> {
         self.inner.swap(Arc::new(inner))
     }
 
-    /// From here on nobody waits long for a lock that another process holds on an `SQLite` file.
+    /// From here on a statement does not wait long for a lock that another process holds on an `SQLite` file.
     pub async fn lose_patience(&self) -> Result<(), DbErr> {
         let _turn = self.turn().await?;
         let inner = self.inner();
@@ -72,7 +72,7 @@ impl Pool {
         Ok(turn)
     }
 
-    /// Refuses those who would wait for what somebody has just not got: one after the other they would wait long.
+    /// Refuses to wait for what another has just waited for in vain: one after the other they would wait long.
     fn check(&self) -> Result<(), DbErr> {
         let in_vain = self.in_vain.lock().unwrap_or_else(PoisonError::into_inner);
         if in_vain.is_some_and(|at| at.elapsed() < PAUSE) && !self.has_idle() {

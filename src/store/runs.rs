@@ -1,4 +1,4 @@
-//! When the service ran, and the gaps that downtime left (§4).
+//! When the service ran, and the gaps that downtime left (FAIR_SHARE §4).
 
 use sea_orm::ActiveValue::{NotSet, Set};
 use sea_orm::sea_query::Expr;

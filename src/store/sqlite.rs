@@ -120,9 +120,9 @@ async fn anchored(options: &SqliteConnectOptions) -> sqlx::Result<SqliteConnecti
     Ok(connection)
 }
 
-/// A pool that uses no connection again that is not cleanly outside of a transaction. Where `SQLite` rolls back by itself,
-/// as on a full disk, the driver goes on counting the transaction: what came next on that connection would be a part of
-/// one that nobody commits.
+/// A pool that uses no connection again that is not cleanly outside of a transaction. When `SQLite` rolls back by itself,
+/// as on a full disk, the driver goes on counting the transaction. What came next on that connection would be a part of
+/// a transaction that is never committed.
 fn clean(connections: u32) -> PoolOptions<Sqlite> {
     pool_options(connections).after_release(|connection: &mut SqliteConnection, _| {
         Box::pin(async move {
@@ -135,8 +135,8 @@ fn clean(connections: u32) -> PoolOptions<Sqlite> {
     })
 }
 
-/// Lets connections commit only into the files that were opened. Their threads give way: what they write is awaited by
-/// nobody who needs an answer within milliseconds.
+/// Lets connections commit only into the files that were opened. Their threads give way, because no request that needs an
+/// answer within milliseconds waits for what they write.
 fn guarded(pool: PoolOptions<Sqlite>, files: Files) -> PoolOptions<Sqlite> {
     pool.after_connect(move |connection, _| {
         let files = files.clone();
@@ -151,7 +151,7 @@ fn guarded(pool: PoolOptions<Sqlite>, files: Files) -> PoolOptions<Sqlite> {
     })
 }
 
-/// Whoever may not write would only notice at the first write.
+/// Fails at once where the process may not write; otherwise only the first write would show it.
 fn check_rights(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|f| !f.as_os_str().is_empty()).unwrap_or(Path::new("."));
     access(path, Access::READ_OK | Access::WRITE_OK).map_err(|error| {

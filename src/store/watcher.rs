@@ -1,5 +1,5 @@
 //! Asks the database all the time whether it is there, on a connection of its own, so that a busy database is told from
-//! one that is away: everybody else may wait for a lock, but never for a database that does not answer.
+//! one that is away: other statements may wait for a lock, but never for a database that does not answer.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ impl Watcher {
         let (store, answered) = (self.store.clone(), self.answered);
         let lose = || {
             if store.reach.lost(answered) {
-                // What hangs is left behind, and nobody is given a connection that broke.
+                // What hangs is left behind, and a connection that broke is never used again.
                 store.renew();
             }
         };

@@ -1,4 +1,4 @@
-//! Capacities by day (§5) and times that do not simply go on.
+//! Capacities by day (FAIR_SHARE §5) and times that do not simply go on.
 
 use fairshared::domain::slots::Usages;
 use serde_json::json;
@@ -27,7 +27,7 @@ on_both! {
         assert!((user(&f, "ann", "ml").share.history.normalized_usage - used).abs() < 1e-12);
     }
 
-    // Time without any agent is observed by nobody, and no later agent's.
+    // Time without any agent is not observed, and is no later agent's.
     async fn a_group_without_agents_observes_nothing(db: TestDb) {
         let f = Fixture::new(db, "2026-01-13T00:00:00Z").await;
         f.agent("a", &json!({"cpu": "10"})).await;

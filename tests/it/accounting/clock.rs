@@ -161,7 +161,7 @@ on_both! {
         f.clock.advance_seconds(10 * 86_400);
         assert_held(&f).await;
         assert_eq!(starts(&f).await, ["2026-01-13T10:00:00Z - 2026-01-13T10:00:00Z"]);
-        // Somebody has set the clock while nothing ran.
+        // The clock was set while nothing ran.
         f.clock.jump("2026-01-13T10:30:00Z");
         let f = f.restart().await;
         assert_released(&f).await;

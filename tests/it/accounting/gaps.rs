@@ -1,4 +1,4 @@
-//! Downtime (§4): what is recorded, what is dropped, and what shows afterwards.
+//! Downtime (FAIR_SHARE §4): what is recorded, what is dropped, and what shows afterwards.
 
 use std::sync::Arc;
 

@@ -170,7 +170,7 @@ impl History {
                     Target::Domain((*self.dice.pick(&DOMAINS)).to_owned()),
                 ];
                 let items = vec![WeightItem { target: self.dice.pick(&targets).clone(), weight }];
-                // Whoever was not reported yet is refused, which changes nothing.
+                // A user who was not reported yet is refused, which changes nothing.
                 let _ = self.f.service.put_weights(admin(), GROUP.into(), items, None).await;
             }
         }

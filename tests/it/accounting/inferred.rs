@@ -1,4 +1,4 @@
-//! Kernels that nobody reports any more end, if the group says so.
+//! Kernels that are not reported any more end, if the group says so.
 
 use fairshared::domain::ids::KernelId;
 use fairshared::service::audit::INFERRED;

@@ -37,7 +37,7 @@ async fn until_waiting(f: &Fixture, count: usize) {
     }
 }
 
-/// How often anybody has written the group.
+/// How often the group was written.
 async fn writes(f: &Fixture) -> i64 {
     groups::find(f.service.store().read(), GROUP).await.unwrap().unwrap().kernels_revision
 }

@@ -1,4 +1,4 @@
-//! What a history must have recorded, computed straight from the rules (§3, §4) and nothing else.
+//! What a history must have recorded, computed straight from the rules (FAIR_SHARE §3, §4) and nothing else.
 
 use std::collections::BTreeMap;
 

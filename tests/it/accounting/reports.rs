@@ -51,7 +51,7 @@ on_both! {
         let refused = second.await.unwrap();
         assert_eq!(codes(&refused), [(1, "kernel_of_another_group"), (2, "kernel_of_another_group")]);
         assert_eq!(refused[0].fault.pointer, "/kernel_id");
-        // The others are kept, and the refused report made nobody known.
+        // The others are kept, and the refused report created no user and no project.
         let group = f.service.group(&admin(), GROUP).unwrap();
         let known: Vec<_> = group.users.iter().map(|u| u.member).collect();
         assert_eq!(known, [member("bob", "ml")]);
@@ -115,7 +115,7 @@ on_both! {
         assert_eq!(domain(), "research");
         f.ingest(&[moved("k4", "2026-01-13T10:40:00Z")]).await;
         assert_eq!(domain(), "physics");
-        // A start that lies ahead holds the project until somebody starts.
+        // A start that lies ahead holds the project until another kernel starts.
         f.ingest(&[kernel("k5", "ann", "ml", "2099-01-01T00:00:00Z")]).await;
         assert_eq!(domain(), "research");
         f.clock.advance_seconds(60);

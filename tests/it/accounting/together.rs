@@ -109,7 +109,7 @@ on_both! {
                 tokio::task::yield_now().await;
             }
         }
-        // Single statements on every connection are seen by everybody at once: none runs in a forgotten transaction.
+        // Single statements on every connection are seen by all others at once: none runs in a forgotten transaction.
         let second = other(&f).await;
         for _ in 0..20 {
             f.clock.advance_seconds(60);

@@ -117,7 +117,7 @@ fn a_second_signal_ends_at_once() {
     open.read_exact(&mut seen).unwrap();
     assert_eq!(&seen, b"HTTP/1.1 100");
     server.signal("TERM");
-    // The first signal is heard when nobody is let in any more.
+    // The first signal has arrived when no new connection is taken.
     while std::net::TcpStream::connect(server.address.strip_prefix("http://").unwrap()).is_ok() {
         std::thread::yield_now();
     }

@@ -161,7 +161,7 @@ async fn kill(db: TestDb, kills: u64) {
     }
     let server = Server::over(&db.url);
     chaos.assert_kept(&server.address).await;
-    // Whoever got no answer sends again. Then the late ends come, and what was recorded past them is taken back.
+    // What was not answered is sent again. Then the late ends come, and what was recorded past them is taken back.
     chaos.client.report(&server.address, rounds, before).await;
     for group in groups() {
         chaos.client.run_job(&server.address, "aggregate", &group).await;

@@ -140,7 +140,7 @@ impl Client {
         }
     }
 
-    /// Runs a job for a group, when nobody else does.
+    /// Runs a job for a group, when no other process does.
     async fn run_job(&self, server: &str, job: &str, group: &str) {
         let body = json!({"resource_group": group}).to_string();
         loop {

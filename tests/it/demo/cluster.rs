@@ -71,7 +71,7 @@ fn it_looks_like_a_cluster() {
     }
     let waiting = kernels.iter().filter(|k| k.placed.is_none()).count();
     assert!((3..80).contains(&waiting), "{waiting} wait");
-    // Nobody is in two runs of one job at a time, and what a node failure ended runs again.
+    // No user is in two runs of one job at a time, and what a node failure ended runs again.
     let again = kernels.iter().filter(|k| k.attempt > 0).count();
     assert!(again > 5, "{again} second runs");
     let ids: BTreeSet<_> = kernels.iter().map(|k| (k.job, k.attempt, k.member)).collect();

@@ -34,7 +34,7 @@ async fn running(service: &Service, group: &str) -> Vec<Kernel> {
 #[tokio::test]
 async fn a_deserving_queue_finds_victims_at_any_hour() {
     let (mut gangs, mut stay) = (0, 0);
-    // Through a week, at other hours each time; and a moment at which, left to chance, nobody holds too much.
+    // Through a week, at other hours each time; and a moment at which, left to chance, no queue holds too much.
     let week = (0..8).map(|round| ("2026-02-18T10:30:00Z", round * 21 * 3_600, u64::from(round % 3 > 0), 8));
     for (start, later, seed, days) in week.chain([("2026-11-20T19:10:00Z", 0, 1, 30)]) {
         let clock = Arc::new(ManualClock::at(start));

@@ -153,7 +153,7 @@ fn proportion(tree: &Tree) -> Vec<Vec<f64>> {
     deserved
 }
 
-/// One small piece at a time to whoever the rule names at each node.
+/// One small piece at a time to the queue that the rule names at each node.
 fn drf(tree: &Tree, pieces: f64) -> Vec<Vec<f64>> {
     let width = tree.slots.len();
     let mut held = vec![vec![0.0; width]; tree.len()];

@@ -251,7 +251,7 @@ fn volcano_keeps_guarantees() {
     expect("proportion", &volcano, queues, json!({"cpu": 10}), &[("a", "6"), ("b", "2"), ("c", "2")]);
 }
 
-/// Nobody else may use what is reserved, so that a weight of 0 must not lose it.
+/// No other queue may use what is reserved, so that a weight of 0 must not lose it.
 #[test]
 fn volcano_keeps_the_guarantee_of_a_queue_of_weight_0() {
     let volcano = json!({"proportion_variant": "volcano"});

@@ -1,4 +1,4 @@
-//! Input that nobody means well: a defined result, never a panic, a hang or NaN.
+//! Hostile input: a defined result, never a panic, a hang or NaN.
 
 use fairshared::domain::division::report::order;
 use fairshared::domain::division::{Options, QueueSpec, Trace, Tree, algorithm, algorithm_names};

@@ -1,4 +1,4 @@
-//! States and queue orders (§2.6, §5, appendix B).
+//! States and queue orders (DIVISION §2.6, §5, appendix B).
 
 use fairshared::domain::decimal::f64_text;
 use fairshared::domain::division::report::order::{by_saturation, by_score, scores};

@@ -213,7 +213,7 @@ fn minimum_shares_below_a_parent_are_told() {
     let nested = [("nested_min_share", "a"), ("nested_min_share", "b")];
     let scaled = told(&[nested[0], nested[1], ("min_shares_scaled", "p")]);
     assert_eq!((of(100), of(20)), (scaled.clone(), scaled));
-    // What nobody wants is no guarantee that was cut.
+    // A guarantee of what is not wanted was not cut.
     let modest = codes(&report(json!({"algorithm": "min_share", "capacity": {"cpu": 100}, "queues": [
         {"name": "p", "min_share_ratio": "0.5"},
         {"name": "a", "parent": "p", "min_share_ratio": "0.6", "request": {"cpu": 30}},

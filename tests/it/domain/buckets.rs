@@ -1,4 +1,4 @@
-//! Buckets of one entity (§5): whatever order days arrive in, the chain is the fold of the sorted days.
+//! Buckets of one entity (FAIR_SHARE §5): whatever order days arrive in, the chain is the fold of the sorted days.
 
 use std::collections::BTreeMap;
 

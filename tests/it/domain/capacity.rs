@@ -1,4 +1,4 @@
-//! One capacity for each group and day (§5).
+//! One capacity for each group and day (FAIR_SHARE §5).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Decay and history (§6).
+//! Decay and history (FAIR_SHARE §6).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Exact numbers (§2).
+//! Exact numbers (FAIR_SHARE §2).
 
 use fairshared::domain::decimal::{Amount, DecimalError, Usage, f64_text};
 use proptest::prelude::*;

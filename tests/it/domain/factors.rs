@@ -1,4 +1,4 @@
-//! Weights, factors and ranks (§7), and the exponent that orders (§2).
+//! Weights, factors and ranks (FAIR_SHARE §7), and the exponent that orders (FAIR_SHARE §2).
 
 use fairshared::domain::decimal::f64_text;
 use fairshared::domain::factor::{Exponent, competition_ranks, fair_share_factor};
@@ -120,7 +120,7 @@ fn order_is_decided_where_factors_tie() {
         assert!(exponent(less) < exponent(more));
         assert!(exponent(less).sort_key() < exponent(more).sort_key());
     }
-    // Below 10^-12 nobody is told apart, so that noise of sums decides nothing.
+    // Below 10^-12 exponents count as equal, so that noise of sums decides nothing.
     assert_eq!(exponent(0.1 + 0.2), exponent(0.3));
     assert_eq!(exponent(1e-13), Exponent::ZERO);
     assert_eq!(exponent(0.0), Exponent::ZERO);

@@ -1,4 +1,4 @@
-//! Weights down the hierarchy, ranks in their scopes (§7).
+//! Weights down the hierarchy, ranks in their scopes (FAIR_SHARE §7).
 
 use std::sync::Arc;
 

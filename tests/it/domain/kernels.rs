@@ -186,7 +186,7 @@ fn slot_maps_are_data_with_limits() {
     }
     assert_eq!(slot("cpu"), slot("cpu"));
     assert!(SlotName::new("cpu\u{e9}").is_none());
-    // Slots that nobody used leave no trace in sums.
+    // Slots that were not used leave no trace in sums.
     let mut sum = Usages::default();
     sum.add(&usages(&[("cpu", "1"), ("mem", "0")]));
     assert_eq!(sum, usages(&[("cpu", "1")]));

@@ -1,4 +1,4 @@
-//! All tiers of a group together (§5): usage is conserved, and a rebuild from records is the live result.
+//! All tiers of a group together (FAIR_SHARE §5): usage is conserved, and a rebuild from records is the live result.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -189,7 +189,7 @@ proptest! {
             let (usage, records) = &mut tiers[tier(&entity)];
             usage.add(&bucket.usage);
             *records += bucket.records;
-            // Divided by the same capacity as everybody else's on that day.
+            // Divided by the same capacity as all other usage of that day.
             let offered = ledger.calendar().get(bucket.end).map(|c| Arc::clone(&c.capacity));
             prop_assert_eq!(Some(bucket.capacity), offered);
         }

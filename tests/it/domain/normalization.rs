@@ -1,4 +1,4 @@
-//! Usage over capacity (§6).
+//! Usage over capacity (FAIR_SHARE §6).
 
 use fairshared::domain::normalize::Normalizer;
 use fairshared::domain::slots::{Amounts, Usages};

@@ -1,4 +1,4 @@
-//! `scheduler_opts` (§8).
+//! `scheduler_opts` (FAIR_SHARE §8).
 
 use fairshared::domain::options::{Options, merge_patch};
 use fairshared::domain::slice::GapPolicy;

@@ -1,4 +1,4 @@
-//! Instants, days and spans: no cut ever loses or invents time (§3).
+//! Instants, days and spans: no cut ever loses or invents time (FAIR_SHARE §3).
 
 use fairshared::domain::time::{Day, MICROS_PER_DAY, Span, Timestamp};
 use proptest::prelude::*;

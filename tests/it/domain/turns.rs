@@ -1,4 +1,4 @@
-//! Queues take turns by score (division §5): as if all scores were computed again at every turn.
+//! Queues take turns by score (DIVISION §5): as if all scores were computed again at every turn.
 
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::division::options::ScoreWeights;

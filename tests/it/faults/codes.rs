@@ -37,7 +37,7 @@ async fn codes_decide_and_messages_do_not() {
     ] {
         let error = raised(&store, code).await;
         assert_eq!(fault(&error), expected, "{code}");
-        // Whoever asks for the cause of the error finds the driver's.
+        // The cause of the error is the driver's.
         assert!(std::error::Error::source(&error).is_some(), "{code}");
         assert_eq!(store.troubles(), [], "{code}");
     }

@@ -33,7 +33,7 @@ async fn nothing_acknowledged_is_lost(space: &impl Space) {
     space.give_back(&server);
     assert_eq!(reporter.report(&server, &refused).await.status, 200);
     reporter.report_some(&server, 20).await;
-    // Nobody else finds the database locked.
+    // No other writer finds the database locked.
     end(over(&reporter.url).args(["keys", "create", "--role", "viewer", "--label", "another"])).ok();
     reporter.assert_stored().await;
     reporter.until_ready_says(&server, "storage_full", false).await;

@@ -60,7 +60,7 @@ fn no_file_and_no_folder() {
 
 const NOBODY: u32 = 65_534;
 
-/// Runs as somebody whom rights concern.
+/// Runs as a user for whom file rights count; root may read every file.
 fn unprivileged(url: &str, command: &str) -> Ended {
     let mut run = if is_root() {
         let mut run = Command::new("setpriv");

@@ -85,7 +85,7 @@ async fn long_postgres_blackholed() {
     blackholed(Duration::from_mins(1)).await;
 }
 
-/// Whether a commit that was cut off is there or not, nobody is told that it failed for good.
+/// A commit that was cut off may be there or not: no client is told that it failed for good.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgres_cut_in_mid_transaction() {
     let db = database::postgres().await;

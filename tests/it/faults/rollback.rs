@@ -7,7 +7,7 @@ use crate::support::database::{TestDb, sqlite};
 use crate::support::on_both;
 
 async fn rows(db: &TestDb) -> usize {
-    // Somebody else, who sees only what was committed.
+    // Another connection, which sees only what was committed.
     let store = db.store().await;
     let found = query(&store, "SELECT n FROM numbers").await;
     store.close().await.unwrap();

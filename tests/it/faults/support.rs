@@ -1,4 +1,4 @@
-//! A real server, somebody who reports to it and remembers what was acknowledged, and ways to take its space away.
+//! A real server, a reporter that remembers what was acknowledged, and ways to take the server's space away.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -45,7 +45,7 @@ pub struct Answer {
     pub body: Value,
 }
 
-/// Somebody who reports kernels, one a request.
+/// A scheduler that reports kernels, one a request.
 pub struct Reporter {
     http: reqwest::Client,
     key: String,
@@ -88,7 +88,7 @@ impl Reporter {
         answer
     }
 
-    /// Reports a kernel that nobody has heard of.
+    /// Reports a new kernel.
     pub async fn report_another(&mut self, server: &Server) -> (String, Answer) {
         self.next += 1;
         let name = format!("k{}", self.next);

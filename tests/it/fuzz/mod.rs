@@ -1,4 +1,4 @@
-//! Requests that nobody would write, made out of the documents of both interfaces: none of them may break the server.
+//! Odd requests, made out of the documents of both interfaces: none of them may break the server.
 //! `FUZZ_SEED` and `FUZZ_REQUESTS` choose others and more of them.
 
 mod graphql;

@@ -87,7 +87,7 @@ on_both! {
         let few = api.statements(&format!("{{ nodes(ids: {}) {{ id }} }}", json!(ids))).await;
         let all = [ids.to_vec(), vec![more["project"]["id"].clone(), more["user"]["id"].clone()]].concat();
         assert_eq!((few, api.statements(&format!("{{ nodes(ids: {}) {{ id }} }}", json!(all))).await), (0, 0));
-        // Nobody knows these: ["DomainFairShare",["second","nowhere"]], ["UserFairShare",["second",alice,alice]].
+        // These are not known: ["DomainFairShare",["second","nowhere"]], ["UserFairShare",["second",alice,alice]].
         for nobody in [r#"["DomainFairShare",["second","nowhere"]]"#.to_owned(), format!(r#"["UserFairShare",["second","{alice}","{alice}"]]"#)] {
             let data = api.ask(&format!(r#"{{ node(id: "{}") {{ id }} }}"#, URL_SAFE_NO_PAD.encode(nobody))).await;
             assert_eq!(data["node"], Value::Null);

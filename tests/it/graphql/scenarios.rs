@@ -97,7 +97,7 @@ on_both! {
     }
 }"#).await;
         let research = &data["upsert_domain_fair_share"];
-        // Decimals carry no trailing zeros (§2), so the printed "2.0" is answered as "2".
+        // Decimals carry no trailing zeros (FAIR_SHARE §2), so the printed "2.0" is answered as "2".
         assert_eq!((&research["domain_name"], &research["weight"]), (&json!("research"), &json!("2")));
         let whole = 2.0 * used(40.0, 10.0) + used(20.0, 10.0) + used(10.0, 10.0);
         close(&research["fair_share_factor"], (-whole / 2.0).exp2());

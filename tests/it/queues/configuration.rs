@@ -55,7 +55,7 @@ on_both! {
         put(&f, &full()).await.unwrap();
         let expected = config(&full());
         assert_eq!(f.service.queue(&admin(), GROUP, "vision").unwrap(), expected);
-        // What nobody says is the default, and a queue without an age is as old as its first write.
+        // A key that is left out has its default, and a queue without an age is as old as its first write.
         let plain = f.service.queue(&admin(), GROUP, "research").unwrap();
         assert_eq!(plain, QueueConfig { created_at: Some(time("2026-01-10T00:00:00Z")), ..QueueConfig::named("research") });
         // The database says the same after a restart.

@@ -92,7 +92,7 @@ on_both! {
         assert_eq!(refused.verdict, Verdict::Refused);
         assert!(refused.victims.is_empty());
         assert_eq!(refused.refusals[0].rule, Rule::GateFairShare);
-        // Critical kernels stay, whoever they belong to.
+        // Critical kernels stay, whatever queue they belong to.
         let critical = |name: &str, agent: &str| gpus(name, "a", "2", &json!({"agent_id": agent, "critical": true, "started_at": "2026-01-09T03:00:00Z"}));
         let started = |name: &str, hour: u32, agent: &str| gpus(name, "a", "2", &json!({"agent_id": agent, "critical": true, "started_at": format!("2026-01-09T{hour:02}:00:00Z")}));
         f.ingest(&[critical("a3", "n2"), started("a1", 1, "n1"), started("a2", 2, "n1")]).await;
@@ -199,7 +199,7 @@ on_both! {
         };
         let other = Service::new(f.db.store().await, std::sync::Arc::clone(&f.clock) as _).await.unwrap();
         plan(&f, request("w", "b", &["2"])).await;
-        // Kernels that come, go, wait, move and change, in many writes; the plans are those of whoever reads everything.
+        // Kernels that come, go, wait, move and change, in many writes; the plans are those of a service that reads everything again.
         let mut elsewhere = false;
         for round in 0..40_u32 {
             let name = |k: u32| format!("k{}", (round * 7 + k * 3) % 11);

@@ -76,7 +76,7 @@ on_both! {
         set_queues(&f, &json!([{"name": "a", "quota": {"cpu": "2"}}, {"name": "b", "priority": 5}, {"name": "c", "limit": {"cpu": "0"}, "priority": 9}])).await;
         f.ingest(&[waiting("w1", "a", "9"), waiting("w2", "b", "9"), waiting("w3", "c", "9")]).await;
         let wishes: [Wish; 5] = [("c1", "c", "1", 0), ("b1", "b", "1", 0), ("a1", "a", "1", 0), ("a2", "a", "1", 0), ("a3", "a", "1", 0)];
-        // a is in quota twice; then nobody is. The higher priority goes first, even what may not be held.
+        // a is in quota twice; then no queue is. The higher priority goes first, even what may not be held.
         assert_eq!(sequence(&f, &wishes), ["a1", "a2", "c1", "b1", "a3"]);
     }
 
@@ -89,7 +89,7 @@ on_both! {
         ];
         for scheduler in ["saturation", "score"] {
             schedule(&f, scheduler).await;
-            // Nobody asked for anything yet, so that nobody deserves anything: turns go by what is held.
+            // No queue asked for anything yet, so none deserves anything: turns go by what is held.
             let order = sequence(&f, &wishes);
             let at = |name: &str| order.iter().position(|n| n == name).unwrap();
             assert!(at("own") < at("one") && at("own") < at("late") && at("late") < at("two"), "{scheduler}: {order:?}");

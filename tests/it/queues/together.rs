@@ -116,12 +116,12 @@ on_both! {
         let less = wanted(&[weight("research", Some("3"))], Some(&json!([{"name": "a", "priority": 1}])), true);
         let preview = f.service.preview_configuration(&admin(), GROUP, less.clone()).await.unwrap();
         assert_eq!((preview.weights.len(), preview.queues.unwrap().counts()), (1, [0, 1, 1]));
-        // Somebody else is faster.
+        // Another client is faster.
         put(&f, wanted(&[weight("teaching", Some("4"))], Some(&json!([{"name": "c"}])), false)).await.unwrap();
         let changed = put(&f, less).await.unwrap();
         assert_eq!((changed.weights.len(), changed.queues.unwrap().counts()), (2, [0, 1, 2]));
         assert_eq!(seen(&f.service), (names(&["a"]), names(&["domain:research 3"])));
-        // Queues that nobody speaks of stay.
+        // Queues that the request leaves out stay.
         put(&f, wanted(&[weight("research", None)], None, true)).await.unwrap();
         assert_eq!(seen(&f.service), (names(&["a"]), vec![]));
     }

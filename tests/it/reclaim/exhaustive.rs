@@ -84,7 +84,7 @@ fn lawful_set(world: &World, mode: Mode) -> Option<Vec<Unit>> {
     (0..ordered.len()).filter(|set| ordered[*set]).map(|set| chosen(&units, set)).find(makes_room)
 }
 
-/// A lawful set that the planner overlooked: every mode that found nothing has none, and what fits takes nobody.
+/// A lawful set that the planner overlooked: every mode that found nothing has none, and what fits takes no victim.
 fn overlooked(world: &World, verdict: Verdict) -> Option<(Mode, Vec<Unit>)> {
     let missed: &[Mode] = match verdict {
         Verdict::Preempt => &[Mode::Reclaim],

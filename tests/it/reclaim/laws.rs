@@ -82,7 +82,7 @@ fn nobody_goes_in_vain(case: &Case, plan: &Plan) -> Law {
     Ok(())
 }
 
-/// Whoever lost something cannot take it back from the reclaimer's queue, all of it or a part: no ping-pong.
+/// A queue that lost something cannot take it back from the reclaimer's queue, all of it or a part: no ping-pong.
 pub fn roles_are_never_swapped(case: &Case, plan: &Plan) -> Law {
     if plan.verdict == Verdict::Reclaim {
         for (back, after) in after(case, plan) {

@@ -1,4 +1,4 @@
-//! Reclaim plans (docs/DIVISION.md §6 and appendices B, C).
+//! Reclaim plans (DIVISION §6, appendices B and C).
 
 mod again;
 mod exhaustive;

@@ -1,4 +1,4 @@
-//! Victims free room where the workload can run (§6.6).
+//! Victims free room where the workload can run (DIVISION §6.6).
 
 use fairshared::domain::reclaim::{Plan, Rule, Verdict};
 use serde_json::{Value, json};
@@ -107,7 +107,7 @@ fn too_large_for_any_node() {
     assert_eq!(plan.refusals[0].reclaimer_ratio.as_deref(), Some("1.25"));
 }
 
-/// A member on a node that nobody knows frees nothing; a node that holds more than it has must free more.
+/// A member on an unknown node frees nothing; a node that holds more than it has must free more.
 #[test]
 fn unknown_and_overcommitted_nodes() {
     let case = asked(nodes(&["n1"], &["n1", "n1", "n9", "n1", "n1", "n1"]), &[gpus(1)]);
@@ -124,7 +124,7 @@ fn the_first_to_lose_decides() {
     assert_eq!((kernels(&plan), placed(&plan)), (vec!["w07/0"], vec!["n2"]));
 }
 
-/// The share of b is spent by nobody in vain: two of b go, though a third of them came before on the other node.
+/// The share of b is not spent in vain: two of b go, though a third of them came before on the other node.
 #[test]
 fn shares_are_not_spent_on_other_nodes() {
     let mut case = asked(nodes(&["n1", "n2"], &["n2", "n2", "n1", "n1", "n1"]), &[gpus(4)]);

@@ -1,4 +1,4 @@
-//! `policy: plugins`: kube-batch's plug-ins in tiers (§6.7, appendix C).
+//! `policy: plugins`: kube-batch's plug-ins in tiers (DIVISION §6.7, appendix C).
 
 use fairshared::domain::reclaim::plugins::{plugin, plugin_names};
 use fairshared::domain::reclaim::{PlanOptions, Rule, Verdict};
@@ -96,7 +96,7 @@ fn overused_queues_reclaim_nothing() {
     assert_eq!(plan_of(&case).verdict, Verdict::Reclaim);
 }
 
-/// Whoever is served last loses first: by queue priority, by dominant share, by allocated / deserved.
+/// The queue that is served last loses first: by queue priority, by dominant share, by allocated / deserved.
 #[test]
 fn queue_orders() {
     let base = |tiers: Value| {

@@ -1,4 +1,4 @@
-//! Every refusal rule (§6.8) with the figures that it prints.
+//! Every refusal rule (DIVISION §6.8) with the figures that it prints.
 
 use fairshared::domain::reclaim::{Refusal, Rule, Verdict};
 use serde_json::{Value, json};
@@ -129,7 +129,7 @@ fn in_quota_keeps_what_it_has() {
 fn quotas_below_the_victims_side() {
     let unlimited = || json!("unlimited");
     let table = [
-        // Nobody promised c anything: the department's newest workloads go, of c while it is the fuller queue.
+        // c was promised nothing: the department's newest workloads go, of c while it is the fuller queue.
         (json!(3), json!(0), json!(0), None),
         // Quotas of 4 and 3 that the department's quota of 3 does not cover: both keep all.
         (json!(3), json!(4), json!(3), Some(("c", "1", "e", "1"))),

@@ -93,7 +93,7 @@ fn members_of_two_kinds() {
     assert_eq!(plan.verdict, Verdict::Fits);
     let at: Vec<&str> = plan.placement.iter().flatten().map(|p| &*p.agent_id).collect();
     assert_eq!(at, ["n0", "n1", "n1"]);
-    // The same with somebody to evict: nobody is.
+    // The same with a workload that could be evicted: none is.
     case["queues"] = json!([{"name": "a"}, {"name": "b"}]);
     case["capacity"]["gpu"] = json!(5);
     case["agents"][0]["available_slots"]["gpu"] = json!(3);
@@ -129,7 +129,7 @@ fn more_than_all_may_lose() {
     assert_eq!(plan_of(&case).verdict, Verdict::Refused);
 }
 
-/// Of two dozen sizes nobody knows soon whether some come close enough to what b may lose: then it is not refused.
+/// With two dozen sizes it takes long to know whether some come close enough to what b may lose: then it is not refused.
 #[test]
 fn exhausted_is_not_refused() {
     let sizes: Vec<u32> = (0..24).map(|n| 1000 + 2 * n * n).collect();

@@ -303,7 +303,7 @@ impl<'a> World<'a> {
         f == 0 || a * g * tenths >= b * f * 10
     }
 
-    /// Nobody loses what could be reclaimed from the reclaimer's side at once: that is above neither its share nor, if the
+    /// No queue loses what could be reclaimed from the reclaimer's side at once: that is above neither its share nor, if the
     /// other side comes back within its own, its quota; or a quota below it keeps all; or the loser's gate is closed, or
     /// saturation forbids the way back.
     pub fn no_ping_pong(&self, gone: &[Unit]) -> bool {

@@ -83,9 +83,9 @@ on_both! {
             assert_eq!(found["total"], 1, "{path}");
             assert_eq!(found["items"][0]["user_uuid"], json!(id("alice")), "{path}");
         }
-        // The rank is that among everybody.
+        // The rank is that among all users.
         assert_eq!(get("/fair-share-status").await["items"][0]["rank"], 3);
-        // Somebody else's kernel looks like none at all.
+        // The kernel of another user looks like none at all.
         let other = server.call_as(&key, "GET", &group(&format!("/kernels/{}", id("k2"))), None).await;
         other.refused(404, "unknown_kernel");
     }
@@ -126,7 +126,7 @@ on_both! {
         assert_eq!(server.call("DELETE", &revoke, None).await.status, 204);
         server.call_as(text, "GET", &path, None).await.refused(401, "revoked_key");
         server.call("DELETE", &revoke, None).await.refused(404, "unknown_key");
-        // What the key's text is, nobody is told again.
+        // The key's text is never shown again.
         let listed = server.get("/keys").await;
         assert!(!listed.to_string().contains(text));
         let row = listed["items"].as_array().unwrap().iter().find(|k| k["id"] == created["id"]).unwrap().clone();

@@ -19,7 +19,7 @@ use super::support::{Server, app, group, request};
 use crate::support::fixture::kernel;
 use crate::support::on_both;
 
-/// Jobs that nobody should have asked for.
+/// Jobs that no request should have run.
 struct Broken;
 
 impl JobControl for Broken {
@@ -68,7 +68,7 @@ on_both! {
             assert!(policy.starts_with("default-src 'none';") && policy.contains("frame-ancestors 'none'"), "{path}: {policy}");
             assert_eq!(policy.contains("script-src"), path.starts_with("/docs/") || path == "/graphql", "{path}: {policy}");
         }
-        // So does an answer that nobody made by hand.
+        // So does an answer that the framework made.
         let refused = server.send(axum::http::Request::get("/resource-groups").body(Body::empty()).unwrap()).await;
         assert_eq!(refused.header("x-content-type-options"), "nosniff");
     }

@@ -22,7 +22,7 @@ impl TestDb {
         Self { url, synchronous: Synchronous::default(), _files: files }
     }
 
-    /// A database that somebody else keeps.
+    /// A database that the caller keeps.
     pub fn at(url: String) -> Self {
         Self::new(url, None)
     }

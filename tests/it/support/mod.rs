@@ -26,14 +26,14 @@ impl ManualClock {
         Self { wall: AtomicI64::new(time(text).micros()), steady: AtomicU64::new(0) }
     }
 
-    /// Time passes until then; one that lies before now is a clock that somebody set back.
+    /// Time passes until then; one that lies before now is a clock that was set back.
     pub fn set(&self, text: &str) {
         let to = time(text).micros();
         let passed = to - self.wall.swap(to, Ordering::SeqCst);
         self.steady.fetch_add(u64::try_from(passed).unwrap_or(0), Ordering::SeqCst);
     }
 
-    /// Somebody sets the clock, and no time passes.
+    /// Sets the clock; no time passes.
     pub fn jump(&self, text: &str) {
         self.wall.store(time(text).micros(), Ordering::SeqCst);
     }

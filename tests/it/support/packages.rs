@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// Installs a Debian package, where this may be done; elsewhere whoever needs it says so.
+/// Installs a Debian package, where this may be done; elsewhere the caller says that it is missing.
 pub fn install(package: &str) {
     if is_root() && Command::new("apt-get").arg("--version").output().is_ok() {
         run(Command::new("apt-get").args(["update", "-qq"]));

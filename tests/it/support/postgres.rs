@@ -32,7 +32,7 @@ pub fn socket() -> PathBuf {
     shared().socket()
 }
 
-/// One administrative statement at a time: databases are cloned from a template that nobody may use meanwhile.
+/// One administrative statement at a time: databases are cloned from a template that must not be used meanwhile.
 pub async fn execute(sql: &str) {
     static TURN: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
     let _turn = TURN.lock().await;

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Pass,
-    /// Nobody listens.
+    /// The port is closed.
     Refuse,
     /// Everything that is sent vanishes. Connections that lost something stay dead.
     Blackhole,
@@ -23,7 +23,7 @@ pub enum Mode {
 pub enum Cut {
     /// The database never hears of the commit.
     BeforeCommit,
-    /// The database has committed, and nobody hears of it.
+    /// The database has committed, and its answer is lost.
     AfterCommit,
 }
 

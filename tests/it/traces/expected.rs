@@ -42,7 +42,7 @@ pub struct Standing {
     pub rank: u32,
 }
 
-/// Everybody by rank: flat decay, half-life 7, look-back 28 days, weights 1, one capacity on every day.
+/// All users by rank: flat decay, half-life 7, look-back 28 days, weights 1, one capacity on every day.
 pub fn ranking(rows: &[&Plain], today: u64, capacity: [f64; 3]) -> Vec<Standing> {
     let offered: Vec<(&str, f64)> = SLOTS.into_iter().zip(capacity).filter(|(_, amount)| *amount > 0.0).collect();
     let mut used: BTreeMap<(String, u64), f64> = BTreeMap::new();

@@ -212,7 +212,7 @@ fn assert_ranking(service: &Service, group: &PublishedGroup, trace: &Trace, rows
         assert!((user.share.fair_share_factor - standing.factor).abs() < 1e-12, "{}: {name}", group.name);
         members.insert(name, user.member);
     }
-    // A sequence over everybody, submitted in an order of its own, and one user whom nobody knows.
+    // A sequence over all users, submitted in an order of its own, and one user who is not known.
     let mut submitted: Vec<&Standing> = standings.iter().collect();
     submitted.sort_by_key(|s| id(&s.user));
     let workload = |name: &str, member: Member| PendingWorkload {
