@@ -7,6 +7,9 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use axum::http::Uri;
+use axum::http::uri::Scheme;
+
 use crate::store::Synchronous;
 use crate::store::address::Address;
 
@@ -19,7 +22,7 @@ pub struct Setting {
 }
 
 /// Every setting there is; `.env.example` shows them all.
-pub const SETTINGS: [Setting; 17] = [
+pub const SETTINGS: [Setting; 20] = [
     Setting {
         key: "database_url",
         default: "sqlite://fairshared.db",
@@ -85,6 +88,17 @@ pub const SETTINGS: [Setting; 17] = [
         default: "true",
         about: "whether `serve` applies missing migrations: true or false",
     },
+    Setting {
+        key: "server",
+        default: "",
+        about: "address of the server that commands ask, like https://fairshared.example.org; empty: the database",
+    },
+    Setting { key: "key", default: "", about: "key that commands show to the server" },
+    Setting {
+        key: "ca_file",
+        default: "",
+        about: "file with the certificate authorities (PEM) of the server; empty: those of the system",
+    },
 ];
 
 const PREFIX: &str = "FAIRSHARED_";
@@ -127,6 +141,12 @@ pub struct Config {
     pub key_grace_seconds: u32,
     pub keep_audit_days: u32,
     pub migrate_on_start: bool,
+    /// The server that commands ask instead of the database.
+    pub server: Option<Uri>,
+    pub key: Option<String>,
+    pub ca_file: Option<PathBuf>,
+    /// Whether a flag names the database.
+    pub database_is_flag: bool,
     /// Variables of the environment that look like settings and belong to Kubernetes.
     pub injected: Vec<String>,
 }
@@ -184,8 +204,14 @@ impl Config {
             values.extend(read_file(&file)?);
         }
         values.extend(environment.values);
+        let is_flag = |key: &str| flags.iter().any(|(flag, _)| *flag == key);
+        let database_is_flag = is_flag("database_url");
+        if database_is_flag && !is_flag("server") {
+            // Who names a database means it, whatever server the environment names.
+            values.insert("server", (String::new(), "server".to_owned()));
+        }
         values.extend(flags.iter().map(|(key, value)| (*key, (value.clone(), format!("--{}", key.replace('_', "-"))))));
-        Ok(Self { injected: environment.injected, ..Self::from_values(&values)? })
+        Ok(Self { injected: environment.injected, database_is_flag, ..Self::from_values(&values)? })
     }
 
     fn from_values(values: &Values) -> Result<Self, ConfigError> {
@@ -219,6 +245,10 @@ impl Config {
             migrate_on_start: read(values, "migrate_on_start", |text| {
                 text.parse().map_err(|_| format!("{text:?} is neither true nor false"))
             })?,
+            server: read_filled(values, "server", server)?,
+            key: read_filled(values, "key", |text| Ok(text.to_owned()))?,
+            ca_file: read_filled(values, "ca_file", |text| Ok(PathBuf::from(text)))?,
+            database_is_flag: false,
             injected: Vec::new(),
         })
     }
@@ -227,6 +257,15 @@ impl Config {
 fn read<T>(values: &Values, key: &str, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, ConfigError> {
     let (text, source_name) = values.get(key).cloned().unwrap_or_default();
     parse(&text).map_err(|detail| ConfigError::Value { source_name, detail })
+}
+
+/// A setting that may be left empty.
+fn read_filled<T>(
+    values: &Values,
+    key: &str,
+    parse: impl Fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, ConfigError> {
+    read(values, key, |text| if text.is_empty() { Ok(None) } else { parse(text).map(Some) })
 }
 
 fn positive<T: TryFrom<u32>>(text: &str) -> Result<T, String> {
@@ -240,6 +279,14 @@ fn whole(text: &str) -> Result<u32, String> {
 
 fn check_url(url: &str) -> Result<(), String> {
     Address::parse(url).map(|_| ()).map_err(|error| error.to_string())
+}
+
+fn server(text: &str) -> Result<Uri, String> {
+    let known = |uri: &Uri| {
+        uri.scheme().is_some_and(|scheme| *scheme == Scheme::HTTP || *scheme == Scheme::HTTPS) && uri.query().is_none()
+    };
+    let address = text.parse().ok().filter(known);
+    address.ok_or_else(|| format!("{text:?} is not the address of a server like https://fairshared.example.org"))
 }
 
 /// What the environment says.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
 use axum::routing::get;
@@ -61,6 +62,16 @@ pub fn router(app: App) -> Router {
         .layer(from_fn(layers::observe))
         .layer(CatchPanicLayer::custom(layers::panicked))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
+        .layer(from_fn(layers::identify))
+}
+
+/// The endpoints of REST for this process alone: `actor` asks as an admin, without a key.
+pub fn internal_router(app: App, actor: &str) -> Router {
+    let App { service, jobs, limits } = app;
+    rest::router(ApiState { service, jobs, limits })
+        .fallback(|| async { StatusCode::NOT_FOUND })
+        .layer(from_fn_with_state(Arc::<str>::from(actor), access::trust))
+        .layer(CatchPanicLayer::custom(layers::panicked))
         .layer(from_fn(layers::identify))
 }
 

@@ -4,14 +4,14 @@ use std::io::{IsTerminal, Write, stderr, stdin};
 
 use super::failure::Failure;
 
-/// Whether somebody is there to be asked.
-pub fn somebody_is_there() -> bool {
+/// Whether a person at a terminal can be asked.
+pub fn is_terminal() -> bool {
     stdin().is_terminal()
 }
 
-/// Goes on if whoever sits at the terminal says yes; without a terminal `--yes` has to be given.
+/// Goes on if the person at the terminal says yes; without a terminal `--yes` has to be given.
 pub fn confirm(question: &str) -> Result<(), Failure> {
-    if !somebody_is_there() {
+    if !is_terminal() {
         return Err(Failure::Unusable(
             "the standard input is no terminal; to go on without a question, give --yes".to_owned(),
         ));

@@ -3,24 +3,31 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory};
+use clap::Parser;
 use clap_complete::Shell;
 
-use super::Cli;
+use super::command::Command;
 use super::failure::Outcome;
 use super::output::stdout;
+use crate::config::Config;
 
-#[derive(Args)]
-pub struct CompletionsArgs {
+/// Print a completion script for a shell
+#[derive(Parser)]
+#[command(name = "completions")]
+pub struct Completions {
     /// The shell that will read the script
     shell: Shell,
 }
 
-pub fn run(args: &CompletionsArgs) -> Outcome {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "fairshared", &mut script);
-    let mut out = stdout();
-    out.write_all(&script)?;
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
+impl Command for Completions {
+    const IS_LOCAL: bool = true;
+
+    async fn run(self, _: Config) -> Outcome {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut super::program(), "fairshared", &mut script);
+        let mut out = stdout();
+        out.write_all(&script)?;
+        out.flush()?;
+        Ok(ExitCode::SUCCESS)
+    }
 }

@@ -3,18 +3,23 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::Parser;
 use serde::Serialize;
+use serde_json::Value;
 
+use super::command::Command;
 use super::failure::{Failure, Outcome};
 use super::open::{input_name, read_input};
-use super::output::{Format, OutputArgs, print, print_json, print_list, warn};
+use super::output::{Format, OutputArgs, as_json, print, print_json, print_list, warn};
+use crate::config::Config;
 use crate::domain::decimal::Amount;
 use crate::domain::division::{Fraction, Report, State};
 use crate::service::simulate;
 
-#[derive(Args)]
-pub struct DivideArgs {
+/// Show what every queue of a file deserves; needs no server and no database
+#[derive(Parser)]
+#[command(name = "divide")]
+pub struct Divide {
     /// JSON as `POST /division/simulate` takes it; `-` for standard input
     file: PathBuf,
     #[command(flatten)]
@@ -32,19 +37,23 @@ struct Row<'a> {
     dominant_share: Fraction,
 }
 
-pub fn run(args: &DivideArgs) -> Outcome {
-    let unusable = |error| Failure::from(error).in_input(&input_name(&args.file));
-    let report = simulate::division(&read_input(&args.file)?).map_err(unusable)?;
-    if args.output.output == Format::Json {
-        print_json(&report)?;
-        return Ok(ExitCode::SUCCESS);
+impl Command for Divide {
+    const IS_LOCAL: bool = true;
+
+    async fn run(self, _: Config) -> Outcome {
+        let unusable = |error| Failure::from(error).in_input(&input_name(&self.file));
+        let report = simulate::division(&read_input(&self.file)?).map_err(unusable)?;
+        show(&report, self.output.output)?;
+        Ok(ExitCode::SUCCESS)
     }
-    warn(&report.warnings);
-    show(&report, args.output.output)?;
-    Ok(ExitCode::SUCCESS)
 }
 
 fn show(report: &Report, format: Format) -> Result<(), Failure> {
+    if format == Format::Json {
+        return print_json(report);
+    }
+    let answer = as_json(report)?;
+    warn(&answer);
     let columns = &["queue", "slot", "fair_share", "state", "saturation_ratio", "dominant_share"];
     let rows = report.queues.iter().flat_map(|queue| {
         queue.fair_share.iter().map(|(slot, fair_share)| Row {
@@ -57,13 +66,14 @@ fn show(report: &Report, format: Format) -> Result<(), Failure> {
         })
     });
     print_list(format, columns, rows)?;
-    explain(report, format)
+    explain(&answer["trace"], format)
 }
 
 /// Below a table, why every queue gets what it gets.
-pub(super) fn explain(report: &Report, format: Format) -> Result<(), Failure> {
-    for explained in report.trace.iter().flatten().filter(|_| format == Format::Table) {
-        print(&format!("{} {}", explained.queue, explained.sentence))?;
+pub(super) fn explain(trace: &Value, format: Format) -> Result<(), Failure> {
+    for explained in trace.as_array().into_iter().flatten().filter(|_| format == Format::Table) {
+        let text = |key: &str| explained[key].as_str().unwrap_or_default();
+        print(&format!("{} {}", text("queue"), text("sentence")))?;
     }
     Ok(())
 }

@@ -2,24 +2,23 @@
 
 use std::process::ExitCode;
 
-use clap::Args;
-use serde::Serialize;
+use clap::Parser;
+use serde_json::{Value, json};
 
-use super::divide;
-use super::export::parse_day;
+use super::client::Client;
+use super::command::Command;
+use super::divide::explain;
+use super::export::{check_days, parse_day};
 use super::failure::{Failure, Outcome};
-use super::open::{caller, service};
-use super::output::{Format, OutputArgs, print_json, print_list, print_pages, warn};
+use super::list::List;
+use super::output::{Format, OutputArgs, print_answer, print_list, warn};
 use crate::config::Config;
-use crate::domain::decimal::Amount;
-use crate::domain::division::{Bound, Fraction, State};
 use crate::domain::time::Day;
-use crate::rest::division::view::{DivisionDayView, DivisionView};
-use crate::service::Service;
-use crate::service::division::{GroupDivision, HistoryFilter};
 
-#[derive(Args)]
-pub struct DivisionArgs {
+/// Show what every queue of a resource group deserves now, or deserved on the days before
+#[derive(Parser)]
+#[command(name = "division")]
+pub struct Division {
     /// The resource group
     group: String,
     /// Say why every queue gets what it gets
@@ -41,67 +40,51 @@ pub struct DivisionArgs {
     output: OutputArgs,
 }
 
-/// One queue and slot.
-#[derive(Serialize)]
-struct Row<'a> {
-    queue: &'a str,
-    parent: Option<String>,
-    slot: &'static str,
-    quota: Option<Bound>,
-    request: Option<Amount>,
-    allocated: Option<Amount>,
-    fair_share: Amount,
-    state: Option<State>,
-    saturation_ratio: Option<Fraction>,
-}
-
 const COLUMNS: &[&str] =
     &["queue", "parent", "slot", "quota", "request", "allocated", "fair_share", "state", "saturation_ratio"];
 const HISTORY_COLUMNS: &[&str] = &["day", "queue", "algorithm", "quota", "request", "allocated", "fair_share"];
 
-pub async fn run(args: DivisionArgs, config: &Config) -> Outcome {
-    let format = args.output.output;
-    let service = service(config).await?;
-    if args.history {
-        history(args, &service).await?;
-    } else {
-        show(&service.division(&caller(), &args.group, args.explain).await?, format)?;
+impl Command for Division {
+    async fn run(self, config: Config) -> Outcome {
+        check_days(self.from, self.to)?;
+        let client = Client::of(&config).await?;
+        if self.history {
+            self.show_history(&client).await?;
+        } else {
+            self.show(&client).await?;
+        }
+        Ok(ExitCode::SUCCESS)
     }
-    Ok(ExitCode::SUCCESS)
 }
 
-fn show(found: &GroupDivision, format: Format) -> Result<(), Failure> {
-    if format == Format::Json {
-        return print_json(&DivisionView::new(found));
+impl Division {
+    async fn show(&self, client: &Client) -> Result<(), Failure> {
+        let format = self.output.output;
+        let call = client.get(["resource-groups", &self.group, "division"]).flag("explain", self.explain);
+        let answer = call.send().await?;
+        if format == Format::Json {
+            return print_answer(answer).await;
+        }
+        let division: Value = answer.json().await?;
+        warn(&division);
+        print_list(format, COLUMNS, division["queues"].as_array().into_iter().flatten().flat_map(lines))?;
+        explain(&division["trace"], format)
     }
-    let division = &*found.division;
-    warn(&division.report.warnings);
-    let rows = division.report.queues.iter().enumerate().flat_map(|(at, queue)| {
-        let figures = division.figures(at);
-        queue.fair_share.iter().map(move |(slot, fair_share)| Row {
-            queue: &queue.name,
-            parent: figures.parent.as_deref().map(str::to_owned),
-            slot: slot.as_str(),
-            quota: figures.quota.get(slot),
-            request: figures.request.get(slot),
-            allocated: figures.allocated.get(slot),
-            fair_share,
-            state: queue.slot_states.get(slot),
-            saturation_ratio: queue.saturation_ratio.get(slot),
+
+    async fn show_history(&self, client: &Client) -> Result<(), Failure> {
+        let call = client.get(["resource-groups", &self.group, "division", "history"]);
+        let call = call.maybe("from", self.from).maybe("to", self.to).maybe("queue", self.queue.as_ref());
+        List::of(call, None).print(self.output.output, HISTORY_COLUMNS).await
+    }
+}
+
+/// A line for each slot of a queue.
+fn lines(queue: &Value) -> impl Iterator<Item = Value> {
+    queue["fair_share"].as_object().into_iter().flatten().map(move |(slot, fair_share)| {
+        json!({
+            "queue": queue["name"], "parent": queue["parent"], "slot": slot, "quota": queue["quota"][slot],
+            "request": queue["request"][slot], "allocated": queue["allocated"][slot], "fair_share": fair_share,
+            "state": queue["slot_states"][slot], "saturation_ratio": queue["saturation_ratio"][slot],
         })
-    });
-    print_list(format, COLUMNS, rows)?;
-    divide::explain(&division.report, format)
-}
-
-async fn history(args: DivisionArgs, service: &Service) -> Result<(), Failure> {
-    let DivisionArgs { group, from, to, queue, output, .. } = args;
-    if let (Some(from), Some(to)) = (from, to)
-        && from > to
-    {
-        return Err(Failure::Unusable(format!("--from {from} lies after --to {to}")));
-    }
-    let filter = HistoryFilter { from, to, queue };
-    let page = async |window| service.division_history(&caller(), &group, &filter, &window).await;
-    print_pages(output.output, HISTORY_COLUMNS, page, DivisionDayView::from).await
+    })
 }

@@ -1,22 +1,24 @@
 //! `fairshared export`: the API's documents, and usage history as rows.
 
+use std::io;
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 
+use super::client::Client;
+use super::command::Command;
 use super::failure::{Failure, Outcome};
-use super::open::{caller, service};
-use super::output::{OutputArgs, print, print_json, print_pages};
+use super::list::List;
+use super::output::{OutputArgs, print};
 use crate::config::Config;
-use crate::domain::filter::{Compare, DayMatch, Filter};
 use crate::domain::time::Day;
 use crate::graphql;
 use crate::rest;
-use crate::rest::usage_buckets::view::UsageBucket;
-use crate::service::buckets::{BucketCondition, BucketField, BucketList, Tier};
 
-#[derive(Subcommand)]
-pub enum ExportCommand {
+/// Write schemas and usage buckets
+#[derive(Parser)]
+#[command(name = "export")]
+pub enum Export {
     /// The GraphQL schema
     Schema,
     /// The OpenAPI document of the REST API
@@ -53,37 +55,35 @@ pub(super) fn parse_day(text: &str) -> Result<Day, String> {
     text.parse().map_err(|e| format!("{text:?} {e}"))
 }
 
-pub async fn run(command: ExportCommand, config: &Config) -> Outcome {
-    match command {
-        ExportCommand::Schema => print(graphql::sdl().trim_end())?,
-        ExportCommand::Openapi => print_json(&rest::openapi())?,
-        ExportCommand::Buckets(args) => buckets(args, config).await?,
+/// Refuses a period that ends before it begins.
+pub(super) fn check_days(from: Option<Day>, to: Option<Day>) -> Result<(), Failure> {
+    match from.zip(to) {
+        Some((from, to)) if from > to => Err(Failure::Unusable(format!("--from {from} lies after --to {to}"))),
+        _ => Ok(()),
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+impl Command for Export {
+    async fn run(self, config: Config) -> Outcome {
+        match self {
+            Self::Schema => print(graphql::sdl().trim_end())?,
+            Self::Openapi => print(&rest::openapi().to_pretty_json().map_err(io::Error::from)?)?,
+            Self::Buckets(args) => buckets(args, &config).await?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
 }
 
 async fn buckets(args: BucketsArgs, config: &Config) -> Result<(), Failure> {
-    if let (Some(from), Some(to)) = (args.from, args.to)
-        && from > to
-    {
-        return Err(Failure::Unusable(format!("--from {from} lies after --to {to}")));
-    }
-    let service = service(config).await?;
+    check_days(args.from, args.to)?;
+    let client = Client::of(config).await?;
     let (tier, columns) = match args.tier {
-        TierName::Domains => (Tier::Domain, DOMAIN_COLUMNS),
-        TierName::Projects => (Tier::Project, PROJECT_COLUMNS),
-        TierName::Users => (Tier::User, USER_COLUMNS),
+        TierName::Domains => ("domains", DOMAIN_COLUMNS),
+        TierName::Projects => ("projects", PROJECT_COLUMNS),
+        TierName::Users => ("users", USER_COLUMNS),
     };
-    let starts =
-        |day: Option<Day>, compare| day.map(|day| Filter::Is(BucketCondition::PeriodStart(DayMatch { day, compare })));
-    let bounds = [starts(args.from, Compare::GreaterOrEqual), starts(args.to, Compare::LessOrEqual)];
-    let filter = Filter::All(bounds.into_iter().flatten().collect());
-    let page = async |window| {
-        let list =
-            BucketList { tier, filter: filter.clone(), field: BucketField::PeriodStart, descending: false, window };
-        service.usage_buckets(&caller(), &args.group, list).await
-    };
-    print_pages(args.output.output, columns, page, |row| UsageBucket::new(row, &service.people())).await
+    let call = client.get(["resource-groups", &args.group, "usage-buckets", tier]);
+    List::of(call.maybe("from", args.from).maybe("to", args.to), None).print(args.output.output, columns).await
 }
 
 const DOMAIN_COLUMNS: &[&str] = &["period_start", "period_end", "domain_name", "resource_usage", "capacity_snapshot"];

@@ -1,8 +1,9 @@
 //! How a command ends when it does not end well: one clear line and an exit code.
 
-use std::io;
 use std::process::ExitCode;
+use std::{fmt, io};
 
+use super::refusal::Refusal;
 use crate::config::ConfigError;
 use crate::service::{Error, Fault};
 use crate::store::StoreError;
@@ -12,6 +13,8 @@ pub type Outcome = Result<ExitCode, Failure>;
 
 /// Exit code of a command that did its work and found a fault or a difference.
 pub const FAILED: u8 = 1;
+/// Exit code of a command that could not use what was given.
+const UNUSABLE: u8 = 2;
 
 #[derive(Debug)]
 pub enum Failure {
@@ -21,19 +24,35 @@ pub enum Failure {
     Unreachable(String),
     /// What was given cannot be used: exit code 2.
     Unusable(String),
-    /// Whoever read the output has gone.
+    /// An endpoint refused.
+    Refused(Box<Refusal>),
+    /// The words on the command line, or a wish for help.
+    Misused(Box<clap::Error>),
+    /// The reader of the output has gone.
     NobodyReads,
 }
 
 impl Failure {
     /// Says it on standard error.
     pub fn report(self) -> ExitCode {
-        let (message, code) = match self {
-            Self::Failed(message) | Self::Unreachable(message) => (message, 1),
-            Self::Unusable(message) => (message, 2),
+        let code = match &self {
+            Self::Failed(_) | Self::Unreachable(_) => FAILED,
+            Self::Unusable(_) => UNUSABLE,
+            Self::Refused(refusal) => {
+                if refusal.is_about_input() {
+                    UNUSABLE
+                } else {
+                    FAILED
+                }
+            }
+            Self::Misused(error) => {
+                // The reader of the help may have gone.
+                let _ = error.print();
+                return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(UNUSABLE));
+            }
             Self::NobodyReads => return ExitCode::SUCCESS,
         };
-        eprint_line(&format!("error: {message}"));
+        eprint_line(&format!("error: {self}"));
         ExitCode::from(code)
     }
 
@@ -42,8 +61,24 @@ impl Failure {
     pub fn in_input(self, name: &str) -> Self {
         match self {
             Self::Unusable(message) => Self::Unusable(format!("{name}: {message}")),
+            Self::Refused(refusal) => Self::Refused(Box::new(refusal.in_input(name))),
             other => other,
         }
+    }
+
+    /// Renames the places of faults that an endpoint found.
+    #[must_use]
+    pub fn at(self, rename: impl Fn(&str) -> Option<&'static str>) -> Self {
+        match self {
+            Self::Refused(refusal) => Self::Refused(Box::new(refusal.at(rename))),
+            other => other,
+        }
+    }
+
+    /// Leaves the places of faults out, for commands whose flags became the body: the sentences name what is wrong.
+    #[must_use]
+    pub fn without_places(self) -> Self {
+        self.at(|_| Some(""))
     }
 
     /// A file that cannot be read.
@@ -51,6 +86,19 @@ impl Failure {
         Self::Unusable(format!("cannot read {name}: {error}"))
     }
 }
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(message) | Self::Unreachable(message) | Self::Unusable(message) => f.write_str(message),
+            Self::Refused(refusal) => refusal.fmt(f),
+            Self::Misused(error) => error.fmt(f),
+            Self::NobodyReads => f.write_str("the reader of the output has gone"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
 
 /// A line on standard error, whether or not somebody reads it.
 pub fn eprint_line(line: &str) {

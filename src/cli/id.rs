@@ -2,15 +2,19 @@
 
 use std::process::ExitCode;
 
-use clap::Subcommand;
+use clap::Parser;
 
+use super::command::Command;
 use super::failure::{Failure, Outcome};
 use super::output::print;
+use crate::config::Config;
 use crate::domain::identity::{self, check_label, is_printable};
 use crate::domain::names::check_name;
 
-#[derive(Subcommand)]
-pub enum IdCommand {
+/// Print the UUID that a name stands for; needs no server and no database
+#[derive(Parser)]
+#[command(name = "id")]
+pub enum Id {
     /// A user, the same in every resource group
     User { name: String },
     /// A project, the same in every resource group and domain
@@ -29,15 +33,19 @@ pub struct Keyed {
     key: String,
 }
 
-pub fn run(command: &IdCommand) -> Outcome {
-    let id = match command {
-        IdCommand::User { name } => identity::user(label(name)?).to_string(),
-        IdCommand::Project { name } => identity::project(label(name)?).to_string(),
-        IdCommand::Kernel(of) => identity::kernel(of.group()?, of.key()?).to_string(),
-        IdCommand::Session(of) => identity::session(of.group()?, of.key()?).to_string(),
-    };
-    print(&id)?;
-    Ok(ExitCode::SUCCESS)
+impl Command for Id {
+    const IS_LOCAL: bool = true;
+
+    async fn run(self, _: Config) -> Outcome {
+        let id = match &self {
+            Self::User { name } => identity::user(label(name)?).to_string(),
+            Self::Project { name } => identity::project(label(name)?).to_string(),
+            Self::Kernel(of) => identity::kernel(of.group()?, of.key()?).to_string(),
+            Self::Session(of) => identity::session(of.group()?, of.key()?).to_string(),
+        };
+        print(&id)?;
+        Ok(ExitCode::SUCCESS)
+    }
 }
 
 fn label(name: &str) -> Result<&str, Failure> {

@@ -1,21 +1,28 @@
 //! `fairshared jobs`: what the server does on a schedule, by hand.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use clap::Subcommand;
+use clap::{Parser, Subcommand};
 use serde_json::{Value, json};
 
-use super::failure::{FAILED, Outcome, eprint_line};
-use super::open::{caller, service};
-use super::output::{Format, OutputArgs, print, print_json, print_list};
+use super::client::{Client, no_json};
+use super::command::Command;
+use super::failure::{FAILED, Failure, Outcome, eprint_line};
+use super::list::List;
+use super::output::{Format, OutputArgs, print, print_bytes, print_list};
 use crate::config::Config;
-use crate::jobs::{self, JobSettings, Runner};
-use crate::rest::jobs::view::{JobRunView, JobRuns, JobView};
-use crate::service::jobs::JobControl;
+use crate::jobs;
+
+/// List scheduled jobs, or run one now
+#[derive(Parser)]
+#[command(name = "jobs")]
+pub struct Jobs {
+    #[command(subcommand)]
+    command: JobsCommand,
+}
 
 #[derive(Subcommand)]
-pub enum JobsCommand {
+enum JobsCommand {
     /// List the jobs and their last runs
     List(OutputArgs),
     /// Run a job now and wait for its end
@@ -42,66 +49,66 @@ fn help_on_names() -> String {
     format!("One of{}", lines.collect::<String>())
 }
 
-/// What the jobs take from the configuration.
-pub fn settings(config: &Config) -> JobSettings {
-    JobSettings { keep_buckets_days: config.keep_buckets_days, keep_audit_days: config.keep_audit_days }
-}
-
-pub async fn run(command: JobsCommand, config: &Config) -> Outcome {
-    let service = service(config).await?;
-    let runner = Runner::new(Arc::clone(&service), settings(config));
-    match command {
-        JobsCommand::List(args) => {
-            let runs = service.last_job_runs(&caller()).await?;
-            let mut list: Vec<JobView> = runner.jobs().into_iter().map(|job| JobView::new(job, &runs)).collect();
-            list.sort_by_key(|job| job.name);
-            if args.output == Format::Json {
-                print_list(args.output, &[], list)?;
-            } else {
-                let columns = &["name", "resource_group", "status", "started_at", "description"];
-                print_list(args.output, columns, list.iter().flat_map(lines))?;
-            }
-            Ok(ExitCode::SUCCESS)
+impl Command for Jobs {
+    async fn run(self, config: Config) -> Outcome {
+        let client = Client::of(&config).await?;
+        match self.command {
+            JobsCommand::List(args) => list(&client, args.output).await?,
+            JobsCommand::Run { name, group, output } => return run(&client, &name, group, output.output).await,
+            JobsCommand::TrustClock { reason } => trust_clock(&client, reason).await?,
         }
-        JobsCommand::Run { name, group, output } => {
-            let runs = service.run_job(&caller(), runner, name, group).await?;
-            for run in runs.iter().filter(|r| r.error.is_some()) {
-                let (group, error) = (run.resource_group.as_deref(), run.error.as_deref());
-                eprint_line(&format!(
-                    "error: {} of {}: {}",
-                    run.job,
-                    group.unwrap_or_default(),
-                    error.unwrap_or_default()
-                ));
-            }
-            let failed = runs.iter().any(|r| r.error.is_some());
-            let items: Vec<JobRunView> = runs.into_iter().map(JobRunView::from).collect();
-            if output.output == Format::Json {
-                print_json(&JobRuns { items })?;
-            } else {
-                let columns = &["id", "job", "resource_group", "status", "started_at", "ended_at", "counts"];
-                print_list(output.output, columns, items)?;
-            }
-            Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
-        }
-        JobsCommand::TrustClock { reason } => {
-            let trusted = service.trust_clock(&caller(), reason).await?;
-            if let Some(doubt) = trusted.doubt {
-                eprint_line(&format!("it should have been {}; now jobs go by the clock", doubt.reference));
-            }
-            print(&format!("the clock is trusted: {}", trusted.trusted_at))?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Ok(ExitCode::SUCCESS)
     }
 }
 
+async fn list(client: &Client, format: Format) -> Result<(), Failure> {
+    let list = List::of(client.get(["jobs"]), None);
+    if matches!(format, Format::Json | Format::Ndjson) {
+        return list.print(format, &[]).await;
+    }
+    let columns = &["name", "resource_group", "status", "started_at", "description"];
+    print_list(format, columns, list.rows().await?.iter().flat_map(lines))
+}
+
+async fn run(client: &Client, name: &str, group: Option<String>, format: Format) -> Outcome {
+    let bytes = client.post(["jobs", name, "run"]).json(&json!({"resource_group": group}))?.bytes().await?;
+    let answer: Value = serde_json::from_slice(&bytes).map_err(|_| no_json())?;
+    let mut failed = false;
+    let runs = answer["items"].as_array().into_iter().flatten();
+    for run in runs.clone() {
+        if let Some(error) = run["error"].as_str() {
+            failed = true;
+            let text = |key: &str| run[key].as_str().unwrap_or_default();
+            eprint_line(&format!("error: {} of {}: {error}", text("job"), text("resource_group")));
+        }
+    }
+    if format == Format::Json {
+        print_bytes(&bytes)?;
+    } else {
+        let columns = &["id", "job", "resource_group", "status", "started_at", "ended_at", "counts"];
+        print_list(format, columns, runs)?;
+    }
+    Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+}
+
+async fn trust_clock(client: &Client, reason: Option<String>) -> Result<(), Failure> {
+    let trusted: Value = client.post(["jobs", "trust-clock"]).maybe("reason", reason).send().await?.json().await?;
+    if let Some(reference) = trusted["reference"].as_str() {
+        eprint_line(&format!("the server expected {reference}; now its jobs go by the clock"));
+    }
+    print(&format!("the clock is trusted: {}", trusted["trusted_at"].as_str().unwrap_or_default()))
+}
+
 /// A line for each group that the job ran in, or one for a job that never ran.
-fn lines(job: &JobView) -> Vec<Value> {
-    let line = |run: Option<&JobRunView>| {
+fn lines(job: &Value) -> Vec<Value> {
+    let line = |run: &Value| {
         json!({
-            "name": job.name, "description": job.description, "resource_group": run.map(|r| &r.resource_group),
-            "status": run.map(|r| &r.status), "started_at": run.map(|r| r.started_at),
+            "name": job["name"], "description": job["description"], "resource_group": run["resource_group"],
+            "status": run["status"], "started_at": run["started_at"],
         })
     };
-    if job.last_runs.is_empty() { vec![line(None)] } else { job.last_runs.iter().map(|r| line(Some(r))).collect() }
+    match job["last_runs"].as_array().map(Vec::as_slice) {
+        None | Some([]) => vec![line(&Value::Null)],
+        Some(runs) => runs.iter().map(line).collect(),
+    }
 }

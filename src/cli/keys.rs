@@ -2,22 +2,29 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Parser, Subcommand};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::client::Client;
+use super::command::Command;
 use super::failure::{Failure, Outcome, eprint_line};
-use super::open::{caller, service, service_made};
-use super::output::{OutputArgs, print, print_list};
+use super::list::List;
+use super::output::{OutputArgs, print};
 use crate::config::Config;
-use crate::domain::ids::UserId;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
-use crate::rest::keys::view::KeyView;
-use crate::service::keys::NewKey;
-use crate::service::people::who;
-use crate::service::{Error, Role, Service};
+use crate::service::{Clock, Role, SystemClock};
+
+/// Create, list and revoke API keys
+#[derive(Parser)]
+#[command(name = "keys")]
+pub struct Keys {
+    #[command(subcommand)]
+    command: KeysCommand,
+}
 
 #[derive(Subcommand)]
-pub enum KeysCommand {
+enum KeysCommand {
     /// Create a key and print it, alone, on standard output; it is shown only once
     Create(CreateArgs),
     /// List keys, without their texts
@@ -30,7 +37,7 @@ pub enum KeysCommand {
 }
 
 #[derive(Args)]
-pub struct CreateArgs {
+struct CreateArgs {
     /// admin (everything), scheduler (ingest, sequence, reclaim plans, read), viewer (read) or user (own rows)
     #[arg(long, value_parser = parse_role)]
     role: Role,
@@ -79,76 +86,67 @@ fn parse_expiry(text: &str) -> Result<Expiry, String> {
     text.parse().map(Expiry::At).map_err(|e| format!("{text:?} {e}, or a length of time like 30d"))
 }
 
-pub async fn run(command: KeysCommand, config: &Config) -> Outcome {
-    let service = match &command {
-        KeysCommand::Create(_) => service_made(config).await?,
-        _ => service(config).await?,
-    };
-    match command {
-        KeysCommand::Create(args) => {
-            let now = service.clock().now();
-            let expires_at = args.expires.map(|expiry| match expiry {
-                Expiry::At(time) => time,
-                Expiry::In { seconds } => now.plus_micros(seconds * MICROS_PER_SECOND),
-            });
-            let user = args.user.as_deref().map(|text| user(&service, text)).transpose()?;
-            let new = NewKey { role: args.role, label: args.label, user, expires_at, groups: args.groups };
-            let (text, key) = service.create_key(caller(), new).await.map_err(of_flags)?;
-            print(&text)?;
-            key.user.into_iter().for_each(|user| warn_of_stranger(&service, user));
-            eprint_line(&format!(
-                "key {} created; it is not shown again. Send it as `Authorization: Bearer …`",
-                key.id
-            ));
+impl Command for Keys {
+    async fn run(self, config: Config) -> Outcome {
+        match self.command {
+            KeysCommand::Create(args) => create(args, &Client::of_new(&config).await?).await?,
+            KeysCommand::List(args) => {
+                let call = Client::of(&config).await?.get(["keys"]);
+                List::of(call, None).print(args.output, COLUMNS).await?;
+            }
+            KeysCommand::Revoke { id } => {
+                Client::of(&config).await?.delete(["keys", &id.to_string()]).send().await?;
+                eprint_line(&format!("key {id} revoked"));
+            }
         }
-        KeysCommand::List(args) => {
-            let columns = &[
-                "id",
-                "role",
-                "label",
-                "user_uuid",
-                "user_name",
-                "resource_groups",
-                "expires_at",
-                "revoked_at",
-                "last_used_at",
-            ];
-            let keys = service.keys(&caller()).await?;
-            let people = service.people();
-            print_list(args.output, columns, keys.into_iter().map(|key| KeyView::new(key, &people)))?;
-        }
-        KeysCommand::Revoke { id } => {
-            service.revoke_key(caller(), id).await?;
-            eprint_line(&format!("key {id} revoked"));
-        }
+        Ok(ExitCode::SUCCESS)
     }
-    Ok(ExitCode::SUCCESS)
 }
 
-/// Whom a key is for.
-fn user(service: &Service, text: &str) -> Result<UserId, Failure> {
-    let found = who::user_of_text(&service.people(), text, "--user");
-    found.map_err(|fault| Failure::from(Error::Invalid(vec![fault])))
+const COLUMNS: &[&str] =
+    &["id", "role", "label", "user_uuid", "user_name", "resource_groups", "expires_at", "revoked_at", "last_used_at"];
+
+async fn create(args: CreateArgs, client: &Client) -> Result<(), Failure> {
+    let expires_at = args.expires.map(|expiry| match expiry {
+        Expiry::At(time) => time,
+        Expiry::In { seconds } => SystemClock.now().plus_micros(seconds * MICROS_PER_SECOND),
+    });
+    let mut body = json!({"role": args.role.as_str(), "label": args.label, "expires_at": expires_at});
+    if !args.groups.is_empty() {
+        body["resource_groups"] = json!(args.groups);
+    }
+    if let Some(user) = &args.user {
+        body[if Uuid::try_parse(user).is_ok() { "user_uuid" } else { "user" }] = json!(user);
+    }
+    let answer = client.post(["keys"]).json(&body)?.send().await.map_err(of_flags)?;
+    let key: Value = answer.json().await?;
+    let text = |name: &str| key[name].as_str().unwrap_or_default();
+    print(text("key"))?;
+    if let Some(user) = key["user_uuid"].as_str() {
+        warn_of_stranger(client, user).await?;
+    }
+    eprint_line(&format!("key {} created; it is not shown again. Send it as `Authorization: Bearer …`", text("id")));
+    Ok(())
 }
 
-/// A name that nobody has yet may be a mistake, or come before the first job.
-fn warn_of_stranger(service: &Service, user: UserId) {
-    if service.people().user(user).is_none() {
-        eprint_line(&format!("warning: nobody is known yet as the user {user}, for whom the key is"));
+/// A name that has no user yet may be a mistake, or come before the first job.
+async fn warn_of_stranger(client: &Client, user: &str) -> Result<(), Failure> {
+    match client.get(["users", user]).send().await {
+        Err(Failure::Refused(refusal)) if refusal.code() == "unknown_user" => {
+            eprint_line(&format!("warning: the key is for the user {user}, who is not known yet"));
+            Ok(())
+        }
+        found => found.map(|_| ()),
     }
 }
 
 /// Faults of a new key, by the flags that they are about.
-fn of_flags(error: Error) -> Failure {
-    let Error::Invalid(mut faults) = error else { return error.into() };
-    for fault in &mut faults {
-        fault.pointer = match fault.pointer.as_str() {
-            "/expires_at" => "--expires".to_owned(),
-            "/user_uuid" => "--user".to_owned(),
-            "/label" => "--label".to_owned(),
-            at if at.starts_with("/resource_groups") => "--group".to_owned(),
-            other => other.to_owned(),
-        };
-    }
-    Error::Invalid(faults).into()
+fn of_flags(failure: Failure) -> Failure {
+    failure.at(|pointer| match pointer {
+        "/expires_at" => Some("--expires"),
+        "/user_uuid" | "/user" => Some("--user"),
+        "/label" => Some("--label"),
+        at if at.starts_with("/resource_groups") => Some("--group"),
+        _ => None,
+    })
 }

@@ -2,18 +2,21 @@
 
 use std::process::ExitCode;
 
-use clap::Subcommand;
+use clap::Parser;
 use serde_json::json;
 
 use super::ask::confirm;
+use super::command::Command;
 use super::failure::{Failure, Outcome, eprint_line};
 use super::open::{connect, connect_existing};
 use super::output::{OutputArgs, print_list};
 use crate::config::Config;
 use crate::store::Store;
 
-#[derive(Subcommand)]
-pub enum MigrateCommand {
+/// Bring the database to this version's schema, or back
+#[derive(Parser)]
+#[command(name = "migrate")]
+pub enum Migrate {
     /// Apply every missing migration; makes a missing SQLite file
     Up,
     /// Revert the last migrations, with the data that they hold
@@ -29,37 +32,44 @@ pub enum MigrateCommand {
     Status(OutputArgs),
 }
 
-pub async fn run(command: MigrateCommand, config: &Config) -> Outcome {
-    match command {
-        MigrateCommand::Up => {
-            let store = connect(config).await?;
-            let missing = store.schema().await?.pending.len();
-            store.migrate_up().await?;
-            eprint_line(&format!("{missing} migrations applied"));
-        }
-        MigrateCommand::Down { steps, yes } => {
-            let store = connect_existing(config).await?;
-            let applied = store.schema().await?.applied;
-            if (applied.len() as u64) < u64::from(steps) {
-                let count = applied.len();
-                return Err(Failure::Unusable(format!("cannot revert {steps} migrations: only {count} are applied")));
+impl Command for Migrate {
+    const IS_LOCAL: bool = true;
+
+    async fn run(self, config: Config) -> Outcome {
+        match self {
+            Self::Up => {
+                let store = connect(&config).await?;
+                let missing = store.schema().await?.pending.len();
+                store.migrate_up().await?;
+                eprint_line(&format!("{missing} migrations applied"));
             }
-            for name in applied.iter().rev().take(usize::try_from(steps).unwrap_or(usize::MAX)) {
-                eprint_line(&format!("{name}: this loses {}", Store::migration_loses(name)));
+            Self::Down { steps, yes } => {
+                let store = connect_existing(&config).await?;
+                let applied = store.schema().await?.applied;
+                if (applied.len() as u64) < u64::from(steps) {
+                    let count = applied.len();
+                    return Err(Failure::Unusable(format!(
+                        "cannot revert {steps} migrations: only {count} are applied"
+                    )));
+                }
+                for name in applied.iter().rev().take(usize::try_from(steps).unwrap_or(usize::MAX)) {
+                    eprint_line(&format!("{name}: this loses {}", Store::migration_loses(name)));
+                }
+                if !yes {
+                    confirm("Revert?")?;
+                }
+                store.migrate_down(steps).await?;
+                eprint_line(&format!("{steps} migrations reverted"));
             }
-            if !yes {
-                confirm("Revert?")?;
+            Self::Status(args) => {
+                let store = connect_existing(&config).await?;
+                let schema = store.schema().await?;
+                let rows = schema.applied.into_iter().map(|name| json!({"name": name, "status": "applied"}));
+                let rows =
+                    rows.chain(schema.pending.into_iter().map(|name| json!({"name": name, "status": "pending"})));
+                print_list(args.output, &["name", "status"], rows)?;
             }
-            store.migrate_down(steps).await?;
-            eprint_line(&format!("{steps} migrations reverted"));
         }
-        MigrateCommand::Status(args) => {
-            let store = connect_existing(config).await?;
-            let schema = store.schema().await?;
-            let rows = schema.applied.into_iter().map(|name| json!({"name": name, "status": "applied"}));
-            let rows = rows.chain(schema.pending.into_iter().map(|name| json!({"name": name, "status": "pending"})));
-            print_list(args.output, &["name", "status"], rows)?;
-        }
+        Ok(ExitCode::SUCCESS)
     }
-    Ok(ExitCode::SUCCESS)
 }

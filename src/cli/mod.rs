@@ -1,35 +1,53 @@
-//! The command line: one file for each subcommand. Commands work on the database through the
-//! service; a running server notices what they change.
+//! The command line: one file for each command. What reads or changes live data asks the REST API through a [`Client`],
+//! on a server or in this process. A new command is one file, named here as a module and in [`COMMANDS`].
 
+mod agents;
 mod ask;
 mod audit;
 mod backup;
+pub mod client;
+mod command;
 mod completions;
 pub mod demo;
 mod divide;
 mod division;
+mod domains;
 mod export;
 mod failure;
 mod front;
+mod groups;
 mod id;
 pub mod import;
 mod jobs;
+mod kernels;
 mod keys;
+mod list;
+mod log;
 mod migrate;
 mod open;
+mod options;
 mod output;
+mod people;
 mod plan;
+mod projects;
 mod queues;
 mod rank;
 mod reclaim;
+mod refusal;
 mod sequence;
 mod serve;
+mod usage;
+mod users;
 mod weights;
+mod whoami;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgMatches, Args, FromArgMatches};
+
+pub use client::Client;
+pub use command::{Command, Entry};
 
 use crate::config::Config;
 use crate::process::priority::answer_soon;
@@ -37,23 +55,47 @@ use crate::process::threads::runtime;
 use crate::telemetry;
 use failure::{Failure, Outcome};
 
+/// Every command, in the order of the help.
+pub const COMMANDS: &[Entry] = &[
+    Entry::of::<demo::command::Demo>(),
+    Entry::of::<serve::Serve>(),
+    Entry::of::<migrate::Migrate>(),
+    Entry::of::<keys::Keys>(),
+    Entry::of::<whoami::WhoAmI>(),
+    Entry::of::<id::Id>(),
+    Entry::of::<groups::Groups>(),
+    Entry::of::<options::Options>(),
+    Entry::of::<agents::Agents>(),
+    Entry::of::<import::command::Import>(),
+    Entry::of::<kernels::Kernels>(),
+    Entry::of::<usage::Usage>(),
+    Entry::of::<domains::Domains>(),
+    Entry::of::<projects::Projects>(),
+    Entry::of::<users::Users>(),
+    Entry::of::<rank::Rank>(),
+    Entry::of::<weights::Weights>(),
+    Entry::of::<queues::Queues>(),
+    Entry::of::<division::Division>(),
+    Entry::of::<plan::Plan>(),
+    Entry::of::<sequence::Sequence>(),
+    Entry::of::<divide::Divide>(),
+    Entry::of::<reclaim::Reclaim>(),
+    Entry::of::<log::Log>(),
+    Entry::of::<audit::Audit>(),
+    Entry::of::<backup::Backup>(),
+    Entry::of::<jobs::Jobs>(),
+    Entry::of::<export::Export>(),
+    Entry::of::<completions::Completions>(),
+];
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  failed, or `audit` or `weights diff` found a difference, or an import file ended early (its rows so far are kept)
   2  unusable input or wrong usage; nothing was changed
 
+With --server a command asks that server and shows it the key; else it works on the database by itself.
 Every setting is a flag, a FAIRSHARED_* variable or a key of the configuration file, in this order.";
-
-/// A fair-share server for compute clusters.
-#[derive(Parser)]
-#[command(name = "fairshared", version, after_help = EXIT_CODES, arg_required_else_help = true)]
-pub struct Cli {
-    #[command(flatten)]
-    global: GlobalFlags,
-    #[command(subcommand)]
-    command: Command,
-}
 
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]
@@ -62,6 +104,15 @@ struct GlobalFlags {
     /// Configuration file (TOML) [env: FAIRSHARED_CONFIG]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Server to ask instead of the database, like https://fairshared.example.org [env: FAIRSHARED_SERVER]
+    #[arg(long, global = true, value_name = "URL", conflicts_with = "database_url")]
+    server: Option<String>,
+    /// Key to show to the server; other users of this machine can see a flag, but not the variable [env: FAIRSHARED_KEY]
+    #[arg(long, global = true, value_name = "KEY")]
+    key: Option<String>,
+    /// File with the certificate authorities (PEM) of the server, instead of those of the system [env: FAIRSHARED_CA_FILE]
+    #[arg(long, global = true, value_name = "FILE")]
+    ca_file: Option<String>,
     /// Database address; `demo` has one of its own unless this flag names it [env: FAIRSHARED_DATABASE_URL] [default: sqlite://fairshared.db]
     #[arg(long, global = true, value_name = "URL")]
     database_url: Option<String>,
@@ -75,123 +126,55 @@ struct GlobalFlags {
 
 impl GlobalFlags {
     fn values(&self) -> Vec<(&'static str, String)> {
-        let given = [("database_url", &self.database_url), ("log", &self.log), ("log_format", &self.log_format)];
+        let given = [
+            ("server", &self.server),
+            ("key", &self.key),
+            ("ca_file", &self.ca_file),
+            ("database_url", &self.database_url),
+            ("log", &self.log),
+            ("log_format", &self.log_format),
+        ];
         given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect()
     }
 }
 
-#[derive(Subcommand)]
-enum Command {
-    /// Run the server over a made-up cluster, to look around
-    Demo(demo::DemoArgs),
-    /// Run the server
-    Serve(serve::ServeArgs),
-    /// Bring the database to this version's schema, or back
-    #[command(subcommand)]
-    Migrate(migrate::MigrateCommand),
-    /// Create, list and revoke API keys
-    #[command(subcommand)]
-    Keys(keys::KeysCommand),
-    /// Print the UUID that a name stands for; needs no server and no database
-    #[command(subcommand)]
-    Id(id::IdCommand),
-    /// Import the jobs of another scheduler from a file
-    Import(import::command::ImportCommand),
-    /// Show the ranking of a resource group
-    Rank(rank::RankArgs),
-    /// Read and write fair-share weights, one by one or as a file
-    #[command(subcommand)]
-    Weights(weights::WeightsCommand),
-    /// Show the queues of a resource group
-    Queues(queues::QueuesArgs),
-    /// Show what every queue of a resource group deserves now, or deserved on the days before
-    Division(division::DivisionArgs),
-    /// Show who would give back for a workload in a resource group; nothing is executed, exits with 0 for any verdict
-    Plan(plan::PlanArgs),
-    /// Order pending workloads
-    Sequence(sequence::SequenceArgs),
-    /// Show what every queue of a file deserves; needs no server and no database
-    Divide(divide::DivideArgs),
-    /// Show who gives back for a pending workload of a file; exits with 0 for any verdict
-    Reclaim(reclaim::ReclaimArgs),
-    /// Prove that usage is conserved; exits with 1 at the first row that differs
-    Audit(audit::AuditArgs),
-    /// Copy an SQLite database, also while a server uses it
-    Backup(backup::BackupArgs),
-    /// List scheduled jobs, or run one now
-    #[command(subcommand)]
-    Jobs(jobs::JobsCommand),
-    /// Write schemas and usage buckets
-    #[command(subcommand)]
-    Export(export::ExportCommand),
-    /// Print a completion script for a shell
-    Completions(completions::CompletionsArgs),
-}
-
-impl Command {
-    /// Settings that are flags of this command only.
-    fn settings(&self) -> Vec<(&'static str, String)> {
-        match self {
-            Self::Demo(args) => args.settings(),
-            Self::Serve(args) => args.settings(),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Whether the command logs without being asked to.
-    fn is_service(&self) -> bool {
-        matches!(self, Self::Serve(_))
-    }
-
-    async fn run(self, config: Config) -> Outcome {
-        match self {
-            Self::Demo(args) => demo::run(args, config).await,
-            Self::Serve(_) => serve::run(config).await,
-            Self::Migrate(command) => migrate::run(command, &config).await,
-            Self::Keys(command) => keys::run(command, &config).await,
-            Self::Import(command) => import::command::run(command, &config).await,
-            Self::Id(command) => id::run(&command),
-            Self::Rank(args) => rank::run(args, &config).await,
-            Self::Weights(command) => weights::run(command, &config).await,
-            Self::Queues(args) => queues::run(args, &config).await,
-            Self::Division(args) => division::run(args, &config).await,
-            Self::Plan(args) => plan::run(args, &config).await,
-            Self::Sequence(args) => sequence::run(args, &config).await,
-            Self::Divide(args) => divide::run(&args),
-            Self::Reclaim(args) => reclaim::run(&args),
-            Self::Audit(args) => audit::run(args, &config).await,
-            Self::Backup(args) => backup::run(args, &config).await,
-            Self::Jobs(command) => jobs::run(command, &config).await,
-            Self::Export(command) => export::run(command, &config).await,
-            Self::Completions(args) => completions::run(&args),
-        }
-    }
+/// The program as its help and its completions describe it.
+fn program() -> clap::Command {
+    let program = clap::Command::new("fairshared")
+        .about("A fair-share server for compute clusters")
+        .version(env!("CARGO_PKG_VERSION"))
+        .after_help(EXIT_CODES)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(COMMANDS.iter().map(|entry| (entry.describe)()));
+    GlobalFlags::augment_args(program)
 }
 
 /// Runs the program and says how it went.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => {
-            // Nobody may be left to read the help.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-        }
-    };
-    match execute(cli) {
+    match program().try_get_matches().map_err(misused).and_then(|matches| execute(&matches)) {
         Ok(code) => code,
         Err(failure) => failure.report(),
     }
 }
 
-fn execute(mut cli: Cli) -> Outcome {
-    if let Command::Demo(args) = &mut cli.command {
-        args.database_url.clone_from(&cli.global.database_url);
+fn misused(error: clap::Error) -> Failure {
+    Failure::Misused(Box::new(error))
+}
+
+fn execute(matches: &ArgMatches) -> Outcome {
+    let global = GlobalFlags::from_arg_matches(matches).map_err(misused)?;
+    let named = |name: &str| COMMANDS.iter().find(|entry| entry.name() == name);
+    let found = matches.subcommand().and_then(|(name, own)| Some((name, named(name)?, own)));
+    let Some((name, entry, own)) = found else { return Err(Failure::Unusable("no command is given".to_owned())) };
+    if entry.is_local && global.server.is_some() {
+        return Err(Failure::Unusable(format!("`{name}` does its work on this machine: it takes no --server")));
     }
-    let mut flags = cli.global.values();
-    flags.extend(cli.command.settings());
-    let config = Config::settle(&flags, cli.global.config.as_deref(), std::env::vars_os())?;
-    if cli.command.is_service() || config.log_chosen {
+    let command = (entry.parse)(own).map_err(misused)?;
+    let mut flags = global.values();
+    flags.extend(command.settings);
+    let config = Config::settle(&flags, global.config.as_deref(), std::env::vars_os())?;
+    if entry.is_service || config.log_chosen {
         telemetry::start(&config);
     }
     if !config.injected.is_empty() {
@@ -200,7 +183,7 @@ fn execute(mut cli: Cli) -> Outcome {
     // Connections, and the threads that some of them have, begin on this one.
     answer_soon();
     let runtime = runtime().map_err(|e| Failure::Failed(format!("cannot start: {e}")))?;
-    let outcome = runtime.block_on(cli.command.run(config));
+    let outcome = runtime.block_on((command.work)(config));
     // A standard input that nobody closes must not keep the program.
     runtime.shutdown_background();
     outcome

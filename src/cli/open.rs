@@ -9,14 +9,10 @@ use tokio::time::{Instant, sleep};
 
 use super::failure::Failure;
 use crate::config::Config;
-use crate::service::{Caller, Service, SystemClock};
+use crate::jobs::JobSettings;
+use crate::service::{Service, SystemClock};
 pub use crate::store::address::shown;
 use crate::store::{Store, StoreError};
-
-/// Who changes something from the command line, in the audit log.
-pub fn caller() -> Caller {
-    Caller::internal("cli")
-}
 
 /// Between two tries to reach a database at start.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -125,4 +121,9 @@ pub fn read_input(file: &Path) -> Result<Vec<u8>, Failure> {
         std::fs::read(file)
     };
     read.map_err(|e| Failure::unreadable(&input_name(file), &e))
+}
+
+/// What the jobs take from the configuration.
+pub fn job_settings(config: &Config) -> JobSettings {
+    JobSettings { keep_buckets_days: config.keep_buckets_days, keep_audit_days: config.keep_audit_days }
 }

@@ -5,17 +5,14 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 use clap::{Args, ValueEnum};
 use comfy_table::{Attribute, Cell, ContentArrangement, Table, presets};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::client::Answer;
 use super::failure::{Failure, eprint_line};
-use crate::domain::division::Warning;
-use crate::service::group::warnings::OptionWarning;
-use crate::service::input::page::{MAX_PAGE, Page, Window};
-use crate::service::{Error, PublishedGroup};
 
 #[derive(Args, Clone, Copy)]
 pub struct OutputArgs {
-    /// Form of the output; json is what the REST API answers
+    /// Form of the output; json is what the REST API answers, ndjson its rows
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
     pub output: Format,
 }
@@ -24,6 +21,8 @@ pub struct OutputArgs {
 pub enum Format {
     Table,
     Json,
+    /// One JSON document a line
+    Ndjson,
     Csv,
 }
 
@@ -39,6 +38,22 @@ pub fn print(text: &str) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
+/// Writes what an endpoint answers as it comes, and a line end.
+pub async fn print_answer(answer: Answer) -> Result<(), Failure> {
+    let mut out = stdout();
+    answer.write(&mut out).await?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}
+
+/// Writes what an endpoint answered, and a line end.
+pub fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut out = stdout();
+    out.write_all(bytes)?;
+    writeln!(out)?;
+    Ok(out.flush()?)
+}
+
 /// Writes one JSON value, readable.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let mut out = stdout();
@@ -47,19 +62,18 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// Says on standard error what a person should look at.
-pub fn warn(warnings: &[Warning]) {
-    for Warning { queue, slot, detail, .. } in warnings {
-        let place: Vec<&str> = queue.as_deref().into_iter().chain(*slot).collect();
-        let colon = if place.is_empty() { "" } else { ": " };
-        eprint_line(&format!("warning: {}{colon}{detail}", place.join(", ")));
-    }
+/// What an endpoint would answer with.
+pub fn as_json(value: &impl Serialize) -> Result<Value, Failure> {
+    Ok(serde_json::to_value(value).map_err(io::Error::from)?)
 }
 
-/// Says on standard error what looks like a mistake in a group's options.
-pub fn warn_of_options(group: &PublishedGroup) {
-    for OptionWarning { detail, .. } in group.warnings() {
-        eprint_line(&format!("warning: {detail}"));
+/// Says on standard error what a person should look at.
+pub fn warn(answer: &Value) {
+    for warning in answer["warnings"].as_array().into_iter().flatten() {
+        let text = |key: &str| warning[key].as_str();
+        let place: Vec<&str> = [text("queue"), text("slot")].into_iter().flatten().collect();
+        let colon = if place.is_empty() { "" } else { ": " };
+        eprint_line(&format!("warning: {}{colon}{}", place.join(", "), text("detail").unwrap_or_default()));
     }
 }
 
@@ -75,6 +89,7 @@ type Out = BufWriter<StdoutLock<'static>>;
 enum Sink {
     Table(Box<Table>),
     Json(Out),
+    Ndjson(Out),
     Csv(Box<csv::Writer<Out>>),
 }
 
@@ -85,9 +100,10 @@ impl Rows {
             Format::Table => Sink::Table(Box::new(table(columns))),
             Format::Json => {
                 let mut out = stdout();
-                write!(out, "{{\"items\": [")?;
+                write!(out, "{{\"items\":[")?;
                 Sink::Json(out)
             }
+            Format::Ndjson => Sink::Ndjson(stdout()),
             Format::Csv => {
                 let mut writer = csv::Writer::from_writer(stdout());
                 writer.write_record(columns).map_err(written)?;
@@ -103,8 +119,12 @@ impl Rows {
                 table.add_row(cells(row, self.columns)?);
             }
             Sink::Json(out) => {
-                write!(out, "{}\n  ", if self.count == 0 { "" } else { "," })?;
+                out.write_all(if self.count == 0 { b"" } else { b"," })?;
                 serde_json::to_writer(out, row).map_err(io::Error::from)?;
+            }
+            Sink::Ndjson(out) => {
+                serde_json::to_writer(&mut *out, row).map_err(io::Error::from)?;
+                writeln!(out)?;
             }
             Sink::Csv(writer) => writer.write_record(cells(row, self.columns)?).map_err(written)?,
         }
@@ -117,40 +137,26 @@ impl Rows {
         match self.sink {
             Sink::Table(table) => print(&table.trim_fmt()),
             Sink::Json(mut out) => {
-                let end = if self.count == 0 { "" } else { "\n" };
-                writeln!(out, "{end}], \"total\": {}}}", self.count)?;
+                writeln!(out, "],\"total\":{}}}", self.count)?;
                 Ok(out.flush()?)
             }
+            Sink::Ndjson(mut out) => Ok(out.flush()?),
             Sink::Csv(mut writer) => Ok(writer.flush()?),
         }
     }
 }
 
-/// Writes a list that comes in pages, page by page.
-pub async fn print_pages<T, V: Serialize>(
-    format: Format,
-    columns: &'static [&'static str],
-    mut page: impl AsyncFnMut(Window) -> Result<Page<T>, Error>,
-    view: impl Fn(T) -> V,
-) -> Result<(), Failure> {
-    let mut rows: Option<Rows> = None;
-    let mut after = None;
-    loop {
-        let found = page(Window::forward(MAX_PAGE, after)).await?;
-        // Only now is it sure that there is something to answer.
-        let out = match &mut rows {
-            Some(rows) => rows,
-            none => none.insert(Rows::start(format, columns)?),
-        };
-        after = found.rows.last().filter(|_| found.has_next).map(|(cursor, _)| cursor.clone());
-        for (_, row) in found.rows {
-            out.add(&view(row))?;
-        }
-        if after.is_none() {
-            break;
-        }
+/// Writes what an endpoint answers about one thing: in tables and CSV a line for each key.
+pub async fn print_object(answer: Answer, format: Format) -> Result<(), Failure> {
+    if format == Format::Json {
+        return print_answer(answer).await;
     }
-    rows.map_or(Ok(()), Rows::finish)
+    let object: Value = answer.json().await?;
+    if format == Format::Ndjson {
+        return print(&object.to_string());
+    }
+    let lines = object.as_object().into_iter().flatten().map(|(key, value)| json!({"key": key, "value": value}));
+    print_list(format, &["key", "value"], lines)
 }
 
 /// Writes a whole list.
@@ -194,11 +200,10 @@ fn written(error: csv::Error) -> io::Error {
 }
 
 /// Cuts names so that the columns that they stand in have at most `room` together: always the widest gives way.
-pub fn fit<'a, const N: usize>(rows: impl Iterator<Item = &'a mut [String; N]>, room: usize) {
-    let mut rows: Vec<&mut [String; N]> = rows.collect();
-    let mut widths = [0; N];
-    for row in &rows {
-        for (width, name) in widths.iter_mut().zip(row.iter()) {
+pub fn fit(rows: &mut [Vec<String>], room: usize) {
+    let mut widths = vec![0; rows.first().map_or(0, Vec::len)];
+    for row in &*rows {
+        for (width, name) in widths.iter_mut().zip(row) {
             *width = name.chars().count().max(*width);
         }
     }
@@ -206,8 +211,8 @@ pub fn fit<'a, const N: usize>(rows: impl Iterator<Item = &'a mut [String; N]>, 
         let Some(widest) = widths.iter_mut().max() else { return };
         *widest -= 1;
     }
-    for row in &mut rows {
-        for (width, name) in widths.iter().zip(row.iter_mut()) {
+    for row in rows {
+        for (width, name) in widths.iter().zip(row) {
             if name.chars().count() > *width {
                 *name = name.chars().take(width.saturating_sub(1)).chain(['\u{2026}']).collect();
             }

@@ -3,19 +3,20 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::Parser;
 
-use super::failure::{Failure, Outcome};
-use super::open::{caller, input_name, read_input, service};
-use super::output::OutputArgs;
+use super::client::{Client, JSON};
+use super::command::Command;
+use super::failure::Outcome;
+use super::open::{input_name, read_input};
+use super::output::{Format, OutputArgs, print_answer};
 use super::reclaim;
 use crate::config::Config;
-use crate::service::Error;
-use crate::service::input::json::read;
-use crate::service::plans::PlanRequest;
 
-#[derive(Args)]
-pub struct PlanArgs {
+/// Show who would give back for a workload in a resource group; nothing is executed, exits with 0 for any verdict
+#[derive(Parser)]
+#[command(name = "plan")]
+pub struct Plan {
     /// The resource group
     group: String,
     /// JSON as `POST /resource-groups/{rg}/reclaim-plans` takes it; `-` for standard input
@@ -24,12 +25,16 @@ pub struct PlanArgs {
     output: OutputArgs,
 }
 
-pub async fn run(args: PlanArgs, config: &Config) -> Outcome {
-    let unusable = |error: Error| Failure::from(error).in_input(&input_name(&args.file));
-    let request: PlanRequest = read(&read_input(&args.file)?).map_err(|e| unusable(e.into()))?;
-    let service = service(config).await?;
-    service.group(&caller(), &args.group)?;
-    let planned = service.plan_reclaim(&caller(), &args.group, request).await.map_err(unusable)?;
-    reclaim::show(&planned.plan, args.output.output)?;
-    Ok(ExitCode::SUCCESS)
+impl Command for Plan {
+    async fn run(self, config: Config) -> Outcome {
+        let body = read_input(&self.file)?;
+        let client = Client::of(&config).await?;
+        let call = client.post(["resource-groups", &self.group, "reclaim-plans"]).body(JSON, body);
+        let answer = call.send().await.map_err(|failure| failure.in_input(&input_name(&self.file)))?;
+        match self.output.output {
+            Format::Json => print_answer(answer).await?,
+            format => reclaim::show(&answer.json().await?, format)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
 }

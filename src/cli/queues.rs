@@ -2,34 +2,33 @@
 
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::Parser;
 
+use super::client::Client;
+use super::command::Command;
 use super::failure::Outcome;
-use super::open::{caller, service};
-use super::output::{OutputArgs, print_list};
+use super::list::List;
+use super::output::OutputArgs;
 use crate::config::Config;
 
-#[derive(Args)]
-pub struct QueuesArgs {
+/// Show the queues of a resource group
+#[derive(Parser)]
+#[command(name = "queues")]
+pub struct Queues {
     /// The resource group
     group: String,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-pub async fn run(args: QueuesArgs, config: &Config) -> Outcome {
-    let queues = service(config).await?.queues(&caller(), &args.group)?;
-    let columns = &[
-        "name",
-        "parent",
-        "priority",
-        "quota",
-        "limit",
-        "over_quota_weight",
-        "weight",
-        "min_share_ratio",
-        "reclaimable",
-    ];
-    print_list(args.output.output, columns, queues.values())?;
-    Ok(ExitCode::SUCCESS)
+const COLUMNS: &[&str] =
+    &["name", "parent", "priority", "quota", "limit", "over_quota_weight", "weight", "min_share_ratio", "reclaimable"];
+
+impl Command for Queues {
+    async fn run(self, config: Config) -> Outcome {
+        let client = Client::of(&config).await?;
+        let call = client.get(["resource-groups", &self.group, "queues"]);
+        List::of(call, None).print(self.output.output, COLUMNS).await?;
+        Ok(ExitCode::SUCCESS)
+    }
 }

@@ -2,20 +2,20 @@
 
 use std::process::ExitCode;
 
-use clap::Args;
-use serde_json::{Map, Value, json};
+use clap::Parser;
+use serde_json::{Value, json};
 
+use super::client::Client;
+use super::command::Command;
 use super::failure::Outcome;
-use super::open::{caller, service};
-use super::output::{Format, OutputArgs, fit, print_list, warn_of_options};
+use super::list::List;
+use super::output::{Format, OutputArgs, fit, print_answer, print_list, warn};
 use crate::config::Config;
-use crate::domain::decimal::f64_text;
-use crate::domain::hierarchy::Share;
-use crate::rest::fair_share_status::view::UserStatus;
-use crate::service::PublishedGroup;
 
-#[derive(Args)]
-pub struct RankArgs {
+/// Show the ranking of a resource group
+#[derive(Parser)]
+#[command(name = "rank")]
+pub struct Rank {
     /// The resource group
     group: String,
     /// Rank domains instead of users
@@ -31,105 +31,103 @@ pub struct RankArgs {
     output: OutputArgs,
 }
 
-pub async fn run(args: RankArgs, config: &Config) -> Outcome {
-    let service = service(config).await?;
-    let group = service.group(&caller(), &args.group)?;
-    warn_of_options(&group);
-    let limit = usize::try_from(args.limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
-    if args.output.output == Format::Table {
-        return table(&args, &group, limit);
-    }
-    let format = args.output.output;
-    if args.domains {
-        let rows = group.domains.iter().filter(|d| !d.hidden).take(limit);
-        let columns = &["rank", "domain_name", "fair_share_factor", "effective_usage", "effective_weight"];
-        print_list(format, columns, rows.map(|d| row(json!({"domain_name": d.domain_name}), &d.share)))?;
-    } else if args.projects {
-        let columns = &[
-            "domain_name",
-            "rank",
-            "project_name",
-            "project_id",
-            "fair_share_factor",
-            "effective_usage",
-            "effective_weight",
-        ];
-        let rows = group.projects.iter().filter(|p| !p.hidden).take(limit).map(|p| {
-            let names = json!({
-                "project_id": p.project_id, "project_name": p.project_name, "domain_name": p.domain_name,
-            });
-            row(names, &p.share)
-        });
-        print_list(format, columns, rows)?;
-    } else {
-        let columns = &[
-            "rank",
-            "user_name",
-            "user_uuid",
-            "project_id",
-            "domain_name",
-            "fair_share_factor",
-            "effective_usage",
-            "effective_weight",
-        ];
-        print_list(format, columns, service.ranking(&caller(), &group).take(limit).map(UserStatus::from))?;
-    }
-    Ok(ExitCode::SUCCESS)
+/// A tier as the command shows it.
+struct Tier {
+    path: &'static [&'static str],
+    csv: &'static [&'static str],
+    table: &'static [&'static str],
+    /// By table column: the keys of a row of which the first that is there is shown.
+    names: &'static [(&'static str, &'static [&'static str])],
 }
 
-/// Who, and the figures that decide their rank.
-fn row(who: Value, share: &Share) -> Map<String, Value> {
-    let mut row = if let Value::Object(row) = who { row } else { Map::new() };
-    row.insert("rank".to_owned(), json!(share.rank));
-    row.insert("fair_share_factor".to_owned(), json!(f64_text(share.fair_share_factor)));
-    row.insert("effective_usage".to_owned(), json!(f64_text(share.history.normalized_usage)));
-    row.insert("effective_weight".to_owned(), json!(share.effective_weight));
-    row
+const USERS: Tier = Tier {
+    path: &["fair-share-status"],
+    csv: &[
+        "rank",
+        "user_name",
+        "user_uuid",
+        "project_id",
+        "domain_name",
+        "fair_share_factor",
+        "effective_usage",
+        "effective_weight",
+    ],
+    table: &["rank", "user", "project", "domain", "factor", "usage", "weight"],
+    names: &[
+        ("user", &["user_name", "user_uuid"]),
+        ("project", &["project_name", "project_id"]),
+        ("domain", &["domain_name"]),
+    ],
+};
+
+const PROJECTS: Tier = Tier {
+    path: &["fair-share-status", "projects"],
+    csv: &[
+        "domain_name",
+        "rank",
+        "project_name",
+        "project_id",
+        "fair_share_factor",
+        "effective_usage",
+        "effective_weight",
+    ],
+    table: &["domain", "rank", "project", "factor", "usage", "weight"],
+    names: &[("domain", &["domain_name"]), ("project", &["project_name", "project_id"])],
+};
+
+const DOMAINS: Tier = Tier {
+    path: &["fair-share-status", "domains"],
+    csv: &["rank", "domain_name", "fair_share_factor", "effective_usage", "effective_weight"],
+    table: &["rank", "domain", "factor", "usage", "weight"],
+    names: &[("domain", &["domain_name"])],
+};
+
+impl Command for Rank {
+    async fn run(self, config: Config) -> Outcome {
+        let client = Client::of(&config).await?;
+        let group = ["resource-groups", self.group.as_str()];
+        warn(&client.get(group).send().await?.json().await?);
+        let (tier, is_whole) = match (self.domains, self.projects) {
+            (true, _) => (DOMAINS, false),
+            (_, true) => (PROJECTS, false),
+            _ => (USERS, self.limit.is_none()),
+        };
+        let call = client.get(group.into_iter().chain(tier.path.iter().copied()));
+        if is_whole && self.output.output == Format::Json {
+            print_answer(call.send().await?).await?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let list = if is_whole { List::whole(call) } else { List::of(call, self.limit) };
+        if self.output.output == Format::Table {
+            let lines = lines(&tier, &list.rows().await?);
+            print_list(Format::Table, tier.table, lines)?;
+        } else {
+            list.print(self.output.output, tier.csv).await?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
 }
 
 /// Columns that the names of a table may take together, so that a line fits into 80.
 const ROOM: usize = 34;
 
 /// The ranking for a person: names where there are some, short figures, lines of at most 80 columns.
-fn table(args: &RankArgs, group: &PublishedGroup, limit: usize) -> Outcome {
-    if args.domains {
-        let rows =
-            group.domains.iter().filter(|row| !row.hidden).take(limit).map(|d| ([d.domain_name.to_string()], &d.share));
-        print_table(&["rank", "domain", "factor", "usage", "weight"], ["domain"], rows.collect())?;
-    } else if args.projects {
-        let rows = group.projects.iter().filter(|row| !row.hidden).take(limit).map(|p| {
-            let project = p.project_name.as_deref().map_or_else(|| p.project_id.to_string(), str::to_owned);
-            ([p.domain_name.to_string(), project], &p.share)
+fn lines(tier: &Tier, rows: &[Value]) -> Vec<Value> {
+    let shown =
+        |row: &Value, keys: &[&str]| keys.iter().find_map(|key| row[key].as_str()).unwrap_or_default().to_owned();
+    let mut names: Vec<Vec<String>> =
+        rows.iter().map(|row| tier.names.iter().map(|(_, keys)| shown(row, keys)).collect()).collect();
+    fit(&mut names, ROOM);
+    let line = |(row, names): (&Value, Vec<String>)| {
+        let figure = |key: &str| row[key].as_str().and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
+        let mut line = json!({
+            "rank": row["rank"], "factor": format!("{:.6}", figure("fair_share_factor")),
+            "usage": format!("{:.6}", figure("effective_usage")), "weight": row["effective_weight"],
         });
-        let columns = &["domain", "rank", "project", "factor", "usage", "weight"];
-        print_table(columns, ["domain", "project"], rows.collect())?;
-    } else {
-        let rows = group.users.iter().filter(|row| !row.hidden).take(limit).map(|u| {
-            let project = group.project(u.member.project).and_then(|p| p.project_name.as_deref());
-            let project = project.map_or_else(|| u.member.project.to_string(), str::to_owned);
-            let user = u.user_name.as_deref().map_or_else(|| u.member.user.to_string(), str::to_owned);
-            ([user, project, u.domain_name.to_string()], &u.share)
-        });
-        let columns = &["rank", "user", "project", "domain", "factor", "usage", "weight"];
-        print_table(columns, ["user", "project", "domain"], rows.collect())?;
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn print_table<const N: usize>(
-    columns: &'static [&'static str],
-    kinds: [&'static str; N],
-    mut rows: Vec<([String; N], &Share)>,
-) -> Result<(), super::failure::Failure> {
-    fit(rows.iter_mut().map(|(names, _)| names), ROOM);
-    let line = |(names, share): ([String; N], &Share)| {
-        let mut line: Map<String, Value> =
-            kinds.into_iter().zip(names).map(|(kind, name)| (kind.to_owned(), json!(name))).collect();
-        line.insert("rank".to_owned(), json!(share.rank));
-        line.insert("factor".to_owned(), json!(format!("{:.6}", share.fair_share_factor)));
-        line.insert("usage".to_owned(), json!(format!("{:.6}", share.history.normalized_usage)));
-        line.insert("weight".to_owned(), json!(share.effective_weight));
+        for ((column, _), name) in tier.names.iter().zip(names) {
+            line[column] = Value::from(name);
+        }
         line
     };
-    print_list(Format::Table, columns, rows.into_iter().map(line))
+    rows.iter().zip(names).map(line).collect()
 }

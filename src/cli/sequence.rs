@@ -1,20 +1,22 @@
-//! `fairshared sequence`: the order of pending workloads (§9).
+//! `fairshared sequence`: the order of pending workloads (`FAIR_SHARE` §9).
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::failure::{Failure, Outcome};
-use super::open::{caller, input_name, read_input, service};
-use super::output::{Format, OutputArgs, print_list, stdout};
-use crate::config::Config;
-use crate::rest::sequence::view::{SequenceItem, SequenceRequest, write};
-use crate::service::Error;
-use crate::service::input::json::read;
-use clap::Args;
+use clap::Parser;
+use serde_json::Value;
 
-#[derive(Args)]
-pub struct SequenceArgs {
+use super::client::{Client, JSON};
+use super::command::Command;
+use super::failure::Outcome;
+use super::open::{input_name, read_input};
+use super::output::{Format, OutputArgs, print_answer, print_list};
+use crate::config::Config;
+
+/// Order pending workloads
+#[derive(Parser)]
+#[command(name = "sequence")]
+pub struct Sequence {
     /// The resource group
     group: String,
     /// JSON as the REST API takes it, `{"workloads": […]}`; `-` for standard input
@@ -23,30 +25,21 @@ pub struct SequenceArgs {
     output: OutputArgs,
 }
 
-pub async fn run(args: SequenceArgs, config: &Config) -> Outcome {
-    let body = read_input(&args.file)?;
-    let unusable = |error| Failure::from(Error::from(error)).in_input(&input_name(&args.file));
-    let request: SequenceRequest = read(&body).map_err(unusable)?;
-    let service = service(config).await?;
-    let sequenced = service.sequence(&caller(), &args.group, request.workloads)?;
-    if args.output.output == Format::Json {
-        let mut out = stdout();
-        out.write_all(&write(&sequenced)?)?;
-        writeln!(out)?;
-        out.flush()?;
-        return Ok(ExitCode::SUCCESS);
+impl Command for Sequence {
+    async fn run(self, config: Config) -> Outcome {
+        let body = read_input(&self.file)?;
+        let client = Client::of(&config).await?;
+        let call = client.post(["resource-groups", &self.group, "sequence"]).body(JSON, body);
+        let answer = call.send().await.map_err(|failure| failure.in_input(&input_name(&self.file)))?;
+        match self.output.output {
+            Format::Json => print_answer(answer).await?,
+            format => {
+                let mut answer: Value = answer.json().await?;
+                let items = answer["items"].take();
+                let columns = &["position", "workload_id", "fair_share_factor", "rank"];
+                print_list(format, columns, items.as_array().into_iter().flatten())?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
     }
-    let standings = &sequenced.group.standings.members;
-    let items = sequenced.order.iter().zip(1u64..).filter_map(|(at, position)| {
-        let workload = sequenced.workloads.get(*at as usize)?;
-        let standing = standings.get(&workload.owner);
-        Some(SequenceItem {
-            workload_id: workload.id.to_string(),
-            position,
-            fair_share_factor: standing.map_or("1", |s| &*s.fair_share_factor).to_owned(),
-            rank: standing.map(|s| s.rank),
-        })
-    });
-    print_list(args.output.output, &["position", "workload_id", "fair_share_factor", "rank"], items)?;
-    Ok(ExitCode::SUCCESS)
 }

@@ -4,26 +4,28 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use clap::Args;
+use clap::Parser;
 use tokio::net::TcpListener;
 
+use super::command::Command;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
-use super::jobs::settings;
-use super::open::{caller, service_awaited};
+use super::open::{job_settings, service_awaited};
 use super::output::print;
 use crate::config::Config;
 use crate::jobs::Runner;
 use crate::rest::Limits;
 use crate::server::App;
-use crate::service::Service;
+use crate::service::{Caller, Service};
 
 /// How long connections to the database may take to end.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-#[derive(Args)]
+/// Run the server
+#[derive(Parser)]
+#[command(name = "serve")]
 #[expect(clippy::doc_markdown, reason = "help texts, printed as they are")]
-pub struct ServeArgs {
+pub struct Serve {
     /// Address and port [env: FAIRSHARED_LISTEN] [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
@@ -35,12 +37,26 @@ pub struct ServeArgs {
     wait_for_database: Option<u32>,
 }
 
-impl ServeArgs {
-    pub fn settings(&self) -> Vec<(&'static str, String)> {
+impl Command for Serve {
+    const IS_LOCAL: bool = true;
+    const IS_SERVICE: bool = true;
+
+    fn settings(&self) -> Vec<(&'static str, String)> {
         let listen = self.listen.clone().map(|value| ("listen", value));
         let migrate = self.no_migrate.then(|| ("migrate_on_start", "false".to_owned()));
         let wait = self.wait_for_database.map(|seconds| ("wait_for_database_seconds", seconds.to_string()));
         [listen, migrate, wait].into_iter().flatten().collect()
+    }
+
+    async fn run(self, config: Config) -> Outcome {
+        // A process that does not get the address must not look like a restart of the service.
+        let mut front = Front::new(listen(&config).await?, &config)?;
+        let Some(service) = front.unless_stopped(service_awaited(&config)).await else { return Ok(ExitCode::SUCCESS) };
+        let service = service?;
+        if service.keys(&Caller::internal("serve")).await?.is_empty() {
+            tracing::warn!("there is no API key yet; `fairshared keys create --role admin --label NAME` makes one");
+        }
+        until_stopped(service, front, &config, |address| print(&format!("listening on {address}"))).await
     }
 }
 
@@ -54,17 +70,6 @@ fn parse_wait(text: &str) -> Result<u32, String> {
     };
     let count = digits.parse::<u32>().ok().and_then(|count| count.checked_mul(unit));
     count.ok_or_else(|| format!("{text:?} is not a length of time like 90s, 5m or 1h"))
-}
-
-pub async fn run(config: Config) -> Outcome {
-    // Whoever does not get the address must not look like a restart of the service.
-    let mut front = Front::new(listen(&config).await?, &config)?;
-    let Some(service) = front.unless_stopped(service_awaited(&config)).await else { return Ok(ExitCode::SUCCESS) };
-    let service = service?;
-    if service.keys(&caller()).await?.is_empty() {
-        tracing::warn!("there is no API key yet; `fairshared keys create --role admin --label NAME` makes one");
-    }
-    until_stopped(service, front, &config, |address| print(&format!("listening on {address}"))).await
 }
 
 /// Takes the address.
@@ -85,7 +90,7 @@ pub async fn until_stopped(
     service.set_key_grace((grace > 0).then(|| Duration::from_secs(grace.into())));
     service.start_serving().await?;
     let upkeep = tokio::spawn(Arc::clone(&service).keep_up());
-    let runner = Runner::new(Arc::clone(&service), settings(config));
+    let runner = Runner::new(Arc::clone(&service), job_settings(config));
     runner.start().await?;
     let limits = Limits {
         body_bytes: config.max_body_bytes,

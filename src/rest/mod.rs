@@ -3,6 +3,8 @@
 pub mod agents;
 pub mod audit;
 pub mod audit_log;
+pub mod capacity_days;
+pub mod configuration;
 pub mod division;
 pub mod domains;
 mod etag;

@@ -12,9 +12,9 @@ use super::problem::Problem;
 use super::state::{ApiState, Limits};
 use super::undeclared::{Takers, refuse};
 use super::{
-    agents, audit, audit_log, division, domains, fair_share_status, fair_share_weights, health, job_runs, jobs,
-    kernels, keys, metrics, projects, queues, reclaim, reclaim_plans, resource_groups, scheduler_options, sequence,
-    usage_buckets, usage_gaps, usage_records, users, whoami,
+    agents, audit, audit_log, capacity_days, configuration, division, domains, fair_share_status, fair_share_weights,
+    health, job_runs, jobs, kernels, keys, metrics, projects, queues, reclaim, reclaim_plans, resource_groups,
+    scheduler_options, sequence, usage_buckets, usage_gaps, usage_records, users, whoami,
 };
 
 /// Endpoints that answer within the time limit.
@@ -24,10 +24,15 @@ pub(super) fn prompt() -> OpenApiRouter<ApiState> {
         .routes(routes!(resource_groups::get::handle, resource_groups::put::handle, resource_groups::delete::handle))
         .routes(routes!(scheduler_options::get::handle, scheduler_options::patch::handle))
         .routes(routes!(fair_share_weights::get::handle, fair_share_weights::put::handle))
+        .routes(routes!(configuration::get::handle, configuration::put::handle))
         .routes(routes!(fair_share_status::get::handle))
-        .routes(routes!(agents::list::handle))
+        .routes(routes!(fair_share_status::domains::handle))
+        .routes(routes!(fair_share_status::projects::handle))
+        .routes(routes!(agents::list::handle, agents::put_many::handle))
         .routes(routes!(agents::put::handle, agents::delete::handle))
+        .routes(routes!(capacity_days::list::handle, capacity_days::put::handle))
         .routes(routes!(kernels::get::handle))
+        .routes(routes!(kernels::lookup::handle))
         .routes(routes!(queues::list::handle, queues::put_many::handle))
         .routes(routes!(division::get::handle))
         .routes(routes!(division::history::handle))

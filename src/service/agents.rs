@@ -33,17 +33,6 @@ impl Service {
         Ok(crate::store::agents::list(self.store().read(), group).await?)
     }
 
-    /// Whether anything is known of what the group offers or offered; without, nobody's usage counts.
-    pub async fn has_capacity(&self, caller: &Caller, group: &str) -> Result<bool> {
-        caller.require_reader()?;
-        let some = |slots: &Amounts| slots.iter().any(|(_, amount)| !amount.is_zero());
-        if some(&self.group(caller, group)?.capacity) {
-            return Ok(true);
-        }
-        let days = crate::store::capacity::load(self.store().read(), group).await?;
-        Ok(days.days().any(|(_, day)| some(&day.capacity)))
-    }
-
     /// Creates or replaces one agent. Returns it and whether it is new.
     pub async fn put_agent(
         self: &Arc<Self>,
@@ -85,6 +74,7 @@ impl Service {
         caller: Caller,
         group: String,
         specs: BTreeMap<String, AgentSpec>,
+        reason: Option<String>,
     ) -> Result<()> {
         caller.require_admin()?;
         for agent_id in specs.keys() {
@@ -104,7 +94,7 @@ impl Service {
                 target: group.clone(),
                 before: None,
                 after: Some(json!({"agents": new.len()})),
-                reason: None,
+                reason,
             };
             session.audit(change).await?;
             change_agents(session, by_id.into_values().collect()).await

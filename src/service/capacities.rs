@@ -12,8 +12,17 @@ use super::{Caller, Result, Service};
 use crate::domain::capacity::CapacitySource;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Day;
+use crate::store;
 
 impl Service {
+    /// The capacity of every day of which one is known, by date.
+    pub async fn capacity_days(&self, caller: &Caller, group: &str) -> Result<Vec<(Day, Amounts)>> {
+        caller.require_reader()?;
+        self.group(caller, group)?;
+        let calendar = store::capacity::load(self.store().read(), group).await?;
+        Ok(calendar.days().map(|(day, known)| (day, Amounts::clone(&known.capacity))).collect())
+    }
+
     /// Brings dated capacities. What the service observed itself stands. Returns
     /// how many days that changed.
     pub async fn give_capacities(

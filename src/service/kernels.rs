@@ -2,9 +2,8 @@
 
 use super::input::page::{Cursor, Key, Page, Window};
 use super::{Caller, Error, Result, Service};
-use crate::domain::ids::{KernelId, SessionId};
-use crate::domain::kernel::{Kernel, Report};
-use crate::domain::time::Timestamp;
+use crate::domain::ids::KernelId;
+use crate::domain::kernel::Kernel;
 use crate::store;
 
 pub use crate::store::kernels::KernelFilter;
@@ -46,17 +45,10 @@ impl Service {
     }
 
     /// What is known of those of `ids` that are known at all, in whatever group.
-    pub async fn known_reports(&self, caller: &Caller, ids: &[KernelId]) -> Result<Vec<Report>> {
+    pub async fn known_kernels(&self, caller: &Caller, ids: &[KernelId]) -> Result<Vec<Kernel>> {
         caller.require_reader()?;
         let found = store::kernels::find_many(self.store().read(), ids).await?;
-        Ok(found.into_iter().filter(|(group, _)| caller.reaches(group)).map(|(_, kernel)| kernel.report).collect())
-    }
-
-    /// What runs in the group: kernel, session and start of each.
-    pub async fn running_kernels(&self, caller: &Caller, group: &str) -> Result<Vec<(KernelId, SessionId, Timestamp)>> {
-        caller.require_reader()?;
-        self.group(caller, group)?;
-        Ok(store::live_kernels::running(self.store().read(), group).await?)
+        Ok(found.into_iter().filter(|(group, _)| caller.reaches(group)).map(|(_, kernel)| kernel).collect())
     }
 
     /// One kernel with its slices by start.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Condition, Expr, JoinType, OnConflict};
+use sea_orm::sea_query::{Condition, Expr, JoinType, OnConflict, Query, SelectStatement};
 use sea_orm::{
     ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
     RelationDef, Select, Statement,
@@ -362,6 +362,15 @@ pub struct KernelFilter {
     pub phase: Option<Phase>,
 }
 
+/// The ids of what runs or waits: it has a cursor, as there is something left to record. Kernels that ended are many more.
+pub(super) fn open(group: &str) -> SelectStatement {
+    Query::select()
+        .column(kernel_cursor::Column::KernelId)
+        .from(kernel_cursor::Entity)
+        .and_where(kernel_cursor::Column::ResourceGroup.eq(group))
+        .to_owned()
+}
+
 /// One page by kernel id after `after`, and how many match in all.
 pub async fn page(
     db: &impl ConnectionTrait,
@@ -375,7 +384,8 @@ pub async fn page(
         .add_option(filter.user.map(|u| Column::UserUuid.eq(u.0)))
         .add_option(filter.project.map(|p| Column::ProjectId.eq(p.0)))
         .add_option(filter.domain.as_ref().map(|d| Column::DomainName.eq(d)))
-        .add_option(filter.phase.map(|p| Column::Status.eq(p.as_str())));
+        .add_option(filter.phase.map(|p| Column::Status.eq(p.as_str())))
+        .add_option((filter.phase == Some(Phase::Running)).then(|| Column::KernelId.in_subquery(open(group))));
     let total = Entity::find().filter(matching.clone()).count(db).await?;
     // Ids first: joined with their cursors, all kernels might be read for a page.
     let ids: Vec<Uuid> = Entity::find()

@@ -3,46 +3,24 @@
 use std::sync::Arc;
 
 use futures::TryStreamExt;
-use sea_orm::sea_query::Query;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select, StreamTrait};
 use uuid::Uuid;
 
 use super::Result;
 use super::decode::SlotDecoder;
 use super::entity::kernel::{Column, Entity};
-use super::entity::kernel_cursor;
-use super::kernels::phase;
+use super::kernels::{open, phase};
 use crate::domain::decimal::Amount;
-use crate::domain::ids::{KernelId, ProjectId, SessionId, UserId};
+use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::kernel::Phase;
 use crate::domain::queues::{LiveKernel, Portion};
 use crate::domain::time::Timestamp;
 
-/// What runs or waits has a cursor, as there is something left to record; kernels that ended are many more.
 fn of_group(group: &str) -> Select<Entity> {
-    let open = Query::select()
-        .column(kernel_cursor::Column::KernelId)
-        .from(kernel_cursor::Entity)
-        .and_where(kernel_cursor::Column::ResourceGroup.eq(group))
-        .to_owned();
     Entity::find()
-        .filter(Column::KernelId.in_subquery(open))
+        .filter(Column::KernelId.in_subquery(open(group)))
         .filter(Column::ResourceGroup.eq(group))
         .filter(Column::Status.is_in([Phase::Running.as_str(), Phase::Pending.as_str()]))
-}
-
-/// Kernel, session and start of everything that runs in the group.
-pub async fn running(db: &impl ConnectionTrait, group: &str) -> Result<Vec<(KernelId, SessionId, Timestamp)>> {
-    let rows: Vec<(Uuid, Uuid, i64)> = of_group(group)
-        .filter(Column::Status.eq(Phase::Running.as_str()))
-        .filter(Column::StartedAt.is_not_null())
-        .select_only()
-        .columns([Column::KernelId, Column::SessionId, Column::StartedAt])
-        .into_tuple()
-        .all(db)
-        .await?;
-    let known = |(id, session, start)| (KernelId(id), SessionId(session), Timestamp::from_micros(start));
-    Ok(rows.into_iter().map(known).collect())
 }
 
 /// Owner and demand of everything that runs or waits in the group.

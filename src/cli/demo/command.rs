@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use clap::Args;
+use clap::Parser;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 
@@ -11,6 +11,7 @@ use super::cluster::{self, Cluster};
 use super::fill::fill;
 use super::people::GPU_CLUSTER;
 use super::welcome::Welcome;
+use crate::cli::command::Command;
 use crate::cli::failure::{Failure, Outcome};
 use crate::cli::front::Front;
 use crate::cli::{open, output, serve};
@@ -20,8 +21,10 @@ use crate::service::keys::NewKey;
 use crate::service::{Caller, Role, Service, SystemClock};
 use crate::store::Store;
 
-#[derive(Args)]
-pub struct DemoArgs {
+/// Run the server over a made-up cluster, to look around
+#[derive(Parser)]
+#[command(name = "demo")]
+pub struct Demo {
     /// Another number, another history
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -34,30 +37,32 @@ pub struct DemoArgs {
     /// Address and port [default: 127.0.0.1:8080, or a free port if that one is taken]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// The flag `--database-url`: neither a variable nor a file can point the demo at a real database.
-    #[arg(skip)]
-    pub database_url: Option<String>,
 }
 
-impl DemoArgs {
-    pub fn settings(&self) -> Vec<(&'static str, String)> {
+impl Command for Demo {
+    const IS_LOCAL: bool = true;
+
+    fn settings(&self) -> Vec<(&'static str, String)> {
         self.listen.iter().map(|value| ("listen", value.clone())).collect()
     }
-}
 
-pub async fn run(args: DemoArgs, config: Config) -> Outcome {
-    let place = Place::of(&args)?;
-    let service = open_service(&place).await?;
-    let origin = prepare(&service, &args).await?;
-    let new = NewKey { role: Role::Admin, label: "demo".to_owned(), user: None, expires_at: None, groups: Vec::new() };
-    let (key, _) = service.create_key(Caller::internal("demo"), new).await?;
-    let listener = listen(&args, &config).await?;
-    let shown = Arc::clone(&service);
-    let ready = |address: &str| {
-        let welcome = Welcome { address: address.to_owned(), key, data: place.describe(), origin };
-        output::print(&welcome.text(&shown)?)
-    };
-    serve::until_stopped(service, Front::new(listener, &config)?, &config, ready).await
+    async fn run(self, config: Config) -> Outcome {
+        // Neither a variable nor a file can point the demo at a real database.
+        let database = config.database_is_flag.then_some(config.database_url.as_str());
+        let place = Place::of(&self, database)?;
+        let service = open_service(&place).await?;
+        let origin = prepare(&service, &self).await?;
+        let new =
+            NewKey { role: Role::Admin, label: "demo".to_owned(), user: None, expires_at: None, groups: Vec::new() };
+        let (key, _) = service.create_key(Caller::internal("demo"), new).await?;
+        let listener = listen(&self, &config).await?;
+        let shown = Arc::clone(&service);
+        let ready = |address: &str| {
+            let welcome = Welcome { address: address.to_owned(), key, data: place.describe(), origin };
+            output::print(&welcome.text(&shown)?)
+        };
+        serve::until_stopped(service, Front::new(listener, &config)?, &config, ready).await
+    }
 }
 
 /// Where the database is. A temporary folder goes with it.
@@ -67,11 +72,11 @@ struct Place {
 }
 
 impl Place {
-    fn of(args: &DemoArgs) -> Result<Self, Failure> {
+    fn of(args: &Demo, database: Option<&str>) -> Result<Self, Failure> {
         let in_folder = |folder: &Path| format!("sqlite://{}", folder.join("fairshared-demo.db").display());
-        match (&args.database_url, &args.folder) {
+        match (database, &args.folder) {
             (Some(_), Some(_)) => Err(Failure::Unusable("give --folder or --database-url, not both".to_owned())),
-            (Some(url), None) => Ok(Self { url: url.clone(), temporary: None }),
+            (Some(url), None) => Ok(Self { url: url.to_owned(), temporary: None }),
             (None, Some(folder)) => {
                 let made = std::fs::create_dir_all(folder);
                 made.map_err(|e| Failure::Unusable(format!("cannot make {}: {e}", folder.display())))?;
@@ -98,7 +103,7 @@ async fn open_service(place: &Place) -> Result<Arc<Service>, Failure> {
 }
 
 /// Makes the cluster, unless an earlier demo has. Says which.
-async fn prepare(service: &Arc<Service>, args: &DemoArgs) -> Result<String, Failure> {
+async fn prepare(service: &Arc<Service>, args: &Demo) -> Result<String, Failure> {
     if !service.groups(&Caller::internal("demo")).is_empty() {
         let found = service.group(&Caller::internal("demo"), GPU_CLUSTER).is_ok();
         let foreign = || Failure::Unusable("this database holds something else than a demo".to_owned());
@@ -114,7 +119,7 @@ async fn prepare(service: &Arc<Service>, args: &DemoArgs) -> Result<String, Fail
 }
 
 /// Takes the address that was asked for; without a wish, any free port if the usual one is taken.
-async fn listen(args: &DemoArgs, config: &Config) -> Result<TcpListener, Failure> {
+async fn listen(args: &Demo, config: &Config) -> Result<TcpListener, Failure> {
     match TcpListener::bind(config.listen).await {
         Err(_) if args.listen.is_none() => {
             let free = (config.listen.ip(), 0);

@@ -105,7 +105,7 @@ async fn offer(service: &Arc<Service>, caller: &Caller, cluster: &Cluster, group
         (name.to_owned(), AgentSpec { available_slots, alive, schedulable: true, labels: BTreeMap::new() })
     };
     let specs = offered::agents(rows.iter(), now).into_iter().map(agent).collect();
-    service.put_agents(caller.clone(), group.name.to_owned(), specs).await
+    service.put_agents(caller.clone(), group.name.to_owned(), specs, None).await
 }
 
 fn agent_name(group: &str, node: usize) -> String {

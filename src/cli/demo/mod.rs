@@ -1,11 +1,9 @@
 //! `fairshared demo`: one command, and there is a cluster to look at.
 
 pub mod cluster;
-mod command;
+pub mod command;
 pub mod fill;
 pub mod people;
 mod queues;
 mod random;
 mod welcome;
-
-pub use command::{DemoArgs, run};

@@ -3,15 +3,15 @@
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
 use chrono_tz::Tz;
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Args, Parser};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::api::Api;
 use super::capacities::{Capacity, read_capacities};
 use super::domain_map::read_domain_map;
 use super::format::Format;
@@ -20,11 +20,12 @@ use super::rebase::{Shift, survey};
 use super::report::{Rebased, Report};
 use super::source::{Progress, Source};
 use super::{FORMATS, ImportError, MemoryUnit, Options, Reader};
+use crate::cli::client::Client;
+use crate::cli::command::Command;
 use crate::cli::failure::{FAILED, Failure, Outcome};
-use crate::cli::open;
 use crate::cli::output::{self, OutputArgs};
 use crate::config::Config;
-use crate::service::{Caller, Service};
+use crate::service::{Clock, SystemClock};
 
 /// Imports the jobs of another scheduler. A second import of the same file changes nothing.
 ///
@@ -75,29 +76,31 @@ pub struct ImportArgs {
     pub no_aggregate: bool,
 }
 
-/// The subcommand with its output.
-#[derive(Args)]
-pub struct ImportCommand {
+/// Import the jobs of another scheduler from a file
+#[derive(Parser)]
+#[command(name = "import")]
+pub struct Import {
     #[command(flatten)]
     import: ImportArgs,
     #[command(flatten)]
     output: OutputArgs,
 }
 
-/// Runs the import and prints its report; exit code 1 when the file ended early or held nothing of use.
-pub async fn run(command: ImportCommand, config: &Config) -> Outcome {
-    let format = command.output.output;
-    if format == output::Format::Csv {
-        return Err(Failure::Unusable("an import reports as table or json".to_owned()));
+impl Command for Import {
+    async fn run(self, config: Config) -> Outcome {
+        let format = self.output.output;
+        if !matches!(format, output::Format::Table | output::Format::Json) {
+            return Err(Failure::Unusable("an import reports as table or json".to_owned()));
+        }
+        let client = Client::of_new(&config).await?;
+        let report = import(&self.import, &client, &SystemClock).await.map_err(|error| failure(&error))?;
+        if format == output::Format::Json {
+            output::print_json(&report.to_json())?;
+        } else {
+            output::print(&report.to_string())?;
+        }
+        Ok(if report.succeeded() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
     }
-    let service = open::service_made(config).await?;
-    let report = import(&command.import, &service).await.map_err(|error| failure(&error))?;
-    if format == output::Format::Json {
-        output::print_json(&report.to_json())?;
-    } else {
-        output::print(&report.to_string())?;
-    }
-    Ok(if report.succeeded() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
 /// What is wrong with a file is the user's to mend; the rest is ours or the machine's.
@@ -109,7 +112,8 @@ fn failure(error: &anyhow::Error) -> Failure {
 }
 
 /// The import without its output.
-pub async fn import(args: &ImportArgs, service: &Arc<Service>) -> anyhow::Result<Report> {
+pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> anyhow::Result<Report> {
+    let api = Api(client.clone());
     let memory = MemoryUnit::ALL.into_iter().find(|(name, _)| *name == args.swf_memory);
     let (_, swf_memory) = memory.context("no such unit of memory")?;
     let options = Options {
@@ -134,7 +138,7 @@ pub async fn import(args: &ImportArgs, service: &Arc<Service>) -> anyhow::Result
         if !args.file.is_file() {
             bail!("--rebase-to-now reads the file twice: it needs a real file, not a pipe");
         }
-        let found = place(open()?, service).await?;
+        let found = place(open()?, &api, clock).await?;
         reader = reader.shifted(found.shift);
         for row in &mut capacities {
             shift_capacity(row, found.shift);
@@ -144,7 +148,7 @@ pub async fn import(args: &ImportArgs, service: &Arc<Service>) -> anyhow::Result
     let bar = progress_bar(reader.progress());
     let dated = !capacities.is_empty();
     let extras = Extras { domains, capacities, no_aggregate: args.no_aggregate, replace: args.replace };
-    let loaded = load(service, reader, &extras).await;
+    let loaded = load(&api, clock, reader, &extras).await;
     if let Some((bar, ticker)) = bar {
         ticker.abort();
         bar.finish_and_clear();
@@ -163,11 +167,11 @@ fn read_beside<T: Default>(
 }
 
 /// Pass one of `--rebase-to-now`.
-async fn place(mut reader: Reader, service: &Arc<Service>) -> anyhow::Result<Rebased> {
+async fn place(mut reader: Reader, api: &Api, clock: &dyn Clock) -> anyhow::Result<Rebased> {
     let survey = tokio::task::spawn_blocking(move || survey(&mut reader)).await??;
     let ids: Vec<_> = survey.anchors.iter().map(|(id, _)| *id).collect();
-    let known = service.known_reports(&Caller::internal("cli"), &ids).await?;
-    Ok(Rebased { shift: survey.shift(&known, service.clock().now()), kept: !known.is_empty(), capacities: false })
+    let known = api.known(&ids).await?;
+    Ok(Rebased { shift: survey.shift(&known, clock.now()), kept: !known.is_empty(), capacities: false })
 }
 
 fn parse_zone(name: &str) -> Result<Tz, String> {

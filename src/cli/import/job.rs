@@ -2,10 +2,9 @@
 
 use super::reason::Reason;
 use super::zone::TimesRead;
-use crate::domain::changes::Changes;
 use crate::domain::identity::{self, is_printable};
-use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
-use crate::domain::kernel::{Phase, Report, Traits};
+use crate::domain::ids::{KernelId, ProjectId, SessionId, UserId};
+use crate::domain::kernel::Phase;
 use crate::domain::names::check_name;
 use crate::domain::slots::{Amounts, MAX_SLOTS};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
@@ -101,29 +100,11 @@ impl ImportedJob {
         identity::project(&self.project)
     }
 
-    /// The same as a scheduler would report it.
-    pub fn report(&self) -> Report {
-        let phase = match (self.started_at, self.terminated_at) {
+    pub fn phase(&self) -> Phase {
+        match (self.started_at, self.terminated_at) {
             (_, Some(_)) => Phase::Terminated,
             (Some(_), None) => Phase::Running,
             (None, None) => Phase::Pending,
-        };
-        Report {
-            id: self.kernel_id(),
-            session: self.session_id(),
-            owner: Member { user: self.user_id(), project: self.project_id() },
-            domain: self.domain.clone(),
-            slots: self.slots.clone(),
-            phase,
-            started_at: self.started_at,
-            terminated_at: self.terminated_at,
-            changes: Changes::default(),
-            traits: Traits {
-                agent_id: self.agent.clone(),
-                queue: self.queue.clone(),
-                priority: self.priority,
-                ..Traits::default()
-            },
         }
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::api::Known;
 use super::job::ImportedJob;
 use super::rebase::Shift;
 use crate::domain::ids::{KernelId, SessionId};
@@ -13,10 +14,10 @@ use crate::domain::time::Timestamp;
 pub(super) struct Running(HashMap<SessionId, Vec<(KernelId, Timestamp)>>);
 
 impl Running {
-    pub(super) fn new(kernels: impl IntoIterator<Item = (KernelId, SessionId, Timestamp)>) -> Self {
+    pub(super) fn new(kernels: impl IntoIterator<Item = Known>) -> Self {
         let mut running = Self::default();
-        for (kernel, session, start) in kernels {
-            running.0.entry(session).or_default().push((kernel, start));
+        for Known { id, session, started_at, .. } in kernels {
+            running.0.entry(session).or_default().extend(started_at.map(|start| (id, start)));
         }
         running
     }

@@ -1,30 +1,27 @@
-//! From jobs to the service: batches for each resource group, capacities, one aggregate run.
+//! From jobs to the REST API: batches for each resource group, capacities, one aggregate run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
 
 use anyhow::Context;
+use serde_json::Value;
 
+use super::api::{AgentRow, Api};
 use super::capacities::Capacity;
 use super::domain_map::DomainMap;
 use super::feed::{Feed, Numbered};
-use super::job::ImportedJob;
 use super::later_runs::Running;
 use super::offered;
 use super::outcome::Tally;
 use super::rebase::Shift;
 use super::report::Report;
+use super::row;
 use super::shifted::{Detector, Pair, Shifted};
 use super::{ImportError, Reader};
 use crate::domain::ids::KernelId;
-use crate::domain::kernel::{self, Phase};
 use crate::domain::time::{Day, Timestamp};
-use crate::service::agents::{Agent, AgentSpec};
-use crate::service::groups::SchedulerPatch;
+use crate::service::Clock;
 use crate::service::ingest::batch::BATCH;
-use crate::service::ingest::incoming::Told;
-use crate::service::ingest::incoming::{Incoming, LIVES_TOO_LONG, MAX_KERNEL_DAYS, outlives};
-use crate::service::{Caller, Service};
+use crate::service::ingest::incoming::{LIVES_TOO_LONG, MAX_KERNEL_DAYS, outlives};
 
 /// Rows that wait, over all resource groups together: what bounds memory.
 const MAX_WAITING: usize = 2 * BATCH;
@@ -40,11 +37,12 @@ pub struct Extras {
 }
 
 /// Imports everything that `reader` yields. Rows that were taken stay taken if it fails later.
-pub async fn load(service: &Arc<Service>, reader: Reader, extras: &Extras) -> anyhow::Result<Report> {
-    let began = service.clock().now();
+pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &Extras) -> anyhow::Result<Report> {
+    let began = clock.now();
     let mut loader = Loader {
-        service,
-        caller: Caller::internal("cli"),
+        api,
+        clock,
+        groups: api.groups().await?,
         waiting: HashMap::new(),
         rows_waiting: 0,
         touched: BTreeMap::new(),
@@ -69,7 +67,7 @@ pub async fn load(service: &Arc<Service>, reader: Reader, extras: &Extras) -> an
         loader.aggregate().await.context("the rows are kept; the aggregate job will record their usage")?;
     }
     for group in loader.touched.keys() {
-        if !service.has_capacity(&loader.caller, group).await? {
+        if !api.has_capacity(group).await? {
             loader.report.without_capacity.push(group.clone());
         }
     }
@@ -80,7 +78,7 @@ pub async fn load(service: &Arc<Service>, reader: Reader, extras: &Extras) -> an
     }
     let mut report = loader.report;
     report.groups = loader.touched.len() as u64;
-    report.seconds = (service.clock().now().micros() - began.micros()) as f64 / 1e6;
+    report.seconds = (clock.now().micros() - began.micros()) as f64 / 1e6;
     Ok(report)
 }
 
@@ -88,14 +86,17 @@ pub async fn load(service: &Arc<Service>, reader: Reader, extras: &Extras) -> an
 #[derive(Default)]
 struct Batch {
     lines: Vec<u64>,
-    reports: Vec<Incoming>,
+    /// The rows as they are sent.
+    rows: Vec<u8>,
     /// Earlier runs of its jobs that were seen running, and when they ended at the latest.
     over: Vec<(KernelId, Timestamp)>,
 }
 
 struct Loader<'a> {
-    service: &'a Arc<Service>,
-    caller: Caller,
+    api: &'a Api,
+    clock: &'a dyn Clock,
+    /// Groups that are there.
+    groups: HashSet<String>,
     waiting: HashMap<String, Batch>,
     rows_waiting: usize,
     /// The first and the last day on which a group was used.
@@ -108,7 +109,7 @@ struct Loader<'a> {
     barred: HashMap<KernelId, String>,
     /// Groups that this import made.
     new_groups: HashSet<String>,
-    /// Rows that the service has.
+    /// Rows that the server has.
     stored: u64,
     report: Report,
 }
@@ -132,7 +133,7 @@ impl Loader<'_> {
 
     async fn take(&mut self, row: Numbered) -> anyhow::Result<()> {
         let Numbered { line, job } = row;
-        if outlives(job.started_at, job.terminated_at, self.service.clock().now()) {
+        if outlives(job.started_at, job.terminated_at, self.clock.now()) {
             self.refuse(LIVES_TOO_LONG, line);
             return Ok(());
         }
@@ -147,20 +148,19 @@ impl Loader<'_> {
         let shift = self.shift;
         let over = self.running.get_mut(&job.resource_group).map(|running| running.see(&job, shift));
         if let Some(start) = job.started_at {
-            let end = job.terminated_at.unwrap_or_else(|| self.service.clock().now());
+            let end = job.terminated_at.unwrap_or_else(|| self.clock.now());
             let used = self.touched.entry(job.resource_group.clone()).or_default();
             let (first, last) = used.unwrap_or((start.day(), end.day()));
             *used = Some((first.min(start.day()), last.max(end.day())));
         }
-        let report = self.owned(&job);
+        let line_of_job = row::line(&job)?;
         let batch = self.waiting.entry(job.resource_group.clone()).or_default();
         batch.over.extend(over.unwrap_or_default());
         batch.lines.push(line);
-        let told = |name| Told { name: Some(name), display_name: None };
-        let (user, project) = (told(job.user), told(job.project));
-        batch.reports.push(Incoming { report, user, project, project_stays: false });
+        batch.rows.extend(line_of_job);
+        batch.rows.push(b'\n');
         self.rows_waiting += 1;
-        if batch.reports.len() >= BATCH {
+        if batch.lines.len() >= BATCH {
             self.send(&job.resource_group).await?;
         } else if self.rows_waiting >= MAX_WAITING
             && let Some(fullest) = self.fullest()
@@ -170,32 +170,22 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// The job as a report of whom its names mean to this server.
-    fn owned(&self, job: &ImportedJob) -> kernel::Report {
-        let mut report = job.report();
-        let people = self.service.people();
-        // Of a name that means two, the rule of names decides.
-        report.owner.user = people.find_user(&job.user).unwrap_or(report.owner.user);
-        report.owner.project = people.find_project(&job.project).unwrap_or(report.owner.project);
-        report
-    }
-
     fn fullest(&self) -> Option<String> {
-        let fullest = self.waiting.iter().max_by_key(|(name, batch)| (batch.reports.len(), *name));
+        let fullest = self.waiting.iter().max_by_key(|(name, batch)| (batch.lines.len(), *name));
         fullest.map(|(name, _)| name.clone())
     }
 
     async fn send(&mut self, group: &str) -> anyhow::Result<()> {
-        let Some(Batch { lines, reports, over }) = self.waiting.remove(group) else { return Ok(()) };
-        self.rows_waiting -= reports.len();
+        let Some(Batch { lines, rows, over }) = self.waiting.remove(group) else { return Ok(()) };
+        self.rows_waiting -= lines.len();
         let first = lines.first().copied().unwrap_or(0);
-        let done = self.service.ingest_counted(&self.caller, group, reports.into()).await;
-        let done = done.with_context(|| format!("rows from line {first} on, resource group {group:?}"))?;
-        self.report.changed += done.changed;
+        let taken = self.api.report(group, rows).await;
+        let taken = taken.with_context(|| format!("rows from line {first} on, resource group {group:?}"))?;
+        self.report.changed += taken.changed;
         self.stored += lines.len() as u64;
-        for refused in done.refused {
-            let line = lines.get(refused.at).copied().unwrap_or(first);
-            self.refuse(&refused.fault.detail, line);
+        for rejected in taken.errors {
+            let line = lines.get(rejected.at()).copied().unwrap_or(first);
+            self.refuse(rejected.why(), line);
         }
         self.end_earlier_runs(group, over).await
     }
@@ -204,24 +194,21 @@ impl Loader<'_> {
     async fn end_earlier_runs(&mut self, group: &str, over: Vec<(KernelId, Timestamp)>) -> anyhow::Result<()> {
         let ids: Vec<KernelId> = over.iter().map(|(id, _)| *id).collect();
         let ends: HashMap<KernelId, Timestamp> = over.into_iter().collect();
-        let known = self.service.known_reports(&self.caller, &ids).await?;
-        let still_run = known.into_iter().filter(|report| report.phase == Phase::Running);
-        let reports: Vec<Incoming> = still_run.map(|report| ended_at(ends.get(&report.id).copied(), report)).collect();
-        if !reports.is_empty() {
-            let done = self.service.ingest_counted(&self.caller, group, reports.into()).await?;
-            self.report.earlier_runs_ended += done.changed;
-        }
+        let known = if ids.is_empty() { Vec::new() } else { self.api.known(&ids).await? };
+        let still_run = known.iter().filter(|known| known.runs());
+        let rows: Vec<Value> = still_run.map(|known| known.ended_at(ends.get(&known.id).copied())).collect();
+        self.report.earlier_runs_ended += self.api.report_rows(group, &rows).await?.changed;
         Ok(())
     }
 
     /// Refuses a file whose jobs are known with other starts, or makes way for them.
     async fn look_for_shift(&mut self, chunk: &[Numbered], replace: bool) -> anyhow::Result<()> {
-        let known = |group: &str| !self.new_groups.contains(group) && self.service.group(&self.caller, group).is_ok();
+        let known = |group: &str| !self.new_groups.contains(group) && self.groups.contains(group);
         let rows: Vec<&Numbered> = chunk.iter().filter(|row| known(&row.job.resource_group)).collect();
         if rows.is_empty() {
             return Ok(());
         }
-        self.detector.look(self.service, &self.caller, &rows).await?;
+        self.detector.look(self.api, &rows).await?;
         if let Some((offset, jobs)) = self.detector.found().filter(|_| !replace) {
             return Err(ImportError::Shifted(Shifted { jobs, offset, taken: self.stored }).into());
         }
@@ -239,13 +226,15 @@ impl Loader<'_> {
     /// may begin anew.
     async fn retire(&mut self, group: &str, pairs: Vec<Pair>) -> anyhow::Result<()> {
         let pairs: Vec<Pair> = pairs.into_iter().filter(|pair| pair.ended || pair.row != pair.known.id).collect();
-        let ended = pairs.iter().map(|pair| ended_at(pair.known.started_at, pair.known.clone()));
-        let done = self.service.ingest_counted(&self.caller, group, ended.collect::<Vec<_>>().into()).await?;
-        self.report.replaced += done.changed;
-        for refused in done.refused {
-            self.barred.insert(pairs[refused.at].row, refused.fault.detail);
+        let ended: Vec<Value> = pairs.iter().map(|pair| pair.known.ended_at(pair.known.started_at)).collect();
+        let taken = self.api.report_rows(group, &ended).await?;
+        self.report.replaced += taken.changed;
+        for rejected in taken.errors {
+            if let Some(pair) = pairs.get(rejected.at()) {
+                self.barred.insert(pair.row, rejected.why().to_owned());
+            }
         }
-        self.service.aggregate(group).await?;
+        self.api.aggregate(group).await?;
         Ok(())
     }
 
@@ -257,17 +246,16 @@ impl Loader<'_> {
 
     /// Makes sure that the group is there; a new one is ordered by fair share.
     async fn ensure_group(&mut self, name: &str) -> anyhow::Result<()> {
-        if self.service.group(&self.caller, name).is_err() {
-            let made = self.service.put_group(self.caller.clone(), name.to_owned(), SchedulerPatch::default()).await;
-            // Another process may have been faster.
-            let (_, is_new) = made.with_context(|| format!("resource group {name:?}"))?;
+        if !self.groups.contains(name) {
+            let is_new = self.api.make_group(name).await.with_context(|| format!("resource group {name:?}"))?;
+            self.groups.insert(name.to_owned());
             if is_new {
                 self.report.new_groups += 1;
                 self.new_groups.insert(name.to_owned());
             }
         }
         if !self.touched.contains_key(name) {
-            let running = self.service.running_kernels(&self.caller, name).await?;
+            let running = self.api.running(name).await?;
             self.running.insert(name.to_owned(), Running::new(running));
             self.touched.insert(name.to_owned(), None);
         }
@@ -281,52 +269,46 @@ impl Loader<'_> {
         for row in rows {
             by_group.entry(&row.resource_group).or_default().push(row);
         }
-        let yesterday = self.service.clock().now().day().plus(-1);
+        let yesterday = self.clock.now().day().plus(-1);
         for (group, rows) in by_group {
             self.ensure_group(group).await?;
             let used = self.touched.get(group).copied().flatten();
             let reached = yesterday.plus(-MAX_KERNEL_DAYS);
             let first = used.map_or(reached, |(first, _)| first.min(reached));
             let days = offered::by_day(rows.iter().copied(), first, yesterday);
-            self.report.capacity_days += self.service.give_capacities(self.caller.clone(), group, days).await?;
+            self.report.capacity_days += self.api.give_capacities(group, days).await?;
             self.put_agents(group, &rows).await?;
         }
         Ok(())
     }
 
     async fn put_agents(&mut self, group: &str, rows: &[&Capacity]) -> anyhow::Result<()> {
-        let known = self.service.agents(&self.caller, group).await?;
-        let known: HashMap<&str, &Agent> = known.iter().map(|agent| (agent.agent_id.as_str(), agent)).collect();
-        let mut specs = BTreeMap::new();
-        for (id, offered) in offered::agents(rows.iter().copied(), self.service.clock().now()) {
+        let known = self.api.agents(group).await?;
+        let known: HashMap<&str, &AgentRow> = known.iter().map(|agent| (agent.agent_id.as_str(), agent)).collect();
+        let mut agents = Vec::new();
+        for (id, offered) in offered::agents(rows.iter().copied(), self.clock.now()) {
             let before = known.get(id);
             let alive = offered.is_some();
             let Some(available_slots) = offered.or_else(|| Some(before?.available_slots.clone())) else { continue };
             if before.is_none_or(|agent| agent.alive != alive || agent.available_slots != available_slots) {
                 let labels = before.map(|agent| agent.labels.clone()).unwrap_or_default();
                 let schedulable = before.is_none_or(|agent| agent.schedulable);
-                specs.insert(id.to_owned(), AgentSpec { available_slots, alive, schedulable, labels });
+                let agent_id = id.to_owned();
+                agents.push(AgentRow { agent_id, available_slots, alive, schedulable, labels });
             }
         }
-        self.report.agents_changed += specs.len() as u64;
-        if !specs.is_empty() {
-            self.service.put_agents(self.caller.clone(), group.to_owned(), specs).await?;
-        }
+        self.report.agents_changed += agents.len() as u64;
+        self.api.put_agents(group, &agents).await?;
         Ok(())
     }
 
     async fn aggregate(&mut self) -> anyhow::Result<()> {
-        let mut slices = 0;
+        let mut slices = Some(0);
         for group in self.touched.keys() {
-            slices += self.service.aggregate(group).await?.slices_created;
+            let recorded = self.api.aggregate(group).await?;
+            slices = slices.zip(recorded).map(|(sum, recorded)| sum + recorded);
         }
-        self.report.slices = Some(slices);
+        self.report.slices = slices;
         Ok(())
     }
-}
-
-/// The report of a kernel that ended.
-fn ended_at(end: Option<Timestamp>, report: kernel::Report) -> Incoming {
-    let report = kernel::Report { phase: Phase::Terminated, terminated_at: end.max(report.started_at), ..report };
-    Incoming { report, user: Told::default(), project: Told::default(), project_stays: false }
 }

@@ -1,10 +1,11 @@
-//! `fairshared import`: traces of other schedulers as a stream of jobs, and the jobs into the service.
+//! `fairshared import`: traces of other schedulers as a stream of jobs, and the jobs into a server.
 //!
 //! A [`Source`] gives lines or JSON, a format's parser gives jobs, a [`Reader`] checks and counts them; up to
-//! there nothing knows the service. A [`feed`] runs that beside the [`load`] into the service, which
+//! there nothing knows the server. A [`feed`] runs that beside the [`load`] through the REST API, which
 //! [`command`] starts. Memory does not grow with the file.
 
 pub(super) mod amounts;
+mod api;
 pub mod capacities;
 pub mod command;
 mod csv_lines;
@@ -24,6 +25,7 @@ mod pbs;
 pub mod reason;
 pub mod rebase;
 pub mod report;
+pub mod row;
 pub mod rows;
 pub mod shifted;
 mod slurm;

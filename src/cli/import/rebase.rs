@@ -3,11 +3,11 @@
 //! Two passes over the file: [`survey`] finds the end of the trace, then a reader with the
 //! [`Shift`] moves every time by one offset, so that all durations and gaps stay what they were.
 
+use super::api::Known;
 use super::job::ImportedJob;
 use super::reason::Reason;
 use super::{ImportError, Reader, Row};
 use crate::domain::ids::KernelId;
-use crate::domain::kernel::Report;
 use crate::domain::time::Timestamp;
 
 /// Jobs that are asked for in the database: enough to meet one that an earlier import kept.
@@ -81,7 +81,7 @@ pub fn survey(reader: &mut Reader) -> Result<Survey, ImportError> {
 impl Survey {
     /// The one offset for the whole trace. A trace of which a job is known already keeps the place
     /// that it has, or a second import would move it.
-    pub fn shift(&self, known: &[Report], now: Timestamp) -> Shift {
+    pub fn shift(&self, known: &[Known], now: Timestamp) -> Shift {
         let earlier = self.anchors.iter().find_map(|(id, anchor)| {
             let report = known.iter().find(|report| report.id == *id)?;
             Some(match *anchor {

@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
+use super::api::{Api, Known};
 use super::feed::Numbered;
 use super::job::ImportedJob;
 use super::rebase::Shift;
+use crate::cli::failure::Failure;
 use crate::domain::ids::KernelId;
-use crate::domain::kernel::Report;
 use crate::domain::time::{MICROS_PER_HOUR, MICROS_PER_SECOND, Timestamp};
-use crate::service::{Caller, Result, Service};
 
 /// Known jobs with the same offset that make it no accident.
 const ENOUGH: u64 = 10;
@@ -58,7 +58,7 @@ pub(super) struct Pair {
     offset: i64,
     pub row: KernelId,
     pub group: String,
-    pub known: Report,
+    pub known: Known,
     /// The row ends a run; what still runs keeps the start that is known.
     pub ended: bool,
 }
@@ -79,10 +79,10 @@ impl Detector {
     }
 
     /// Looks at rows of groups that were known before.
-    pub(super) async fn look(&mut self, service: &Service, caller: &Caller, rows: &[&Numbered]) -> Result<()> {
+    pub(super) async fn look(&mut self, api: &Api, rows: &[&Numbered]) -> Result<(), Failure> {
         let jobs: Vec<&ImportedJob> = rows.iter().map(|row| &row.job).filter(|job| job.started_at.is_some()).collect();
         let ids: Vec<KernelId> = jobs.iter().map(|job| job.kernel_id()).collect();
-        let known = reports(service, caller, &ids).await?;
+        let known = reports(api, &ids).await?;
         let mut fresh = Vec::new();
         for (job, id) in jobs.into_iter().zip(ids) {
             match known.get(&id) {
@@ -91,12 +91,12 @@ impl Detector {
                 None => {}
             }
         }
-        self.probe(service, caller, &fresh).await?;
+        self.probe(api, &fresh).await?;
         for offset in self.offsets.clone() {
             let others = fresh.iter().filter_map(|job| Some((self.other_run(job, offset)?, *job)));
             let others: HashMap<KernelId, &ImportedJob> = others.collect();
             let ids: Vec<KernelId> = others.keys().copied().collect();
-            for (id, report) in reports(service, caller, &ids).await? {
+            for (id, report) in reports(api, &ids).await? {
                 self.pair(others[&id], report);
             }
         }
@@ -104,7 +104,7 @@ impl Detector {
     }
 
     /// Finds offsets by which some of the jobs are known.
-    async fn probe(&mut self, service: &Service, caller: &Caller, fresh: &[&ImportedJob]) -> Result<()> {
+    async fn probe(&mut self, api: &Api, fresh: &[&ImportedJob]) -> Result<(), Failure> {
         let step = (fresh.len() / 50).max(1);
         let sample: Vec<_> = fresh.iter().step_by(step).take(PROBES - self.probed.min(PROBES)).collect();
         self.probed += sample.len();
@@ -114,7 +114,7 @@ impl Detector {
             .filter_map(|(offset, job)| Some((self.other_run(job, offset)?, offset)))
             .collect();
         let ids: Vec<KernelId> = tried.keys().copied().collect();
-        let found: HashSet<i64> = reports(service, caller, &ids).await?.keys().map(|id| tried[id]).collect();
+        let found: HashSet<i64> = reports(api, &ids).await?.keys().map(|id| tried[id]).collect();
         self.offsets.extend(found.into_iter().filter(|offset| !self.offsets.contains(offset)).collect::<Vec<_>>());
         self.offsets.sort_unstable();
         Ok(())
@@ -126,7 +126,7 @@ impl Detector {
         job.kernel_of_run(Timestamp::from_micros(start.micros().checked_add(offset)?))
     }
 
-    fn pair(&mut self, job: &ImportedJob, known: Report) {
+    fn pair(&mut self, job: &ImportedJob, known: Known) {
         let (Some(start), Some(known_start)) = (job.started_at, known.started_at) else { return };
         let offset = known_start.micros() - start.micros();
         // Of what ended in both, the end moved as well.
@@ -153,7 +153,7 @@ impl Detector {
     }
 }
 
-async fn reports(service: &Service, caller: &Caller, ids: &[KernelId]) -> Result<BTreeMap<KernelId, Report>> {
-    let known = service.known_reports(caller, ids).await?;
-    Ok(known.into_iter().map(|report| (report.id, report)).collect())
+async fn reports(api: &Api, ids: &[KernelId]) -> Result<BTreeMap<KernelId, Known>, Failure> {
+    let known = api.known(ids).await?;
+    Ok(known.into_iter().map(|known| (known.id, known)).collect())
 }

@@ -9,6 +9,11 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor
 /// How the sentence about a list that is too long begins.
 const TOO_LONG: &str = "lists more than";
 
+/// The refusal of a list or a map with more than `most` elements.
+pub fn too_long<E: Error>(most: usize) -> E {
+    E::custom(format_args!("{TOO_LONG} {most} elements"))
+}
+
 /// Whether a value's own type says that a list is too long.
 pub fn is_too_long(said: &str) -> bool {
     said.starts_with(TOO_LONG)
@@ -43,7 +48,7 @@ impl<'de, T: Deserialize<'de>, const MOST: usize> Visitor<'de> for Elements<T, M
         }
         match elements.next_element::<IgnoredAny>()? {
             None => Ok(AtMost(list)),
-            Some(_) => Err(A::Error::custom(format_args!("{TOO_LONG} {MOST} elements"))),
+            Some(_) => Err(too_long(MOST)),
         }
     }
 }

@@ -11,7 +11,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Expected, Unexpected};
 
-pub use lists::{at_most, at_most_if_any};
+pub use lists::{AtMost, at_most, at_most_if_any, too_long};
 pub use read_only::ReadOnly;
 pub use words::{INVALID_CHARACTER, NUL};
 use words::{in_words, one_of};

@@ -21,7 +21,7 @@ impl AuditEntry {
         DateTime(self.0.at)
     }
 
-    /// The label of the key, or `cli`, or the job.
+    /// The label of the key, `cli:` and the user of the system, or the job.
     async fn actor(&self) -> &str {
         &self.0.actor
     }

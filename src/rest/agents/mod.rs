@@ -3,4 +3,5 @@
 pub mod delete;
 pub mod list;
 pub mod put;
+pub mod put_many;
 pub mod view;

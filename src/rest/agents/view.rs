@@ -4,11 +4,13 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::defaults::yes;
+use crate::domain::names::check_name;
 use crate::domain::quantity;
-use crate::domain::reading::ReadOnly;
+use crate::domain::reading::{ReadOnly, at_most};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 use crate::service::agents::{Agent, AgentSpec};
+use crate::service::{Error, Fault, Faults};
 
 /// A node.
 #[derive(Debug, Serialize, ToSchema)]
@@ -62,4 +64,49 @@ impl From<AgentBody> for AgentSpec {
         let AgentBody { available_slots, alive, schedulable, labels, .. } = body;
         Self { available_slots, alive, schedulable, labels }
     }
+}
+
+/// Agents that one request may name.
+pub const MAX_AGENTS: usize = 50_000;
+
+/// Nodes, each with its `agent_id`.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "agents": [
+        {"agent_id": "node-01", "available_slots": {"cpu": "64"}},
+        {"agent_id": "node-02", "available_slots": {"cpu": "64"}, "alive": false}
+    ]
+}))]
+pub struct AgentsBody {
+    #[serde(deserialize_with = "at_most::<MAX_AGENTS, _, _>")]
+    #[schema(max_items = 50_000)]
+    pub agents: Vec<AgentBody>,
+    /// Why, for the audit log.
+    pub reason: Option<String>,
+}
+
+impl AgentsBody {
+    /// The agents by id; the first faults are named.
+    pub fn into_specs(self) -> Result<BTreeMap<String, AgentSpec>, Error> {
+        let (mut specs, mut faults) = (BTreeMap::new(), Faults::default());
+        for (at, mut agent) in self.agents.into_iter().enumerate() {
+            let id = agent.agent_id.take().unwrap_or_default();
+            let pointer = format!("/agents/{at}/agent_id");
+            if let Err(error) = check_name(&id) {
+                faults.push(Fault::about(pointer, "invalid_name", error));
+            } else if specs.insert(id, agent.into()).is_some() {
+                faults.push(Fault::about(pointer, "duplicate_agent", "is given twice"));
+            }
+        }
+        faults.or(specs)
+    }
+}
+
+/// What a write did.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"written": 2}))]
+pub struct AgentsWritten {
+    /// Agents that were created or replaced.
+    pub written: u64,
 }

@@ -17,7 +17,7 @@ pub struct AuditEntryView {
     pub id: i64,
     #[schema(value_type = String, format = DateTime)]
     pub at: Timestamp,
-    /// The label of the key, or `cli`, or the job.
+    /// The label of the key, `cli:` and the user of the system, or the job.
     pub actor: String,
     pub key_id: Option<Uuid>,
     pub request_id: String,

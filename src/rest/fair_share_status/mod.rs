@@ -1,4 +1,7 @@
 //! Factors and ranks (§6, §7).
 
+pub mod domains;
 pub mod get;
+pub mod projects;
+pub mod tiers;
 pub mod view;

@@ -75,7 +75,7 @@ pub struct WeightList {
 }
 
 /// The most weights that one request may name.
-const MAX_ITEMS: usize = 250_000;
+pub const MAX_ITEMS: usize = 250_000;
 
 /// Weights to set and to unset, all or nothing.
 #[derive(Debug, Deserialize, ToSchema)]

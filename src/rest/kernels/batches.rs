@@ -83,6 +83,8 @@ pub struct Batches {
     /// The time of the snapshot, if it is one.
     taken_at: Option<Timestamp>,
     present: Present,
+    /// Whether a project that is called by its name moves to the domain of the report.
+    moves_projects: bool,
     /// The batch before, on its way into the database while the next is read.
     under_way: Option<UnderWay>,
     answer: IngestAnswer,
@@ -111,6 +113,7 @@ impl Batches {
             rehearsal: None,
             taken_at: None,
             present: Present { counting, ids: HashSet::new(), nameless: None },
+            moves_projects: false,
             under_way: None,
             answer: IngestAnswer::default(),
         })
@@ -119,6 +122,11 @@ impl Batches {
     /// The same with nothing stored: what would become of each row.
     pub fn rehearsed(self) -> Self {
         Self { rehearsal: Some(Rehearsal::default()), ..self }
+    }
+
+    /// The same with projects that follow the reports, also where these call them by their names.
+    pub fn moving_projects(self) -> Self {
+        Self { moves_projects: true, ..self }
     }
 
     /// The same as rows of a snapshot, whose kernels are kept in mind.
@@ -166,8 +174,9 @@ impl Batches {
         match checked {
             Err(faults) => self.reject_early(place, Some(id), faults),
             Ok(incoming) => {
+                let project_stays = incoming.project_stays && !self.moves_projects;
                 self.places.push(place);
-                self.batch.push(incoming);
+                self.batch.push(Incoming { project_stays, ..incoming });
             }
         }
         Ok(())
@@ -265,7 +274,8 @@ impl Batches {
     /// Waits for the batch that is under way.
     async fn settle(&mut self) -> Result<()> {
         let Some(UnderWay { places, ids, done }) = self.under_way.take() else { return Ok(()) };
-        let Ingested { refused, warnings, .. } = done.await.map_err(|e| Error::Internal(e.to_string()))??;
+        let Ingested { changed, refused, warnings } = done.await.map_err(|e| Error::Internal(e.to_string()))??;
+        self.answer.changed += changed;
         for warning in warnings {
             self.warn(warning);
         }

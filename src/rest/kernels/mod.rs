@@ -3,6 +3,7 @@
 mod batches;
 pub mod get;
 pub mod list;
+pub mod lookup;
 pub mod post;
 mod rows;
 pub mod snapshot;

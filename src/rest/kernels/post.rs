@@ -23,6 +23,10 @@ pub struct IngestQuery {
     /// Whether the rows are only checked against what is known, as they would be taken; nothing is stored.
     #[serde(default)]
     pub dry_run: bool,
+    /// Whether a project that a row calls by its `project` moves to the row's domain, as one that is called by its
+    /// `project_id` does: for traces, which tell where projects were.
+    #[serde(default)]
+    pub moves_projects: bool,
 }
 
 /// Takes kernels: a JSON array, one object, or a stream of lines. Idempotent by `kernel_id`, in any
@@ -52,6 +56,7 @@ pub async fn handle(
     let counting = Counting::of(request.headers())?;
     let batches = Batches::new(service, caller, path.rg, counting)?;
     let batches = if query.dry_run { batches.rehearsed() } else { batches };
+    let batches = if query.moves_projects { batches.moving_projects() } else { batches };
     // Whoever hangs up half-way still leaves a whole number of batches.
     let (answer, _) = detached(rows::take(batches, request.into_body(), limits.bulk_bytes)).await?;
     Ok(Json(answer))

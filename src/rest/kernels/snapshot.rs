@@ -48,7 +48,7 @@ pub struct SnapshotQuery {
 /// What became of a snapshot.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
-    "accepted": 1, "rejected": 0, "errors": [], "ended": 1, "ended_ids": ["2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b"]
+    "accepted": 1, "changed": 1, "rejected": 0, "errors": [], "ended": 1, "ended_ids": ["2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b"]
 }))]
 pub struct SnapshotAnswer {
     #[serde(flatten)]

@@ -138,7 +138,7 @@ pub enum KernelsBody {
 /// What became of an ingest.
 #[derive(Debug, Default, Serialize, ToSchema)]
 #[schema(example = json!({
-    "accepted": 2, "rejected": 1,
+    "accepted": 2, "changed": 2, "rejected": 1,
     "errors": [{
         "index": 1, "kernel_id": "2b1f6c1e-9d57-4a1e-8b0e-6a3c0f1d2e4b",
         "errors": [{"pointer": "/terminated_at", "code": "end_before_start", "detail": "`terminated_at` lies before `started_at`"}]
@@ -147,6 +147,8 @@ pub enum KernelsBody {
 pub struct IngestAnswer {
     /// Kernels taken, also those that said nothing new.
     pub accepted: u64,
+    /// Kernels that are new or not what they were; 0 in a dry run.
+    pub changed: u64,
     pub rejected: u64,
     /// One row for each rejected item; the first 10000.
     pub errors: Vec<RejectedItem>,

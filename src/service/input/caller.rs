@@ -42,7 +42,7 @@ impl Role {
 /// Someone with a valid key, or the service itself.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// The key's label, or `cli`, or the name of a job.
+    /// The key's label, or `cli:` and a user of the system, or the name of a job.
     pub actor: String,
     pub key_id: Option<Uuid>,
     pub role: Role,

@@ -135,7 +135,7 @@ on_both! {
         drop(lock);
         first.await.unwrap().unwrap();
         let ids = [fairshared::domain::ids::KernelId(id("k1"))];
-        assert_eq!(f.service.known_reports(&admin(), &ids).await.unwrap().len(), 1);
+        assert_eq!(f.service.known_kernels(&admin(), &ids).await.unwrap().len(), 1);
     }
 
     async fn ingests_are_counted_by_key_and_minute_and_forgotten(db: TestDb) {

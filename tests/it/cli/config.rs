@@ -57,7 +57,7 @@ fn every_bad_setting_is_named_with_its_place() {
         "{name}: listne is not a setting of fairshared; the nearest is listen; known are database_url, "
     )));
     assert!(refused("a = \n").starts_with(&format!("cannot read the configuration file {name}: line 1: ")));
-    assert!(refused("\n\n[server]\nlisten = 1\n").contains("server is not a setting"));
+    assert!(refused("\n\n[limits]\nlisten = 1\n").contains("limits is not a setting"));
     assert!(refused("listen = [1]").contains("listen is neither a text nor a whole number"));
     assert!(
         refused("keep_buckets_days = -1")

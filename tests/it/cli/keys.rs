@@ -49,7 +49,7 @@ on_both! {
             run(&f.db, args)
         };
         let unknown = create("carol");
-        assert!(unknown.stderr.starts_with("warning: nobody is known yet as the user "), "{unknown:?}");
+        assert!(unknown.stderr.starts_with("warning: the key is for the user "), "{unknown:?}");
         let caller = f.service.authenticate(unknown.ok().trim_end(), "r".to_owned()).await.unwrap();
         assert_eq!(caller.only_user(), Some(identity::user("carol")));
         assert_eq!(caller.groups.as_deref(), Some(&["a100".to_owned(), "gpu".to_owned()][..]));

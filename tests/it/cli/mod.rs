@@ -1,6 +1,7 @@
 //! The command line, as a person meets it: the real program over real databases.
 
 mod bodies;
+mod both_ways;
 mod client;
 mod config;
 mod ids;
@@ -11,6 +12,7 @@ mod memory;
 mod migrate;
 pub mod program;
 mod reading;
+mod remote;
 mod serve;
 mod simulations;
 mod slots;

@@ -71,8 +71,12 @@ pub fn run<S: AsRef<OsStr>>(db: &TestDb, args: impl IntoIterator<Item = S>) -> E
 
 /// Runs one command over `db` that reads `input`.
 pub fn run_with_input(db: &TestDb, args: &[&str], input: &[u8]) -> Ended {
-    let mut command = over(&db.url);
-    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    fed(over(&db.url).args(args), input)
+}
+
+/// Runs a command that reads `input`.
+pub fn fed(command: &mut Command, input: &[u8]) -> Ended {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     // A program that refuses early does not read.
     let _ = child.stdin.take().unwrap().write_all(input);

@@ -1,15 +1,14 @@
 //! Identities, reports, and times moved to now.
 
-use fairshared::cli::import::FORMATS;
 use fairshared::cli::import::format::Format;
 use fairshared::cli::import::job::ImportedJob;
 use fairshared::cli::import::reason::Reason;
 use fairshared::cli::import::rebase::{Shift, survey};
-use fairshared::cli::import::{ImportError, Options, Reader};
+use fairshared::cli::import::{FORMATS, ImportError, Options, Reader};
 use fairshared::domain::kernel::Phase;
 use fairshared::domain::time::Timestamp;
 
-use super::{at, collect, read, read_with, reader, source};
+use super::{at, collect, read, read_with, reader, report, source};
 
 const TABLE: &str = "job_id,session_id,user,project,domain,resource_group,submit_time,start_time,end_time,cpu\n\
     j1,s1,ann,physics,science,alpha,2026-02-01T07:00:00Z,2026-02-01T08:00:00Z,2026-02-01T09:00:00.5Z,8\n\
@@ -20,9 +19,7 @@ const TABLE: &str = "job_id,session_id,user,project,domain,resource_group,submit
 fn identities_are_stable_and_distinct() {
     let jobs = read("csv", TABLE).jobs;
     let again = read("csv", TABLE).jobs;
-    let ids = |jobs: &[ImportedJob]| {
-        jobs.iter().map(ImportedJob::report).map(|r| (r.id, r.session, r.owner)).collect::<Vec<_>>()
-    };
+    let ids = |jobs: &[ImportedJob]| jobs.iter().map(report).map(|r| (r.id, r.session, r.owner)).collect::<Vec<_>>();
     assert_eq!(ids(&jobs), ids(&again));
     let [first, second, third] = jobs.as_slice() else { panic!("three jobs") };
     // Fixed for good: a database that was filled once must know its rows again.
@@ -54,7 +51,7 @@ fn names_never_run_together() {
 #[test]
 fn a_report_says_what_the_trace_says() {
     let jobs = read("csv", TABLE).jobs;
-    let reports: Vec<_> = jobs.iter().map(ImportedJob::report).collect();
+    let reports: Vec<_> = jobs.iter().map(report).collect();
     assert_eq!(
         reports.iter().map(|r| r.phase).collect::<Vec<_>>(),
         [Phase::Terminated, Phase::Running, Phase::Terminated]
@@ -65,7 +62,7 @@ fn a_report_says_what_the_trace_says() {
     assert_eq!((first.domain.as_str(), &first.slots), ("science", &jobs[0].slots));
     assert_eq!((first.started_at, first.terminated_at), (jobs[0].started_at, jobs[0].terminated_at));
     let traced = "7 100 20 300 4 -1 -1 8 600 -1 1 5 6 -1 2 3 -1 -1 {11,11} long";
-    let traits = read("swf", traced).only_job().report().traits;
+    let traits = report(&read("swf", traced).only_job()).traits;
     assert_eq!((traits.agent_id.as_deref(), traits.queue.as_deref()), (Some("node11"), Some("long")));
 }
 
@@ -124,7 +121,7 @@ fn a_time_that_would_leave_the_calendar_drops_its_row() {
 #[test]
 fn what_a_trace_does_not_say_means_what_it_means_in_the_api() {
     use crate::support::fixture::{incoming, kernel};
-    let traits = read("csv", TABLE).jobs[0].report().traits;
+    let traits = report(&read("csv", TABLE).jobs[0]).traits;
     let of_the_api = incoming(&kernel("k", "ann", "physics", "2026-02-01T08:00:00Z")).report.traits;
     assert!(traits.preemptible && of_the_api.preemptible);
     assert_eq!(traits, of_the_api);

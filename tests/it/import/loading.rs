@@ -56,7 +56,7 @@ impl Desk {
     }
 
     pub(super) async fn import(&self, args: &ImportArgs) -> Report {
-        import(args, &self.fixture.service).await.unwrap()
+        import(args, &self.fixture.client(), &*self.fixture.clock).await.unwrap()
     }
 
     pub(super) async fn kernels(&self, group: &str) -> Vec<Kernel> {
@@ -228,7 +228,7 @@ on_both! {
         assert_eq!(domains, ["research", "unknown"]);
         for (bad, line) in [("ml,research,too\n", 1), ("ml,research\nx,a/b\n", 2)] {
             let args = ImportArgs { domain_map: Some(desk.file("bad.csv", bad)), ..args.clone() };
-            let error = format!("{:#}", import(&args, &desk.fixture.service).await.unwrap_err());
+            let error = format!("{:#}", import(&args, &desk.fixture.client(), &*desk.fixture.clock).await.unwrap_err());
             assert!(error.contains(&format!("line {line}: ")), "{error}");
         }
     }
@@ -256,7 +256,7 @@ on_both! {
 async fn a_pipe_cannot_be_rebased() {
     let desk = Desk::new(crate::support::database::sqlite().await).await;
     let args = ImportArgs { file: "-".into(), rebase_to_now: true, ..desk.args("") };
-    let error = import(&args, &desk.fixture.service).await.unwrap_err().to_string();
+    let error = import(&args, &desk.fixture.client(), &*desk.fixture.clock).await.unwrap_err().to_string();
     assert!(error.contains("real file"), "{error}");
 }
 

@@ -22,12 +22,16 @@ use fairshared::cli::import::format::Format;
 use fairshared::cli::import::job::ImportedJob;
 use fairshared::cli::import::outcome::Summary;
 use fairshared::cli::import::reason::{Dropped, Reason};
+use fairshared::cli::import::row;
 use fairshared::cli::import::source::Source;
 use fairshared::cli::import::{ImportError, Options, Reader, Row};
+use fairshared::domain::kernel::Report;
 use fairshared::domain::slots::SlotName;
 use fairshared::domain::time::Timestamp;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+
+use crate::support::fixture::incoming;
 
 /// All rows of one input and its balance.
 struct Outcome {
@@ -45,6 +49,11 @@ impl Outcome {
     fn reasons(&self) -> Vec<Reason> {
         self.dropped.iter().map(|dropped| dropped.reason).collect()
     }
+}
+
+/// What the server reads in the line of a job.
+fn report(job: &ImportedJob) -> Report {
+    incoming(&serde_json::from_slice(&row::line(job).unwrap()).unwrap()).report
 }
 
 fn source(bytes: impl Into<Vec<u8>>) -> Source {

@@ -8,7 +8,7 @@ use fairshared::cli::import::reason::Reason;
 use fairshared::cli::import::source::Source;
 use serde_json::{Value, json};
 
-use super::{Outcome, Reader, Row, at, gzip, read, refused, slots};
+use super::{Outcome, Reader, Row, at, gzip, read, refused, report, slots};
 
 const START: i64 = 1_770_000_600;
 const END: i64 = 1_770_004_200;
@@ -89,7 +89,7 @@ fn text_and_json_and_the_controller_mean_the_same_kernel() {
     .only_job();
     for other in [of_database, of_controller] {
         assert_eq!((other.kernel_id(), other.session_id()), (text.kernel_id(), text.session_id()));
-        assert_eq!(other.report(), text.report());
+        assert_eq!(report(&other), report(&text));
     }
 }
 

@@ -22,15 +22,15 @@ on_both! {
     async fn array_object_and_stream_are_taken_any_number_of_times(db: TestDb) {
         let server = Server::new(db).await;
         let path = group("/kernels");
-        let taken = |accepted: u64| json!({"accepted": accepted, "rejected": 0, "errors": []});
+        let taken = |accepted: u64, changed: u64| json!({"accepted": accepted, "changed": changed, "rejected": 0, "errors": []});
         let array = json!([running("a"), running("b")]);
-        assert_eq!(server.call("POST", &path, Some(&array)).await.json(200), taken(2));
-        assert_eq!(server.call("POST", &path, Some(&running("c"))).await.json(200), taken(1));
+        assert_eq!(server.call("POST", &path, Some(&array)).await.json(200), taken(2, 2));
+        assert_eq!(server.call("POST", &path, Some(&running("c"))).await.json(200), taken(1, 1));
         let stream = server.raw("POST", &path, NDJSON, lines(&[running("d"), running("e")])).await;
-        assert_eq!(stream.json(200), taken(2));
+        assert_eq!(stream.json(200), taken(2, 2));
         let before = server.get(&path).await;
         assert_eq!(before["total"], 5);
-        assert_eq!(server.call("POST", &path, Some(&array)).await.json(200), taken(2));
+        assert_eq!(server.call("POST", &path, Some(&array)).await.json(200), taken(2, 0));
         assert_eq!(server.get(&path).await, before);
         // The end comes later, then the start again: the end stands.
         let end = json!({"status": "TERMINATED", "terminated_at": "2026-01-13T11:00:00Z"});
@@ -171,7 +171,7 @@ on_both! {
         assert_eq!(server.get("/audit-log?action=kernels.ingest").await["total"], 0);
         // The same rows for good, and then against what is known.
         let stored = server.call("POST", &group("/kernels"), Some(&json!(rows))).await.json(200);
-        assert_eq!(stored, answer);
+        assert_eq!(stored, with(answer, &json!({"changed": 1})));
         let stream = server.raw("POST", &path, NDJSON, lines(&[rows[1].clone()])).await.json(200);
         assert_eq!((&stream["rejected"], &stream["errors"][0]["line"]), (&json!(1), &json!(1)));
         server.call("POST", &group("/kernels?dry_run=maybe"), Some(&json!([]))).await.refused(422, "invalid_value");

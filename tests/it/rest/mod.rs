@@ -2,6 +2,7 @@
 
 mod access;
 mod bad_input;
+mod configuration;
 mod connections;
 pub mod contract;
 mod division;

@@ -53,7 +53,7 @@ on_both! {
         report(&server, &[running("c"), with(running("new"), &json!({"started_at": "2026-01-13T11:59:00Z"}))]).await;
         let answer = send(&server, "2026-01-13T12:00:30Z", &["a"]).await.json(200);
         assert_eq!(answer, json!({
-            "accepted": 1, "rejected": 0, "errors": [], "ended": 2, "ended_ids": sorted(&["b", "d"]),
+            "accepted": 1, "changed": 0, "rejected": 0, "errors": [], "ended": 2, "ended_ids": sorted(&["b", "d"]),
         }));
         assert_eq!(status(&server, "b").await, ("TERMINATED".into(), json!("2026-01-13T12:00:30Z"), json!(true)));
         for name in ["a", "later", "new"] {

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use fairshared::cli::Client;
 use fairshared::domain::slots::Amounts;
+use fairshared::jobs::{JobSettings, Runner};
+use fairshared::server::App;
 use fairshared::service::agents::AgentSpec;
 use fairshared::service::groups::{Deletion, SchedulerPatch};
 use fairshared::service::ingest::incoming::Refused;
@@ -59,6 +62,12 @@ impl Fixture {
         let service = Service::new(self.db.store().await, Arc::clone(&self.clock) as _).await.unwrap();
         service.start_serving().await.unwrap();
         Self { service, ..self }
+    }
+
+    /// A client of the endpoints over the service, as a command has one.
+    pub fn client(&self) -> Client {
+        let jobs = Runner::new(Arc::clone(&self.service), JobSettings::default());
+        Client::in_process(App::new(Arc::clone(&self.service), jobs), "cli:test")
     }
 
     pub async fn group(&self, name: &str, opts: &Value) {

@@ -1,0 +1,106 @@
+//! `fairshared agents`: the nodes of a resource group.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use serde_json::json;
+
+use super::client::Client;
+use super::command::Command;
+use super::failure::{Failure, Outcome, eprint_line};
+use super::list::List;
+use super::output::OutputArgs;
+use crate::config::Config;
+
+/// List, set and remove the agents of a resource group; together they are its capacity
+#[derive(Parser)]
+#[command(name = "agents")]
+pub struct Agents {
+    #[command(subcommand)]
+    command: AgentsCommand,
+}
+
+#[derive(Subcommand)]
+enum AgentsCommand {
+    /// List the agents
+    List {
+        /// The resource group
+        group: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Create an agent, or replace it as a whole
+    Set(SetArgs),
+    /// Remove an agent
+    Remove {
+        /// The resource group
+        group: String,
+        /// The agent
+        agent: String,
+        /// Why, for the audit log
+        #[arg(long)]
+        reason: Option<String>,
+    },
+}
+
+#[derive(Args)]
+struct SetArgs {
+    /// The resource group
+    group: String,
+    /// The agent
+    agent: String,
+    /// What it offers, like cpu=64 or mem=512Gi; may be given several times
+    #[arg(long = "slot", value_name = "NAME=AMOUNT", value_parser = pair, required = true)]
+    slots: Vec<(String, String)>,
+    /// A label, like rack=r7; may be given several times
+    #[arg(long = "label", value_name = "NAME=TEXT", value_parser = pair)]
+    labels: Vec<(String, String)>,
+    /// It does not answer: it counts for no capacity
+    #[arg(long)]
+    down: bool,
+    /// It takes no new work: it counts for no capacity
+    #[arg(long)]
+    unschedulable: bool,
+    /// Why, for the audit log
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+fn pair(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or_else(|| format!("{text:?} is not NAME=VALUE"))?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+impl Command for Agents {
+    async fn run(self, config: Config) -> Outcome {
+        let client = Client::of(&config).await?;
+        match self.command {
+            AgentsCommand::List { group, output } => {
+                let columns = &["agent_id", "available_slots", "alive", "schedulable", "labels", "updated_at"];
+                let call = client.get(["resource-groups", &group, "agents"]);
+                List::of(call, None).print(output.output, columns).await?;
+            }
+            AgentsCommand::Set(args) => set(args, &client).await?,
+            AgentsCommand::Remove { group, agent, reason } => {
+                let call = client.delete(["resource-groups", &group, "agents", &agent]);
+                call.maybe("reason", reason).send().await?;
+                eprint_line(&format!("agent {agent} removed"));
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+async fn set(args: SetArgs, client: &Client) -> Result<(), Failure> {
+    let SetArgs { group, agent, slots, labels, down, unschedulable, reason } = args;
+    let (slots, labels) = (BTreeMap::from_iter(slots), BTreeMap::from_iter(labels));
+    let body = json!({
+        "available_slots": slots, "labels": labels, "alive": !down, "schedulable": !unschedulable, "reason": reason,
+    });
+    let call = client.put(["resource-groups", &group, "agents", &agent]).json(&body)?;
+    let answer = call.send().await.map_err(Failure::without_places)?;
+    let done = if answer.is_new() { "created" } else { "replaced" };
+    eprint_line(&format!("agent {agent} {done}"));
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! What an endpoint answers: JSON, read as a whole or passed on piece by piece.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, Response, StatusCode, header};
+use bytes::Bytes;
+use futures::TryStreamExt;
+use serde::de::DeserializeOwned;
+
+use crate::cli::failure::Failure;
+use crate::cli::refusal::{Problem, Refusal};
+
+/// What of an answer that is no answer of fairshared is read.
+const FOREIGN_BYTES: usize = 1 << 20;
+const PROBLEM: &str = "application/problem+json";
+
+/// An answer with its body still to come.
+pub struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Body,
+    /// The address of the server; empty for this process.
+    server: Arc<str>,
+}
+
+impl Answer {
+    pub(super) fn new(response: Response<Body>, server: Arc<str>) -> Self {
+        let (head, body) = response.into_parts();
+        Self { status: head.status, headers: head.headers, body, server }
+    }
+
+    /// The answer, unless it is a refusal or none of fairshared.
+    pub(super) async fn accepted(self) -> Result<Self, Failure> {
+        if self.status == StatusCode::NO_CONTENT || self.status.is_success() && self.is("application/json") {
+            return Ok(self);
+        }
+        let (status, server, is_problem) = (self.status, Arc::clone(&self.server), self.is(PROBLEM));
+        let bytes = to_bytes(self.body, FOREIGN_BYTES).await.unwrap_or_default();
+        match serde_json::from_slice::<Problem>(&bytes) {
+            Ok(problem) if is_problem => Err(Failure::Refused(Box::new(Refusal::new(status, problem, server)))),
+            _ if status.is_success() => Err(no_json()),
+            _ => Err(Failure::Failed(format!(
+                "{server} answered {status}, but not as a fairshared server does; is the address right?"
+            ))),
+        }
+    }
+
+    fn is(&self, kind: &str) -> bool {
+        let found = self.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+        found.is_some_and(|found| found.split(';').next().is_some_and(|found| found.trim() == kind))
+    }
+
+    /// Whether something was created.
+    pub fn is_new(&self) -> bool {
+        self.status == StatusCode::CREATED
+    }
+
+    /// The whole body.
+    pub async fn bytes(self) -> Result<Bytes, Failure> {
+        let server = self.server;
+        to_bytes(self.body, usize::MAX).await.map_err(|_| broken_off(&server))
+    }
+
+    /// The body as a value.
+    pub async fn json<T: DeserializeOwned>(self) -> Result<T, Failure> {
+        serde_json::from_slice(&self.bytes().await?).map_err(|_| no_json())
+    }
+
+    /// Writes the body as it comes.
+    pub async fn write(self, out: &mut impl Write) -> Result<(), Failure> {
+        let mut pieces = self.body.into_data_stream();
+        while let Some(piece) = pieces.try_next().await.map_err(|_| broken_off(&self.server))? {
+            out.write_all(&piece)?;
+        }
+        Ok(())
+    }
+}
+
+/// An answer of something else than fairshared.
+pub fn no_json() -> Failure {
+    Failure::Failed("the answer is not the JSON of a fairshared server; is the address right?".to_owned())
+}
+
+fn broken_off(server: &str) -> Failure {
+    Failure::Unreachable(format!("the answer of {server} broke off; try again"))
+}

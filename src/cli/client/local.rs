@@ -1,0 +1,37 @@
+//! The endpoints in this process over the database of the settings: no port, no key, no jobs, no migration.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::cli::failure::Failure;
+use crate::cli::open;
+use crate::config::Config;
+use crate::jobs::Runner;
+use crate::rest::Limits;
+use crate::server::App;
+
+/// Longer than anything takes.
+const EVER: Duration = Duration::from_secs(u32::MAX as u64);
+
+/// The service over a database whose schema is of this version.
+pub async fn open(config: &Config) -> Result<App, Failure> {
+    let service = open::service(config).await?;
+    let jobs = Runner::new(Arc::clone(&service), open::job_settings(config));
+    let limits = Limits { body_bytes: usize::MAX, bulk_bytes: usize::MAX, timeout: EVER, silence: EVER };
+    Ok(App { service, jobs, limits })
+}
+
+/// Makes the database where there is none, or an empty one; one of another version stays as it is.
+pub async fn make(config: &Config) -> Result<(), Failure> {
+    let store = open::connect(config).await?;
+    if config.migrate_on_start && store.schema().await?.applied.is_empty() {
+        store.migrate_up().await?;
+    }
+    Ok(())
+}
+
+/// Who asks, in the audit log: the user of the system.
+pub fn actor() -> String {
+    let user = whoami::username().unwrap_or_else(|_| rustix::process::getuid().as_raw().to_string());
+    format!("cli:{user}")
+}

@@ -1,0 +1,101 @@
+//! Where a command sends its requests: to a server, or to the same endpoints in this process over a local database.
+
+mod answer;
+mod call;
+mod local;
+mod remote;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::header::{self, HeaderValue};
+use axum::http::{Method, Request, Response};
+use axum::response::IntoResponse;
+use tower::util::BoxCloneSyncService;
+use tower::{Service, ServiceExt, service_fn};
+
+pub use answer::{Answer, no_json};
+pub use call::{Call, JSON};
+
+use super::failure::Failure;
+use crate::config::Config;
+use crate::server::App;
+
+type Transport = BoxCloneSyncService<Request<Body>, Response<Body>, Failure>;
+
+/// Sends requests and receives answers.
+#[derive(Clone)]
+pub struct Client {
+    transport: Transport,
+    /// What stands before every path: the server's address, or nothing.
+    prefix: Arc<str>,
+    authorization: Option<HeaderValue>,
+}
+
+impl Client {
+    /// The server of the settings, or the database of the settings, which must be there.
+    pub async fn of(config: &Config) -> Result<Self, Failure> {
+        match &config.server {
+            Some(server) => remote::connect(server, config),
+            None => Ok(Self::in_process(local::open(config).await?, &local::actor())),
+        }
+    }
+
+    /// [`Client::of`], which makes the database where there is none yet.
+    pub async fn of_new(config: &Config) -> Result<Self, Failure> {
+        if config.server.is_none() {
+            local::make(config).await?;
+        }
+        Self::of(config).await
+    }
+
+    /// The endpoints of this process. The audit log knows the caller as `actor`.
+    pub fn in_process(app: App, actor: &str) -> Self {
+        let router = crate::server::internal_router(app, actor);
+        let answer = service_fn(move |request: Request<Body>| {
+            let router = router.clone();
+            async move { Ok(router.oneshot(request).await.unwrap_or_else(|never: Infallible| match never {})) }
+        });
+        Self::over(answer, String::new(), None)
+    }
+
+    fn over<S>(transport: S, prefix: String, authorization: Option<HeaderValue>) -> Self
+    where
+        S: Service<Request<Body>, Error = Failure> + Clone + Send + Sync + 'static,
+        S::Response: IntoResponse,
+        S::Future: Send,
+    {
+        let transport = BoxCloneSyncService::new(transport.map_response(IntoResponse::into_response));
+        Self { transport, prefix: prefix.into(), authorization }
+    }
+
+    pub fn get<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Call {
+        Call::new(self, Method::GET, path)
+    }
+
+    pub fn put<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Call {
+        Call::new(self, Method::PUT, path)
+    }
+
+    pub fn post<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Call {
+        Call::new(self, Method::POST, path)
+    }
+
+    pub fn patch<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Call {
+        Call::new(self, Method::PATCH, path)
+    }
+
+    pub fn delete<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Call {
+        Call::new(self, Method::DELETE, path)
+    }
+
+    /// Sends a request whose path stands behind the prefix; answers that refuse are failures.
+    async fn send(&self, mut request: Request<Body>) -> Result<Answer, Failure> {
+        if let Some(key) = &self.authorization {
+            request.headers_mut().insert(header::AUTHORIZATION, key.clone());
+        }
+        let response = self.transport.clone().oneshot(request).await?;
+        Answer::new(response, Arc::clone(&self.prefix)).accepted().await
+    }
+}

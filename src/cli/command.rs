@@ -1,0 +1,56 @@
+//! What a command is: its arguments, and what it does with the settings.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use clap::{ArgMatches, Parser};
+
+use super::failure::Outcome;
+use crate::config::Config;
+
+/// The arguments of a command; their documentation is its help.
+pub trait Command: Parser + 'static {
+    /// Whether it works on the machine it runs on, and never on a server elsewhere.
+    const IS_LOCAL: bool = false;
+    /// Whether it logs without being asked to.
+    const IS_SERVICE: bool = false;
+
+    /// Settings that are flags of this command only.
+    fn settings(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
+    fn run(self, config: Config) -> impl Future<Output = Outcome>;
+}
+
+/// A command as the registry knows it.
+#[derive(Clone, Copy)]
+pub struct Entry {
+    pub describe: fn() -> clap::Command,
+    pub is_local: bool,
+    pub is_service: bool,
+    pub parse: fn(&ArgMatches) -> Result<Parsed, clap::Error>,
+}
+
+type Work = Box<dyn FnOnce(Config) -> Pin<Box<dyn Future<Output = Outcome>>>>;
+
+/// A command with its arguments.
+pub struct Parsed {
+    pub settings: Vec<(&'static str, String)>,
+    pub work: Work,
+}
+
+impl Entry {
+    pub const fn of<C: Command>() -> Self {
+        Self { describe: C::command, is_local: C::IS_LOCAL, is_service: C::IS_SERVICE, parse: parse::<C> }
+    }
+
+    pub fn name(&self) -> String {
+        (self.describe)().get_name().to_owned()
+    }
+}
+
+fn parse<C: Command>(matches: &ArgMatches) -> Result<Parsed, clap::Error> {
+    let command = C::from_arg_matches(matches)?;
+    Ok(Parsed { settings: command.settings(), work: Box::new(|config| Box::pin(command.run(config))) })
+}

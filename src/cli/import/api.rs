@@ -1,0 +1,190 @@
+//! What an import asks of the REST API.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::cli::client::Client;
+use crate::cli::failure::Failure;
+use crate::cli::list::List;
+use crate::domain::ids::{KernelId, SessionId};
+use crate::domain::slots::Amounts;
+use crate::domain::time::{Day, Timestamp};
+use crate::rest::agents::view::MAX_AGENTS;
+use crate::rest::capacity_days::view::{CapacityDay, MAX_DAYS};
+use crate::rest::kernels::lookup::MAX_IDS;
+
+type Result<T> = std::result::Result<T, Failure>;
+
+/// The endpoints behind an import.
+pub(super) struct Api(pub Client);
+
+/// A kernel as the server knows it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Known {
+    #[serde(rename = "kernel_id")]
+    pub id: KernelId,
+    #[serde(rename = "session_id")]
+    pub session: SessionId,
+    pub started_at: Option<Timestamp>,
+    pub terminated_at: Option<Timestamp>,
+    pub status: String,
+    /// The other keys, as they are sent back.
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+impl Known {
+    pub fn runs(&self) -> bool {
+        self.status == "RUNNING"
+    }
+
+    /// The report that it ended, never before it began.
+    pub fn ended_at(&self, end: Option<Timestamp>) -> Value {
+        let mut row = self.rest.clone();
+        // Names are known already, and one that is only shown must not be stored anew.
+        row.retain(|key, _| key != "user_name" && key != "project_name");
+        let mut row = Value::Object(row);
+        row["kernel_id"] = json!(self.id);
+        row["session_id"] = json!(self.session);
+        row["started_at"] = json!(self.started_at);
+        row["terminated_at"] = json!(end.max(self.started_at));
+        row["status"] = json!("TERMINATED");
+        row
+    }
+}
+
+/// What became of rows.
+#[derive(Debug, Deserialize)]
+pub(super) struct Taken {
+    pub changed: u64,
+    pub errors: Vec<Rejected>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Rejected {
+    /// From 1.
+    line: u64,
+    errors: Vec<Said>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Said {
+    detail: String,
+}
+
+impl Rejected {
+    /// The place among the rows, from 0.
+    pub fn at(&self) -> usize {
+        usize::try_from(self.line.saturating_sub(1)).unwrap_or(usize::MAX)
+    }
+
+    pub fn why(&self) -> &str {
+        self.errors.first().map_or("refused", |said| &said.detail)
+    }
+}
+
+/// An agent as the server knows it, and as it is written.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct AgentRow {
+    pub agent_id: String,
+    pub available_slots: Amounts,
+    pub alive: bool,
+    pub schedulable: bool,
+    pub labels: BTreeMap<String, String>,
+}
+
+impl Api {
+    /// The names of all resource groups.
+    pub async fn groups(&self) -> Result<HashSet<String>> {
+        let rows = List::of(self.0.get(["resource-groups"]), None).rows().await?;
+        Ok(rows.iter().filter_map(|row| row["name"].as_str().map(str::to_owned)).collect())
+    }
+
+    /// Makes a group that is ordered by fair share. Says whether it is new: another process may have been faster.
+    pub async fn make_group(&self, name: &str) -> Result<bool> {
+        Ok(self.0.put(["resource-groups", name]).json(&json!({}))?.send().await?.is_new())
+    }
+
+    /// What runs in the group.
+    pub async fn running(&self, group: &str) -> Result<Vec<Known>> {
+        let call = self.0.get(["resource-groups", group, "kernels"]).with("status", "RUNNING");
+        List::of(call, None).read().await
+    }
+
+    /// Those of the kernels that are known.
+    pub async fn known(&self, ids: &[KernelId]) -> Result<Vec<Known>> {
+        let mut known = Vec::new();
+        for ids in ids.chunks(MAX_IDS) {
+            let call = self.0.post(["kernels", "lookup"]).json(&json!({"kernel_ids": ids}))?;
+            known.extend(List::whole(call).read::<Known>().await?);
+        }
+        Ok(known)
+    }
+
+    /// Reports the kernels of `lines`, one a line.
+    pub async fn report(&self, group: &str, lines: Vec<u8>) -> Result<Taken> {
+        let call = self.0.post(["resource-groups", group, "kernels"]).with("moves_projects", true);
+        call.body("application/x-ndjson", lines).send().await?.json().await
+    }
+
+    /// Reports the kernels of `rows`.
+    pub async fn report_rows(&self, group: &str, rows: &[Value]) -> Result<Taken> {
+        if rows.is_empty() {
+            return Ok(Taken { changed: 0, errors: Vec::new() });
+        }
+        let lines: Vec<String> = rows.iter().map(Value::to_string).collect();
+        self.report(group, lines.join("\n").into_bytes()).await
+    }
+
+    /// Whether anything is known of what the group offers or offered; without, no usage counts.
+    pub async fn has_capacity(&self, group: &str) -> Result<bool> {
+        let some = |capacity: &Value| capacity.as_object().is_some_and(|slots| slots.values().any(|a| a != "0"));
+        let found: Value = self.0.get(["resource-groups", group]).send().await?.json().await?;
+        if some(&found["capacity"]) {
+            return Ok(true);
+        }
+        let days = List::of(self.0.get(["resource-groups", group, "capacity-days"]), None).rows().await?;
+        Ok(days.iter().any(|day| some(&day["capacity"])))
+    }
+
+    /// Gives days their capacities; how many days that changed.
+    pub async fn give_capacities(&self, group: &str, days: BTreeMap<Day, Amounts>) -> Result<u64> {
+        let days: Vec<CapacityDay> = days.into_iter().map(CapacityDay::from).collect();
+        let mut changed = 0;
+        for days in days.chunks(MAX_DAYS) {
+            let call = self.0.put(["resource-groups", group, "capacity-days"]).json(&days)?;
+            let given: Value = call.send().await?.json().await?;
+            changed += given["changed"].as_u64().unwrap_or_default();
+        }
+        Ok(changed)
+    }
+
+    pub async fn agents(&self, group: &str) -> Result<Vec<AgentRow>> {
+        List::of(self.0.get(["resource-groups", group, "agents"]), None).read().await
+    }
+
+    pub async fn put_agents(&self, group: &str, agents: &[AgentRow]) -> Result<()> {
+        for agents in agents.chunks(MAX_AGENTS) {
+            self.0.put(["resource-groups", group, "agents"]).json(&json!({"agents": agents}))?.send().await?;
+        }
+        Ok(())
+    }
+
+    /// Records the usage of the group: how many slices that made. `None`: a run was under way, and the next one does it.
+    pub async fn aggregate(&self, group: &str) -> Result<Option<u64>> {
+        let call = self.0.post(["jobs", "aggregate", "run"]).json(&json!({"resource_group": group}))?;
+        let runs: Value = match call.send().await {
+            Err(Failure::Refused(refusal)) if ["job_running", "job_waiting"].contains(&refusal.code()) => {
+                return Ok(None);
+            }
+            runs => runs?.json().await?,
+        };
+        let run = &runs["items"][0];
+        match run["error"].as_str() {
+            Some(error) => Err(Failure::Failed(format!("the job aggregate failed: {error}"))),
+            None => Ok(run["counts"]["slices_created"].as_u64()),
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! `fairshared kernels`: what runs, waits or ran in a resource group, and reports of it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use axum::body::Body;
+use clap::{Args, Parser, Subcommand};
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio_util::io::ReaderStream;
+
+use super::client::{Client, JSON, no_json};
+use super::command::Command;
+use super::failure::{FAILED, Failure, Outcome, eprint_line};
+use super::list::List;
+use super::open::input_name;
+use super::output::{Format, OutputArgs, print_bytes, print_object};
+use crate::config::Config;
+
+/// List, show and report kernels
+#[derive(Parser)]
+#[command(name = "kernels")]
+pub struct Kernels {
+    #[command(subcommand)]
+    command: KernelsCommand,
+}
+
+#[derive(Subcommand)]
+enum KernelsCommand {
+    /// List kernels by id
+    List(ListArgs),
+    /// Show one kernel with its slices
+    Show {
+        /// The resource group
+        group: String,
+        /// The kernel
+        id: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Report kernels; exits with 1 if any row was rejected, the others are taken
+    Post(PostArgs),
+}
+
+#[derive(Args)]
+struct ListArgs {
+    /// The resource group
+    group: String,
+    /// Only those of this user, by name or UUID
+    #[arg(long)]
+    user: Option<String>,
+    /// Only those of this project, by name or UUID
+    #[arg(long)]
+    project: Option<String>,
+    /// Only those of this domain
+    #[arg(long)]
+    domain: Option<String>,
+    /// PENDING, RUNNING, SUSPENDED or TERMINATED
+    #[arg(long)]
+    status: Option<String>,
+    /// Show the first rows only
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    limit: Option<u64>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Args)]
+struct PostArgs {
+    /// The resource group
+    group: String,
+    /// A JSON array, one JSON object, or an object on each line; `-` for standard input
+    file: PathBuf,
+    /// Only check the rows, and store nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+const TABLE: &[&str] =
+    &["kernel_id", "user", "project", "domain_name", "status", "started_at", "terminated_at", "occupied_slots"];
+const CSV: &[&str] = &[
+    "kernel_id",
+    "session_id",
+    "user_uuid",
+    "user_name",
+    "project_id",
+    "project_name",
+    "domain_name",
+    "status",
+    "started_at",
+    "terminated_at",
+    "occupied_slots",
+    "agent_id",
+    "queue",
+    "priority",
+];
+
+impl Command for Kernels {
+    async fn run(self, config: Config) -> Outcome {
+        let client = Client::of(&config).await?;
+        match self.command {
+            KernelsCommand::List(args) => list(args, &client).await?,
+            KernelsCommand::Show { group, id, output } => {
+                let answer = client.get(["resource-groups", &group, "kernels", &id]).send().await?;
+                print_object(answer, output.output).await?;
+            }
+            KernelsCommand::Post(args) => return post(args, &client).await,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+async fn list(args: ListArgs, client: &Client) -> Result<(), Failure> {
+    let ListArgs { group, user, project, domain, status, limit, output } = args;
+    let call = client.get(["resource-groups", &group, "kernels"]).maybe("user", user).maybe("project", project);
+    let list = List::of(call.maybe("domain_name", domain).maybe("status", status), limit);
+    if output.output != Format::Table {
+        return list.print(output.output, CSV).await;
+    }
+    let named = |mut row: Value| {
+        for (column, name, id) in [("user", "user_name", "user_uuid"), ("project", "project_name", "project_id")] {
+            row[column] = row.get(name).or_else(|| row.get(id)).cloned().unwrap_or_default();
+        }
+        row
+    };
+    super::output::print_list(Format::Table, TABLE, list.rows().await?.into_iter().map(named))
+}
+
+async fn post(args: PostArgs, client: &Client) -> Outcome {
+    let name = input_name(&args.file);
+    let mut reader = open(&args.file).await?;
+    let kind = kind(&mut reader).await.map_err(|error| Failure::unreadable(&name, &error))?;
+    let body = Body::from_stream(ReaderStream::new(reader));
+    let call = client.post(["resource-groups", &args.group, "kernels"]).flag("dry_run", args.dry_run).body(kind, body);
+    let bytes = call.bytes().await.map_err(|failure| failure.in_input(&name))?;
+    let answer: Value = serde_json::from_slice(&bytes).map_err(|_| no_json())?;
+    if args.output.output == Format::Json {
+        print_bytes(&bytes)?;
+    }
+    for row in answer["errors"].as_array().into_iter().flatten() {
+        eprint_line(&rejection(row));
+    }
+    let [accepted, changed, rejected] =
+        ["accepted", "changed", "rejected"].map(|key| answer[key].as_u64().unwrap_or(0));
+    eprint_line(&format!("{accepted} kernels accepted, {changed} of them new or changed; {rejected} rejected"));
+    Ok(if rejected > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+}
+
+/// Why a row was not taken, in one line.
+fn rejection(row: &Value) -> String {
+    let place = match (row["line"].as_u64(), row["index"].as_u64()) {
+        (Some(line), _) => format!("line {line}"),
+        (None, index) => format!("element {}", index.unwrap_or_default()),
+    };
+    let faults = row["errors"].as_array().into_iter().flatten().filter_map(|fault| fault["detail"].as_str());
+    format!("{place}: {}", faults.collect::<Vec<_>>().join("; "))
+}
+
+type Reader = BufReader<Box<dyn AsyncRead + Send + Sync + Unpin>>;
+
+async fn open(file: &Path) -> Result<Reader, Failure> {
+    let source: Box<dyn AsyncRead + Send + Sync + Unpin> = if file == Path::new("-") {
+        Box::new(tokio::io::stdin())
+    } else {
+        let opened = tokio::fs::File::open(file).await;
+        Box::new(opened.map_err(|error| Failure::unreadable(&input_name(file), &error))?)
+    };
+    Ok(BufReader::with_capacity(PEEKED, source))
+}
+
+/// How much is looked at to tell what a file is.
+const PEEKED: usize = 64 << 10;
+
+/// The media type of what comes: lines, if the first is an object by itself, else a document.
+async fn kind(reader: &mut Reader) -> io::Result<&'static str> {
+    let seen = reader.fill_buf().await?.trim_ascii_start();
+    let first = seen.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let is_lines = first.starts_with(b"{") && serde_json::from_slice::<&RawValue>(first).is_ok();
+    Ok(if is_lines { "application/x-ndjson" } else { JSON })
+}

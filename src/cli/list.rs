@@ -1,0 +1,131 @@
+//! Lists of endpoints, asked for and written page by page, so that they may be longer than memory.
+
+use std::io::Write;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::client::{Call, no_json};
+use super::failure::Failure;
+use super::output::{Format, Rows, stdout};
+use crate::service::input::page::MAX_PAGE;
+
+/// A page as an endpoint writes it.
+#[derive(Deserialize)]
+struct Page<'a> {
+    #[serde(borrow)]
+    items: Vec<&'a RawValue>,
+    next_cursor: Option<String>,
+    #[serde(default)]
+    total: u64,
+}
+
+/// A list that an endpoint answers.
+pub struct List {
+    call: Call,
+    /// How many rows at most; `None`: all.
+    limit: Option<u64>,
+    /// The endpoint answers all rows at once unless it is asked for pages.
+    is_whole: bool,
+}
+
+impl List {
+    /// The list of `call`, or its first `limit` rows.
+    pub fn of(call: Call, limit: Option<u64>) -> Self {
+        Self { call, limit, is_whole: false }
+    }
+
+    /// The list of an endpoint that answers all rows at once.
+    pub fn whole(call: Call) -> Self {
+        Self { call, limit: None, is_whole: true }
+    }
+
+    /// Writes the list; JSON is what the endpoint answers, with the rows of all pages in one answer.
+    pub async fn print(self, format: Format, columns: &'static [&'static str]) -> Result<(), Failure> {
+        if format == Format::Json {
+            return self.print_json().await;
+        }
+        let mut rows: Option<Rows> = None;
+        self.each_page(|_, page, _| {
+            // Only now is it certain that there is an answer.
+            let rows = match &mut rows {
+                Some(rows) => rows,
+                none => none.insert(Rows::start(format, columns)?),
+            };
+            page.items.iter().try_for_each(|row| rows.add(row))
+        })
+        .await?;
+        rows.map_or(Ok(()), Rows::finish)
+    }
+
+    /// All rows.
+    pub async fn rows(self) -> Result<Vec<Value>, Failure> {
+        self.read().await
+    }
+
+    /// All rows, each as a `T`.
+    pub async fn read<T: DeserializeOwned>(self) -> Result<Vec<T>, Failure> {
+        let mut rows = Vec::new();
+        self.each_page(|_, page, _| {
+            let read = page.items.iter().map(|row| serde_json::from_str(row.get()));
+            rows.extend(read.collect::<Result<Vec<T>, _>>().map_err(|_| no_json())?);
+            Ok(())
+        })
+        .await?;
+        Ok(rows)
+    }
+
+    async fn print_json(self) -> Result<(), Failure> {
+        let mut out = stdout();
+        let mut count = 0;
+        self.each_page(|bytes, page, is_last| {
+            if count == 0 && is_last {
+                out.write_all(bytes)?;
+                return Ok(writeln!(out)?);
+            }
+            if count == 0 {
+                out.write_all(b"{\"items\":[")?;
+            }
+            for row in &page.items {
+                write!(out, "{}{}", if count == 0 { "" } else { "," }, row.get())?;
+                count += 1;
+            }
+            if is_last {
+                out.write_all(b"]")?;
+                if let Some(cursor) = &page.next_cursor {
+                    write!(out, ",\"next_cursor\":{}", Value::from(cursor.as_str()))?;
+                }
+                writeln!(out, ",\"total\":{}}}", page.total)?;
+            }
+            Ok(())
+        })
+        .await?;
+        Ok(out.flush()?)
+    }
+
+    /// Gives every page to `take`: its bytes, what is in them, and whether it is the last.
+    async fn each_page(self, mut take: impl FnMut(&[u8], &Page, bool) -> Result<(), Failure>) -> Result<(), Failure> {
+        if self.is_whole {
+            let bytes = self.call.bytes().await?;
+            return take(&bytes, &read_page(&bytes)?, true);
+        }
+        let (mut left, mut cursor) = (self.limit.unwrap_or(u64::MAX), None::<String>);
+        loop {
+            let bytes = self.call.page(left.min(MAX_PAGE.into()), cursor.as_deref()).bytes().await?;
+            let page = read_page(&bytes)?;
+            left -= left.min(page.items.len() as u64);
+            let is_last = left == 0 || page.next_cursor.is_none();
+            take(&bytes, &page, is_last)?;
+            if is_last {
+                return Ok(());
+            }
+            cursor.clone_from(&page.next_cursor);
+        }
+    }
+}
+
+fn read_page(bytes: &[u8]) -> Result<Page<'_>, Failure> {
+    serde_json::from_slice(bytes).map_err(|_| no_json())
+}

@@ -1,0 +1,147 @@
+//! `fairshared options`: how a resource group orders and accounts.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde_json::{Map, Value, json};
+
+use super::client::Client;
+use super::command::Command;
+use super::failure::{Failure, Outcome, eprint_line};
+use super::open::{input_name, read_input};
+use super::output::{print, print_answer, warn};
+use crate::config::Config;
+use crate::service::Error;
+use crate::service::input::json;
+
+/// Read and change the scheduler of a resource group and its options
+#[derive(Parser)]
+#[command(name = "options")]
+pub struct Options {
+    #[command(subcommand)]
+    command: OptionsCommand,
+}
+
+#[derive(Subcommand)]
+enum OptionsCommand {
+    /// Print the scheduler and the options in force, as `set` takes them
+    Get {
+        /// The resource group
+        group: String,
+        /// pairs are lines KEY=VALUE; json is what the REST API answers
+        #[arg(short, long, value_enum, default_value_t = GetFormat::Pairs)]
+        output: GetFormat,
+    },
+    /// Change options; those that are not named stay. Factors and ranks follow at once
+    Set(SetArgs),
+}
+
+#[derive(Args)]
+#[expect(clippy::doc_markdown, reason = "help texts, printed as they are")]
+struct SetArgs {
+    /// The resource group
+    group: String,
+    /// An option like half_life_days=14, or scheduler=NAME; a value is a text or JSON, null is the default
+    #[arg(value_name = "KEY=VALUE", value_parser = pair, required_unless_present = "file")]
+    pairs: Vec<(String, Value)>,
+    /// Pairs, one a line, or JSON as `get` prints it; `-` for standard input
+    #[arg(short = 'f', long, conflicts_with = "pairs")]
+    file: Option<PathBuf>,
+    /// Why, for the audit log
+    #[arg(long)]
+    reason: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum GetFormat {
+    Pairs,
+    Json,
+}
+
+const SCHEDULER: &str = "scheduler";
+
+impl Command for Options {
+    async fn run(self, config: Config) -> Outcome {
+        match self.command {
+            OptionsCommand::Get { group, output } => get(&group, output, &Client::of(&config).await?).await?,
+            OptionsCommand::Set(args) => set(args, &config).await?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+async fn get(group: &str, output: GetFormat, client: &Client) -> Result<(), Failure> {
+    let answer = client.get(["resource-groups", group, "scheduler-options"]).send().await?;
+    if output == GetFormat::Json {
+        return print_answer(answer).await;
+    }
+    let options: Value = answer.json().await?;
+    warn(&options);
+    let pairs = options["scheduler_opts"].as_object().into_iter().flatten();
+    let scheduler = (SCHEDULER.to_owned(), options[SCHEDULER].clone());
+    let lines = std::iter::once(scheduler).chain(pairs.map(|(key, value)| (key.clone(), value.clone())));
+    let lines: Vec<String> = lines.map(|(key, value)| format!("{key}={}", shown(&value))).collect();
+    print(&lines.join("\n"))
+}
+
+/// A value as [`pair`] reads it.
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+async fn set(args: SetArgs, config: &Config) -> Result<(), Failure> {
+    let mut body = match &args.file {
+        Some(file) => read(file)?,
+        None => patch(args.pairs),
+    };
+    if let Some(reason) = args.reason {
+        body["reason"] = json!(reason);
+    }
+    let client = Client::of(config).await?;
+    let call = client.patch(["resource-groups", &args.group, "scheduler-options"]).json(&body)?;
+    let answer = call.send().await.map_err(|failure| match &args.file {
+        Some(file) => failure.in_input(&input_name(file)),
+        None => failure.without_places(),
+    })?;
+    warn(&answer.json().await?);
+    eprint_line(&format!("options of {} set", args.group));
+    Ok(())
+}
+
+/// The change that pairs ask for.
+fn patch(pairs: impl IntoIterator<Item = (String, Value)>) -> Value {
+    let mut opts: Map<String, Value> = pairs.into_iter().collect();
+    let scheduler = opts.remove(SCHEDULER);
+    let mut body = json!({"scheduler_opts": opts});
+    if let Some(scheduler) = scheduler {
+        body[SCHEDULER] = scheduler;
+    }
+    body
+}
+
+/// A file of pairs, or of JSON.
+fn read(file: &Path) -> Result<Value, Failure> {
+    let (bytes, name) = (read_input(file)?, input_name(file));
+    if bytes.trim_ascii_start().starts_with(b"{") {
+        let read: Map<String, Value> = json::read(&bytes).map_err(|e| Failure::from(Error::from(e)).in_input(&name))?;
+        return Ok(Value::Object(read));
+    }
+    let text = String::from_utf8(bytes).map_err(|_| Failure::Unusable(format!("{name} is not UTF-8 text")))?;
+    let pairs = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(pair);
+    let pairs: Result<Vec<_>, String> = pairs.collect();
+    pairs.map(patch).map_err(|detail| Failure::Unusable(format!("{name}: {detail}")))
+}
+
+/// `KEY=VALUE`: the value is a whole number, true, false, null or other JSON, else a text.
+pub(super) fn pair(text: &str) -> Result<(String, Value), String> {
+    let (key, value) = text.split_once('=').ok_or_else(|| format!("{text:?} is not KEY=VALUE"))?;
+    let is_json = value.starts_with(['{', '[', '"'])
+        || ["true", "false", "null"].contains(&value)
+        || value.parse::<i64>().is_ok();
+    if !is_json {
+        return Ok((key.to_owned(), Value::from(value)));
+    }
+    let parsed = serde_json::from_str(value).map_err(|_| format!("{key}: {value} is no JSON"))?;
+    Ok((key.to_owned(), parsed))
+}

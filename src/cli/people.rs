@@ -1,0 +1,130 @@
+//! What the commands for domains, projects and users have in common.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use serde_json::{Map, Value, json};
+
+use super::client::{Call, Client};
+use super::failure::{Failure, Outcome, eprint_line};
+use super::list::List;
+use super::output::{OutputArgs, print_object};
+use crate::config::Config;
+
+/// What can be done with domains, projects or users; `F` filters lists, and `C` is what can be set.
+#[derive(Subcommand)]
+pub enum PeopleCommand<F: Args, C: Args> {
+    /// List them by name
+    List {
+        /// Those that are archived instead of those that are not
+        #[arg(long)]
+        archived: bool,
+        /// A part of the name or the display name
+        #[arg(long, value_name = "TEXT")]
+        search: Option<String>,
+        #[command(flatten)]
+        filter: F,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Show one of them
+    Show {
+        /// The name or UUID
+        name: String,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
+    /// Create one ahead of the first job, or change it; what is not named stays
+    Set {
+        /// The name or UUID
+        name: String,
+        #[command(flatten)]
+        changes: C,
+        /// Why, for the audit log
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Hide one from lists and rankings; weights, history and the numbers of all others stay as they are
+    Archive {
+        /// The name or UUID
+        name: String,
+        /// Show it again
+        #[arg(long)]
+        undo: bool,
+        /// Why, for the audit log
+        #[arg(long)]
+        reason: Option<String>,
+    },
+}
+
+/// A list without filters of its own.
+#[derive(Args)]
+pub struct NoFilter {}
+
+/// Further parameters of a list.
+pub trait Filter: Args {
+    fn narrow(&self, call: Call) -> Call;
+}
+
+impl Filter for NoFilter {
+    fn narrow(&self, call: Call) -> Call {
+        call
+    }
+}
+
+/// What can be set, as the body of the request.
+pub trait Changes: Args {
+    fn body(&self) -> Map<String, Value>;
+}
+
+/// Domains, projects or users.
+pub struct Kind {
+    pub noun: &'static str,
+    pub path: &'static str,
+    pub columns: &'static [&'static str],
+}
+
+impl Kind {
+    pub async fn run<F: Filter, C: Changes>(&self, command: PeopleCommand<F, C>, config: &Config) -> Outcome {
+        let client = Client::of(config).await?;
+        match command {
+            PeopleCommand::List { archived, search, filter, output } => {
+                let call = client.get([self.path]).flag("archived", archived).maybe("search", search);
+                List::of(filter.narrow(call), None).print(output.output, self.columns).await?;
+            }
+            PeopleCommand::Show { name, output } => {
+                print_object(client.get([self.path, &name]).send().await?, output.output).await?;
+            }
+            PeopleCommand::Set { name, changes, reason } => {
+                let is_new = self.put(&client, &name, changes.body(), reason).await?;
+                eprint_line(&format!("{} {name} {}", self.noun, if is_new { "created" } else { "set" }));
+            }
+            PeopleCommand::Archive { name, undo, reason } => {
+                // Without the look a misspelt name would become one more.
+                client.get([self.path, &name]).send().await?;
+                let body = Map::from_iter([("archived".to_owned(), json!(!undo))]);
+                self.put(&client, &name, body, reason).await?;
+                eprint_line(&format!("{} {name} {}", self.noun, if undo { "shown again" } else { "archived" }));
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn put(
+        &self,
+        client: &Client,
+        name: &str,
+        mut body: Map<String, Value>,
+        reason: Option<String>,
+    ) -> Result<bool, Failure> {
+        body.extend(reason.map(|reason| ("reason".to_owned(), json!(reason))));
+        let answer = client.put([self.path, name]).json(&body)?.send().await;
+        Ok(answer.map_err(Failure::without_places)?.is_new())
+    }
+}
+
+/// The keys that have a value; an empty text takes the value away.
+pub fn texts<const N: usize>(given: [(&str, &Option<String>); N]) -> Map<String, Value> {
+    let value = |text: &str| if text.is_empty() { Value::Null } else { json!(text) };
+    given.into_iter().filter_map(|(key, text)| Some((key.to_owned(), value(text.as_deref()?)))).collect()
+}

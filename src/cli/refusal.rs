@@ -1,0 +1,115 @@
+//! A refusal of an endpoint, told in one sentence.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use axum::http::StatusCode;
+use serde::Deserialize;
+
+/// The parts of `application/problem+json` that a person is told.
+#[derive(Debug, Deserialize)]
+pub struct Problem {
+    detail: String,
+    code: String,
+    #[serde(default)]
+    request_id: String,
+    #[serde(default)]
+    errors: Vec<Fault>,
+    #[serde(default)]
+    counts: BTreeMap<String, u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Fault {
+    pointer: String,
+    detail: String,
+}
+
+/// Why an endpoint did not do what was asked.
+#[derive(Debug)]
+pub struct Refusal {
+    status: StatusCode,
+    problem: Problem,
+    /// The address of the server; empty for this process.
+    server: Arc<str>,
+    /// The file or stream whose content was sent.
+    input: Option<String>,
+}
+
+impl Refusal {
+    pub fn new(status: StatusCode, problem: Problem, server: Arc<str>) -> Self {
+        Self { status, problem, server, input: None }
+    }
+
+    /// The stable name of the problem.
+    pub fn code(&self) -> &str {
+        &self.problem.code
+    }
+
+    /// What a removal would destroy.
+    pub fn count(&self, kind: &str) -> u64 {
+        self.problem.counts.get(kind).copied().unwrap_or_default()
+    }
+
+    /// Whether what was given cannot be used, rather than that something failed.
+    pub fn is_about_input(&self) -> bool {
+        self.is_about_body() || self.status == StatusCode::NOT_FOUND
+    }
+
+    fn is_about_body(&self) -> bool {
+        let statuses = [StatusCode::BAD_REQUEST, StatusCode::PAYLOAD_TOO_LARGE, StatusCode::UNPROCESSABLE_ENTITY];
+        statuses.contains(&self.status)
+    }
+
+    /// Names the input that was sent, where that is what cannot be used.
+    #[must_use]
+    pub fn in_input(mut self, name: &str) -> Self {
+        if self.is_about_body() {
+            self.input = Some(name.to_owned());
+        }
+        self
+    }
+
+    /// Names the places of faults as `rename` does, for commands whose flags became keys of the body.
+    #[must_use]
+    pub fn at(mut self, rename: impl Fn(&str) -> Option<&'static str>) -> Self {
+        for fault in &mut self.problem.errors {
+            if let Some(place) = rename(&fault.pointer) {
+                place.clone_into(&mut fault.pointer);
+            }
+        }
+        self
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 3;
+        let Self { status, problem, server, input } = self;
+        if let Some(input) = input {
+            write!(f, "{input}: ")?;
+        }
+        match (status.as_u16(), problem.code.as_str()) {
+            (_, "missing_key") => write!(f, "{server} wants a key; give it as FAIRSHARED_KEY, or with --key"),
+            (401, _) => write!(f, "{server} does not take the key: {}", problem.detail),
+            (500, _) if server.is_empty() => f.write_str("an internal error happened; `--log error` shows its cause"),
+            (500, _) => {
+                let id = &problem.request_id;
+                write!(f, "{server} met an internal error; its log names the cause under the request id {id}")
+            }
+            _ if problem.errors.is_empty() => f.write_str(&problem.detail),
+            _ => {
+                for (at, fault) in problem.errors.iter().take(SHOWN).enumerate() {
+                    let comma = if at == 0 { "" } else { "; " };
+                    let colon = if fault.pointer.is_empty() { "" } else { ": " };
+                    write!(f, "{comma}{}{colon}{}", fault.pointer, fault.detail)?;
+                }
+                match problem.errors.len().checked_sub(SHOWN) {
+                    Some(more @ 1..) => write!(f, "; and {more} more faults"),
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+}

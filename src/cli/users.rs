@@ -1,0 +1,42 @@
+//! `fairshared users`: users.
+
+use clap::{Args, Parser};
+use serde_json::{Map, Value};
+
+use super::command::Command;
+use super::failure::Outcome;
+use super::people::{Changes, Kind, NoFilter, PeopleCommand, texts};
+use crate::config::Config;
+
+/// List, show, set and archive users
+#[derive(Parser)]
+#[command(name = "users")]
+pub struct Users {
+    #[command(subcommand)]
+    command: PeopleCommand<NoFilter, UserChanges>,
+}
+
+const KIND: Kind =
+    Kind { noun: "user", path: "users", columns: &["name", "display_name", "user_uuid", "archived", "created_at"] };
+
+#[derive(Args)]
+struct UserChanges {
+    /// The name, unique in the server; an empty text takes it away
+    #[arg(long = "name", value_name = "TEXT")]
+    new_name: Option<String>,
+    /// What is shown beside the name; an empty text takes it away
+    #[arg(long, value_name = "TEXT")]
+    display_name: Option<String>,
+}
+
+impl Changes for UserChanges {
+    fn body(&self) -> Map<String, Value> {
+        texts([("name", &self.new_name), ("display_name", &self.display_name)])
+    }
+}
+
+impl Command for Users {
+    async fn run(self, config: Config) -> Outcome {
+        KIND.run(self.command, &config).await
+    }
+}

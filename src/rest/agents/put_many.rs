@@ -1,0 +1,28 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+
+use super::view::{AgentsBody, AgentsWritten};
+use crate::rest::extract::{JsonBody, PathParams};
+use crate::rest::paths::GroupPath;
+use crate::rest::problem::Result;
+use crate::service::{Caller, Service};
+
+/// Creates and replaces agents, all or none; those that are not named stay. The group's capacity follows at once.
+#[utoipa::path(
+    put, path = "/resource-groups/{rg}/agents", operation_id = "put_agents", tag = "Agents",
+    params(GroupPath), request_body = AgentsBody, responses((status = 200, body = AgentsWritten))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<GroupPath>,
+    JsonBody(mut body): JsonBody<AgentsBody>,
+) -> Result<Json<AgentsWritten>> {
+    let reason = body.reason.take();
+    let specs = body.into_specs()?;
+    let written = specs.len() as u64;
+    service.put_agents(caller, path.rg, specs, reason).await?;
+    Ok(Json(AgentsWritten { written }))
+}

@@ -1,0 +1,5 @@
+//! What a group offered on each day.
+
+pub mod list;
+pub mod put;
+pub mod view;

@@ -1,0 +1,26 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+
+use super::view::Configuration;
+use crate::rest::extract::PathParams;
+use crate::rest::paths::GroupPath;
+use crate::rest::problem::Result;
+use crate::service::{Caller, Service};
+
+/// Every weight that is set and every queue, as one document that PUT takes. Projects and users are called by their names
+/// where these are unique, else by their UUIDs; a queue shows the keys that differ from their defaults.
+#[utoipa::path(
+    get, path = "/resource-groups/{rg}/configuration", operation_id = "get_configuration", tag = "Configuration",
+    params(GroupPath), responses((status = 200, body = Configuration))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<GroupPath>,
+) -> Result<Json<Configuration>> {
+    let rows = service.weights(&caller, &path.rg)?;
+    let group = service.group(&caller, &path.rg)?;
+    Ok(Json(Configuration::of(&service, &group, &rows)))
+}

@@ -1,0 +1,57 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::changes::ConfigurationWritten;
+use super::view::Configuration;
+use super::wanted::{located, wanted};
+use crate::rest::extract::{JsonBody, PathParams, QueryParams};
+use crate::rest::paths::{GroupPath, same_as_path};
+use crate::rest::problem::Result;
+use crate::service::{Caller, Service};
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ConfigurationQuery {
+    /// Whether weights that the document does not name are unset, and queues removed if it has the key `queues`.
+    #[serde(default)]
+    pub prune: bool,
+    /// Whether the answer tells what would change, and nothing does.
+    #[serde(default)]
+    pub dry_run: bool,
+    /// Why, for the audit log.
+    pub reason: Option<String>,
+}
+
+/// Sets the weights and writes the queues that the document names, all or nothing; what it does not name stays, unless
+/// `prune` is set. Factors, ranks and the division follow at once.
+#[utoipa::path(
+    put, path = "/resource-groups/{rg}/configuration", operation_id = "put_configuration", tag = "Configuration",
+    params(GroupPath, ConfigurationQuery), request_body = Configuration,
+    responses((status = 200, body = ConfigurationWritten))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<GroupPath>,
+    QueryParams(query): QueryParams<ConfigurationQuery>,
+    JsonBody(body): JsonBody<Configuration>,
+) -> Result<Json<ConfigurationWritten>> {
+    // Only a caller who may write learns anything about names.
+    caller.require_admin()?;
+    let group = service.group(&caller, &path.rg)?;
+    same_as_path("/resource_group", body.resource_group.as_deref(), &path.rg)?;
+    let (wanted, pointers) = wanted(body, &service, &group, query.prune)?;
+    let queues = wanted.queues.clone().unwrap_or_default();
+    let changed = if query.dry_run {
+        service.preview_configuration(&caller, &path.rg, wanted).await
+    } else {
+        service.put_configuration(caller.clone(), path.rg.clone(), wanted, query.reason).await
+    };
+    let changed = changed.map_err(|error| located(error, &pointers))?;
+    Ok(Json(ConfigurationWritten::of(&service, &*service.group(&caller, &path.rg)?, &changed, &queues)))
+}

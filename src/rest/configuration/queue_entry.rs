@@ -1,0 +1,40 @@
+//! The queues of a configuration: each shows only the keys that differ from their defaults.
+
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use crate::domain::queues::QueueConfig;
+use crate::service::PublishedGroup;
+
+/// A queue in a configuration: keys that have their defaults are left out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent)]
+pub struct QueueEntry(pub QueueConfig);
+
+impl Serialize for QueueEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut keys = said(&self.0);
+        // The name comes first.
+        let name = keys.remove("name");
+        serializer.collect_map(name.iter().map(|name| ("name", name)).chain(keys.iter().map(|(k, v)| (k.as_str(), v))))
+    }
+}
+
+pub fn keys(queue: &QueueConfig) -> Map<String, Value> {
+    match serde_json::to_value(queue) {
+        Ok(Value::Object(keys)) => keys,
+        _ => Map::new(),
+    }
+}
+
+/// What makes a queue differ from one that says nothing.
+pub fn said(queue: &QueueConfig) -> Map<String, Value> {
+    let defaults = keys(&QueueConfig::default());
+    keys(queue).into_iter().filter(|(key, value)| defaults.get(key) != Some(value)).collect()
+}
+
+/// All queues of a group; `None` if there are none.
+pub fn entries(group: &PublishedGroup) -> Option<Vec<QueueEntry>> {
+    let queues: Vec<_> = group.queues.values().cloned().map(QueueEntry).collect();
+    Some(queues).filter(|queues| !queues.is_empty())
+}

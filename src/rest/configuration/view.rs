@@ -1,0 +1,143 @@
+//! The document of a resource group's weights and queues.
+
+use std::fmt;
+
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::ToSchema;
+
+use super::names::Names;
+use super::queue_entry::{QueueEntry, entries};
+use crate::domain::division::queue::MAX_QUEUES;
+use crate::domain::ids::Member;
+use crate::domain::ledger::Entity;
+use crate::domain::queues::QueueConfig;
+use crate::domain::reading::{at_most, at_most_if_any, too_long};
+use crate::domain::weight::{Weight, deserialize_nullable_text};
+use crate::rest::fair_share_weights::view::MAX_ITEMS;
+use crate::service::weights::WeightRow;
+use crate::service::{PublishedGroup, Service};
+
+/// Weights and queues of a resource group by names.
+#[derive(Debug, Default, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "resource_group": "gpu-cluster", "domains": {"research": "2"}, "projects": {"climate": "1.5"},
+    "users": [{"user": "alice", "project": "climate", "weight": "3"}, {"user": "bob", "weight": null}],
+    "queues": [{"name": "research", "quota": {"cuda.device": "10"}}]
+}))]
+pub struct Configuration {
+    /// The group of the path, if it is named at all.
+    pub resource_group: Option<String>,
+    #[serde(default)]
+    #[schema(value_type = std::collections::BTreeMap<String, WeightText>)]
+    pub domains: Named,
+    /// By name or UUID.
+    #[serde(default)]
+    #[schema(value_type = std::collections::BTreeMap<String, WeightText>)]
+    pub projects: Named,
+    #[serde(default, deserialize_with = "at_most::<MAX_ITEMS, _, _>")]
+    #[schema(max_items = 250_000)]
+    pub users: Vec<UserEntry>,
+    /// Absent: queues are left alone.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "at_most_if_any::<MAX_QUEUES, _, _>")]
+    #[schema(value_type = Option<Vec<QueueConfig>>, max_items = 100_000)]
+    pub queues: Option<Vec<QueueEntry>>,
+}
+
+/// The weight of a user.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UserEntry {
+    /// A name or UUID.
+    pub user: String,
+    /// A name or UUID; absent: all of the user's projects in the group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// `null` unsets it.
+    #[serde(deserialize_with = "WeightText::deserialize")]
+    #[schema(required = true)]
+    pub weight: WeightText,
+}
+
+/// A weight as written, or `null`.
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
+#[serde(transparent)]
+#[schema(value_type = Option<Weight>)]
+pub struct WeightText(#[serde(deserialize_with = "deserialize_nullable_text")] Option<String>);
+
+impl WeightText {
+    pub fn set(weight: Weight) -> Self {
+        Self(Some(weight.to_string()))
+    }
+
+    pub fn written(text: Option<String>) -> Self {
+        Self(text)
+    }
+
+    /// The weight, or `None` for unset; else what is wrong with it.
+    pub fn parse(&self) -> Result<Option<Weight>, String> {
+        self.0.as_deref().map(|text| Weight::parse(text).map_err(|e| format!("{text:?} {e}"))).transpose()
+    }
+}
+
+/// A map that keeps its order, and a name that is there twice for the check that refuses it.
+#[derive(Debug, Default)]
+pub struct Named(pub Vec<(String, WeightText)>);
+
+impl Serialize for Named {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, weight)| (name, weight)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Named {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Named;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map from names to weights")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    if entries.len() == MAX_ITEMS {
+                        return Err(too_long(MAX_ITEMS));
+                    }
+                    entries.push(entry);
+                }
+                Ok(Named(entries))
+            }
+
+            fn visit_unit<E>(self) -> Result<Named, E> {
+                Ok(Named::default())
+            }
+        }
+        deserializer.deserialize_any(Entries)
+    }
+}
+
+impl Configuration {
+    /// The document that sets just these weights, and the queues as they are.
+    pub fn of(service: &Service, group: &PublishedGroup, weights: &[WeightRow]) -> Self {
+        let names = Names::of(service, group);
+        let mut document =
+            Self { resource_group: Some(group.name.to_string()), queues: entries(group), ..Self::default() };
+        for row in weights {
+            let Some(weight) = row.weight.map(WeightText::set) else { continue };
+            match &row.target {
+                Entity::Domain(name) => document.domains.0.push((name.to_string(), weight)),
+                Entity::Project(id) => document.projects.0.push((names.show_project(*id), weight)),
+                Entity::User(Member { user, project }) => document.users.push(UserEntry {
+                    user: names.show_user(*user),
+                    project: Some(names.show_project(*project)),
+                    weight,
+                }),
+            }
+        }
+        document
+    }
+}

@@ -1,0 +1,31 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+
+use super::tiers::ProjectStatus;
+use crate::domain::filter::Filter;
+use crate::rest::extract::{PathParams, QueryParams};
+use crate::rest::list::{List, PageQuery, Place};
+use crate::rest::paths::GroupPath;
+use crate::rest::problem::Result;
+use crate::service::shares::{ShareField, ShareList, share_list_name};
+use crate::service::{Caller, Service};
+
+/// The ranking of the group's projects, each in its domain.
+#[utoipa::path(
+    get, path = "/resource-groups/{rg}/fair-share-status/projects", operation_id = "list_project_fair_shares",
+    tag = "Fair share", params(GroupPath, PageQuery), responses((status = 200, body = List<ProjectStatus>))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<GroupPath>,
+    QueryParams(query): QueryParams<PageQuery>,
+) -> Result<Json<List<ProjectStatus>>> {
+    let place = Place::new(share_list_name("project", ShareField::Rank, false), &path.rg);
+    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let list = ShareList { filter: Filter::everything(), field: ShareField::Rank, descending: false, window };
+    let group = service.group(&caller, &path.rg)?;
+    Ok(Json(place.answer(service.project_shares(&caller, &group, &list)?)))
+}
