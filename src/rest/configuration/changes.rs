@@ -16,7 +16,6 @@ use crate::domain::weight::Weight;
 use crate::service::configuration::ConfigurationChanged;
 use crate::service::queues::{QueueChange, QueuesChanged};
 use crate::service::weights::WeightChange;
-use crate::service::{PublishedGroup, Service};
 
 /// What a write changed, or would change.
 #[derive(Debug, Serialize, ToSchema)]
@@ -92,15 +91,9 @@ impl ConfigurationChange {
 
 impl ConfigurationWritten {
     /// `written` are the queues of the document.
-    pub fn of(
-        service: &Service,
-        group: &PublishedGroup,
-        changed: &ConfigurationChanged,
-        written: &[QueueConfig],
-    ) -> Self {
-        let names = Names::of(service, group);
+    pub fn of(names: &Names, changed: &ConfigurationChanged, written: &[QueueConfig]) -> Self {
         let set = changed.weights.iter().filter(|change| change.to.is_some()).count();
-        let weights = changed.weights.iter().map(|change| ConfigurationChange::of_weight(&names, change));
+        let weights = changed.weights.iter().map(|change| ConfigurationChange::of_weight(names, change));
         let queues = changed.queues.iter().flat_map(|queues| rows(queues, written));
         Self {
             set: set as u64,

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::changes::ConfigurationWritten;
+use super::names::Names;
 use super::view::Configuration;
 use super::wanted::{located, wanted};
 use crate::rest::extract::{JsonBody, PathParams, QueryParams};
@@ -45,7 +46,8 @@ pub async fn handle(
     caller.require_admin()?;
     let group = service.group(&caller, &path.rg)?;
     same_as_path("/resource_group", body.resource_group.as_deref(), &path.rg)?;
-    let (wanted, pointers) = wanted(body, &service, &group, query.prune)?;
+    let names = Names::of(&service, &group);
+    let (wanted, pointers) = wanted(body, &names, query.prune)?;
     let queues = wanted.queues.clone().unwrap_or_default();
     let changed = if query.dry_run {
         service.preview_configuration(&caller, &path.rg, wanted).await
@@ -53,5 +55,5 @@ pub async fn handle(
         service.put_configuration(caller.clone(), path.rg.clone(), wanted, query.reason).await
     };
     let changed = changed.map_err(|error| located(error, &pointers))?;
-    Ok(Json(ConfigurationWritten::of(&service, &*service.group(&caller, &path.rg)?, &changed, &queues)))
+    Ok(Json(ConfigurationWritten::of(&names, &changed, &queues)))
 }

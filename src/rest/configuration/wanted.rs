@@ -5,29 +5,19 @@ use super::view::{Configuration, WeightText};
 use crate::domain::weight::Weight;
 use crate::service::configuration::Configuration as Wanted;
 use crate::service::weights::{Target, WeightItem};
-use crate::service::{Error, Fault, Faults, PublishedGroup, Service};
+use crate::service::{Error, Fault, Faults};
 
 type Found<T> = Result<T, (&'static str, String)>;
 
 /// The write, and where each of its weights stands in the document.
-pub fn wanted(
-    document: Configuration,
-    service: &Service,
-    group: &PublishedGroup,
-    prune: bool,
-) -> Result<(Wanted, Vec<String>), Error> {
-    let (weights, pointers) = weights(&document, service, group)?;
+pub fn wanted(document: Configuration, names: &Names, prune: bool) -> Result<(Wanted, Vec<String>), Error> {
+    let (weights, pointers) = weights(&document, names)?;
     let queues = document.queues.map(|queues| queues.into_iter().map(|entry| entry.0).collect());
     Ok((Wanted { weights, queues, prune }, pointers))
 }
 
-fn weights(
-    document: &Configuration,
-    service: &Service,
-    group: &PublishedGroup,
-) -> Result<(Vec<WeightItem>, Vec<String>), Error> {
+fn weights(document: &Configuration, names: &Names) -> Result<(Vec<WeightItem>, Vec<String>), Error> {
     let (mut items, mut pointers, mut faults) = (Vec::new(), Vec::new(), Faults::default());
-    let names = Names::of(service, group);
     let mut add = |pointer: String, target: Found<Target>, weight: &WeightText| {
         let weight: Found<Option<Weight>> = weight.parse().map_err(|detail| ("invalid_weight", detail));
         match (target, weight) {
