@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use common::{Bar, repeat, row};
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::{Bound, Options, QueueSpec, Trace, Tree, algorithm, algorithm_names};
+use fairshared::domain::division::{Options, Trace, Tree, algorithm, algorithm_names};
+use fairshared::domain::queues::{Bound, GivenFigures, QueueConfig, QueueSpec};
 use fairshared::domain::slots::{Amounts, SlotName};
 
 /// Four levels; every queue wants something of every slot.
@@ -35,22 +36,23 @@ fn tree(leaves: usize, slots: usize) -> Tree {
                 let mut amounts =
                     |most: u64| -> Amounts { names.iter().map(|n| (*n, Amount::whole(random(most)))).collect() };
                 let (request, quota, allocated) = (amounts(40), amounts(6), amounts(20));
-                specs.push(QueueSpec {
+                let config = QueueConfig {
                     parent: Option::clone(parent),
                     weight: Amount::whole(1 + random(9)),
                     min_share_ratio: Amount::from_units(u128::from(random(1_000_000))),
                     quota: quota.map(Bound::Limited),
-                    request: Some(request),
-                    allocated: Some(allocated),
-                    ..QueueSpec::named(name.clone())
-                });
+                    ..QueueConfig::named(name.clone())
+                };
+                let (request, allocated) = (Some(request), Some(allocated));
+                let given = GivenFigures { request, allocated, ..GivenFigures::default() };
+                specs.push(QueueSpec { given, ..config.into() });
                 next.push(Some(name));
             }
         }
         level = next;
     }
     let capacity = names.iter().map(|n| (*n, Amount::whole(leaves as u64 * 5))).collect();
-    Tree::build(specs, &capacity).unwrap_or_else(|faults| panic!("{faults:?}"))
+    Tree::build(&specs, &capacity).unwrap_or_else(|faults| panic!("{faults:?}"))
 }
 
 /// The floor: every figure read once, every share written once.

@@ -15,7 +15,8 @@ use fairshared::domain::bucket::Bucket;
 use fairshared::domain::capacity::CapacityCalendar;
 use fairshared::domain::factor::{Decayer, History};
 use fairshared::domain::hierarchy::{Hierarchy, Share};
-use fairshared::domain::ledger::{Entity, Ledger};
+use fairshared::domain::ids::Owner;
+use fairshared::domain::ledger::Ledger;
 use fairshared::domain::options::Options;
 use fairshared::domain::slots::{Amounts, SlotName, Usages};
 use fairshared::domain::time::Day;
@@ -34,7 +35,7 @@ fn measure(users: usize, millis: u64, times: usize) {
     let options = Options::default();
     let measured = repeat(times, || {
         let mut decayer = Decayer::new(&options, TODAY);
-        let entities: Vec<Entity> = hierarchy.entities().collect();
+        let entities: Vec<Owner> = hierarchy.owners().collect();
         for entity in entities {
             let history = ledger.history(&entity, &mut decayer);
             if let Some(share) = hierarchy.share_mut(&entity) {
@@ -66,15 +67,15 @@ fn histories(users: usize) -> (Ledger, Hierarchy) {
     for n in 0..DOMAINS {
         let name: Arc<str> = Arc::from(domain_name(n));
         hierarchy.domains.insert(Arc::clone(&name), share());
-        entities.push(Entity::Domain(name));
+        entities.push(Owner::Domain(name));
     }
     for n in 0..PROJECTS {
         hierarchy.projects.insert(member(n).project, (Arc::from(domain_name(n)), share()));
-        entities.push(Entity::Project(member(n).project));
+        entities.push(Owner::Project(member(n).project));
     }
     for n in 0..users {
         hierarchy.users.insert(member(n), share());
-        entities.push(Entity::User(member(n)));
+        entities.push(Owner::User(member(n)));
     }
     for age in (0..DAYS).rev() {
         for (n, entity) in entities.iter().enumerate() {

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use common::{Bar, median, repeat, row, timed};
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::{Grid, Options, QueueSpec, Trace, Tree, algorithm};
+use fairshared::domain::division::{Grid, Options, Trace, Tree, algorithm};
+use fairshared::domain::queues::{Bound, QueueConfig, QueueSpec};
 use fairshared::domain::reclaim::{
     Agent, Input, Pending, PendingMember, PlanOptions, RunningMember, Verdict, Workload, observed_tree, plan,
 };
@@ -52,8 +53,9 @@ fn queues(dice: &mut Dice) -> Vec<QueueSpec> {
     let spec = |at: usize| {
         let parent = (at >= PARENTS).then(|| format!("q{}", at % PARENTS));
         let quota = if at < PARENTS { slots(1_000, 500) } else { slots(20, 10) };
-        let quota = quota.map(fairshared::domain::division::Bound::Limited);
-        QueueSpec { parent, quota, priority: i32::from(dice.roll(5) == 0), ..QueueSpec::named(format!("q{at}")) }
+        let quota = quota.map(Bound::Limited);
+        QueueConfig { parent, quota, priority: i32::from(dice.roll(5) == 0), ..QueueConfig::named(format!("q{at}")) }
+            .into()
     };
     (0..QUEUES).map(spec).collect()
 }
@@ -94,7 +96,7 @@ fn cluster() -> Cluster {
         placed += size;
     }
     let capacity = slots(64 * AGENTS as u64, 10 * AGENTS as u64);
-    let tree = observed_tree(queues(&mut dice), &capacity, &running, None).unwrap_or_else(|f| panic!("{f:?}"));
+    let tree = observed_tree(&queues(&mut dice), &capacity, &running, None).unwrap_or_else(|f| panic!("{f:?}"));
     let divide = algorithm("quota_over_quota").unwrap_or_else(|| panic!("no algorithm"));
     let mut wanting = tree.clone();
     // All queues want more than there is, so that shares follow from weights and quotas.

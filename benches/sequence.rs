@@ -20,10 +20,11 @@ use common::http::Server;
 use common::world::member;
 use common::{Bar, block_on, median, percentile, repeat, row, world};
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::options::ScoreWeights;
-use fairshared::domain::division::{Grid, QueueSpec, Tree};
+use fairshared::domain::division::score_weights::ScoreWeights;
+use fairshared::domain::division::{Grid, Tree};
 use fairshared::domain::factor::Exponent;
-use fairshared::domain::sequencer::{QueueClaims, Sequencer, Standing, Standings, Workload};
+use fairshared::domain::queues::QueueSpec;
+use fairshared::domain::sequencer::{GroupShares, MemberShare, QueueClaims, Sequencer, Workload};
 use fairshared::domain::slots::{Amounts, SlotName};
 use fairshared::domain::weight::{EffectiveWeight, Weight};
 use serde_json::{Value, json};
@@ -149,11 +150,11 @@ async fn requests(server: &Server, count: usize) -> Duration {
 }
 
 fn engine() {
-    let mut standings = Standings::default();
+    let mut standings = GroupShares::default();
     for n in 0..USERS {
         let used = (n * 7_919 % USERS) as f64 / USERS as f64;
         let exponent = Exponent::new(used, EffectiveWeight::single(Weight::ONE));
-        let standing = Standing { exponent, fair_share_factor: "0.5".into(), rank: 1 };
+        let standing = MemberShare { exponent, fair_share_factor: "0.5".into(), rank: 1 };
         standings.members.insert(member(n), standing);
     }
     let start = support::time(common::world::START);
@@ -180,14 +181,14 @@ fn engine() {
 }
 
 /// Queues that take turns; all of them are siblings, no two alike.
-fn turns(workloads: &[Workload], standings: &Standings, floor: Duration) {
+fn turns(workloads: &[Workload], standings: &GroupShares, floor: Duration) {
     let slot = |name: &str| SlotName::new(name).unwrap_or_else(|| panic!("no slot {name}"));
     let slots = [slot("cpu"), slot("mem")];
     let amounts = |counts: [usize; 2]| -> Amounts {
         slots.iter().copied().zip(counts.map(|count| Amount::whole(count as u64))).collect()
     };
-    let specs = (0..QUEUES).map(|n| QueueSpec { name: format!("queue-{n}"), ..QueueSpec::default() });
-    let mut tree = Tree::build(specs.collect(), &amounts([1_000_000; 2])).unwrap_or_else(|e| panic!("{e:?}"));
+    let specs = (0..QUEUES).map(|n| QueueSpec::named(format!("queue-{n}")));
+    let mut tree = Tree::build(&specs.collect::<Vec<_>>(), &amounts([1_000_000; 2])).unwrap_or_else(|e| panic!("{e:?}"));
     let mut fair_share = Grid::new(tree.len(), 2, Amount::ZERO);
     for n in 0..QUEUES {
         for column in 0..2 {

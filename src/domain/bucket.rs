@@ -1,4 +1,4 @@
-//! Usage buckets (§5): one chain of buckets for each entity of each tier.
+//! Usage buckets (FAIR_SHARE §5): one chain of buckets for each entity of each tier.
 
 use std::sync::Arc;
 

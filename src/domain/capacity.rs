@@ -1,4 +1,4 @@
-//! One capacity for each group and day: the time-weighted mean of what was observed (§5).
+//! One capacity for each group and day: the time-weighted mean of what was observed (FAIR_SHARE §5).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub enum CapacitySource {
     Observed,
     /// A back-fill brought it.
     Given,
-    /// Nobody observed the day: copied from the nearest day that was.
+    /// The day was not observed: copied from the nearest day that was.
     Nearest,
 }
 
@@ -123,7 +123,7 @@ impl CapacityCalendar {
         true
     }
 
-    /// The capacity of `day`; a day nobody observed takes the nearest observed day's for good, the
+    /// The capacity of `day`; a day that was not observed takes the nearest observed day's for good, the
     /// earlier one first. The flag says that the day is new in the calendar. `None`: nothing is known yet.
     pub fn settle(&mut self, day: Day) -> Option<(Arc<Amounts>, bool)> {
         if let Some(known) = self.days.get(&day) {

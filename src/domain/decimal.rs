@@ -1,7 +1,9 @@
-//! Exact fixed-point numbers (§2): an [`Amount`] of a slot and a [`Usage`] in slot-seconds.
+//! Exact fixed-point numbers (FAIR_SHARE §2): an [`Amount`] of a slot and a [`Usage`] in slot-seconds.
 //!
 //! An amount times microseconds is a usage without any rounding, and the sum of every usage a
 //! cluster can produce fits, so accounting never rounds and never overflows.
+
+pub mod written;
 
 use std::fmt;
 use std::ops::{Add, AddAssign};
@@ -333,7 +335,7 @@ macro_rules! text_serde {
         }
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                $crate::domain::written::deserialize_decimal(deserializer)
+                $crate::domain::decimal::written::deserialize_decimal(deserializer)
             }
         }
     };
@@ -343,7 +345,7 @@ pub(crate) use text_serde;
 text_serde!(Amount);
 text_serde!(Usage);
 
-/// A computed `f64` (factor, normalised usage) as plain decimal text, at most 12 places (§2).
+/// A computed `f64` (factor, normalised usage) as plain decimal text, at most 12 places (FAIR_SHARE §2).
 pub fn f64_text(value: f64) -> String {
     // Most users of a large group have used nothing; formatting exactly is slow.
     for (whole, text) in [(0.0, "0"), (1.0, "1")] {

@@ -1,9 +1,10 @@
-//! From buckets to decayed usage, factor and rank (§6, §7).
+//! From buckets to decayed usage, factor and rank (FAIR_SHARE §6, §7).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::bucket::Bucket;
+use super::maps::FastMap;
 use super::normalize::Normalizer;
 use super::options::Options;
 use super::slots::{Amounts, ScaledSum, Usages};
@@ -24,7 +25,7 @@ pub struct Decayer<'a> {
     options: &'a Options,
     today: Day,
     /// By address; each holds its capacity, so that no other can move in at that address.
-    normalizers: hashbrown::HashMap<*const Amounts, (Arc<Amounts>, Normalizer), foldhash::fast::FixedState>,
+    normalizers: FastMap<*const Amounts, (Arc<Amounts>, Normalizer)>,
     /// Decay weight by age, for every age inside the window.
     weights: Vec<f64>,
 }
@@ -32,7 +33,7 @@ pub struct Decayer<'a> {
 impl<'a> Decayer<'a> {
     pub fn new(options: &'a Options, today: Day) -> Self {
         let weights = (0..options.lookback_days).map(|age| options.decay.weight(age, options.half_life_days)).collect();
-        Self { options, today, normalizers: hashbrown::HashMap::default(), weights }
+        Self { options, today, normalizers: FastMap::default(), weights }
     }
 
     /// The decay weight of a bucket, `None` once it has left the window. A bucket that a clock jump
@@ -75,7 +76,7 @@ impl<'a> Decayer<'a> {
     }
 }
 
-/// `e = normalized_usage / effective_weight`, quantised to 1e-12: what decides order and rank (§2).
+/// `e = normalized_usage / effective_weight`, quantised to 1e-12: what decides order and rank (FAIR_SHARE §2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exponent(f64);
 

@@ -1,14 +1,14 @@
-//! Domain -> project -> user with weights, factors and ranks (§7).
+//! Domain -> project -> user with weights, factors and ranks (FAIR_SHARE §7).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::factor::{Exponent, History, competition_ranks, fair_share_factor};
-use super::ids::{Member, ProjectId};
-use super::ledger::Entity;
+use super::ids::{Member, Owner, ProjectId};
+use super::maps::FastMap;
 use super::weight::{EffectiveWeight, Weight};
 
-/// One entity's share: what an admin set and what follows from its history.
+/// The share of one domain, project or user: what an admin set and what follows from its history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Share {
     /// `None`: the group's `default_weight`.
@@ -33,7 +33,7 @@ impl Share {
         }
     }
 
-    /// The place in the group's ranking; `None` for an entity that is known but not in the group.
+    /// The place in the group's ranking; `None` for an owner that is known but not in the group.
     pub fn place(&self) -> Option<u32> {
         (self.rank > 0).then_some(self.rank)
     }
@@ -46,7 +46,7 @@ impl Share {
     }
 }
 
-/// Every known entity of one resource group.
+/// Every known domain, project and user of one resource group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hierarchy {
     pub domains: BTreeMap<Arc<str>, Share>,
@@ -64,26 +64,26 @@ pub struct Ranking {
 }
 
 impl Hierarchy {
-    pub fn share(&self, entity: &Entity) -> Option<&Share> {
-        match entity {
-            Entity::Domain(name) => self.domains.get(name),
-            Entity::Project(id) => self.projects.get(id).map(|(_, share)| share),
-            Entity::User(member) => self.users.get(member),
+    pub fn share(&self, owner: &Owner) -> Option<&Share> {
+        match owner {
+            Owner::Domain(name) => self.domains.get(name),
+            Owner::Project(id) => self.projects.get(id).map(|(_, share)| share),
+            Owner::User(member) => self.users.get(member),
         }
     }
 
-    pub fn share_mut(&mut self, entity: &Entity) -> Option<&mut Share> {
-        match entity {
-            Entity::Domain(name) => self.domains.get_mut(name),
-            Entity::Project(id) => self.projects.get_mut(id).map(|(_, share)| share),
-            Entity::User(member) => self.users.get_mut(member),
+    pub fn share_mut(&mut self, owner: &Owner) -> Option<&mut Share> {
+        match owner {
+            Owner::Domain(name) => self.domains.get_mut(name),
+            Owner::Project(id) => self.projects.get_mut(id).map(|(_, share)| share),
+            Owner::User(member) => self.users.get_mut(member),
         }
     }
 
-    pub fn entities(&self) -> impl Iterator<Item = Entity> + '_ {
-        let domains = self.domains.keys().map(|d| Entity::Domain(Arc::clone(d)));
-        let projects = self.projects.keys().map(|p| Entity::Project(*p));
-        domains.chain(projects).chain(self.users.keys().map(|m| Entity::User(*m)))
+    pub fn owners(&self) -> impl Iterator<Item = Owner> + '_ {
+        let domains = self.domains.keys().map(|d| Owner::Domain(Arc::clone(d)));
+        let projects = self.projects.keys().map(|p| Owner::Project(*p));
+        domains.chain(projects).chain(self.users.keys().map(|m| Owner::User(*m)))
     }
 
     /// Recomputes effective weights, factors, exponents and ranks from weights and histories.
@@ -92,8 +92,7 @@ impl Hierarchy {
         for share in self.domains.values_mut() {
             share.weigh(EffectiveWeight::single(own(share)));
         }
-        let mut outer: hashbrown::HashMap<ProjectId, (Weight, Weight), foldhash::fast::FixedState> =
-            hashbrown::HashMap::default();
+        let mut outer: FastMap<ProjectId, (Weight, Weight)> = FastMap::default();
         for (id, (domain, share)) in &mut self.projects {
             let weight = own(share);
             share.weigh(EffectiveWeight::single(weight));

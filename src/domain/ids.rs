@@ -1,7 +1,9 @@
-//! Identities. A user is addressed as (user, project), because one user may belong to several projects (§1).
+//! Identities. A user is addressed as (user, project), because one user may belong to several projects
+//! (FAIR_SHARE §1).
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -43,4 +45,12 @@ uuid_id! {
 pub struct Member {
     pub user: UserId,
     pub project: ProjectId,
+}
+
+/// The domain, project or user that a bucket or a share belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    Domain(Arc<str>),
+    Project(ProjectId),
+    User(Member),
 }

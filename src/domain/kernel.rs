@@ -6,7 +6,6 @@ use super::changes::{Changes, MOST_CHANGES};
 use super::defaults::yes;
 use super::ids::{KernelId, Member, SessionId};
 use super::slots::Amounts;
-use super::status;
 use super::time::{Span, Timestamp};
 
 /// Where a kernel is in its life. Later stages win over earlier ones, whatever order reports arrive in.
@@ -30,11 +29,6 @@ impl Phase {
             Self::Suspended => "SUSPENDED",
             Self::Terminated => "TERMINATED",
         }
-    }
-
-    /// Reads a scheduler's status, in either case.
-    pub fn parse(status: &str) -> Option<Self> {
-        status::phase_of(status)
     }
 
     /// Whether the kernel holds or asks for anything.
@@ -113,7 +107,7 @@ pub struct Kernel {
     pub cursor: Option<Timestamp>,
     /// Its last slice is recorded: no run selects it again.
     pub settled: bool,
-    /// Nobody reported the end; a later report that it runs takes it back.
+    /// The end was assumed, because no report came; a later report that the kernel runs takes it back.
     pub end_inferred: bool,
     /// The changes that its records were made by, where they have to be made again by others.
     pub applied: Option<Changes>,
@@ -235,7 +229,7 @@ impl Kernel {
         self
     }
 
-    /// The kernel with an end that nobody reported.
+    /// The kernel with an end that is assumed, because no report came.
     #[must_use]
     pub fn ended_at(mut self, end: Timestamp) -> Self {
         let start = self.report.started_at.unwrap_or(end);
@@ -342,7 +336,7 @@ impl Unsettled {
         matches!((self.cursor, self.terminated_at), (Some(c), Some(t)) if t < c)
     }
 
-    /// Moves the cursor to where a run at `now` leaves it (§3).
+    /// Moves the cursor to where a run at `now` leaves it (FAIR_SHARE §3).
     pub fn advance(&mut self, now: Timestamp) -> Advance {
         match self.terminated_at {
             Some(end) if end <= now => Advance::Settled,

@@ -1,30 +1,21 @@
-//! The buckets of one resource group in all three tiers (§5), with the days' capacities, and what of
+//! The buckets of one resource group in all three tiers (FAIR_SHARE §5), with the days' capacities, and what of
 //! them has changed and must be stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-
 use super::bucket::{Bucket, Chain, Daily};
 use super::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
 use super::factor::{Decayer, History};
-use super::ids::{Member, ProjectId};
+use super::ids::{Member, Owner};
+use super::maps::FastMap;
 use super::options::Options;
 use super::slots::{Amounts, Usages};
 use super::time::{Day, Span, Timestamp};
 
-/// Who a bucket or a share belongs to.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Entity {
-    Domain(Arc<str>),
-    Project(ProjectId),
-    User(Member),
-}
-
 /// New usage, summed before it touches any bucket.
 #[derive(Clone, Debug, Default)]
-pub struct Increments(HashMap<(Member, Arc<str>, Day), Daily, foldhash::fast::FixedState>);
+pub struct Increments(FastMap<(Member, Arc<str>, Day), Daily>);
 
 impl Increments {
     /// One record of one member, counted for `domain`.
@@ -47,12 +38,12 @@ impl Increments {
         self.0.keys().map(|(_, _, day)| *day).min()
     }
 
-    /// The same usage seen from all three tiers, by day and then by entity.
-    pub fn by_entity(&self) -> BTreeMap<(Day, Entity), Daily> {
-        let mut tiers: HashMap<(Day, Entity), Daily, foldhash::fast::FixedState> = HashMap::default();
+    /// The same usage seen from all three tiers, by day and then by owner.
+    pub fn by_owner(&self) -> BTreeMap<(Day, Owner), Daily> {
+        let mut tiers: FastMap<(Day, Owner), Daily> = FastMap::default();
         for ((member, domain, day), daily) in &self.0 {
-            for entity in [Entity::User(*member), Entity::Project(member.project), Entity::Domain(Arc::clone(domain))] {
-                let sum = tiers.entry((*day, entity)).or_default();
+            for owner in [Owner::User(*member), Owner::Project(member.project), Owner::Domain(Arc::clone(domain))] {
+                let sum = tiers.entry((*day, owner)).or_default();
                 sum.usage.add(&daily.usage);
                 sum.records += daily.records;
             }
@@ -64,8 +55,8 @@ impl Increments {
 /// Rows that differ from storage.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    pub upserts: BTreeSet<(Entity, Day)>,
-    pub deletes: BTreeSet<(Entity, Day)>,
+    pub upserts: BTreeSet<(Owner, Day)>,
+    pub deletes: BTreeSet<(Owner, Day)>,
     pub capacity_days: BTreeSet<Day>,
 }
 
@@ -78,7 +69,7 @@ impl Changes {
 /// Buckets and capacities of one group, from `loaded_from` on.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    chains: HashMap<Entity, Chain, foldhash::fast::FixedState>,
+    chains: FastMap<Owner, Chain>,
     calendar: CapacityCalendar,
     loaded_from: Day,
     changes: Changes,
@@ -90,7 +81,7 @@ impl Ledger {
     /// An empty ledger that claims to know every bucket from `loaded_from` on.
     pub fn new(calendar: CapacityCalendar, loaded_from: Day) -> Self {
         Self {
-            chains: HashMap::default(),
+            chains: FastMap::default(),
             calendar,
             loaded_from,
             changes: Changes::default(),
@@ -102,16 +93,16 @@ impl Ledger {
         self.loaded_from
     }
 
-    pub fn chain(&self, entity: &Entity) -> &[Bucket] {
-        self.chains.get(entity).map_or(&[], Chain::buckets)
+    pub fn chain(&self, owner: &Owner) -> &[Bucket] {
+        self.chains.get(owner).map_or(&[], Chain::buckets)
     }
 
-    pub fn chains(&self) -> impl Iterator<Item = (&Entity, &[Bucket])> {
-        self.chains.iter().map(|(entity, chain)| (entity, chain.buckets()))
+    pub fn chains(&self) -> impl Iterator<Item = (&Owner, &[Bucket])> {
+        self.chains.iter().map(|(owner, chain)| (owner, chain.buckets()))
     }
 
-    pub fn bucket(&self, entity: &Entity, start: Day) -> Option<&Bucket> {
-        self.chains.get(entity).and_then(|c| c.bucket(start))
+    pub fn bucket(&self, owner: &Owner, start: Day) -> Option<&Bucket> {
+        self.chains.get(owner).and_then(|c| c.bucket(start))
     }
 
     pub fn calendar(&self) -> &CapacityCalendar {
@@ -126,7 +117,7 @@ impl Ledger {
     /// After a rebuild: only buckets that differ from `before` must be stored. Returns how many do.
     pub fn keep_only_differences(&mut self, before: &Self) -> u64 {
         let mut upserts = std::mem::take(&mut self.changes.upserts);
-        upserts.retain(|(entity, start)| self.bucket(entity, *start) != before.bucket(entity, *start));
+        upserts.retain(|(owner, start)| self.bucket(owner, *start) != before.bucket(owner, *start));
         self.changes.upserts = upserts;
         (self.changes.upserts.len() + self.changes.deletes.len()) as u64
     }
@@ -137,13 +128,13 @@ impl Ledger {
     }
 
     /// Puts a stored bucket in its place.
-    pub fn load(&mut self, entity: Entity, bucket: Bucket) {
+    pub fn load(&mut self, owner: Owner, bucket: Bucket) {
         self.some_lack_capacity |= bucket.capacity.is_empty();
-        self.chains.entry(entity).or_default().place(bucket);
+        self.chains.entry(owner).or_default().place(bucket);
     }
 
-    /// From now on the ledger claims to know every bucket from the earlier `day` on; whoever calls
-    /// this loads those that are missing. What is in memory stands, changed or not.
+    /// From now on the ledger claims to know every bucket from the earlier `day` on; the caller
+    /// loads those that are missing. What is in memory stands, changed or not.
     pub fn reach_back(&mut self, day: Day) {
         self.loaded_from = self.loaded_from.min(day);
     }
@@ -159,28 +150,28 @@ impl Ledger {
         }
     }
 
-    /// Adds usage. Returns the entities whose chain must be folded again, with the first day to fold.
+    /// Adds usage. Returns the owners whose chain must be folded again, with the first day to fold.
     /// Where records before `records_from` would be needed for that, a shorter bucket fills the hole.
     pub fn apply(
         &mut self,
         increments: &Increments,
         unit_days: u32,
         records_from: Option<Day>,
-    ) -> BTreeMap<Entity, Day> {
-        let mut refold: BTreeMap<Entity, Day> = BTreeMap::new();
-        for ((day, entity), daily) in increments.by_entity() {
-            if refold.contains_key(&entity) {
+    ) -> BTreeMap<Owner, Day> {
+        let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
+        for ((day, owner), daily) in increments.by_owner() {
+            if refold.contains_key(&owner) {
                 continue;
             }
-            let chain = self.chains.entry(entity.clone()).or_default();
+            let chain = self.chains.entry(owner.clone()).or_default();
             let placed = match chain.add(day, unit_days, &daily) {
                 Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => chain.add_short(day, &daily),
                 placed => placed,
             };
             match placed {
-                Ok(start) => self.touch(entity, start),
+                Ok(start) => self.touch(owner, start),
                 Err(_) => {
-                    refold.insert(entity, day);
+                    refold.insert(owner, day);
                 }
             }
         }
@@ -189,13 +180,13 @@ impl Ledger {
 
     /// Takes usage back that was recorded past a kernel's end. Returns what must be folded again; a bucket
     /// that began before `records_from` cannot be, and keeps its days.
-    pub fn retract(&mut self, removed: &Increments, records_from: Option<Day>) -> BTreeMap<Entity, Day> {
-        let mut refold: BTreeMap<Entity, Day> = BTreeMap::new();
-        for ((day, entity), daily) in removed.by_entity() {
-            if refold.contains_key(&entity) {
+    pub fn retract(&mut self, removed: &Increments, records_from: Option<Day>) -> BTreeMap<Owner, Day> {
+        let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
+        for ((day, owner), daily) in removed.by_owner() {
+            if refold.contains_key(&owner) {
                 continue;
             }
-            let chain = self.chains.entry(entity.clone()).or_default();
+            let chain = self.chains.entry(owner.clone()).or_default();
             let taken = match chain.subtract(day, &daily) {
                 Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => {
                     chain.subtract_kept(day, &daily)
@@ -203,26 +194,26 @@ impl Ledger {
                 taken => taken,
             };
             match taken {
-                Ok(start) if chain.buckets().iter().any(|b| b.start == start) => self.touch(entity, start),
-                Ok(start) => self.drop_bucket(entity, start),
+                Ok(start) if chain.buckets().iter().any(|b| b.start == start) => self.touch(owner, start),
+                Ok(start) => self.drop_bucket(owner, start),
                 // Its bucket was purged with its records: there is nothing to take back from.
                 Err(_) if records_from.is_some_and(|from| day < from) => {}
                 Err(_) => {
-                    refold.insert(entity, day);
+                    refold.insert(owner, day);
                 }
             }
         }
         refold
     }
 
-    /// The first day whose records are needed to fold `entity` again from `day` on.
-    pub fn refold_from(&self, entity: &Entity, day: Day) -> Day {
-        self.chains.get(entity).map_or(day, |chain| chain.fold_start(day))
+    /// The first day whose records are needed to fold `owner` again from `day` on.
+    pub fn refold_from(&self, owner: &Owner, day: Day) -> Day {
+        self.chains.get(owner).map_or(day, |chain| chain.fold_start(day))
     }
 
-    /// Folds an entity's chain again from `from` on; `daily` holds all its usage since then.
-    pub fn refold(&mut self, entity: &Entity, from: Day, unit_days: u32, daily: &BTreeMap<Day, Daily>) {
-        let chain = self.chains.entry(entity.clone()).or_default();
+    /// Folds an owner's chain again from `from` on; `daily` holds all its usage since then.
+    pub fn refold(&mut self, owner: &Owner, from: Day, unit_days: u32, daily: &BTreeMap<Day, Daily>) {
+        let chain = self.chains.entry(owner.clone()).or_default();
         let old = chain.split_off(from);
         let mut opened = BTreeSet::new();
         for (day, usage) in daily.range(from..) {
@@ -232,21 +223,21 @@ impl Ledger {
             }
         }
         for bucket in old.iter().filter(|b| !opened.contains(&b.start)) {
-            self.drop_bucket(entity.clone(), bucket.start);
+            self.drop_bucket(owner.clone(), bucket.start);
         }
         for start in opened {
-            self.touch(entity.clone(), start);
+            self.touch(owner.clone(), start);
         }
     }
 
-    fn touch(&mut self, entity: Entity, start: Day) {
-        self.changes.deletes.remove(&(entity.clone(), start));
-        self.changes.upserts.insert((entity, start));
+    fn touch(&mut self, owner: Owner, start: Day) {
+        self.changes.deletes.remove(&(owner.clone(), start));
+        self.changes.upserts.insert((owner, start));
     }
 
-    fn drop_bucket(&mut self, entity: Entity, start: Day) {
-        self.changes.upserts.remove(&(entity.clone(), start));
-        self.changes.deletes.insert((entity, start));
+    fn drop_bucket(&mut self, owner: Owner, start: Day) {
+        self.changes.upserts.remove(&(owner.clone(), start));
+        self.changes.deletes.insert((owner, start));
     }
 
     /// The group offered `capacity` during `span`, and offers it today.
@@ -280,14 +271,14 @@ impl Ledger {
             return;
         }
         let mut touched = Vec::new();
-        for (entity, chain) in &mut self.chains {
+        for (owner, chain) in &mut self.chains {
             for bucket in chain.buckets_mut().iter_mut().rev() {
                 if days.binary_search(&bucket.end).is_err() {
                     continue;
                 }
                 if let Some(known) = self.calendar.get(bucket.end) {
                     if bucket.capacity != known.capacity {
-                        touched.push((entity.clone(), bucket.start));
+                        touched.push((owner.clone(), bucket.start));
                     }
                     bucket.capacity = Arc::clone(&known.capacity);
                 }
@@ -299,17 +290,17 @@ impl Ledger {
 
     /// Gives every changed bucket, and every one that still lacks it, the capacity of its last day.
     pub fn settle_capacities(&mut self) {
-        let mut targets: Vec<(Entity, Day)> = self.changes.upserts.iter().cloned().collect();
+        let mut targets: Vec<(Owner, Day)> = self.changes.upserts.iter().cloned().collect();
         if self.some_lack_capacity {
-            let lacking = |(entity, chain): (&Entity, &Chain)| -> Vec<(Entity, Day)> {
+            let lacking = |(owner, chain): (&Owner, &Chain)| -> Vec<(Owner, Day)> {
                 let empty = chain.buckets().iter().filter(|b| b.capacity.is_empty());
-                empty.map(|b| (entity.clone(), b.start)).collect()
+                empty.map(|b| (owner.clone(), b.start)).collect()
             };
             targets.extend(self.chains.iter().flat_map(lacking));
         }
         self.some_lack_capacity = false;
-        for (entity, start) in targets {
-            let Some(bucket) = self.chains.get_mut(&entity).and_then(|c| c.bucket_mut(start)) else { continue };
+        for (owner, start) in targets {
+            let Some(bucket) = self.chains.get_mut(&owner).and_then(|c| c.bucket_mut(start)) else { continue };
             let Some((capacity, new)) = self.calendar.settle(bucket.end) else {
                 self.some_lack_capacity = true;
                 continue;
@@ -319,14 +310,14 @@ impl Ledger {
             }
             if bucket.capacity != capacity {
                 bucket.capacity = capacity;
-                self.changes.upserts.insert((entity, start));
+                self.changes.upserts.insert((owner, start));
             }
         }
     }
 
-    /// What the buckets of `entity` amount to.
-    pub fn history(&self, entity: &Entity, decayer: &mut Decayer) -> History {
-        decayer.history(self.chain(entity))
+    /// What the buckets of `owner` amount to.
+    pub fn history(&self, owner: &Owner, decayer: &mut Decayer) -> History {
+        decayer.history(self.chain(owner))
     }
 
     /// The day before which no bucket counts any more.

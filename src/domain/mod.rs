@@ -1,5 +1,5 @@
 //! The rules of fair share, pure: no I/O, no clock, no randomness.
-//! Section numbers (`§5`) cite the fair-share semantics in `docs/FAIR_SHARE.md`.
+//! Section marks name their page: `FAIR_SHARE §5` is in `docs/FAIR_SHARE.md`, `DIVISION §6` in `docs/DIVISION.md`.
 
 pub mod bucket;
 pub mod capacity;
@@ -9,12 +9,15 @@ pub mod decimal;
 pub mod defaults;
 pub mod division;
 pub mod factor;
+pub mod fault;
 pub mod filter;
+mod flat;
 pub mod hierarchy;
 pub mod identity;
 pub mod ids;
 pub mod kernel;
 pub mod ledger;
+pub mod maps;
 pub mod names;
 pub mod normalize;
 pub mod options;
@@ -22,11 +25,10 @@ pub mod quantity;
 pub mod queues;
 pub mod reading;
 pub mod reclaim;
-mod schemas;
+pub mod schemas;
 pub mod sequencer;
 pub mod slice;
 pub mod slots;
 pub mod status;
 pub mod time;
 pub mod weight;
-mod written;

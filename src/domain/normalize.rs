@@ -1,4 +1,4 @@
-//! Usage over capacity, as one number (§6; the proposal's `calculate_normalized_usage`).
+//! Usage over capacity, as one number (FAIR_SHARE §6; the proposal's `calculate_normalized_usage`).
 
 use super::slots::{Amounts, SlotName, Usages};
 use super::time::SECONDS_PER_DAY;

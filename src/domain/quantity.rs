@@ -5,9 +5,9 @@ use std::str::FromStr;
 use ethnum::U256;
 use serde::{Deserialize, Deserializer};
 
+use super::decimal::written::deserialize_decimal;
 use super::decimal::{AMOUNT_DECIMALS, Amount, DecimalError, MAX_TEXT};
 use super::slots::{Amounts, SlotMap};
-use super::written::deserialize_decimal;
 
 /// Powers of two by suffix.
 const BINARY: [(&str, u32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];

@@ -7,14 +7,44 @@ use utoipa::openapi::{KnownFormat, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::decimal::Amount;
-use super::division::{Bound, Fraction};
+use super::division::{Fraction, algorithm_names};
+use super::queues::Bound;
 use super::reading::ReadOnly;
+use super::sequencer::Sequencer;
 use super::slots::Amounts;
 use super::time::Timestamp;
 use super::weight::Weight;
 
 fn text(description: &str) -> Object {
     ObjectBuilder::new().schema_type(Type::String).description(Some(description)).build()
+}
+
+/// The names of a registry as a document lists them: "`a`, `b` or `c`."
+fn listed(names: impl Iterator<Item = &'static str>) -> String {
+    let mut names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    match names.pop() {
+        Some(last) if names.is_empty() => format!("{last}."),
+        Some(last) => format!("{} or {last}.", names.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// The name of a division algorithm.
+pub fn algorithm() -> Object {
+    text(&listed(algorithm_names()))
+}
+
+/// The name of a sequencer.
+pub fn sequencer() -> Object {
+    text(&listed(Sequencer::names()))
+}
+
+/// The name of a sequencer, if one is given; the usual one is listed first.
+pub fn some_sequencer() -> Object {
+    const USUAL: &str = "fairshare";
+    let others = Sequencer::names().filter(|name| *name != USUAL);
+    let text = ObjectBuilder::new().schema_type(SchemaType::from_iter([Type::String, Type::Null]));
+    text.description(Some(listed(std::iter::once(USUAL).chain(others)))).build()
 }
 
 /// A decimal from 0 on: requests may send a number, answers hold text.

@@ -1,4 +1,4 @@
-//! Which intervals of a kernel one run records (§3), and what downtime does to them (§4).
+//! Which intervals of a kernel one run records (FAIR_SHARE §3), and what downtime does to them (FAIR_SHARE §4).
 
 use std::ops::Range;
 

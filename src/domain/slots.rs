@@ -1,6 +1,5 @@
-//! Slot maps: slot name -> amount or usage. Slot names are data, never an enum (§1).
+//! Slot maps: slot name -> amount or usage. Slot names are data, never an enum (FAIR_SHARE §1).
 
-use std::collections::HashSet;
 use std::fmt::{self, Write};
 use std::sync::{LazyLock, RwLock};
 
@@ -11,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use smallvec::SmallVec;
 
 use super::decimal::{Amount, ScaledUsage, Usage};
+use super::maps::FastSet;
 
 /// Slots one map may name.
 pub const MAX_SLOTS: usize = 64;
@@ -22,7 +22,7 @@ const MAX_NAME: usize = 64;
 #[derive(Clone, Copy)]
 pub struct SlotName(&'static str);
 
-static NAMES: LazyLock<RwLock<HashSet<&'static str, foldhash::fast::FixedState>>> = LazyLock::new(RwLock::default);
+static NAMES: LazyLock<RwLock<FastSet<&'static str>>> = LazyLock::new(RwLock::default);
 
 const KNOWN_ALREADY: &str = "different slot names are known already";
 
@@ -84,7 +84,7 @@ impl SlotName {
     }
 }
 
-fn read_names() -> std::sync::RwLockReadGuard<'static, HashSet<&'static str, foldhash::fast::FixedState>> {
+fn read_names() -> std::sync::RwLockReadGuard<'static, FastSet<&'static str>> {
     NAMES.read().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 

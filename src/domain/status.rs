@@ -91,3 +91,10 @@ pub fn phase_of(word: &str) -> Option<Phase> {
     };
     WORDS.iter().find(|words| means(words)).map(|words| words.phase)
 }
+
+impl Phase {
+    /// Reads a scheduler's status, in either case.
+    pub fn parse(status: &str) -> Option<Self> {
+        phase_of(status)
+    }
+}

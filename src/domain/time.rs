@@ -185,7 +185,7 @@ impl Span {
         parts
     }
 
-    /// The span cut at midnight UTC, so that each part lies in exactly one day (§3).
+    /// The span cut at midnight UTC, so that each part lies in exactly one day (FAIR_SHARE §3).
     pub fn by_day(self) -> impl Iterator<Item = Self> {
         let mut from = self.start;
         std::iter::from_fn(move || {

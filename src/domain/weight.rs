@@ -1,12 +1,12 @@
-//! Fair-share weights (§7): what an admin sets, and their product over the hierarchy.
+//! Fair-share weights (FAIR_SHARE §7): what an admin sets, and their product over the hierarchy.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::decimal::written::deserialize_decimal;
 use super::decimal::{DecimalError, parse_fixed, text_serde, write_fixed};
-use super::written::deserialize_decimal;
 
 const WEIGHT_DECIMALS: u32 = 4;
 const WEIGHT_UNIT: u64 = 10u64.pow(WEIGHT_DECIMALS);

@@ -5,8 +5,9 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, ResponseBuilder, Schema};
 use utoipa::{OpenApi, ToSchema};
 
-use super::problem::{FaultView, ProblemView};
+use super::problem::ProblemView;
 use super::router;
+use crate::service::Fault;
 use crate::service::input::page::MAX_PAGE;
 
 #[derive(OpenApi)]
@@ -17,7 +18,7 @@ use crate::service::input::page::MAX_PAGE;
             text without trailing zeros. Refusals are `application/problem+json`: 400 not parseable, 422 parseable but \
             wrong (also unknown keys and unknown query parameters), with the place of every fault in `errors`."
     ),
-    components(schemas(ProblemView, FaultView)),
+    components(schemas(ProblemView, Fault)),
     security(("key" = []))
 )]
 struct Base;

@@ -58,27 +58,11 @@ pub struct ProblemView<'a> {
     request_id: &'a str,
     /// Every fault found in the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    errors: Vec<FaultView>,
+    errors: Vec<Fault>,
     /// What a removal that has to be confirmed would destroy, by kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(value_type = BTreeMap<String, u64>, required = false)]
     counts: BTreeMap<&'static str, u64>,
-}
-
-/// One fault in a request, with the place that has it.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-#[schema(as = Fault)]
-pub struct FaultView {
-    /// JSON pointer into the body, or `/` and the name of a parameter.
-    pub pointer: String,
-    pub code: &'static str,
-    pub detail: String,
-}
-
-impl From<Fault> for FaultView {
-    fn from(Fault { pointer, code, detail }: Fault) -> Self {
-        Self { pointer, code, detail }
-    }
 }
 
 /// After how many seconds a refused request may be tried again.
@@ -143,7 +127,7 @@ impl Problem {
             detail: &self.detail,
             code: self.code,
             request_id,
-            errors: self.faults.into_iter().map(FaultView::from).collect(),
+            errors: self.faults,
             counts: self.counts,
         };
         let mut response = Response::new(Body::from(serde_json::to_vec(&view).unwrap_or_default()));

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::input::caller::Caller;
 use super::input::error::Result;
-use crate::domain::ledger::Entity;
+use crate::domain::ids::Owner;
 use crate::domain::time::Timestamp;
 use crate::store::ConnectionTrait;
 use crate::store::audit::{self, Entry};
@@ -48,10 +48,10 @@ pub(super) async fn write(
 }
 
 /// How the audit log names an entity.
-pub fn label(entity: &Entity) -> String {
+pub fn label(entity: &Owner) -> String {
     match entity {
-        Entity::Domain(name) => format!("domain:{name}"),
-        Entity::Project(id) => format!("project:{id}"),
-        Entity::User(m) => format!("user:{}/{}", m.user, m.project),
+        Owner::Domain(name) => format!("domain:{name}"),
+        Owner::Project(id) => format!("project:{id}"),
+        Owner::User(m) => format!("user:{}/{}", m.user, m.project),
     }
 }

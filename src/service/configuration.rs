@@ -8,7 +8,7 @@ use super::group::changes::weights::{self, WeightChange, WeightItem};
 use super::group::session::Session;
 use super::work::detached;
 use super::{Caller, Result, Service};
-use crate::domain::ledger::Entity;
+use crate::domain::ids::Owner;
 use crate::domain::queues::QueueConfig;
 
 /// What a group is to be like.
@@ -82,13 +82,13 @@ impl Service {
 /// Checks all of it against the group as it is under the session's lock, and says what it changes.
 async fn plan(session: &mut Session, wanted: Configuration) -> Result<ConfigurationChanged> {
     let Configuration { weights: items, queues, prune } = wanted;
-    let queues = queues.map(|written| queues::plan(session, written, prune, queues::list_pointer)).transpose()?;
+    let queues = queues.map(|written| queues::plan(session, written, prune)).transpose()?;
     let mut changes = weights::plan(session, &items).await?;
     if prune {
-        let named: BTreeSet<Entity> = changes.iter().map(|change| change.target.clone()).collect();
+        let named: BTreeSet<Owner> = changes.iter().map(|change| change.target.clone()).collect();
         let hierarchy = &session.state().hierarchy;
-        let weight = |entity: &Entity| hierarchy.share(entity).and_then(|share| share.weight);
-        let mut set: Vec<Entity> = hierarchy.entities().filter(|e| weight(e).is_some() && !named.contains(e)).collect();
+        let weight = |entity: &Owner| hierarchy.share(entity).and_then(|share| share.weight);
+        let mut set: Vec<Owner> = hierarchy.owners().filter(|e| weight(e).is_some() && !named.contains(e)).collect();
         set.sort_unstable();
         changes.extend(set.into_iter().map(|target| WeightChange { from: weight(&target), target, to: None }));
     }

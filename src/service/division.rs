@@ -11,10 +11,10 @@ use super::input::page::{Key, Page, Window, key_page, key_window};
 use super::work::detached;
 use super::{Caller, Error, Result, Service, Work};
 use crate::domain::decimal::Amount;
-use crate::domain::division::queue::MAX_WEIGHT;
-use crate::domain::division::{Bound, Report, Shares, Trace, Tree, TreeFault, Warning};
+use crate::domain::division::{Observed, Report, Shares, Trace, Tree, Warning, live_tree};
+use crate::domain::fault::Fault;
 use crate::domain::ids::ProjectId;
-use crate::domain::queues::{Claim, Observed, ProjectNames, live_tree, queue_of};
+use crate::domain::queues::{Bound, Claim, MAX_WEIGHT, ProjectNames, queue_of};
 use crate::domain::slots::{Amounts, SlotMap};
 use crate::domain::time::{Day, Timestamp};
 use crate::store;
@@ -41,7 +41,7 @@ pub struct GroupDivision {
 /// What follows from one picture and is made when somebody first asks.
 #[derive(Debug, Default)]
 pub(super) struct Live {
-    division: OnceLock<std::result::Result<Arc<LiveDivision>, Vec<TreeFault>>>,
+    division: OnceLock<std::result::Result<Arc<LiveDivision>, Vec<Fault>>>,
     pub scene: tokio::sync::OnceCell<Arc<super::plans::Scene>>,
     /// The kernels that run or wait, if an earlier picture had them.
     pub kernels: Option<LiveKernels>,
@@ -167,7 +167,7 @@ impl PublishedGroup {
         made.clone().map_err(not_a_tree)
     }
 
-    fn divide(&self, now: Timestamp, mut trace: Trace) -> std::result::Result<LiveDivision, Vec<TreeFault>> {
+    fn divide(&self, now: Timestamp, mut trace: Trace) -> std::result::Result<LiveDivision, Vec<Fault>> {
         let choice = &self.options.division;
         let mut tree = live_tree(&self.queues, &self.capacity, &self.observed(&self.demand))?;
         tree.raised.extend(self.usage_elsewhere());
@@ -178,7 +178,7 @@ impl PublishedGroup {
 }
 
 /// Queues are checked when they are written; a capacity that grows later can still add slots beyond the most.
-pub(super) fn not_a_tree(faults: Vec<TreeFault>) -> Error {
+pub(super) fn not_a_tree(faults: Vec<Fault>) -> Error {
     let detail = faults.into_iter().next().map_or_else(String::new, |fault| fault.detail);
     Error::Conflict { code: "not_divisible", detail: format!("the group cannot be divided: {detail}") }
 }

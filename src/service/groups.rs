@@ -11,7 +11,7 @@ use super::group::session::Session;
 use super::work::detached;
 use super::{Caller, Error, Fault, PublishedGroup, Result, Service};
 use crate::domain::names::check_name;
-use crate::domain::options::{OptionError, Options, merge_patch};
+use crate::domain::options::{Options, merge_patch};
 use crate::domain::sequencer::Sequencer;
 use crate::store;
 use crate::store::groups::Contents;
@@ -205,8 +205,6 @@ fn check_scheduler(name: &str) -> Result<Sequencer> {
     })
 }
 
-fn option_faults(errors: Vec<OptionError>) -> Error {
-    Error::Invalid(
-        errors.into_iter().map(|e| Fault::new(format!("/scheduler_opts{}", e.pointer), e.code, e.detail)).collect(),
-    )
+fn option_faults(faults: Vec<Fault>) -> Error {
+    Error::Invalid(faults.into_iter().map(|fault| fault.below("/scheduler_opts")).collect())
 }

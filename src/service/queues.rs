@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::group::changes::queues::{self, list_pointer};
+use super::group::changes::queues;
 use super::group::session::Session;
 use super::work::detached;
-use super::{Caller, Error, Result, Service};
-use crate::domain::queues::{ConfigFault, QueueConfig, Queues};
+use super::{Caller, Error, Fault, Result, Service};
+use crate::domain::queues::{QueueConfig, Queues};
 
 pub use super::group::changes::queues::{QueueChange, QueuesChanged};
 
@@ -26,7 +26,7 @@ impl Service {
         Ok(Arc::clone(&self.group(caller, group)?.queues))
     }
 
-    pub fn queue(&self, caller: &Caller, group: &str, name: &str) -> Result<QueueConfig> {
+    pub fn queue(&self, caller: &Caller, group: &str, name: &str) -> Result<Arc<QueueConfig>> {
         self.queues(caller, group)?.get(name).cloned().ok_or_else(|| Error::unknown_queue(name, group))
     }
 
@@ -39,8 +39,7 @@ impl Service {
         reason: Option<String>,
     ) -> Result<QueuesChanged> {
         let write = QueuesWrite { queues: vec![queue], prune: false, reason };
-        let pointer = |fault: &ConfigFault| format!("/{}", fault.key);
-        self.write_queues(caller, group, write, "queue.put", pointer).await
+        self.write_queues(caller, group, write, "queue.put").await.map_err(of_one)
     }
 
     /// Creates or replaces many queues, all or none. Faults point at `/queues/N/key`.
@@ -50,7 +49,7 @@ impl Service {
         group: String,
         write: QueuesWrite,
     ) -> Result<QueuesChanged> {
-        self.write_queues(caller, group, write, "queues.put", list_pointer).await
+        self.write_queues(caller, group, write, "queues.put").await
     }
 
     /// Removes one queue. One that has children is not removed.
@@ -95,13 +94,12 @@ impl Service {
         group: String,
         write: QueuesWrite,
         action: &'static str,
-        pointer: fn(&ConfigFault) -> String,
     ) -> Result<QueuesChanged> {
         caller.require_admin()?;
         let service = Arc::clone(self);
         detached(async move {
             let mut session = Session::open(&service, &caller, &group).await?;
-            let changed = queues::plan(&session, write.queues, write.prune, pointer)?;
+            let changed = queues::plan(&session, write.queues, write.prune)?;
             if changed.changes.is_empty() {
                 session.unchanged().await?;
             } else {
@@ -112,4 +110,14 @@ impl Service {
         })
         .await
     }
+}
+
+/// The faults of a write of one queue, which is the body itself.
+fn of_one(error: Error) -> Error {
+    let Error::Invalid(faults) = error else { return error };
+    let in_queue = |fault: Fault| {
+        let pointer = fault.pointer.strip_prefix("/queues/0").unwrap_or("/").to_owned();
+        Fault { pointer, ..fault }
+    };
+    Error::Invalid(faults.into_iter().map(in_queue).collect())
 }

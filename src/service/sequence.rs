@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -11,6 +10,7 @@ use super::division::LiveDivision;
 use super::people::{Directory, who};
 use super::{Caller, Fault, Faults, PublishedGroup, Result, Service};
 use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::maps::FastMap;
 use crate::domain::sequencer::{QueueClaims, Workload};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
@@ -87,7 +87,7 @@ impl Service {
                 let claims = QueueClaims {
                     tree: &division.tree,
                     fair_share: &division.shares.fair_share,
-                    score_weights: &group.options.division.options.score_weights,
+                    score_weights: &group.options.division.options.score.score_weights,
                     queue,
                     requests,
                 };
@@ -132,7 +132,7 @@ fn claims(
     now: Timestamp,
 ) -> Result<Claims> {
     let division = group.divided(now)?;
-    let mut places: HashMap<(Option<&str>, ProjectId), usize, foldhash::fast::FixedState> = HashMap::default();
+    let mut places: FastMap<(Option<&str>, ProjectId), usize> = FastMap::default();
     let place = |workload: &PendingWorkload, project: ProjectId| {
         let name = group.queue_of(workload.queue.as_deref(), project);
         // Every queue that workloads resolve to is in the tree, `default` included.

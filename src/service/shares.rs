@@ -9,8 +9,7 @@ use super::input::page::{Key, Page, Window, cut, cut_ordered};
 use super::{Caller, Error, Result, Service};
 use crate::domain::filter::{Filter, TextMatch, UuidIn};
 use crate::domain::hierarchy::Share;
-use crate::domain::ids::{Member, ProjectId, UserId};
-use crate::domain::ledger::Entity;
+use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::weight::EffectiveWeight;
 use crate::store;
 use crate::store::people::Project;
@@ -223,7 +222,7 @@ impl Service {
         name: &str,
     ) -> Result<Option<DomainShare>> {
         caller.require_reader()?;
-        let entity = Entity::Domain(Arc::from(name));
+        let entity = Owner::Domain(Arc::from(name));
         Ok(self.without_row(group, [&entity]).await?.domain_share(group, name))
     }
 
@@ -235,7 +234,7 @@ impl Service {
         id: ProjectId,
     ) -> Result<Option<ProjectShare>> {
         caller.require_reader()?;
-        Ok(self.without_row(group, [&Entity::Project(id)]).await?.project_share(group, id))
+        Ok(self.without_row(group, [&Owner::Project(id)]).await?.project_share(group, id))
     }
 
     /// A member's share; a known user in a known project without a row has used nothing. `None`:
@@ -247,7 +246,7 @@ impl Service {
         member: Member,
     ) -> Result<Option<UserShare>> {
         caller.require_user(member.user)?;
-        Ok(self.without_row(group, [&Entity::User(member)]).await?.user_share(group, member))
+        Ok(self.without_row(group, [&Owner::User(member)]).await?.user_share(group, member))
     }
 
     /// What is known of those of `entities` that have no row in the group, from memory; only where somebody is not known
@@ -255,18 +254,18 @@ impl Service {
     pub async fn without_row(
         &self,
         group: &PublishedGroup,
-        entities: impl IntoIterator<Item = &Entity>,
+        entities: impl IntoIterator<Item = &Owner>,
     ) -> Result<Known> {
         let (mut domains, mut projects, mut users) = (BTreeSet::<Arc<str>>::new(), BTreeSet::new(), BTreeSet::new());
         for entity in entities {
             match entity {
-                Entity::Domain(name) if group.domain(name).is_none() => {
+                Owner::Domain(name) if group.domain(name).is_none() => {
                     domains.insert(Arc::clone(name));
                 }
-                Entity::Project(id) if group.project(*id).is_none() => {
+                Owner::Project(id) if group.project(*id).is_none() => {
                     projects.insert(*id);
                 }
-                Entity::User(member) if group.user(*member).is_none() => {
+                Owner::User(member) if group.user(*member).is_none() => {
                     projects.insert(member.project);
                     users.insert(member.user);
                 }
@@ -303,7 +302,7 @@ impl Service {
             // Only the database still knows of groups that were removed.
             members.extend(store::people::memberships_of(self.store().read(), user).await?);
         }
-        let entities: Vec<Entity> = members.iter().map(|m| Entity::User(*m)).collect();
+        let entities: Vec<Owner> = members.iter().map(|m| Owner::User(*m)).collect();
         let known = self.without_row(group, &entities).await?;
         if let Some(row) = members.into_iter().find_map(|member| known.user_share(group, member)) {
             return Ok(UserPlace::Row(row));

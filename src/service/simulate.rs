@@ -2,19 +2,13 @@
 
 use super::input::error::{Error, Fault, Result};
 use super::input::json::read;
-use crate::domain::division::{self, Report, TreeFault};
+use crate::domain::division::{self, Report};
 use crate::domain::reclaim::{self, Plan};
 use crate::domain::time::Timestamp;
 
-impl From<TreeFault> for Fault {
-    fn from(TreeFault { pointer, code, detail }: TreeFault) -> Self {
-        Self { pointer, code, detail }
-    }
-}
-
-impl From<Vec<TreeFault>> for Error {
-    fn from(faults: Vec<TreeFault>) -> Self {
-        Self::Invalid(faults.into_iter().map(Fault::from).collect())
+impl From<Vec<Fault>> for Error {
+    fn from(faults: Vec<Fault>) -> Self {
+        Self::Invalid(faults)
     }
 }
 

@@ -7,7 +7,7 @@ use super::group::published::PublishedGroup;
 use super::group::session::Session;
 use super::work::detached;
 use super::{Caller, Result, Service};
-use crate::domain::ledger::Entity;
+use crate::domain::ids::Owner;
 use crate::domain::weight::Weight;
 
 pub use super::group::changes::weights::{Target, WeightChange, WeightItem};
@@ -15,7 +15,7 @@ pub use super::group::changes::weights::{Target, WeightChange, WeightItem};
 /// One weight that an admin has set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightRow {
-    pub target: Entity,
+    pub target: Owner,
     /// `None` in the answer to a write that unset it.
     pub weight: Option<Weight>,
 }
@@ -37,12 +37,12 @@ impl PublishedGroup {
         rows.extend(
             self.domains
                 .iter()
-                .map(|d| WeightRow { target: Entity::Domain(Arc::clone(&d.domain_name)), weight: d.share.weight }),
+                .map(|d| WeightRow { target: Owner::Domain(Arc::clone(&d.domain_name)), weight: d.share.weight }),
         );
         rows.extend(
-            self.projects.iter().map(|p| WeightRow { target: Entity::Project(p.project_id), weight: p.share.weight }),
+            self.projects.iter().map(|p| WeightRow { target: Owner::Project(p.project_id), weight: p.share.weight }),
         );
-        rows.extend(self.users.iter().map(|u| WeightRow { target: Entity::User(u.member), weight: u.share.weight }));
+        rows.extend(self.users.iter().map(|u| WeightRow { target: Owner::User(u.member), weight: u.share.weight }));
         rows.retain(|row| row.weight.is_some());
         rows.sort_unstable_by(|a, b| a.target.cmp(&b.target));
         rows

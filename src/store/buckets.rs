@@ -13,8 +13,8 @@ use super::entity::{domain_usage_bucket, project_usage_bucket, user_usage_bucket
 use super::{Result, bulk, decode};
 use crate::domain::bucket::Bucket;
 use crate::domain::decimal::Amount;
-use crate::domain::ids::{Member, ProjectId, UserId};
-use crate::domain::ledger::{Entity as Owner, Ledger};
+use crate::domain::ids::{Member, Owner, ProjectId, UserId};
+use crate::domain::ledger::Ledger;
 use crate::domain::time::{Day, Timestamp};
 
 /// Loads every bucket of the group that starts at or after the ledger's `loaded_from`, and before `until`.

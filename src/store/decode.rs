@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use hashbrown::HashMap;
 use serde::Deserialize;
 
 use super::{Result, StoreError};
+use crate::domain::maps::FastMap;
 use crate::domain::slots::SlotMap;
 
 /// Parses slot maps; rows mostly repeat a few texts, so each distinct text is parsed once.
 pub struct SlotDecoder<V> {
-    seen: HashMap<String, Arc<SlotMap<V>>, foldhash::fast::FixedState>,
+    seen: FastMap<String, Arc<SlotMap<V>>>,
 }
 
 /// Distinct texts that are remembered at the same time.
@@ -18,7 +18,7 @@ const REMEMBERED: usize = 10_000;
 
 impl<V: for<'de> Deserialize<'de> + Copy> SlotDecoder<V> {
     pub fn new() -> Self {
-        Self { seen: HashMap::default() }
+        Self { seen: FastMap::default() }
     }
 
     pub fn decode(&mut self, text: &str) -> Result<Arc<SlotMap<V>>> {

@@ -8,7 +8,8 @@ use super::entity::division_day::{ActiveModel, Column, Entity, Model};
 use super::key_list::{KeyOrder, KeyPage, KeyWindow};
 use super::{Result, StoreError, bulk, decode, key_list};
 use crate::domain::decimal::Amount;
-use crate::domain::division::{Bound, Ratios};
+use crate::domain::division::Ratios;
+use crate::domain::queues::Bound;
 use crate::domain::slots::{Amounts, SlotMap};
 use crate::domain::time::{Day, Timestamp};
 

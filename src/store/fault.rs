@@ -1,12 +1,10 @@
 //! What an error of the database means: whether a later try may work, and why this one did not. The drivers' codes
 //! decide, never the words of a message.
 
-use std::fmt;
-use std::io;
 use std::sync::Arc;
+use std::{fmt, io};
 
-use sea_orm::sqlx;
-use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr};
+use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr, sqlx};
 use sqlx::postgres::PgDatabaseError;
 use sqlx::sqlite::SqliteError;
 

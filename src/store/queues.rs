@@ -1,107 +1,162 @@
-//! Queues as admins configure them.
+//! Queues as admins configure them. Every key of a queue is a column; how a value is stored follows from its type.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
-use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::OnConflict;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::sea_query::{Alias, Expr, ExprTrait, OnConflict, Query};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryResult, Value};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::entity::queue::{ActiveModel, Column, Entity, Model};
-use super::{Result, StoreError, bulk, decode};
-use crate::domain::division::OverQuotaWeight;
-use crate::domain::queues::QueueConfig;
+use super::entity::queue::{Column, Entity};
+use super::{Result, StoreError, decode};
+use crate::domain::decimal::Amount;
+use crate::domain::queues::{OverQuotaBy, OverQuotaWeight, QueueConfig, QueueMode, queue_keys};
+use crate::domain::slots::SlotMap;
 use crate::domain::time::Timestamp;
 
-impl TryFrom<Model> for QueueConfig {
-    type Error = StoreError;
-    fn try_from(row: Model) -> Result<Self> {
-        Ok(Self {
-            weight: text(row.weight)?,
-            mode: text(row.mode)?,
-            quota: decode::slots(&row.quota)?,
-            limit: decode::slots(&row.limits)?,
-            guarantee: decode::slots(&row.guarantee)?,
-            over_quota_weight: over_quota_weight(&row.over_quota_weight)?,
-            children_over_quota_by: text(row.children_over_quota_by)?,
-            min_share_ratio: text(row.min_share_ratio)?,
-            name: row.name,
-            parent: row.parent,
-            priority: row.priority,
-            reclaimable: row.reclaimable,
-            preempt_min_runtime: row.preempt_min_runtime.map(i64::unsigned_abs),
-            reclaim_min_runtime: row.reclaim_min_runtime.map(i64::unsigned_abs),
-            created_at: Some(Timestamp::from_micros(row.created_at)),
-        })
-    }
+const TABLE: &str = "queues";
+/// Rows of one statement: their values are below the limits of both databases.
+const ROWS: usize = 500;
+
+/// A value as a column holds it.
+trait Stored: Sized {
+    fn to_column(&self) -> Value;
+    fn from_column(row: &QueryResult, column: &str) -> Result<Self>;
 }
 
-/// Slots in it are known however many there are, as in every stored map.
-fn over_quota_weight(stored: &str) -> Result<OverQuotaWeight> {
-    if stored.starts_with('{') { decode::slots(stored).map(OverQuotaWeight::BySlot) } else { decode::json(stored) }
+/// Values that a column holds as they are.
+macro_rules! as_they_are {
+    ($($type:ty)*) => {$(
+        impl Stored for $type {
+            #[allow(clippy::clone_on_copy, reason = "some of the types cannot be copied")]
+            fn to_column(&self) -> Value {
+                self.clone().into()
+            }
+            fn from_column(row: &QueryResult, column: &str) -> Result<Self> {
+                Ok(row.try_get("", column)?)
+            }
+        }
+    )*};
 }
+as_they_are!(Option<String> i32 bool);
 
-/// Decimals and names of variants are stored as the texts that they are in JSON.
-fn text<T: for<'de> Deserialize<'de>>(stored: String) -> Result<T> {
-    serde_json::from_value(Value::String(stored)).map_err(|e| StoreError::Damaged(format!("queue: {e}")))
+/// Decimals and names of variants, which are stored as the texts that they are in JSON.
+macro_rules! as_json_texts {
+    ($($type:ty)*) => {$(
+        impl Stored for $type {
+            fn to_column(&self) -> Value {
+                json_text(self).into()
+            }
+            fn from_column(row: &QueryResult, column: &str) -> Result<Self> {
+                from_json_text(row.try_get("", column)?)
+            }
+        }
+    )*};
 }
+as_json_texts!(Amount QueueMode OverQuotaBy);
 
-fn name_of(value: impl Serialize) -> String {
+fn json_text(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
-        Ok(Value::String(name)) => name,
+        Ok(serde_json::Value::String(text)) => text,
         _ => String::new(),
     }
 }
 
-/// All queues of a group by name.
-pub async fn list(db: &impl ConnectionTrait, group: &str) -> Result<BTreeMap<Arc<str>, QueueConfig>> {
-    let rows = Entity::find().filter(Column::ResourceGroup.eq(group)).all(db).await?;
-    rows.into_iter().map(|row| QueueConfig::try_from(row).map(|q| (Arc::from(q.name.as_str()), q))).collect()
+fn from_json_text<T: for<'de> Deserialize<'de>>(stored: String) -> Result<T> {
+    serde_json::from_value(stored.into()).map_err(|e| StoreError::Damaged(format!("queue: {e}")))
 }
 
-/// Creates or replaces queues.
-pub async fn upsert(db: &impl ConnectionTrait, group: &str, queues: &[QueueConfig], now: Timestamp) -> Result<()> {
-    let seconds = |runtime: Option<u64>| runtime.map(|s| i64::try_from(s).unwrap_or(i64::MAX));
-    let rows = queues.iter().map(|queue| ActiveModel {
-        resource_group: Set(group.to_owned()),
-        name: Set(queue.name.clone()),
-        parent: Set(queue.parent.clone()),
-        priority: Set(queue.priority),
-        weight: Set(queue.weight.to_string()),
-        mode: Set(name_of(queue.mode)),
-        quota: Set(queue.quota.to_json()),
-        limits: Set(queue.limit.to_json()),
-        guarantee: Set(queue.guarantee.to_json()),
-        over_quota_weight: Set(serde_json::to_string(&queue.over_quota_weight).unwrap_or_default()),
-        children_over_quota_by: Set(name_of(queue.children_over_quota_by)),
-        min_share_ratio: Set(queue.min_share_ratio.to_string()),
-        reclaimable: Set(queue.reclaimable),
-        preempt_min_runtime: Set(seconds(queue.preempt_min_runtime)),
-        reclaim_min_runtime: Set(seconds(queue.reclaim_min_runtime)),
-        created_at: Set(queue.created_at.unwrap_or(now).micros()),
-        updated_at: Set(now.micros()),
-    });
-    let mut replace = OnConflict::columns([Column::ResourceGroup, Column::Name]);
-    replace.update_columns([
-        Column::Parent,
-        Column::Priority,
-        Column::Weight,
-        Column::Mode,
-        Column::Quota,
-        Column::Limits,
-        Column::Guarantee,
-        Column::OverQuotaWeight,
-        Column::ChildrenOverQuotaBy,
-        Column::MinShareRatio,
-        Column::Reclaimable,
-        Column::PreemptMinRuntime,
-        Column::ReclaimMinRuntime,
-        Column::CreatedAt,
-        Column::UpdatedAt,
-    ]);
-    bulk::insert(db, rows, Some(replace)).await?;
+/// Seconds.
+impl Stored for Option<u64> {
+    fn to_column(&self) -> Value {
+        self.map(|seconds| i64::try_from(seconds).unwrap_or(i64::MAX)).into()
+    }
+    fn from_column(row: &QueryResult, column: &str) -> Result<Self> {
+        Ok(row.try_get::<Option<i64>>("", column)?.map(i64::unsigned_abs))
+    }
+}
+
+impl Stored for Option<Timestamp> {
+    fn to_column(&self) -> Value {
+        self.map(Timestamp::micros).into()
+    }
+    fn from_column(row: &QueryResult, column: &str) -> Result<Self> {
+        Ok(row.try_get::<Option<i64>>("", column)?.map(Timestamp::from_micros))
+    }
+}
+
+impl<V: Copy + Display + for<'de> Deserialize<'de>> Stored for SlotMap<V> {
+    fn to_column(&self) -> Value {
+        self.to_json().into()
+    }
+    fn from_column(row: &QueryResult, column: &str) -> Result<Self> {
+        decode::slots(&row.try_get::<String>("", column)?)
+    }
+}
+
+impl Stored for OverQuotaWeight {
+    fn to_column(&self) -> Value {
+        serde_json::to_string(self).unwrap_or_default().into()
+    }
+    fn from_column(row: &QueryResult, column: &str) -> Result<Self> {
+        let stored: String = row.try_get("", column)?;
+        // Slots in it are known however many there are, as in every stored map.
+        if stored.starts_with('{') { decode::slots(&stored).map(Self::BySlot) } else { decode::json(&stored) }
+    }
+}
+
+/// The column of a key. `LIMIT` is a word of SQL.
+fn column(key: &'static str) -> &'static str {
+    if key == "limit" { "limits" } else { key }
+}
+
+macro_rules! row {
+    ($($(#[$schema:meta])* $key:ident: $type:ty = $default:expr, $config:tt $simulation:tt $output:tt $input:tt;)*) => {
+        const KEYS: &[&str] = &[$(stringify!($key)),*];
+
+        fn values(queue: &QueueConfig) -> Vec<Value> {
+            vec![$(queue.$key.to_column()),*]
+        }
+
+        fn queue(row: &QueryResult) -> Result<QueueConfig> {
+            Ok(QueueConfig {
+                name: row.try_get("", "name")?,
+                $($key: Stored::from_column(row, column(stringify!($key)))?,)*
+            })
+        }
+    };
+}
+queue_keys!(row);
+
+/// All queues of a group by name.
+pub async fn list(db: &impl ConnectionTrait, group: &str) -> Result<BTreeMap<Arc<str>, Arc<QueueConfig>>> {
+    let mut select = Query::select();
+    select.from(TABLE).column("name").and_where(Expr::col(Alias::new("resource_group")).eq(group));
+    for key in KEYS {
+        select.column(column(key));
+    }
+    let rows = db.query_all(&select).await?;
+    rows.iter().map(|row| queue(row).map(|q| (Arc::from(q.name.as_str()), Arc::new(q)))).collect()
+}
+
+/// Creates or replaces queues, whose age is known.
+pub async fn upsert(db: &impl ConnectionTrait, group: &str, queues: &[Arc<QueueConfig>], now: Timestamp) -> Result<()> {
+    let keys = || KEYS.iter().map(|key| Alias::new(column(key)));
+    let refused = |error: sea_orm::sea_query::error::Error| DbErr::Custom(error.to_string());
+    for part in queues.chunks(ROWS) {
+        let mut insert = Query::insert();
+        let columns = ["resource_group", "name", "updated_at"].map(Alias::new);
+        insert.into_table(TABLE).columns(columns.into_iter().chain(keys()));
+        for queue in part {
+            let own: [Value; 3] = [group.into(), queue.name.as_str().into(), now.micros().into()];
+            insert.values(own.into_iter().chain(values(queue)).map(Expr::value)).map_err(refused)?;
+        }
+        let mut replace = OnConflict::columns(["resource_group", "name"].map(Alias::new));
+        replace.update_columns(keys().chain([Alias::new("updated_at")]));
+        insert.on_conflict(replace);
+        db.execute(&insert).await?;
+    }
     Ok(())
 }
 

@@ -11,8 +11,7 @@ use super::entity::{domain_fair_share, project_fair_share, user_fair_share};
 use super::{Result, bulk, decode};
 use crate::domain::factor::History;
 use crate::domain::hierarchy::{Hierarchy, Share};
-use crate::domain::ids::{Member, ProjectId, UserId};
-use crate::domain::ledger::Entity as Owner;
+use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::time::Timestamp;
 use crate::domain::weight::Weight;
 

@@ -2,7 +2,7 @@
 //! the cores and the memory that go with them.
 
 use super::people::{Need, PROJECTS, slots};
-use crate::domain::division::Bound;
+use crate::domain::queues::Bound;
 use crate::domain::queues::QueueConfig;
 
 /// Queue and accelerators. A project's kernels count for the queue that is called after it.

@@ -1,3 +1,5 @@
+//! `continuous`: decay by the exact age.
+
 use super::DecayKind;
 
 /// `0.5 ^ (age / half_life)`, as Slurm, Kueue and `HTCondor` decay.

@@ -1,3 +1,5 @@
+//! `flat`: decay by whole half-lives.
+
 use super::DecayKind;
 
 /// One weight for each whole half-life: `0.5 ^ floor(age / half_life)`; 7 days at half-life 7 is period 1.

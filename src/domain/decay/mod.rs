@@ -1,4 +1,4 @@
-//! Half-life decay (§6). A decay kind is one file here and one line in [`KINDS`].
+//! Half-life decay (FAIR_SHARE §6). A decay kind is one file here and one line in [`KINDS`].
 
 mod continuous;
 mod flat;

@@ -49,7 +49,7 @@ pub fn cmp_products(a: u128, b: u128, c: u128, d: u128) -> Ordering {
 }
 
 /// Divides `total` in proportion to `weights`; the parts are whole and add up to `total`. What rounding down leaves
-/// goes one by one to the largest remainders, then to whom `first` puts first. All zeros without any weight.
+/// goes one by one to the largest remainders, then in the order of `first`. All zeros without any weight.
 pub fn apportion(total: u128, weights: &[u128], first: impl Fn(usize, usize) -> Ordering) -> Vec<u128> {
     let sum = weights.iter().fold(0u128, |sum, w| sum.saturating_add(*w));
     let mut parts = Vec::with_capacity(weights.len());

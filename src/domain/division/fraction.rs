@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use super::exact::{cmp_products, mul_div};
 use crate::domain::decimal::Amount;
 
-/// `num / den`; 0/0 is 0, x/0 is infinite (§2.6).
+/// `num / den`; 0/0 is 0, x/0 is infinite (DIVISION §2.6).
 #[derive(Clone, Copy, Debug)]
 pub struct Fraction {
     num: u128,
@@ -78,6 +78,18 @@ impl Fraction {
         let up = u128::from(rest >= self.den - self.den / 2 && rest > 0);
         (!self.is_infinite()).then(|| Amount::from_units(units.saturating_add(up)))
     }
+}
+
+/// The slot on which a ratio is largest.
+pub fn largest(columns: impl Iterator<Item = usize>, ratio: impl Fn(usize) -> Fraction) -> (Option<usize>, Fraction) {
+    let mut largest = (None, Fraction::ZERO);
+    for column in columns {
+        let ratio = ratio(column);
+        if largest.0.is_none() || ratio > largest.1 {
+            largest = (Some(column), ratio);
+        }
+    }
+    largest
 }
 
 impl Ord for Fraction {

@@ -1,12 +1,13 @@
-//! What the kernels of a group hold and ask for (§1), by what they say of their queue. Queues come and go without
-//! any kernel changing, so which queue that is gets decided when a tree is built.
+//! What the kernels of a group hold and ask for (DIVISION §1), by what they say of their queue. Queues come and go
+//! without any kernel changing, so which queue that is gets decided when a tree is built.
 
 use std::sync::Arc;
 
-use hashbrown::{Equivalent, HashMap};
+use hashbrown::Equivalent;
 
 use crate::domain::ids::ProjectId;
 use crate::domain::kernel::{Kernel, Phase};
+use crate::domain::maps::FastMap;
 use crate::domain::slots::Amounts;
 
 /// What decides about a kernel's queue: the name it gives, and its project.
@@ -63,7 +64,7 @@ impl<'a> Portion<'a> {
 
 /// Sums over the running and pending kernels of a group, kept as kernels change.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Demand(HashMap<Claim, Held, foldhash::fast::FixedState>);
+pub struct Demand(FastMap<Claim, Held>);
 
 impl Demand {
     pub fn add(&mut self, portion: Portion) {

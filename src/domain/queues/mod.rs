@@ -1,14 +1,17 @@
-//! The queues of a resource group as they live: configured by admins, filled by kernels.
-//! Section numbers (`§1`) cite the division semantics in `docs/DIVISION.md`.
+//! The queues of a resource group: what admins configure of them, and what the kernels hold and ask for. Section marks
+//! (`DIVISION §1`) cite the semantics in `docs/DIVISION.md`.
 
-mod choice;
+mod assignment;
 mod config;
 mod demand;
-mod live;
-mod workloads;
+mod live_kernel;
+mod spec;
+mod values;
 
-pub use choice::DivisionChoice;
-pub use config::{ConfigFault, MAX_RUNTIME_SECONDS, QueueConfig, check};
+pub use assignment::{DEFAULT_QUEUE, ProjectNames, Queues, queue_of};
+pub(crate) use config::queue_keys;
+pub use config::{MAX_RUNTIME_SECONDS, QueueConfig};
 pub use demand::{Claim, Demand, Held, Portion};
-pub use live::{DEFAULT_QUEUE, Observed, ProjectNames, Queues, live_tree, queue_of};
-pub use workloads::{LiveKernel, Workloads};
+pub use live_kernel::LiveKernel;
+pub use spec::{GivenFigures, QueueSpec};
+pub use values::{Bound, MAX_OVER_QUOTA_WEIGHT, MAX_QUEUES, MAX_WEIGHT, OverQuotaBy, OverQuotaWeight, QueueMode};

@@ -11,6 +11,7 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Expected, Unexpected};
 
+use super::fault::{Fault, escaped};
 pub use lists::{AtMost, at_most, at_most_if_any, too_long};
 pub use read_only::ReadOnly;
 pub use words::{INVALID_CHARACTER, NUL};
@@ -87,22 +88,23 @@ impl Misread {
         }
     }
 
-    /// The code in options, where every value of a wrong kind is an invalid value.
-    pub fn option_code(&self) -> &'static str {
-        match self.code() {
+    /// The fault of an option, where every value of a wrong kind is an invalid value.
+    pub fn option_fault(&self) -> Fault {
+        let code = match self.code() {
             "unknown_field" => "unknown_option",
             "invalid_type" => "invalid_value",
             other => other,
-        }
+        };
+        Fault::new(self.pointer(), code, self.to_string())
     }
 
     /// The JSON pointer to the fault.
     pub fn pointer(&self) -> String {
         let steps = self.steps.iter().rev().map(|step| match step {
-            Step::Key(key) => key.replace('~', "~0").replace('/', "~1"),
+            Step::Key(key) => escaped(key),
             Step::Index(index) => index.to_string(),
         });
-        let key = self.key().map(|key| key.replace('~', "~0").replace('/', "~1"));
+        let key = self.key().map(escaped);
         steps.chain(key).fold(String::new(), |pointer, part| pointer + "/" + &part)
     }
 

@@ -1,3 +1,5 @@
+//! Keys of answers that come back in requests.
+
 use serde::de::{Deserialize, Deserializer, IgnoredAny};
 
 /// A key that answers have and requests may therefore send back: it is accepted and ignored, whatever it holds.

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::snapshot::{Scene, Unit};
+use super::snapshot::{Snapshot, Unit};
 use crate::domain::decimal::Amount;
 use crate::domain::division::{Grid, Position};
 
-pub struct Standing<'a> {
-    pub scene: &'a Scene<'a>,
+pub struct Holdings<'a> {
+    pub snapshot: &'a Snapshot<'a>,
     /// What the workload that is planned for asks for, by column.
     pub request: Vec<Amount>,
     pub allocated: Grid<Amount>,
@@ -19,15 +19,15 @@ pub struct Standing<'a> {
     gone: Vec<Vec<Range<usize>>>,
 }
 
-impl<'a> Standing<'a> {
-    pub fn new(scene: &'a Scene<'a>, request: Vec<Amount>) -> Self {
+impl<'a> Holdings<'a> {
+    pub fn new(snapshot: &'a Snapshot<'a>, request: Vec<Amount>) -> Self {
         Self {
-            scene,
+            snapshot,
             request,
-            allocated: scene.tree.allocated.clone(),
-            removed: Grid::new(scene.tree.len(), scene.width(), 0),
-            running: scene.jobs.iter().map(|j| j.members.len()).collect(),
-            gone: vec![Vec::new(); scene.tree.len()],
+            allocated: snapshot.tree.allocated.clone(),
+            removed: Grid::new(snapshot.tree.len(), snapshot.width(), 0),
+            running: snapshot.jobs.iter().map(|j| j.members.len()).collect(),
+            gone: vec![Vec::new(); snapshot.tree.len()],
         }
     }
 
@@ -47,13 +47,13 @@ impl<'a> Standing<'a> {
     }
 
     fn change(&mut self, unit: &Unit, apply: impl Fn(u128, u128) -> u128) {
-        let scene = self.scene;
-        for queue in scene.tree.ancestry(unit.queue) {
+        let snapshot = self.snapshot;
+        for queue in snapshot.tree.ancestry(unit.queue) {
             for member in unit.members.clone() {
-                for (column, units) in scene.cells(member).iter().copied() {
+                for (column, units) in snapshot.cells(member).iter().copied() {
                     let cell = (queue, column);
                     self.removed[cell] = apply(self.removed[cell], units);
-                    let held = scene.tree.allocated[cell].units().saturating_sub(self.removed[cell]);
+                    let held = snapshot.tree.allocated[cell].units().saturating_sub(self.removed[cell]);
                     self.allocated[cell] = Amount::from_units(held);
                 }
             }
@@ -70,11 +70,11 @@ impl<'a> Standing<'a> {
 
     /// What each unit that went from a queue held, by column.
     pub fn gone(&self, queue: usize) -> impl Iterator<Item = Vec<Amount>> + '_ {
-        self.gone[queue].iter().map(|members| self.scene.held(members.clone()))
+        self.gone[queue].iter().map(|members| self.snapshot.held(members.clone()))
     }
 
     pub fn position(&self, queue: usize) -> Position<'_> {
-        self.scene.position(queue, &self.allocated)
+        self.snapshot.position(queue, &self.allocated)
     }
 
     /// What a queue on the reclaimer's path will hold with the request.

@@ -6,11 +6,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::policy::plugins::{plugin, plugin_names};
+use super::plan_options::PlanOptions;
 use crate::domain::decimal::Amount;
 use crate::domain::defaults::yes;
-use crate::domain::division::queue::MAX_WEIGHT;
-use crate::domain::division::{Grid, Tree, TreeFault};
+use crate::domain::division::{Grid, Tree};
 use crate::domain::reading::at_most;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
@@ -29,7 +28,7 @@ pub struct Input<'a> {
 }
 
 /// More of these than any cluster has are refused, as they would only use up memory.
-pub(super) const MAX_RUNNING_MEMBERS: usize = 500_000;
+pub const MAX_RUNNING_MEMBERS: usize = 500_000;
 const MAX_PENDING_MEMBERS: usize = 20_000;
 
 /// A running workload.
@@ -115,101 +114,4 @@ pub struct Agent {
     pub labels: BTreeMap<String, String>,
     #[serde(default = "yes")]
     pub schedulable: bool,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = ReclaimPolicy)]
-pub enum PolicyName {
-    #[default]
-    Strategies,
-    Plugins,
-}
-
-/// KAI's reasons to take a victim, in the order in which they are tried (§6.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = ReclaimStrategy)]
-pub enum Strategy {
-    FairShare,
-    Quota,
-}
-
-/// Whether workloads are packed on few agents or spread over many (§6.6).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum NodeOrder {
-    #[default]
-    Pack,
-    Spread,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PlanOptions {
-    pub policy: PolicyName,
-    /// Plug-in names of `policy: plugins`, by tier.
-    pub tiers: Vec<Vec<String>>,
-    pub strategies: Vec<Strategy>,
-    /// At least 1; a smaller one is raised (§6.3).
-    pub reclaimer_utilization_multiplier: Amount,
-    pub node_order: NodeOrder,
-    /// How long a search may be. Counted in steps, so that the same input always ends in the same way.
-    pub search_budget_ms: u64,
-}
-
-impl Default for PlanOptions {
-    fn default() -> Self {
-        let tier = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
-        Self {
-            policy: PolicyName::default(),
-            tiers: vec![
-                tier(&["priority", "gang", "conformance"]),
-                tier(&["drf", "proportion", "predicates", "node_order"]),
-            ],
-            strategies: vec![Strategy::FairShare, Strategy::Quota],
-            reclaimer_utilization_multiplier: Amount::whole(1),
-            node_order: NodeOrder::default(),
-            search_budget_ms: 1000,
-        }
-    }
-}
-
-impl PlanOptions {
-    /// The longest search, and the most plug-ins, that may be asked for.
-    const MAX_BUDGET_MS: u64 = 60_000;
-    const MAX_PLUGINS: usize = 100;
-
-    /// The first option out of its range, as (key, reason).
-    pub fn fault(&self) -> Option<(&'static str, String)> {
-        if self.reclaimer_utilization_multiplier > MAX_WEIGHT {
-            let key = "reclaimer_utilization_multiplier";
-            return Some((key, format!("`{key}` must be at most {MAX_WEIGHT}")));
-        }
-        if self.search_budget_ms > Self::MAX_BUDGET_MS {
-            return Some(("search_budget_ms", format!("`search_budget_ms` must be at most {}", Self::MAX_BUDGET_MS)));
-        }
-        if self.tiers.len() + self.tiers.iter().map(Vec::len).sum::<usize>() > Self::MAX_PLUGINS {
-            return Some(("tiers", format!("`tiers` must name at most {} plug-ins", Self::MAX_PLUGINS)));
-        }
-        None
-    }
-
-    /// Names in `tiers` that no plug-in has.
-    pub fn unknown_plugins(&self) -> Vec<TreeFault> {
-        let mut faults = Vec::new();
-        for (tier, names) in self.tiers.iter().enumerate() {
-            for (at, name) in names.iter().enumerate().filter(|(_, name)| plugin(name).is_none()) {
-                faults.push(TreeFault {
-                    pointer: format!("/options/tiers/{tier}/{at}"),
-                    code: "unknown_plugin",
-                    detail: format!(
-                        "there is no plug-in {name:?}; known are {}",
-                        plugin_names().collect::<Vec<_>>().join(", ")
-                    ),
-                });
-            }
-        }
-        faults.truncate(100);
-        faults
-    }
 }

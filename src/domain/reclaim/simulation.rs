@@ -1,6 +1,6 @@
 //! A plan that needs no server: the shape of the stateless endpoint and of the command line.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -10,9 +10,10 @@ use super::observe::observed_tree;
 use super::outcome::Plan;
 use super::plan::plan;
 use super::settings::Settings;
-use crate::domain::division::queue::MAX_QUEUES;
-use crate::domain::division::tree::faults::MAX_FAULTS;
-use crate::domain::division::{QueueSpec, Shares, Trace, TreeFault, lint};
+use crate::domain::division::{Shares, Trace, lint};
+use crate::domain::fault::{Fault, MAX_FAULTS};
+use crate::domain::maps::FastMap;
+use crate::domain::queues::{MAX_QUEUES, QueueSpec};
 use crate::domain::reading::{at_most, at_most_if_any};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
@@ -35,7 +36,7 @@ const MAX_CHOICES: usize = 10_000_000;
 }))]
 pub struct Simulation {
     pub capacity: Amounts,
-    /// `quota_over_quota`, `min_share`, `proportion` or `drf`.
+    #[schema(schema_with = crate::domain::schemas::algorithm)]
     pub algorithm: String,
     #[serde(default)]
     pub options: Settings,
@@ -57,10 +58,10 @@ pub struct Simulation {
 
 impl Simulation {
     /// Divides and plans; every fault of the input is named by its place.
-    pub fn run(self, clock: Timestamp) -> Result<Plan, Vec<TreeFault>> {
+    pub fn run(self, clock: Timestamp) -> Result<Plan, Vec<Fault>> {
         let mut faults = self.faults();
         let algorithm = self.options.check(&self.algorithm);
-        let tree = observed_tree(self.queues, &self.capacity, &self.running, Some(&self.pending));
+        let tree = observed_tree(&self.queues, &self.capacity, &self.running, Some(&self.pending));
         let (algorithm, tree) = match (algorithm, tree) {
             (Ok(algorithm), Ok(tree)) if faults.is_empty() => (algorithm, tree),
             (algorithm, tree) => {
@@ -70,28 +71,28 @@ impl Simulation {
                 return Err(faults);
             }
         };
-        let options = self.options.division();
-        let Shares { fair_share, warnings, .. } = algorithm.divide(&tree, &options, &mut Trace::off());
+        let Settings { division: options, plan: plan_options } = &self.options;
+        let Shares { fair_share, warnings, .. } = algorithm.divide(&tree, options, &mut Trace::off());
         let mut plan = plan(&Input {
             tree: &tree,
             fair_share: &fair_share,
             running: &self.running,
             pending: &self.pending,
             agents: self.agents.as_deref(),
-            options: &self.options.plan(),
+            options: plan_options,
             now: self.now.unwrap_or(clock),
         })?;
-        plan.warnings = [lint(&tree, algorithm, &options), warnings, plan.warnings].concat();
+        plan.warnings = [lint(&tree, algorithm, options), warnings, plan.warnings].concat();
         Ok(plan)
     }
 
-    fn faults(&self) -> Vec<TreeFault> {
+    fn faults(&self) -> Vec<Fault> {
         let agents = self.agents.as_deref().unwrap_or_default();
         let mut faults = Vec::new();
         let mut limit = |pointer: &str, count: usize, most: usize, what: &str| {
             if count > most {
                 let detail = format!("the request has {count} {what}; at most {most} can be planned with");
-                faults.push(TreeFault { pointer: pointer.to_owned(), code: "too_many", detail });
+                faults.push(Fault::new(pointer, "too_many", detail));
             }
         };
         let kinds: HashSet<_> = self.pending.members.iter().map(|m| (&m.slots, &m.labels)).collect();
@@ -114,15 +115,15 @@ impl Simulation {
 }
 
 /// Names that are there twice, at the place of the second.
-fn find_duplicates<'a, P: Fn() -> String>(ids: impl Iterator<Item = (&'a str, P)>, faults: &mut Vec<TreeFault>) {
-    let mut seen: HashMap<&str, P, foldhash::fast::FixedState> = HashMap::default();
+fn find_duplicates<'a, P: Fn() -> String>(ids: impl Iterator<Item = (&'a str, P)>, faults: &mut Vec<Fault>) {
+    let mut seen: FastMap<&str, P> = FastMap::default();
     for (id, pointer) in ids {
         if faults.len() >= MAX_FAULTS {
             return;
         }
         if let Some(first) = seen.get(id) {
             let detail = format!("the id {id:?} is named twice, first at {}", first());
-            faults.push(TreeFault { pointer: pointer(), code: "duplicate_id", detail });
+            faults.push(Fault::new(pointer(), "duplicate_id", detail));
         } else {
             seen.insert(id, pointer);
         }

@@ -1,11 +1,14 @@
 //! The input of a plan, resolved to indices once, so that the search neither hashes nor compares names.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
-use super::input::{Agent, Input, Pending, PlanOptions, Workload};
+use super::input::{Agent, Input, Pending, Workload};
+use super::plan_options::PlanOptions;
 use crate::domain::decimal::Amount;
-use crate::domain::division::{Grid, Position, Tree, TreeFault};
+use crate::domain::division::tree::faults::unknown_queue;
+use crate::domain::division::{Grid, Position, Tree};
+use crate::domain::fault::{Fault, MAX_FAULTS};
+use crate::domain::maps::FastMap;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
@@ -47,7 +50,7 @@ pub struct Pair {
 /// The most members x ancestors of their queues x slots: each that goes is subtracted from all of these.
 const MAX_CHANGES: usize = 50_000_000;
 
-pub struct Scene<'a> {
+pub struct Snapshot<'a> {
     pub tree: &'a Tree,
     pub fair_share: &'a Grid<Amount>,
     pub running: &'a [Workload],
@@ -68,17 +71,17 @@ pub struct Scene<'a> {
     depths: Vec<usize>,
 }
 
-impl<'a> Scene<'a> {
-    pub fn new(input: &Input<'a>) -> Result<Self, Vec<TreeFault>> {
+impl<'a> Snapshot<'a> {
+    pub fn new(input: &Input<'a>) -> Result<Self, Vec<Fault>> {
         let tree = input.tree;
         let mut faults = pending_faults(tree, input.pending);
         let queues = resolve_queues(tree, input.running, &mut faults);
         let Some(queue) = tree.find(&input.pending.queue).filter(|_| faults.is_empty()) else {
-            faults.truncate(100);
+            faults.truncate(MAX_FAULTS);
             return Err(faults);
         };
         let path: Vec<usize> = tree.ancestry(queue).collect();
-        let mut scene = Self {
+        let mut snapshot = Self {
             tree,
             fair_share: input.fair_share,
             running: input.running,
@@ -95,13 +98,13 @@ impl<'a> Scene<'a> {
             jobs_by_queue: Vec::new(),
             depths: depths(tree),
         };
-        scene.resolve_members(&queues);
-        scene.index_jobs();
-        scene.check_changes()?;
-        Ok(scene)
+        snapshot.resolve_members(&queues);
+        snapshot.index_jobs();
+        snapshot.check_changes()?;
+        Ok(snapshot)
     }
 
-    fn check_changes(&self) -> Result<(), Vec<TreeFault>> {
+    fn check_changes(&self) -> Result<(), Vec<Fault>> {
         let of = |job: &Job| {
             let cells: usize = job.members.clone().map(|member| 1 + self.cells(member).len()).sum();
             cells.saturating_mul(self.depths[job.queue])
@@ -113,7 +116,7 @@ impl<'a> Scene<'a> {
         let detail = format!(
             "`running` has {changes} slots of members x ancestors of their queues; at most {MAX_CHANGES} can be planned with"
         );
-        Err(vec![TreeFault { pointer: "/running".to_owned(), code: "too_many", detail }])
+        Err(vec![Fault::new("/running", "too_many", detail)])
     }
 
     /// How much work it is to take a unit from its queue and its ancestors.
@@ -123,8 +126,7 @@ impl<'a> Scene<'a> {
 
     fn resolve_members(&mut self, queues: &[usize]) {
         let agents = self.agents.unwrap_or_default();
-        let by_name: HashMap<&str, usize, foldhash::fast::FixedState> =
-            agents.iter().enumerate().map(|(at, a)| (&*a.agent_id, at)).collect();
+        let by_name: FastMap<&str, usize> = agents.iter().enumerate().map(|(at, a)| (&*a.agent_id, at)).collect();
         let (running, totals) = (self.running, self.agents.is_none());
         for (workload, queue) in running.iter().zip(queues) {
             let start = self.members.len();
@@ -210,34 +212,33 @@ pub fn cells_of(tree: &Tree, slots: &Amounts) -> impl Iterator<Item = (usize, u1
         .filter_map(|(slot, amount)| Some((tree.column(slot)?, amount.units())))
 }
 
-fn pending_faults(tree: &Tree, pending: &Pending) -> Vec<TreeFault> {
-    let fault = |pointer: String, code, detail: String| TreeFault { pointer, code, detail };
+fn pending_faults(tree: &Tree, pending: &Pending) -> Vec<Fault> {
     let mut faults = Vec::new();
     if tree.find(&pending.queue).is_none() {
-        faults.push(TreeFault::unknown_queue("/pending", &pending.queue));
+        faults.push(unknown_queue("/pending", &pending.queue));
     }
     if pending.members.is_empty() {
-        faults.push(fault("/pending/members".to_owned(), "empty", "`members` must name at least one".to_owned()));
+        faults.push(Fault::new("/pending/members", "empty", "`members` must name at least one"));
     }
     if let Some(min) = pending.gang_min.filter(|min| *min == 0 || *min as usize > pending.members.len()) {
         let detail = format!("`gang_min` is {min}, but the workload has {} members", pending.members.len());
-        faults.push(fault("/pending/gang_min".to_owned(), "out_of_range", detail));
+        faults.push(Fault::new("/pending/gang_min", "out_of_range", detail));
     }
     for (at, member) in pending.members.iter().enumerate() {
         for (slot, amount) in member.slots.iter() {
             if !amount.is_zero() && tree.column(slot).is_none() {
                 let detail = format!("`slots` names {slot}, which neither the capacity nor a queue names");
-                faults.push(fault(format!("/pending/members/{at}/slots"), "unknown_slot", detail));
+                faults.push(Fault::new(format!("/pending/members/{at}/slots"), "unknown_slot", detail));
             }
         }
     }
     faults
 }
 
-fn resolve_queues(tree: &Tree, running: &[Workload], faults: &mut Vec<TreeFault>) -> Vec<usize> {
+fn resolve_queues(tree: &Tree, running: &[Workload], faults: &mut Vec<Fault>) -> Vec<usize> {
     let find = |(at, workload): (usize, &Workload)| {
         tree.find(&workload.queue).or_else(|| {
-            faults.push(TreeFault::unknown_queue(&format!("/running/{at}"), &workload.queue));
+            faults.push(unknown_queue(&format!("/running/{at}"), &workload.queue));
             None
         })
     };

@@ -1,6 +1,8 @@
-use super::{Sequence, Standings, Workload};
+//! `drf`: dominant resource fairness.
 
-/// Dominant resource fairness: whoever occupies the smallest dominant share now comes first.
+use super::{GroupShares, Sequence, Workload};
+
+/// The user who occupies the smallest dominant share now comes first.
 pub(super) struct Drf;
 
 impl Sequence for Drf {
@@ -12,9 +14,9 @@ impl Sequence for Drf {
         "Sessions sequenced by ascending dominant share"
     }
 
-    fn keys(&self, workloads: &[Workload], standings: &Standings) -> Vec<u64> {
+    fn keys(&self, workloads: &[Workload], shares: &GroupShares) -> Vec<u64> {
         // Shares are never negative, and non-negative floats order like their bits.
-        let share = |w: &Workload| standings.dominant_shares.get(&w.owner.user).map_or(0, |s| s.to_bits());
+        let share = |w: &Workload| shares.dominant_shares.get(&w.owner.user).map_or(0, |s| s.to_bits());
         workloads.iter().map(share).collect()
     }
 }

@@ -1,8 +1,9 @@
-use hashbrown::HashMap;
+//! `fairshare`: historical fair share (FAIR_SHARE §9).
 
-use super::{Sequence, Standings, Workload};
+use super::{GroupShares, Sequence, Workload};
 use crate::domain::factor::Exponent;
 use crate::domain::ids::Member;
+use crate::domain::maps::FastMap;
 use crate::domain::options::Order;
 
 /// Historical fair share: ascending exponent, so descending factor, of (user, project); in tiers, of the domain,
@@ -18,21 +19,21 @@ impl Sequence for FairShare {
         "Sessions sequenced using hierarchical Fair Share algorithm"
     }
 
-    fn keys(&self, workloads: &[Workload], standings: &Standings) -> Vec<u64> {
-        match standings.order {
-            Order::Flat => workloads.iter().map(|w| standings.exponent(w.owner).sort_key()).collect(),
-            Order::Tiered => tiered(workloads, standings),
+    fn keys(&self, workloads: &[Workload], shares: &GroupShares) -> Vec<u64> {
+        match shares.order {
+            Order::Flat => workloads.iter().map(|w| shares.exponent(w.owner).sort_key()).collect(),
+            Order::Tiered => tiered(workloads, shares),
         }
     }
 }
 
 /// The place of each owner's three exponents among those of all owners.
-fn tiered(workloads: &[Workload], standings: &Standings) -> Vec<u64> {
-    let mut places: HashMap<Member, u64, foldhash::fast::FixedState> = workloads.iter().map(|w| (w.owner, 0)).collect();
+fn tiered(workloads: &[Workload], shares: &GroupShares) -> Vec<u64> {
+    let mut places: FastMap<Member, u64> = workloads.iter().map(|w| (w.owner, 0)).collect();
     let exponents = |member: &Member| {
         let (domain, project) =
-            standings.projects.get(&member.project).copied().unwrap_or((Exponent::ZERO, Exponent::ZERO));
-        [domain, project, standings.exponent(*member)].map(Exponent::sort_key)
+            shares.projects.get(&member.project).copied().unwrap_or((Exponent::ZERO, Exponent::ZERO));
+        [domain, project, shares.exponent(*member)].map(Exponent::sort_key)
     };
     let mut owners: Vec<([u64; 3], Member)> = places.keys().map(|member| (exponents(member), *member)).collect();
     owners.sort_unstable();

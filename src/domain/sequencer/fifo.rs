@@ -1,4 +1,6 @@
-use super::{Sequence, Standings, Workload};
+//! `fifo`: in the order of submission.
+
+use super::{GroupShares, Sequence, Workload};
 
 /// First submitted, first started.
 pub(super) struct Fifo;
@@ -12,7 +14,7 @@ impl Sequence for Fifo {
         "Sessions sequenced in submission order"
     }
 
-    fn keys(&self, workloads: &[Workload], _: &Standings) -> Vec<u64> {
+    fn keys(&self, workloads: &[Workload], _: &GroupShares) -> Vec<u64> {
         vec![0; workloads.len()]
     }
 }

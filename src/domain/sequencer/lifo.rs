@@ -1,4 +1,6 @@
-use super::{Sequence, Standings, Workload};
+//! `lifo`: in the reverse order of submission.
+
+use super::{GroupShares, Sequence, Workload};
 
 /// Last submitted, first started.
 pub(super) struct Lifo;
@@ -12,7 +14,7 @@ impl Sequence for Lifo {
         "Sessions sequenced in reverse submission order"
     }
 
-    fn keys(&self, workloads: &[Workload], _: &Standings) -> Vec<u64> {
+    fn keys(&self, workloads: &[Workload], _: &GroupShares) -> Vec<u64> {
         vec![0; workloads.len()]
     }
 

@@ -1,4 +1,5 @@
-//! The order in which pending workloads start (§9). A sequencer is one file here and one line in [`SEQUENCERS`].
+//! The order in which pending workloads start (FAIR_SHARE §9). A sequencer is one file here and one line in
+//! [`SEQUENCERS`].
 
 mod drf;
 mod fairshare;
@@ -13,12 +14,11 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-
 use super::factor::Exponent;
 use super::ids::{Member, ProjectId, UserId};
 use super::options::Order;
 use super::time::Timestamp;
+use crate::domain::maps::FastMap;
 
 pub use turns::QueueClaims;
 
@@ -33,7 +33,7 @@ pub struct Workload<'a> {
 
 /// What the last published state says about one member.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Standing {
+pub struct MemberShare {
     pub exponent: Exponent,
     /// As shown, at most 12 places.
     pub fair_share_factor: Arc<str>,
@@ -42,16 +42,16 @@ pub struct Standing {
 
 /// Published state of one resource group that sequencers read.
 #[derive(Clone, Debug, Default)]
-pub struct Standings {
-    pub members: HashMap<Member, Standing, foldhash::fast::FixedState>,
+pub struct GroupShares {
+    pub members: FastMap<Member, MemberShare>,
     /// Dominant share of what each user occupies now over the group's capacity, in 0..
-    pub dominant_shares: HashMap<UserId, f64, foldhash::fast::FixedState>,
+    pub dominant_shares: FastMap<UserId, f64>,
     /// The exponents of each project's domain and of the project itself.
-    pub projects: Arc<HashMap<ProjectId, (Exponent, Exponent), foldhash::fast::FixedState>>,
+    pub projects: Arc<FastMap<ProjectId, (Exponent, Exponent)>>,
     pub order: Order,
 }
 
-impl Standings {
+impl GroupShares {
     /// An unknown member has used nothing and comes first.
     pub fn exponent(&self, member: Member) -> Exponent {
         self.members.get(&member).map_or(Exponent::ZERO, |s| s.exponent)
@@ -67,7 +67,7 @@ trait Sequence: Sync {
     fn success_message(&self) -> &'static str;
 
     /// Ascending sort keys, one for each workload; equal keys keep submission order, then id.
-    fn keys(&self, workloads: &[Workload], standings: &Standings) -> Vec<u64>;
+    fn keys(&self, workloads: &[Workload], shares: &GroupShares) -> Vec<u64>;
 
     /// Whether equal keys start in reverse.
     fn latest_first(&self) -> bool {
@@ -110,8 +110,8 @@ impl Sequencer {
     }
 
     /// The positions of `workloads` in the order in which they should start: a permutation, always.
-    pub fn order(self, workloads: &[Workload], standings: &Standings) -> Vec<u32> {
-        let keys = self.0.keys(workloads, standings);
+    pub fn order(self, workloads: &[Workload], shares: &GroupShares) -> Vec<u32> {
+        let keys = self.0.keys(workloads, shares);
         let latest_first = self.0.latest_first();
         // Key and submission as one number, because comparing two costs more than the sort.
         let number = |key: u64, workload: &Workload| {
@@ -138,8 +138,8 @@ impl Sequencer {
     }
 
     /// [`Self::order`] where queues take turns.
-    pub fn order_by_turns(self, workloads: &[Workload], standings: &Standings, claims: &QueueClaims) -> Vec<u32> {
-        let order = self.order(workloads, standings);
+    pub fn order_by_turns(self, workloads: &[Workload], shares: &GroupShares, claims: &QueueClaims) -> Vec<u32> {
+        let order = self.order(workloads, shares);
         match self.0.turns(claims) {
             Some(mut rule) => turns::take(order, claims, &mut *rule),
             None => order,

@@ -1,9 +1,12 @@
+//! `saturation`: KAI's queue order (DIVISION, appendix B).
+
 use std::cmp::Ordering;
 
-use super::turns::{QueueClaims, Standing, Turns, by_priority};
-use super::{Sequence, Standings, Workload};
+use super::turns::{QueueClaims, TurnState, Turns, by_priority};
+use super::{GroupShares, Sequence, Workload};
 use crate::domain::division::Position;
 use crate::domain::division::report::order::{Key, compare, key};
+use crate::domain::division::tree::heaps::SiblingHeaps;
 
 /// KAI's queue order (division, appendix B): queues take turns, the lowest allocated / fair share first.
 pub(super) struct Saturation;
@@ -17,13 +20,13 @@ impl Sequence for Saturation {
         "Sessions sequenced by turns of queues, lowest allocated / fair share first"
     }
 
-    fn keys(&self, workloads: &[Workload], _: &Standings) -> Vec<u64> {
+    fn keys(&self, workloads: &[Workload], _: &GroupShares) -> Vec<u64> {
         by_priority(workloads)
     }
 
     fn turns<'a>(&self, claims: &'a QueueClaims<'a>) -> Option<Box<dyn Turns + 'a>> {
         let rows = claims.tree.len();
-        Some(Box::new(Heaps { keys: vec![None; rows], heaps: vec![Vec::new(); rows + 1] }))
+        Some(Box::new(BySaturation { keys: vec![None; rows], heaps: SiblingHeaps::new(rows) }))
     }
 
     fn takes_turns(&self) -> bool {
@@ -31,75 +34,49 @@ impl Sequence for Saturation {
     }
 }
 
-struct Heaps {
+struct BySaturation {
     /// By queue.
     keys: Vec<Option<Key>>,
-    /// By parent, the roots last: children that wait, the first at the top.
-    heaps: Vec<Vec<usize>>,
+    /// The children that wait.
+    heaps: SiblingHeaps,
 }
 
-fn position<'a>(standing: &'a Standing, queue: usize) -> Position<'a> {
-    let (allocated, fair_share) = (standing.tree.allocated.row(queue), standing.fair_share.row(queue));
-    Position { tree: &standing.tree, queue, allocated, fair_share }
+fn position<'a>(state: &'a TurnState, queue: usize) -> Position<'a> {
+    let (allocated, fair_share) = (state.tree.allocated.row(queue), state.fair_share.row(queue));
+    Position { tree: &state.tree, queue, allocated, fair_share }
 }
 
-impl Heaps {
-    fn place(&self, parent: Option<usize>) -> usize {
-        parent.unwrap_or(self.heaps.len() - 1)
-    }
-
-    fn update(&mut self, standing: &Standing, queue: usize) {
-        self.keys[queue] = Some(key(&position(standing, queue), standing.next.row(queue), &[]));
-    }
-
-    fn is_before(&self, standing: &Standing, a: usize, b: usize) -> bool {
-        let (Some(key_a), Some(key_b)) = (&self.keys[a], &self.keys[b]) else { return false };
-        compare((&position(standing, a), key_a), (&position(standing, b), key_b)) == Ordering::Less
-    }
-
-    fn sift(&mut self, standing: &Standing, heap: usize, mut at: usize) {
-        loop {
-            let len = self.heaps[heap].len();
-            let mut first = at;
-            for child in [2 * at + 1, 2 * at + 2] {
-                let members = &self.heaps[heap];
-                if child < len && self.is_before(standing, members[child], members[first]) {
-                    first = child;
-                }
-            }
-            if first == at {
-                return;
-            }
-            self.heaps[heap].swap(at, first);
-            at = first;
-        }
-    }
+fn key_of(state: &TurnState, queue: usize) -> Key {
+    key(&position(state, queue), state.next.row(queue), &[])
 }
 
-impl Turns for Heaps {
-    fn open(&mut self, standing: &Standing, parent: Option<usize>, waiting: Vec<usize>) {
+fn is_before(keys: &[Option<Key>], state: &TurnState, a: usize, b: usize) -> bool {
+    let (Some(key_a), Some(key_b)) = (&keys[a], &keys[b]) else { return false };
+    compare((&position(state, a), key_a), (&position(state, b), key_b)) == Ordering::Less
+}
+
+impl Turns for BySaturation {
+    fn open(&mut self, state: &TurnState, parent: Option<usize>, waiting: Vec<usize>) {
+        let Self { keys, heaps } = self;
         for queue in &waiting {
-            self.update(standing, *queue);
+            keys[*queue] = Some(key_of(state, *queue));
         }
-        let heap = self.place(parent);
-        self.heaps[heap] = waiting;
-        for at in (0..self.heaps[heap].len() / 2).rev() {
-            self.sift(standing, heap, at);
-        }
+        heaps.fill(parent, waiting, |a, b| is_before(keys, state, a, b));
     }
 
     fn first(&self, parent: Option<usize>) -> Option<usize> {
-        self.heaps[self.place(parent)].first().copied()
+        self.heaps.first(parent)
     }
 
-    fn gave(&mut self, standing: &Standing, queue: usize, waits: bool) {
-        let heap = self.place(standing.tree.queues[queue].parent);
+    fn gave(&mut self, state: &TurnState, queue: usize, waits: bool) {
+        let Self { keys, heaps } = self;
+        let parent = state.tree.queues[queue].parent;
         if waits {
-            self.update(standing, queue);
+            keys[queue] = Some(key_of(state, queue));
+            heaps.move_first(parent, |a, b| is_before(keys, state, a, b));
         } else {
-            // Whoever gives stands at the top.
-            self.heaps[heap].swap_remove(0);
+            // The queue that gave is the first of its siblings.
+            heaps.remove_first(parent, |a, b| is_before(keys, state, a, b));
         }
-        self.sift(standing, heap, 0);
     }
 }

@@ -1,10 +1,12 @@
-use super::turns::score_tree::ScoreTree;
-use super::turns::{QueueClaims, Standing, Turns, by_priority};
-use super::{Sequence, Standings, Workload};
-use crate::domain::division::options::ScoreWeights;
-use crate::domain::division::report::order::figures;
+//! `score`: kube-batch's queue score (DIVISION §5).
 
-/// kube-batch's queue score (division §5): queues take turns, the highest score first.
+use super::turns::score_tree::ScoreTree;
+use super::turns::{QueueClaims, TurnState, Turns, by_priority};
+use super::{GroupShares, Sequence, Workload};
+use crate::domain::division::report::order::figures;
+use crate::domain::division::score_weights::ScoreWeights;
+
+/// kube-batch's queue score (DIVISION §5): queues take turns, the highest score first.
 pub(super) struct Score;
 
 impl Sequence for Score {
@@ -16,7 +18,7 @@ impl Sequence for Score {
         "Sessions sequenced by turns of queues, highest score first"
     }
 
-    fn keys(&self, workloads: &[Workload], _: &Standings) -> Vec<u64> {
+    fn keys(&self, workloads: &[Workload], _: &GroupShares) -> Vec<u64> {
         by_priority(workloads)
     }
 
@@ -33,7 +35,7 @@ impl Sequence for Score {
 
 struct Scores<'a> {
     weights: &'a ScoreWeights,
-    /// By parent, the roots last; `None`: nobody waits there.
+    /// By parent, the roots last; `None`: no queue waits there.
     levels: Vec<Option<Level<'a>>>,
     /// By queue: how many of its siblings are older.
     age: Vec<usize>,
@@ -59,18 +61,18 @@ impl Scores<'_> {
 }
 
 impl Turns for Scores<'_> {
-    fn open(&mut self, standing: &Standing, parent: Option<usize>, waiting: Vec<usize>) {
+    fn open(&mut self, state: &TurnState, parent: Option<usize>, waiting: Vec<usize>) {
         if waiting.is_empty() {
             return;
         }
-        let mut queues = standing.tree.children(parent).to_vec();
-        queues.sort_by(|a, b| standing.tree.by_age(*a, *b));
+        let mut queues = state.tree.children(parent).to_vec();
+        queues.sort_by(|a, b| state.tree.by_age(*a, *b));
         for (age, queue) in queues.iter().enumerate() {
             self.age[*queue] = age;
         }
         // Siblings that have nothing to give count as well.
         let mut siblings: Vec<_> =
-            queues.iter().map(|queue| (figures(&standing.tree, *queue, standing.fair_share), false)).collect();
+            queues.iter().map(|queue| (figures(&state.tree, *queue, state.fair_share), false)).collect();
         for queue in waiting {
             siblings[self.age[queue]].1 = true;
         }
@@ -84,10 +86,10 @@ impl Turns for Scores<'_> {
         self.levels[self.place(parent)].as_ref()?.first
     }
 
-    fn gave(&mut self, standing: &Standing, queue: usize, waits: bool) {
-        let place = self.place(standing.tree.queues[queue].parent);
+    fn gave(&mut self, state: &TurnState, queue: usize, waits: bool) {
+        let place = self.place(state.tree.queues[queue].parent);
         let Some(level) = &mut self.levels[place] else { return };
-        level.tree.turn(self.age[queue], figures(&standing.tree, queue, standing.fair_share), waits);
+        level.tree.turn(self.age[queue], figures(&state.tree, queue, state.fair_share), waits);
         level.choose();
     }
 }

@@ -8,14 +8,12 @@ use async_graphql::{Context, ID, Object, Result};
 
 use super::{caller, service};
 use crate::domain::filter::{Compare, DayMatch, Filter, Place, TextMatch};
-use crate::domain::ids::{Member, ProjectId, UserId};
-use crate::domain::ledger::Entity;
-use crate::graphql::global_id;
-use crate::graphql::guard;
+use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::graphql::types::{
     Agent, AuditEntry, Domain, DomainFairShare, DomainUsageBucketNode, FairShareWeightNode, JobRun, Node, Project,
     ProjectFairShare, ProjectUsageBucketNode, Queue, ScalingGroup, User, UserFairShare, UserUsageBucketNode,
 };
+use crate::graphql::{global_id, guard};
 use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow, Tier};
 use crate::service::input::page::Window;
 use crate::service::shares::Known;
@@ -71,7 +69,7 @@ impl Rows {
         let (service, caller) = (service(ctx)?, caller(ctx)?);
         let mut rows = Self::default();
         let mut buckets: BTreeMap<(&'static str, &str), Vec<Filter<BucketCondition>>> = BTreeMap::new();
-        let mut shares: BTreeMap<&str, Vec<Entity>> = BTreeMap::new();
+        let mut shares: BTreeMap<&str, Vec<Owner>> = BTreeMap::new();
         let mut groups_of_agents = BTreeSet::new();
         let (mut runs, mut entries) = (BTreeSet::new(), BTreeSet::new());
         for (kind, key) in keys {
@@ -179,15 +177,15 @@ impl Rows {
         if let Some(entity) = share_of(kind, rest) {
             let Some(known) = self.known.get(name) else { return Ok(None) };
             return Ok(match entity {
-                Entity::User(member) => {
+                Owner::User(member) => {
                     caller.require_user(member.user)?;
                     known.user_share(&group, member).map(|row| UserFairShare::new(&group, row).into())
                 }
-                Entity::Domain(domain) => {
+                Owner::Domain(domain) => {
                     caller.require_reader()?;
                     known.domain_share(&group, &domain).map(|row| DomainFairShare::new(&group, row).into())
                 }
-                Entity::Project(id) => {
+                Owner::Project(id) => {
                     caller.require_reader()?;
                     known.project_share(&group, id).map(|row| ProjectFairShare::new(&group, row).into())
                 }
@@ -197,7 +195,7 @@ impl Rows {
             (Queue::KIND, [name]) => {
                 caller.require_reader()?;
                 let found = group.queues.get(name.as_str()).cloned();
-                Ok(found.map(|config| Queue { group: Arc::clone(&group.name), config: Box::new(config) }.into()))
+                Ok(found.map(|config| Queue { group: Arc::clone(&group.name), config }.into()))
             }
             (ScalingGroup::KIND, []) => Ok(Some(ScalingGroup(group).into())),
             (FairShareWeightNode::KIND, [tier, ids @ ..]) => {
@@ -210,7 +208,7 @@ impl Rows {
 }
 
 /// Whose fair share a global id means.
-fn share_of(kind: &str, key: &[String]) -> Option<Entity> {
+fn share_of(kind: &str, key: &[String]) -> Option<Owner> {
     match kind {
         DomainFairShare::KIND => entity("domain", key),
         ProjectFairShare::KIND => entity("project", key),
@@ -219,12 +217,12 @@ fn share_of(kind: &str, key: &[String]) -> Option<Entity> {
     }
 }
 
-fn entity(tier: &str, ids: &[String]) -> Option<Entity> {
+fn entity(tier: &str, ids: &[String]) -> Option<Owner> {
     match (tier, ids) {
-        ("domain", [name]) => Some(Entity::Domain(Arc::from(name.as_str()))),
-        ("project", [id]) => Some(Entity::Project(ProjectId(id.parse().ok()?))),
+        ("domain", [name]) => Some(Owner::Domain(Arc::from(name.as_str()))),
+        ("project", [id]) => Some(Owner::Project(ProjectId(id.parse().ok()?))),
         ("user", [user, project]) => {
-            Some(Entity::User(Member { user: UserId(user.parse().ok()?), project: ProjectId(project.parse().ok()?) }))
+            Some(Owner::User(Member { user: UserId(user.parse().ok()?), project: ProjectId(project.parse().ok()?) }))
         }
         _ => None,
     }
@@ -234,9 +232,9 @@ fn entity(tier: &str, ids: &[String]) -> Option<Entity> {
 fn weight(group: &PublishedGroup, tier: &str, ids: &[String]) -> Option<WeightRow> {
     let target = entity(tier, ids)?;
     let share = match &target {
-        Entity::Domain(name) => &group.domain(name)?.share,
-        Entity::Project(id) => &group.project(*id)?.share,
-        Entity::User(member) => &group.user(*member)?.share,
+        Owner::Domain(name) => &group.domain(name)?.share,
+        Owner::Project(id) => &group.project(*id)?.share,
+        Owner::User(member) => &group.user(*member)?.share,
     };
     Some(WeightRow { weight: share.weight, target })
 }

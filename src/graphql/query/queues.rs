@@ -32,7 +32,7 @@ impl QueueQuery {
         let page = cut(LIST, &rows, |queue| vec![Key::Text(queue.name.clone())], &window);
         Ok(connect(ctx, &resource_group, page, |queue| Queue {
             group: Arc::clone(&group.name),
-            config: Box::new(queue.clone()),
+            config: Arc::clone(queue),
         })?)
     }
 
@@ -41,6 +41,6 @@ impl QueueQuery {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let queues = service(ctx)?.queues(caller(ctx)?, &resource_group)?;
         let found = queues.get(name.as_str()).cloned();
-        Ok(found.map(|config| Queue { group: Arc::clone(&group.name), config: Box::new(config) }))
+        Ok(found.map(|config| Queue { group: Arc::clone(&group.name), config }))
     }
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_graphql::{Context, ID, Object, Result, SimpleObject};
 
-use crate::domain::ledger::Entity;
+use crate::domain::ids::Owner;
 use crate::domain::weight::Weight;
 use crate::graphql::global_id;
 use crate::graphql::orders::FairShareWeightTargetType;
@@ -15,7 +15,7 @@ use crate::service::weights::WeightRow;
 #[derive(Clone)]
 pub struct FairShareWeightNode {
     pub group: Arc<str>,
-    pub target: Entity,
+    pub target: Owner,
     pub weight: Weight,
 }
 
@@ -30,23 +30,23 @@ impl FairShareWeightNode {
 
     pub fn target_type(&self) -> FairShareWeightTargetType {
         match &self.target {
-            Entity::Domain(_) => FairShareWeightTargetType::Domain,
-            Entity::Project(_) => FairShareWeightTargetType::Project,
-            Entity::User(_) => FairShareWeightTargetType::User,
+            Owner::Domain(_) => FairShareWeightTargetType::Domain,
+            Owner::Project(_) => FairShareWeightTargetType::Project,
+            Owner::User(_) => FairShareWeightTargetType::User,
         }
     }
 
     pub fn target_id(&self) -> String {
         match &self.target {
-            Entity::Domain(name) => name.to_string(),
-            Entity::Project(id) => id.to_string(),
-            Entity::User(member) => member.user.to_string(),
+            Owner::Domain(name) => name.to_string(),
+            Owner::Project(id) => id.to_string(),
+            Owner::User(member) => member.user.to_string(),
         }
     }
 
     pub fn project_id(&self) -> Option<uuid::Uuid> {
         match &self.target {
-            Entity::User(member) => Some(member.project.0),
+            Owner::User(member) => Some(member.project.0),
             _ => None,
         }
     }
@@ -61,9 +61,9 @@ pub fn weight_rows(group: &PublishedGroup, rows: Vec<WeightRow>) -> Vec<FairShar
 impl FairShareWeightNode {
     pub async fn id(&self) -> ID {
         let key = match &self.target {
-            Entity::Domain(name) => vec!["domain".to_owned(), name.to_string()],
-            Entity::Project(id) => vec!["project".to_owned(), id.to_string()],
-            Entity::User(m) => vec!["user".to_owned(), m.user.to_string(), m.project.to_string()],
+            Owner::Domain(name) => vec!["domain".to_owned(), name.to_string()],
+            Owner::Project(id) => vec!["project".to_owned(), id.to_string()],
+            Owner::User(m) => vec!["user".to_owned(), m.user.to_string(), m.project.to_string()],
         };
         let mut parts = vec![&*self.group];
         parts.extend(key.iter().map(String::as_str));
@@ -95,16 +95,16 @@ impl FairShareWeightNode {
     async fn target_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
         let people = service(ctx)?.people();
         let name = match &self.target {
-            Entity::Domain(_) => None,
-            Entity::Project(id) => people.project_name(*id),
-            Entity::User(member) => people.user_name(member.user),
+            Owner::Domain(_) => None,
+            Owner::Project(id) => people.project_name(*id),
+            Owner::User(member) => people.user_name(member.user),
         };
         Ok(name.map(|name| name.to_string()))
     }
 
     /// What is shown beside the project's id, where there is a name.
     async fn project_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
-        let Entity::User(member) = &self.target else { return Ok(None) };
+        let Owner::User(member) = &self.target else { return Ok(None) };
         Ok(service(ctx)?.people().project_name(member.project).map(|name| name.to_string()))
     }
 

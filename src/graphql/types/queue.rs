@@ -1,118 +1,49 @@
 use std::sync::Arc;
 
-use async_graphql::{Enum, ID, Object, SimpleObject};
+use async_graphql::{ID, Object, SimpleObject};
 
+use super::queue_values::QueueValue;
+use crate::domain::decimal::Amount;
 use crate::domain::division::Warning;
-use crate::domain::queues::QueueConfig;
+use crate::domain::queues::{Bound, OverQuotaBy, OverQuotaWeight, QueueConfig, QueueMode, queue_keys};
+use crate::domain::slots::{Amounts, SlotMap};
+use crate::domain::time::Timestamp;
 use crate::graphql::global_id;
-use crate::graphql::scalars::{DateTime, JsonString};
 use crate::service::queues::QueuesChanged;
-
-/// How a queue serves its children under `min_share`.
-#[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
-#[graphql(remote = "crate::domain::division::QueueMode")]
-pub enum QueueMode {
-    Fair,
-    Fifo,
-}
-
-/// What over-quota capacity follows.
-#[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
-#[graphql(remote = "crate::domain::division::OverQuotaBy")]
-pub enum OverQuotaBy {
-    Weight,
-    Quota,
-}
 
 /// A queue as it is configured.
 pub struct Queue {
     pub group: Arc<str>,
-    pub config: Box<QueueConfig>,
+    pub config: Arc<QueueConfig>,
 }
 
 impl Queue {
     pub const KIND: &str = "Queue";
 }
 
-#[Object(rename_fields = "snake_case")]
-impl Queue {
-    pub async fn id(&self) -> ID {
-        global_id::encode(Self::KIND, &[&self.group, &self.config.name])
-    }
+macro_rules! queue {
+    ($($(#[$schema:meta])* $key:ident: $type:ty = $default:expr, $config:tt $simulation:tt [$($said:tt)?] $input:tt;)*) => {
+        #[Object(rename_fields = "snake_case")]
+        impl Queue {
+            pub async fn id(&self) -> ID {
+                global_id::encode(Self::KIND, &[&self.group, &self.config.name])
+            }
 
-    async fn resource_group(&self) -> &str {
-        &self.group
-    }
+            async fn resource_group(&self) -> &str {
+                &self.group
+            }
 
-    async fn name(&self) -> &str {
-        &self.config.name
-    }
+            async fn name(&self) -> &str {
+                &self.config.name
+            }
 
-    /// Null: a root.
-    async fn parent(&self) -> Option<&str> {
-        self.config.parent.as_deref()
-    }
-
-    /// Higher is served first.
-    async fn priority(&self) -> i32 {
-        self.config.priority
-    }
-
-    /// For `min_share`, `proportion` and `drf`.
-    async fn weight(&self) -> String {
-        self.config.weight.to_string()
-    }
-
-    async fn mode(&self) -> QueueMode {
-        self.config.mode.into()
-    }
-
-    async fn created_at(&self) -> Option<DateTime> {
-        self.config.created_at.map(DateTime)
-    }
-
-    /// By slot; a slot that is not in it has 0.
-    async fn quota(&self) -> JsonString {
-        JsonString::of(&self.config.quota)
-    }
-
-    /// By slot; a slot that is not in it is unlimited.
-    async fn limit(&self) -> JsonString {
-        JsonString::of(&self.config.limit)
-    }
-
-    async fn guarantee(&self) -> JsonString {
-        JsonString::of(&self.config.guarantee)
-    }
-
-    /// One number, or numbers by slot.
-    async fn over_quota_weight(&self) -> JsonString {
-        JsonString::of(&self.config.over_quota_weight)
-    }
-
-    async fn children_over_quota_by(&self) -> OverQuotaBy {
-        self.config.children_over_quota_by.into()
-    }
-
-    /// A part of the whole group.
-    async fn min_share_ratio(&self) -> String {
-        self.config.min_share_ratio.to_string()
-    }
-
-    async fn reclaimable(&self) -> bool {
-        self.config.reclaimable
-    }
-
-    /// Seconds.
-    async fn preempt_min_runtime(&self) -> Option<u64> {
-        self.config.preempt_min_runtime
-    }
-
-    /// Seconds.
-    async fn reclaim_min_runtime(&self) -> Option<u64> {
-        self.config.reclaim_min_runtime
-    }
+            $($(#[doc = $said])? async fn $key(&self) -> <$type as QueueValue>::Output {
+                self.config.$key.output()
+            })*
+        }
+    };
 }
+queue_keys!(queue);
 
 /// What looks like a mistake in the queues of a group; never a refusal.
 #[derive(SimpleObject)]
@@ -150,9 +81,7 @@ impl UpsertQueuesResult {
             created_count,
             changed_count,
             deleted_count,
-            affected_queues: affected
-                .map(|config| Queue { group: Arc::clone(group), config: Box::new(config) })
-                .collect(),
+            affected_queues: affected.map(|config| Queue { group: Arc::clone(group), config }).collect(),
             warnings: done.warnings.into_iter().map(QueueWarning::from).collect(),
         }
     }

@@ -9,8 +9,7 @@ use uuid::Uuid;
 
 use super::names::Names;
 use super::queue_entry::{keys, said};
-use crate::domain::ids::Member;
-use crate::domain::ledger::Entity;
+use crate::domain::ids::{Member, Owner};
 use crate::domain::queues::QueueConfig;
 use crate::domain::weight::Weight;
 use crate::service::configuration::ConfigurationChanged;
@@ -70,11 +69,9 @@ impl ConfigurationChange {
     fn of_weight(names: &Names, change: &WeightChange) -> Self {
         let weight = |weight: Option<Weight>| weight.map(|w| Value::from(w.to_string()));
         let (target_type, target, target_id, member_of) = match &change.target {
-            Entity::Domain(name) => ("domain", name.to_string(), name.to_string(), None),
-            Entity::Project(id) => ("project", names.show_project(*id), id.to_string(), None),
-            Entity::User(Member { user, project }) => {
-                ("user", names.show_user(*user), user.to_string(), Some(*project))
-            }
+            Owner::Domain(name) => ("domain", name.to_string(), name.to_string(), None),
+            Owner::Project(id) => ("project", names.show_project(*id), id.to_string(), None),
+            Owner::User(Member { user, project }) => ("user", names.show_user(*user), user.to_string(), Some(*project)),
         };
         Self {
             target_type,
@@ -133,6 +130,6 @@ fn rows_of(change: &QueueChange, written: Option<&QueueConfig>) -> Vec<Configura
             differs.map(|(key, value)| row(key, from.get(key).cloned(), Some(value.clone()))).collect()
         }
         // A new queue as the document has it: its age is not known before the write.
-        (from, to) => vec![row("queue", from.as_ref().map(whole), written.or(to.as_ref()).map(whole))],
+        (from, to) => vec![row("queue", from.as_deref().map(whole), written.or(to.as_deref()).map(whole))],
     }
 }

@@ -35,6 +35,6 @@ pub fn said(queue: &QueueConfig) -> Map<String, Value> {
 
 /// All queues of a group; `None` if there are none.
 pub fn entries(group: &PublishedGroup) -> Option<Vec<QueueEntry>> {
-    let queues: Vec<_> = group.queues.values().cloned().map(QueueEntry).collect();
+    let queues: Vec<_> = group.queues.values().map(|queue| QueueEntry(QueueConfig::clone(queue))).collect();
     Some(queues).filter(|queues| !queues.is_empty())
 }

@@ -8,9 +8,8 @@ use utoipa::ToSchema;
 
 use super::names::Names;
 use super::queue_entry::{QueueEntry, entries};
-use crate::domain::division::queue::MAX_QUEUES;
-use crate::domain::ids::Member;
-use crate::domain::ledger::Entity;
+use crate::domain::ids::{Member, Owner};
+use crate::domain::queues::MAX_QUEUES;
 use crate::domain::queues::QueueConfig;
 use crate::domain::reading::{at_most, at_most_if_any, too_long};
 use crate::domain::weight::{Weight, deserialize_nullable_text};
@@ -129,9 +128,9 @@ impl Configuration {
         for row in weights {
             let Some(weight) = row.weight.map(WeightText::set) else { continue };
             match &row.target {
-                Entity::Domain(name) => document.domains.0.push((name.to_string(), weight)),
-                Entity::Project(id) => document.projects.0.push((names.show_project(*id), weight)),
-                Entity::User(Member { user, project }) => document.users.push(UserEntry {
+                Owner::Domain(name) => document.domains.0.push((name.to_string(), weight)),
+                Owner::Project(id) => document.projects.0.push((names.show_project(*id), weight)),
+                Owner::User(Member { user, project }) => document.users.push(UserEntry {
                     user: names.show_user(*user),
                     project: Some(names.show_project(*project)),
                     weight,

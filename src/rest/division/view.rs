@@ -4,8 +4,9 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use crate::domain::division::Warning;
 use crate::domain::division::report::{QueueReport, QueueTrace, RatioReport};
-use crate::domain::division::{Bound, Warning};
+use crate::domain::queues::Bound;
 use crate::domain::slots::{Amounts, SlotMap};
 use crate::domain::time::{Day, Timestamp};
 use crate::service::division::{DivisionDay, GroupDivision, QueueFigures};
@@ -16,7 +17,7 @@ use crate::service::division::{DivisionDay, GroupDivision, QueueFigures};
 pub struct DivisionView<'a> {
     #[schema(value_type = String, format = DateTime)]
     calculated_at: Timestamp,
-    /// `quota_over_quota`, `min_share`, `proportion` or `drf`.
+    #[schema(schema_with = crate::domain::schemas::algorithm)]
     algorithm: &'a str,
     /// The group's option `division`.
     #[schema(value_type = Object)]

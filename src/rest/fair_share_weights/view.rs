@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::domain::ids::{ProjectId, UserId};
-use crate::domain::ledger::Entity;
+use crate::domain::ids::{Owner, ProjectId, UserId};
 use crate::domain::names::check_name;
 use crate::domain::reading::{ReadOnly, at_most};
 use crate::domain::weight::{Weight, deserialize_nullable_text};
@@ -53,14 +52,14 @@ impl WeightView {
     pub fn new(group: &str, people: &Directory, row: WeightRow) -> Self {
         let id = Uuid::new_v5(&Uuid::NAMESPACE_URL, format!("{group}/{}", label(&row.target)).as_bytes());
         let names = match &row.target {
-            Entity::Domain(_) => (None, None),
-            Entity::Project(project) => (people.project_name(*project), None),
-            Entity::User(member) => people.names(*member),
+            Owner::Domain(_) => (None, None),
+            Owner::Project(project) => (people.project_name(*project), None),
+            Owner::User(member) => people.names(*member),
         };
         let (target_type, target_id, project_id) = match row.target {
-            Entity::Domain(name) => (TargetType::Domain, name.to_string(), None),
-            Entity::Project(project) => (TargetType::Project, project.to_string(), None),
-            Entity::User(member) => (TargetType::User, member.user.to_string(), Some(member.project.0)),
+            Owner::Domain(name) => (TargetType::Domain, name.to_string(), None),
+            Owner::Project(project) => (TargetType::Project, project.to_string(), None),
+            Owner::User(member) => (TargetType::User, member.user.to_string(), Some(member.project.0)),
         };
         let (target_name, project_name) = names;
         Self { id, target_type, target_id, project_id, target_name, project_name, weight: row.weight }

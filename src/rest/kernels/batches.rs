@@ -15,8 +15,7 @@ use crate::domain::time::Timestamp;
 use crate::rest::extract::{self, Unreadable};
 use crate::rest::problem::Problem;
 use crate::service::ingest::batch::{BATCH, Delivery, Ingested};
-use crate::service::ingest::incoming::Refused;
-use crate::service::ingest::incoming::{Incoming, KernelInput};
+use crate::service::ingest::incoming::{Incoming, KernelInput, Refused};
 use crate::service::ingest::merging::Rehearsal;
 use crate::service::ingest::registration::Warning;
 use crate::service::{Caller, Error, Fault, Result, Service};
@@ -224,14 +223,13 @@ impl Batches {
         self.reject(place, kernel_id, faults);
     }
 
-    fn reject(&mut self, place: u64, kernel_id: Option<Uuid>, faults: Vec<Fault>) {
+    fn reject(&mut self, place: u64, kernel_id: Option<Uuid>, errors: Vec<Fault>) {
         self.answer.rejected += 1;
         if self.answer.errors.len() >= NAMED_REJECTIONS {
             return;
         }
         let at = |counting| (self.counting == counting).then_some(place);
         let (index, line) = (at(Counting::Index), at(Counting::Line));
-        let errors = faults.into_iter().map(Into::into).collect();
         self.answer.errors.push(RejectedItem { index, line, kernel_id, errors });
     }
 

@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::domain::kernel::{Kernel, Report};
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Span, Timestamp};
-use crate::rest::problem::FaultView;
+use crate::service::Fault;
 use crate::service::ingest::incoming::KernelInput;
 use crate::service::kernels::Record;
 use crate::service::people::Directory;
@@ -186,5 +186,5 @@ pub struct RejectedItem {
     pub line: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_id: Option<Uuid>,
-    pub errors: Vec<FaultView>,
+    pub errors: Vec<Fault>,
 }

@@ -18,6 +18,6 @@ pub async fn handle(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<QueuePath>,
-) -> Result<Json<QueueConfig>> {
+) -> Result<Json<Arc<QueueConfig>>> {
     Ok(Json(service.queue(&caller, &path.rg, &path.queue)?))
 }

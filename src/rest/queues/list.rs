@@ -36,8 +36,8 @@ pub async fn handle(
     let queues = service.queues(&caller, &path.rg)?;
     let place = Place::new(LIST, path.rg);
     let window = place.window(query.limit, query.cursor.as_deref())?;
-    let rows: Vec<&QueueConfig> = queues.values().collect();
-    let page = cut(LIST, &rows, |q| vec![Key::Text(q.name.clone())], &window).map(QueueConfig::clone);
-    let answer: List<QueueConfig> = place.answer(page);
+    let rows: Vec<&Arc<QueueConfig>> = queues.values().collect();
+    let page = cut(LIST, &rows, |q| vec![Key::Text(q.name.clone())], &window).map(Arc::clone);
+    let answer: List<Arc<QueueConfig>> = place.answer(page);
     etag::fresh_or(&headers, &etag, || Json(answer).into_response())
 }

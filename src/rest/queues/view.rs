@@ -1,9 +1,10 @@
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::division::Warning;
-use crate::domain::division::queue::MAX_QUEUES;
-use crate::domain::queues::QueueConfig;
+use crate::domain::queues::{MAX_QUEUES, QueueConfig};
 use crate::domain::reading::at_most;
 use crate::rest::extract::WithReason;
 use crate::service::queues::{QueuesChanged, QueuesWrite};
@@ -15,7 +16,8 @@ pub type QueueBody = WithReason<QueueConfig>;
 /// A queue after its write.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct QueueWritten {
-    pub queue: QueueConfig,
+    #[schema(value_type = QueueConfig)]
+    pub queue: Arc<QueueConfig>,
     /// What looks like a mistake in the group's queues; never a refusal.
     pub warnings: Vec<Warning>,
 }

@@ -20,7 +20,7 @@ use crate::service::{PublishedGroup, Result};
     "warnings": []
 }))]
 pub struct SchedulerOptions {
-    /// `fifo`, `lifo`, `drf`, `fairshare`, `saturation` or `score`.
+    #[schema(schema_with = crate::domain::schemas::sequencer)]
     pub scheduler: &'static str,
     #[schema(value_type = Object)]
     pub scheduler_opts: Map<String, Value>,
@@ -39,7 +39,7 @@ impl From<&PublishedGroup> for SchedulerOptions {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"scheduler": "fairshare", "scheduler_opts": {"half_life_days": 14}}))]
 pub struct SchedulerOptionsPatch {
-    /// `fairshare`, `fifo`, `lifo`, `drf`, `saturation` or `score`.
+    #[schema(schema_with = crate::domain::schemas::some_sequencer)]
     pub scheduler: Option<String>,
     /// `null` sets an option back to its default.
     #[schema(value_type = Option<Object>)]

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use super::folding;
 use crate::domain::bucket::Bucket;
-use crate::domain::ledger::{Entity, Ledger};
+use crate::domain::ids::Owner;
+use crate::domain::ledger::Ledger;
 use crate::domain::slots::Usages;
 use crate::domain::time::Day;
 use crate::service::audit::label;
@@ -67,7 +68,7 @@ impl Service {
                 // Folding the records again must give the very same buckets; nothing of it is kept.
                 folding::rebuild_buckets(&tx, &mut state).await?;
                 let changes = state.ledger.take_changes();
-                let rows: BTreeMap<(Day, String), (Entity, Day)> =
+                let rows: BTreeMap<(Day, String), (Owner, Day)> =
                     changes.upserts.into_iter().chain(changes.deletes).map(|(e, d)| ((d, label(&e)), (e, d))).collect();
                 found.difference = rows.into_iter().find_map(|((day, name), (entity, start))| {
                     let usage = |ledger: &Ledger| {
@@ -132,11 +133,11 @@ fn tiers_differ(ledger: &Ledger, records_from: Option<Day>) -> Option<Difference
     None
 }
 
-fn tier(entity: &Entity) -> usize {
+fn tier(entity: &Owner) -> usize {
     match entity {
-        Entity::User(_) => 0,
-        Entity::Project(_) => 1,
-        Entity::Domain(_) => 2,
+        Owner::User(_) => 0,
+        Owner::Project(_) => 1,
+        Owner::Domain(_) => 2,
     }
 }
 

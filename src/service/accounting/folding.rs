@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-
 use crate::domain::bucket::{Bucket, Daily};
-use crate::domain::ledger::Entity;
+use crate::domain::ids::Owner;
+use crate::domain::maps::FastMap;
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::time::Day;
 use crate::service::Result;
@@ -38,12 +37,12 @@ impl Service {
 }
 
 /// Folds single chains again from their records.
-pub async fn refold_entities(session: &mut Session, refold: BTreeMap<Entity, Day>) -> Result<()> {
+pub async fn refold_entities(session: &mut Session, refold: BTreeMap<Owner, Day>) -> Result<()> {
     if refold.is_empty() {
         return Ok(());
     }
     let ledger = &session.state().ledger;
-    let starts: BTreeMap<Entity, Day> =
+    let starts: BTreeMap<Owner, Day> =
         refold.into_iter().map(|(e, day)| (e.clone(), ledger.refold_from(&e, day))).collect();
     let from = starts.values().min().copied().unwrap_or(Day::MIN);
     let group = &session.state().group.name;
@@ -56,14 +55,14 @@ pub async fn refold_entities(session: &mut Session, refold: BTreeMap<Entity, Day
     Ok(())
 }
 
-type DailySums = HashMap<Entity, BTreeMap<Day, Daily>, foldhash::fast::FixedState>;
+type DailySums = FastMap<Owner, BTreeMap<Day, Daily>>;
 
 /// Sums the records since `from` by entity and day, for the entities wanted.
 async fn fold_records(
     db: &impl ConnectionTrait,
     group: &str,
     from: Day,
-    wanted: impl Fn(&Entity) -> bool,
+    wanted: impl Fn(&Owner) -> bool,
 ) -> Result<DailySums> {
     let mut sums = DailySums::default();
     let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
@@ -77,7 +76,7 @@ async fn fold_records(
         for record in &records {
             let domain = Arc::clone(domains.get_or_insert_with(record.domain.as_str(), |n| Arc::from(n)));
             let day = record.span.start.day();
-            for entity in [Entity::User(record.owner), Entity::Project(record.owner.project), Entity::Domain(domain)] {
+            for entity in [Owner::User(record.owner), Owner::Project(record.owner.project), Owner::Domain(domain)] {
                 if wanted(&entity) {
                     sums.entry(entity).or_default().entry(day).or_default().add(&record.usage);
                 }
@@ -95,8 +94,7 @@ pub async fn rebuild_buckets(db: &impl ConnectionTrait, state: &mut GroupState) 
     state.load_back_to(db, from.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await?;
     let daily = fold_records(db, &state.group.name, from, |_| true).await?;
     let unit = state.options.decay_unit_days;
-    let mut entities: Vec<Entity> =
-        daily.keys().cloned().chain(state.ledger.chains().map(|(e, _)| e.clone())).collect();
+    let mut entities: Vec<Owner> = daily.keys().cloned().chain(state.ledger.chains().map(|(e, _)| e.clone())).collect();
     entities.sort_unstable();
     entities.dedup();
     let empty = BTreeMap::new();

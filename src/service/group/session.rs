@@ -11,8 +11,8 @@ use super::live_kernels::{self, LiveKernels};
 use super::published::PublishedGroup;
 use super::state::{GroupState, window_start};
 use crate::domain::hierarchy::{Hierarchy, Ranking};
+use crate::domain::ids::Owner;
 use crate::domain::kernel::Kernel;
-use crate::domain::ledger::Entity;
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::queues::Queues;
 use crate::domain::time::{Day, Span, Timestamp};
@@ -21,9 +21,8 @@ use crate::service::input::error::{Error, Result};
 use crate::service::people::Directory;
 use crate::service::work::blocking;
 use crate::service::{Caller, Service, SlotGuard, Work, audit};
-use crate::store::groups;
 use crate::store::people::{People, Project};
-use crate::store::{self, Tx};
+use crate::store::{self, Tx, groups};
 
 const KERNELS_BETWEEN_YIELDS: usize = 200;
 
@@ -35,7 +34,7 @@ pub struct Session {
     tx: Option<Tx>,
     touched: bool,
     shares_changed: bool,
-    changed_shares: BTreeSet<Entity>,
+    changed_shares: BTreeSet<Owner>,
     update: groups::Update,
     /// What this session makes of kernels; `None`: the picture does not have them, so the next one cannot either.
     kernels: Option<Vec<live_kernels::Change>>,
@@ -160,7 +159,7 @@ impl Session {
     }
 
     /// Marks shares that must be stored.
-    pub fn share_changed(&mut self, entities: impl IntoIterator<Item = Entity>) {
+    pub fn share_changed(&mut self, entities: impl IntoIterator<Item = Owner>) {
         self.changed_shares.extend(entities);
         self.shares_changed = true;
     }
@@ -401,8 +400,8 @@ impl Session {
 
     /// Recomputes factors and ranks, and stores every share whose numbers changed.
     async fn save_shares(&mut self, state: &mut GroupState) -> Result<Ranking> {
-        let entities: Vec<Entity> = state.hierarchy.entities().collect();
-        let factor = |h: &Hierarchy, e: &Entity| h.share(e).map(|s| s.fair_share_factor.to_bits());
+        let entities: Vec<Owner> = state.hierarchy.owners().collect();
+        let factor = |h: &Hierarchy, e: &Owner| h.share(e).map(|s| s.fair_share_factor.to_bits());
         let before: Vec<_> = entities.iter().map(|e| factor(&state.hierarchy, e)).collect();
         let ranking = blocking(|| state.hierarchy.recompute(state.options.default_weight));
         let moved = entities.into_iter().zip(before).filter(|(e, b)| factor(&state.hierarchy, e) != *b).map(|(e, _)| e);

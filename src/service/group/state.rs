@@ -8,18 +8,16 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-
 use super::published::Calculation;
 use crate::domain::decimal::Amount;
 use crate::domain::factor::{Decayer, History};
 use crate::domain::hierarchy::{Hierarchy, Share};
-use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
+use crate::domain::ids::{KernelId, Member, Owner, ProjectId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Unsettled};
-use crate::domain::ledger::{Entity, Ledger};
+use crate::domain::ledger::Ledger;
+use crate::domain::maps::FastMap;
 use crate::domain::options::Options;
-use crate::domain::queues::Queues;
-use crate::domain::queues::{Demand, Portion};
+use crate::domain::queues::{Demand, Portion, Queues};
 use crate::domain::sequencer::Sequencer;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, MICROS_PER_SECOND, Timestamp};
@@ -29,8 +27,6 @@ use crate::store;
 use crate::store::agents::Agent;
 use crate::store::groups::Group;
 use crate::store::{ConnectionTrait, StreamTrait};
-
-type FastMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// Sums by user, as the usage of one second: sums of amounts would end at the largest amount.
 pub type Occupancy = FastMap<UserId, Usages>;
@@ -218,36 +214,36 @@ impl GroupState {
     }
 
     /// Makes a domain known to the group. Returns what is new.
-    pub fn admit_domain(&mut self, domain: &Arc<str>) -> Vec<Entity> {
+    pub fn admit_domain(&mut self, domain: &Arc<str>) -> Vec<Owner> {
         if self.hierarchy.domains.contains_key(domain) {
             return Vec::new();
         }
         self.hierarchy.domains.insert(Arc::clone(domain), Share::new(None, History::default()));
-        vec![Entity::Domain(Arc::clone(domain))]
+        vec![Owner::Domain(Arc::clone(domain))]
     }
 
     /// Makes a project and its domain known to the group. Returns what is new.
-    pub fn admit_project(&mut self, project: ProjectId, domain: &Arc<str>) -> Vec<Entity> {
+    pub fn admit_project(&mut self, project: ProjectId, domain: &Arc<str>) -> Vec<Owner> {
         let mut new = self.admit_domain(domain);
         if let Entry::Vacant(place) = self.hierarchy.projects.entry(project) {
             place.insert((Arc::clone(domain), Share::new(None, History::default())));
-            new.push(Entity::Project(project));
+            new.push(Owner::Project(project));
         }
         new
     }
 
     /// Makes a member, its project and its domain known to the group. Returns what is new.
-    pub fn admit(&mut self, member: Member, domain: &Arc<str>) -> Vec<Entity> {
+    pub fn admit(&mut self, member: Member, domain: &Arc<str>) -> Vec<Owner> {
         let mut new = self.admit_project(member.project, domain);
         if let Entry::Vacant(place) = self.hierarchy.users.entry(member) {
             place.insert(Share::new(None, History::default()));
-            new.push(Entity::User(member));
+            new.push(Owner::User(member));
         }
         new
     }
 
     /// Puts a project of the group into another domain. Returns what is new.
-    pub fn move_project(&mut self, id: ProjectId, domain: &Arc<str>) -> Vec<Entity> {
+    pub fn move_project(&mut self, id: ProjectId, domain: &Arc<str>) -> Vec<Owner> {
         let new = self.admit_domain(domain);
         if let Some((current, _)) = self.hierarchy.projects.get_mut(&id) {
             *current = Arc::clone(domain);
@@ -256,11 +252,11 @@ impl GroupState {
     }
 
     /// Recomputes what buckets amount to. Returns whose history changed.
-    pub fn recompute_histories(&mut self, now: Timestamp) -> Vec<Entity> {
+    pub fn recompute_histories(&mut self, now: Timestamp) -> Vec<Owner> {
         let today = now.day();
         let mut decayer = Decayer::new(&self.options, today);
         let mut changed = Vec::new();
-        let entities: Vec<Entity> = self.hierarchy.entities().collect();
+        let entities: Vec<Owner> = self.hierarchy.owners().collect();
         for entity in entities {
             let history = self.ledger.history(&entity, &mut decayer);
             if let Some(share) = self.hierarchy.share_mut(&entity)

@@ -4,38 +4,16 @@
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
+pub use crate::domain::fault::Fault;
+use crate::domain::fault::MAX_FAULTS;
 use crate::domain::names::NameError;
 use crate::store::{Fault as Cause, StoreError};
-
-/// One fault in a request, with the place that has it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// JSON pointer into the request body, or `/` and the name of a parameter.
-    pub pointer: String,
-    pub code: &'static str,
-    pub detail: String,
-}
-
-impl Fault {
-    pub fn new(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { pointer: pointer.into(), code, detail: detail.into() }
-    }
-
-    /// A fault whose sentence begins with the key that `pointer` ends with: "`weight` must be above 0".
-    pub fn about(pointer: impl Into<String>, code: &'static str, said: impl Display) -> Self {
-        let pointer = pointer.into();
-        let detail = format!("{} {said}", subject(&pointer));
-        Self { pointer, code, detail }
-    }
-}
 
 /// The faults of one request, as many as an answer names.
 #[derive(Debug, Default)]
 pub struct Faults(Vec<Fault>);
 
 impl Faults {
-    const MOST: usize = 100;
-
     /// Takes a fault, unless there are enough of them.
     pub fn push(&mut self, fault: Fault) {
         if !self.are_enough() {
@@ -45,7 +23,7 @@ impl Faults {
 
     /// Whether looking for more is of no use.
     pub fn are_enough(&self) -> bool {
-        self.0.len() >= Self::MOST
+        self.0.len() >= MAX_FAULTS
     }
 
     /// `value` if there was no fault.
@@ -95,13 +73,6 @@ pub enum Error {
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
-
-/// The last key of a pointer, as sentences name it; of a place in a list, the list's.
-fn subject(pointer: &str) -> String {
-    let is_key = |part: &&str| !part.is_empty() && !part.bytes().all(|byte| byte.is_ascii_digit());
-    let key = pointer.rsplit('/').find(is_key).unwrap_or("body");
-    format!("`{}`", key.replace("~1", "/").replace("~0", "~"))
-}
 
 fn summary(faults: &[Fault]) -> String {
     match faults {

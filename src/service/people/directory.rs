@@ -4,16 +4,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use hashbrown::HashMap;
 use uuid::Uuid;
 
 use crate::domain::identity;
 use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::maps::FastMap;
 use crate::service::{Fault, Result};
 use crate::store::people::{self, Domain, People as Rows, Project, User};
 use crate::store::{ConnectionTrait, Store};
-
-type FastMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// The people of the server as of one revision.
 #[derive(Debug, Default)]

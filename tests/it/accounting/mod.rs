@@ -17,8 +17,8 @@ mod weights;
 
 use fairshared::domain::bucket::Bucket;
 use fairshared::domain::capacity::CapacityCalendar;
-use fairshared::domain::ids::{KernelId, Member, ProjectId, UserId};
-use fairshared::domain::ledger::{Entity, Ledger};
+use fairshared::domain::ids::{KernelId, Member, Owner, ProjectId, UserId};
+use fairshared::domain::ledger::Ledger;
 use fairshared::domain::time::Day;
 use fairshared::service::group::published::UserShare;
 use serde_json::json;
@@ -50,7 +50,7 @@ fn usages(cpu_seconds: &str) -> String {
 async fn chain(f: &Fixture, user: &str, project: &str) -> Vec<Bucket> {
     let mut ledger = Ledger::new(CapacityCalendar::default(), Day::MIN);
     fairshared::store::buckets::load(f.service.store().read(), GROUP, &mut ledger, None).await.unwrap();
-    ledger.chain(&Entity::User(member(user, project))).to_vec()
+    ledger.chain(&Owner::User(member(user, project))).to_vec()
 }
 
 /// The stored buckets of a member as `start..end cpu-seconds`.

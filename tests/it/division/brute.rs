@@ -1,6 +1,7 @@
 //! The same divisions by other means on small trees: bisection, literal rounds, one small piece at a time.
 
-use fairshared::domain::division::{Bound, Options, Tree};
+use fairshared::domain::division::{Options, Tree};
+use fairshared::domain::queues::Bound;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -35,7 +36,7 @@ fn quota_over_quota(tree: &Tree) -> Vec<Vec<f64>> {
                 Bound::Unlimited => total,
             };
             let by_quota = level.is_some_and(|q| {
-                tree.queues[q].children_over_quota_by == fairshared::domain::division::OverQuotaBy::Quota
+                tree.queues[q].children_over_quota_by == fairshared::domain::queues::OverQuotaBy::Quota
             });
             let weight = |q: usize| if by_quota { quota(q) } else { tree.over_quota_weight[(q, column)].to_f64() };
             let mut left = total;

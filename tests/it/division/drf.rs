@@ -4,8 +4,7 @@ use fairshared::domain::division::{Options, Simulation};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::support::cases;
-use super::support::{divide, expect, tree};
+use super::support::{cases, divide, expect, tree};
 
 #[test]
 fn filling_goes_on_after_the_first_slot_is_used_up() {

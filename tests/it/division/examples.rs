@@ -290,7 +290,7 @@ fn nsdi_dominant_resource_fairness() {
 }
 
 fn check_steps(name: &str, opts: &Value, queues: Value, slots: Value) {
-    let tree = fairshared::domain::division::Tree::build(specs(queues), &capacity(slots)).unwrap();
+    let tree = fairshared::domain::division::Tree::build(&specs(queues), &capacity(slots)).unwrap();
     let mut trace = Trace::on();
     let shares = algorithm(name).unwrap().divide(&tree, &options(opts.clone()), &mut trace);
     for (queue, explained) in trace.explain(&tree, |q, c| shares.fair_share[(q, c)]).unwrap().iter().enumerate() {

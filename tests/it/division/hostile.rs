@@ -1,7 +1,8 @@
 //! Hostile input: a defined result, never a panic, a hang or NaN.
 
 use fairshared::domain::division::report::order;
-use fairshared::domain::division::{Options, QueueSpec, Trace, Tree, algorithm, algorithm_names};
+use fairshared::domain::division::{Options, Trace, Tree, algorithm, algorithm_names};
+use fairshared::domain::queues::{GivenFigures, QueueConfig, QueueSpec};
 use fairshared::domain::slots::Amounts;
 use serde_json::{Value, json};
 
@@ -19,13 +20,13 @@ fn all_options() -> Vec<Options> {
 
 /// Every algorithm with every option; the shares must add up.
 fn survives(specs: &[QueueSpec], capacity: &Amounts) {
-    let tree = Tree::build(specs.to_vec(), capacity).expect("a tree");
+    let tree = Tree::build(specs, capacity).expect("a tree");
     for name in algorithm_names() {
         for options in all_options() {
             fairshared::domain::division::lint(&tree, algorithm(name).expect("an algorithm"), &options);
             let shares = divide(&tree, name, &options);
             assert_eq!(order::by_saturation(&tree, &shares.fair_share).len(), tree.len());
-            let scores = order::scores(&tree, &shares.fair_share, &options.score_weights);
+            let scores = order::scores(&tree, &shares.fair_share, &options.score.score_weights);
             assert!(scores.iter().all(|s| s.total.is_finite()), "{name}");
             assert_eq!(order::by_score(&tree, &scores).len(), tree.len());
         }
@@ -52,7 +53,7 @@ fn all_weights_zero() {
     let zero = |name: &str| json!({"name": name, "weight": 0, "over_quota_weight": 0, "request": {"gpu": 5}});
     let queues = json!([zero("a"), zero("b")]);
     survives_json(queues.clone(), json!({"gpu": 8}));
-    let tree = Tree::build(specs(queues), &capacity(json!({"gpu": 8}))).unwrap();
+    let tree = Tree::build(&specs(queues), &capacity(json!({"gpu": 8}))).unwrap();
     for (name, each) in [("quota_over_quota", "0"), ("min_share", "0"), ("proportion", "0"), ("drf", "4")] {
         let shares = divide(&tree, name, &Options::default());
         assert_eq!(shares.fair_share.row(0), [amount(each)], "{name}");
@@ -82,20 +83,24 @@ fn the_largest_and_the_smallest_numbers() {
     }
 }
 
+/// A queue that asks for so much.
+fn asking(config: QueueConfig, request: Amounts) -> QueueSpec {
+    QueueSpec { given: GivenFigures { request: Some(request), ..GivenFigures::default() }, ..config.into() }
+}
+
 fn wide(count: usize) -> Vec<QueueSpec> {
     let mut specs = vec![QueueSpec::named("root")];
-    specs.extend((0..count).map(|at| QueueSpec {
-        parent: Some("root".to_owned()),
-        request: Some(capacity(json!({"gpu": at % 97 + 1, "cpu": at % 89}))),
-        weight: amount(&(at % 13).to_string()),
-        ..QueueSpec::named(format!("q{at}"))
+    specs.extend((0..count).map(|at| {
+        let request = capacity(json!({"gpu": at % 97 + 1, "cpu": at % 89}));
+        let (parent, weight) = (Some("root".to_owned()), amount(&(at % 13).to_string()));
+        asking(QueueConfig { parent, weight, ..QueueConfig::named(format!("q{at}")) }, request)
     }));
     specs
 }
 
 #[test]
 fn a_hundred_thousand_queues_under_one_parent() {
-    let tree = Tree::build(wide(100_000), &capacity(json!({"gpu": 1_000_000, "cpu": 900_000}))).unwrap();
+    let tree = Tree::build(&wide(100_000), &capacity(json!({"gpu": 1_000_000, "cpu": 900_000}))).unwrap();
     for name in algorithm_names() {
         let shares = divide(&tree, name, &Options::default());
         let sum: u128 = (1..tree.len()).map(|q| shares.fair_share[(q, 1)].units()).sum();
@@ -107,14 +112,15 @@ fn a_hundred_thousand_queues_under_one_parent() {
 #[test]
 fn a_chain_ten_thousand_deep() {
     let mut specs: Vec<QueueSpec> = (0..10_000)
-        .map(|at: usize| QueueSpec {
-            parent: at.checked_sub(1).map(|above| format!("q{above}")),
-            ..QueueSpec::named(format!("q{at}"))
+        .map(|at: usize| {
+            let parent = at.checked_sub(1).map(|above| format!("q{above}"));
+            let limit = if at == 5_000 { json!({"gpu": 3}) } else { json!({}) };
+            let limit = serde_json::from_value(limit).unwrap();
+            QueueConfig { parent, limit, ..QueueConfig::named(format!("q{at}")) }.into()
         })
         .collect();
-    specs[9_999].request = Some(capacity(json!({"gpu": 5})));
-    specs[5_000].limit = serde_json::from_value(json!({"gpu": 3})).unwrap();
-    let tree = Tree::build(specs, &capacity(json!({"gpu": 8}))).unwrap();
+    specs[9_999].given.request = Some(capacity(json!({"gpu": 5})));
+    let tree = Tree::build(&specs, &capacity(json!({"gpu": 8}))).unwrap();
     for name in algorithm_names() {
         let shares = divide(&tree, name, &Options::default());
         assert_eq!(shares.fair_share.row(9_999), [amount("3")], "{name}");
@@ -132,11 +138,11 @@ fn rounds_that_meet_one_queue_each_do_not_hang() {
         .map(|at| {
             let need = 1_000_000_000 + at;
             let request = if at % 2 == 0 { json!({"a": need, "b": 1}) } else { json!({"a": 1, "b": need}) };
-            QueueSpec { request: Some(capacity(request)), ..QueueSpec::named(format!("q{at}")) }
+            asking(QueueConfig::named(format!("q{at}")), capacity(request))
         })
         .collect();
     let total = count * 1_000_000_001;
-    let tree = Tree::build(specs, &capacity(json!({"a": total, "b": total}))).unwrap();
+    let tree = Tree::build(&specs, &capacity(json!({"a": total, "b": total}))).unwrap();
     for variant in ["kube_batch", "volcano"] {
         divide(&tree, "proportion", &options(json!({"proportion_variant": variant})));
     }

@@ -1,6 +1,7 @@
 //! Laws of the division on random trees.
 
 use fairshared::domain::decimal::Amount;
+use fairshared::domain::division::algorithms::Rounding;
 use fairshared::domain::division::{Grid, Options, Shares, Tree, algorithm_names};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -69,8 +70,8 @@ fn check_nothing_idle(tree: &Tree, shares: &Grid<Amount>, unit: u128) -> Result<
                 let more = tree.requestable(*q, column).saturating_sub(shares[(*q, column)]).units();
                 let by_quota = match level {
                     Some(parent) => tree.queues[parent].children_over_quota_by,
-                    None => fairshared::domain::division::OverQuotaBy::Weight,
-                } == fairshared::domain::division::OverQuotaBy::Quota;
+                    None => fairshared::domain::queues::OverQuotaBy::Weight,
+                } == fairshared::domain::queues::OverQuotaBy::Quota;
                 !by_quota
                     && !tree.over_quota_weight[(*q, column)].is_zero()
                     && more.min(unit) > 0
@@ -177,8 +178,7 @@ fn check_all(queues: &[Value], slot_count: usize, total: u32, seed: u64) -> Resu
         let opts: Options = options(opts);
         for name in algorithm_names() {
             let shares = divide(&original, name, &opts);
-            let kai =
-                name == "quota_over_quota" && opts.rounding == fairshared::domain::division::options::Rounding::Kai;
+            let kai = name == "quota_over_quota" && opts.quota_over_quota.rounding == Rounding::Kai;
             check_conservation(&original, &shares, !kai)?;
             if (name == "quota_over_quota" && !kai) || name == "drf" {
                 check_ceilings(&original, &shares.fair_share)?;

@@ -148,7 +148,7 @@ fn scores_add_up_their_parts() {
     );
     let shares = divide(&tree, "proportion", &Options::default()).fair_share;
     let options = super::support::options(json!({"score_weights": {"priority": 3, "drf": 1, "proportion": "0.5"}}));
-    let scores = scores(&tree, &shares, &options.score_weights);
+    let scores = scores(&tree, &shares, &options.score.score_weights);
     let parts = scores.iter().map(|s| [s.total, s.priority, s.drf, s.proportion].map(f64_text).join(" "));
     assert_eq!(parts.collect::<Vec<_>>(), ["3 3 0 0", "2.25 1.5 0.5 0.25", "1.5 0 1 0.5"]);
     assert_eq!(by_score(&tree, &scores), [0, 1, 2]);

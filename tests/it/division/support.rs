@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::{Options, QueueSpec, Shares, Trace, Tree, TreeFault, algorithm};
+use fairshared::domain::division::{Options, Shares, Trace, Tree, algorithm};
+use fairshared::domain::fault::Fault;
+use fairshared::domain::queues::QueueSpec;
 use fairshared::domain::slots::Amounts;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -24,8 +26,8 @@ pub fn options(options: Value) -> Options {
     serde_json::from_value(options).expect("legal options")
 }
 
-pub fn build(queues: Value, slots: Value) -> Result<Tree, Vec<TreeFault>> {
-    Tree::build(specs(queues), &capacity(slots))
+pub fn build(queues: Value, slots: Value) -> Result<Tree, Vec<Fault>> {
+    Tree::build(&specs(queues), &capacity(slots))
 }
 
 pub fn tree(queues: Value, slots: Value) -> Tree {

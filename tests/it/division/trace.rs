@@ -1,8 +1,10 @@
 //! What a trace tells can be redone by hand: steps and sentences add up to the shares.
 
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::trace::{Explanation, Step};
-use fairshared::domain::division::{Bound, Options, Shares, Trace, Tree, algorithm, algorithm_names};
+use fairshared::domain::division::report::explanation::Explanation;
+use fairshared::domain::division::trace::Step;
+use fairshared::domain::division::{Options, Shares, Trace, Tree, algorithm, algorithm_names};
+use fairshared::domain::queues::Bound;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -210,7 +212,7 @@ impl Case<'_> {
 
     /// Floats are told with less digits than decimals.
     fn has_floats(&self) -> bool {
-        self.name == "drf" || !self.options.history_gain.is_zero()
+        self.name == "drf" || self.options.reads_usage()
     }
 
     fn check_steps(&self, queue: usize, steps: &[Step]) -> Result<(), TestCaseError> {

@@ -1,6 +1,7 @@
 //! The tree: what it refuses, what it derives, what the linter says.
 
-use fairshared::domain::division::{Options, QueueSpec, Simulation, algorithm, lint};
+use fairshared::domain::division::{Options, Simulation, algorithm, lint};
+use fairshared::domain::queues::QueueSpec;
 use serde_json::{Value, json};
 
 use super::support::{amount, build, options, tree};

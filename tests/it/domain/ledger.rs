@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use fairshared::domain::bucket::{Bucket, Daily};
 use fairshared::domain::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
-use fairshared::domain::ids::Member;
-use fairshared::domain::ledger::{Entity, Increments, Ledger};
+use fairshared::domain::ids::{Member, Owner};
+use fairshared::domain::ledger::{Increments, Ledger};
 use fairshared::domain::options::Options;
 use fairshared::domain::slots::Usages;
 use fairshared::domain::time::Day;
@@ -31,12 +31,12 @@ fn increments<'a>(records: impl IntoIterator<Item = &'a Record>) -> Increments {
 }
 
 /// The whole usage of one entity by day, straight from the records.
-fn by_day(records: &[Record], entity: &Entity) -> BTreeMap<Day, Daily> {
-    let all = increments(records).by_entity();
+fn by_day(records: &[Record], entity: &Owner) -> BTreeMap<Day, Daily> {
+    let all = increments(records).by_owner();
     all.into_iter().filter(|((_, owner), _)| owner == entity).map(|((day, _), daily)| (day, daily)).collect()
 }
 
-type Buckets = BTreeMap<(Entity, Day), Bucket>;
+type Buckets = BTreeMap<(Owner, Day), Bucket>;
 
 fn buckets(ledger: &Ledger) -> Buckets {
     let rows = ledger.chains().flat_map(|(entity, chain)| chain.iter().map(|b| ((entity.clone(), b.start), b.clone())));
@@ -64,18 +64,18 @@ fn take(ledger: &mut Ledger, known: &mut Vec<Record>, batch: &[Record], unit: u3
 
 fn rebuilt(records: &[Record], calendar: &CapacityCalendar, unit: u32) -> Buckets {
     let mut ledger = Ledger::new(calendar.clone(), Day::MIN);
-    for entity in increments(records).by_entity().into_keys().map(|(_, entity)| entity) {
+    for entity in increments(records).by_owner().into_keys().map(|(_, entity)| entity) {
         ledger.refold(&entity, Day::MIN, unit, &by_day(records, &entity));
     }
     ledger.settle_capacities();
     buckets(&ledger)
 }
 
-fn tier(entity: &Entity) -> usize {
+fn tier(entity: &Owner) -> usize {
     match entity {
-        Entity::Domain(_) => 0,
-        Entity::Project(_) => 1,
-        Entity::User(_) => 2,
+        Owner::Domain(_) => 0,
+        Owner::Project(_) => 1,
+        Owner::User(_) => 2,
     }
 }
 
@@ -92,12 +92,12 @@ fn a_user_in_two_projects_and_two_users_in_one() {
     let mut ledger = Ledger::new(calendar(), Day::MIN);
     take(&mut ledger, &mut Vec::new(), &records, 1);
     for (entity, seconds, count) in [
-        (Entity::User(member(1, 1)), "10", 1),
-        (Entity::User(member(1, 2)), "20", 1),
-        (Entity::User(member(2, 1)), "40", 1),
-        (Entity::Project(member(1, 1).project), "50", 2),
-        (Entity::Project(member(1, 2).project), "20", 1),
-        (Entity::Domain(Arc::clone(&research)), "70", 3),
+        (Owner::User(member(1, 1)), "10", 1),
+        (Owner::User(member(1, 2)), "20", 1),
+        (Owner::User(member(2, 1)), "40", 1),
+        (Owner::Project(member(1, 1).project), "50", 2),
+        (Owner::Project(member(1, 2).project), "20", 1),
+        (Owner::Domain(Arc::clone(&research)), "70", 3),
     ] {
         let bucket = ledger.bucket(&entity, day("2026-01-13")).expect("a bucket");
         assert_eq!((bucket.usage.clone(), bucket.records), (usages(&[("cpu", seconds)]), count), "{entity:?}");
@@ -115,7 +115,7 @@ fn the_window_opens_on_the_oldest_day_that_counts() {
 #[test]
 fn a_late_day_whose_records_are_gone_gets_a_short_bucket() {
     let record = |day| Record { member: member(1, 1), domain: "d".into(), day, usage: usages(&[("cpu", "1")]) };
-    let entity = Entity::User(member(1, 1));
+    let entity = Owner::User(member(1, 1));
     let spans =
         |ledger: &Ledger| -> Vec<(Day, u32)> { ledger.chain(&entity).iter().map(|b| (b.start, b.unit_days)).collect() };
     let mut ledger = Ledger::new(calendar(), Day::MIN);

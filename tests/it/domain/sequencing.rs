@@ -1,7 +1,8 @@
 //! The order of pending workloads (FAIR_SHARE §9).
 
+use fairshared::domain::division::algorithm_names;
 use fairshared::domain::factor::Exponent;
-use fairshared::domain::sequencer::{Sequencer, Standing, Standings, Workload};
+use fairshared::domain::sequencer::{GroupShares, MemberShare, Sequencer, Workload};
 use fairshared::domain::time::Timestamp;
 use proptest::prelude::*;
 
@@ -16,10 +17,11 @@ fn workload(id: &str, user: u128, submitted: Option<i64>) -> Workload<'_> {
     }
 }
 
-fn standings(usage: &[(u128, f64)]) -> Standings {
-    let mut standings = Standings::default();
+fn standings(usage: &[(u128, f64)]) -> GroupShares {
+    let mut standings = GroupShares::default();
     for (user, used) in usage {
-        let standing = Standing { exponent: Exponent::new(*used, own("1")), fair_share_factor: "0.5".into(), rank: 1 };
+        let standing =
+            MemberShare { exponent: Exponent::new(*used, own("1")), fair_share_factor: "0.5".into(), rank: 1 };
         standings.members.insert(member(*user, 1), standing);
         standings.dominant_shares.insert(member(*user, 1).user, *used);
     }
@@ -88,11 +90,11 @@ fn equals_keep_submission_order_then_id() {
     ];
     let expected = ["a", "b", "late", "untimed-z", "untimed-a"];
     for name in ["fifo", "drf", "fairshare"] {
-        assert_eq!(ids(&sequencer(name).order(&workloads, &Standings::default()), &workloads), expected, "{name}");
+        assert_eq!(ids(&sequencer(name).order(&workloads, &GroupShares::default()), &workloads), expected, "{name}");
     }
     // Without any times the order in which they were given stands.
     let untimed = [workload("z", 1, None), workload("a", 1, None), workload("m", 1, None)];
-    assert_eq!(sequencer("fairshare").order(&untimed, &Standings::default()), [0, 1, 2]);
+    assert_eq!(sequencer("fairshare").order(&untimed, &GroupShares::default()), [0, 1, 2]);
 }
 
 #[test]
@@ -105,6 +107,15 @@ fn sequencers_have_names_and_messages() {
     // As the proposal prints it.
     assert_eq!(sequencer("fairshare").success_message(), "Sessions sequenced using hierarchical Fair Share algorithm");
     assert!(Sequencer::by_name("FairShare").is_none() && Sequencer::by_name("").is_none());
+}
+
+/// GraphQL's document is not made from the registries, so every name must be found where names are listed.
+#[test]
+fn graphql_lists_every_sequencer_and_algorithm() {
+    let document = include_str!("../../../schema.graphql");
+    let lists = |names: Vec<&str>| document.lines().any(|line| names.iter().all(|n| line.contains(&format!("`{n}`"))));
+    assert!(lists(Sequencer::names().collect()));
+    assert!(lists(algorithm_names().collect()));
 }
 
 /// (user, submission time) of each workload; few values, so that ties are common.

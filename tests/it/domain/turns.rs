@@ -1,10 +1,11 @@
 //! Queues take turns by score (DIVISION §5): as if all scores were computed again at every turn.
 
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::options::ScoreWeights;
 use fairshared::domain::division::report::order;
-use fairshared::domain::division::{Grid, QueueSpec, Tree};
-use fairshared::domain::sequencer::{QueueClaims, Sequencer, Standings, Workload};
+use fairshared::domain::division::score_weights::ScoreWeights;
+use fairshared::domain::division::{Grid, Tree};
+use fairshared::domain::queues::{QueueConfig, QueueSpec};
+use fairshared::domain::sequencer::{GroupShares, QueueClaims, Sequencer, Workload};
 use fairshared::domain::slots::Amounts;
 use proptest::prelude::*;
 
@@ -38,15 +39,15 @@ struct World {
 fn world(parents: usize, queues: &[QueueOf], wishes: &[Wish], weights: [u64; 3]) -> World {
     let specs = queues.iter().enumerate().map(|(at, (below, priority, ..))| {
         let parent = Some(below.index(parents + 1)).filter(|parent| *parent < parents.min(at));
-        QueueSpec {
+        QueueSpec::from(QueueConfig {
             // Names and so ages are in another order than places.
             name: format!("q{}", at * 7_919 % 10_007),
             parent: parent.map(|parent| format!("q{}", parent * 7_919 % 10_007)),
             priority: *priority,
-            ..QueueSpec::default()
-        }
+            ..QueueConfig::default()
+        })
     });
-    let mut tree = Tree::build(specs.collect(), &amounts(&[1_000; 3])).unwrap();
+    let mut tree = Tree::build(&specs.collect::<Vec<_>>(), &amounts(&[1_000; 3])).unwrap();
     let mut fair_share = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
     for (at, (_, _, fair, held)) in queues.iter().enumerate() {
         for slot in 0..3 {
@@ -118,7 +119,7 @@ fn ordered(world: &World) -> Vec<u32> {
     let workload = |_| Workload { id: "w".into(), owner: member(1, 1), submitted_at: None, priority: 0 };
     let workloads: Vec<_> = (0..queue.len()).map(workload).collect();
     let claims = QueueClaims { tree, fair_share, score_weights: weights, queue, requests };
-    Sequencer::by_name("score").unwrap().order_by_turns(&workloads, &Standings::default(), &claims)
+    Sequencer::by_name("score").unwrap().order_by_turns(&workloads, &GroupShares::default(), &claims)
 }
 
 proptest! {

@@ -54,19 +54,19 @@ on_both! {
         assert_eq!(made.changes[0].from, None);
         put(&f, &full()).await.unwrap();
         let expected = config(&full());
-        assert_eq!(f.service.queue(&admin(), GROUP, "vision").unwrap(), expected);
+        assert_eq!(*f.service.queue(&admin(), GROUP, "vision").unwrap(), expected);
         // A key that is left out has its default, and a queue without an age is as old as its first write.
         let plain = f.service.queue(&admin(), GROUP, "research").unwrap();
-        assert_eq!(plain, QueueConfig { created_at: Some(time("2026-01-10T00:00:00Z")), ..QueueConfig::named("research") });
+        assert_eq!(*plain, QueueConfig { created_at: Some(time("2026-01-10T00:00:00Z")), ..QueueConfig::named("research") });
         // The database says the same after a restart.
         f.clock.set("2026-01-11T00:00:00Z");
         let f = f.restart().await;
-        assert_eq!(f.service.queue(&admin(), GROUP, "vision").unwrap(), expected);
+        assert_eq!(*f.service.queue(&admin(), GROUP, "vision").unwrap(), expected);
         assert_eq!(f.service.queue(&admin(), GROUP, "research").unwrap(), plain);
         // A replacement resets what it leaves out, but for the age.
         put(&f, &json!({"name": "vision"})).await.unwrap();
         let replaced = f.service.queue(&admin(), GROUP, "vision").unwrap();
-        assert_eq!(replaced, QueueConfig { created_at: expected.created_at, ..QueueConfig::named("vision") });
+        assert_eq!(*replaced, QueueConfig { created_at: expected.created_at, ..QueueConfig::named("vision") });
         match f.service.queue(&admin(), GROUP, "audio") {
             Err(error) => assert_eq!(error.code(), "unknown_queue"),
             Ok(queue) => panic!("{queue:?}"),

@@ -1,8 +1,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use fairshared::domain::division::{QueueSpec, Simulation};
-use fairshared::domain::queues::QueueConfig;
+use fairshared::domain::division::Simulation;
+use fairshared::domain::queues::QueueSpec;
 use fairshared::domain::slots::SlotName;
 use fairshared::service::{Caller, Role, Service};
 use serde_json::{Value, json};
@@ -130,8 +130,9 @@ on_both! {
             let configured = f.service.queues(&admin(), GROUP).unwrap();
             let specs = ["p1", "p2", "p3", "default"].map(|name| {
                 let wanted = demand.iter().find(|(n, _)| *n == name).unwrap().1;
-                let spec = configured.get(name).map_or_else(|| QueueSpec::named(name), QueueConfig::spec);
-                QueueSpec { request: Some(slots(&json!({"cpu": wanted}))), ..spec }
+                let mut spec = configured.get(name).map_or_else(|| QueueSpec::named(name), |q| Arc::clone(q).into());
+                spec.given.request = Some(slots(&json!({"cpu": wanted})));
+                spec
             });
             let simulation = Simulation {
                 algorithm: algorithm.to_owned(),

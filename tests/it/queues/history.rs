@@ -1,10 +1,9 @@
 use fairshared::domain::time::Day;
 use fairshared::jobs::{JobSettings, Runner};
-use fairshared::service::Caller;
-use fairshared::service::Role;
 use fairshared::service::division::{DivisionDay, HistoryFilter};
 use fairshared::service::input::page::{Cursor, Window};
 use fairshared::service::jobs::JobControl;
+use fairshared::service::{Caller, Role};
 use serde_json::json;
 
 use super::set_queues;

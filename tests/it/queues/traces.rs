@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::Bound;
+use fairshared::domain::queues::Bound;
 use fairshared::domain::reclaim::{Plan, Verdict};
 use fairshared::domain::slots::SlotName;
 use fairshared::domain::time::Timestamp;

@@ -78,6 +78,6 @@ fn add_demand(case: &mut Case, queue: &str, members: &[&RunningMember]) {
     for m in members {
         request.add(&m.slots);
     }
-    let spec = case.queues.iter_mut().find(|q| q.name == queue).unwrap();
-    spec.request = Some(request);
+    let spec = case.queues.iter_mut().find(|q| q.config.name == queue).unwrap();
+    spec.given.request = Some(request);
 }

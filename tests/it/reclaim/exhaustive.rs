@@ -102,7 +102,7 @@ fn is_large(world: &World) -> bool {
 /// The same where plug-ins decide.
 fn with_tiers(seed: u64) -> Case {
     let mut case = small(seed);
-    case.options.policy = PolicyName::Plugins;
+    case.options.plan.policy = PolicyName::Plugins;
     let tiers: [&[&[&str]]; 4] = [
         &[&["priority", "gang", "conformance"], &["drf", "proportion", "predicates", "node_order"]],
         &[&["proportion", "predicates"]],
@@ -110,7 +110,7 @@ fn with_tiers(seed: u64) -> Case {
         &[&["priority", "drf"], &["conformance", "proportion", "predicates"]],
     ];
     let names = tiers[usize::try_from(seed % 4).unwrap()].iter();
-    case.options.tiers = names.map(|tier| tier.iter().map(|name| (*name).to_owned()).collect()).collect();
+    case.options.plan.tiers = names.map(|tier| tier.iter().map(|name| (*name).to_owned()).collect()).collect();
     case
 }
 
@@ -143,7 +143,7 @@ proptest! {
             let young = world.is_young(Mode::Reclaim, unit.workload);
             prop_assert!(!young || unit.members.iter().all(|member| *member >= world.core(unit.workload)));
         }
-        if case.options.tiers[0].iter().any(|name| name == "proportion") {
+        if case.options.plan.tiers[0].iter().any(|name| name == "proportion") {
             laws::roles_are_never_swapped(&case, &plan)?;
         }
         nothing_is_overlooked(&case, &plan)?;

@@ -98,8 +98,8 @@ pub fn roles_are_never_swapped(case: &Case, plan: &Plan) -> Law {
 /// The rule that refused holds on the printed figures.
 fn refusals_can_be_reproduced(case: &Case, plan: &Plan) -> Law {
     prop_assert_eq!(plan.verdict == Verdict::Refused && plan.refusals.is_empty(), false);
-    let has = |strategy| case.options.strategies.contains(&strategy);
-    let multiplier = case.options.reclaimer_utilization_multiplier.to_f64().max(1.0);
+    let has = |strategy| case.options.plan.strategies.contains(&strategy);
+    let multiplier = case.options.plan.reclaimer_utilization_multiplier.to_f64().max(1.0);
     let figure = |text: &Option<String>| text.as_deref().map(|t| t.parse::<f64>().unwrap());
     for refusal in &plan.refusals {
         let (ours, theirs) = (figure(&refusal.reclaimer_ratio), figure(&refusal.victim_ratio));

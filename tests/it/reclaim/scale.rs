@@ -1,13 +1,15 @@
 //! Large and lopsided clusters end with a plan or a reason, without recursion on the input's depth.
 
-use fairshared::domain::division::QueueSpec;
+use std::sync::Arc;
+
+use fairshared::domain::queues::{QueueConfig, QueueSpec};
 use fairshared::domain::reclaim::Verdict;
 use serde_json::json;
 
 use super::support::{Case, pending, workload};
 
 fn queue(name: String, parent: Option<String>) -> QueueSpec {
-    QueueSpec { parent, ..QueueSpec::named(name) }
+    QueueConfig { parent, ..QueueConfig::named(name) }.into()
 }
 
 /// Two chains 5,000 deep that meet at the root.
@@ -42,7 +44,7 @@ fn wide_levels() {
         case.running.push(serde_json::from_value(one).unwrap());
     }
     // a deserves 40 when the others get 0.998 each, which they exceed.
-    case.queues[0].quota = serde_json::from_value(json!({"gpu": 40})).unwrap();
+    Arc::make_mut(&mut case.queues[0].config).quota = serde_json::from_value(json!({"gpu": 40})).unwrap();
     let plan = case.plan();
     assert_eq!((plan.verdict, plan.victims.len()), (Verdict::Reclaim, 40));
 }
@@ -88,7 +90,7 @@ fn allocations_beyond_any_number() {
     }));
     for n in 0..175_000 {
         let mut root = queue(format!("q{n}"), None);
-        root.allocated = serde_json::from_value(json!({"gpu": "1000000000000000000000"})).unwrap();
+        root.given.allocated = serde_json::from_value(json!({"gpu": "1000000000000000000000"})).unwrap();
         case.queues.push(root);
     }
     assert_eq!(case.plan().verdict, Verdict::Refused);

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::{self, Grid, QueueSpec, Trace, Tree, TreeFault};
+use fairshared::domain::division::{self, Grid, Trace, Tree};
+use fairshared::domain::fault::Fault;
+use fairshared::domain::queues::QueueSpec;
 use fairshared::domain::reclaim::{
     Agent, Figures, Input, Pending, Plan, Rule, Settings, Verdict, Workload, observed_tree, plan,
 };
@@ -39,14 +41,14 @@ impl Case {
     }
 
     pub fn tree(&self) -> Tree {
-        observed_tree(self.queues.clone(), &self.capacity, &self.running, Some(&self.pending)).unwrap()
+        observed_tree(&self.queues, &self.capacity, &self.running, Some(&self.pending)).unwrap()
     }
 
     pub fn fair_share(&self, tree: &Tree) -> Grid<Amount> {
         let Some(shares) = &self.shares else {
             let name = self.algorithm.as_deref().unwrap_or("quota_over_quota");
             let algorithm = division::algorithm(name).unwrap();
-            return algorithm.divide(tree, &self.options.division(), &mut Trace::off()).fair_share;
+            return algorithm.divide(tree, &self.options.division, &mut Trace::off()).fair_share;
         };
         let mut grid = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
         for (name, slots) in shares {
@@ -57,8 +59,8 @@ impl Case {
         grid
     }
 
-    pub fn try_plan(&self) -> Result<Plan, Vec<TreeFault>> {
-        let tree = observed_tree(self.queues.clone(), &self.capacity, &self.running, Some(&self.pending))?;
+    pub fn try_plan(&self) -> Result<Plan, Vec<Fault>> {
+        let tree = observed_tree(&self.queues, &self.capacity, &self.running, Some(&self.pending))?;
         let fair_share = self.fair_share(&tree);
         plan(&Input {
             tree: &tree,
@@ -66,7 +68,7 @@ impl Case {
             running: &self.running,
             pending: &self.pending,
             agents: self.agents.as_deref(),
-            options: &self.options.plan(),
+            options: &self.options.plan,
             now: NOW.parse::<Timestamp>().unwrap(),
         })
     }

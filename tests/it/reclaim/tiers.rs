@@ -6,18 +6,18 @@ use super::world::{Unit, World};
 
 impl World<'_> {
     pub fn has_tiers(&self) -> bool {
-        self.case.options.policy == PolicyName::Plugins
+        self.case.options.plan.policy == PolicyName::Plugins
     }
 
     /// The pending workload's queue has all it deserves, so it reclaims nothing.
     pub fn is_overused(&self) -> bool {
-        let has_proportion = self.case.options.tiers.iter().flatten().any(|name| name == "proportion");
+        let has_proportion = self.case.options.plan.tiers.iter().flatten().any(|name| name == "proportion");
         has_proportion && self.pending_figures().all(|(held, deserved)| deserved <= held)
     }
 
     /// All plug-ins of the first tier that has an opinion agree.
     pub fn tiers_allow(&self, gone: &[Unit], unit: &Unit) -> bool {
-        for tier in &self.case.options.tiers {
+        for tier in &self.case.options.plan.tiers {
             let answers: Vec<bool> = tier.iter().filter_map(|name| self.answer(name, gone, unit)).collect();
             if !answers.is_empty() {
                 return answers.iter().all(|agrees| *agrees);

@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use fairshared::domain::decimal::Amount;
-use fairshared::domain::division::{Bound, Grid, Tree};
+use fairshared::domain::division::{Grid, Tree};
+use fairshared::domain::queues::Bound;
 use fairshared::domain::reclaim::{Plan, Strategy, Victim};
 use fairshared::domain::slots::Amounts;
 use fairshared::domain::time::Timestamp;
@@ -264,7 +265,7 @@ impl<'a> World<'a> {
             Strategy::FairShare => self.is_above_share(theirs, &self.rest(gone, theirs)),
             Strategy::Quota => self.is_in_quota(ours, &self.with_request(&[], ours)),
         };
-        self.case.options.strategies.iter().copied().filter(allows).collect()
+        self.case.options.plan.strategies.iter().copied().filter(allows).collect()
     }
 
     /// By slot: what the pending workload's queue holds and deserves.
@@ -299,7 +300,7 @@ impl<'a> World<'a> {
     /// a/f x multiplier >= b/g, where g is not 0.
     fn is_not_below(&self, (a, f): (u128, u128), (b, g): (u128, u128)) -> bool {
         const TENTH: u128 = Amount::whole(1).units() / 10;
-        let tenths = self.case.options.reclaimer_utilization_multiplier.units().max(10 * TENTH) / TENTH;
+        let tenths = self.case.options.plan.reclaimer_utilization_multiplier.units().max(10 * TENTH) / TENTH;
         f == 0 || a * g * tenths >= b * f * 10
     }
 
@@ -307,7 +308,7 @@ impl<'a> World<'a> {
     /// other side comes back within its own, its quota; or a quota below it keeps all; or the loser's gate is closed, or
     /// saturation forbids the way back.
     pub fn no_ping_pong(&self, gone: &[Unit]) -> bool {
-        let uses = |strategy| self.case.options.strategies.contains(&strategy);
+        let uses = |strategy| self.case.options.plan.strategies.contains(&strategy);
         gone.iter().all(|unit| {
             let queue = self.queues[unit.workload];
             let Some((ours, theirs)) = self.pair(queue) else { return true };

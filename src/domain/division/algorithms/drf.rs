@@ -1,4 +1,4 @@
-//! `drf` (§4): weighted dominant-resource filling over the tree.
+//! `drf` (DIVISION §4): weighted dominant-resource filling over the tree.
 
 mod clock;
 mod filling;
@@ -8,14 +8,16 @@ use std::cmp::Reverse;
 
 use super::{Algorithm, Shares, remaining};
 use crate::domain::decimal::Amount;
-use crate::domain::division::options::Options;
-use crate::domain::division::queue::Bound;
 use crate::domain::division::trace::{Step, Trace};
 use crate::domain::division::tree::Tree;
 use crate::domain::division::tree::grid::Grid;
+use crate::domain::queues::Bound;
 use clock::close;
 use filling::Filling;
 use node::Stop;
+
+/// It has no options.
+pub use crate::domain::flat::NoKeys as Options;
 
 pub(super) struct Drf;
 
@@ -24,7 +26,7 @@ impl Algorithm for Drf {
         "drf"
     }
 
-    fn divide(&self, tree: &Tree, _: &Options, trace: &mut Trace) -> Shares {
+    fn divide(&self, tree: &Tree, _: &super::Options, trace: &mut Trace) -> Shares {
         let mut filling = Filling::new(tree);
         filling.run();
         let mut fair_share = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
@@ -84,7 +86,7 @@ fn sum(tree: &Tree, fair_share: &Grid<Amount>, level: Option<usize>, column: usi
 /// A leaf with what makes it give before others: that it lacks something, was held back, and has much.
 type Giver = (Reverse<(bool, bool, Amount)>, usize);
 
-/// Takes `excess` from the leaves below a level, the largest first. Who has all that it asks for loses nothing while
+/// Takes `excess` from the leaves below a level, the largest first. A leaf that has all it asks for loses nothing while
 /// another has something to give.
 fn take(
     tree: &Tree,
@@ -140,7 +142,7 @@ fn record(tree: &Tree, queue: usize, stop: Option<Stop>, shares: &[Amount], trac
             weight: Some(weight),
             level,
             gift: (*share).into(),
-            capped_by: stop.map(|stop| stop.told(tree, queue)),
+            capped_by: stop.map(|stop| stop.shown(tree, queue)),
             ..Step::default()
         });
     }

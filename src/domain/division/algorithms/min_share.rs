@@ -1,24 +1,46 @@
-//! `min_share` (§3, YTsaurus): one ratio for each queue, with minimum shares, weights and demand.
+//! `min_share` (DIVISION §3, YTsaurus): one ratio for each queue, with minimum shares, weights and demand.
 
 mod sweep;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use super::{Algorithm, Ratios, Shares, Weighs, remaining};
 use crate::domain::decimal::Amount;
 use crate::domain::division::exact::{apportion, cmp_products, first_of, greatest_common_divisor, mul_div, mul_div_up};
-use crate::domain::division::options::{Options, Rule};
-use crate::domain::division::queue::{Bound, QueueMode};
 use crate::domain::division::trace::{Step, Trace};
 use crate::domain::division::tree::Tree;
 use crate::domain::division::tree::grid::Grid;
 use crate::domain::division::tree::warning::Warning;
+use crate::domain::flat::Part;
+use crate::domain::queues::{Bound, QueueMode};
 use sweep::{Member, Solver};
 
 /// Ratios have 18 places while they are divided.
 const ONE: u64 = 1_000_000_000_000_000_000;
 const FINER: u64 = 1_000_000;
+
+/// How a minimum share and a weight combine under `min_share` (§3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = MinShareRule)]
+pub enum Rule {
+    #[default]
+    Floor,
+    OnTop,
+}
+
+/// The options of this algorithm.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    pub rule: Rule,
+}
+
+impl Part for Options {}
 
 pub(super) struct MinShare;
 
@@ -27,20 +49,20 @@ impl Algorithm for MinShare {
         "min_share"
     }
 
-    fn divide(&self, tree: &Tree, options: &Options, trace: &mut Trace) -> Shares {
+    fn divide(&self, tree: &Tree, options: &super::Options, trace: &mut Trace) -> Shares {
         let mut ratios = Vec::with_capacity(tree.len());
-        let mut standings = Vec::with_capacity(tree.len());
+        let mut ceilings = Vec::with_capacity(tree.len());
         for queue in 0..tree.len() {
-            let (standing, usage, demand) = observe(tree, queue);
-            standings.push(standing);
+            let (ceiling, usage, demand) = observe(tree, queue);
+            ceilings.push(ceiling);
             ratios.push(Ratios { usage: shown(usage), demand: shown(demand), ..Ratios::default() });
         }
-        let [fair, guaranteed] = divide_ratios(tree, options.rule, &standings, trace);
-        let warnings = scaled_min_shares(tree, &fair, &standings);
+        let [fair, guaranteed] = divide_ratios(tree, options.min_share.rule, &ceilings, trace);
+        let warnings = scaled_min_shares(tree, &fair, &ceilings);
         for (at, ratios) in ratios.iter_mut().enumerate() {
             (ratios.fair_share, ratios.guaranteed) = (shown(fair[at].into()), shown(guaranteed[at].into()));
         }
-        let fair_share = to_amounts(tree, &fair, &standings);
+        let fair_share = to_amounts(tree, &fair, &ceilings);
         Shares { remaining: remaining(tree, &fair_share), fair_share, ratios: Some(ratios), warnings }
     }
 
@@ -48,14 +70,14 @@ impl Algorithm for MinShare {
         true
     }
 
-    fn weighs(&self, tree: &Tree, _: &Options, queue: usize) -> Weighs {
+    fn weighs(&self, tree: &Tree, _: &super::Options, queue: usize) -> Weighs {
         let is_fifo = tree.queues[queue].parent.is_some_and(|parent| tree.queues[parent].mode == QueueMode::Fifo);
         if is_fifo { Weighs::Neither } else { Weighs::Weight }
     }
 }
 
-/// What a queue may have, as one number.
-struct Standing {
+/// The most that a queue may have, as one number.
+struct Ceiling {
     dominant: Option<usize>,
     /// Demand, cut by the limits of the slots that are wanted, and at 1.
     upper: u64,
@@ -65,8 +87,8 @@ struct Standing {
     is_whole: bool,
 }
 
-/// The queue's standing, its usage and its demand.
-fn observe(tree: &Tree, queue: usize) -> (Standing, u128, u128) {
+/// The queue's ceiling, its usage and its demand.
+fn observe(tree: &Tree, queue: usize) -> (Ceiling, u128, u128) {
     let (allocated, request) = (tree.allocated.row(queue), tree.request.row(queue));
     let dominant = dominant(allocated, &tree.capacity).or_else(|| dominant(request, &tree.capacity));
     let ratio = |amount: Amount, column: usize| mul_div_up(amount.units(), ONE.into(), tree.capacity[column].units());
@@ -90,7 +112,7 @@ fn observe(tree: &Tree, queue: usize) -> (Standing, u128, u128) {
     }
     let is_whole = upper > u128::from(ONE);
     let upper = u64::try_from(upper).unwrap_or(ONE).min(ONE);
-    (Standing { dominant, upper, limit: limited, is_whole }, of_dominant(allocated), demand)
+    (Ceiling { dominant, upper, limit: limited, is_whole }, of_dominant(allocated), demand)
 }
 
 /// The slot of which the row holds the largest part.
@@ -108,8 +130,8 @@ fn dominant(row: &[Amount], capacity: &[Amount]) -> Option<usize> {
     best
 }
 
-/// The fair shares, and what they would be if everybody wanted everything.
-fn divide_ratios(tree: &Tree, rule: Rule, standings: &[Standing], trace: &mut Trace) -> [Vec<u64>; 2] {
+/// The fair shares, and what they would be if every queue wanted everything.
+fn divide_ratios(tree: &Tree, rule: Rule, ceilings: &[Ceiling], trace: &mut Trace) -> [Vec<u64>; 2] {
     let mut shares = [vec![0; tree.len()], vec![0; tree.len()]];
     let (mut solver, mut weights, mut lower) = (Solver::default(), Vec::new(), Vec::new());
     for level in tree.levels() {
@@ -118,11 +140,11 @@ fn divide_ratios(tree: &Tree, rule: Rule, standings: &[Standing], trace: &mut Tr
         let divisor = common_weights(tree, children, &mut weights);
         for (ratios, is_fair) in shares.iter_mut().zip([true, false]) {
             let total = level.map_or(ONE, |q| ratios[q]);
-            let upper = |queue: usize| if is_fair { standings[queue].upper } else { ONE };
+            let upper = |queue: usize| if is_fair { ceilings[queue].upper } else { ONE };
             let mut off = Trace::off();
             let trace = if is_fair { &mut *trace } else { &mut off };
             if is_fifo {
-                serve_in_order((tree, children, standings), total, upper, ratios, trace);
+                serve_in_order((tree, children, ceilings), total, upper, ratios, trace);
                 continue;
             }
             lower_limits(tree, children, total, &mut lower);
@@ -137,8 +159,9 @@ fn divide_ratios(tree: &Tree, rule: Rule, standings: &[Standing], trace: &mut Tr
                 ratios[*queue] = *share;
             }
             if trace.is_on() {
-                let told = Told { tree, children, standings, total, lower: &lower, weights: &weights, divisor };
-                told.record(rule, &solver, trace);
+                let level_shares =
+                    LevelShares { tree, children, ceilings, total, lower: &lower, weights: &weights, divisor };
+                level_shares.record(rule, &solver, trace);
             }
         }
     }
@@ -179,12 +202,12 @@ fn lower_limits(tree: &Tree, children: &[usize], total: u64, limits: &mut Vec<u6
 }
 
 /// Parents whose share is too small for the minimum shares below it, as far as those are wanted.
-fn scaled_min_shares(tree: &Tree, fair: &[u64], standings: &[Standing]) -> Vec<Warning> {
+fn scaled_min_shares(tree: &Tree, fair: &[u64], ceilings: &[Ceiling]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for parent in tree.levels().flatten().filter(|queue| tree.queues[*queue].mode == QueueMode::Fair) {
         let children = tree.children(Some(parent));
         let lower = |queue: &usize| tree.queues[*queue].min_share_ratio.units() * u128::from(FINER);
-        let wanted = |queue: &usize| lower(queue).min(standings[*queue].upper.into());
+        let wanted = |queue: &usize| lower(queue).min(ceilings[*queue].upper.into());
         let share = u128::from(fair[parent]);
         if children.iter().map(wanted).sum::<u128>() > share {
             let ratios = children.iter().map(|child| tree.queues[*child].min_share_ratio);
@@ -200,10 +223,10 @@ fn scaled_min_shares(tree: &Tree, fair: &[u64], standings: &[Standing]) -> Vec<W
 }
 
 /// What the shares of one level follow from.
-struct Told<'a> {
+struct LevelShares<'a> {
     tree: &'a Tree,
     children: &'a [usize],
-    standings: &'a [Standing],
+    ceilings: &'a [Ceiling],
     total: u64,
     /// Minimum shares, scaled to the total where they are above it.
     lower: &'a [u64],
@@ -211,19 +234,19 @@ struct Told<'a> {
     divisor: u64,
 }
 
-impl Told<'_> {
+impl LevelShares<'_> {
     fn record(&self, rule: Rule, solver: &Solver, trace: &mut Trace) {
         let ratio = |queue: &usize| self.tree.queues[*queue].min_share_ratio;
         let ratios = self.children.iter().map(ratio).fold(Amount::ZERO, Amount::saturating_add);
         let is_scaled = ratios.units() * u128::from(FINER) > u128::from(self.total);
         let of_weight = |weight: u128| Amount::from_units(weight.saturating_mul(self.divisor.into()));
         for (at, queue) in self.children.iter().copied().enumerate() {
-            let (share, standing) = (solver.shares[at], &self.standings[queue]);
+            let (share, ceiling) = (solver.shares[at], &self.ceilings[queue]);
             let step = Step { queue, gift: shown(share.into()).into(), ..Step::default() };
-            if share == standing.upper.min(self.total) {
+            if share == ceiling.upper.min(self.total) {
                 let (rule, bound) = match share {
-                    share if share < standing.upper => ("parent", "parent's share".into()),
-                    _ => bound(self.tree, queue, standing),
+                    share if share < ceiling.upper => ("parent", "parent's share".into()),
+                    _ => bound(self.tree, queue, ceiling),
                 };
                 let capped_by = (bound != "request").then_some(bound);
                 trace.push(|| Step { rule, capped_by, ..step });
@@ -262,19 +285,19 @@ impl Told<'_> {
 }
 
 /// What the upper limit of a queue is, as the rule and the cap of a step.
-fn bound(tree: &Tree, queue: usize, standing: &Standing) -> (&'static str, Cow<'static, str>) {
-    if standing.is_whole {
+fn bound(tree: &Tree, queue: usize, ceiling: &Ceiling) -> (&'static str, Cow<'static, str>) {
+    if ceiling.is_whole {
         return ("capacity", "capacity".into());
     }
-    if let Some(column) = standing.limit {
+    if let Some(column) = ceiling.limit {
         return ("limit", format!("limit on {}", tree.slots[column]).into());
     }
     // Where the dominant slot is that of the usage, more may be asked for on another one.
     let asks_more = |column: usize| {
         let capacity = tree.capacity[column].units();
-        mul_div(capacity, standing.upper.into(), ONE.into()).0 < tree.request[(queue, column)].units()
+        mul_div(capacity, ceiling.upper.into(), ONE.into()).0 < tree.request[(queue, column)].units()
     };
-    match standing.dominant.filter(|dominant| (0..tree.slots.len()).any(|c| c != *dominant && asks_more(c))) {
+    match ceiling.dominant.filter(|dominant| (0..tree.slots.len()).any(|c| c != *dominant && asks_more(c))) {
         Some(column) => ("demand", format!("request of {}", tree.slots[column]).into()),
         None => ("demand", "request".into()),
     }
@@ -282,7 +305,7 @@ fn bound(tree: &Tree, queue: usize, standing: &Standing) -> (&'static str, Cow<'
 
 /// A `fifo` queue: by priority, weight, age, input order, each to its demand; minimum shares do not count.
 fn serve_in_order(
-    (tree, children, standings): (&Tree, &[usize], &[Standing]),
+    (tree, children, ceilings): (&Tree, &[usize], &[Ceiling]),
     mut left: u64,
     upper: impl Fn(usize) -> u64,
     ratios: &mut [u64],
@@ -301,16 +324,16 @@ fn serve_in_order(
             rule: "fifo",
             divided: Some(shown(left.into())),
             gift: shown(share.into()).into(),
-            capped_by: (share == standings[queue].upper).then(|| bound(tree, queue, &standings[queue]).1),
+            capped_by: (share == ceilings[queue].upper).then(|| bound(tree, queue, &ceilings[queue]).1),
             ..Step::default()
         });
         left -= share;
     }
 }
 
-/// Ratio x capacity on every slot; what rounding down leaves goes to the largest remainders, so that children who
+/// Ratio x capacity on every slot; what rounding down leaves goes to the largest remainders, so that children that
 /// share all of their parent's ratio share all of its amounts.
-fn to_amounts(tree: &Tree, ratios: &[u64], standings: &[Standing]) -> Grid<Amount> {
+fn to_amounts(tree: &Tree, ratios: &[u64], ceilings: &[Ceiling]) -> Grid<Amount> {
     let one = u128::from(ONE);
     let mut amounts = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
     let mut remainders: Vec<(u128, usize)> = Vec::new();
@@ -325,9 +348,9 @@ fn to_amounts(tree: &Tree, ratios: &[u64], standings: &[Standing]) -> Grid<Amoun
             remainders.clear();
             for queue in children.iter().copied() {
                 let (part, remainder) = mul_div(ratios[queue].into(), capacity, one);
-                let standing = &standings[queue];
+                let ceiling = &ceilings[queue];
                 // A met demand was rounded up to a ratio; its slot shows the demand itself.
-                let met = standing.dominant == Some(column) && ratios[queue] >= standing.upper;
+                let met = ceiling.dominant == Some(column) && ratios[queue] >= ceiling.upper;
                 let ceiling = if met { tree.requestable(queue, column).units() } else { u128::MAX };
                 let part = part.min(left).min(ceiling);
                 if remainder > 0 && part < ceiling {

@@ -1,16 +1,19 @@
-//! The ways to divide. An algorithm is one file here and one line in [`ALGORITHMS`].
+//! The ways to divide. An algorithm is one file here, with its options, and one line in `algorithms!`.
 
 mod drf;
 mod min_share;
 mod proportion;
 mod quota_over_quota;
 
+pub use quota_over_quota::Rounding;
+
 use crate::domain::decimal::Amount;
-use crate::domain::division::options::Options;
+use crate::domain::division::score_weights::ScoreOptions;
 use crate::domain::division::trace::Trace;
 use crate::domain::division::tree::Tree;
 use crate::domain::division::tree::grid::Grid;
 use crate::domain::division::tree::warning::Warning;
+use crate::domain::flat::flat_object;
 
 /// What a division gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +27,7 @@ pub struct Shares {
     pub warnings: Vec<Warning>,
 }
 
-/// The one number per queue of `min_share` (§3), in 0..=1 of the group.
+/// The one number per queue of `min_share` (DIVISION §3), in 0..=1 of the group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ratios {
     pub usage: Amount,
@@ -63,16 +66,41 @@ pub trait Algorithm: Sync {
     }
 }
 
-/// A new algorithm is a new file and a line here.
-static ALGORITHMS: [&dyn Algorithm; 4] =
-    [&quota_over_quota::QuotaOverQuota, &min_share::MinShare, &proportion::Proportion, &drf::Drf];
+macro_rules! algorithms {
+    ($($file:ident: $name:ident,)*) => {
+        static ALGORITHMS: &[&dyn Algorithm] = &[$(&$file::$name),*];
+
+        flat_object! {
+            /// The options of every algorithm and of the order by score, as one object.
+            pub struct Options as "DivisionOptions" {
+                $(pub $file: $file::Options,)*
+                pub score: ScoreOptions,
+            }
+        }
+    };
+}
+
+// A new algorithm is a file, which holds its options too, and a line here.
+algorithms! {
+    quota_over_quota: QuotaOverQuota,
+    min_share: MinShare,
+    proportion: Proportion,
+    drf: Drf,
+}
+
+impl Options {
+    /// Whether what queues have used counts (DIVISION §2.5).
+    pub fn reads_usage(&self) -> bool {
+        !self.quota_over_quota.history_gain.is_zero()
+    }
+}
 
 pub fn algorithm(name: &str) -> Option<&'static dyn Algorithm> {
-    ALGORITHMS.into_iter().find(|a| a.name() == name)
+    ALGORITHMS.iter().copied().find(|a| a.name() == name)
 }
 
 pub fn algorithm_names() -> impl Iterator<Item = &'static str> {
-    ALGORITHMS.into_iter().map(Algorithm::name)
+    ALGORITHMS.iter().map(|a| a.name())
 }
 
 /// What of `capacity` the shares of the roots leave.

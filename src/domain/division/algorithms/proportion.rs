@@ -1,17 +1,37 @@
-//! `proportion` (§4, appendix C): deserved by repeated weighted filling over the unmet queues.
+//! `proportion` (DIVISION §4, appendix C): deserved by repeated weighted filling over the unmet queues.
 
 mod volcano;
 
 use std::cmp::Ordering;
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use super::{Algorithm, Shares, remaining};
 use crate::domain::decimal::Amount;
 use crate::domain::division::exact::{apportion, cmp_products};
-use crate::domain::division::options::{Options, ProportionVariant};
 use crate::domain::division::trace::{Step, Trace};
 use crate::domain::division::tree::Tree;
 use crate::domain::division::tree::grid::Grid;
 use crate::domain::division::tree::warning::Warning;
+use crate::domain::flat::Part;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProportionVariant {
+    #[default]
+    KubeBatch,
+    Volcano,
+}
+
+/// The options of this algorithm.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    pub proportion_variant: ProportionVariant,
+}
+
+impl Part for Options {}
 
 pub(super) struct Proportion;
 
@@ -20,7 +40,7 @@ impl Algorithm for Proportion {
         "proportion"
     }
 
-    fn divide(&self, tree: &Tree, options: &Options, trace: &mut Trace) -> Shares {
+    fn divide(&self, tree: &Tree, options: &super::Options, trace: &mut Trace) -> Shares {
         let mut deserved = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
         let mut warnings = Vec::new();
         for level in tree.levels() {
@@ -29,7 +49,7 @@ impl Algorithm for Proportion {
                 None => tree.capacity.iter().map(|a| a.units()).collect(),
             };
             let children = tree.children(level);
-            match options.proportion_variant {
+            match options.proportion.proportion_variant {
                 ProportionVariant::KubeBatch => Filling::new(tree, children, total).divide(&mut deserved, trace),
                 ProportionVariant::Volcano => {
                     if !volcano::divide(tree, children, &total, &mut deserved, trace) {
@@ -43,8 +63,8 @@ impl Algorithm for Proportion {
         Shares { remaining: remaining(tree, &deserved), fair_share: deserved, ratios: None, warnings }
     }
 
-    fn keeps_guarantees(&self, options: &Options) -> bool {
-        options.proportion_variant == ProportionVariant::Volcano
+    fn keeps_guarantees(&self, options: &super::Options) -> bool {
+        options.proportion.proportion_variant == ProportionVariant::Volcano
     }
 }
 
@@ -58,7 +78,7 @@ struct Filling<'a> {
     left: Vec<u128>,
     /// Weights of the unmet.
     weights: u128,
-    /// The slots that count: somebody can want them, or there is some to give.
+    /// The slots that count: a queue can want them, or there is some to give.
     columns: Vec<usize>,
 }
 
@@ -103,10 +123,10 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// Meets queue after queue, in rounds; answers who stays unmet.
+    /// Meets queue after queue, in rounds. Returns the queues that stay unmet.
     fn meet(&mut self, deserved: &mut Grid<Amount>, trace: &mut Trace) -> Vec<usize> {
         let weighted: Vec<usize> = (0..self.children.len()).filter(|at| self.weight(*at) > 0).collect();
-        // By slot: who is met there first, last in the list.
+        // By slot: the queues, the one that is met there first at the end.
         let mut waiting: Vec<Vec<usize>> = self.columns.iter().map(|c| self.by_need(&weighted, *c)).collect();
         let mut open = vec![self.columns.len(); self.children.len()];
         let mut met = vec![false; self.children.len()];

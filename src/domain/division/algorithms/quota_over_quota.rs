@@ -1,19 +1,69 @@
-//! `quota_over_quota` (§2, KAI and Run:ai): quotas first, then what is left by priority and weight.
+//! `quota_over_quota` (DIVISION §2, KAI and Run:ai): quotas first, then what is left by priority and weight.
 
 mod kai;
 mod rounds;
 
 use std::cmp::Reverse;
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use super::{Algorithm, Shares, Weighs, remaining};
 use crate::domain::decimal::Amount;
-use crate::domain::division::options::{HistoryBase, Options, Rounding};
-use crate::domain::division::queue::OverQuotaBy;
 use crate::domain::division::trace::{Step, Trace};
 use crate::domain::division::tree::Tree;
 use crate::domain::division::tree::grid::Grid;
 use crate::domain::division::tree::warning::Warning;
+use crate::domain::fault::Fault;
+use crate::domain::flat::{Part, too_large};
+use crate::domain::queues::{MAX_WEIGHT, OverQuotaBy};
+use crate::domain::slots::SlotName;
 use rounds::{History, Member, Rounds};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rounding {
+    #[default]
+    Exact,
+    Whole,
+    Kai,
+}
+
+/// What usage is compared with (§2.5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum HistoryBase {
+    #[default]
+    Cluster,
+    Siblings,
+}
+
+/// The options of this algorithm (DIVISION §2.3 to §2.5).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    pub rounding: Rounding,
+    /// The slots that `rounding: whole` rounds; absent: all.
+    pub whole_slots: Option<Vec<String>>,
+    pub history_gain: Amount,
+    pub history_base: HistoryBase,
+    /// For the roots; a queue says it for its children.
+    pub over_quota_by: OverQuotaBy,
+}
+
+impl Part for Options {
+    fn fault(&self) -> Option<Fault> {
+        too_large("history_gain", self.history_gain, MAX_WEIGHT)
+    }
+}
+
+impl Options {
+    /// Whether a slot is divided in whole devices.
+    fn is_whole(&self, slot: SlotName) -> bool {
+        self.rounding == Rounding::Whole
+            && self.whole_slots.as_ref().is_none_or(|slots| slots.iter().any(|s| s == slot.as_str()))
+    }
+}
 
 pub(super) struct QuotaOverQuota;
 
@@ -22,7 +72,8 @@ impl Algorithm for QuotaOverQuota {
         "quota_over_quota"
     }
 
-    fn divide(&self, tree: &Tree, options: &Options, trace: &mut Trace) -> Shares {
+    fn divide(&self, tree: &Tree, options: &super::Options, trace: &mut Trace) -> Shares {
+        let options = &options.quota_over_quota;
         if options.rounding == Rounding::Kai {
             return kai::divide(tree, options, trace);
         }
@@ -38,8 +89,8 @@ impl Algorithm for QuotaOverQuota {
         Shares { remaining: remaining(tree, &fair_share), fair_share, ratios: None, warnings }
     }
 
-    fn weighs(&self, tree: &Tree, options: &Options, queue: usize) -> Weighs {
-        let by = tree.over_quota_by(tree.queues[queue].parent, options.over_quota_by);
+    fn weighs(&self, tree: &Tree, options: &super::Options, queue: usize) -> Weighs {
+        let by = tree.over_quota_by(tree.queues[queue].parent, options.quota_over_quota.over_quota_by);
         match by {
             OverQuotaBy::Weight => Weighs::OverQuotaWeight,
             OverQuotaBy::Quota => Weighs::Neither,
@@ -78,7 +129,7 @@ impl Level<'_> {
             let own = self.own_weight(queue).units();
             if requestable > quota && own > 0 {
                 let (share, wanted) = (quota.units(), requestable.saturating_sub(quota).units());
-                members.push(Member { queue, share, wanted, own, served: 0, untold: 0 });
+                members.push(Member { queue, share, wanted, own, served: 0, unrecorded: 0 });
             }
         }
         if quotas > self.total {
@@ -122,7 +173,7 @@ impl Level<'_> {
         }
     }
 
-    /// Divides `left` in one priority group, to exhaustion; answers what nobody here may have.
+    /// Divides `left` in one priority group, to exhaustion. Returns what no member may have.
     fn divide_group(&mut self, group: &mut [Member], left: u128) -> u128 {
         let (options, slot) = (self.options, self.tree.slots[self.column]);
         let mut rounds = Rounds {

@@ -1,11 +1,10 @@
-//! What looks like a mistake in a queue tree (§1). Warnings never refuse anything.
+//! What looks like a mistake in a queue tree (DIVISION §1). Warnings never refuse anything.
 
 use crate::domain::decimal::Amount;
-use crate::domain::division::algorithms::{Algorithm, Weighs};
-use crate::domain::division::options::Options;
-use crate::domain::division::queue::Bound;
+use crate::domain::division::algorithms::{Algorithm, Options, Weighs};
+use crate::domain::division::tree::Tree;
 use crate::domain::division::tree::warning::Warning;
-use crate::domain::division::tree::{Queue, Tree};
+use crate::domain::queues::Bound;
 
 /// All warnings about a tree that is divided so: what was put right, then what is doubtful.
 pub fn lint(tree: &Tree, algorithm: &dyn Algorithm, options: &Options) -> Vec<Warning> {
@@ -35,7 +34,8 @@ fn children_above(tree: &Tree, level: Option<usize>, warnings: &mut Vec<Warning>
         let bound = level.map_or(Bound::Limited(tree.capacity[column]), |q| tree.quota[(q, column)]);
         let Bound::Limited(bound) = bound else { continue };
         let quotas = tree.children(level).iter().map(|c| tree.quota[(*c, column)]);
-        // An unlimited quota counts as the total of its level (§2.1): alone it fits under a capacity, not under a quota.
+        // An unlimited quota counts as the total of its level (DIVISION §2.1): alone it fits under a capacity, but not
+        // under a quota.
         let unlimited = if level.is_some() { Amount::MAX } else { bound };
         let sum = quotas.fold(Amount::ZERO, |sum, quota| sum.saturating_add(quota.unwrap_or(unlimited)));
         if sum > bound {
@@ -61,8 +61,8 @@ fn min_shares_above(tree: &Tree, level: Option<usize>, warnings: &mut Vec<Warnin
 
 /// A minimum share is a ratio of the whole group: below a parent it holds only as far as the parent's share goes.
 fn nested_min_share(tree: &Tree, queue: usize, warnings: &mut Vec<Warning>) {
-    let Queue { parent, min_share_ratio, .. } = &tree.queues[queue];
-    if let Some(parent) = parent.filter(|_| !min_share_ratio.is_zero()) {
+    let known = &tree.queues[queue];
+    if let Some(parent) = known.parent.filter(|_| !known.min_share_ratio.is_zero()) {
         let parent = tree.name(parent);
         let detail = format!("has a minimum share below {parent}: it holds only as far as the share of {parent} goes");
         warnings.push(Warning::new("nested_min_share", Some(tree.name(queue)), None, detail));

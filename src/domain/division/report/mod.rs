@@ -1,6 +1,7 @@
 //! A division with everything that is told about it: the answer of the live endpoint, of the stateless one and of the
 //! command line.
 
+pub mod explanation;
 pub mod lint;
 pub mod order;
 pub mod state;
@@ -8,18 +9,19 @@ pub mod state;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::algorithms::{Algorithm, Ratios, Shares, algorithm, algorithm_names};
+use super::algorithms::{Algorithm, Options, Ratios, Shares, algorithm, algorithm_names};
 use super::fraction::Fraction;
-use super::options::Options;
-use super::queue::{MAX_QUEUES, QueueSpec};
-use super::trace::{ShownStep, Trace};
+use super::trace::Trace;
 use super::tree::Tree;
-use super::tree::faults::TreeFault;
 use super::tree::grid::Grid;
 use super::tree::warning::Warning;
 use crate::domain::decimal::Amount;
+use crate::domain::fault::Fault;
+use crate::domain::flat::Part;
+use crate::domain::queues::{MAX_QUEUES, QueueSpec};
 use crate::domain::reading::at_most;
 use crate::domain::slots::{Amounts, SlotMap};
+use explanation::ShownStep;
 use lint::lint;
 use order::{Score, by_saturation, by_score, scores};
 use state::{Position, State};
@@ -35,7 +37,7 @@ use state::{Position, State};
     ]
 }))]
 pub struct Simulation {
-    /// `quota_over_quota`, `min_share`, `proportion` or `drf`.
+    #[schema(schema_with = crate::domain::schemas::algorithm)]
     pub algorithm: String,
     #[serde(default)]
     pub options: Options,
@@ -50,9 +52,9 @@ pub struct Simulation {
 
 impl Simulation {
     /// Divides; every fault of the input is named by its place.
-    pub fn run(self) -> Result<Report, Vec<TreeFault>> {
+    pub fn run(self) -> Result<Report, Vec<Fault>> {
         let algorithm = check(&self.algorithm, &self.options);
-        let tree = Tree::build(self.queues, &self.capacity);
+        let tree = Tree::build(&self.queues, &self.capacity);
         match (algorithm, tree) {
             (Ok(algorithm), Ok(tree)) => Ok(Report::of(&tree, algorithm, &self.options, self.explain)),
             (algorithm, tree) => Err([algorithm.err().unwrap_or_default(), tree.err().unwrap_or_default()].concat()),
@@ -61,17 +63,14 @@ impl Simulation {
 }
 
 /// The algorithm of that name, if the options are in their ranges too.
-pub fn check(name: &str, options: &Options) -> Result<&'static dyn Algorithm, Vec<TreeFault>> {
+pub fn check(name: &str, options: &Options) -> Result<&'static dyn Algorithm, Vec<Fault>> {
     let mut faults = Vec::new();
-    let mut add = |pointer: String, code, detail| faults.push(TreeFault { pointer, code, detail });
     let algorithm = algorithm(name);
     if algorithm.is_none() {
         let known = algorithm_names().collect::<Vec<_>>().join(", ");
-        add("/algorithm".to_owned(), "unknown_algorithm", format!("`algorithm` is not one of {known}"));
+        faults.push(Fault::about("/algorithm", "unknown_algorithm", format!("is not one of {known}")));
     }
-    if let Some((key, detail)) = options.fault() {
-        add(format!("/options/{key}"), "out_of_range", detail);
-    }
+    faults.extend(options.fault().map(|fault| fault.below("/options")));
     algorithm.filter(|_| faults.is_empty()).ok_or(faults)
 }
 
@@ -148,7 +147,7 @@ impl Report {
     /// What there is to tell of shares that are known.
     pub fn tell(tree: &Tree, shares: &Shares, (algorithm, options): (&dyn Algorithm, &Options), trace: Trace) -> Self {
         let Shares { fair_share, remaining, ratios, warnings } = shares;
-        let scores = scores(tree, fair_share, &options.score_weights);
+        let scores = scores(tree, fair_share, &options.score.score_weights);
         let names = |order: Vec<usize>| order.into_iter().map(|q| tree.name(q).to_owned()).collect();
         let ratios = |queue: usize| ratios.as_ref().map(|ratios| ratios[queue].into());
         Self {
@@ -161,7 +160,7 @@ impl Report {
                 let shown = explained.into_iter().map(|e| QueueTrace {
                     queue: e.queue,
                     sentence: e.sentence,
-                    steps: e.steps.iter().map(|s| s.shown(tree)).collect(),
+                    steps: e.steps.iter().map(|s| ShownStep::of(s, tree)).collect(),
                 });
                 shown.collect()
             }),

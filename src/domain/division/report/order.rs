@@ -1,4 +1,4 @@
-//! The orders of queues (§5): `saturation` after appendix B, and `score` after kube-batch.
+//! The orders of queues (DIVISION §5): `saturation` after appendix B, and `score` after kube-batch.
 
 use std::cmp::{Ordering, Reverse};
 
@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 use super::state::Position;
 use crate::domain::decimal::{Amount, f64_text};
 use crate::domain::division::fraction::Fraction;
-use crate::domain::division::options::ScoreWeights;
-use crate::domain::division::queue::Bound;
+use crate::domain::division::score_weights::ScoreWeights;
 use crate::domain::division::tree::Tree;
 use crate::domain::division::tree::grid::Grid;
+use crate::domain::queues::Bound;
 
 /// A tie of more queues than this is settled by the list of allocatable shares instead of pair by pair.
 const MAX_PAIRWISE: usize = 64;
@@ -94,8 +94,8 @@ pub fn by_saturation(tree: &Tree, fair_share: &Grid<Amount>) -> Vec<usize> {
     })
 }
 
-/// Orders ties, which stand by age, so that nobody stands behind a queue whose allocatable share is component-wise
-/// larger. That is no total order, so small ties are picked one by one: the oldest before whom nobody must stand.
+/// Orders ties, which come by age, so that no queue comes after one whose allocatable share is component-wise larger.
+/// That is no total order, so the queues of a small tie are picked one by one: the oldest that no other has to precede.
 fn settle_ties(tied: &mut [(Key, Position)]) {
     if tied.len() > MAX_PAIRWISE {
         tied.sort_by(|a, b| lexicographic(&a.1, &b.1));

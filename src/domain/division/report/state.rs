@@ -1,12 +1,12 @@
-//! Where a queue stands against its quota and its fair share (§2.6, appendix A).
+//! Where a queue stands against its quota and its fair share (DIVISION §2.6, appendix A).
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::decimal::Amount;
 use crate::domain::division::fraction::Fraction;
-use crate::domain::division::queue::Bound;
 use crate::domain::division::tree::Tree;
+use crate::domain::queues::Bound;
 
 /// From good to bad, so that the worst of a queue's slots is the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]

@@ -1,49 +1,32 @@
-//! Why a list of queues is not a tree (§1), with the place of every fault.
+//! Why a list of queues is not a tree (DIVISION §1), with the place of every fault.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::domain::decimal::Amount;
-use crate::domain::division::queue::{MAX_OVER_QUOTA_WEIGHT, MAX_WEIGHT, OverQuotaWeight, QueueSpec};
+use crate::domain::fault::Fault;
 use crate::domain::names::check_name;
+use crate::domain::queues::{MAX_OVER_QUOTA_WEIGHT, MAX_WEIGHT, OverQuotaWeight, QueueSpec};
 
-/// More faults than a person would read are left out.
-pub const MAX_FAULTS: usize = 100;
-
-/// Why a list of queues is not a tree, with the place that has the fault.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TreeFault {
-    /// JSON pointer, like `/queues/3/parent`.
-    pub pointer: String,
-    pub code: &'static str,
-    pub detail: String,
+fn report(queue: usize, key: &str, code: &'static str, detail: impl Into<String>) -> Fault {
+    Fault::new(format!("/queues/{queue}/{key}"), code, detail)
 }
 
-impl TreeFault {
-    fn at(queue: usize, key: &str, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { pointer: format!("/queues/{queue}/{key}"), code, detail: detail.into() }
-    }
-
-    /// What stands at `pointer` names a queue that the tree does not have.
-    pub fn unknown_queue(pointer: &str, name: &str) -> Self {
-        Self {
-            pointer: format!("{pointer}/queue"),
-            code: "unknown_queue",
-            detail: format!("there is no queue {name:?}"),
-        }
-    }
+/// What stands at `pointer` names a queue that the tree does not have.
+pub fn unknown_queue(pointer: &str, name: &str) -> Fault {
+    Fault::new(format!("{pointer}/queue"), "unknown_queue", format!("there is no queue {name:?}"))
 }
 
-pub(super) fn index_names(specs: &[QueueSpec], faults: &mut Vec<TreeFault>) -> HashMap<Arc<str>, usize> {
+pub(super) fn index_names(specs: &[QueueSpec], faults: &mut Vec<Fault>) -> HashMap<Arc<str>, usize> {
     let mut by_name: HashMap<Arc<str>, usize> = HashMap::with_capacity(specs.len());
     for (at, spec) in specs.iter().enumerate() {
-        if let Err(error) = check_name(&spec.name) {
-            faults.push(TreeFault::at(at, "name", "invalid_name", format!("`name` {error}")));
-        } else if let Some(first) = by_name.get(spec.name.as_str()) {
-            let detail = format!("the queue {:?} is named twice, first at /queues/{first}", spec.name);
-            faults.push(TreeFault::at(at, "name", "duplicate_name", detail));
+        if let Err(error) = check_name(&spec.config.name) {
+            faults.push(report(at, "name", "invalid_name", format!("`name` {error}")));
+        } else if let Some(first) = by_name.get(spec.config.name.as_str()) {
+            let detail = format!("the queue {:?} is named twice, first at /queues/{first}", spec.config.name);
+            faults.push(report(at, "name", "duplicate_name", detail));
         } else {
-            by_name.insert(spec.name.as_str().into(), at);
+            by_name.insert(spec.config.name.as_str().into(), at);
         }
     }
     by_name
@@ -52,13 +35,13 @@ pub(super) fn index_names(specs: &[QueueSpec], faults: &mut Vec<TreeFault>) -> H
 pub(super) fn find_parents(
     specs: &[QueueSpec],
     by_name: &HashMap<Arc<str>, usize>,
-    faults: &mut Vec<TreeFault>,
+    faults: &mut Vec<Fault>,
 ) -> Vec<Option<usize>> {
     let mut find = |(at, spec): (usize, &QueueSpec)| {
-        let name = spec.parent.as_deref()?;
+        let name = spec.config.parent.as_deref()?;
         let parent = by_name.get(name).copied();
         if parent.is_none() {
-            faults.push(TreeFault::at(at, "parent", "unknown_parent", format!("there is no queue {name:?}")));
+            faults.push(report(at, "parent", "unknown_parent", format!("there is no queue {name:?}")));
         }
         parent
     };
@@ -66,21 +49,21 @@ pub(super) fn find_parents(
 }
 
 /// Amounts cannot be negative by their type; weights and ratios have a ceiling besides.
-pub(super) fn check_figures(specs: &[QueueSpec], faults: &mut Vec<TreeFault>) {
+pub(super) fn check_figures(specs: &[QueueSpec], faults: &mut Vec<Fault>) {
     for (at, spec) in specs.iter().enumerate() {
         let mut check = |key: &str, value: Amount, most: Amount| {
             if value > most {
-                faults.push(TreeFault::at(at, key, "out_of_range", format!("`{key}` must be at most {most}")));
+                faults.push(report(at, key, "out_of_range", format!("`{key}` must be at most {most}")));
             }
         };
-        check("weight", spec.weight, MAX_WEIGHT);
-        check("min_share_ratio", spec.min_share_ratio, MAX_WEIGHT);
+        check("weight", spec.config.weight, MAX_WEIGHT);
+        check("min_share_ratio", spec.config.min_share_ratio, MAX_WEIGHT);
         let mut weigh = |weight| check("over_quota_weight", weight, MAX_OVER_QUOTA_WEIGHT);
-        match &spec.over_quota_weight {
+        match &spec.config.over_quota_weight {
             OverQuotaWeight::Every(weight) => weigh(*weight),
             OverQuotaWeight::BySlot(weights) => weights.iter().for_each(|(_, weight)| weigh(weight)),
         }
-        spec.usage.iter().for_each(|(_, ratio)| check("usage", ratio, MAX_WEIGHT));
+        spec.given.usage.iter().for_each(|(_, ratio)| check("usage", ratio, MAX_WEIGHT));
     }
 }
 
@@ -88,7 +71,7 @@ pub(super) fn report_cycles(
     specs: &[QueueSpec],
     parents: &[Option<usize>],
     reached: &[usize],
-    faults: &mut Vec<TreeFault>,
+    faults: &mut Vec<Fault>,
 ) {
     const NEW: usize = usize::MAX;
     const DONE: usize = usize::MAX - 1;
@@ -107,8 +90,8 @@ pub(super) fn report_cycles(
         let mut member = at;
         while walk_of[member] == start {
             walk_of[member] = DONE;
-            let detail = format!("the queue {:?} is its own ancestor", specs[member].name);
-            faults.push(TreeFault::at(member, "parent", "cycle", detail));
+            let detail = format!("the queue {:?} is its own ancestor", specs[member].config.name);
+            faults.push(report(member, "parent", "cycle", detail));
             let Some(parent) = parents[member] else { break };
             member = parent;
         }

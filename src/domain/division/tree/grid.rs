@@ -2,6 +2,9 @@
 
 use std::ops::{Index, IndexMut};
 
+use crate::domain::decimal::Amount;
+use crate::domain::slots::{Amounts, SlotName};
+
 /// Rows are queues, columns are the slots of the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grid<T> {
@@ -23,7 +26,7 @@ impl<T: Copy> Grid<T> {
     }
 
     /// Two different rows: the first to read, the second to write.
-    pub fn from_to(&mut self, from: usize, to: usize) -> (&[T], &mut [T]) {
+    fn read_and_write(&mut self, from: usize, to: usize) -> (&[T], &mut [T]) {
         let width = self.width;
         if from < to {
             let (head, tail) = self.cells.split_at_mut(to * width);
@@ -31,6 +34,34 @@ impl<T: Copy> Grid<T> {
         } else {
             let (head, tail) = self.cells.split_at_mut(from * width);
             (&tail[..width], &mut head[to * width..(to + 1) * width])
+        }
+    }
+}
+
+impl Grid<Amount> {
+    /// Adds amounts to a row whose columns are `slots`; a slot without a column does not count.
+    pub fn add(&mut self, row: usize, slots: &[SlotName], amounts: &Amounts) {
+        self.change(row, slots, amounts, Amount::saturating_add);
+    }
+
+    /// Sets the named slots of a row.
+    pub fn set(&mut self, row: usize, slots: &[SlotName], amounts: &Amounts) {
+        self.change(row, slots, amounts, |_, amount| amount);
+    }
+
+    fn change(&mut self, row: usize, slots: &[SlotName], amounts: &Amounts, apply: fn(Amount, Amount) -> Amount) {
+        for (slot, amount) in amounts.iter() {
+            if let Some(column) = slots.iter().position(|s| *s == slot) {
+                self[(row, column)] = apply(self[(row, column)], amount);
+            }
+        }
+    }
+
+    /// Adds one row to another.
+    pub fn add_row(&mut self, from: usize, to: usize) {
+        let (from, to) = self.read_and_write(from, to);
+        for (sum, amount) in to.iter_mut().zip(from) {
+            *sum = sum.saturating_add(*amount);
         }
     }
 }

@@ -1,41 +1,48 @@
-//! The queue tree of one resource group (§1), index based: nothing here or below recurses, so neither a chain
+//! The queue tree of one resource group (DIVISION §1), index based: nothing here or below recurses, so neither a chain
 //! of queues nor a wide level can exhaust the stack.
 
 pub mod faults;
 pub mod grid;
+pub mod heaps;
+pub mod sums;
 pub mod warning;
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
-use super::queue::{Bound, OverQuotaBy, OverQuotaWeight, QueueMode, QueueSpec};
 use crate::domain::decimal::Amount;
+use crate::domain::fault::{Fault, MAX_FAULTS};
+use crate::domain::queues::{Bound, OverQuotaBy, OverQuotaWeight, QueueConfig, QueueSpec};
 use crate::domain::slots::{Amounts, MAX_SLOTS, SlotName};
 use crate::domain::time::Timestamp;
-use faults::TreeFault;
 use grid::Grid;
 use warning::Warning;
 
 /// The most queues x slots of one tree: above any cluster, and what a machine has room for.
 const MAX_CELLS: usize = 1_000_000;
 
-/// What the tree keeps of a queue besides its values by slot.
+/// What the tree keeps of a queue besides its values by slot. The figures that loops over all queues read stand in the
+/// tree itself, because the configurations lie all over the memory.
 #[derive(Clone, Debug)]
 pub struct Queue {
     pub name: Arc<str>,
     pub parent: Option<usize>,
     pub priority: i32,
     pub weight: Amount,
-    pub mode: QueueMode,
-    pub created_at: Option<Timestamp>,
-    pub children_over_quota_by: OverQuotaBy,
     pub min_share_ratio: Amount,
-    pub reclaimable: bool,
-    pub preempt_min_runtime: Option<u64>,
-    pub reclaim_min_runtime: Option<u64>,
+    pub created_at: Option<Timestamp>,
+    pub config: Arc<QueueConfig>,
     /// Whether `next_request` is known.
     pub has_next: bool,
+}
+
+impl Deref for Queue {
+    type Target = QueueConfig;
+    fn deref(&self) -> &QueueConfig {
+        &self.config
+    }
 }
 
 /// Queues by index, in the order in which they were given; values by (queue, column of [`Tree::slots`]).
@@ -68,46 +75,71 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Checks the queues and lays them out. Slots are those that the capacity or any queue names.
-    pub fn build(specs: Vec<QueueSpec>, capacity: &Amounts) -> Result<Self, Vec<TreeFault>> {
+    /// Checks the queues and lays them out, with the figures that they give and the sums of these. Slots are those that
+    /// the capacity or any queue names.
+    pub fn build(specs: &[QueueSpec], capacity: &Amounts) -> Result<Self, Vec<Fault>> {
+        let mut tree = Self::lay_out(specs, capacity)?;
+        sums::add_up(&mut tree, specs);
+        Ok(tree)
+    }
+
+    /// A tree in which no queue holds or asks for anything yet.
+    pub(in crate::domain) fn lay_out(specs: &[QueueSpec], capacity: &Amounts) -> Result<Self, Vec<Fault>> {
         let mut faults = Vec::new();
-        let by_name = faults::index_names(&specs, &mut faults);
-        let parents = faults::find_parents(&specs, &by_name, &mut faults);
-        faults::check_figures(&specs, &mut faults);
-        let slots = columns(&specs, capacity).unwrap_or_else(|| {
+        let by_name = faults::index_names(specs, &mut faults);
+        let parents = faults::find_parents(specs, &by_name, &mut faults);
+        faults::check_figures(specs, &mut faults);
+        let slots = columns(specs, capacity).unwrap_or_else(|| {
             let detail = format!("`capacity` and `queues` name more than {MAX_SLOTS} slots");
-            faults.push(TreeFault { pointer: "/queues".to_owned(), code: "too_many_slots", detail });
+            faults.push(Fault::new("/queues", "too_many_slots", detail));
             Vec::new()
         });
         if specs.len().saturating_mul(slots.len()) > MAX_CELLS {
             let detail = format!("`queues` are {} x {} slots, more than {MAX_CELLS}", specs.len(), slots.len());
-            faults.push(TreeFault { pointer: "/queues".to_owned(), code: "too_many", detail });
+            faults.push(Fault::new("/queues", "too_many", detail));
         }
         let (starts, children) = child_lists(&parents);
         let top_down = order_top_down(&parents, &starts, &children);
         if faults.is_empty() && top_down.len() < specs.len() {
-            faults::report_cycles(&specs, &parents, &top_down, &mut faults);
+            faults::report_cycles(specs, &parents, &top_down, &mut faults);
         }
         if !faults.is_empty() {
-            faults.truncate(faults::MAX_FAULTS);
+            faults.truncate(MAX_FAULTS);
             return Err(faults);
         }
-        Ok(Self::assemble(specs, capacity, slots, parents, (starts, children, top_down), by_name))
+        Ok(Self::assemble(specs, capacity, slots, &parents, (starts, children, top_down), by_name))
     }
 
     fn assemble(
-        specs: Vec<QueueSpec>,
+        specs: &[QueueSpec],
         capacity: &Amounts,
         slots: Vec<SlotName>,
-        parents: Vec<Option<usize>>,
+        parents: &[Option<usize>],
         (starts, children, top_down): (Vec<usize>, Vec<usize>, Vec<usize>),
         by_name: HashMap<Arc<str>, usize>,
     ) -> Self {
         let (rows, width) = (specs.len(), slots.len());
         let zeros = Grid::new(rows, width, Amount::ZERO);
+        let mut queues: Vec<Queue> = specs
+            .iter()
+            .zip(parents)
+            .map(|(spec, parent)| Queue {
+                name: Arc::default(),
+                parent: *parent,
+                priority: spec.config.priority,
+                weight: spec.config.weight,
+                min_share_ratio: spec.config.min_share_ratio,
+                created_at: spec.config.created_at,
+                config: Arc::clone(&spec.config),
+                has_next: spec.given.next_request.is_some(),
+            })
+            .collect();
+        for (name, queue) in &by_name {
+            queues[*queue].name = Arc::clone(name);
+        }
         let mut tree = Self {
             capacity: slots.iter().map(|s| capacity.get(*s).unwrap_or_default()).collect(),
-            queues: Vec::with_capacity(rows),
+            queues,
             quota: Grid::new(rows, width, Bound::Limited(Amount::ZERO)),
             limit: Grid::new(rows, width, Bound::Unlimited),
             guarantee: zeros.clone(),
@@ -125,84 +157,32 @@ impl Tree {
             children,
             by_name,
         };
-        tree.fill(&specs);
-        for (spec, parent) in specs.into_iter().zip(parents) {
-            tree.queues.push(Queue {
-                name: spec.name.into(),
-                parent,
-                priority: spec.priority,
-                weight: spec.weight,
-                mode: spec.mode,
-                created_at: spec.created_at,
-                children_over_quota_by: spec.children_over_quota_by,
-                min_share_ratio: spec.min_share_ratio,
-                reclaimable: spec.reclaimable,
-                preempt_min_runtime: spec.preempt_min_runtime,
-                reclaim_min_runtime: spec.reclaim_min_runtime,
-                has_next: spec.next_request.is_some(),
-            });
-        }
+        tree.fill(specs);
         tree
     }
 
     fn fill(&mut self, specs: &[QueueSpec]) {
-        for (at, spec) in specs.iter().enumerate() {
+        for (at, QueueSpec { config, given }) in specs.iter().enumerate() {
             for (column, slot) in self.slots.iter().enumerate() {
                 let cell = (at, column);
-                if let Some(quota) = spec.quota.get(*slot) {
+                if let Some(quota) = config.quota.get(*slot) {
                     self.quota[cell] = quota;
                 }
-                if let Some(limit) = spec.limit.get(*slot) {
+                if let Some(limit) = config.limit.get(*slot) {
                     self.limit[cell] = limit;
                 }
                 if self.limit[cell] < self.quota[cell] {
                     self.quotas_above_limit.push((at, column, self.quota[cell]));
                     self.quota[cell] = self.limit[cell];
                 }
-                if spec.over_quota_weight != OverQuotaWeight::default() {
-                    self.over_quota_weight[cell] = spec.over_quota_weight.of(*slot);
+                if config.over_quota_weight != OverQuotaWeight::default() {
+                    self.over_quota_weight[cell] = config.over_quota_weight.of(*slot);
                 }
             }
-        }
-        set_given(&mut self.guarantee, &self.slots, specs.iter().map(|s| Some(&s.guarantee)));
-        set_given(&mut self.usage, &self.slots, specs.iter().map(|s| Some(&s.usage)));
-        set_given(&mut self.next_request, &self.slots, specs.iter().map(|s| s.next_request.as_ref()));
-        self.observe(specs);
-    }
-
-    /// A parent's demand and allocation are the sums over its descendants, unless they are given. A request that is
-    /// given stands, also below the allocation; one that is not is at least the allocation that is given.
-    fn observe(&mut self, specs: &[QueueSpec]) {
-        for at in (0..self.top_down.len()).rev() {
-            let queue = self.top_down[at];
-            let spec = &specs[queue];
-            for (column, slot) in self.slots.iter().enumerate() {
-                let cell = (queue, column);
-                let given = |map: &Option<Amounts>| map.as_ref().and_then(|m| m.get(*slot));
-                for (grid, map) in [
-                    (&mut self.request, &spec.request),
-                    (&mut self.allocated, &spec.allocated),
-                    (&mut self.allocated_non_preemptible, &spec.allocated_non_preemptible),
-                ] {
-                    if let Some(amount) = given(map) {
-                        grid[cell] = amount;
-                    }
-                }
-                if self.request[cell] < self.allocated[cell] {
-                    if given(&spec.request).is_some() {
-                        self.raised.push(Warning::request_below_allocation(&spec.name, *slot));
-                    } else if given(&spec.allocated).is_some() {
-                        self.request[cell] = self.allocated[cell];
-                    }
-                }
-            }
-            if let Some(parent) = spec.parent.as_ref().and_then(|p| self.by_name.get(p.as_str())) {
-                for grid in [&mut self.request, &mut self.allocated, &mut self.allocated_non_preemptible] {
-                    let (from, to) = grid.from_to(queue, *parent);
-                    for (sum, amount) in to.iter_mut().zip(from) {
-                        *sum = sum.saturating_add(*amount);
-                    }
-                }
+            self.guarantee.set(at, &self.slots, &config.guarantee);
+            self.usage.set(at, &self.slots, &given.usage);
+            if let Some(next) = &given.next_request {
+                self.next_request.set(at, &self.slots, next);
             }
         }
     }
@@ -290,11 +270,11 @@ fn columns(specs: &[QueueSpec], capacity: &Amounts) -> Option<Vec<SlotName>> {
             slots.push(slot);
         }
     };
-    for spec in specs {
-        spec.quota.iter().for_each(|(slot, _)| add(slot));
-        spec.limit.iter().for_each(|(slot, _)| add(slot));
-        spec.guarantee.iter().for_each(|(slot, _)| add(slot));
-        for map in [&spec.request, &spec.allocated, &spec.allocated_non_preemptible, &spec.next_request] {
+    for QueueSpec { config, given } in specs {
+        config.quota.iter().for_each(|(slot, _)| add(slot));
+        config.limit.iter().for_each(|(slot, _)| add(slot));
+        config.guarantee.iter().for_each(|(slot, _)| add(slot));
+        for map in [&given.request, &given.allocated, &given.allocated_non_preemptible, &given.next_request] {
             map.iter().flat_map(Amounts::iter).for_each(|(slot, _)| add(slot));
         }
     }
@@ -332,14 +312,4 @@ fn order_top_down(parents: &[Option<usize>], starts: &[usize], children: &[usize
         at += 1;
     }
     order
-}
-
-fn set_given<'a>(grid: &mut Grid<Amount>, slots: &[SlotName], maps: impl Iterator<Item = Option<&'a Amounts>>) {
-    for (at, map) in maps.enumerate() {
-        for (slot, amount) in map.into_iter().flat_map(Amounts::iter) {
-            if let Some(column) = slots.iter().position(|s| *s == slot) {
-                grid[(at, column)] = amount;
-            }
-        }
-    }
 }

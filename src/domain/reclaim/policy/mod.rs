@@ -1,16 +1,16 @@
 //! What a policy decides about victims; the search asks and knows no rule itself.
 
 pub mod plugins;
+pub mod preemption;
 pub mod strategies;
 pub mod tiers;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use super::holdings::Standing;
+use super::holdings::Holdings;
 use super::outcome::{Refusal, Rule};
-use super::snapshot::Scene;
-use super::snapshot::Unit;
+use super::snapshot::{Snapshot, Unit};
 use crate::domain::decimal::Amount;
 use crate::domain::division::report::order::Key;
 use crate::domain::division::{Fraction, Position};
@@ -44,14 +44,14 @@ impl Denied {
     }
 
     /// Ours is printed rounded up and theirs down, so that what is forbidden stays so on the printed figures.
-    pub fn shown(&self, scene: &Scene, job: Option<usize>) -> Refusal {
-        let name = |queue: usize| scene.tree.queues[queue].name.clone();
+    pub fn shown(&self, snapshot: &Snapshot, job: Option<usize>) -> Refusal {
+        let name = |queue: usize| snapshot.tree.queues[queue].name.clone();
         Refusal {
-            workload_id: job.map(|j| scene.running[j].workload_id.clone()),
-            queue: name(job.map_or(scene.queue(), |j| scene.jobs[j].queue)),
+            workload_id: job.map(|j| snapshot.running[j].workload_id.clone()),
+            queue: name(job.map_or(snapshot.queue(), |j| snapshot.jobs[j].queue)),
             rule: self.rule,
             level: Some(name(self.level)),
-            slot: self.column.map(|c| scene.tree.slots[c].as_str()),
+            slot: self.column.map(|c| snapshot.tree.slots[c].as_str()),
             reclaimer_ratio: self.ours.map(|r| ratio_text(r, true)),
             victim_ratio: self.theirs.map(|r| ratio_text(r, false)),
         }
@@ -69,10 +69,10 @@ fn ratio_text(ratio: Fraction, up: bool) -> String {
     Amount::from_units(units).to_string()
 }
 
-/// How one policy decides who goes, in which order.
+/// How one policy decides which workloads go, and in which order.
 pub trait Policy {
     /// Whether the pending workload may take from others at all.
-    fn gate(&self, standing: &Standing) -> Result<(), Denied>;
+    fn gate(&self, holdings: &Holdings) -> Result<(), Denied>;
 
     /// Whether gangs go as a whole; else members go one by one and a plug-in guards gangs.
     fn keeps_gangs_whole(&self) -> bool {
@@ -80,7 +80,7 @@ pub trait Policy {
     }
 
     /// Asked before the unit of a queue is subtracted; what is forbidden now stays so while victims are added.
-    fn before(&self, standing: &Standing, unit: &Unit) -> Result<Allowed, Denied>;
+    fn before(&self, holdings: &Holdings, unit: &Unit) -> Result<Allowed, Denied>;
 
     /// Whether `before` looks at the unit's queue only.
     fn decides_by_queue(&self) -> bool {
@@ -88,16 +88,16 @@ pub trait Policy {
     }
 
     /// Asked when it is subtracted, and again for the plan as a whole.
-    fn after(&self, standing: &Standing, queue: usize) -> Result<(), Denied>;
+    fn after(&self, holdings: &Holdings, queue: usize) -> Result<(), Denied>;
 
     /// Whether `after` will forbid whatever else goes; `least` is what the reclaimer's side holds with the request once all
     /// that may go inside it has gone.
-    fn is_hopeless(&self, _: &Standing, _queue: usize, _least: &[Amount]) -> bool {
+    fn is_hopeless(&self, _: &Holdings, _queue: usize, _least: &[Amount]) -> bool {
         false
     }
 
     /// At most so much of a slot may go of these units of one side; `None`: nothing bounds them together.
-    fn ceiling(&self, _: &Standing, _units: &[&Unit], _least: &[Amount], _column: usize) -> Option<u128> {
+    fn ceiling(&self, _: &Holdings, _units: &[&Unit], _least: &[Amount], _column: usize) -> Option<u128> {
         None
     }
 
@@ -105,28 +105,16 @@ pub trait Policy {
     fn compare_queues(&self, a: (&Position, &Key), b: (&Position, &Key)) -> Ordering;
 
     /// Workloads of a queue; lower is served first.
-    fn compare_jobs(&self, scene: &Scene, a: usize, b: usize) -> Ordering;
+    fn compare_jobs(&self, snapshot: &Snapshot, a: usize, b: usize) -> Ordering;
 }
 
 /// Older first, then by id.
-pub fn by_age(scene: &Scene, a: usize, b: usize) -> Ordering {
-    let (a, b) = (&scene.running[a], &scene.running[b]);
+pub fn by_age(snapshot: &Snapshot, a: usize, b: usize) -> Ordering {
+    let (a, b) = (&snapshot.running[a], &snapshot.running[b]);
     a.created_at.cmp(&b.created_at).then_with(|| a.workload_id.cmp(&b.workload_id))
 }
 
 /// By priority, highest first, then by age.
-pub fn by_priority(scene: &Scene, a: usize, b: usize) -> Ordering {
-    scene.running[b].priority.cmp(&scene.running[a].priority).then_with(|| by_age(scene, a, b))
-}
-
-/// The slot on which a ratio is largest.
-pub fn worst(columns: impl Iterator<Item = usize>, ratio: impl Fn(usize) -> Fraction) -> (Option<usize>, Fraction) {
-    let mut worst = (None, Fraction::ZERO);
-    for column in columns {
-        let ratio = ratio(column);
-        if worst.0.is_none() || ratio > worst.1 {
-            worst = (Some(column), ratio);
-        }
-    }
-    worst
+pub fn by_priority(snapshot: &Snapshot, a: usize, b: usize) -> Ordering {
+    snapshot.running[b].priority.cmp(&snapshot.running[a].priority).then_with(|| by_age(snapshot, a, b))
 }

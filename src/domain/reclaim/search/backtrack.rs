@@ -1,19 +1,18 @@
-//! Sets of victims beyond their order: where taking them as they come makes no room, other sets are tried until one is
-//! lawful or none is left. The members of the pending workload are put on agents one by one, each with the victims that
-//! it needs there; then victims are added until limits, gangs and the rules of the plan as a whole hold. Every decision
-//! is tried both ways, unless no lawful set can follow from it.
+//! Sets of victims beyond their order. Where taking candidates as they come makes no room, other sets are tried until
+//! one is lawful or none is left. The members of the pending workload are put on agents one by one, each with the
+//! victims that it needs there; then victims are added until limits, gangs and the rules of the plan as a whole hold.
+//! Every decision is tried both ways, unless no lawful set can follow from it.
 
 use super::ceilings::may_suffice;
 use super::kinds::Kinds;
 use crate::domain::decimal::Amount;
 use crate::domain::division::Grid;
+use crate::domain::reclaim::board::Board;
 use crate::domain::reclaim::budget::{Budget, Exhausted};
-use crate::domain::reclaim::free_capacity::{Class, Rooms, fits};
-use crate::domain::reclaim::holdings::Standing;
+use crate::domain::reclaim::free_capacity::{Class, FreeCapacity};
 use crate::domain::reclaim::limits;
 use crate::domain::reclaim::policy::Policy;
-use crate::domain::reclaim::snapshot::Unit;
-use crate::domain::reclaim::snapshot::{NOWHERE, Pair, Scene};
+use crate::domain::reclaim::snapshot::{Pair, Snapshot, Unit};
 
 /// What is known of a unit so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,18 +39,15 @@ enum Next {
     Done,
 }
 
-pub struct Sets<'s, 'a> {
-    scene: &'a Scene<'a>,
+pub struct Backtrack<'s, 'a> {
+    snapshot: &'a Snapshot<'a>,
     policy: &'a dyn Policy,
     classes: &'a [Class],
     /// In the order in which they lose.
     units: &'s [Unit],
     kinds: Kinds,
-    standing: Standing<'a>,
-    rooms: Rooms<'a>,
+    board: Board<'a>,
     states: Vec<State>,
-    /// Room that open units would free.
-    promised: Grid<i128>,
     /// Agents, those first whose units lose first.
     agents: Vec<usize>,
     /// By member of the pending workload: its class.
@@ -64,25 +60,22 @@ pub struct Sets<'s, 'a> {
     least: Grid<Amount>,
 }
 
-impl<'s, 'a> Sets<'s, 'a> {
+impl<'s, 'a> Backtrack<'s, 'a> {
     pub fn new(
-        (scene, policy, classes): (&'a Scene<'a>, &'a dyn Policy, &'a [Class]),
+        (snapshot, policy, classes): (&'a Snapshot<'a>, &'a dyn Policy, &'a [Class]),
         units: &'s [Unit],
         request: Vec<Amount>,
-        rooms: Rooms<'a>,
+        free: FreeCapacity<'a>,
     ) -> Self {
-        let standing = Standing::new(scene, request);
-        let least = least(scene, &standing, units);
+        let least = least(snapshot, &request, units);
         let members = classes.iter().enumerate().flat_map(|(at, class)| vec![at; class.members.len()]).collect();
-        let mut sets = Self {
-            scene,
+        let mut search = Self {
+            snapshot,
             policy,
             classes,
             units,
             kinds: Kinds::default(),
-            promised: Grid::new(rooms.agents(), scene.width(), 0),
-            standing,
-            rooms,
+            board: Board::new(snapshot, request, free),
             states: vec![State::Open; units.len()],
             agents: Vec::new(),
             members,
@@ -91,26 +84,26 @@ impl<'s, 'a> Sets<'s, 'a> {
             decisions: Vec::new(),
             least,
         };
-        sets.keep_hopeless_sides();
-        sets
+        search.keep_hopeless_sides();
+        search
     }
 
     /// Sides that would be left worse off than the reclaimer whatever goes.
     fn keep_hopeless_sides(&mut self) {
-        let mut hopeless: Vec<Option<bool>> = vec![None; self.scene.tree.len()];
+        let mut hopeless: Vec<Option<bool>> = vec![None; self.snapshot.tree.len()];
         for at in 0..self.units.len() {
             let queue = self.units[at].queue;
             if *hopeless[queue].get_or_insert_with(|| self.is_hopeless(queue)) {
                 self.states[at] = State::Kept;
             } else {
-                self.promise(at, 1);
+                self.board.promise(&self.units[at]);
             }
         }
     }
 
     fn is_hopeless(&self, queue: usize) -> bool {
-        let Some(pair) = self.scene.pairs[queue] else { return false };
-        self.policy.is_hopeless(&self.standing, queue, self.least.row(pair.step))
+        let Some(pair) = self.snapshot.pairs[queue] else { return false };
+        self.policy.is_hopeless(&self.board.holdings, queue, self.least.row(pair.step))
     }
 
     /// Whether there may be a lawful set at all: each class would have room if all that is open went, and not more has to
@@ -119,39 +112,31 @@ impl<'s, 'a> Sets<'s, 'a> {
         let has_room = |class: &Class| {
             let need = class.members.len();
             let mut sum = 0;
-            (0..self.rooms.agents()).any(|agent| {
-                sum += self.most(agent, class, need);
+            (0..self.board.free.agents()).any(|agent| {
+                sum += self.board.most(agent, class, need);
                 sum >= need
             })
         };
         let open = self.units.iter().zip(&self.states).filter(|(_, state)| **state == State::Open);
         self.classes.iter().all(has_room)
             && may_suffice(
-                (self.scene, self.policy, self.classes),
-                &self.rooms,
-                (&self.standing, &self.least),
+                (self.snapshot, self.policy, self.classes),
+                &self.board.free,
+                (&self.board.holdings, &self.least),
                 open.map(|(unit, _)| unit).collect(),
             )
     }
 
-    fn most(&self, agent: usize, class: &Class, need: usize) -> usize {
-        if class.eligible[agent] { fits(|c| self.obtainable(agent, c), &class.request, need) } else { 0 }
-    }
-
-    fn obtainable(&self, agent: usize, column: usize) -> i128 {
-        self.rooms.free(agent, column).saturating_add(self.promised[(agent, column)])
-    }
-
     /// Victims in an order in which they may go, if there is a lawful set.
     pub fn find(mut self, budget: &mut Budget) -> Result<Option<Vec<usize>>, Exhausted> {
-        budget.pay((self.rooms.agents() + self.units.len()).saturating_mul(1 + self.scene.width()))?;
+        budget.pay((self.board.free.agents() + self.units.len()).saturating_mul(1 + self.snapshot.width()))?;
         if !self.may_exist() {
             return Ok(None);
         }
-        self.kinds = Kinds::new(self.scene, self.policy, self.units, self.rooms.agents());
+        self.kinds = Kinds::new(self.snapshot, self.policy, self.units, self.board.free.agents());
         self.agents = self.kinds.agents_in_order();
         loop {
-            budget.pay(self.taken.len() + self.scene.path.len())?;
+            budget.pay(self.taken.len() + self.snapshot.path.len())?;
             let goes_on = match self.next(budget)? {
                 Next::Done => {
                     let taken = self.taken.clone();
@@ -179,16 +164,16 @@ impl<'s, 'a> Sets<'s, 'a> {
         if let Some(place) = self.places.last() {
             let (agent, class) = (self.agents[*place], &self.classes[self.members[self.places.len() - 1]]);
             let lacks = |column: usize| {
-                self.rooms.free(agent, column) < 0 && class.request.iter().any(|(asked, _)| *asked == column)
+                self.board.free.of(agent, column) < 0 && class.request.iter().any(|(asked, _)| *asked == column)
             };
-            if class.request.iter().any(|(c, _)| self.obtainable(agent, *c) < 0) {
+            if class.request.iter().any(|(c, _)| self.board.obtainable(agent, *c) < 0) {
                 return Ok(Next::DeadEnd);
             }
             if class.request.iter().any(|(c, _)| lacks(*c)) {
-                let here = |m: &usize| self.scene.members[*m].agent == agent;
+                let here = |m: &usize| self.snapshot.members[*m].agent == agent;
                 let frees = |at: usize| {
                     let mut members = self.units[at].members.clone().filter(here);
-                    members.any(|m| self.scene.cells(m).iter().any(|(column, _)| lacks(*column)))
+                    members.any(|m| self.snapshot.cells(m).iter().any(|(column, _)| lacks(*column)))
                 };
                 return self.first_open(self.kinds.on(agent), frees, budget);
             }
@@ -205,14 +190,14 @@ impl<'s, 'a> Sets<'s, 'a> {
     /// All members have room: what else a lawful set needs.
     fn complete(&self, budget: &mut Budget) -> Result<Next, Exhausted> {
         let all = self.kinds.all();
-        if let Err(denied) = limits::check(&self.standing) {
-            let step = self.scene.path.iter().position(|q| *q == denied.level).unwrap_or(0);
+        if let Err(denied) = limits::check(&self.board.holdings) {
+            let step = self.snapshot.path.iter().position(|q| *q == denied.level).unwrap_or(0);
             // Of its own queues a policy may take as well; some of them help.
-            let below = |queue: usize| self.scene.pairs[queue].is_none_or(|pair| pair.step < step);
+            let below = |queue: usize| self.snapshot.pairs[queue].is_none_or(|pair| pair.step < step);
             let frees = |at: usize| {
                 let mut members = self.units[at].members.clone();
                 below(self.units[at].queue)
-                    && members.any(|m| self.scene.cells(m).iter().any(|(c, _)| Some(*c) == denied.column))
+                    && members.any(|m| self.snapshot.cells(m).iter().any(|(c, _)| Some(*c) == denied.column))
             };
             return self.first_open(all, frees, budget);
         }
@@ -223,21 +208,21 @@ impl<'s, 'a> Sets<'s, 'a> {
         }
         for at in &self.taken {
             let queue = self.units[*at].queue;
-            if self.policy.after(&self.standing, queue).is_ok() {
+            if self.policy.after(&self.board.holdings, queue).is_ok() {
                 continue;
             }
-            let Some(pair) = self.scene.pairs[queue] else { return Ok(Next::DeadEnd) };
+            let Some(pair) = self.snapshot.pairs[queue] else { return Ok(Next::DeadEnd) };
             // What else the same side loses only makes it worse.
             let helps = |other: Pair| other.step < pair.step;
-            return self.first_open(all, |at| self.scene.pairs[self.units[at].queue].is_some_and(helps), budget);
+            return self.first_open(all, |at| self.snapshot.pairs[self.units[at].queue].is_some_and(helps), budget);
         }
         Ok(Next::Done)
     }
 
     /// Members of a gang are left, but fewer than it needs.
     fn is_broken(&self, job: usize) -> bool {
-        let left = self.standing.running(job);
-        left > 0 && left < self.scene.jobs[job].core
+        let left = self.board.holdings.running(job);
+        left > 0 && left < self.snapshot.jobs[job].core
     }
 
     fn first_open(
@@ -254,26 +239,25 @@ impl<'s, 'a> Sets<'s, 'a> {
     /// Takes the unit, if it and what was taken before may go in some order.
     fn take(&mut self, at: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
         let unit = &self.units[at];
-        budget.pay(self.scene.weight(unit))?;
-        let last = self.policy.before(&self.standing, unit).is_ok();
-        self.standing.take(unit);
+        budget.pay(self.snapshot.weight(unit))?;
+        let last = self.policy.before(&self.board.holdings, unit).is_ok();
+        self.board.holdings.take(unit);
         let lawful = if self.is_hopeless(unit.queue) {
             false
         } else if last {
             true
         } else {
             // Only those that are compared with the same side matter.
-            let side = |at: usize| self.scene.pairs[self.units[at].queue].map(|pair| pair.theirs);
+            let side = |at: usize| self.snapshot.pairs[self.units[at].queue].map(|pair| pair.theirs);
             let mut same: Vec<usize> = self.taken.iter().copied().filter(|other| side(*other) == side(at)).collect();
             same.push(at);
             self.order(same, budget)?.is_some()
         };
         if !lawful {
-            self.standing.give_back(unit);
+            self.board.holdings.give_back(unit);
             return Ok(false);
         }
-        self.rooms.leave(self.scene, unit);
-        self.promise(at, -1);
+        self.board.vacate(unit);
         self.states[at] = State::Taken;
         self.taken.push(at);
         Ok(true)
@@ -287,19 +271,19 @@ impl<'s, 'a> Sets<'s, 'a> {
             let mut last = None;
             for place in (0..rest.len()).rev() {
                 let unit = &self.units[rest[place]];
-                budget.pay(self.scene.weight(unit))?;
-                self.standing.give_back(unit);
-                if self.policy.before(&self.standing, unit).is_ok() {
+                budget.pay(self.snapshot.weight(unit))?;
+                self.board.holdings.give_back(unit);
+                if self.policy.before(&self.board.holdings, unit).is_ok() {
                     last = Some(place);
                     break;
                 }
-                self.standing.take(unit);
+                self.board.holdings.take(unit);
             }
             let Some(place) = last else { break };
             backwards.push(rest.remove(place));
         }
         for at in &backwards {
-            self.standing.take(&self.units[*at]);
+            self.board.holdings.take(&self.units[*at]);
         }
         backwards.reverse();
         Ok(rest.is_empty().then_some(backwards))
@@ -311,7 +295,7 @@ impl<'s, 'a> Sets<'s, 'a> {
         let kept: Vec<usize> = alike.filter(|other| self.states[*other] == State::Open).collect();
         for other in kept.iter().copied() {
             self.states[other] = State::Kept;
-            self.promise(other, -1);
+            self.board.withdraw(&self.units[other]);
         }
         self.decisions.push(Decision::Keep(kept));
     }
@@ -319,11 +303,11 @@ impl<'s, 'a> Sets<'s, 'a> {
     /// Puts the next member on the first agent from a place on that could have room for it.
     fn put_from(&mut self, from: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
         let class = &self.classes[self.members[self.places.len()]];
-        let could = |place: &usize| self.most(self.agents[*place], class, 1) > 0;
+        let could = |place: &usize| self.board.most(self.agents[*place], class, 1) > 0;
         let found = (from..self.agents.len()).find(could);
         budget.pay(found.unwrap_or(self.agents.len()) - from)?;
         let Some(place) = found else { return Ok(false) };
-        self.rooms.change(self.agents[place], &class.request, -1);
+        self.board.free.change(self.agents[place], &class.request, -1);
         self.places.push(place);
         self.decisions.push(Decision::Put);
         Ok(true)
@@ -336,11 +320,9 @@ impl<'s, 'a> Sets<'s, 'a> {
             match decision {
                 Decision::Take(at) => {
                     let unit = &self.units[at];
-                    budget.pay(self.scene.weight(unit))?;
-                    self.standing.give_back(unit);
-                    self.rooms.come_back(self.scene, unit);
+                    budget.pay(self.snapshot.weight(unit))?;
+                    self.board.give_back(unit);
                     self.states[at] = State::Open;
-                    self.promise(at, 1);
                     self.taken.pop();
                     self.keep(at);
                     return Ok(true);
@@ -348,13 +330,13 @@ impl<'s, 'a> Sets<'s, 'a> {
                 Decision::Keep(kept) => {
                     for at in kept {
                         self.states[at] = State::Open;
-                        self.promise(at, 1);
+                        self.board.promise(&self.units[at]);
                     }
                 }
                 Decision::Put => {
                     let Some(place) = self.places.pop() else { continue };
                     let class = &self.classes[self.members[self.places.len()]];
-                    self.rooms.change(self.agents[place], &class.request, 1);
+                    self.board.free.change(self.agents[place], &class.request, 1);
                     if self.put_from(place + 1, budget)? {
                         return Ok(true);
                     }
@@ -363,37 +345,29 @@ impl<'s, 'a> Sets<'s, 'a> {
         }
         Ok(false)
     }
-
-    fn promise(&mut self, at: usize, sign: i128) {
-        for member in self.units[at].members.clone() {
-            let agent = self.scene.members[member].agent;
-            for (column, units) in self.scene.cells(member).iter().filter(|_| agent != NOWHERE) {
-                let room = &mut self.promised[(agent, *column)];
-                *room = room.saturating_add(sign * i128::try_from(*units).unwrap_or(i128::MAX));
-            }
-        }
-    }
 }
 
 /// By step: what the reclaimer's side holds with the request once every unit inside it has gone.
-fn least(scene: &Scene, standing: &Standing, units: &[Unit]) -> Grid<Amount> {
-    let mut gone = Grid::new(scene.path.len(), scene.width(), 0u128);
+fn least(snapshot: &Snapshot, request: &[Amount], units: &[Unit]) -> Grid<Amount> {
+    let mut gone = Grid::new(snapshot.path.len(), snapshot.width(), 0u128);
     for unit in units {
-        let inside = scene.pairs[unit.queue].map_or(0, |pair| pair.step + 1);
-        for (column, amount) in unit.members.clone().flat_map(|member| scene.cells(member)) {
-            if inside < scene.path.len() {
+        let inside = snapshot.pairs[unit.queue].map_or(0, |pair| pair.step + 1);
+        for (column, amount) in unit.members.clone().flat_map(|member| snapshot.cells(member)) {
+            if inside < snapshot.path.len() {
                 gone[(inside, *column)] = gone[(inside, *column)].saturating_add(*amount);
             }
         }
     }
-    for (step, column) in (1..scene.path.len()).flat_map(|step| (0..scene.width()).map(move |column| (step, column))) {
+    for (step, column) in
+        (1..snapshot.path.len()).flat_map(|step| (0..snapshot.width()).map(move |column| (step, column)))
+    {
         gone[(step, column)] = gone[(step, column)].saturating_add(gone[(step - 1, column)]);
     }
-    let mut least = Grid::new(scene.path.len(), scene.width(), Amount::ZERO);
-    for (step, queue) in scene.path.iter().enumerate() {
-        for column in 0..scene.width() {
-            let held = scene.tree.allocated[(*queue, column)].units().saturating_sub(gone[(step, column)]);
-            least[(step, column)] = Amount::from_units(held).saturating_add(standing.request[column]);
+    let mut least = Grid::new(snapshot.path.len(), snapshot.width(), Amount::ZERO);
+    for (step, queue) in snapshot.path.iter().enumerate() {
+        for column in 0..snapshot.width() {
+            let held = snapshot.tree.allocated[(*queue, column)].units().saturating_sub(gone[(step, column)]);
+            least[(step, column)] = Amount::from_units(held).saturating_add(request[column]);
         }
     }
     least

@@ -1,9 +1,9 @@
-//! Which running workloads may lose anything at all (§6.4), whatever a policy says.
+//! Which running workloads may lose anything at all (DIVISION §6.4), whatever a policy says.
 
 use crate::domain::division::Fraction;
 use crate::domain::reclaim::outcome::Rule;
 use crate::domain::reclaim::policy::{Denied, Policy};
-use crate::domain::reclaim::snapshot::{Job, Scene};
+use crate::domain::reclaim::snapshot::{Job, Snapshot};
 use crate::domain::time::MICROS_PER_SECOND;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,17 +31,17 @@ impl Extent {
 }
 
 pub struct Protections<'a> {
-    scene: &'a Scene<'a>,
+    snapshot: &'a Snapshot<'a>,
     mode: Mode,
     /// By queue: the non-reclaimable queue that it is in.
     kept_by: Vec<Option<usize>>,
-    /// By queue: who sets the minimum runtime, and its seconds.
+    /// By queue: the queue that sets the minimum runtime, and its seconds.
     min_runtime: Vec<Option<(usize, u64)>>,
 }
 
 impl<'a> Protections<'a> {
-    pub fn new(scene: &'a Scene<'a>, mode: Mode) -> Self {
-        let tree = scene.tree;
+    pub fn new(snapshot: &'a Snapshot<'a>, mode: Mode) -> Self {
+        let tree = snapshot.tree;
         let mut kept_by = vec![None; tree.len()];
         let mut upwards: Vec<Option<(usize, u64)>> = vec![None; tree.len()];
         for queue in tree.top_down().iter().copied() {
@@ -52,29 +52,29 @@ impl<'a> Protections<'a> {
             };
             upwards[queue] = own.map(|seconds| (queue, seconds)).or_else(|| known.parent.and_then(|p| upwards[p]));
             // Only the victim's side of the common ancestor counts: the reclaimer is in the rest as well.
-            let inherits = scene.pairs[queue].is_some_and(|pair| pair.theirs != queue);
+            let inherits = snapshot.pairs[queue].is_some_and(|pair| pair.theirs != queue);
             let inherited = known.parent.filter(|_| inherits).and_then(|p| kept_by[p]);
             kept_by[queue] = inherited.or((!known.reclaimable).then_some(queue));
         }
         let compared = |queue: usize| match mode {
-            Mode::Reclaim => scene.pairs[queue].map_or(queue, |pair| pair.theirs),
+            Mode::Reclaim => snapshot.pairs[queue].map_or(queue, |pair| pair.theirs),
             Mode::Preempt => queue,
         };
         let min_runtime = (0..tree.len()).map(|queue| upwards[compared(queue)]).collect();
-        Self { scene, mode, kept_by, min_runtime }
+        Self { snapshot, mode, kept_by, min_runtime }
     }
 
     /// Whether the workload is a candidate, so that a refusal has to name its reason.
     pub fn concerns(&self, job: usize) -> bool {
-        let own = self.scene.jobs[job].queue == self.scene.queue();
+        let own = self.snapshot.jobs[job].queue == self.snapshot.queue();
         match self.mode {
             Mode::Reclaim => !own,
-            Mode::Preempt => own && self.scene.running[job].priority < self.scene.pending.priority,
+            Mode::Preempt => own && self.snapshot.running[job].priority < self.snapshot.pending.priority,
         }
     }
 
     pub fn extent(&self, job: usize) -> Result<Extent, Denied> {
-        let (workload, known) = (&self.scene.running[job], &self.scene.jobs[job]);
+        let (workload, known) = (&self.snapshot.running[job], &self.snapshot.jobs[job]);
         let queue = known.queue;
         if !workload.preemptible {
             return Err(Denied::plain(Rule::NonPreemptible, queue));
@@ -88,7 +88,7 @@ impl<'a> Protections<'a> {
         let (Some((level, seconds)), Some(started)) = (self.min_runtime[queue], workload.started_at) else {
             return Ok(Extent::All);
         };
-        let age = u128::try_from(self.scene.now.micros() - started.micros()).unwrap_or(0);
+        let age = u128::try_from(self.snapshot.now.micros() - started.micros()).unwrap_or(0);
         let least = u128::from(seconds) * u128::from(MICROS_PER_SECOND.unsigned_abs());
         if age >= least {
             return Ok(Extent::All);

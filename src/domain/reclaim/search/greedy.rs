@@ -1,20 +1,18 @@
-//! Finds victims that make room (§6.2-§6.6): candidates come one by one in the order in which they lose; as soon as
-//! those that have come could make room on an agent, the lawful ones among them are taken there.
+//! Finds victims that make room (DIVISION §6.2-§6.6): candidates come one by one in the order in which they lose. As soon
+//! as those that have come could make room on an agent, the lawful ones among them are taken there.
 
 use std::collections::HashMap;
 
 use super::candidates::Extent;
-use super::order::Order;
+use super::order::LosingOrder;
 use crate::domain::decimal::Amount;
-use crate::domain::division::Grid;
+use crate::domain::reclaim::board::Board;
 use crate::domain::reclaim::budget::{Budget, Exhausted};
-use crate::domain::reclaim::free_capacity::{Class, Rooms, fits};
-use crate::domain::reclaim::holdings::Standing;
+use crate::domain::reclaim::free_capacity::{Class, FreeCapacity, fits};
 use crate::domain::reclaim::limits;
 use crate::domain::reclaim::outcome::Rule;
 use crate::domain::reclaim::policy::{Allowed, Denied, Policy};
-use crate::domain::reclaim::snapshot::Unit;
-use crate::domain::reclaim::snapshot::{NOWHERE, Scene};
+use crate::domain::reclaim::snapshot::{NOWHERE, Snapshot, Unit};
 
 /// Why there is no plan.
 pub enum Ended {
@@ -28,11 +26,10 @@ impl From<Exhausted> for Ended {
     }
 }
 
-pub struct Search<'a> {
-    pub scene: &'a Scene<'a>,
+pub struct Greedy<'a> {
+    pub snapshot: &'a Snapshot<'a>,
     pub policy: &'a dyn Policy,
-    pub standing: Standing<'a>,
-    pub rooms: Rooms<'a>,
+    pub board: Board<'a>,
     pub classes: &'a [Class],
     /// Candidates that have come, in their order.
     pub units: Vec<Unit>,
@@ -40,39 +37,36 @@ pub struct Search<'a> {
     pub victims: Vec<usize>,
     /// Sides that may not lose anything because of what they would end with.
     pub spared: HashMap<usize, Denied>,
-    order: Order<'a>,
+    order: LosingOrder<'a>,
     /// By unit: what allowed it, while it is taken.
     reasons: Vec<Option<Allowed>>,
-    /// By agent: candidates on it, and the room that those not taken would free.
+    /// By agent: candidates on it.
     waiting: Vec<Vec<usize>>,
-    promised: Grid<i128>,
     /// By workload: its candidates among `units`.
     by_job: HashMap<usize, Vec<usize>>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> Greedy<'a> {
     pub fn new(
-        scene: &'a Scene<'a>,
+        snapshot: &'a Snapshot<'a>,
         policy: &'a dyn Policy,
         extents: &'a [Extent],
         classes: &'a [Class],
-        (request, rooms): (Vec<Amount>, Rooms<'a>),
+        (request, free): (Vec<Amount>, FreeCapacity<'a>),
         spared: HashMap<usize, Denied>,
     ) -> Self {
-        let agents = rooms.agents();
+        let agents = free.agents();
         Self {
-            scene,
+            snapshot,
             policy,
-            standing: Standing::new(scene, request),
-            rooms,
+            board: Board::new(snapshot, request, free),
             classes,
             units: Vec::new(),
             victims: Vec::new(),
             spared,
-            order: Order::new(scene, policy, extents),
+            order: LosingOrder::new(snapshot, policy, extents),
             reasons: Vec::new(),
             waiting: vec![Vec::new(); agents],
-            promised: Grid::new(agents, scene.width(), 0),
             by_job: HashMap::new(),
         }
     }
@@ -82,15 +76,15 @@ impl<'a> Search<'a> {
         self.meet_limits(budget)?;
         let classes = self.classes;
         let mut reserved = Vec::with_capacity(classes.len());
-        let all: Vec<usize> = (0..self.rooms.agents()).collect();
+        let all: Vec<usize> = (0..self.board.free.agents()).collect();
         let mut result = Ok(());
         for class in classes {
             result = self.make_room(class, budget);
-            let Some(chosen) = result.is_ok().then(|| self.rooms.reserve(class, &all)).flatten() else { break };
+            let Some(chosen) = result.is_ok().then(|| self.board.free.reserve(class, &all)).flatten() else { break };
             reserved.push(chosen);
         }
         for (class, chosen) in classes.iter().zip(&reserved) {
-            self.rooms.release(class, chosen);
+            self.board.free.release(class, chosen);
         }
         result
     }
@@ -99,9 +93,9 @@ impl<'a> Search<'a> {
     fn advance(&mut self, budget: &mut Budget) -> Result<Option<usize>, Exhausted> {
         let Some(unit) = self.order.next(budget)? else { return Ok(None) };
         let at = self.units.len();
-        self.promise(&unit, 1);
+        self.board.promise(&unit);
         for member in unit.members.clone() {
-            let agent = self.scene.members[member].agent;
+            let agent = self.snapshot.members[member].agent;
             if agent != NOWHERE && self.waiting[agent].last() != Some(&at) {
                 self.waiting[agent].push(at);
             }
@@ -112,32 +106,21 @@ impl<'a> Search<'a> {
         Ok(Some(at))
     }
 
-    fn promise(&mut self, unit: &Unit, sign: i128) {
-        for member in unit.members.clone() {
-            let agent = self.scene.members[member].agent;
-            for (column, units) in self.scene.cells(member).iter().filter(|_| agent != NOWHERE) {
-                let room = &mut self.promised[(agent, *column)];
-                *room = room.saturating_add(sign * i128::try_from(*units).unwrap_or(i128::MAX));
-            }
-        }
-    }
-
     /// Whether the unit may be taken now; it is, if so.
     fn take_one(&mut self, at: usize) -> Result<(), Denied> {
         let unit = self.units[at].clone();
-        if let Some(pair) = self.scene.pairs[unit.queue]
+        if let Some(pair) = self.snapshot.pairs[unit.queue]
             && let Some(denied) = self.spared.get(&pair.theirs)
         {
             return Err(*denied);
         }
-        let allowed = self.policy.before(&self.standing, &unit)?;
-        self.standing.take(&unit);
-        if let Err(denied) = self.policy.after(&self.standing, unit.queue) {
-            self.standing.give_back(&unit);
+        let allowed = self.policy.before(&self.board.holdings, &unit)?;
+        self.board.holdings.take(&unit);
+        if let Err(denied) = self.policy.after(&self.board.holdings, unit.queue) {
+            self.board.holdings.give_back(&unit);
             return Err(denied);
         }
-        self.rooms.leave(self.scene, &unit);
-        self.promise(&unit, -1);
+        self.board.vacate(&unit);
         self.reasons[at] = Some(allowed);
         self.victims.push(at);
         Ok(())
@@ -158,29 +141,26 @@ impl<'a> Search<'a> {
         self.take_one(at).inspect_err(|_| self.undo(mark))
     }
 
-    /// Gives a victim back; answers what had allowed it.
+    /// Gives a victim back. Returns what had allowed it.
     pub fn give_back(&mut self, at: usize) -> Option<Allowed> {
-        let unit = self.units[at].clone();
-        self.standing.give_back(&unit);
-        self.rooms.come_back(self.scene, &unit);
-        self.promise(&unit, 1);
+        self.board.give_back(&self.units[at]);
         self.reasons[at].take()
     }
 
     /// Takes what was given back a moment ago.
     pub fn take_again(&mut self, at: usize, reason: Option<Allowed>) {
-        let unit = self.units[at].clone();
-        self.standing.take(&unit);
-        self.rooms.leave(self.scene, &unit);
-        self.promise(&unit, -1);
+        self.board.take(&self.units[at]);
         self.reasons[at] = reason;
     }
 
     /// The free room of an agent if every candidate on it that came were gone. Where only totals count, all that
     /// may go have gone already.
     pub fn obtainable(&self, agent: usize, column: usize) -> i128 {
-        let free = self.rooms.free(agent, column);
-        if self.scene.agents.is_none() { free } else { free.saturating_add(self.promised[(agent, column)]) }
+        if self.snapshot.agents.is_none() {
+            self.board.free.of(agent, column)
+        } else {
+            self.board.obtainable(agent, column)
+        }
     }
 
     pub fn is_victim(&self, unit: &Unit) -> bool {
@@ -196,7 +176,7 @@ impl<'a> Search<'a> {
     pub fn take_instead(&mut self, victims: Vec<usize>) {
         self.undo(0);
         for at in &victims {
-            let reason = self.policy.before(&self.standing, &self.units[*at]).ok();
+            let reason = self.policy.before(&self.board.holdings, &self.units[*at]).ok();
             self.take_again(*at, reason);
         }
         self.victims = victims;
@@ -211,15 +191,15 @@ impl<'a> Search<'a> {
     /// A gang is counted: whichever of its members stay, they are enough for its minimum.
     pub fn may_stay(&self, at: usize) -> bool {
         let unit = &self.units[at];
-        let left = self.standing.running(unit.job) + unit.members.len();
-        !self.policy.keeps_gangs_whole() || left >= self.scene.jobs[unit.job].core
+        let left = self.board.holdings.running(unit.job) + unit.members.len();
+        !self.policy.keeps_gangs_whole() || left >= self.snapshot.jobs[unit.job].core
     }
 
     /// Victims under every ancestor whose limit the request does not meet.
     fn meet_limits(&mut self, budget: &mut Budget) -> Result<(), Ended> {
         let (mut next, mut at_limit) = (0, None);
-        while let Err(Denied { level, column, .. }) = limits::check(&self.standing) {
-            budget.pay(self.scene.path.len())?;
+        while let Err(Denied { level, column, .. }) = limits::check(&self.board.holdings) {
+            budget.pay(self.snapshot.path.len())?;
             if at_limit != Some((level, column)) {
                 // Candidates that did not help with the last limit may help with this one.
                 (next, at_limit) = (0, Some((level, column)));
@@ -227,12 +207,13 @@ impl<'a> Search<'a> {
             let at = if next < self.units.len() { Some(next) } else { self.advance(budget)? };
             let Some(at) = at else { return Err(Ended::NotFound) };
             next = at + 1;
-            let step = self.scene.path.iter().position(|q| *q == level).unwrap_or(0);
+            let step = self.snapshot.path.iter().position(|q| *q == level).unwrap_or(0);
             let unit = &self.units[at];
-            let below = self.scene.pairs[unit.queue].map_or(unit.queue == self.scene.queue(), |pair| pair.step < step);
-            let helps = |member| self.scene.cells(member).iter().any(|(c, _)| Some(*c) == column);
+            let below =
+                self.snapshot.pairs[unit.queue].map_or(unit.queue == self.snapshot.queue(), |pair| pair.step < step);
+            let helps = |member| self.snapshot.cells(member).iter().any(|(c, _)| Some(*c) == column);
             if below && self.reasons[at].is_none() && unit.members.clone().any(helps) {
-                budget.pay(self.scene.weight(unit))?;
+                budget.pay(self.snapshot.weight(unit))?;
                 let _ = self.take(at);
             }
         }
@@ -242,7 +223,8 @@ impl<'a> Search<'a> {
     /// Victims until every member of the class has room.
     fn make_room(&mut self, class: &Class, budget: &mut Budget) -> Result<(), Ended> {
         let need = class.members.len();
-        let mut counts: Vec<usize> = (0..self.rooms.agents()).map(|a| self.rooms.count(a, class, need)).collect();
+        let mut counts: Vec<usize> =
+            (0..self.board.free.agents()).map(|a| self.board.free.count(a, class, need)).collect();
         let mut sum = counts.iter().fold(0usize, |sum, count| sum.saturating_add(*count));
         budget.pay(counts.len())?;
         let mut agents: Vec<usize> = (0..counts.len()).filter(|a| !self.waiting[*a].is_empty()).collect();
@@ -254,7 +236,7 @@ impl<'a> Search<'a> {
                         break;
                     }
                     for touched in self.agents_of(&self.victims[mark..]) {
-                        let count = self.rooms.count(touched, class, need);
+                        let count = self.board.free.count(touched, class, need);
                         sum = sum.saturating_sub(counts[touched]).saturating_add(count);
                         counts[touched] = count;
                     }
@@ -271,7 +253,7 @@ impl<'a> Search<'a> {
     fn agents_of(&self, units: &[usize]) -> Vec<usize> {
         let members = units.iter().flat_map(|at| self.units[*at].members.clone());
         let mut agents: Vec<usize> =
-            members.map(|m| self.scene.members[m].agent).filter(|agent| *agent != NOWHERE).collect();
+            members.map(|m| self.snapshot.members[m].agent).filter(|agent| *agent != NOWHERE).collect();
         agents.sort_unstable();
         agents.dedup();
         agents
@@ -281,21 +263,21 @@ impl<'a> Search<'a> {
     fn could_gain(&self, agent: usize, class: &Class, count: usize) -> bool {
         let free = |column| self.obtainable(agent, column);
         // Where only totals count, candidates are taken as they come, so that none is looked at twice.
-        let comes = self.scene.agents.is_none();
+        let comes = self.snapshot.agents.is_none();
         class.eligible[agent] && (comes || fits(free, &class.request, count + 1) > count)
     }
 
     /// Takes candidates on the agent, in their order, until `target` members fit there; else nothing changes.
     fn gain(&mut self, agent: usize, class: &Class, target: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
         let mark = self.victims.len();
-        let totals = self.scene.agents.is_none();
+        let totals = self.snapshot.agents.is_none();
         let list = if totals { std::mem::take(&mut self.waiting[agent]) } else { self.waiting[agent].clone() };
         for at in list {
             if self.reasons[at].is_some() || !self.contributes(at, agent, class, target) {
                 continue;
             }
-            budget.pay(self.scene.weight(&self.units[at]))?;
-            if self.take(at).is_ok() && self.rooms.count(agent, class, target) >= target {
+            budget.pay(self.snapshot.weight(&self.units[at]))?;
+            if self.take(at).is_ok() && self.board.free.count(agent, class, target) >= target {
                 self.drop_spare(mark, agent, class, target);
                 return Ok(true);
             }
@@ -312,11 +294,11 @@ impl<'a> Search<'a> {
             let asked = class.request.iter().find(|(c, _)| *c == column);
             asked.is_some_and(|(_, units)| {
                 let wanted = i128::try_from(*units).unwrap_or(i128::MAX).saturating_mul(target);
-                self.rooms.free(agent, column) < wanted
+                self.board.free.of(agent, column) < wanted
             })
         };
-        let here = |member: &usize| self.scene.members[*member].agent == agent;
-        self.units[at].members.clone().filter(here).any(|m| self.scene.cells(m).iter().any(|(c, _)| lacks(*c)))
+        let here = |member: &usize| self.snapshot.members[*member].agent == agent;
+        self.units[at].members.clone().filter(here).any(|m| self.snapshot.cells(m).iter().any(|(c, _)| lacks(*c)))
     }
 
     /// What came first may not be needed any more once the last one is gone.
@@ -327,7 +309,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             let reason = self.give_back(at);
-            if self.rooms.count(agent, class, target) >= target {
+            if self.board.free.count(agent, class, target) >= target {
                 self.victims.remove(place);
             } else {
                 self.take_again(at, reason);

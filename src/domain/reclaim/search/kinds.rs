@@ -1,10 +1,8 @@
 //! Units that can stand for one another: whichever of them goes, the same sets are lawful.
 
-use std::collections::HashMap;
-
+use crate::domain::maps::FastMap;
 use crate::domain::reclaim::policy::Policy;
-use crate::domain::reclaim::snapshot::Unit;
-use crate::domain::reclaim::snapshot::{NOWHERE, Scene};
+use crate::domain::reclaim::snapshot::{NOWHERE, Snapshot, Unit};
 
 #[derive(Default)]
 pub struct Kinds {
@@ -26,12 +24,12 @@ struct Traits<'a> {
 }
 
 impl Kinds {
-    pub fn new(scene: &Scene, policy: &dyn Policy, units: &[Unit], agents: usize) -> Self {
+    pub fn new(snapshot: &Snapshot, policy: &dyn Policy, units: &[Unit], agents: usize) -> Self {
         let mut kinds = Self { on: vec![Vec::new(); agents], all: (0..units.len()).collect(), ..Self::default() };
-        let mut known = HashMap::with_hasher(foldhash::fast::FixedState::default());
+        let mut known = FastMap::default();
         for (at, unit) in units.iter().enumerate() {
-            let alone = policy.decides_by_queue() && scene.jobs[unit.job].members.len() == 1;
-            let member = |m: usize| (scene.members[m].agent, scene.cells(m));
+            let alone = policy.decides_by_queue() && snapshot.jobs[unit.job].members.len() == 1;
+            let member = |m: usize| (snapshot.members[m].agent, snapshot.cells(m));
             let traits = Traits {
                 queue: unit.queue,
                 gang: (!alone).then_some((unit.job, unit.is_core)),

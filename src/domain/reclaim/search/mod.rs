@@ -12,25 +12,24 @@ mod refuse;
 use std::collections::HashMap;
 
 use super::budget::{Budget, Exhausted};
-use super::free_capacity::{Class, Rooms};
-use super::holdings::Standing;
+use super::free_capacity::{Class, FreeCapacity};
+use super::holdings::Holdings;
 use super::outcome::{Refusal, Victim};
 use super::policy::{Allowed, Policy};
-use super::snapshot::Scene;
-use super::snapshot::Unit;
+use super::snapshot::{Snapshot, Unit};
 use crate::domain::decimal::Amount;
 use crate::domain::division::Fraction;
-use backtrack::Sets;
+use backtrack::Backtrack;
 pub use candidates::Mode;
 use candidates::{Extent, Protections};
-use greedy::{Ended, Search};
+use greedy::{Ended, Greedy};
 use refuse::refusals;
 
 pub struct Attempt<'a> {
-    pub scene: &'a Scene<'a>,
+    pub snapshot: &'a Snapshot<'a>,
     pub classes: &'a [Class],
     pub request: &'a [Amount],
-    pub rooms: Rooms<'a>,
+    pub free: FreeCapacity<'a>,
 }
 
 /// Victims that make room.
@@ -38,7 +37,7 @@ pub struct Taken<'a> {
     pub victims: Vec<Victim>,
     /// (member, agent).
     pub placed: Vec<(usize, usize)>,
-    pub standing: Standing<'a>,
+    pub holdings: Holdings<'a>,
     pub disruption_ratio: Amount,
 }
 
@@ -55,19 +54,19 @@ impl From<Exhausted> for Failed {
 
 impl<'a> Attempt<'a> {
     pub fn search(&self, mode: Mode, policy: &dyn Policy, budget: &mut Budget) -> Result<Taken<'a>, Failed> {
-        let protections = Protections::new(self.scene, mode);
+        let protections = Protections::new(self.snapshot, mode);
         let extents = self.extents(&protections, policy);
         let mut spared = HashMap::new();
         loop {
-            budget.pay(self.scene.tree.len())?;
-            let start = (self.request.to_vec(), self.rooms.clone());
-            let mut search = Search::new(self.scene, policy, &extents, self.classes, start, spared.clone());
+            budget.pay(self.snapshot.tree.len())?;
+            let start = (self.request.to_vec(), self.free.clone());
+            let mut search = Greedy::new(self.snapshot, policy, &extents, self.classes, start, spared.clone());
             match search.run(budget) {
                 Err(Ended::Exhausted) => return Err(Failed::Exhausted),
                 Err(Ended::NotFound) => {
-                    let start = (self.scene, policy, self.classes);
-                    let sets = Sets::new(start, &search.units, self.request.to_vec(), self.rooms.clone());
-                    let Some(victims) = sets.find(budget)? else {
+                    let start = (self.snapshot, policy, self.classes);
+                    let backtrack = Backtrack::new(start, &search.units, self.request.to_vec(), self.free.clone());
+                    let Some(victims) = backtrack.find(budget)? else {
                         return Err(Failed::Refused(refusals(&mut search, &protections)));
                     };
                     search.take_instead(victims);
@@ -86,13 +85,13 @@ impl<'a> Attempt<'a> {
 
     /// What may go of each workload, as far as that can be said before anything has gone.
     fn extents(&self, protections: &Protections, policy: &dyn Policy) -> Vec<Extent> {
-        let standing = Standing::new(self.scene, self.request.to_vec());
-        let mut by_queue: Vec<Option<bool>> = vec![None; self.scene.tree.len()];
+        let holdings = Holdings::new(self.snapshot, self.request.to_vec());
+        let mut by_queue: Vec<Option<bool>> = vec![None; self.snapshot.tree.len()];
         let mut lawful = |job: usize| {
-            let known = &self.scene.jobs[job];
+            let known = &self.snapshot.jobs[job];
             let may_go = |member: usize| {
                 let unit = Unit { job, queue: known.queue, members: member..member + 1, is_core: false };
-                policy.before(&standing, &unit).is_ok()
+                policy.before(&holdings, &unit).is_ok()
             };
             let mut members = known.members.clone();
             if members.is_empty() || !policy.decides_by_queue() {
@@ -100,7 +99,7 @@ impl<'a> Attempt<'a> {
             }
             *by_queue[known.queue].get_or_insert_with(|| members.any(may_go))
         };
-        (0..self.scene.jobs.len())
+        (0..self.snapshot.jobs.len())
             .map(|job| match protections.extent(job) {
                 Ok(extent) if protections.concerns(job) && lawful(job) => extent,
                 _ => Extent::Nothing,
@@ -108,7 +107,7 @@ impl<'a> Attempt<'a> {
             .collect()
     }
 
-    fn taken(&self, policy: &dyn Policy, search: &Search, placed: Vec<(usize, usize)>) -> Taken<'a> {
+    fn taken(&self, policy: &dyn Policy, search: &Greedy, placed: Vec<(usize, usize)>) -> Taken<'a> {
         let mut in_order = search.victims.clone();
         in_order.sort_unstable();
         // The order in which they were taken is lawful for sure; the order in which they came reads better.
@@ -116,50 +115,50 @@ impl<'a> Attempt<'a> {
             in_order.clone_from(&search.victims);
             self.replay(policy, search, &in_order)
         });
-        let (rows, standing) = reasons.unwrap_or_else(|| {
+        let (rows, holdings) = reasons.unwrap_or_else(|| {
             let kept = in_order.iter().filter_map(|at| Some(self.shown(&search.units[*at], search.reason(*at)?)));
-            let mut standing = Standing::new(self.scene, self.request.to_vec());
+            let mut holdings = Holdings::new(self.snapshot, self.request.to_vec());
             for at in &in_order {
-                standing.take(&search.units[*at]);
+                holdings.take(&search.units[*at]);
             }
-            (kept.collect(), standing)
+            (kept.collect(), holdings)
         });
         let disruption_ratio = self.disruption(search);
-        Taken { victims: rows, placed, standing, disruption_ratio }
+        Taken { victims: rows, placed, holdings, disruption_ratio }
     }
 
     /// Takes the victims one after the other; `None` when one of them may not go in this order.
-    fn replay(&self, policy: &dyn Policy, search: &Search, order: &[usize]) -> Option<(Vec<Victim>, Standing<'a>)> {
-        let mut standing = Standing::new(self.scene, self.request.to_vec());
+    fn replay(&self, policy: &dyn Policy, search: &Greedy, order: &[usize]) -> Option<(Vec<Victim>, Holdings<'a>)> {
+        let mut holdings = Holdings::new(self.snapshot, self.request.to_vec());
         let mut rows = Vec::with_capacity(order.len());
         for at in order {
             let unit = &search.units[*at];
-            let allowed = policy.before(&standing, unit).ok()?;
-            standing.take(unit);
+            let allowed = policy.before(&holdings, unit).ok()?;
+            holdings.take(unit);
             rows.push(self.shown(unit, &allowed));
         }
-        Some((rows, standing))
+        Some((rows, holdings))
     }
 
     fn shown(&self, unit: &Unit, allowed: &Allowed) -> Victim {
-        let (scene, workload) = (self.scene, &self.scene.running[unit.job]);
-        let first = scene.jobs[unit.job].members.start;
+        let (snapshot, workload) = (self.snapshot, &self.snapshot.running[unit.job]);
+        let first = snapshot.jobs[unit.job].members.start;
         let kernel = |member: usize| workload.members[member - first].kernel_id.clone();
         Victim {
             workload_id: workload.workload_id.clone(),
             kernel_ids: unit.members.clone().map(kernel).collect(),
-            queue: scene.tree.queues[unit.queue].name.clone(),
+            queue: snapshot.tree.queues[unit.queue].name.clone(),
             rule: allowed.rule.clone().into_owned(),
-            level: scene.tree.queues[allowed.level].name.clone(),
-            slot: allowed.column.map(|column| scene.tree.slots[column].as_str()),
+            level: snapshot.tree.queues[allowed.level].name.clone(),
+            slot: allowed.column.map(|column| snapshot.tree.slots[column].as_str()),
         }
     }
 
     /// Evicted / requested, the largest over the slots asked for.
-    fn disruption(&self, search: &Search) -> Amount {
-        let mut evicted = vec![0u128; self.scene.width()];
+    fn disruption(&self, search: &Greedy) -> Amount {
+        let mut evicted = vec![0u128; self.snapshot.width()];
         for member in search.victims.iter().flat_map(|at| search.units[*at].members.clone()) {
-            for (column, units) in self.scene.cells(member) {
+            for (column, units) in self.snapshot.cells(member) {
                 evicted[*column] = evicted[*column].saturating_add(*units);
             }
         }

@@ -1,28 +1,28 @@
-//! Leaves out every victim without whom the plan still holds (§6.4), those that lose last first.
+//! Leaves out every victim without which the plan still holds (DIVISION §6.4), those that lose last first.
 
 use std::collections::HashMap;
 
-use super::greedy::Search;
+use super::greedy::Greedy;
 use crate::domain::reclaim::budget::{Budget, Exhausted};
 use crate::domain::reclaim::limits;
 use crate::domain::reclaim::policy::Denied;
 
-impl Search<'_> {
+impl Greedy<'_> {
     /// Sides that the plan as a whole would leave worse off than the reclaimer.
     pub fn unsettled(&self) -> HashMap<usize, Denied> {
         let mut queues: Vec<usize> = self.victims.iter().map(|at| self.units[*at].queue).collect();
         queues.sort_unstable();
         queues.dedup();
-        let side = |queue: usize| self.scene.pairs[queue].map_or(queue, |pair| pair.theirs);
-        let denied = |queue| Some((side(queue), self.policy.after(&self.standing, queue).err()?));
+        let side = |queue: usize| self.snapshot.pairs[queue].map_or(queue, |pair| pair.theirs);
+        let denied = |queue| Some((side(queue), self.policy.after(&self.board.holdings, queue).err()?));
         queues.into_iter().filter_map(denied).collect()
     }
 
-    /// Afterwards dropping any one victim breaks the plan. Answers where the members run, as (member, agent).
+    /// Afterwards dropping any one victim breaks the plan. Returns where the members run, as (member, agent).
     pub fn prune(&mut self, budget: &mut Budget) -> Result<Vec<(usize, usize)>, Exhausted> {
-        // Giving back only takes room away: agents without room for anybody now have none later.
-        let roomy = |agent: &usize| self.classes.iter().any(|class| self.rooms.count(*agent, class, 1) > 0);
-        let agents: Vec<usize> = (0..self.rooms.agents()).filter(roomy).collect();
+        // A victim that stays only takes room away: agents that have no room for any member now have none later.
+        let roomy = |agent: &usize| self.classes.iter().any(|class| self.board.free.count(*agent, class, 1) > 0);
+        let agents: Vec<usize> = (0..self.board.free.agents()).filter(roomy).collect();
         let mut changed = true;
         while changed {
             changed = false;
@@ -31,7 +31,7 @@ impl Search<'_> {
                 if !self.may_stay(at) {
                     continue;
                 }
-                budget.pay(agents.len() + self.victims.len() + self.scene.path.len())?;
+                budget.pay(agents.len() + self.victims.len() + self.snapshot.path.len())?;
                 let reason = self.give_back(at);
                 self.victims.remove(place);
                 if self.holds(&agents, budget)? {
@@ -43,12 +43,12 @@ impl Search<'_> {
             }
         }
         let classes = self.classes;
-        Ok(self.rooms.place(classes, &agents, budget)?.unwrap_or_default())
+        Ok(self.board.free.place(classes, &agents, budget)?.unwrap_or_default())
     }
 
     fn holds(&mut self, agents: &[usize], budget: &mut Budget) -> Result<bool, Exhausted> {
         let classes = self.classes;
-        let lawful = limits::check(&self.standing).is_ok() && self.unsettled().is_empty();
-        Ok(lawful && self.rooms.has_room(classes, agents, budget)?)
+        let lawful = limits::check(&self.board.holdings).is_ok() && self.unsettled().is_empty();
+        Ok(lawful && self.board.free.has_room(classes, agents, budget)?)
     }
 }

@@ -1,11 +1,11 @@
-//! Queues take turns (division §5): again and again the queue that comes first gives its next workload, which counts
+//! Queues take turns (DIVISION §5): again and again the queue that comes first gives its next workload, which counts
 //! as allocated from then on. Only the queues above the giver change.
 
 pub(super) mod score_tree;
 
 use super::Workload;
 use crate::domain::decimal::Amount;
-use crate::domain::division::options::ScoreWeights;
+use crate::domain::division::score_weights::ScoreWeights;
 use crate::domain::division::{Grid, Tree};
 use crate::domain::slots::Amounts;
 
@@ -21,7 +21,7 @@ pub struct QueueClaims<'a> {
 }
 
 /// What a rule of turns compares: figures while workloads are handed out.
-pub(super) struct Standing<'a> {
+pub(super) struct TurnState<'a> {
     /// Its allocations grow.
     pub tree: Tree,
     pub fair_share: &'a Grid<Amount>,
@@ -32,13 +32,13 @@ pub(super) struct Standing<'a> {
 /// Which of its children a queue lets give first, and which root comes first.
 pub(super) trait Turns {
     /// These children of `parent` have workloads to give.
-    fn open(&mut self, standing: &Standing, parent: Option<usize>, waiting: Vec<usize>);
+    fn open(&mut self, state: &TurnState, parent: Option<usize>, waiting: Vec<usize>);
 
-    /// The child that gives next; `None`: nobody has anything left.
+    /// The child that gives next; `None`: no child has anything left.
     fn first(&self, parent: Option<usize>) -> Option<usize>;
 
     /// The queue that came first among its siblings gave something; whether it still waits, with what comes next.
-    fn gave(&mut self, standing: &Standing, queue: usize, waits: bool);
+    fn gave(&mut self, state: &TurnState, queue: usize, waits: bool);
 }
 
 /// Workloads of one queue: priority first.
@@ -59,7 +59,7 @@ pub(super) fn take(order: Vec<u32>, claims: &QueueClaims, turns: &mut dyn Turns)
 struct Walk<'a> {
     claims: &'a QueueClaims<'a>,
     turns: &'a mut dyn Turns,
-    standing: Standing<'a>,
+    state: TurnState<'a>,
     /// By queue: its own workloads, the next one last. They go before those of its children.
     own: Vec<Vec<u32>>,
     /// By queue: the workload that it would give.
@@ -75,17 +75,17 @@ impl<'a> Walk<'a> {
             own[claims.queue[workload as usize]].push(workload);
         }
         let next = Grid::new(rows, tree.slots.len(), Amount::ZERO);
-        let standing = Standing { tree, fair_share: claims.fair_share, next };
-        let mut walk = Self { claims, turns, standing, own, next: vec![None; rows] };
+        let state = TurnState { tree, fair_share: claims.fair_share, next };
+        let mut walk = Self { claims, turns, state, own, next: vec![None; rows] };
         // By queue, the roots last.
         let mut waiting: Vec<Vec<usize>> = vec![Vec::new(); rows + 1];
         for queue in claims.tree.top_down().iter().rev().copied() {
-            walk.turns.open(&walk.standing, Some(queue), std::mem::take(&mut waiting[queue]));
+            walk.turns.open(&walk.state, Some(queue), std::mem::take(&mut waiting[queue]));
             if walk.look_ahead(queue) {
                 waiting[claims.tree.queues[queue].parent.unwrap_or(rows)].push(queue);
             }
         }
-        walk.turns.open(&walk.standing, None, std::mem::take(&mut waiting[rows]));
+        walk.turns.open(&walk.state, None, std::mem::take(&mut waiting[rows]));
         walk
     }
 
@@ -99,13 +99,13 @@ impl<'a> Walk<'a> {
         for (slot, amount) in self.claims.requests[workload as usize].iter() {
             let Some(column) = tree.column(slot) else { continue };
             for at in tree.ancestry(queue) {
-                let held = &mut self.standing.tree.allocated[(at, column)];
+                let held = &mut self.state.tree.allocated[(at, column)];
                 *held = held.saturating_add(amount);
             }
         }
         for at in tree.ancestry(queue) {
             let waits = self.look_ahead(at);
-            self.turns.gave(&self.standing, at, waits);
+            self.turns.gave(&self.state, at, waits);
         }
         Some(workload)
     }
@@ -116,7 +116,7 @@ impl<'a> Walk<'a> {
         let next = self.own[queue].last().copied().or_else(|| self.next[child?]);
         if next != self.next[queue] {
             self.next[queue] = next;
-            let row = self.standing.next.row_mut(queue);
+            let row = self.state.next.row_mut(queue);
             row.fill(Amount::ZERO);
             for (slot, amount) in next.iter().flat_map(|w| self.claims.requests[*w as usize].iter()) {
                 if let Some(column) = self.claims.tree.column(slot) {

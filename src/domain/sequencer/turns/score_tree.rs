@@ -1,19 +1,18 @@
-//! The sibling with the highest score, found without computing all scores (division §5).
+//! The sibling with the highest score, found without computing all scores (DIVISION §5).
 //!
-//! Scores are normalised between the smallest and the largest figures of all siblings, so one turn may move everybody's.
+//! Scores are normalised between the smallest and the largest figures of all siblings, so one turn may move all of them.
 //! A score is a constant less the sum a · f, for the figures f of a sibling and a = weight / range for each figure: the
-//! highest score has the smallest sum. A tree over the siblings keeps the smallest sums under an earlier a; the a of now is
-//! a multiple m of that and a rest on each figure, so that no sum below a node is smaller than m x its sum + rest · its
-//! smallest figures. Where siblings below a node are alike, that is hardly ever too small; so leaves stand by their
-//! figures, and are put in order again whenever so many steps were taken that this costs no more. Whoever may come first by
-//! these bounds is compared by score.
+//! highest score has the smallest sum. A tree over the siblings keeps the smallest sums under an earlier a. The present
+//! a is a multiple m of the earlier one plus a rest on each figure, so that no sum below a node is smaller than
+//! m x its sum + rest · its smallest figures. Where the siblings below a node are alike, this bound is nearly exact;
+//! so the leaves are ordered by their figures, and are ordered again whenever so many steps were taken that this costs
+//! no more. The siblings that may come first by these bounds are compared by score.
 
 use std::collections::BTreeSet;
 
-use hashbrown::HashMap;
-
-use crate::domain::division::options::ScoreWeights;
 use crate::domain::division::report::order::Scale;
+use crate::domain::division::score_weights::ScoreWeights;
+use crate::domain::maps::FastMap;
 
 pub type Figures = [f64; 3];
 
@@ -27,8 +26,8 @@ pub struct ScoreTree<'a> {
     figures: Vec<Figures>,
     /// The largest of all figures; none ever shrinks.
     most: Figures,
-    /// Siblings that wait, by figures: they have one score, so the oldest speaks for all.
-    alike: HashMap<[u64; 3], BTreeSet<usize>, foldhash::fast::FixedState>,
+    /// Siblings that wait, by figures: siblings of the same figures have one score, so the oldest stands for all.
+    alike: FastMap<[u64; 3], BTreeSet<usize>>,
     /// The root is 1, the children of n are 2n and 2n + 1, leaves are the second half.
     nodes: Vec<Node>,
     /// By sibling: its leaf; and by leaf: its sibling.
@@ -49,13 +48,13 @@ struct Earlier {
 struct Node {
     /// The smallest figures of all siblings below.
     least: Figures,
-    /// The same of those that speak, from the base on.
+    /// The same of the siblings that stand for others of their figures, counted from the base.
     open: Figures,
-    /// The smallest sum of those that speak; infinite: there is none.
+    /// The smallest sum of those; infinite: there is none.
     sum: f64,
 }
 
-const NOBODY: Node = Node { least: [f64::INFINITY; 3], open: [f64::INFINITY; 3], sum: f64::INFINITY };
+const NO_SIBLING: Node = Node { least: [f64::INFINITY; 3], open: [f64::INFINITY; 3], sum: f64::INFINITY };
 
 impl Node {
     fn over(a: &Self, b: &Self) -> Self {
@@ -82,8 +81,8 @@ impl<'a> ScoreTree<'a> {
             weights: score_weights.as_f64(),
             figures: siblings.iter().map(|(figures, _)| *figures).collect(),
             most: [f64::NEG_INFINITY; 3],
-            alike: HashMap::default(),
-            nodes: vec![NOBODY; 2 * count.next_power_of_two()],
+            alike: FastMap::default(),
+            nodes: vec![NO_SIBLING; 2 * count.next_power_of_two()],
             leaf_of: (0..count).collect(),
             siblings: (0..count).collect(),
             earlier,
@@ -114,28 +113,28 @@ impl<'a> ScoreTree<'a> {
         }
         self.figures[sibling] = figures;
         self.most = [0, 1, 2].map(|i| self.most[i].max(figures[i]));
-        let mut spoke = None;
+        let mut before_it = None;
         if waits {
             let alike = self.alike.entry(figures.map(f64::to_bits)).or_default();
-            spoke = alike.first().copied();
+            before_it = alike.first().copied();
             alike.insert(sibling);
         }
         self.set(sibling);
-        // Who speaks now in its place, and who does not any more because it is older.
-        for changed in [next, spoke].into_iter().flatten().filter(|other| *other > sibling) {
+        // The sibling that now stands in its place, and the one that no longer does because this one is older.
+        for changed in [next, before_it].into_iter().flatten().filter(|other| *other > sibling) {
             self.set(changed);
         }
     }
 
-    fn speaks(&self, sibling: usize) -> bool {
+    fn stands_for_others(&self, sibling: usize) -> bool {
         let alike = self.alike.get(&self.figures[sibling].map(f64::to_bits));
         alike.and_then(BTreeSet::first) == Some(&sibling)
     }
 
     fn leaf(&self, sibling: usize) -> Node {
         let least = self.figures[sibling];
-        if !self.speaks(sibling) {
-            return Node { least, ..NOBODY };
+        if !self.stands_for_others(sibling) {
+            return Node { least, ..NO_SIBLING };
         }
         let open = less(&least, &self.earlier.base);
         Node { least, open, sum: dot(&self.earlier.factors, &open) }

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::domain::division::Warning;
-use crate::domain::queues::{ConfigFault, QueueConfig, Queues, check};
+use crate::domain::division::{Warning, check};
+use crate::domain::queues::{QueueConfig, Queues};
 use crate::service::audit::Change;
 use crate::service::group::session::Session;
-use crate::service::{Caller, Error, Fault, Result};
+use crate::service::{Caller, Error, Result};
 use crate::store;
 
 /// What a write means for one queue. At most one side is `None`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueChange {
     pub name: Arc<str>,
-    pub from: Option<QueueConfig>,
-    pub to: Option<QueueConfig>,
+    pub from: Option<Arc<QueueConfig>>,
+    pub to: Option<Arc<QueueConfig>>,
 }
 
 /// What a write did.
@@ -39,35 +39,20 @@ impl QueuesChanged {
     }
 }
 
-/// Where a fault of many queues is.
-pub(in crate::service) fn list_pointer(fault: &ConfigFault) -> String {
-    match fault.queue {
-        Some(at) if fault.key.is_empty() => format!("/queues/{at}"),
-        Some(at) => format!("/queues/{at}/{}", fault.key),
-        None => "/queues".to_owned(),
-    }
-}
-
-/// Checks a write against the queues that are there, and says what it changes.
-pub(in crate::service) fn plan(
-    session: &Session,
-    mut written: Vec<QueueConfig>,
-    prune: bool,
-    pointer: fn(&ConfigFault) -> String,
-) -> Result<QueuesChanged> {
+/// Checks a write against the queues that are there, and says what it changes. Faults point at `/queues/N/key`.
+pub(in crate::service) fn plan(session: &Session, mut written: Vec<QueueConfig>, prune: bool) -> Result<QueuesChanged> {
     let (state, now) = (session.state(), session.now);
     let before = &state.queues;
     for queue in &mut written {
         let known = before.get(queue.name.as_str()).and_then(|q| q.created_at);
         queue.created_at = queue.created_at.or(known).or(Some(now));
     }
+    let written: Vec<Arc<QueueConfig>> = written.into_iter().map(Arc::new).collect();
     let warnings = {
         let named: BTreeSet<&str> = written.iter().map(|q| q.name.as_str()).collect();
         let unchanged = before.values().filter(|q| !prune && !named.contains(q.name.as_str()));
-        check(&written, unchanged, &state.capacity, &state.options.division).map_err(|faults| {
-            let shown = faults.into_iter().map(|fault| Fault::new(pointer(&fault), fault.code, fault.detail));
-            Error::Invalid(shown.collect())
-        })?
+        let choice = &state.options.division;
+        check(&written, unchanged, &state.capacity, (choice.algorithm(), &choice.options)).map_err(Error::Invalid)?
     };
     let written: Queues = written.into_iter().map(|q| (Arc::from(q.name.as_str()), q)).collect();
     let mut after = if prune { Queues::new() } else { Queues::clone(before) };
@@ -93,7 +78,7 @@ pub(in crate::service) async fn book(
         return Ok(());
     }
     let group = session.state().group.name.clone();
-    let upserts: Vec<QueueConfig> = changed.changes.iter().filter_map(|c| c.to.clone()).collect();
+    let upserts: Vec<Arc<QueueConfig>> = changed.changes.iter().filter_map(|c| c.to.clone()).collect();
     let gone: Vec<Arc<str>> = changed.changes.iter().filter(|c| c.to.is_none()).map(|c| Arc::clone(&c.name)).collect();
     store::queues::upsert(session.tx(), &group, &upserts, session.now).await?;
     store::queues::delete(session.tx(), &group, &gone).await?;
@@ -101,7 +86,7 @@ pub(in crate::service) async fn book(
     let (target, before, after) = match (action, changed.changes.as_slice()) {
         ("queue.put" | "queue.delete", [only]) => (only.name.to_string(), json!(only.from), json!(only.to)),
         (_, all) => {
-            let side = |of: fn(&QueueChange) -> &Option<QueueConfig>| {
+            let side = |of: fn(&QueueChange) -> &Option<Arc<QueueConfig>>| {
                 json!(all.iter().map(|c| (c.name.to_string(), of(c))).collect::<BTreeMap<_, _>>())
             };
             (group, side(|c| &c.from), side(|c| &c.to))

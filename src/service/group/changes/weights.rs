@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::domain::ids::{Member, ProjectId, UserId};
-use crate::domain::ledger::Entity;
+use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::weight::Weight;
 use crate::service::audit::{Change, label};
 use crate::service::group::session::Session;
@@ -31,7 +30,7 @@ pub struct WeightItem {
 /// What a write means for one entity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightChange {
-    pub target: Entity,
+    pub target: Owner,
     pub from: Option<Weight>,
     pub to: Option<Weight>,
 }
@@ -40,7 +39,7 @@ pub struct WeightChange {
 pub(in crate::service) async fn plan(session: &mut Session, items: &[WeightItem]) -> Result<Vec<WeightChange>> {
     session.learn_people().await?;
     let resolved = resolve(session, items)?;
-    let set = |entity: &Entity| session.state().hierarchy.share(entity).and_then(|share| share.weight);
+    let set = |entity: &Owner| session.state().hierarchy.share(entity).and_then(|share| share.weight);
     Ok(resolved.into_iter().map(|(target, to)| WeightChange { from: set(&target), target, to }).collect())
 }
 
@@ -70,7 +69,7 @@ pub(in crate::service) async fn book(
 }
 
 /// Turns items into rows, refusing what nobody knows and what is named twice.
-fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Entity, Option<Weight>)>> {
+fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Owner, Option<Weight>)>> {
     let (state, people) = (session.state(), session.people());
     let mut of_user: BTreeMap<UserId, Vec<Member>> = BTreeMap::new();
     for member in state.hierarchy.users.keys() {
@@ -90,7 +89,7 @@ fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Entity, Optio
                 fault("unknown_domain", format!("there is no domain {name:?}"));
                 continue;
             }
-            Target::Domain(name) => vec![Entity::Domain(Arc::from(name.as_str()))],
+            Target::Domain(name) => vec![Owner::Domain(Arc::from(name.as_str()))],
             Target::Project(id) | Target::User(_, Some(id)) if people.project(*id).is_none() => {
                 fault("unknown_project", format!("there is no project {id}"));
                 continue;
@@ -99,8 +98,8 @@ fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Entity, Optio
                 fault("unknown_user", format!("there is no user {user}"));
                 continue;
             }
-            Target::Project(id) => vec![Entity::Project(*id)],
-            Target::User(user, Some(project)) => vec![Entity::User(Member { user: *user, project: *project })],
+            Target::Project(id) => vec![Owner::Project(*id)],
+            Target::User(user, Some(project)) => vec![Owner::User(Member { user: *user, project: *project })],
             Target::User(user, None) => {
                 let Some(members) = of_user.get(user) else {
                     fault(
@@ -109,7 +108,7 @@ fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Entity, Optio
                     );
                     continue;
                 };
-                members.iter().map(|m| Entity::User(*m)).collect()
+                members.iter().map(|m| Owner::User(*m)).collect()
             }
         };
         for entity in entities {
@@ -128,7 +127,7 @@ fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Entity, Optio
 }
 
 /// Makes a known entity known to this group too.
-fn admit(session: &mut Session, entity: &Entity) -> Result<()> {
+fn admit(session: &mut Session, entity: &Owner) -> Result<()> {
     if session.state().hierarchy.share(entity).is_some() {
         return Ok(());
     }
@@ -137,12 +136,12 @@ fn admit(session: &mut Session, entity: &Entity) -> Result<()> {
         project.ok_or_else(|| Error::Internal(format!("project {id} vanished")))
     };
     let new = match entity {
-        Entity::Domain(name) => session.state_mut().admit_domain(name),
-        Entity::Project(id) => {
+        Owner::Domain(name) => session.state_mut().admit_domain(name),
+        Owner::Project(id) => {
             let domain = domain_of(session, id)?;
             session.state_mut().admit_project(*id, &domain)
         }
-        Entity::User(member) => {
+        Owner::User(member) => {
             let domain = domain_of(session, &member.project)?;
             session.state_mut().admit(*member, &domain)
         }

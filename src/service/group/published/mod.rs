@@ -8,7 +8,6 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwap;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use hashbrown::HashMap;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -17,10 +16,10 @@ use crate::domain::decimal::f64_text;
 use crate::domain::factor::{Decayer, Exponent, History};
 use crate::domain::hierarchy::{Hierarchy, Ranking, Share};
 use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::maps::FastMap;
 use crate::domain::options::Options;
-use crate::domain::queues::Demand;
-use crate::domain::queues::Queues;
-use crate::domain::sequencer::{Sequencer, Standing, Standings};
+use crate::domain::queues::{Demand, Queues};
+use crate::domain::sequencer::{GroupShares, MemberShare, Sequencer};
 use crate::domain::slots::{Amounts, ScaledSum, Usages};
 use crate::domain::time::{Day, MICROS_PER_DAY, Timestamp};
 use crate::domain::weight::{EffectiveWeight, Weight};
@@ -29,8 +28,6 @@ use crate::service::people::Directory;
 use crate::service::work::retire;
 use crate::store::groups::Revisions;
 use answers::Shared;
-
-type FastMap<K, V> = HashMap<K, V, foldhash::fast::FixedState>;
 
 /// The conditions of the last calculation.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,7 +87,7 @@ pub struct PublishedGroup {
     pub domains: Arc<[DomainShare]>,
     pub projects: Arc<[ProjectShare]>,
     pub users: Arc<[UserShare]>,
-    pub standings: Standings,
+    pub standings: GroupShares,
     /// As admins configure them.
     pub queues: Arc<Queues>,
     /// What running and pending kernels hold and ask for.
@@ -154,7 +151,7 @@ impl PublishedGroup {
             })
             .collect();
         let members = users.iter().map(|u| (u.member, standing(&u.share))).collect();
-        let mut users_of: FastMap<UserId, Vec<usize>> = HashMap::default();
+        let mut users_of: FastMap<UserId, Vec<usize>> = FastMap::default();
         for (at, user) in users.iter().enumerate() {
             users_of.entry(user.member.user).or_default().push(at);
         }
@@ -173,7 +170,7 @@ impl PublishedGroup {
             user_at: Arc::new(users.iter().enumerate().map(|(i, u)| (u.member, i)).collect()),
             users_of: Arc::new(users_of),
             members_of: Arc::default(),
-            standings: Standings {
+            standings: GroupShares {
                 members,
                 dominant_shares: dominant_shares(&state.occupancy, &state.capacity),
                 projects: Arc::new(project_exponents(hierarchy)),
@@ -226,7 +223,7 @@ impl PublishedGroup {
     /// The rows of one project's users, best rank first.
     pub fn members_of(&self, project: ProjectId) -> impl Iterator<Item = &UserShare> {
         let index = self.members_of.get_or_init(|| {
-            let mut index: FastMap<ProjectId, Vec<usize>> = HashMap::default();
+            let mut index: FastMap<ProjectId, Vec<usize>> = FastMap::default();
             for (at, user) in self.users.iter().enumerate() {
                 index.entry(user.member.project).or_default().push(at);
             }
@@ -275,8 +272,12 @@ pub(in crate::service) fn is_etag_of(etag: &str, scheduler: &str, opts: &Map<Str
     etag.trim_matches('"').split('.').next() == Some(&options_tag(scheduler, opts))
 }
 
-fn standing(share: &Share) -> Standing {
-    Standing { exponent: share.exponent, fair_share_factor: f64_text(share.fair_share_factor).into(), rank: share.rank }
+fn standing(share: &Share) -> MemberShare {
+    MemberShare {
+        exponent: share.exponent,
+        fair_share_factor: f64_text(share.fair_share_factor).into(),
+        rank: share.rank,
+    }
 }
 
 /// The exponents of each project's domain and of the project itself.
@@ -299,9 +300,7 @@ fn dominant_shares(occupancy: &Occupancy, capacity: &Amounts) -> FastMap<UserId,
 
 /// What the look-back window offered, each day weighed as its usage is (§6).
 fn decayed_capacity(state: &GroupState) -> Usages {
-    let Some(calculation) =
-        state.calculation.as_ref().filter(|_| !state.options.division.options.history_gain.is_zero())
-    else {
+    let Some(calculation) = state.calculation.as_ref().filter(|_| state.options.division.options.reads_usage()) else {
         return Usages::default();
     };
     let mut sum = ScaledSum::default();

@@ -1,4 +1,4 @@
-//! Progressive filling of `drf` in closed steps (§4): each step ends when something changes who grows, or how.
+//! Progressive filling of `drf` in closed steps (DIVISION §4): each step ends when other leaves grow, or grow otherwise.
 //!
 //! Every node has a clock of its own: a leaf's is its dominant share, an inner node's the level (dominant share /
 //! weight) that its growing children share. What a subtree does next depends on nothing outside of it, so an event
@@ -8,9 +8,9 @@ use std::cmp::Reverse;
 
 use super::clock::{Clock, close, earliest};
 use super::node::{Node, Source, Stop};
-use crate::domain::division::queue::Bound;
 use crate::domain::division::tree::Tree;
 use crate::domain::division::tree::grid::Grid;
+use crate::domain::queues::Bound;
 
 /// The state of the filling; the last node stands above the roots.
 pub(super) struct Filling<'a> {
@@ -193,7 +193,7 @@ impl<'a> Filling<'a> {
         self.tree.children((at < self.tree.len()).then_some(at))
     }
 
-    /// Brings everybody below to the time of the first.
+    /// Brings all nodes below to the time of the first.
     fn catch_up(&mut self, below: &[usize]) {
         for at in below {
             for child in self.children(*at) {
@@ -210,7 +210,7 @@ impl<'a> Filling<'a> {
         if self.nodes[at].weightless { 1.0 } else { self.nodes[child].weight }
     }
 
-    /// Starts anew below a node: who can grow, and at which level.
+    /// Starts anew below a node: which children can grow, and at which level.
     fn rebuild(&mut self, at: usize) {
         for node in self.subtree(at).into_iter().rev() {
             if node == self.tree.len() || !self.tree.is_leaf(node) {
@@ -247,7 +247,7 @@ impl<'a> Filling<'a> {
         self.promote(at);
     }
 
-    /// When nobody grows, those next in line do.
+    /// When no child grows, those next in line do.
     fn promote(&mut self, at: usize) {
         let Some((level, _)) = self.nodes[at].ahead.last().copied() else { return };
         self.nodes[at].level = level;
@@ -293,7 +293,7 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// Adds the growth up anew whenever half of those who grew are done, so that rounding does not pile up.
+    /// Adds the growth up anew whenever half of those that grew are done, so that rounding does not pile up.
     fn add_up(&mut self, at: usize) {
         if self.nodes[at].growing * 2 > self.nodes[at].counted {
             return;

@@ -18,7 +18,7 @@ pub(super) enum Stop {
 }
 
 impl Stop {
-    pub fn told(self, tree: &Tree, leaf: usize) -> Cow<'static, str> {
+    pub fn shown(self, tree: &Tree, leaf: usize) -> Cow<'static, str> {
         match self {
             Self::Request => "request".into(),
             Self::Limit(queue, column) if queue == leaf => format!("limit on {}", tree.slots[column]).into(),
@@ -63,7 +63,7 @@ pub(super) struct Node {
     pub events: BinaryHeap<Reverse<(Clock, usize, u32)>>,
     /// Children that are ahead, the furthest first.
     pub ahead: Vec<(f64, usize)>,
-    /// Growing children whose dominant share stands still: the last one grows alone, as this costs nobody a turn.
+    /// Growing children whose dominant share stands still: the last one grows alone, because this takes no turn from another.
     pub free: Vec<usize>,
     pub next: f64,
     pub source: Source,
@@ -98,7 +98,7 @@ impl Node {
         }
     }
 
-    /// Ends a leaf's growth. Who is full at that moment but for the rounding of the steps is full.
+    /// Ends a leaf's growth. A leaf that is full at that moment but for the rounding of the steps is full.
     pub fn end(&mut self, stop: Stop) {
         let (all, more) = (self.full, (self.full - self.dominant).max(0.0));
         self.can_grow = false;

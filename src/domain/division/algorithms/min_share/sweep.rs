@@ -1,9 +1,9 @@
-//! The one equation of `min_share` (§3), solved exactly by a sweep over its sorted breakpoints.
+//! The one equation of `min_share` (DIVISION §3), solved exactly by a sweep over its sorted breakpoints.
 
 use std::cmp::{Ordering, Reverse};
 
+use super::Rule;
 use crate::domain::division::exact::{cmp_products, first_of, mul_div};
-use crate::domain::division::options::Rule;
 
 /// A child: weight, lower and upper limit. Ratios and weights fit 64 bits, their sums may not.
 #[derive(Clone, Copy, Default)]
@@ -109,7 +109,7 @@ impl Solver {
         let Self { members, phases, breakpoints, .. } = self;
         phases.clear();
         breakpoints.clear();
-        // What is fixed: limits of those who do not grow. What grows: the sum of weights.
+        // What is fixed: limits of the children that do not grow. What grows: the sum of weights.
         let (mut fixed, mut weights) = (0u128, 0u128);
         for (child, member) in members.iter().enumerate() {
             if member.upper == member.lower {
@@ -117,7 +117,7 @@ impl Solver {
                 fixed += u128::from(member.upper);
                 continue;
             }
-            // Nobody grows beyond the total.
+            // No child grows beyond the total.
             if member.upper < total {
                 breakpoints.push(Breakpoint::end(child, member));
             }
@@ -153,7 +153,7 @@ impl Solver {
         self.share_out(first);
     }
 
-    /// Everybody's part; what rounding down leaves goes to the largest remainders.
+    /// The part of every child; what rounding down leaves goes to the largest remainders.
     fn share_out(&mut self, first: impl Fn(usize, usize) -> Ordering) {
         self.remainders.clear();
         let (divided, mut left) = (u128::from(self.divided), u128::from(self.divided));

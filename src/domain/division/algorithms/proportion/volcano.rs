@@ -4,10 +4,10 @@ use std::cmp::{Ordering, Reverse};
 
 use crate::domain::decimal::Amount;
 use crate::domain::division::exact::{apportion, first_of};
-use crate::domain::division::queue::Bound;
 use crate::domain::division::trace::{Step, Trace};
 use crate::domain::division::tree::Tree;
 use crate::domain::division::tree::grid::Grid;
+use crate::domain::queues::Bound;
 
 /// Rounds that take more steps than this in total are ended: each gives away a fixed part of what is left at least,
 /// so only dust remains.
@@ -107,7 +107,7 @@ impl Level<'_> {
         unmet.is_empty()
     }
 
-    /// One round on one slot; answers what it gave.
+    /// One round on one slot. Returns what it gave.
     fn round(&mut self, round: u32, column: usize, unmet: &[usize], trace: &mut Trace) -> Vec<u128> {
         let (tree, children, parts, left) = (self.tree, self.children, self.parts, self.left[column]);
         let weights: Vec<u128> = unmet.iter().map(|at| self.weight(*at)).collect();
@@ -134,7 +134,7 @@ impl Level<'_> {
             let shown = (offered / parts - *has / parts).min(if wishes[i].guaranteed { u128::MAX } else { offer });
             if shown > 0 {
                 let own = gift - shift.got + shift.gave;
-                let told = Told {
+                let figures = RoundFigures {
                     round,
                     cell: (children[unmet[i]], column),
                     divided: Amount::from_units(left / parts),
@@ -145,7 +145,7 @@ impl Level<'_> {
                     is_below_wish: own < wishes[i].gift,
                     is_below_offer: own < offers[i],
                 };
-                trace.push(|| told.step(tree, wishes[i].guaranteed));
+                trace.push(|| figures.step(tree, wishes[i].guaranteed));
             }
             let rest = (*has + gift) / parts - *has / parts - shown;
             *has += gift;
@@ -184,7 +184,7 @@ impl Level<'_> {
 }
 
 /// What a trace tells of one gift.
-struct Told {
+struct RoundFigures {
     round: u32,
     cell: (usize, usize),
     divided: Amount,
@@ -197,7 +197,7 @@ struct Told {
     is_below_offer: bool,
 }
 
-impl Told {
+impl RoundFigures {
     fn step(self, tree: &Tree, guaranteed: bool) -> Step {
         let Self { round, cell, divided, weight, offer, gift, ceiling, is_below_wish, is_below_offer } = self;
         let step = Step { queue: cell.0, column: Some(cell.1), round, gift: gift.into(), ..Step::default() };
@@ -263,8 +263,9 @@ struct Shift {
     gave: u128,
 }
 
-/// Who would get all that it may have but for the last digits gets them: from what nobody takes, else from the largest
-/// gift of those who lack more. Without this, rounding would leave a queue below its request that deserves all of it.
+/// A queue that would get all that it may have but for the last digits gets these too: from what no queue takes, else
+/// from the largest gift among the queues that lack more. Without this, rounding would leave a queue below its request
+/// that deserves all of it.
 fn complete_by_last_digits(
     left: u128,
     wishes: &[Wish],

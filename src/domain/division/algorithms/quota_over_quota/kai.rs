@@ -1,12 +1,12 @@
 //! `rounding: kai` (appendix A): KAI's own division, step by step in 64-bit floats.
 
+use super::{HistoryBase, Options};
 use crate::domain::decimal::Amount;
 use crate::domain::division::algorithms::{Shares, remaining};
-use crate::domain::division::options::{HistoryBase, Options};
-use crate::domain::division::queue::{Bound, OverQuotaBy};
 use crate::domain::division::trace::{Step, Trace, WHOLE_UNITS};
 use crate::domain::division::tree::Tree;
 use crate::domain::division::tree::grid::Grid;
+use crate::domain::queues::{Bound, OverQuotaBy};
 
 pub(super) fn divide(tree: &Tree, options: &Options, trace: &mut Trace) -> Shares {
     let mut shares = Grid::new(tree.len(), tree.slots.len(), 0.0);

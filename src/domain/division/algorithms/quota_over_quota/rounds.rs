@@ -1,4 +1,4 @@
-//! The rounds of one priority group over one slot (§2.2, §2.3, §2.5), in integers of `10^-12`.
+//! The rounds of one priority group over one slot (DIVISION §2.2, §2.3, §2.5), in integers of `10^-12`.
 
 use std::cmp::Ordering;
 
@@ -24,7 +24,7 @@ pub(super) struct Member {
     /// What the rounds gave it.
     pub served: u128,
     /// A last digit of it that is in no step yet.
-    pub untold: u128,
+    pub unrecorded: u128,
 }
 
 impl Member {
@@ -64,7 +64,7 @@ impl Level {
 }
 
 impl Rounds<'_> {
-    /// Divides `left` to exhaustion; answers what nobody here may have.
+    /// Divides `left` to exhaustion. Returns what no member may have.
     pub fn divide(&mut self, group: &mut [Member], left: u128) -> u128 {
         let left = match self.history.take() {
             Some(history) => self.fill_with_history(group, left, &history),
@@ -108,7 +108,7 @@ impl Rounds<'_> {
             let member = &mut group[at];
             let last_digit = part - level.of(member.own).min(part);
             if self.whole {
-                member.untold = last_digit;
+                member.unrecorded = last_digit;
             } else {
                 self.record(member.queue, "last_digit", 0, last_digit);
             }
@@ -137,7 +137,7 @@ impl Rounds<'_> {
         }
     }
 
-    /// Weights follow from who still wants, so they change from round to round, and each round is settled on its own.
+    /// Weights follow from the members that still want, so they change from round to round, and each round is settled on its own.
     fn fill_with_history(&mut self, group: &mut [Member], mut left: u128, history: &History) -> u128 {
         let mut hungry: Vec<usize> = (0..group.len()).collect();
         for round in 1.. {
@@ -157,7 +157,7 @@ impl Rounds<'_> {
                 left -= gift;
             }
             hungry.retain(|at| group[*at].wanted > 0);
-            // Nobody wanted less than the offer, nobody wants, or nobody may have more.
+            // No member wanted less than its offer, or none wants more, or none may have more.
             if left == 0 || left == divided || hungry.is_empty() {
                 break;
             }
@@ -165,7 +165,7 @@ impl Rounds<'_> {
         left
     }
 
-    /// `max(0, w + k (w - u))`, w normalised among those who want (§2.5).
+    /// `max(0, w + k (w - u))`, w normalised among the members that want (DIVISION §2.5).
     fn round_weight(&self, member: &Member, sum: u128, history: &History) -> u128 {
         let weight = mul_div(member.own, WEIGHT_SCALE, sum).0;
         let usage = self.tree.usage[(member.queue, self.column)].units();
@@ -182,9 +182,9 @@ impl Rounds<'_> {
     fn make_whole(&mut self, group: &mut [Member], mut left: u128) -> u128 {
         let mut waiting = Vec::new();
         for (at, member) in group.iter_mut().enumerate() {
-            let untold = std::mem::take(&mut member.untold);
+            let unrecorded = std::mem::take(&mut member.unrecorded);
             if member.wanted == 0 || member.served == 0 {
-                self.record(member.queue, "last_digit", 0, untold);
+                self.record(member.queue, "last_digit", 0, unrecorded);
                 continue;
             }
             let rest = (member.share % DEVICE).min(member.served);
@@ -193,7 +193,7 @@ impl Rounds<'_> {
             member.wanted += rest;
             left += rest;
             waiting.push((rest, at));
-            self.record(member.queue, "whole", rest, untold);
+            self.record(member.queue, "whole", rest, unrecorded);
         }
         let age = |at: usize| group[at].queue;
         waiting.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| self.tree.by_age(age(a.1), age(b.1))));

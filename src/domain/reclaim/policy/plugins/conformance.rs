@@ -1,3 +1,5 @@
+//! `conformance`: what the cluster needs is never a victim.
+
 use super::{Kept, Plugin, Reclaimee};
 use crate::domain::reclaim::Rule;
 

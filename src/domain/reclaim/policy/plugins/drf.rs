@@ -1,3 +1,5 @@
+//! `drf`: smaller dominant shares come first.
+
 use std::cmp::Ordering;
 
 use super::{Job, Plugin};

@@ -1,3 +1,5 @@
+//! `gang`: a gang keeps the members that it needs.
+
 use std::cmp::Ordering;
 
 use super::{Job, Kept, Plugin, Reclaimee};

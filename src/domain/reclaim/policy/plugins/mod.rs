@@ -1,4 +1,4 @@
-//! Plug-ins after kube-batch's functions (§6.7), and the policy that tiers of them make (appendix C).
+//! Plug-ins after kube-batch's functions (DIVISION §6.7). A plug-in is one file here and one line in [`PLUGINS`].
 
 mod conformance;
 mod drf;
@@ -12,9 +12,9 @@ use std::cmp::Ordering;
 
 use crate::domain::decimal::Amount;
 use crate::domain::division::{Fraction, Position};
+use crate::domain::fault::{Fault, MAX_FAULTS};
 use crate::domain::reclaim::input::{Agent, PendingMember, Workload};
-
-pub use proportion::is_overused;
+use crate::domain::reclaim::outcome::Rule;
 
 /// A running workload as plug-ins see it.
 pub struct Job<'a> {
@@ -33,10 +33,10 @@ pub struct Reclaimee<'a> {
     pub slots: &'a [Amount],
 }
 
-/// Why a plug-in keeps a member: the slot and the figure that forbid it.
+/// Why a plug-in forbids something: the slot and the figure that say so.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
-    pub rule: super::Rule,
+    pub rule: Rule,
     pub column: Option<usize>,
     pub ratio: Option<Fraction>,
 }
@@ -44,6 +44,16 @@ pub struct Kept {
 /// What a plug-in decides; what it leaves out it has no opinion on.
 pub trait Plugin: Sync {
     fn name(&self) -> &'static str;
+
+    /// Whether it chooses agents, which it then does under every policy.
+    fn chooses_agents(&self) -> bool {
+        false
+    }
+
+    /// Whether the queue of the pending workload may reclaim at all.
+    fn gate(&self, _reclaimer: &Position) -> Result<(), Kept> {
+        Ok(())
+    }
 
     /// Lower is served first.
     fn queue_order(&self, _a: &Position, _b: &Position) -> Ordering {
@@ -74,14 +84,14 @@ pub trait Plugin: Sync {
         None
     }
 
-    /// Siblings' figures of the score order (§5), the lowest scores highest; `None`: not part of the score.
+    /// Siblings' figures of the score order (DIVISION §5), the lowest scores highest; `None`: not part of the score.
     fn queue_score_order(&self, _queue: &Position) -> Option<f64> {
         None
     }
 }
 
 /// A new plug-in is a new file and a line here.
-static PLUGINS: [&dyn Plugin; 7] = [
+static PLUGINS: &[&dyn Plugin] = &[
     &priority::Priority,
     &drf::Drf,
     &proportion::Proportion,
@@ -92,11 +102,30 @@ static PLUGINS: [&dyn Plugin; 7] = [
 ];
 
 pub fn plugin(name: &str) -> Option<&'static dyn Plugin> {
-    PLUGINS.into_iter().find(|p| p.name() == name)
+    PLUGINS.iter().copied().find(|p| p.name() == name)
 }
 
 pub fn plugin_names() -> impl Iterator<Item = &'static str> {
-    PLUGINS.into_iter().map(Plugin::name)
+    PLUGINS.iter().map(|p| p.name())
+}
+
+/// The plug-ins that choose agents, whatever the policy.
+pub fn choosing_agents() -> impl Iterator<Item = &'static dyn Plugin> {
+    PLUGINS.iter().copied().filter(|plugin| plugin.chooses_agents())
+}
+
+/// The names in tiers that no plug-in has, as faults of the option `tiers`.
+pub fn unknown_names(tiers: &[Vec<String>]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (tier, names) in tiers.iter().enumerate() {
+        for (at, name) in names.iter().enumerate().filter(|(_, name)| plugin(name).is_none()) {
+            let known = plugin_names().collect::<Vec<_>>().join(", ");
+            let detail = format!("there is no plug-in {name:?}; known are {known}");
+            faults.push(Fault::new(format!("/options/tiers/{tier}/{at}"), "unknown_plugin", detail));
+        }
+    }
+    faults.truncate(MAX_FAULTS);
+    faults
 }
 
 /// Whether every plug-in lets the member run on the agent.

@@ -1,3 +1,5 @@
+//! `node_order`: which agent is chosen among those with room.
+
 use super::Plugin;
 use crate::domain::division::Fraction;
 
@@ -7,6 +9,10 @@ pub(super) struct NodeOrder;
 impl Plugin for NodeOrder {
     fn name(&self) -> &'static str {
         "node_order"
+    }
+
+    fn chooses_agents(&self) -> bool {
+        true
     }
 
     fn node_order(&self, free: Fraction, spread: bool) -> Fraction {

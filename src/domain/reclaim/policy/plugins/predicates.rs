@@ -1,3 +1,5 @@
+//! `predicates`: which agents a member can run on.
+
 use super::Plugin;
 use crate::domain::reclaim::{Agent, PendingMember};
 
@@ -7,6 +9,10 @@ pub(super) struct Predicates;
 impl Plugin for Predicates {
     fn name(&self) -> &'static str {
         "predicates"
+    }
+
+    fn chooses_agents(&self) -> bool {
+        true
     }
 
     fn predicate(&self, member: &PendingMember, agent: &Agent) -> bool {

@@ -1,3 +1,5 @@
+//! `priority`: higher priorities come first.
+
 use std::cmp::Ordering;
 
 use super::{Job, Plugin};

@@ -1,6 +1,9 @@
+//! `proportion`: a queue keeps what it deserves.
+
 use std::cmp::Ordering;
 
 use super::{Kept, Plugin, Reclaimee};
+use crate::domain::division::fraction::largest;
 use crate::domain::division::{Fraction, Position};
 use crate::domain::reclaim::Rule;
 
@@ -10,6 +13,16 @@ pub(super) struct Proportion;
 impl Plugin for Proportion {
     fn name(&self) -> &'static str {
         "proportion"
+    }
+
+    /// A queue that has all it deserves reclaims nothing.
+    fn gate(&self, reclaimer: &Position) -> Result<(), Kept> {
+        let mut slots = reclaimer.fair_share.iter().zip(reclaimer.allocated);
+        if slots.any(|(deserved, held)| held < deserved) {
+            return Ok(());
+        }
+        let (column, ratio) = largest(0..reclaimer.allocated.len(), |column| reclaimer.saturation(column));
+        Err(Kept { rule: Rule::GateFairShare, column, ratio: Some(ratio) })
     }
 
     fn queue_order(&self, a: &Position, b: &Position) -> Ordering {
@@ -40,9 +53,4 @@ fn share(position: &Position) -> Fraction {
         if part.is_infinite() { Fraction::ONE } else { part }
     };
     (0..position.allocated.len()).map(part).max().unwrap_or(Fraction::ZERO)
-}
-
-/// A queue that has all it deserves reclaims nothing.
-pub fn is_overused(position: &Position) -> bool {
-    position.fair_share.iter().zip(position.allocated).all(|(deserved, held)| deserved <= held)
 }

@@ -1,16 +1,19 @@
-//! `scheduler_opts` of a resource group (§8): defaults, ranges, merging.
+//! `scheduler_opts` of a resource group (FAIR_SHARE §8): defaults, ranges, merging.
+
+mod division;
 
 use std::fmt;
 
 use serde_json::{Map, Value};
 
 use super::decay::Decay;
-use super::division::TreeFault;
-use super::queues::DivisionChoice;
+use super::fault::{Fault, escaped};
 use super::reading::{Misread, read_from};
 use super::slice::GapPolicy;
 use super::slots::{Amounts, SlotName};
 use super::weight::Weight;
+
+pub use division::DivisionChoice;
 
 /// The longest bucket that options allow.
 pub const MAX_DECAY_UNIT_DAYS: u32 = 365;
@@ -41,7 +44,7 @@ pub struct Options {
     pub kernel_timeout_seconds: Option<u32>,
 }
 
-/// Whether `fairshare` compares users across the group, or domains, then projects, then users (§9).
+/// Whether `fairshare` compares users across the group, or domains, then projects, then users (FAIR_SHARE §9).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     #[default]
@@ -83,40 +86,13 @@ impl Default for Options {
     }
 }
 
-/// One refused key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OptionError {
-    /// JSON pointer inside `scheduler_opts`, like `/half_life_days`.
-    pub pointer: String,
-    pub code: &'static str,
-    pub detail: String,
+/// What is wrong with the value of `key`.
+fn about(key: &str, code: &'static str, said: impl fmt::Display) -> Fault {
+    Fault::new(format!("/{}", escaped(key)), code, format!("`{key}` {said}"))
 }
 
-fn escaped(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
-}
-
-impl OptionError {
-    /// What is wrong with the value of `key`.
-    fn about(key: &str, code: &'static str, said: impl fmt::Display) -> Self {
-        Self { pointer: format!("/{}", escaped(key)), code, detail: format!("`{key}` {said}") }
-    }
-
-    /// A fault inside the value of `division`.
-    fn of_division(fault: TreeFault) -> Self {
-        let TreeFault { pointer, code, detail } = fault;
-        Self { pointer: format!("/division{pointer}"), code, detail }
-    }
-
-    fn unknown(key: &str) -> Self {
-        Self::about(key, "unknown_option", format!("is not known here; known are {}", KEYS.join(", ")))
-    }
-}
-
-impl From<Misread> for OptionError {
-    fn from(misread: Misread) -> Self {
-        Self { pointer: misread.pointer(), code: misread.option_code(), detail: misread.to_string() }
-    }
+fn unknown(key: &str) -> Fault {
+    about(key, "unknown_option", format!("is not known here; known are {}", KEYS.join(", ")))
 }
 
 const KEYS: [&str; 12] = [
@@ -136,7 +112,7 @@ const KEYS: [&str; 12] = [
 
 impl Options {
     /// Reads options from the database: the slots that they name are known however many there are.
-    pub fn parse_stored(stored: &Map<String, Value>) -> Result<Self, Vec<OptionError>> {
+    pub fn parse_stored(stored: &Map<String, Value>) -> Result<Self, Vec<Fault>> {
         for name in stored.get("resource_weights").and_then(Value::as_object).into_iter().flatten() {
             // What is no legal name, `parse` refuses.
             let _ = SlotName::stored(name.0);
@@ -145,26 +121,26 @@ impl Options {
     }
 
     /// Reads options. Every fault is named.
-    pub fn parse(stored: &Map<String, Value>) -> Result<Self, Vec<OptionError>> {
+    pub fn parse(stored: &Map<String, Value>) -> Result<Self, Vec<Fault>> {
         let mut options = Self::default();
         let mut errors = Vec::new();
         for (key, value) in stored {
             if key == "division" {
                 match DivisionChoice::parse(value) {
                     Ok(division) => options.division = division,
-                    Err(faults) => errors.extend(faults.into_iter().map(OptionError::of_division)),
+                    Err(faults) => errors.extend(faults.into_iter().map(|fault| fault.below("/division"))),
                 }
             } else if let Err(error) = options.set(key, value) {
                 errors.push(error);
             }
         }
         if errors.is_empty() && options.decay_unit_days > options.lookback_days {
-            errors.push(OptionError::about("decay_unit_days", "out_of_range", "must not exceed `lookback_days`"));
+            errors.push(about("decay_unit_days", "out_of_range", "must not exceed `lookback_days`"));
         }
         if errors.is_empty() { Ok(options) } else { Err(errors) }
     }
 
-    fn set(&mut self, key: &str, value: &Value) -> Result<(), OptionError> {
+    fn set(&mut self, key: &str, value: &Value) -> Result<(), Fault> {
         match key {
             "half_life_days" => self.half_life_days = integer(key, value, 1, 3650)?,
             "lookback_days" => self.lookback_days = integer(key, value, 1, 3650)?,
@@ -176,7 +152,7 @@ impl Options {
                     Value::String(text) => text.clone(),
                     other => other.to_string(),
                 };
-                self.default_weight = Weight::parse(&text).map_err(|e| OptionError::about(key, "invalid_weight", e))?;
+                self.default_weight = Weight::parse(&text).map_err(|e| about(key, "invalid_weight", e))?;
             }
             "gap_policy" => {
                 self.gap_policy =
@@ -186,8 +162,8 @@ impl Options {
                 self.decay = value.as_str().and_then(|t| t.parse().ok()).ok_or_else(|| none_of(key, Decay::names()))?;
             }
             "resource_weights" => {
-                self.resource_weights =
-                    read_from(value.clone(), "invalid_value").map_err(|misread: Misread| misread.below(key))?;
+                self.resource_weights = read_from(value.clone(), "invalid_value")
+                    .map_err(|misread: Misread| misread.below(key).option_fault())?;
             }
             "order" => {
                 let names = Order::ALL.map(|(name, _)| name);
@@ -197,7 +173,7 @@ impl Options {
             "kernel_timeout_seconds" => {
                 self.kernel_timeout_seconds = Some(integer(key, value, 60, 31_536_000)?);
             }
-            _ => return Err(OptionError::unknown(key)),
+            _ => return Err(unknown(key)),
         }
         Ok(())
     }
@@ -238,10 +214,7 @@ impl Options {
 
 /// Merges a patch as RFC 7396 says: objects key by key at every depth, anything else whole; `null` removes a key. The
 /// result is checked as a whole.
-pub fn merge_patch(
-    stored: &Map<String, Value>,
-    patch: &Map<String, Value>,
-) -> Result<Map<String, Value>, Vec<OptionError>> {
+pub fn merge_patch(stored: &Map<String, Value>, patch: &Map<String, Value>) -> Result<Map<String, Value>, Vec<Fault>> {
     let mut errors = Vec::new();
     check_removals(patch, &known_keys(), "", &mut errors);
     let mut merged = stored.clone();
@@ -250,7 +223,7 @@ pub fn merge_patch(
         for error in &mut more {
             // decay_unit_days stands as it was: the fault is the shorter look-back.
             if error.pointer == "/decay_unit_days" && !patch.contains_key("decay_unit_days") {
-                *error = OptionError::about("lookback_days", error.code, "must not be below `decay_unit_days`");
+                *error = about("lookback_days", error.code, "must not be below `decay_unit_days`");
             }
         }
         errors.extend(more);
@@ -290,12 +263,11 @@ fn known_keys() -> Value {
 }
 
 /// Refuses to remove what cannot be there: it is more likely misspelt.
-fn check_removals(patch: &Map<String, Value>, known: &Value, at: &str, errors: &mut Vec<OptionError>) {
+fn check_removals(patch: &Map<String, Value>, known: &Value, at: &str, errors: &mut Vec<Fault>) {
     for (key, value) in patch {
         match (value, known.get(key)) {
             (Value::Null, None) => {
-                let unknown = OptionError::unknown(key);
-                errors.push(OptionError { pointer: format!("{at}{}", unknown.pointer), ..unknown });
+                errors.push(unknown(key).below(at));
             }
             // Any slot may have a weight.
             (Value::Object(_), _) if at.is_empty() && key == "resource_weights" => {}
@@ -318,15 +290,15 @@ fn drop_empty(options: &mut Map<String, Value>) {
     });
 }
 
-fn integer(key: &str, value: &Value, min: u32, max: u32) -> Result<u32, OptionError> {
+fn integer(key: &str, value: &Value, min: u32, max: u32) -> Result<u32, Fault> {
     value
         .as_u64()
         .and_then(|v| u32::try_from(v).ok())
         .filter(|v| (min..=max).contains(v))
-        .ok_or_else(|| OptionError::about(key, "out_of_range", format!("is not a whole number from {min} to {max}")))
+        .ok_or_else(|| about(key, "out_of_range", format!("is not a whole number from {min} to {max}")))
 }
 
-fn none_of(key: &str, names: impl IntoIterator<Item = &'static str>) -> OptionError {
+fn none_of(key: &str, names: impl IntoIterator<Item = &'static str>) -> Fault {
     let names: Vec<_> = names.into_iter().collect();
-    OptionError::about(key, "invalid_value", format!("is not one of {}", names.join(", ")))
+    about(key, "invalid_value", format!("is not one of {}", names.join(", ")))
 }

@@ -1,4 +1,4 @@
-//! A queue as it is configured and observed (§1). The JSON keys are those of the stateless shapes.
+//! The kinds of values that only queues have: bounds, modes and over-quota weights (DIVISION §1).
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,8 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::ToSchema;
 
 use crate::domain::decimal::{Amount, DecimalError, text_serde};
-use crate::domain::slots::{Amounts, SlotMap, SlotName};
-use crate::domain::time::Timestamp;
+use crate::domain::slots::{Amounts, SlotName};
 
 /// The largest weight, ratio or history figure of a queue: far above any use, and products with it cannot overflow.
 pub const MAX_WEIGHT: Amount = Amount::whole(1_000_000);
@@ -34,7 +33,7 @@ impl Bound {
         }
     }
 
-    /// What an unlimited bound counts as is up to the caller.
+    /// The bound, or `unlimited` where there is none.
     pub fn unwrap_or(self, unlimited: Amount) -> Amount {
         match self {
             Self::Limited(limit) => limit,
@@ -91,14 +90,14 @@ impl OverQuotaWeight {
     pub fn of(&self, slot: SlotName) -> Amount {
         match self {
             Self::Every(weight) => *weight,
-            Self::BySlot(weights) => weights.get(slot).unwrap_or(ONE),
+            Self::BySlot(weights) => weights.get(slot).unwrap_or(Amount::whole(1)),
         }
     }
 }
 
 impl Default for OverQuotaWeight {
     fn default() -> Self {
-        Self::Every(ONE)
+        Self::Every(Amount::whole(1))
     }
 }
 
@@ -129,79 +128,5 @@ impl<'de> Deserialize<'de> for OverQuotaWeight {
             }
         }
         deserializer.deserialize_any(Either)
-    }
-}
-
-const ONE: Amount = Amount::whole(1);
-
-/// One queue as it is given.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(default, deny_unknown_fields)]
-#[schema(as = Queue)]
-pub struct QueueSpec {
-    pub name: String,
-    pub parent: Option<String>,
-    /// Higher is served first.
-    pub priority: i32,
-    /// For `min_share`, `proportion` and `drf`.
-    pub weight: Amount,
-    pub mode: QueueMode,
-    pub created_at: Option<Timestamp>,
-    /// Absent slot: 0.
-    #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
-    pub quota: SlotMap<Bound>,
-    /// Absent slot: unlimited.
-    #[schema(value_type = std::collections::BTreeMap<String, Bound>)]
-    pub limit: SlotMap<Bound>,
-    pub guarantee: Amounts,
-    pub over_quota_weight: OverQuotaWeight,
-    pub children_over_quota_by: OverQuotaBy,
-    /// A ratio of the whole group, at every depth.
-    pub min_share_ratio: Amount,
-    pub reclaimable: bool,
-    /// Seconds.
-    pub preempt_min_runtime: Option<u64>,
-    /// Seconds.
-    pub reclaim_min_runtime: Option<u64>,
-    /// Allocated and pending. A parent's is the sum over its descendants unless it is given.
-    pub request: Option<Amounts>,
-    pub allocated: Option<Amounts>,
-    pub allocated_non_preemptible: Option<Amounts>,
-    /// Normalised decayed usage by slot, for the history gain (§2.5).
-    pub usage: Amounts,
-    /// What the queue's next workload asks for, for the queue order (§5).
-    pub next_request: Option<Amounts>,
-}
-
-impl Default for QueueSpec {
-    fn default() -> Self {
-        Self {
-            name: String::new(),
-            parent: None,
-            priority: 0,
-            weight: ONE,
-            mode: QueueMode::default(),
-            created_at: None,
-            quota: SlotMap::default(),
-            limit: SlotMap::default(),
-            guarantee: Amounts::default(),
-            over_quota_weight: OverQuotaWeight::default(),
-            children_over_quota_by: OverQuotaBy::default(),
-            min_share_ratio: Amount::ZERO,
-            reclaimable: true,
-            preempt_min_runtime: None,
-            reclaim_min_runtime: None,
-            request: None,
-            allocated: None,
-            allocated_non_preemptible: None,
-            usage: Amounts::default(),
-            next_request: None,
-        }
-    }
-}
-
-impl QueueSpec {
-    pub fn named(name: impl Into<String>) -> Self {
-        Self { name: name.into(), ..Self::default() }
     }
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::division::{Algorithm, Options, TreeFault, algorithm};
+use crate::domain::division::{Algorithm, Options, algorithm};
+use crate::domain::fault::{Fault, escaped};
 use crate::domain::reading::{Misread, read_from};
 use crate::domain::reclaim::{PlanOptions, Settings};
 
@@ -10,7 +11,6 @@ use crate::domain::reclaim::{PlanOptions, Settings};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DivisionChoice {
     algorithm: &'static str,
-    settings: Settings,
     pub options: Options,
     pub plan: PlanOptions,
 }
@@ -21,13 +21,9 @@ impl Default for DivisionChoice {
     }
 }
 
-fn fault(pointer: String, code: &'static str, detail: impl Into<String>) -> TreeFault {
-    TreeFault { pointer, code, detail: detail.into() }
-}
-
 impl DivisionChoice {
     fn new(algorithm: &'static str, settings: Settings) -> Self {
-        Self { algorithm, options: settings.division(), plan: settings.plan(), settings }
+        Self { algorithm, options: settings.division, plan: settings.plan }
     }
 
     pub fn algorithm(&self) -> &'static dyn Algorithm {
@@ -35,9 +31,9 @@ impl DivisionChoice {
     }
 
     /// Reads the option as it is stored; absent keys have their defaults. Faults point into the option.
-    pub fn parse(value: &Value) -> Result<Self, Vec<TreeFault>> {
+    pub fn parse(value: &Value) -> Result<Self, Vec<Fault>> {
         let Value::Object(keys) = value else {
-            return Err(vec![fault(String::new(), "invalid_value", "`division` is not an object")]);
+            return Err(vec![Fault::new("", "invalid_value", "`division` is not an object")]);
         };
         let mut name = Self::default().algorithm.to_owned();
         let mut settings = Settings::default();
@@ -47,11 +43,11 @@ impl DivisionChoice {
                 ("algorithm", other) => name = other.to_string(),
                 ("options", Value::Object(options)) => settings = read_settings(options)?,
                 ("options", _) => {
-                    return Err(vec![fault("/options".to_owned(), "invalid_value", "`options` is not an object")]);
+                    return Err(vec![Fault::new("/options", "invalid_value", "`options` is not an object")]);
                 }
                 _ => {
                     let detail = format!("`{key}` is not known here; known are algorithm, options");
-                    return Err(vec![fault(format!("/{}", escaped(key)), "unknown_option", detail)]);
+                    return Err(vec![Fault::new(format!("/{}", escaped(key)), "unknown_option", detail)]);
                 }
             }
         }
@@ -63,9 +59,13 @@ impl DivisionChoice {
         serde_json::json!({"algorithm": null, "options": Settings::default()})
     }
 
+    fn settings(&self) -> Settings {
+        Settings { division: self.options.clone(), plan: self.plan.clone() }
+    }
+
     /// The option in force, defaults included.
     pub fn to_json(&self) -> Value {
-        let options = match serde_json::to_value(&self.settings) {
+        let options = match serde_json::to_value(self.settings()) {
             Ok(Value::Object(keys)) => keys.into_iter().filter(|(_, value)| !value.is_null()).collect(),
             _ => Map::new(),
         };
@@ -73,13 +73,7 @@ impl DivisionChoice {
     }
 }
 
-fn read_settings(options: &Map<String, Value>) -> Result<Settings, Vec<TreeFault>> {
-    read_from(Value::Object(options.clone()), "invalid_value").map_err(|misread: Misread| {
-        let misread = misread.below("options");
-        vec![fault(misread.pointer(), misread.option_code(), misread.to_string())]
-    })
-}
-
-fn escaped(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
+fn read_settings(options: &Map<String, Value>) -> Result<Settings, Vec<Fault>> {
+    read_from(Value::Object(options.clone()), "invalid_value")
+        .map_err(|misread: Misread| vec![misread.below("options").option_fault()])
 }

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserializer, de};
 
-use super::decimal::{AMOUNT_DECIMALS, DecimalError, write_fixed};
+use super::{AMOUNT_DECIMALS, DecimalError, write_fixed};
 
 /// Digits before the point of the largest JSON number that is looked at: more than any amount has.
 const MAX_WHOLE_DIGITS: i64 = 25;
