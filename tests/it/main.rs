@@ -10,6 +10,7 @@ mod domain;
 mod faults;
 mod fuzz;
 mod graphql;
+mod house;
 mod import;
 mod queues;
 mod reclaim;

@@ -1,0 +1,6 @@
+//! The shape of the source, and the names that its pages tell.
+
+mod imports;
+mod registries;
+mod shape;
+mod source;

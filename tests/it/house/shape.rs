@@ -1,0 +1,170 @@
+//! The rules: imports point down, and no circle joins files of one layer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::imports::{House, Module};
+
+/// The layers, and which others each may import. `docs/ARCHITECTURE.md` says what they hold.
+pub const LAYERS: [(&str, &[&str]); 11] = [
+    ("domain", &[]),
+    ("process", &[]),
+    ("store", &["domain", "process"]),
+    ("service", &["domain", "process", "store"]),
+    ("config", &["store"]),
+    ("telemetry", &["config"]),
+    ("jobs", &["domain", "service"]),
+    ("rest", &["domain", "service"]),
+    ("graphql", &["domain", "service"]),
+    ("server", &["graphql", "process", "rest", "service"]),
+    ("cli", &["config", "domain", "graphql", "jobs", "process", "rest", "server", "service", "store", "telemetry"]),
+];
+
+/// Imports that the table of layers does not allow.
+pub fn upward(house: &House) -> Vec<String> {
+    let allowed = |from: &str| LAYERS.iter().find(|(layer, _)| *layer == from).map(|(_, below)| *below);
+    let edges = house.named().into_iter().filter_map(|(from, to)| {
+        let (layer, other) = (from.first()?, to.first()?);
+        let down = layer == other || allowed(layer).is_some_and(|below| below.contains(&other.as_str()));
+        (!down).then(|| format!("{} imports {}", from.join("::"), to.join("::")))
+    });
+    edges.collect()
+}
+
+/// The circles of each layer, each with its imports. A module and those inside it are one thing.
+pub fn circles(house: &House) -> Vec<Vec<String>> {
+    let mut next: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    for (from, to) in house.needed() {
+        if from.first() == to.first() && !from.starts_with(&to) && !to.starts_with(&from) {
+            next.entry(from).or_default().insert(to);
+        }
+    }
+    let reach: BTreeMap<&Module, BTreeSet<&Module>> = next.keys().map(|from| (from, reached(&next, from))).collect();
+    let leads = |from: &Module, to: &Module| reach.get(from).is_some_and(|all| all.contains(to));
+    let mut found: BTreeMap<Vec<&Module>, Vec<String>> = BTreeMap::new();
+    for (from, others) in &next {
+        for to in others.iter().filter(|to| leads(to, from)) {
+            let circle = reach[from].iter().filter(|other| leads(other, from)).copied().collect();
+            found.entry(circle).or_default().push(format!("{} imports {}", from.join("::"), to.join("::")));
+        }
+    }
+    found.into_values().collect()
+}
+
+/// Every module that `from` leads to.
+fn reached<'m>(next: &'m BTreeMap<Module, BTreeSet<Module>>, from: &Module) -> BTreeSet<&'m Module> {
+    let mut found = BTreeSet::new();
+    let mut todo: Vec<&Module> = next.get(from).into_iter().flatten().collect();
+    while let Some(module) = todo.pop() {
+        if found.insert(module) {
+            todo.extend(next.get(module).into_iter().flatten());
+        }
+    }
+    found
+}
+
+/// The source as it is. `main.rs` is left out: it only calls the library.
+fn source() -> House {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut files, mut folders) = (Vec::new(), vec![root.clone()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("main.rs") {
+                let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+                files.push((name, std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    House::of(files)
+}
+
+#[test]
+fn imports_point_down() {
+    let upward = upward(&source());
+    assert!(upward.is_empty(), "imports that point up:\n{}", upward.join("\n"));
+}
+
+#[test]
+fn no_circle_joins_files_of_a_layer() {
+    // The rooms of the service are still being moved.
+    let finished = |imports: &Vec<String>| !imports[0].starts_with("service::");
+    let circles: Vec<_> = circles(&source()).into_iter().filter(finished).map(|imports| imports.join("\n")).collect();
+    assert!(circles.is_empty(), "circles:\n{}", circles.join("\n\n"));
+}
+
+#[test]
+fn every_folder_of_the_source_is_a_layer() {
+    let house = source();
+    let folders: BTreeSet<&str> = house.modules().filter_map(|module| module.first()).map(String::as_str).collect();
+    assert_eq!(folders, LAYERS.iter().map(|(layer, _)| *layer).collect());
+}
+
+/// A house of files that are told with their texts.
+fn planted(files: &[(&str, &str)]) -> House {
+    House::of(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())))
+}
+
+#[test]
+fn a_planted_import_that_points_up_is_found() {
+    for text in [
+        "use crate::service::Service;",
+        "use crate::{domain, service::{self, Service as S}};",
+        "fn f(x: &crate::service::Service) {}",
+        "use super::super::service;",
+    ] {
+        let house = planted(&[
+            ("domain/mod.rs", ""),
+            ("domain/kernel/mod.rs", text),
+            ("service/mod.rs", "pub struct Service;"),
+        ]);
+        assert_eq!(upward(&house), ["domain::kernel imports service"], "{text}");
+    }
+}
+
+#[test]
+fn imports_that_point_down_are_none() {
+    let house = planted(&[
+        ("lib.rs", "pub mod rest;"),
+        ("rest/mod.rs", "mod kernels;"),
+        ("rest/kernels.rs", "use crate::service::Service; // use crate::cli::Cli\n#[cfg(test)] use crate::cli::Cli;"),
+        ("service/mod.rs", "use crate::store::{self, Store}; use std::sync::Arc;"),
+        ("store/mod.rs", "use crate::domain::time::Day;"),
+        ("domain/time.rs", "pub struct Day;"),
+        ("cli/mod.rs", "use crate::rest;"),
+    ]);
+    assert_eq!(upward(&house), [""; 0]);
+    assert_eq!(circles(&house), [[""; 0]; 0]);
+}
+
+#[test]
+fn a_planted_circle_is_found() {
+    let all = ["domain::a imports domain::b", "domain::b imports domain::c", "domain::c imports domain::a"];
+    for (c, expected) in [
+        ("use super::a::A;", &all[..]),
+        // The parent passes the name on.
+        ("use super::A;", &all),
+        ("fn f() { super::A::new() }", &all),
+        ("use super::b; fn f() { b::B::new() }", &["domain::b imports domain::c", "domain::c imports domain::b"]),
+    ] {
+        let house = planted(&[
+            ("domain/mod.rs", "mod a; mod b; mod c; pub use a::A;"),
+            ("domain/a.rs", "use super::b::B; pub struct A;"),
+            ("domain/b.rs", "use crate::domain::c; pub struct B;"),
+            ("domain/c.rs", c),
+        ]);
+        assert_eq!(circles(&house), [expected], "{c}");
+    }
+}
+
+#[test]
+fn a_module_and_those_inside_it_make_no_circle() {
+    let house = planted(&[
+        ("domain/mod.rs", "mod sequencer;"),
+        ("domain/sequencer/mod.rs", "mod fifo; pub trait Order {} const ALL: u8 = fifo::FIFO;"),
+        ("domain/sequencer/fifo.rs", "use super::Order; pub const FIFO: u8 = 1;"),
+    ]);
+    assert_eq!(circles(&house), [[""; 0]; 0]);
+}
