@@ -138,7 +138,7 @@ impl From<Error> for Failure {
             Error::Invalid(faults) => Self::Unusable(describe(&faults)),
             Error::Malformed { .. } | Error::NotFound { .. } | Error::TooLarge(_) => Self::Unusable(error.to_string()),
             // Who runs a command may know what a client may not.
-            Error::Internal(detail) => Self::Failed(one_line(&detail)),
+            Error::Internal { detail, .. } => Self::Failed(one_line(&detail)),
             Error::Unavailable { .. } => Self::Unreachable(one_line(&error.to_string())),
             _ => Self::Failed(one_line(&error.to_string())),
         }

@@ -50,9 +50,6 @@ pub fn unreadable(error: ServerError) -> Response {
 fn extensions(error: &ServerError) -> ErrorExtensionValues {
     let mut extensions = error.extensions.clone().unwrap_or_default();
     if let Some(cause) = error.source::<Error>() {
-        if let Error::Internal(detail) = cause {
-            tracing::error!(detail, "internal error");
-        }
         extensions.set("code", cause.code());
         if let Error::Invalid(faults) = cause {
             let list = faults

@@ -13,7 +13,7 @@ use crate::domain::reading::read_from;
 use crate::service::input::json::{self, Unreadable};
 use crate::service::{Caller, Error};
 
-/// The endpoint over `schema`. Whoever authenticates requests puts a [`Caller`] into their extensions.
+/// The endpoint over `schema`. The layer that authenticates requests puts a [`Caller`] into their extensions.
 pub fn router(schema: FairShareSchema) -> Router {
     Router::new().route("/graphql", get(page::page).post(answer)).with_state(schema)
 }

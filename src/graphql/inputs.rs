@@ -123,7 +123,7 @@ impl Items {
     }
 }
 
-/// Who is meant; the error says why nobody is.
+/// Whom a target means; the error says why it means no one.
 pub fn read_target(
     kind: FairShareWeightTargetType,
     id: &str,

@@ -67,7 +67,7 @@ impl Mutation {
         let mut items = Items::default();
         items.add("", Target::Domain(domain_name.clone()), text(weight));
         let changed = write(ctx, resource_group, items, reason).await?;
-        let row = service(ctx)?.domain_share(caller(ctx)?, &changed.group, &domain_name).await?;
+        let row = service(ctx)?.domain_share(&changed.group, &domain_name).await?;
         Ok(DomainFairShare::new(&changed.group, row.ok_or_else(|| vanished("domain"))?))
     }
 
@@ -84,7 +84,7 @@ impl Mutation {
         let mut items = Items::default();
         items.add("", Target::Project(id), text(weight));
         let changed = write(ctx, resource_group, items, reason).await?;
-        let row = service(ctx)?.project_share(caller(ctx)?, &changed.group, id).await?;
+        let row = service(ctx)?.project_share(&changed.group, id).await?;
         Ok(ProjectFairShare::new(&changed.group, row.ok_or_else(|| vanished("project"))?))
     }
 
@@ -102,7 +102,7 @@ impl Mutation {
         let mut items = Items::default();
         items.add("", Target::User(member.user, Some(member.project)), text(weight));
         let changed = write(ctx, resource_group, items, reason).await?;
-        let row = service(ctx)?.user_share(caller(ctx)?, &changed.group, member).await?;
+        let row = service(ctx)?.user_share(&changed.group, member).await?;
         Ok(UserFairShare::new(&changed.group, row.ok_or_else(|| vanished("user"))?))
     }
 

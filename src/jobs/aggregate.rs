@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Job, elapsed};
 use crate::domain::time::Timestamp;
-use crate::service::{PublishedGroup, Result, Service, Work};
+use crate::service::{Result, Service, VisibleGroup, Work};
 
 /// Records usage and recomputes factors and ranks, every `slice_interval_seconds` of the group.
 pub(super) struct Aggregate;
@@ -20,7 +20,7 @@ impl Job for Aggregate {
         "records usage slices, sums them in buckets, recomputes factors and ranks"
     }
 
-    fn is_due(&self, group: &PublishedGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
+    fn is_due(&self, group: &VisibleGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
         elapsed(last, now, group.options.slice_interval_seconds.into())
     }
 

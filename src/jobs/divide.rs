@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Job, elapsed};
 use crate::domain::time::Timestamp;
-use crate::service::{PublishedGroup, Result, Service, Work};
+use crate::service::{Result, Service, VisibleGroup, Work};
 
 /// Keeps what every queue deserves as the day's division, every `slice_interval_seconds` of the group.
 pub(super) struct Divide;
@@ -20,11 +20,11 @@ impl Job for Divide {
         "divides the capacity over the queues and keeps the day's last division"
     }
 
-    fn is_due(&self, group: &PublishedGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
+    fn is_due(&self, group: &VisibleGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
         elapsed(last, now, group.options.slice_interval_seconds.into())
     }
 
     fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {
-        async move { service.divide(work).await }.boxed()
+        async move { service.keep_division(work).await }.boxed()
     }
 }

@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use crate::domain::time::Timestamp;
-use crate::service::{PublishedGroup, Result, Service, Work};
+use crate::service::{Result, Service, VisibleGroup, Work};
 
 pub use runner::Runner;
 
@@ -39,7 +39,7 @@ trait Job: Send + Sync {
     fn description(&self) -> &'static str;
 
     /// Whether the schedule wants a run at `now`; `last` is the start of the last one.
-    fn is_due(&self, group: &PublishedGroup, last: Option<Timestamp>, now: Timestamp) -> bool;
+    fn is_due(&self, group: &VisibleGroup, last: Option<Timestamp>, now: Timestamp) -> bool;
 
     /// Does the work; the answer counts what was done.
     fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>>;

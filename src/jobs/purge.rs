@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use super::{Job, JobSettings, elapsed};
 use crate::domain::time::{SECONDS_PER_DAY, Timestamp};
-use crate::service::{PublishedGroup, Result, Service, Work};
+use crate::service::{Result, Service, VisibleGroup, Work};
 
 /// Days for which records of job runs are kept.
 const KEEP_RUNS_DAYS: u32 = 30;
 
-/// Removes records that no look-back reaches and buckets past their retention, once a day (§8).
+/// Removes records that no look-back reaches and buckets past their retention, once a day (FAIR_SHARE §8).
 pub(super) struct Purge {
     pub(super) settings: JobSettings,
 }
@@ -25,7 +25,7 @@ impl Job for Purge {
         "removes usage records and downtimes beyond every look-back, and buckets, divisions, job runs and counts of ingests past their retention"
     }
 
-    fn is_due(&self, _: &PublishedGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
+    fn is_due(&self, _: &VisibleGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
         elapsed(last, now, SECONDS_PER_DAY)
     }
 

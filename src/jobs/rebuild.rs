@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Job;
 use crate::domain::time::Timestamp;
-use crate::service::{PublishedGroup, Result, Service, Work};
+use crate::service::{Result, Service, VisibleGroup, Work};
 
 /// Makes buckets again from their records. It is needed only after storage was changed by hand.
 pub(super) struct Rebuild;
@@ -20,7 +20,7 @@ impl Job for Rebuild {
         "folds all buckets again from the usage records, then recomputes factors and ranks; only by hand"
     }
 
-    fn is_due(&self, _: &PublishedGroup, _: Option<Timestamp>, _: Timestamp) -> bool {
+    fn is_due(&self, _: &VisibleGroup, _: Option<Timestamp>, _: Timestamp) -> bool {
         false
     }
 

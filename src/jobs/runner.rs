@@ -125,7 +125,7 @@ impl Runner {
         if self.service.health.refuses_writes().is_some() || self.service.check_clock().is_err() {
             return;
         }
-        for group in self.service.published_groups() {
+        for group in self.service.groups(&Caller::job()) {
             for job in &self.jobs {
                 let key = (job.name(), group.name.to_string());
                 let last = lock(&self.last_starts).get(&key).copied();
@@ -203,6 +203,7 @@ impl Runner {
     }
 
     /// One run under the lease, recorded. The caller holds the flight and has its turn.
+    #[tracing::instrument(name = "jobs.run_once", level = "debug", skip_all, fields(job = job.name(), group), err(level = "debug"))]
     async fn run_once(&self, job: &dyn Job, group: &str, trigger: &str) -> Result<JobRun> {
         self.service.check_clock()?;
         lock(&self.last_starts).insert((job.name(), group.to_owned()), self.service.clock().now());
@@ -225,7 +226,7 @@ impl Runner {
             .increment(1);
         self.service.job_finished(id, &outcome).await?;
         self.service.release_lease(&fence).await?;
-        self.service.job_run(id).await?.ok_or_else(|| Error::Internal(format!("job run {id} vanished")))
+        self.service.job_run(id).await?.ok_or_else(|| Error::internal(format!("job run {id} vanished")))
     }
 
     /// Runs a job in one group after the other, on request; tells when the first of them begins.
@@ -245,7 +246,7 @@ impl Runner {
         let detail = format!(
             "{job} waits for its turn among {waiting} runs; it runs when those before it have ended, and /job-runs shows it then"
         );
-        Error::Unavailable { code: "job_waiting", detail }
+        Error::not_now("job_waiting", detail)
     }
 }
 
@@ -271,7 +272,7 @@ impl JobControl for Runner {
         let Some(known) = self.job(&job).map(Arc::clone) else { return async { None }.boxed() };
         let groups = match group {
             Some(name) => vec![name],
-            None => self.service.published_groups().iter().map(|g| g.name.to_string()).collect(),
+            None => self.service.groups(&Caller::job()).iter().map(|g| g.name.to_string()).collect(),
         };
         let (tracker, runner, (begin, begun)) = (self.tracker.clone(), Arc::clone(&self), oneshot::channel());
         // On its own task: the run goes on and is recorded even if the client goes away.
@@ -280,7 +281,7 @@ impl JobControl for Runner {
             if timeout(PATIENCE, begun).await.is_err() {
                 return Some(Err(self.waits(&job)));
             }
-            Some(run.await.unwrap_or_else(|_| Err(Error::Internal("the runner panicked".to_owned()))))
+            Some(run.await.unwrap_or_else(|error| Err(Error::failed("the runner panicked", error))))
         }
         .boxed()
     }

@@ -26,14 +26,14 @@ impl<T> List<T> {
 
 /// One list of one owner: what a cursor of it may be used for.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ListCursor {
     /// The list as the service names it.
     list: String,
     /// The resource group, so that a cursor of another group's list is refused.
     scope: String,
 }
 
-impl Place {
+impl ListCursor {
     pub fn new(list: impl Into<String>, scope: impl Into<String>) -> Self {
         Self { list: list.into(), scope: scope.into() }
     }

@@ -154,7 +154,7 @@ impl From<Error> for Problem {
             Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
             Error::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
-            Error::Internal(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            Error::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
         };
         let problem = Self::new(status, error.code(), error.to_string());
         match error {

@@ -40,7 +40,7 @@ pub async fn serve_router(
     limits: ConnectionLimits,
     shutdown: CancellationToken,
 ) {
-    let places = Arc::new(Semaphore::new(limits.most));
+    let permits = Arc::new(Semaphore::new(limits.most));
     let refusals = Arc::new(Semaphore::new(REFUSED_AT_ONCE));
     let open = TaskTracker::new();
     loop {
@@ -52,10 +52,10 @@ pub async fn serve_router(
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY not set");
         }
-        if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-            open.spawn(answer(stream, router.clone(), limits, shutdown.clone(), place));
-        } else if let Ok(place) = Arc::clone(&refusals).try_acquire_owned() {
-            open.spawn(refuse(stream, limits.most, place));
+        if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
+            open.spawn(answer(stream, router.clone(), limits, shutdown.clone(), permit));
+        } else if let Ok(permit) = Arc::clone(&refusals).try_acquire_owned() {
+            open.spawn(refuse(stream, limits.most, permit));
         }
     }
     drop(listener);
@@ -71,7 +71,7 @@ async fn answer(
     router: Router,
     limits: ConnectionLimits,
     shutdown: CancellationToken,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 ) {
     let pace = Pace::new(limits);
     let service = service_fn(|request: Request<Incoming>| {
@@ -108,7 +108,7 @@ async fn answer(
 }
 
 /// Tells a connection beyond the limit that there are too many, whatever it asks.
-async fn refuse(stream: TcpStream, most: usize, _place: OwnedSemaphorePermit) {
+async fn refuse(stream: TcpStream, most: usize, _permit: OwnedSemaphorePermit) {
     tracing::warn!(most, "there are too many connections");
     let service = service_fn(|_: Request<Incoming>| async { Ok::<_, Infallible>(too_many()) });
     let connection = http1::Builder::new().keep_alive(false).serve_connection(TokioIo::new(stream), service);

@@ -44,5 +44,5 @@ async fn pass(State((door, closed)): State<(Door, Router)>, request: Request) ->
 
 async fn wait() -> Response {
     let detail = "the service starts: it waits for the database".to_owned();
-    Problem::from(Error::Unavailable { code: "starting", detail }).into_response()
+    Problem::from(Error::not_now("starting", detail)).into_response()
 }

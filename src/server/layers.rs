@@ -81,6 +81,5 @@ pub async fn observe(request: Request, next: Next) -> Response<Body> {
 
 /// The answer of a request whose handler panicked. The panic itself is in the log.
 pub fn panicked(_: Box<dyn Any + Send>) -> Response<Body> {
-    tracing::error!("a handler panicked");
-    Problem::from(crate::service::Error::Internal(String::new())).into_response()
+    Problem::from(crate::service::Error::internal("a handler panicked")).into_response()
 }

@@ -13,6 +13,8 @@ use super::{Caller, Error, Result, Service};
 use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
 use crate::domain::slots::{Amounts, SlotName};
+use crate::domain::time::Timestamp;
+use crate::store;
 
 pub use crate::store::agents::Agent;
 
@@ -27,13 +29,26 @@ pub struct AgentSpec {
 
 impl Service {
     /// All agents of a group by id.
+    #[tracing::instrument(
+        name = "service.agents.agents",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn agents(&self, caller: &Caller, group: &str) -> Result<Vec<Agent>> {
-        caller.require_reader()?;
-        self.group(caller, group)?;
-        Ok(crate::store::agents::list(self.store().read(), group).await?)
+        self.group_for_readers(caller, group)?;
+        Ok(store::agents::list(self.store().read(), group).await?)
     }
 
     /// Creates or replaces one agent. Returns it and whether it is new.
+    #[tracing::instrument(
+        name = "service.agents.put_agent",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn put_agent(
         self: &Arc<Self>,
         caller: Caller,
@@ -44,31 +59,35 @@ impl Service {
     ) -> Result<(Agent, bool)> {
         caller.require_admin()?;
         check_name(&agent_id).map_err(|e| Error::invalid_name("/agent_id", e))?;
-        let service = Arc::clone(self);
-        detached(async move {
-            let mut session = Session::open(&service, &caller, &group).await?;
+        let change = async move |session: &mut Session| {
             let agent = agent(agent_id, spec, session.now);
             let old = session.state().agents.iter().find(|a| a.agent_id == agent.agent_id).cloned();
             let mut agents = session.state().agents.clone();
             agents.retain(|a| a.agent_id != agent.agent_id);
             agents.push(agent.clone());
-            crate::store::agents::upsert(session.tx(), &group, std::slice::from_ref(&agent)).await?;
-            let change = Change {
-                caller: &caller,
+            store::agents::upsert(session.write(), session.group(), std::slice::from_ref(&agent)).await?;
+            let entry = Change {
                 action: "agent.put",
                 target: agent.agent_id.clone(),
                 before: old.as_ref().map(describe),
                 after: Some(describe(&agent)),
                 reason,
             };
-            session.audit(change).await?;
+            session.audit(entry).await?;
             change_agents(session, agents).await?;
             Ok((agent, old.is_none()))
-        })
-        .await
+        };
+        detached(Arc::clone(self).change(caller, group, change)).await
     }
 
     /// Creates or replaces many agents in one transaction.
+    #[tracing::instrument(
+        name = "service.agents.put_agents",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn put_agents(
         self: &Arc<Self>,
         caller: Caller,
@@ -80,28 +99,32 @@ impl Service {
         for agent_id in specs.keys() {
             check_name(agent_id).map_err(|e| Error::invalid_name("/agent_id", e))?;
         }
-        let service = Arc::clone(self);
-        detached(async move {
-            let mut session = Session::open(&service, &caller, &group).await?;
+        let change = async move |session: &mut Session| {
             let new: Vec<Agent> = specs.into_iter().map(|(id, spec)| agent(id, spec, session.now)).collect();
             let mut by_id: BTreeMap<_, _> =
                 session.state().agents.iter().map(|a| (a.agent_id.clone(), a.clone())).collect();
             by_id.extend(new.iter().map(|a| (a.agent_id.clone(), a.clone())));
-            crate::store::agents::upsert(session.tx(), &group, &new).await?;
-            let change = Change {
-                caller: &caller,
+            store::agents::upsert(session.write(), session.group(), &new).await?;
+            let entry = Change {
                 action: "agents.put",
-                target: group.clone(),
+                target: session.group().to_owned(),
                 before: None,
                 after: Some(json!({"agents": new.len()})),
                 reason,
             };
-            session.audit(change).await?;
+            session.audit(entry).await?;
             change_agents(session, by_id.into_values().collect()).await
-        })
-        .await
+        };
+        detached(Arc::clone(self).change(caller, group, change)).await
     }
 
+    #[tracing::instrument(
+        name = "service.agents.delete_agent",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn delete_agent(
         self: &Arc<Self>,
         caller: Caller,
@@ -110,28 +133,23 @@ impl Service {
         reason: Option<String>,
     ) -> Result<()> {
         caller.require_admin()?;
-        let service = Arc::clone(self);
-        detached(async move {
-            let mut session = Session::open(&service, &caller, &group).await?;
+        let change = async move |session: &mut Session| {
             let Some(old) = session.state().agents.iter().find(|a| a.agent_id == agent_id).cloned() else {
-                return Err(Error::NotFound {
-                    code: "unknown_agent",
-                    detail: format!("there is no agent {agent_id:?} in {group:?}"),
-                });
+                let detail = format!("there is no agent {agent_id:?} in {:?}", session.group());
+                return Err(Error::NotFound { code: "unknown_agent", detail });
             };
             let mut agents = session.state().agents.clone();
             agents.retain(|a| a.agent_id != agent_id);
-            crate::store::agents::delete(session.tx(), &group, &agent_id).await?;
-            let before = Some(describe(&old));
-            let action = "agent.delete";
-            session.audit(Change { caller: &caller, action, target: agent_id, before, after: None, reason }).await?;
+            store::agents::delete(session.write(), session.group(), &agent_id).await?;
+            let (action, before) = ("agent.delete", Some(describe(&old)));
+            session.audit(Change { action, target: agent_id, before, after: None, reason }).await?;
             change_agents(session, agents).await
-        })
-        .await
+        };
+        detached(Arc::clone(self).change(caller, group, change)).await
     }
 }
 
-fn agent(agent_id: String, spec: AgentSpec, updated_at: crate::domain::time::Timestamp) -> Agent {
+fn agent(agent_id: String, spec: AgentSpec, updated_at: Timestamp) -> Agent {
     let AgentSpec { available_slots, alive, schedulable, labels } = spec;
     Agent { agent_id, available_slots, alive, schedulable, labels, updated_at }
 }
@@ -154,7 +172,7 @@ fn describe(agent: &Agent) -> serde_json::Value {
 }
 
 /// Closes the time at the old capacity, then lets the new one count. Faults point into one agent.
-async fn change_agents(mut session: Session, mut agents: Vec<Agent>) -> Result<()> {
+async fn change_agents(session: &mut Session, mut agents: Vec<Agent>) -> Result<()> {
     check_sum(&agents)?;
     session.observe_capacity().await?;
     agents.sort_by(|a, b| a.agent_id.cmp(&b.agent_id));
@@ -162,7 +180,5 @@ async fn change_agents(mut session: Session, mut agents: Vec<Agent>) -> Result<(
     state.capacity = capacity_of(&agents);
     state.agents = agents;
     session.observe_capacity().await?;
-    session.recompute_histories().await?;
-    session.commit().await?;
-    Ok(())
+    session.recompute_histories().await
 }

@@ -15,8 +15,7 @@ pub const INGEST: &str = "kernels.ingest";
 pub const INFERRED: &str = "kernels.end_inferred";
 
 /// A change as its use-case describes it.
-pub struct Change<'a> {
-    pub caller: &'a Caller,
+pub struct Change {
     /// `resource.verb`, like `weights.put`.
     pub action: &'static str,
     pub target: String,
@@ -27,16 +26,17 @@ pub struct Change<'a> {
 
 pub(super) async fn write(
     db: &impl ConnectionTrait,
-    change: Change<'_>,
+    caller: &Caller,
+    change: Change,
     group: Option<&str>,
     now: Timestamp,
 ) -> Result<()> {
     let entry = Entry {
         id: 0,
         at: now,
-        actor: change.caller.actor.clone(),
-        key_id: change.caller.key_id,
-        request_id: change.caller.request_id.clone(),
+        actor: caller.actor.clone(),
+        key_id: caller.key_id,
+        request_id: caller.request_id.clone(),
         action: change.action.to_owned(),
         resource_group: group.map(str::to_owned),
         target: change.target,

@@ -25,6 +25,13 @@ pub fn bucket_list_name(tier: Tier, field: BucketField, descending: bool) -> Str
 }
 
 impl Service {
+    #[tracing::instrument(
+        name = "service.buckets.usage_buckets",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn usage_buckets(&self, caller: &Caller, group: &str, list: BucketList) -> Result<Page<BucketRow>> {
         let mut filter = list.filter;
         match (caller.only_user(), list.tier) {

@@ -1,4 +1,4 @@
-//! Dated capacities that a back-fill brings (§5).
+//! Dated capacities that a back-fill brings (FAIR_SHARE §5).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,6 +25,13 @@ impl Service {
 
     /// Brings dated capacities. What the service observed itself stands. Returns
     /// how many days that changed.
+    #[tracing::instrument(
+        name = "service.capacities.give_capacities",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn give_capacities(
         self: &Arc<Self>,
         caller: Caller,
@@ -32,9 +39,7 @@ impl Service {
         mut days: BTreeMap<Day, Amounts>,
     ) -> Result<u64> {
         caller.require_admin()?;
-        let (service, group) = (Arc::clone(self), group.to_owned());
-        detached(async move {
-            let mut session = Session::open(&service, &caller, &group).await?;
+        let change = async move |session: &mut Session| {
             let calendar = session.state().ledger.calendar();
             days.retain(|day, capacity| {
                 calendar.get(*day).is_none_or(|known| match known.source {
@@ -48,18 +53,16 @@ impl Service {
             let count = days.len() as u64;
             session.state_mut().ledger.give_capacities(days);
             session.recompute_histories().await?;
-            let change = Change {
-                caller: &caller,
+            let entry = Change {
                 action: "capacities.give",
-                target: group.clone(),
+                target: session.group().to_owned(),
                 before: None,
                 after: Some(json!({"days": count})),
                 reason: None,
             };
-            session.audit(change).await?;
-            session.commit().await?;
+            session.audit(entry).await?;
             Ok(count)
-        })
-        .await
+        };
+        detached(Arc::clone(self).change(caller, group.to_owned(), change)).await
     }
 }

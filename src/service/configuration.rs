@@ -40,6 +40,13 @@ impl ConfigurationChanged {
 
 impl Service {
     /// Makes the group so. Faults point at `/items/N` for weights and `/queues/N/key` for queues.
+    #[tracing::instrument(
+        name = "service.configuration.put_configuration",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn put_configuration(
         self: &Arc<Self>,
         caller: Caller,
@@ -48,25 +55,25 @@ impl Service {
         reason: Option<String>,
     ) -> Result<ConfigurationChanged> {
         caller.require_admin()?;
-        let service = Arc::clone(self);
-        detached(async move {
-            let mut session = Session::open(&service, &caller, &group).await?;
-            let changed = plan(&mut session, wanted).await?;
+        let change = async move |session: &mut Session| {
+            let changed = plan(session, wanted).await?;
             if let Some(queues) = &changed.queues {
-                queues::book(&mut session, &caller, "queues.put", reason.clone(), queues).await?;
+                queues::book(session, "queues.put", reason.clone(), queues).await?;
             }
-            weights::book(&mut session, &caller, &changed.weights, reason).await?;
-            if changed.is_empty() {
-                session.unchanged().await?;
-            } else {
-                session.commit().await?;
-            }
+            weights::book(session, &changed.weights, reason).await?;
             Ok(changed)
-        })
-        .await
+        };
+        detached(Arc::clone(self).change(caller, group, change)).await
     }
 
     /// What [`Service::put_configuration`] would do, and nothing is done; it refuses what the write would.
+    #[tracing::instrument(
+        name = "service.configuration.preview_configuration",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn preview_configuration(
         self: &Arc<Self>,
         caller: &Caller,
@@ -74,8 +81,8 @@ impl Service {
         wanted: Configuration,
     ) -> Result<ConfigurationChanged> {
         caller.require_admin()?;
-        let (service, caller, group) = (Arc::clone(self), caller.clone(), group.to_owned());
-        detached(async move { plan(&mut Session::open(&service, &caller, &group).await?, wanted).await }).await
+        let change = async move |session: &mut Session| plan(session, wanted).await;
+        detached(Arc::clone(self).preview(caller.clone(), group.to_owned(), change)).await
     }
 }
 

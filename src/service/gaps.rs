@@ -1,4 +1,4 @@
-//! Downtimes that cost or stretched usage, visible afterwards (§4).
+//! Downtimes that cost or stretched usage, visible afterwards (FAIR_SHARE §4).
 
 use super::input::page::{Page, Window, id_page, id_window};
 use super::{Caller, Result, Service};
@@ -11,9 +11,9 @@ impl Service {
     pub const GAP_LIST: &'static str = "usage-gaps";
 
     /// Newest first.
+    #[tracing::instrument(name = "service.gaps.gaps", level = "debug", skip_all, fields(group), err(level = "debug"))]
     pub async fn gaps(&self, caller: &Caller, group: &str, window: &Window) -> Result<Page<Gap>> {
-        caller.require_reader()?;
-        self.group(caller, group)?;
+        self.group_for_readers(caller, group)?;
         let found = store::runs::gaps(self.store().read(), group, &id_window(window)?).await?;
         Ok(id_page(Self::GAP_LIST, found, |g| g.id, window))
     }

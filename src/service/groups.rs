@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::accounting::folding::rebuild_buckets;
 use super::audit::Change;
-use super::group::published::is_etag_of;
+use super::group::published::profile::is_etag_of;
 use super::group::session::Session;
+use super::group::visible::VisibleGroup;
 use super::work::detached;
-use super::{Caller, Error, Fault, PublishedGroup, Result, Service};
+use super::{Caller, Error, Fault, Result, Service};
 use crate::domain::names::check_name;
 use crate::domain::options::{Options, merge_patch};
 use crate::domain::sequencer::Sequencer;
@@ -30,12 +32,13 @@ pub struct SchedulerPatch {
 impl Service {
     /// Creates the group, or sets its scheduler and replaces its options, each if given. Returns whether it is new.
     /// Of several clients that create one name at the same time one creates the group and the others change it.
+    #[tracing::instrument(name = "service.groups.put_group", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
     pub async fn put_group(
         self: &Arc<Self>,
         caller: Caller,
         name: String,
         patch: SchedulerPatch,
-    ) -> Result<(Arc<PublishedGroup>, bool)> {
+    ) -> Result<(VisibleGroup, bool)> {
         caller.require_admin()?;
         caller.require_group(&name)?;
         check_name(&name).map_err(|e| Error::invalid_name("/name", e))?;
@@ -45,72 +48,70 @@ impl Service {
         let opts = merge_patch(&Map::new(), &opts).map_err(option_faults)?;
         let service = Arc::clone(self);
         detached(async move {
-            let (mut session, is_new) = Session::open_or_create(&service, &name, &scheduler, &opts).await?;
-            if !is_new {
-                return Ok((change_group(session, &caller, patch, true).await?, false));
-            }
-            if patch.if_match.is_some() {
-                return Err(Error::StaleMatch);
-            }
-            let change = Change {
-                caller: &caller,
-                action: "resource_group.create",
-                target: name,
-                before: None,
-                after: Some(describe(&scheduler, &opts)),
-                reason: patch.reason,
+            let opened = Session::open_or_create(&service, caller.clone(), &name, &scheduler, &opts).await?;
+            let (session, is_new) = opened;
+            let change = async |session: &mut Session| {
+                if !is_new {
+                    return change_group(session, patch, true).await;
+                }
+                if patch.if_match.is_some() {
+                    return Err(Error::StaleMatch);
+                }
+                let entry = Change {
+                    action: "resource_group.create",
+                    target: name.clone(),
+                    before: None,
+                    after: Some(describe(&scheduler, &opts)),
+                    reason: patch.reason,
+                };
+                session.audit(entry).await
             };
-            session.audit(change).await?;
-            Ok((session.commit().await?, true))
+            let ((), picture) = session.conclude(change).await?;
+            Ok((VisibleGroup::new(&caller, &name, || picture)?, is_new))
         })
         .await
     }
 
-    /// Merges scheduler options, effective at once (§7, §8).
+    /// Merges scheduler options, effective at once (FAIR_SHARE §7, §8).
+    #[tracing::instrument(name = "service.groups.patch_scheduler_options", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
     pub async fn patch_scheduler_options(
         self: &Arc<Self>,
         caller: Caller,
         name: String,
         patch: SchedulerPatch,
-    ) -> Result<Arc<PublishedGroup>> {
+    ) -> Result<VisibleGroup> {
         caller.require_admin()?;
-        let service = Arc::clone(self);
-        detached(
-            async move { change_group(Session::open(&service, &caller, &name).await?, &caller, patch, false).await },
-        )
-        .await
+        let change = async move |session: &mut Session| change_group(session, patch, false).await;
+        Ok(detached(Arc::clone(self).change_and_see(caller, name, change)).await?.1)
     }
 
     /// Removes a group with all that belongs to it. One with kernels or history goes only if its name is said again, and
     /// one in which kernels run only if that is forced.
+    #[tracing::instrument(name = "service.groups.delete_group", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
     pub async fn delete_group(self: &Arc<Self>, caller: Caller, name: String, deletion: Deletion) -> Result<()> {
         caller.require_admin()?;
-        let service = Arc::clone(self);
-        detached(async move {
-            let mut session = Session::open(&service, &caller, &name).await?;
-            let contents = store::groups::contents(session.tx(), &name).await?;
-            deletion.check(&name, contents)?;
+        let change = async move |session: &mut Session| {
             let group = session.state().group.clone();
-            let gone = store::groups::delete(session.tx(), &name).await?;
+            deletion.check(&group.name, store::groups::contents(session.read(), &group.name).await?)?;
+            let gone = store::groups::delete(session.write(), &group.name).await?;
             let mut before = describe(&group.scheduler, &group.scheduler_opts);
             before["removed"] = json!(gone);
-            let change = Change {
-                caller: &caller,
+            let entry = Change {
                 action: "resource_group.delete",
-                target: name.clone(),
+                target: group.name,
                 before: Some(before),
                 after: None,
                 reason: deletion.reason,
             };
-            session.audit(change).await?;
-            session.commit_deleted().await?;
+            session.audit(entry).await?;
+            session.delete();
             Ok(())
-        })
-        .await
+        };
+        detached(Arc::clone(self).change(caller, name, change)).await
     }
 }
 
-/// How sure somebody is that a group should go.
+/// How surely a group should go.
 #[derive(Clone, Debug, Default)]
 pub struct Deletion {
     /// The name of the group.
@@ -147,12 +148,7 @@ impl Deletion {
 }
 
 /// Merges or replaces the scheduler and its options; what depends on them follows.
-async fn change_group(
-    mut session: Session,
-    caller: &Caller,
-    patch: SchedulerPatch,
-    replace: bool,
-) -> Result<Arc<PublishedGroup>> {
+async fn change_group(session: &mut Session, patch: SchedulerPatch, replace: bool) -> Result<()> {
     let group = session.state().group.clone();
     if patch.if_match.is_some_and(|seen| !is_etag_of(&seen, &group.scheduler, &group.scheduler_opts)) {
         return Err(Error::StaleMatch);
@@ -162,36 +158,29 @@ async fn change_group(
     let base = if replace && patch.scheduler_opts.is_some() { Map::new() } else { group.scheduler_opts.clone() };
     let opts = merge_patch(&base, &patch.scheduler_opts.unwrap_or_default()).map_err(option_faults)?;
     let options = Options::parse(&opts).map_err(option_faults)?;
-    let before = session.state().options.clone();
     if scheduler == group.scheduler && opts == group.scheduler_opts {
-        return session.unchanged().await;
+        return Ok(());
     }
-    let update = session.update();
-    update.scheduler = Some(scheduler.clone());
-    update.scheduler_opts = Some(opts.clone());
     let state = session.state_mut();
+    let before = std::mem::replace(&mut state.options, options.clone());
     state.scheduler = sequencer;
-    state.options = options.clone();
     state.group.scheduler.clone_from(&scheduler);
     state.group.scheduler_opts.clone_from(&opts);
     if before.decay_unit_days != options.decay_unit_days {
         let (tx, state) = session.parts();
-        crate::service::accounting::folding::rebuild_buckets(tx, state).await?;
+        rebuild_buckets(tx, state).await?;
     }
     if before.changes_factors(&options) {
         session.recompute_histories().await?;
     }
-    session
-        .audit(Change {
-            caller,
-            action: if replace { "resource_group.put" } else { "scheduler_options.patch" },
-            target: group.name.clone(),
-            before: Some(describe(&group.scheduler, &group.scheduler_opts)),
-            after: Some(describe(&scheduler, &opts)),
-            reason: patch.reason,
-        })
-        .await?;
-    session.commit().await
+    let entry = Change {
+        action: if replace { "resource_group.put" } else { "scheduler_options.patch" },
+        target: group.name,
+        before: Some(describe(&group.scheduler, &group.scheduler_opts)),
+        after: Some(describe(&scheduler, &opts)),
+        reason: patch.reason,
+    };
+    session.audit(entry).await
 }
 
 fn describe(scheduler: &str, opts: &Map<String, Value>) -> Value {

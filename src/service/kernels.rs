@@ -14,6 +14,13 @@ impl Service {
     pub const KERNEL_LIST: &'static str = "kernels";
 
     /// By kernel id.
+    #[tracing::instrument(
+        name = "service.kernels.kernels",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn kernels(
         &self,
         caller: &Caller,
@@ -45,6 +52,7 @@ impl Service {
     }
 
     /// What is known of those of `ids` that are known at all, in whatever group.
+    #[tracing::instrument(name = "service.kernels.known_kernels", level = "debug", skip_all, err(level = "debug"))]
     pub async fn known_kernels(&self, caller: &Caller, ids: &[KernelId]) -> Result<Vec<Kernel>> {
         caller.require_reader()?;
         let found = store::kernels::find_many(self.store().read(), ids).await?;
@@ -52,12 +60,19 @@ impl Service {
     }
 
     /// One kernel with its slices by start.
+    #[tracing::instrument(
+        name = "service.kernels.kernel",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn kernel(&self, caller: &Caller, group: &str, id: KernelId) -> Result<(Kernel, Vec<Record>)> {
         self.group(caller, group)?;
         let unknown =
             || Error::NotFound { code: "unknown_kernel", detail: format!("there is no kernel {id} in {group:?}") };
         let kernel = store::kernels::find(self.store().read(), group, id).await?.ok_or_else(unknown)?;
-        // Somebody else's kernel looks like none at all.
+        // A user's key is told of another user's kernel that there is none.
         caller.require_user(kernel.report.owner.user).map_err(|_| unknown())?;
         let records = store::records::of_kernel(self.store().read(), id).await?;
         Ok((kernel, records))

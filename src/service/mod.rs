@@ -32,15 +32,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLockReadGuard};
 use std::time::Duration;
 
-pub use group::published::PublishedGroup;
+pub use group::visible::VisibleGroup;
 pub use input::caller::{Caller, Role};
 pub use input::clock::{Clock, SystemClock};
 pub use input::error::{Error, Fault, Faults, Result};
 pub use jobs::leases::Work;
 
-use group::published::Published;
+use group::published::{Published, PublishedGroup};
 use group::state::GroupState;
-use ingest::group_commit::Lines;
+use ingest::batch::Lines;
 use keys::table::KeyTable;
 use upkeep::clock_trust::Runs;
 use upkeep::clock_watch::Watch;
@@ -113,10 +113,15 @@ impl Service {
         &self.store
     }
 
-    /// The published picture of a group that the caller's key reaches: the one way to what a group has.
-    pub fn group(&self, caller: &Caller, name: &str) -> Result<Arc<PublishedGroup>> {
-        caller.require_group(name)?;
-        self.published.get(name).ok_or_else(|| Error::unknown_group(name))
+    /// A group that the caller's key reaches, as that caller may see it: the one way to what a group has.
+    pub fn group(&self, caller: &Caller, name: &str) -> Result<VisibleGroup> {
+        VisibleGroup::new(caller, name, || self.published.get(name))
+    }
+
+    /// [`Service::group`] for what only callers with more than one user's rows may see.
+    pub fn group_for_readers(&self, caller: &Caller, name: &str) -> Result<VisibleGroup> {
+        caller.require_reader()?;
+        self.group(caller, name)
     }
 
     /// Requests whose reports wait to be committed.
@@ -125,12 +130,16 @@ impl Service {
     }
 
     /// All groups that the caller's key reaches, by name.
-    pub fn groups(&self, caller: &Caller) -> Vec<Arc<PublishedGroup>> {
-        self.published.all().values().filter(|group| caller.reaches(&group.name)).cloned().collect()
+    pub fn groups(&self, caller: &Caller) -> Vec<VisibleGroup> {
+        let all = self.published.all();
+        let visible = |(name, group): (&Arc<str>, &Arc<PublishedGroup>)| {
+            VisibleGroup::new(caller, name, || Some(Arc::clone(group))).ok()
+        };
+        all.iter().filter_map(visible).collect()
     }
 
     /// All groups by name, for what the service does on its own.
-    pub(crate) fn published_groups(&self) -> Vec<Arc<PublishedGroup>> {
+    fn published_groups(&self) -> Vec<Arc<PublishedGroup>> {
         self.published.all().values().cloned().collect()
     }
 
@@ -140,6 +149,7 @@ impl Service {
     }
 
     /// Publishes again what another process has changed. Returns how many groups that were.
+    #[tracing::instrument(name = "service.refresh", level = "debug", skip_all, err(level = "debug"))]
     pub async fn refresh(self: &Arc<Self>) -> Result<u64> {
         let mut changed = 0;
         self.people.sync(self.store.read()).await?;
@@ -147,10 +157,10 @@ impl Service {
         let stored = store::groups::revisions(self.store.read()).await?;
         let gone = known.keys().map(|name| &**name).filter(|name| !stored.contains_key(*name));
         for name in stored.keys().map(String::as_str).chain(gone) {
-            if known.get(name).map(|group| group.revisions()) == stored.get(name).copied() {
+            if known.get(name).map(|group| group.facts.revisions()) == stored.get(name).copied() {
                 continue;
             }
-            // Whoever holds the slot publishes for itself.
+            // The task that holds the slot publishes for itself.
             let Ok(slot) = self.slot(name).try_lock_owned() else { continue };
             self.reload(name, slot).await?;
             changed += 1;
@@ -177,7 +187,7 @@ impl Service {
         };
         state.follow(&self.people.read());
         let ranking = state.hierarchy.recompute(state.options.default_weight);
-        self.published.put(&Arc::new(PublishedGroup::build(&state, &self.people.read(), &ranking)));
+        self.published.put(&Arc::new(PublishedGroup::build(&state, &self.people.read(), &ranking, None)));
         *slot = Some(state);
         Ok(())
     }
@@ -188,7 +198,7 @@ impl Service {
         Arc::clone(self.lock_slots().entry(name.to_owned()).or_default())
     }
 
-    /// Forgets the slots of groups that are gone, unless somebody holds one or waits for it.
+    /// Forgets the slots of groups that are gone, unless a task holds one or waits for it.
     fn forget_slots(&self) {
         let known = self.published.all();
         self.lock_slots().retain(|name, slot| known.contains_key(name.as_str()) || Arc::strong_count(slot) > 1);

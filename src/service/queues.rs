@@ -1,4 +1,4 @@
-//! The queues of a group: configured here, all or nothing, effective at once (division §1).
+//! The queues of a group: configured here, all or nothing, effective at once (DIVISION §1).
 
 use std::sync::Arc;
 
@@ -22,8 +22,7 @@ pub struct QueuesWrite {
 impl Service {
     /// All queues that are configured, by name.
     pub fn queues(&self, caller: &Caller, group: &str) -> Result<Arc<Queues>> {
-        caller.require_reader()?;
-        Ok(Arc::clone(&self.group(caller, group)?.queues))
+        Ok(Arc::clone(&self.group_for_readers(caller, group)?.whole()?.queues))
     }
 
     pub fn queue(&self, caller: &Caller, group: &str, name: &str) -> Result<Arc<QueueConfig>> {
@@ -31,6 +30,13 @@ impl Service {
     }
 
     /// Creates or replaces one queue. Faults point into the queue itself, like `/parent`.
+    #[tracing::instrument(
+        name = "service.queues.put_queue",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn put_queue(
         self: &Arc<Self>,
         caller: Caller,
@@ -43,6 +49,13 @@ impl Service {
     }
 
     /// Creates or replaces many queues, all or none. Faults point at `/queues/N/key`.
+    #[tracing::instrument(
+        name = "service.queues.put_queues",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn put_queues(
         self: &Arc<Self>,
         caller: Caller,
@@ -53,6 +66,13 @@ impl Service {
     }
 
     /// Removes one queue. One that has children is not removed.
+    #[tracing::instrument(
+        name = "service.queues.delete_queue",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn delete_queue(
         self: &Arc<Self>,
         caller: Caller,
@@ -61,12 +81,10 @@ impl Service {
         reason: Option<String>,
     ) -> Result<()> {
         caller.require_admin()?;
-        let service = Arc::clone(self);
-        detached(async move {
-            let mut session = Session::open(&service, &caller, &group).await?;
+        let change = async move |session: &mut Session| {
             let queues = &session.state().queues;
             let Some(queue) = queues.get(name.as_str()).cloned() else {
-                return Err(Error::unknown_queue(&name, &group));
+                return Err(Error::unknown_queue(&name, session.group()));
             };
             if let Some(child) = queues.values().find(|q| q.parent.as_deref() == Some(name.as_str())) {
                 return Err(Error::Conflict {
@@ -81,11 +99,9 @@ impl Service {
             left.remove(name.as_str());
             let change = QueueChange { name: Arc::from(name.as_str()), from: Some(queue), to: None };
             let changed = QueuesChanged { changes: vec![change], queues: Arc::new(left), warnings: Vec::new() };
-            queues::book(&mut session, &caller, "queue.delete", reason, &changed).await?;
-            session.commit().await?;
-            Ok(())
-        })
-        .await
+            queues::book(session, "queue.delete", reason, &changed).await
+        };
+        detached(Arc::clone(self).change(caller, group, change)).await
     }
 
     async fn write_queues(
@@ -96,19 +112,12 @@ impl Service {
         action: &'static str,
     ) -> Result<QueuesChanged> {
         caller.require_admin()?;
-        let service = Arc::clone(self);
-        detached(async move {
-            let mut session = Session::open(&service, &caller, &group).await?;
-            let changed = queues::plan(&session, write.queues, write.prune)?;
-            if changed.changes.is_empty() {
-                session.unchanged().await?;
-            } else {
-                queues::book(&mut session, &caller, action, write.reason, &changed).await?;
-                session.commit().await?;
-            }
+        let change = async move |session: &mut Session| {
+            let changed = queues::plan(session, write.queues, write.prune)?;
+            queues::book(session, action, write.reason, &changed).await?;
             Ok(changed)
-        })
-        .await
+        };
+        detached(Arc::clone(self).change(caller, group, change)).await
     }
 }
 

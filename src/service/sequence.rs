@@ -1,4 +1,4 @@
-//! The order of pending workloads, from published state only (§9).
+//! The order of pending workloads, from published state only (FAIR_SHARE §9).
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -6,12 +6,14 @@ use std::sync::Arc;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::division::LiveDivision;
+use super::group::published::PublishedGroup;
+use super::group::published::division::Division;
+use super::group::visible::VisibleGroup;
 use super::people::{Directory, who};
-use super::{Caller, Fault, Faults, PublishedGroup, Result, Service};
+use super::{Caller, Fault, Faults, Result, Service};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::maps::FastMap;
-use crate::domain::sequencer::{QueueClaims, Workload};
+use crate::domain::sequencer::{GroupShares, QueueClaims, Workload};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
@@ -47,10 +49,17 @@ pub struct PendingWorkload<'a> {
 
 /// Workloads in the order in which they should start.
 pub struct Sequenced<'a> {
-    pub group: Arc<PublishedGroup>,
+    pub group: VisibleGroup,
     pub workloads: Vec<Workload<'a>>,
     /// Positions in `workloads`, first to start first.
     pub order: Vec<u32>,
+}
+
+impl Sequenced<'_> {
+    /// What the order was made from.
+    pub fn standings(&self) -> &GroupShares {
+        &self.group.facts().standings
+    }
 }
 
 impl Service {
@@ -72,7 +81,7 @@ impl Service {
         let claims = group
             .scheduler
             .takes_turns()
-            .then(|| claims(&group, &mut pending, &owners, self.clock().now()))
+            .then(|| claims(group.published(), &mut pending, &owners, self.clock().now()))
             .transpose()?;
         let mut workloads: Vec<Workload<'a>> = pending
             .into_iter()
@@ -82,7 +91,7 @@ impl Service {
         // They take the place of what was read, which was larger.
         workloads.shrink_to_fit();
         let order = match &claims {
-            None => group.scheduler.order(&workloads, &group.standings),
+            None => group.scheduler.order(&workloads, &group.facts().standings),
             Some((division, queue, requests)) => {
                 let claims = QueueClaims {
                     tree: &division.tree,
@@ -91,7 +100,7 @@ impl Service {
                     queue,
                     requests,
                 };
-                group.scheduler.order_by_turns(&workloads, &group.standings, &claims)
+                group.scheduler.order_by_turns(&workloads, &group.facts().standings, &claims)
             }
         };
         Ok(Sequenced { group, workloads, order })
@@ -122,7 +131,7 @@ fn owners(people: &Directory, pending: &[PendingWorkload]) -> Result<Vec<Member>
     faults.or(owners)
 }
 
-type Claims = (Arc<LiveDivision>, Vec<usize>, Vec<Amounts>);
+type Claims = (Arc<Division>, Vec<usize>, Vec<Amounts>);
 
 /// What queues deserve, and by workload its queue and what it asks for.
 fn claims(
@@ -131,10 +140,10 @@ fn claims(
     owners: &[Member],
     now: Timestamp,
 ) -> Result<Claims> {
-    let division = group.divided(now)?;
+    let division = group.division(now)?;
     let mut places: FastMap<(Option<&str>, ProjectId), usize> = FastMap::default();
     let place = |workload: &PendingWorkload, project: ProjectId| {
-        let name = group.queue_of(workload.queue.as_deref(), project);
+        let name = group.facts.queue_of(workload.queue.as_deref(), project);
         // Every queue that workloads resolve to is in the tree, `default` included.
         division.tree.find(name).unwrap_or(0)
     };

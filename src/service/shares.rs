@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::group::published::{DomainShare, ProjectShare, PublishedGroup, UserShare};
+use super::group::published::rows::{DomainShare, ProjectShare, Rows, UserShare};
+use super::group::visible::VisibleGroup;
 use super::input::page::{Key, Page, Window, cut, cut_ordered};
-use super::{Caller, Error, Result, Service};
+use super::people::Directory;
+use super::{Error, Result, Service};
 use crate::domain::filter::{Filter, TextMatch, UuidIn};
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
@@ -124,7 +126,7 @@ impl Row for UserShare {
 fn order_value(share: &Share, field: ShareField, descending: bool) -> Option<u64> {
     // Non-negative floats order like their bits.
     let value = match field {
-        // The factor falls as the exponent grows, and never ties where the exponent does not (§2).
+        // The factor falls as the exponent grows, and never ties where the exponent does not (FAIR_SHARE §2).
         ShareField::FairShareFactor => u64::MAX - share.exponent.sort_key(),
         ShareField::EffectiveUsage => share.history.normalized_usage.to_bits(),
         ShareField::EffectiveWeight => share.effective_weight.to_f64().to_bits(),
@@ -144,7 +146,7 @@ fn by_name<T: Row + Clone>(list_name: &str, mut rows: Vec<&T>, list: &ShareList)
     cut_ordered(list_name, &rows, |row| key(row), &list.window, list.descending).map(T::clone)
 }
 
-/// Whoever is archived is in no list.
+/// Rows that are archived are in no list.
 fn list_rows<'a, T: Row + Clone + 'a>(tier: &str, rows: impl Iterator<Item = &'a T>, list: &ShareList) -> Page<T> {
     let name = share_list_name(tier, list.field, list.descending);
     let rows = rows.filter(|row| !row.is_hidden() && list.filter.matches(&|c| row.meets(c)));
@@ -166,146 +168,85 @@ fn list_rows<'a, T: Row + Clone + 'a>(tier: &str, rows: impl Iterator<Item = &'a
     cut(&name, &kept, key, &list.window).map(|(_, row)| row.clone())
 }
 
+impl VisibleGroup {
+    pub fn domain_shares(&self, list: &ShareList) -> Result<Page<DomainShare>> {
+        Ok(list_rows("domain", self.whole()?.rows.domains.iter(), list))
+    }
+
+    pub fn project_shares(&self, list: &ShareList) -> Result<Page<ProjectShare>> {
+        Ok(list_rows("project", self.whole()?.rows.projects.iter(), list))
+    }
+
+    /// The users whose rows the caller may see.
+    pub fn user_shares(&self, list: &ShareList) -> Page<UserShare> {
+        list_rows("user", self.ranking(), list)
+    }
+
+    /// The users of one project whose rows the caller may see.
+    pub fn project_members(&self, project: ProjectId, list: &ShareList) -> Page<UserShare> {
+        list_rows("user", self.members_of(project), list)
+    }
+}
+
 impl Service {
-    pub fn domain_shares(
-        &self,
-        caller: &Caller,
-        group: &PublishedGroup,
-        list: &ShareList,
-    ) -> Result<Page<DomainShare>> {
-        caller.require_reader()?;
-        Ok(list_rows("domain", group.domains.iter(), list))
+    /// A domain's share; a known domain without a row has used nothing. `None`: the domain is unknown.
+    #[tracing::instrument(name = "service.shares.domain_share", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
+    pub async fn domain_share(&self, group: &VisibleGroup, name: &str) -> Result<Option<DomainShare>> {
+        group.access().require_reader()?;
+        self.shares_of(group, [&Owner::Domain(Arc::from(name))]).await?.domain(name)
     }
 
-    pub fn project_shares(
-        &self,
-        caller: &Caller,
-        group: &PublishedGroup,
-        list: &ShareList,
-    ) -> Result<Page<ProjectShare>> {
-        caller.require_reader()?;
-        Ok(list_rows("project", group.projects.iter(), list))
+    /// A project's share; a known project without a row has used nothing. `None`: the project is unknown.
+    #[tracing::instrument(name = "service.shares.project_share", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
+    pub async fn project_share(&self, group: &VisibleGroup, id: ProjectId) -> Result<Option<ProjectShare>> {
+        group.access().require_reader()?;
+        self.shares_of(group, [&Owner::Project(id)]).await?.project(id)
     }
 
-    pub fn user_shares(&self, caller: &Caller, group: &PublishedGroup, list: &ShareList) -> Result<Page<UserShare>> {
-        Ok(list_rows("user", self.ranking(caller, group), list))
+    /// A member's share; a known user in a known project without a row has used nothing. `None`: the user or the project is
+    /// unknown.
+    #[tracing::instrument(name = "service.shares.user_share", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
+    pub async fn user_share(&self, group: &VisibleGroup, member: Member) -> Result<Option<UserShare>> {
+        group.access().require_user(member.user)?;
+        self.shares_of(group, [&Owner::User(member)]).await?.user(member)
     }
 
-    /// Everybody whom the caller may see and who is not archived, by rank.
-    pub fn ranking<'a>(
+    /// The shares of `entities`, from memory; only where one of them is not known at all, the database is asked what
+    /// other processes have changed.
+    #[tracing::instrument(name = "service.shares.shares_of", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
+    pub async fn shares_of(
         &self,
-        caller: &Caller,
-        group: &'a PublishedGroup,
-    ) -> impl Iterator<Item = &'a UserShare> + use<'a> {
-        let only = caller.only_user();
-        group.users.iter().filter(move |u| !u.hidden && only.is_none_or(|user| user == u.member.user))
-    }
-
-    /// The users of one project.
-    pub fn project_members(
-        &self,
-        caller: &Caller,
-        group: &PublishedGroup,
-        project: ProjectId,
-        list: &ShareList,
-    ) -> Result<Page<UserShare>> {
-        let only = caller.only_user();
-        let visible = group.members_of(project).filter(|u| only.is_none_or(|user| user == u.member.user));
-        Ok(list_rows("user", visible, list))
-    }
-
-    /// A domain's share; a known domain without a row has used nothing. `None`: nobody knows it.
-    pub async fn domain_share(
-        &self,
-        caller: &Caller,
-        group: &PublishedGroup,
-        name: &str,
-    ) -> Result<Option<DomainShare>> {
-        caller.require_reader()?;
-        let entity = Owner::Domain(Arc::from(name));
-        Ok(self.without_row(group, [&entity]).await?.domain_share(group, name))
-    }
-
-    /// A project's share; a known project without a row has used nothing. `None`: nobody knows it.
-    pub async fn project_share(
-        &self,
-        caller: &Caller,
-        group: &PublishedGroup,
-        id: ProjectId,
-    ) -> Result<Option<ProjectShare>> {
-        caller.require_reader()?;
-        Ok(self.without_row(group, [&Owner::Project(id)]).await?.project_share(group, id))
-    }
-
-    /// A member's share; a known user in a known project without a row has used nothing. `None`:
-    /// nobody knows the user or the project.
-    pub async fn user_share(
-        &self,
-        caller: &Caller,
-        group: &PublishedGroup,
-        member: Member,
-    ) -> Result<Option<UserShare>> {
-        caller.require_user(member.user)?;
-        Ok(self.without_row(group, [&Owner::User(member)]).await?.user_share(group, member))
-    }
-
-    /// What is known of those of `entities` that have no row in the group, from memory; only where somebody is not known
-    /// at all, the database is asked what other processes have changed.
-    pub async fn without_row(
-        &self,
-        group: &PublishedGroup,
+        group: &VisibleGroup,
         entities: impl IntoIterator<Item = &Owner>,
-    ) -> Result<Known> {
-        let (mut domains, mut projects, mut users) = (BTreeSet::<Arc<str>>::new(), BTreeSet::new(), BTreeSet::new());
-        for entity in entities {
-            match entity {
-                Owner::Domain(name) if group.domain(name).is_none() => {
-                    domains.insert(Arc::clone(name));
-                }
-                Owner::Project(id) if group.project(*id).is_none() => {
-                    projects.insert(*id);
-                }
-                Owner::User(member) if group.user(*member).is_none() => {
-                    projects.insert(member.project);
-                    users.insert(member.user);
-                }
-                _ => {}
-            }
+    ) -> Result<FoundShares> {
+        let without_row = WithoutRow::of(&group.facts().rows, entities);
+        let mut known = without_row.known(&self.people());
+        if !without_row.are_all(&known) {
+            self.people.sync(self.store().read()).await?;
+            known = without_row.known(&self.people());
         }
-        let find = || {
-            let people = self.people();
-            Known {
-                domains: domains.iter().filter(|name| people.domain(name).is_some()).cloned().collect(),
-                projects: projects.iter().filter_map(|id| Some((*id, Arc::clone(people.project(*id)?)))).collect(),
-                users: users.iter().filter_map(|id| Some((*id, people.user(*id)?.shown().cloned()))).collect(),
-            }
-        };
-        let known = find();
-        let found = known.domains.len() + known.projects.len() + known.users.len();
-        if found == domains.len() + projects.len() + users.len() {
-            return Ok(known);
-        }
-        self.people.sync(self.store().read()).await?;
-        Ok(find())
+        Ok(FoundShares { group: group.clone(), known })
     }
 
     /// Where one user stands in the group. An unknown user is an error.
-    pub async fn user_place(&self, caller: &Caller, group: &PublishedGroup, user: UserId) -> Result<UserPlace> {
-        caller.require_user(user)?;
-        if let Some(best) = group.memberships(user).next() {
+    #[tracing::instrument(name = "service.shares.user_place", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
+    pub async fn user_place(&self, group: &VisibleGroup, user: UserId) -> Result<UserPlace> {
+        if let Some(best) = group.memberships(user)?.next() {
             return Ok(UserPlace::Row(best.clone()));
         }
         let groups = self.published_groups();
-        let elsewhere = groups.iter().flat_map(|group| group.memberships(user)).map(|row| row.member);
+        let elsewhere = groups.iter().flat_map(|group| group.facts.rows.memberships(user)).map(|row| row.member);
         let mut members: BTreeSet<Member> = elsewhere.collect();
         if members.is_empty() {
             // Only the database still knows of groups that were removed.
             members.extend(store::people::memberships_of(self.store().read(), user).await?);
         }
         let entities: Vec<Owner> = members.iter().map(|m| Owner::User(*m)).collect();
-        let known = self.without_row(group, &entities).await?;
-        if let Some(row) = members.into_iter().find_map(|member| known.user_share(group, member)) {
-            return Ok(UserPlace::Row(row));
+        let found = self.shares_of(group, &entities).await?;
+        for member in members {
+            if let Some(row) = found.user(member)? {
+                return Ok(UserPlace::Row(row));
+            }
         }
         let people = self.people();
         let Some(person) = people.user(user) else {
@@ -326,56 +267,111 @@ pub enum UserPlace {
     NoProject { user_name: Option<Arc<str>>, share: Share },
 }
 
-/// Who is known without having a row in a group: whoever has used nothing there.
+/// Entities that have no row in the group.
+#[derive(Default)]
+struct WithoutRow {
+    domains: BTreeSet<Arc<str>>,
+    projects: BTreeSet<ProjectId>,
+    users: BTreeSet<UserId>,
+}
+
+impl WithoutRow {
+    fn of<'a>(rows: &Rows, entities: impl IntoIterator<Item = &'a Owner>) -> Self {
+        let mut without = Self::default();
+        for entity in entities {
+            match entity {
+                Owner::Domain(name) if rows.domain(name).is_none() => {
+                    without.domains.insert(Arc::clone(name));
+                }
+                Owner::Project(id) if rows.project(*id).is_none() => {
+                    without.projects.insert(*id);
+                }
+                Owner::User(member) if rows.user(*member).is_none() => {
+                    without.projects.insert(member.project);
+                    without.users.insert(member.user);
+                }
+                _ => {}
+            }
+        }
+        without
+    }
+
+    /// Those of them that the directory knows.
+    fn known(&self, people: &Directory) -> Known {
+        Known {
+            domains: self.domains.iter().filter(|name| people.domain(name).is_some()).cloned().collect(),
+            projects: self.projects.iter().filter_map(|id| Some((*id, Arc::clone(people.project(*id)?)))).collect(),
+            users: self.users.iter().filter_map(|id| Some((*id, people.user(*id)?.shown().cloned()))).collect(),
+        }
+    }
+
+    fn are_all(&self, known: &Known) -> bool {
+        (known.domains.len(), known.projects.len(), known.users.len())
+            == (self.domains.len(), self.projects.len(), self.users.len())
+    }
+}
+
+/// Who is known without having a row in a group, and so has used nothing there.
 #[derive(Debug, Default)]
-pub struct Known {
+struct Known {
     domains: BTreeSet<Arc<str>>,
     projects: BTreeMap<ProjectId, Arc<Project>>,
     /// With the names shown.
     users: BTreeMap<UserId, Option<Arc<str>>>,
 }
 
-impl Known {
+/// Shares that were looked up together: rows of the group, or what known entities without a row have.
+#[derive(Debug)]
+pub struct FoundShares {
+    group: VisibleGroup,
+    known: Known,
+}
+
+impl FoundShares {
     /// The domain's row, or that of a known domain that has none.
-    pub fn domain_share(&self, group: &PublishedGroup, name: &str) -> Option<DomainShare> {
-        let weight = EffectiveWeight::single(group.options.default_weight);
-        group.domain(name).cloned().or_else(|| {
-            let domain_name = Arc::clone(self.domains.get(name)?);
-            Some(DomainShare { domain_name, share: group.default_share(weight), hidden: false })
-        })
+    pub fn domain(&self, name: &str) -> Result<Option<DomainShare>> {
+        let facts = self.group.whole()?;
+        let weight = EffectiveWeight::single(facts.options.default_weight);
+        Ok(facts.rows.domain(name).cloned().or_else(|| {
+            let domain_name = Arc::clone(self.known.domains.get(name)?);
+            Some(DomainShare { domain_name, share: facts.default_share(weight), hidden: false })
+        }))
     }
 
     /// The project's row, or that of a known project that has none.
-    pub fn project_share(&self, group: &PublishedGroup, id: ProjectId) -> Option<ProjectShare> {
-        let weight = EffectiveWeight::single(group.options.default_weight);
-        group.project(id).cloned().or_else(|| {
-            let project = self.projects.get(&id)?;
+    pub fn project(&self, id: ProjectId) -> Result<Option<ProjectShare>> {
+        let facts = self.group.whole()?;
+        let weight = EffectiveWeight::single(facts.options.default_weight);
+        Ok(facts.rows.project(id).cloned().or_else(|| {
+            let project = self.known.projects.get(&id)?;
             Some(ProjectShare {
                 project_id: id,
                 project_name: project.shown().cloned(),
                 domain_name: Arc::clone(&project.domain_name),
-                share: group.default_share(weight),
+                share: facts.default_share(weight),
                 hidden: false,
             })
-        })
+        }))
     }
 
     /// The member's row, or that of a known user in a known project who has none.
-    pub fn user_share(&self, group: &PublishedGroup, member: Member) -> Option<UserShare> {
-        group.user(member).cloned().or_else(|| {
-            let (project, user_name) = (self.projects.get(&member.project)?, self.users.get(&member.user)?);
-            let default = group.options.default_weight;
-            let domain_weight = group.domain(&project.domain_name).map_or(default, |d| group.weight(&d.share));
-            let project_weight = group.project(member.project).map_or(default, |p| group.weight(&p.share));
+    pub fn user(&self, member: Member) -> Result<Option<UserShare>> {
+        let row = self.group.user(member)?;
+        let (facts, known) = (self.group.facts(), &self.known);
+        Ok(row.cloned().or_else(|| {
+            let (project, user_name) = (known.projects.get(&member.project)?, known.users.get(&member.user)?);
+            let (rows, default) = (&facts.rows, facts.options.default_weight);
+            let domain_weight = rows.domain(&project.domain_name).map_or(default, |d| facts.weight(&d.share));
+            let project_weight = rows.project(member.project).map_or(default, |p| facts.weight(&p.share));
             let weight = EffectiveWeight::product(domain_weight, project_weight, default);
             Some(UserShare {
                 member,
                 user_name: user_name.clone(),
                 project_name: project.shown().cloned(),
                 domain_name: Arc::clone(&project.domain_name),
-                share: group.default_share(weight),
+                share: facts.default_share(weight),
                 hidden: false,
             })
-        })
+        }))
     }
 }

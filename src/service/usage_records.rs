@@ -7,9 +7,7 @@ use super::people::who;
 use super::{Caller, Error, Result, Service};
 use crate::domain::ids::KernelId;
 use crate::domain::time::{Day, MICROS_PER_DAY, Span, Timestamp};
-use crate::store::records::{self, Record};
-
-pub use crate::store::records::RecordFilter;
+use crate::store::records::{self, Record, RecordFilter};
 
 /// The name in cursors of the records of a group.
 pub const RECORD_LIST: &str = "usage-records";
@@ -39,17 +37,46 @@ impl Period {
     }
 }
 
+/// Whose records of which period; `user` and `project` are names or UUIDs.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordQuery<'a> {
+    pub user: Option<&'a str>,
+    pub project: Option<&'a str>,
+    pub period: Period,
+}
+
 impl Service {
-    /// Whose records, as far as the caller may see them; `user` and `project` are names or UUIDs.
-    pub fn record_filter(
+    /// By kernel, then by time, as far as the caller may see them.
+    #[tracing::instrument(
+        name = "service.usage_records.usage_records",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn usage_records(
         &self,
         caller: &Caller,
         group: &str,
-        user: Option<&str>,
-        project: Option<&str>,
-        Period(span): Period,
-    ) -> Result<RecordFilter> {
+        query: RecordQuery<'_>,
+        window: &Window,
+    ) -> Result<Page<Record>> {
         self.group(caller, group)?;
+        let filter = self.record_filter(caller, query)?;
+        let place = |key: &[Key]| match key {
+            [Key::Text(kernel), Key::Text(start)] => Some((kernel.parse::<Uuid>().ok()?, start.parse::<i64>().ok()?)),
+            _ => None,
+        };
+        let found = records::list(self.store().read(), group, &filter, &key_window(window, place)?).await?;
+        let key = |record: &Record| {
+            let (KernelId(kernel), start) = (record.kernel, record.span.start.micros());
+            vec![Key::Text(kernel.to_string()), Key::Text(start.to_string())]
+        };
+        Ok(key_page(RECORD_LIST, found, key, window))
+    }
+
+    fn record_filter(&self, caller: &Caller, query: RecordQuery<'_>) -> Result<RecordFilter> {
+        let RecordQuery { user, project, period: Period(span) } = query;
         let people = self.people();
         let of = |fault| Error::Invalid(vec![fault]);
         let user = user.map(|text| who::user_of_text(&people, text, "/user")).transpose().map_err(of)?;
@@ -58,19 +85,5 @@ impl Service {
             caller.require_user(user)?;
         }
         Ok(RecordFilter { user: caller.only_user().or(user), project, span })
-    }
-
-    /// By kernel, then by time.
-    pub async fn usage_records(&self, group: &str, filter: &RecordFilter, window: &Window) -> Result<Page<Record>> {
-        let place = |key: &[Key]| match key {
-            [Key::Text(kernel), Key::Text(start)] => Some((kernel.parse::<Uuid>().ok()?, start.parse::<i64>().ok()?)),
-            _ => None,
-        };
-        let found = records::list(self.store().read(), group, filter, &key_window(window, place)?).await?;
-        let key = |record: &Record| {
-            let (KernelId(kernel), start) = (record.kernel, record.span.start.micros());
-            vec![Key::Text(kernel.to_string()), Key::Text(start.to_string())]
-        };
-        Ok(key_page(RECORD_LIST, found, key, window))
     }
 }

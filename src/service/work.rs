@@ -1,4 +1,4 @@
-//! How work is run, at one place: to its end whoever goes away (`detached`), on threads of low priority (`background`),
+//! How work is run, at one place: to its end even if its request goes away (`detached`), on threads of low priority (`background`),
 //! in the middle of other work (`blocking`), or as many at once as there are cores (`ComputePermits`).
 
 use std::future::Future;
@@ -36,7 +36,7 @@ fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> J
     }
 }
 
-/// Runs a write to its end even if whoever asked for it goes away: a transaction is never cut off
+/// Runs a write to its end even if the request that asked for it goes away: a transaction is never cut off
 /// half-way.
 pub async fn detached<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
     ended(tokio::spawn(work).await)
@@ -46,10 +46,7 @@ pub async fn detached<T: Send + 'static>(work: impl Future<Output = Result<T>> +
 fn ended<T>(task: std::result::Result<Result<T>, JoinError>) -> Result<T> {
     match task {
         Ok(result) => result,
-        Err(error) if error.is_panic() => {
-            tracing::error!("a use-case panicked");
-            Err(Error::Internal("a use-case panicked".to_owned()))
-        }
+        Err(error) if error.is_panic() => Err(Error::failed("a use-case panicked", error)),
         Err(_) => Err(Error::unavailable("the service is shutting down")),
     }
 }
@@ -91,17 +88,17 @@ impl ComputePermits {
     /// Runs work that computes long on a thread that no request needs. A request that is given up while it waits leaves
     /// the queue; work that has begun keeps its permit to its end, because nothing can stop it.
     pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-        let internal = |detail: String| Error::Internal(detail);
-        let permit = Arc::clone(&self.0).acquire_owned().await.map_err(|e| internal(e.to_string()))?;
+        let permit = Arc::clone(&self.0).acquire_owned().await.map_err(|e| Error::failed("no permit to compute", e))?;
         let work = move || {
             let _permit = permit;
             work()
         };
-        tokio::task::spawn_blocking(work).await.map_err(|e| internal(e.to_string()))?
+        tokio::task::spawn_blocking(work).await.map_err(|e| Error::failed("a computation panicked", e))?
     }
 }
 
-/// Frees something large once nobody else holds it: whoever does so last takes milliseconds, which no request shall.
+/// Frees something large once no request holds it any more. Freeing takes milliseconds, which a request should not wait
+/// for.
 pub fn retire<T: Send + Sync + 'static>(old: Arc<T>) {
     spawn(async move {
         for _ in 0..LOOKS {

@@ -44,11 +44,13 @@ impl TryFrom<Model> for Agent {
 }
 
 /// All agents of a group by id.
+#[tracing::instrument(name = "db.agents.list", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn list(db: &impl ConnectionTrait, group: &str) -> Result<Vec<Agent>> {
     let rows = Entity::find().filter(Column::ResourceGroup.eq(group)).order_by_asc(Column::AgentId).all(db).await?;
     rows.into_iter().map(Agent::try_from).collect()
 }
 
+#[tracing::instrument(name = "db.agents.upsert", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn upsert(db: &impl ConnectionTrait, group: &str, agents: &[Agent]) -> Result<()> {
     let rows = agents.iter().map(|agent| ActiveModel {
         resource_group: Set(group.to_owned()),
@@ -71,6 +73,7 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, agents: &[Agent]) ->
     Ok(())
 }
 
+#[tracing::instrument(name = "db.agents.delete", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn delete(db: &impl ConnectionTrait, group: &str, agent_id: &str) -> Result<()> {
     Entity::delete_by_id((group.to_owned(), agent_id.to_owned())).exec(db).await?;
     Ok(())

@@ -49,6 +49,7 @@ fn decode_row(row: Model) -> Result<Entry> {
     })
 }
 
+#[tracing::instrument(name = "db.audit.add", level = "debug", skip_all, err(level = "debug"))]
 pub async fn add(db: &impl ConnectionTrait, entry: Entry) -> Result<()> {
     let text = |value: Option<Value>| value.map(|v| v.to_string());
     let row = ActiveModel {
@@ -82,6 +83,7 @@ pub struct Tally {
 }
 
 /// Adds to the counts of `action` in this minute: one entry for each key, group and minute.
+#[tracing::instrument(name = "db.audit.tally", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn tally(
     db: &impl ConnectionTrait,
     action: &str,
@@ -121,6 +123,7 @@ pub async fn tally(
 }
 
 /// Removes entries of `actions` from before `before`. Returns how many.
+#[tracing::instrument(name = "db.audit.purge", level = "debug", skip_all, err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, actions: &[&str], before: Timestamp) -> Result<u64> {
     let is_one = Column::Action.is_in(actions.iter().copied());
     let old = Entity::delete_many().filter(Column::At.lt(before.micros())).filter(is_one);
@@ -128,6 +131,7 @@ pub async fn purge(db: &impl ConnectionTrait, actions: &[&str], before: Timestam
 }
 
 /// The entries of `groups` with these ids, as far as they are there; `None`: all entries.
+#[tracing::instrument(name = "db.audit.by_ids", level = "debug", skip_all, err(level = "debug"))]
 pub async fn by_ids(
     db: &impl ConnectionTrait,
     groups: Option<&[String]>,
@@ -148,6 +152,7 @@ pub struct AuditFilter {
 }
 
 /// One page, newest first.
+#[tracing::instrument(name = "db.audit.page", level = "debug", skip_all, err(level = "debug"))]
 pub async fn page(db: &impl ConnectionTrait, filter: &AuditFilter, window: &IdWindow) -> Result<KeyPage<Entry>> {
     let matching = Condition::all()
         .add_option(filter.resource_group.as_ref().map(|g| Column::ResourceGroup.eq(g)))

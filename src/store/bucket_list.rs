@@ -146,6 +146,7 @@ pub struct BucketPage {
 }
 
 /// Lists buckets with two statements; `domains` names every domain there is.
+#[tracing::instrument(name = "db.bucket_list.list", level = "debug", skip_all, err(level = "debug"))]
 pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[String]) -> Result<BucketPage> {
     let matching = matching(query, domains, db.get_database_backend());
     let mut count = Query::select();

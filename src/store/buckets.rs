@@ -18,6 +18,7 @@ use crate::domain::ledger::Ledger;
 use crate::domain::time::{Day, Timestamp};
 
 /// Loads every bucket of the group that starts at or after the ledger's `loaded_from`, and before `until`.
+#[tracing::instrument(name = "db.buckets.load", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn load(db: &impl ConnectionTrait, group: &str, ledger: &mut Ledger, until: Option<Day>) -> Result<()> {
     let from = ledger.loaded_from();
     let mut capacities = SlotDecoder::<Amount>::new();
@@ -58,6 +59,7 @@ pub async fn load(db: &impl ConnectionTrait, group: &str, ledger: &mut Ledger, u
 }
 
 /// Stores the named buckets of the ledger.
+#[tracing::instrument(name = "db.buckets.save", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn save(
     db: &impl ConnectionTrait,
     group: &str,
@@ -117,6 +119,7 @@ pub async fn save(
 }
 
 /// Removes single buckets.
+#[tracing::instrument(name = "db.buckets.delete", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn delete(db: &impl ConnectionTrait, group: &str, keys: &BTreeSet<(Owner, Day)>) -> Result<()> {
     for (owner, start) in keys {
         let group = group.to_owned();
@@ -134,6 +137,7 @@ pub async fn delete(db: &impl ConnectionTrait, group: &str, keys: &BTreeSet<(Own
 }
 
 /// Removes all buckets of a group that ended before `before`. Returns how many.
+#[tracing::instrument(name = "db.buckets.purge", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Day) -> Result<u64> {
     let mut removed = 0;
     macro_rules! tier {

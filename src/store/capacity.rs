@@ -12,6 +12,7 @@ use super::{Result, StoreError, bulk, decode};
 use crate::domain::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
 use crate::domain::time::Day;
 
+#[tracing::instrument(name = "db.capacity.load", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn load(db: &impl ConnectionTrait, group: &str) -> Result<CapacityCalendar> {
     let rows = Entity::find().filter(Column::ResourceGroup.eq(group)).order_by_asc(Column::Day).all(db).await?;
     let mut shared = decode::SlotDecoder::new();
@@ -30,6 +31,13 @@ pub async fn load(db: &impl ConnectionTrait, group: &str) -> Result<CapacityCale
 }
 
 /// Forgets what was observed on days after `today`, or copied to them; what was given stays.
+#[tracing::instrument(
+    name = "db.capacity.forget_after",
+    level = "debug",
+    skip_all,
+    fields(group),
+    err(level = "debug")
+)]
 pub async fn forget_after(db: &impl ConnectionTrait, group: &str, today: Day) -> Result<()> {
     Entity::delete_many()
         .filter(Column::ResourceGroup.eq(group))
@@ -41,6 +49,7 @@ pub async fn forget_after(db: &impl ConnectionTrait, group: &str, today: Day) ->
 }
 
 /// Stores the given days of the calendar.
+#[tracing::instrument(name = "db.capacity.save", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn save(
     db: &impl ConnectionTrait,
     group: &str,

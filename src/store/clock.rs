@@ -27,6 +27,7 @@ pub struct ClockRecord {
     pub held: Option<Held>,
 }
 
+#[tracing::instrument(name = "db.clock.read", level = "debug", skip_all, err(level = "debug"))]
 pub async fn read(db: &impl ConnectionTrait) -> Result<ClockRecord> {
     let Some(row) = Entity::find().one(db).await? else { return Ok(ClockRecord::default()) };
     let held = row.held_wall_at.zip(row.held_reference_at).map(|(wall, reference)| Held {
@@ -38,18 +39,21 @@ pub async fn read(db: &impl ConnectionTrait) -> Result<ClockRecord> {
 }
 
 /// Keeps the first reading that could not be right.
+#[tracing::instrument(name = "db.clock.hold", level = "debug", skip_all, err(level = "debug"))]
 pub async fn hold(db: &impl ConnectionTrait, held: Held) -> Result<()> {
     set_held(Some(held)).filter(Column::HeldWallAt.is_null()).exec(db).await?;
     Ok(())
 }
 
 /// Forgets the reading.
+#[tracing::instrument(name = "db.clock.release", level = "debug", skip_all, err(level = "debug"))]
 pub async fn release(db: &impl ConnectionTrait) -> Result<()> {
     set_held(None).exec(db).await?;
     Ok(())
 }
 
 /// Notes that the clock is right at `wall`. Returns the new revision.
+#[tracing::instrument(name = "db.clock.trust", level = "debug", skip_all, err(level = "debug"))]
 pub async fn trust(db: &impl ConnectionTrait, wall: Timestamp) -> Result<i64> {
     set_held(None)
         .col_expr(Column::Revision, Expr::cust("revision + 1"))

@@ -60,6 +60,13 @@ impl TryFrom<Model> for DivisionDay {
 }
 
 /// Replaces what is known of `day`.
+#[tracing::instrument(
+    name = "db.division_days.replace",
+    level = "debug",
+    skip_all,
+    fields(group),
+    err(level = "debug")
+)]
 pub async fn replace(db: &impl ConnectionTrait, group: &str, day: Day, rows: Vec<DivisionDay>) -> Result<()> {
     Entity::delete_many().filter(Column::ResourceGroup.eq(group)).filter(Column::Day.eq(day.0)).exec(db).await?;
     let ratio = |ratios: Option<Ratios>, of: fn(Ratios) -> Amount| Set(ratios.map(|r| of(r).to_string()));
@@ -97,6 +104,7 @@ fn by_bytes(db: &impl ConnectionTrait) -> Expr {
 }
 
 /// One window on the rows by day and queue.
+#[tracing::instrument(name = "db.division_days.page", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn page(
     db: &impl ConnectionTrait,
     group: &str,
@@ -114,12 +122,20 @@ pub async fn page(
 }
 
 /// Removes the divisions of days after `today`.
+#[tracing::instrument(
+    name = "db.division_days.forget_after",
+    level = "debug",
+    skip_all,
+    fields(group),
+    err(level = "debug")
+)]
 pub async fn forget_after(db: &impl ConnectionTrait, group: &str, today: Day) -> Result<()> {
     Entity::delete_many().filter(Column::ResourceGroup.eq(group)).filter(Column::Day.gt(today.0)).exec(db).await?;
     Ok(())
 }
 
 /// Removes the divisions of days before `before`. Returns how many rows.
+#[tracing::instrument(name = "db.division_days.purge", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Day) -> Result<u64> {
     let done =
         Entity::delete_many().filter(Column::ResourceGroup.eq(group)).filter(Column::Day.lt(before.0)).exec(db).await?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sea_orm::ActiveValue::{NotSet, Set, Unchanged};
+use sea_orm::ActiveValue::{self, NotSet, Set, Unchanged};
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder};
 use serde_json::{Map, Value};
@@ -42,6 +42,20 @@ pub struct Group {
     pub updated_at: Timestamp,
 }
 
+impl Group {
+    /// Whether everything is the same that shares depend on, or are shown with.
+    pub fn has_same_conditions(&self, other: &Self) -> bool {
+        fn conditions(group: &Group) -> impl PartialEq + '_ {
+            (
+                (&group.scheduler, &group.scheduler_opts),
+                (group.capacity_observed_at, group.recorded_until, group.records_from),
+                (group.calculated_at, &group.calculated_with),
+            )
+        }
+        conditions(self) == conditions(other)
+    }
+}
+
 impl TryFrom<Model> for Group {
     type Error = super::StoreError;
     fn try_from(row: Model) -> Result<Self> {
@@ -65,21 +79,25 @@ impl TryFrom<Model> for Group {
     }
 }
 
+#[tracing::instrument(name = "db.groups.list", level = "debug", skip_all, err(level = "debug"))]
 pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<Group>> {
     Entity::find().order_by_asc(Column::Name).all(db).await?.into_iter().map(Group::try_from).collect()
 }
 
+#[tracing::instrument(name = "db.groups.find", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
 pub async fn find(db: &impl ConnectionTrait, name: &str) -> Result<Option<Group>> {
     Entity::find_by_id(name.to_owned()).one(db).await?.map(Group::try_from).transpose()
 }
 
 /// Takes the group's write lock for the transaction: writers of one group run one after the other.
 /// Returns `None` for an unknown group.
+#[tracing::instrument(name = "db.groups.lock", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
 pub async fn lock(db: &impl ConnectionTrait, name: &str) -> Result<Option<Group>> {
     lock_and_note(db, name, None).await
 }
 
 /// Takes the lock for reports that come in at `reported_at`, if that is what the transaction is for.
+#[tracing::instrument(name = "db.groups.lock_and_note", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
 pub async fn lock_and_note(
     db: &impl ConnectionTrait,
     name: &str,
@@ -93,14 +111,8 @@ pub async fn lock_and_note(
     find(db, name).await
 }
 
-/// Notes when the last snapshot was taken.
-pub async fn set_snapshot_at(db: &impl ConnectionTrait, name: &str, taken_at: Timestamp) -> Result<()> {
-    let note = Entity::update_many().col_expr(Column::SnapshotAt, Expr::value(taken_at.micros()));
-    note.filter(Column::Name.eq(name)).exec(db).await?;
-    Ok(())
-}
-
 /// Creates the group unless there is one. Returns whether it is new.
+#[tracing::instrument(name = "db.groups.create", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
 pub async fn create(
     db: &impl ConnectionTrait,
     name: &str,
@@ -130,44 +142,30 @@ pub async fn create(
     Ok(created > 0)
 }
 
-/// What a write of the group may change in its row; `None` leaves a value as it is.
-#[derive(Clone, Debug, Default)]
-pub struct Update {
-    pub scheduler: Option<String>,
-    pub scheduler_opts: Option<Map<String, Value>>,
-    pub capacity_observed_at: Option<Timestamp>,
-    pub recorded_until: Option<Timestamp>,
-    pub records_from: Option<Day>,
-    pub calculated: Option<(Timestamp, Map<String, Value>)>,
-}
-
-/// Stores `update` and moves the group to `shares_revision`.
-pub async fn update(
-    db: &impl ConnectionTrait,
-    name: &str,
-    update: Update,
-    shares_revision: i64,
-    now: Timestamp,
-) -> Result<()> {
-    let object = |map: Map<String, Value>| Value::Object(map).to_string();
-    let (calculated_at, calculated_with) = match update.calculated {
-        Some((at, with)) => (Set(Some(at.micros())), Set(Some(object(with)))),
-        None => (NotSet, NotSet),
-    };
+/// Stores what differs between the group's row as it was loaded and as it is to be.
+#[tracing::instrument(name = "db.groups.save", level = "debug", skip_all, err(level = "debug"))]
+pub async fn save(db: &impl ConnectionTrait, loaded: &Group, group: &Group, now: Timestamp) -> Result<()> {
+    if loaded == group {
+        return Ok(());
+    }
+    let object = |map: &Map<String, Value>| Value::Object(map.clone()).to_string();
+    let micros = |time: &Option<Timestamp>| time.map(Timestamp::micros);
     let row = ActiveModel {
-        name: Unchanged(name.to_owned()),
-        scheduler: update.scheduler.map_or(NotSet, Set),
-        scheduler_opts: update.scheduler_opts.map_or(NotSet, |o| Set(object(o))),
-        shares_revision: Set(shares_revision),
+        name: Unchanged(group.name.clone()),
+        scheduler: changed(&loaded.scheduler, &group.scheduler, String::clone),
+        scheduler_opts: changed(&loaded.scheduler_opts, &group.scheduler_opts, object),
+        shares_revision: changed(&loaded.shares_revision, &group.shares_revision, |n| *n),
+        // The lock has raised it.
         kernels_revision: NotSet,
-        queues_revision: NotSet,
-        capacity_observed_at: update.capacity_observed_at.map_or(NotSet, |t| Set(Some(t.micros()))),
-        recorded_until: update.recorded_until.map_or(NotSet, |t| Set(Some(t.micros()))),
-        snapshot_at: NotSet,
+        queues_revision: changed(&loaded.queues_revision, &group.queues_revision, |n| *n),
+        capacity_observed_at: changed(&loaded.capacity_observed_at, &group.capacity_observed_at, micros),
+        recorded_until: changed(&loaded.recorded_until, &group.recorded_until, micros),
+        snapshot_at: changed(&loaded.snapshot_at, &group.snapshot_at, micros),
+        // The lock has noted it.
         reported_at: NotSet,
-        records_from_day: update.records_from.map_or(NotSet, |d| Set(Some(d.0))),
-        calculated_at,
-        calculated_with,
+        records_from_day: changed(&loaded.records_from, &group.records_from, |day| day.map(|d| d.0)),
+        calculated_at: changed(&loaded.calculated_at, &group.calculated_at, micros),
+        calculated_with: changed(&loaded.calculated_with, &group.calculated_with, |with| with.as_ref().map(object)),
         created_at: NotSet,
         updated_at: Set(now.micros()),
     };
@@ -175,7 +173,16 @@ pub async fn update(
     Ok(())
 }
 
+fn changed<T: PartialEq, V: Into<sea_orm::Value>>(
+    before: &T,
+    after: &T,
+    column: impl FnOnce(&T) -> V,
+) -> ActiveValue<V> {
+    if before == after { NotSet } else { Set(column(after)) }
+}
+
 /// Keeps the group from being deleted until the transaction ends. Returns whether it is there.
+#[tracing::instrument(name = "db.groups.hold", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
 pub async fn hold(db: &impl ConnectionTrait, name: &str) -> Result<bool> {
     let held = Entity::update_many()
         .col_expr(Column::Name, Expr::col(Column::Name))
@@ -183,17 +190,6 @@ pub async fn hold(db: &impl ConnectionTrait, name: &str) -> Result<bool> {
         .exec(db)
         .await?;
     Ok(held.rows_affected > 0)
-}
-
-/// Notes that the queues of the group are those of `revision`.
-pub async fn set_queues_revision(db: &impl ConnectionTrait, name: &str, revision: i64, now: Timestamp) -> Result<()> {
-    Entity::update_many()
-        .col_expr(Column::QueuesRevision, Expr::value(revision))
-        .col_expr(Column::UpdatedAt, Expr::value(now.micros()))
-        .filter(Column::Name.eq(name))
-        .exec(db)
-        .await?;
-    Ok(())
 }
 
 /// What would be lost with a group and cannot be had again.
@@ -207,6 +203,7 @@ pub struct Contents {
     pub usage_buckets: u64,
 }
 
+#[tracing::instrument(name = "db.groups.contents", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
 pub async fn contents(db: &impl ConnectionTrait, name: &str) -> Result<Contents> {
     use super::entity as e;
     macro_rules! rows {
@@ -227,6 +224,7 @@ pub async fn contents(db: &impl ConnectionTrait, name: &str) -> Result<Contents>
 
 /// Removes the group with its agents, capacities, kernels, records, buckets, shares and queues. Returns how many rows
 /// of each kind that were, without those kinds of which there were none.
+#[tracing::instrument(name = "db.groups.delete", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
 pub async fn delete(db: &impl ConnectionTrait, name: &str) -> Result<BTreeMap<&'static str, u64>> {
     use super::entity as e;
     let mut gone = BTreeMap::new();
@@ -256,6 +254,7 @@ pub struct Revisions {
 }
 
 /// The revisions of every group by name, to see what has to be read again.
+#[tracing::instrument(name = "db.groups.revisions", level = "debug", skip_all, err(level = "debug"))]
 pub async fn revisions(db: &impl ConnectionTrait) -> Result<BTreeMap<String, Revisions>> {
     use sea_orm::QuerySelect;
     let columns = [Column::Name, Column::CreatedAt, Column::SharesRevision, Column::KernelsRevision];

@@ -43,6 +43,7 @@ pub struct Holder {
 
 impl Holder {
     /// Makes this process known, and forgets those that are gone.
+    #[tracing::instrument(name = "db.holders.join", level = "debug", skip_all, err(level = "debug"))]
     pub async fn join(db: &impl ConnectionTrait, label: String, now: Timestamp) -> Result<Self> {
         let id = random::id();
         let database = database_file(db).await?;
@@ -55,6 +56,7 @@ impl Holder {
     }
 
     /// Tells the others that this process lives.
+    #[tracing::instrument(name = "db.holders.beat", level = "debug", skip_all, err(level = "debug"))]
     pub async fn beat(&self, db: &impl ConnectionTrait) -> Result<()> {
         let row = ActiveModel {
             id: Set(self.id),
@@ -73,11 +75,13 @@ impl Holder {
     }
 
     /// Whether that process is gone.
+    #[tracing::instrument(name = "db.holders.is_gone", level = "debug", skip_all, err(level = "debug"))]
     pub async fn is_gone(&self, db: &impl ConnectionTrait, id: Uuid) -> Result<bool> {
         Ok(!self.gone(db, &[id]).await?.is_empty())
     }
 
     /// Those of `ids` that are gone.
+    #[tracing::instrument(name = "db.holders.gone", level = "debug", skip_all, err(level = "debug"))]
     pub async fn gone(&self, db: &impl ConnectionTrait, ids: &[Uuid]) -> Result<BTreeSet<Uuid>> {
         let others = ids.iter().copied().filter(|id| *id != self.id);
         if db.get_database_backend() == DbBackend::Sqlite {
@@ -105,6 +109,7 @@ impl Holder {
     }
 
     /// Tells the others at once that this process ends.
+    #[tracing::instrument(name = "db.holders.leave", level = "debug", skip_all, err(level = "debug"))]
     pub async fn leave(&self, db: &impl ConnectionTrait) -> Result<()> {
         Entity::delete_by_id(self.id).exec(db).await?;
         Ok(())
@@ -112,6 +117,7 @@ impl Holder {
 }
 
 /// What messages call a process.
+#[tracing::instrument(name = "db.holders.label", level = "debug", skip_all, err(level = "debug"))]
 pub async fn label(db: &impl ConnectionTrait, id: Uuid) -> Result<Option<String>> {
     Ok(Entity::find_by_id(id).one(db).await?.map(|row| row.label))
 }

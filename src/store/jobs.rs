@@ -40,6 +40,7 @@ fn decode_row(row: job_run::Model) -> Result<JobRun> {
     })
 }
 
+#[tracing::instrument(name = "db.jobs.start", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn start(
     db: &impl ConnectionTrait,
     job: &str,
@@ -64,6 +65,7 @@ pub async fn start(
 }
 
 /// Closes the record of a run, unless it was closed as abandoned.
+#[tracing::instrument(name = "db.jobs.finish", level = "debug", skip_all, err(level = "debug"))]
 pub async fn finish(
     db: &impl ConnectionTrait,
     id: i64,
@@ -84,11 +86,13 @@ pub async fn finish(
     Ok(())
 }
 
+#[tracing::instrument(name = "db.jobs.find", level = "debug", skip_all, err(level = "debug"))]
 pub async fn find(db: &impl ConnectionTrait, id: i64) -> Result<Option<JobRun>> {
     job_run::Entity::find_by_id(id).one(db).await?.map(decode_row).transpose()
 }
 
 /// Runs whose record is open, and the process that runs each; none: it is older than holders are.
+#[tracing::instrument(name = "db.jobs.open", level = "debug", skip_all, err(level = "debug"))]
 pub async fn open(db: &impl ConnectionTrait) -> Result<Vec<(i64, Option<Uuid>)>> {
     let columns = [job_run::Column::Id, job_run::Column::Holder];
     let running = job_run::Entity::find().select_only().columns(columns).filter(is_open());
@@ -96,11 +100,13 @@ pub async fn open(db: &impl ConnectionTrait) -> Result<Vec<(i64, Option<Uuid>)>>
 }
 
 /// Closes runs whose process is gone. Returns how many.
+#[tracing::instrument(name = "db.jobs.abandon", level = "debug", skip_all, err(level = "debug"))]
 pub async fn abandon(db: &impl ConnectionTrait, ids: Vec<i64>, now: Timestamp) -> Result<u64> {
     abandon_where(db, job_run::Column::Id.is_in(ids).into(), now).await
 }
 
 /// Closes the open runs of a job and group. The caller holds the lease, so no process goes on with them. Returns how many.
+#[tracing::instrument(name = "db.jobs.abandon_open", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn abandon_open(db: &impl ConnectionTrait, job: &str, group: &str, now: Timestamp) -> Result<u64> {
     let of = Condition::all().add(job_run::Column::Job.eq(job)).add(job_run::Column::ResourceGroup.eq(group));
     abandon_where(db, of, now).await
@@ -124,6 +130,7 @@ fn is_open() -> Expr {
 }
 
 /// One page of runs, newest first.
+#[tracing::instrument(name = "db.jobs.page", level = "debug", skip_all, err(level = "debug"))]
 pub async fn page(
     db: &impl ConnectionTrait,
     groups: Option<&[String]>,
@@ -142,6 +149,7 @@ fn of_groups(groups: Option<&[String]>) -> Condition {
 }
 
 /// The runs for `groups` with these ids, as far as they are there.
+#[tracing::instrument(name = "db.jobs.by_ids", level = "debug", skip_all, err(level = "debug"))]
 pub async fn by_ids(
     db: &impl ConnectionTrait,
     groups: Option<&[String]>,
@@ -152,6 +160,7 @@ pub async fn by_ids(
 }
 
 /// The last run of each job and each of `groups`.
+#[tracing::instrument(name = "db.jobs.last_runs", level = "debug", skip_all, err(level = "debug"))]
 pub async fn last_runs(db: &impl ConnectionTrait, groups: Option<&[String]>) -> Result<Vec<JobRun>> {
     let newest: Vec<i64> = job_run::Entity::find()
         .filter(of_groups(groups))
@@ -170,6 +179,7 @@ pub async fn last_runs(db: &impl ConnectionTrait, groups: Option<&[String]>) -> 
     rows.into_iter().map(decode_row).collect()
 }
 
+#[tracing::instrument(name = "db.jobs.purge_runs", level = "debug", skip_all, err(level = "debug"))]
 pub async fn purge_runs(db: &impl ConnectionTrait, before: Timestamp) -> Result<u64> {
     let old = job_run::Entity::delete_many().filter(job_run::Column::StartedAt.lt(before.micros()));
     Ok(old.exec(db).await?.rows_affected)

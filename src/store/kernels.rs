@@ -115,6 +115,7 @@ async fn fetch(db: &impl ConnectionTrait, query: Select<Entity>) -> Result<Vec<K
 }
 
 /// Those of `ids` that are known, with the group each is in.
+#[tracing::instrument(name = "db.kernels.find_many", level = "debug", skip_all, err(level = "debug"))]
 pub async fn find_many(db: &impl ConnectionTrait, ids: &[KernelId]) -> Result<Vec<(String, Kernel)>> {
     let mut slots = SlotDecoder::new();
     let mut found = Vec::new();
@@ -131,6 +132,7 @@ pub async fn find_many(db: &impl ConnectionTrait, ids: &[KernelId]) -> Result<Ve
 pub type Changed = [(Option<Kernel>, Kernel)];
 
 /// Stores kernels of the group. Returns how many were stored: one that another group has stays as it is.
+#[tracing::instrument(name = "db.kernels.upsert", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn upsert(db: &impl ConnectionTrait, group: &str, kernels: &Changed) -> Result<u64> {
     let rows = kernels.iter().map(|(_, kernel)| {
         let report = &kernel.report;
@@ -180,6 +182,7 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, kernels: &Changed) -
 }
 
 /// Cursors come and go with what there is to record. New ones are of kernels that were reported at `seen_at`.
+#[tracing::instrument(name = "db.kernels.save_cursors", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn save_cursors(db: &impl ConnectionTrait, group: &str, kernels: &Changed, seen_at: Timestamp) -> Result<()> {
     let was_open = |old: &Option<Kernel>| old.as_ref().is_some_and(|k| !k.settled);
     let cursor = |kernel: &Kernel| kernel_cursor::ActiveModel {
@@ -203,6 +206,7 @@ pub async fn save_cursors(db: &impl ConnectionTrait, group: &str, kernels: &Chan
 }
 
 /// Notes that kernels were reported at `at`.
+#[tracing::instrument(name = "db.kernels.set_seen", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn set_seen(db: &impl ConnectionTrait, group: &str, ids: &[KernelId], at: Timestamp) -> Result<()> {
     for part in ids.chunks(bulk::MOST_IDS) {
         let note =
@@ -220,6 +224,7 @@ async fn close(db: &impl ConnectionTrait, group: &str, ids: &[KernelId]) -> Resu
 }
 
 /// Opens cursors again, in step with the group, for kernels that end after `now` and were taken for recorded to their ends.
+#[tracing::instrument(name = "db.kernels.reopen", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn reopen(db: &impl ConnectionTrait, group: &str, now: Timestamp) -> Result<()> {
     let sql = "INSERT INTO kernel_cursors (resource_group, kernel_id, recorded_until, in_step) \
                SELECT k.resource_group, k.kernel_id, NULL, TRUE FROM kernels k WHERE k.resource_group = $1 \
@@ -237,6 +242,7 @@ fn cursors_of(db: &impl ConnectionTrait, group: &str, ids: &[KernelId]) -> Condi
 
 /// The next kernels of the group, by id, whose last slice is not recorded yet, and the id to go on after; none at the
 /// end.
+#[tracing::instrument(name = "db.kernels.unsettled", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn unsettled(
     db: &impl ConnectionTrait,
     group: &str,
@@ -330,6 +336,7 @@ impl Progress {
 }
 
 /// Moves cursors (FAIR_SHARE §3). What is in step already moves with its group.
+#[tracing::instrument(name = "db.kernels.advance", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn advance(db: &impl ConnectionTrait, group: &str, progress: &Progress, now: Timestamp) -> Result<()> {
     use kernel_cursor::Column as Cursor;
     close(db, group, &progress.settled).await?;
@@ -372,6 +379,7 @@ pub(super) fn open(group: &str) -> SelectStatement {
 }
 
 /// One page by kernel id after `after`, and how many match in all.
+#[tracing::instrument(name = "db.kernels.page", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn page(
     db: &impl ConnectionTrait,
     group: &str,
@@ -402,6 +410,7 @@ pub async fn page(
     Ok((fetch(db, query).await?, total))
 }
 
+#[tracing::instrument(name = "db.kernels.find", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn find(db: &impl ConnectionTrait, group: &str, id: KernelId) -> Result<Option<Kernel>> {
     let found = fetch(db, Entity::find_by_id(id.0).filter(Column::ResourceGroup.eq(group))).await?;
     Ok(found.into_iter().next())

@@ -47,6 +47,7 @@ impl TryFrom<Model> for ApiKey {
     }
 }
 
+#[tracing::instrument(name = "db.keys.insert", level = "debug", skip_all, err(level = "debug"))]
 pub async fn insert(db: &impl ConnectionTrait, key: &ApiKey, key_hash: String) -> Result<()> {
     let row = ActiveModel {
         id: Set(key.id),
@@ -64,22 +65,26 @@ pub async fn insert(db: &impl ConnectionTrait, key: &ApiKey, key_hash: String) -
     Ok(())
 }
 
+#[tracing::instrument(name = "db.keys.find_by_hash", level = "debug", skip_all, err(level = "debug"))]
 pub async fn find_by_hash(db: &impl ConnectionTrait, key_hash: &str) -> Result<Option<ApiKey>> {
     Entity::find().filter(Column::KeyHash.eq(key_hash)).one(db).await?.map(ApiKey::try_from).transpose()
 }
 
 /// Every key with its hash.
+#[tracing::instrument(name = "db.keys.hashed", level = "debug", skip_all, err(level = "debug"))]
 pub async fn hashed(db: &impl ConnectionTrait) -> Result<Vec<(String, ApiKey)>> {
     let rows = Entity::find().all(db).await?;
     rows.into_iter().map(|row| Ok((row.key_hash.clone(), ApiKey::try_from(row)?))).collect()
 }
 
+#[tracing::instrument(name = "db.keys.list", level = "debug", skip_all, err(level = "debug"))]
 pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<ApiKey>> {
     let rows = Entity::find().order_by_asc(Column::CreatedAt).order_by_asc(Column::Id).all(db).await?;
     rows.into_iter().map(ApiKey::try_from).collect()
 }
 
 /// Returns whether a key was revoked by this call.
+#[tracing::instrument(name = "db.keys.revoke", level = "debug", skip_all, err(level = "debug"))]
 pub async fn revoke(db: &impl ConnectionTrait, id: Uuid, now: Timestamp) -> Result<bool> {
     let done = Entity::update_many()
         .col_expr(Column::RevokedAt, Expr::value(now.micros()))
@@ -91,6 +96,7 @@ pub async fn revoke(db: &impl ConnectionTrait, id: Uuid, now: Timestamp) -> Resu
 }
 
 /// Stores when keys were last used, in few statements.
+#[tracing::instrument(name = "db.keys.touch", level = "debug", skip_all, err(level = "debug"))]
 pub async fn touch(db: &impl ConnectionTrait, uses: &[(Uuid, Timestamp)]) -> Result<()> {
     for part in uses.chunks(USES) {
         let mut at = CaseStatement::new();

@@ -27,12 +27,14 @@ pub struct Lease {
     pub taken_at: Timestamp,
 }
 
+#[tracing::instrument(name = "db.leases.find", level = "debug", skip_all, err(level = "debug"))]
 pub async fn find(db: &impl ConnectionTrait, name: &str) -> Result<Option<Lease>> {
     let row = Entity::find_by_id(name.to_owned()).one(db).await?;
     Ok(row.map(|row| Lease { holder: row.holder, number: row.fence, taken_at: Timestamp::from_micros(row.taken_at) }))
 }
 
 /// Takes the lease as it was `seen`. `None`: another process was faster.
+#[tracing::instrument(name = "db.leases.take", level = "debug", skip_all, err(level = "debug"))]
 pub async fn take(
     db: &impl ConnectionTrait,
     name: &str,
@@ -66,6 +68,7 @@ pub async fn take(
 }
 
 /// Frees the lease, unless another process has taken it since.
+#[tracing::instrument(name = "db.leases.release", level = "debug", skip_all, err(level = "debug"))]
 pub async fn release(db: &impl ConnectionTrait, fence: &Fence) -> Result<()> {
     Entity::update_many()
         .col_expr(Column::Holder, Expr::value(Option::<Uuid>::None))
@@ -77,6 +80,7 @@ pub async fn release(db: &impl ConnectionTrait, fence: &Fence) -> Result<()> {
 }
 
 /// Whether the lease was not taken since; until the transaction ends no process can take it.
+#[tracing::instrument(name = "db.leases.holds", level = "debug", skip_all, err(level = "debug"))]
 pub async fn holds(db: &impl ConnectionTrait, fence: &Fence) -> Result<bool> {
     let held = Entity::find_by_id(fence.lease.clone()).filter(Column::Fence.eq(fence.number)).lock_exclusive();
     Ok(held.one(db).await?.is_some())

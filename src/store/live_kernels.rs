@@ -24,6 +24,13 @@ fn of_group(group: &str) -> Select<Entity> {
 }
 
 /// Owner and demand of everything that runs or waits in the group.
+#[tracing::instrument(
+    name = "db.live_kernels.portions",
+    level = "debug",
+    skip_all,
+    fields(group),
+    err(level = "debug")
+)]
 pub async fn portions(
     db: &(impl ConnectionTrait + StreamTrait),
     group: &str,
@@ -58,6 +65,7 @@ pub async fn portions(
 }
 
 /// Everything that a reclaim plan needs to know of what runs or waits, by kernel id.
+#[tracing::instrument(name = "db.live_kernels.all", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn all(db: &(impl ConnectionTrait + StreamTrait), group: &str) -> Result<Vec<Arc<LiveKernel>>> {
     let mut slots = SlotDecoder::<Amount>::new();
     let mut rows = of_group(group).order_by_asc(Column::KernelId).stream(db).await?;

@@ -149,12 +149,14 @@ impl People {
 }
 
 /// The newest revision that a row has.
+#[tracing::instrument(name = "db.people.revision", level = "debug", skip_all, err(level = "debug"))]
 pub async fn revision(db: &impl ConnectionTrait) -> Result<i64> {
     let row = people_revision::Entity::find_by_id(1).one(db).await?;
     Ok(row.map_or(0, |row| row.revision))
 }
 
 /// Takes the next revision: no other process changes a domain, a project or a user until the transaction ends.
+#[tracing::instrument(name = "db.people.next_revision", level = "debug", skip_all, err(level = "debug"))]
 pub async fn next_revision(db: &impl ConnectionTrait) -> Result<i64> {
     let column = people_revision::Column::Revision;
     people_revision::Entity::update_many().col_expr(column, Expr::col(column).add(1)).exec(db).await?;
@@ -162,6 +164,7 @@ pub async fn next_revision(db: &impl ConnectionTrait) -> Result<i64> {
 }
 
 /// Every row that was changed after `revision`.
+#[tracing::instrument(name = "db.people.changed_since", level = "debug", skip_all, err(level = "debug"))]
 pub async fn changed_since(db: &impl ConnectionTrait, revision: i64) -> Result<People> {
     let domains = domain::Entity::find().filter(domain::Column::Revision.gt(revision)).all(db).await?;
     let projects = project::Entity::find().filter(project::Column::Revision.gt(revision)).all(db).await?;
@@ -174,6 +177,7 @@ pub async fn changed_since(db: &impl ConnectionTrait, revision: i64) -> Result<P
 }
 
 /// Stores rows as they are given; `revision` becomes that of all of them.
+#[tracing::instrument(name = "db.people.save", level = "debug", skip_all, err(level = "debug"))]
 pub async fn save(db: &impl ConnectionTrait, people: &People, revision: i64) -> Result<()> {
     if people.is_empty() {
         return Ok(());
@@ -237,6 +241,7 @@ async fn save_users(db: &impl ConnectionTrait, users: &[User], revision: i64) ->
 
 /// Notes newer starts of kernels that named the domain in which their project is. That shows nowhere, and so takes
 /// no revision.
+#[tracing::instrument(name = "db.people.note_starts", level = "debug", skip_all, err(level = "debug"))]
 pub async fn note_starts(db: &impl ConnectionTrait, projects: &[Project]) -> Result<()> {
     let rows = projects.iter().map(|p| project::ActiveModel {
         id: Set(p.id.0),
@@ -258,11 +263,13 @@ pub async fn note_starts(db: &impl ConnectionTrait, projects: &[Project]) -> Res
 }
 
 /// The projects that a user is known in.
+#[tracing::instrument(name = "db.people.memberships_of", level = "debug", skip_all, err(level = "debug"))]
 pub async fn memberships_of(db: &impl ConnectionTrait, user: UserId) -> Result<Vec<Member>> {
     let rows = membership::Entity::find().filter(membership::Column::UserUuid.eq(user.0)).all(db).await?;
     Ok(rows.into_iter().map(|m| Member { user: UserId(m.user_uuid), project: ProjectId(m.project_id) }).collect())
 }
 
+#[tracing::instrument(name = "db.people.add_memberships", level = "debug", skip_all, err(level = "debug"))]
 pub async fn add_memberships(
     db: &impl ConnectionTrait,
     members: impl IntoIterator<Item = Member, IntoIter: Send>,

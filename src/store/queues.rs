@@ -130,6 +130,7 @@ macro_rules! row {
 queue_keys!(row);
 
 /// All queues of a group by name.
+#[tracing::instrument(name = "db.queues.list", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn list(db: &impl ConnectionTrait, group: &str) -> Result<BTreeMap<Arc<str>, Arc<QueueConfig>>> {
     let mut select = Query::select();
     select.from(TABLE).column("name").and_where(Expr::col(Alias::new("resource_group")).eq(group));
@@ -141,6 +142,7 @@ pub async fn list(db: &impl ConnectionTrait, group: &str) -> Result<BTreeMap<Arc
 }
 
 /// Creates or replaces queues, whose age is known.
+#[tracing::instrument(name = "db.queues.upsert", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn upsert(db: &impl ConnectionTrait, group: &str, queues: &[Arc<QueueConfig>], now: Timestamp) -> Result<()> {
     let keys = || KEYS.iter().map(|key| Alias::new(column(key)));
     let refused = |error: sea_orm::sea_query::error::Error| DbErr::Custom(error.to_string());
@@ -161,6 +163,7 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, queues: &[Arc<QueueC
 }
 
 /// Removes the named queues.
+#[tracing::instrument(name = "db.queues.delete", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn delete(db: &impl ConnectionTrait, group: &str, names: &[Arc<str>]) -> Result<()> {
     for part in names.chunks(10_000) {
         Entity::delete_many()

@@ -41,6 +41,7 @@ fn decode_row(row: Model) -> Result<Record> {
 }
 
 /// Stores new records. A record that exists already is an error, never a silent second count.
+#[tracing::instrument(name = "db.records.insert", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn insert(db: &impl ConnectionTrait, group: &str, records: &[Record]) -> Result<()> {
     let rows = records.iter().map(|record| ActiveModel {
         kernel_id: Set(record.kernel.0),
@@ -66,6 +67,7 @@ pub struct RecordFilter {
 }
 
 /// One window on the records of a group by kernel, then by time.
+#[tracing::instrument(name = "db.records.list", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn list(
     db: &impl ConnectionTrait,
     group: &str,
@@ -95,6 +97,7 @@ pub async fn list(
 pub type Position = (i64, Uuid);
 
 /// The next page of a group's records by start, from the start of `from` on.
+#[tracing::instrument(name = "db.records.page", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn page(
     db: &impl ConnectionTrait,
     group: &str,
@@ -122,12 +125,14 @@ pub async fn page(
 }
 
 /// All records of one kernel by start.
+#[tracing::instrument(name = "db.records.of_kernel", level = "debug", skip_all, err(level = "debug"))]
 pub async fn of_kernel(db: &impl ConnectionTrait, kernel: KernelId) -> Result<Vec<Record>> {
     let rows = Entity::find().filter(Column::KernelId.eq(kernel.0)).order_by_asc(Column::PeriodStart).all(db).await?;
     rows.into_iter().map(decode_row).collect()
 }
 
 /// Records of one kernel that lie in `span`, at least in part.
+#[tracing::instrument(name = "db.records.overlapping", level = "debug", skip_all, err(level = "debug"))]
 pub async fn overlapping(db: &impl ConnectionTrait, kernel: KernelId, span: Span) -> Result<Vec<Record>> {
     let rows = Entity::find()
         .filter(Column::KernelId.eq(kernel.0))
@@ -140,6 +145,7 @@ pub async fn overlapping(db: &impl ConnectionTrait, kernel: KernelId, span: Span
 }
 
 /// Records of one kernel that reach past `end`.
+#[tracing::instrument(name = "db.records.past_end", level = "debug", skip_all, err(level = "debug"))]
 pub async fn past_end(db: &impl ConnectionTrait, kernel: KernelId, end: Timestamp) -> Result<Vec<Record>> {
     let rows = Entity::find()
         .filter(Column::KernelId.eq(kernel.0))
@@ -150,12 +156,14 @@ pub async fn past_end(db: &impl ConnectionTrait, kernel: KernelId, end: Timestam
     rows.into_iter().map(decode_row).collect()
 }
 
+#[tracing::instrument(name = "db.records.delete", level = "debug", skip_all, err(level = "debug"))]
 pub async fn delete(db: &impl ConnectionTrait, record: &Record) -> Result<()> {
     Entity::delete_by_id((record.kernel.0, record.span.start.micros())).exec(db).await?;
     Ok(())
 }
 
 /// Removes the records of one kernel that reach past `end`.
+#[tracing::instrument(name = "db.records.delete_past", level = "debug", skip_all, err(level = "debug"))]
 pub async fn delete_past(db: &impl ConnectionTrait, kernel: KernelId, end: Timestamp) -> Result<()> {
     let past = Entity::delete_many().filter(Column::KernelId.eq(kernel.0));
     past.filter(Column::PeriodEnd.gt(end.micros())).exec(db).await?;
@@ -163,6 +171,7 @@ pub async fn delete_past(db: &impl ConnectionTrait, kernel: KernelId, end: Times
 }
 
 /// Until when usage of one kernel is recorded.
+#[tracing::instrument(name = "db.records.last_end", level = "debug", skip_all, err(level = "debug"))]
 pub async fn last_end(db: &impl ConnectionTrait, kernel: KernelId) -> Result<Option<Timestamp>> {
     let last = Entity::find().select_only().column(Column::PeriodEnd).filter(Column::KernelId.eq(kernel.0));
     let end: Option<i64> = last.order_by_desc(Column::PeriodStart).limit(1).into_tuple().one(db).await?;
@@ -170,6 +179,7 @@ pub async fn last_end(db: &impl ConnectionTrait, kernel: KernelId) -> Result<Opt
 }
 
 /// Removes a group's records of days before `before`. Returns how many.
+#[tracing::instrument(name = "db.records.purge", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Day) -> Result<u64> {
     let done = Entity::delete_many()
         .filter(Column::ResourceGroup.eq(group))
@@ -180,6 +190,13 @@ pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Day) -> Resul
 }
 
 /// The first kernel of a group two of whose records overlap.
+#[tracing::instrument(
+    name = "db.records.first_overlap",
+    level = "debug",
+    skip_all,
+    fields(group),
+    err(level = "debug")
+)]
 pub async fn first_overlap(db: &impl ConnectionTrait, group: &str) -> Result<Option<(KernelId, Timestamp)>> {
     #[derive(FromQueryResult)]
     struct Overlap {

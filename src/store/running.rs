@@ -22,6 +22,7 @@ pub struct Running {
 }
 
 /// Everything that runs or is suspended in the group, by kernel id.
+#[tracing::instrument(name = "db.running.all", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn all(db: &impl ConnectionTrait, group: &str) -> Result<Vec<Running>> {
     let rows: Vec<(Uuid, Option<i64>, Option<i64>)> = Entity::find()
         .select_only()

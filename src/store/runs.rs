@@ -19,6 +19,7 @@ pub struct ServiceRun {
 }
 
 /// Notes a start of the service that is alive at `now`.
+#[tracing::instrument(name = "db.runs.start", level = "debug", skip_all, err(level = "debug"))]
 pub async fn start(db: &impl ConnectionTrait, started_at: Timestamp, now: Timestamp) -> Result<ServiceRun> {
     let row = service_run::ActiveModel {
         id: NotSet,
@@ -29,6 +30,7 @@ pub async fn start(db: &impl ConnectionTrait, started_at: Timestamp, now: Timest
     Ok(ServiceRun { id: row.id, started_at, last_heartbeat_at: now })
 }
 
+#[tracing::instrument(name = "db.runs.beat", level = "debug", skip_all, err(level = "debug"))]
 pub async fn beat(db: &impl ConnectionTrait, run: i64, now: Timestamp) -> Result<()> {
     service_run::Entity::update_many()
         .col_expr(service_run::Column::LastHeartbeatAt, Expr::value(now.micros()))
@@ -40,6 +42,7 @@ pub async fn beat(db: &impl ConnectionTrait, run: i64, now: Timestamp) -> Result
 }
 
 /// Forgets that the service was alive after `now`, as a clock said that was ahead.
+#[tracing::instrument(name = "db.runs.cut", level = "debug", skip_all, err(level = "debug"))]
 pub async fn cut(db: &impl ConnectionTrait, now: Timestamp) -> Result<()> {
     service_run::Entity::delete_many().filter(service_run::Column::StartedAt.gt(now.micros())).exec(db).await?;
     service_run::Entity::update_many()
@@ -51,6 +54,7 @@ pub async fn cut(db: &impl ConnectionTrait, now: Timestamp) -> Result<()> {
 }
 
 /// Removes runs that ended before `before`. The last of them stays: the downtime after it reaches on.
+#[tracing::instrument(name = "db.runs.purge", level = "debug", skip_all, err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, before: Timestamp) -> Result<u64> {
     let ended = || service_run::Column::LastHeartbeatAt.lt(before.micros());
     let last = service_run::Entity::find()
@@ -65,6 +69,7 @@ pub async fn purge(db: &impl ConnectionTrait, before: Timestamp) -> Result<u64> 
 }
 
 /// All runs by start.
+#[tracing::instrument(name = "db.runs.list", level = "debug", skip_all, err(level = "debug"))]
 pub async fn list(db: &impl ConnectionTrait) -> Result<Vec<ServiceRun>> {
     let rows = service_run::Entity::find()
         .order_by_asc(service_run::Column::StartedAt)
@@ -94,6 +99,7 @@ pub struct Gap {
     pub dropped_usage: Usages,
 }
 
+#[tracing::instrument(name = "db.runs.add_gap", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn add_gap(db: &impl ConnectionTrait, group: &str, gap: &Gap) -> Result<()> {
     let row = usage_gap::ActiveModel {
         id: NotSet,
@@ -111,6 +117,13 @@ pub async fn add_gap(db: &impl ConnectionTrait, group: &str, gap: &Gap) -> Resul
 }
 
 /// Forgets gaps that were handled after `limit`.
+#[tracing::instrument(
+    name = "db.runs.forget_gaps_after",
+    level = "debug",
+    skip_all,
+    fields(group),
+    err(level = "debug")
+)]
 pub async fn forget_gaps_after(db: &impl ConnectionTrait, group: &str, limit: Timestamp) -> Result<()> {
     let of_group = usage_gap::Entity::delete_many().filter(usage_gap::Column::ResourceGroup.eq(group));
     of_group.filter(usage_gap::Column::HandledAt.gt(limit.micros())).exec(db).await?;
@@ -118,6 +131,7 @@ pub async fn forget_gaps_after(db: &impl ConnectionTrait, group: &str, limit: Ti
 }
 
 /// One page of gaps, newest first.
+#[tracing::instrument(name = "db.runs.gaps", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn gaps(db: &impl ConnectionTrait, group: &str, window: &IdWindow) -> Result<KeyPage<Gap>> {
     let of_group = usage_gap::Entity::find().filter(usage_gap::Column::ResourceGroup.eq(group));
     key_list::newest_first(db, of_group, usage_gap::Column::Id, window).await?.try_map(|row| {

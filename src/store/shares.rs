@@ -16,6 +16,7 @@ use crate::domain::time::Timestamp;
 use crate::domain::weight::Weight;
 
 /// Loads the group's hierarchy; `domain_of` tells a project's current domain. Ranks are not stored.
+#[tracing::instrument(name = "db.shares.load", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn load(
     db: &impl ConnectionTrait,
     group: &str,
@@ -58,6 +59,7 @@ pub async fn load(
 }
 
 /// Stores the named shares.
+#[tracing::instrument(name = "db.shares.save", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn save(
     db: &impl ConnectionTrait,
     group: &str,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::people::{GPU_CLUSTER, PEOPLE, PROJECTS};
-use crate::service::group::published::UserShare;
+use crate::service::group::published::rows::UserShare;
 use crate::service::{Caller, Result, Service};
 
 /// Three requests that can be copied into a shell; ids and the key are real.
@@ -63,7 +63,7 @@ Kernels are running and the jobs account for them as time passes. Ctrl-C ends th
     /// The worst, the middle and the best placed, in this order.
     fn workloads(service: &Service) -> Result<serde_json::Value> {
         let group = service.group(&Caller::internal("demo"), GPU_CLUSTER)?;
-        let users = &group.users;
+        let users = &group.whole()?.rows.users;
         let places = [users.len().saturating_sub(1), users.len() / 2, 0];
         let workload = |share: &UserShare| {
             json!({

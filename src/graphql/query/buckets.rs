@@ -33,7 +33,7 @@ async fn list<N: OutputType>(
     let found = service(ctx)?.usage_buckets(caller(ctx)?, group, list).await?;
     let Page { rows, has_next, has_previous, total } = found;
     let nodes: Option<Vec<_>> = rows.into_iter().map(|(cursor, row)| Some((cursor, node(group, row)?))).collect();
-    let rows = nodes.ok_or_else(|| Error::Internal("a bucket of another tier".to_owned()))?;
+    let rows = nodes.ok_or_else(|| Error::internal("a bucket of another tier"))?;
     connect(ctx, group, Page { rows, has_next, has_previous, total }, |node| node)
 }
 

@@ -89,7 +89,7 @@ impl GroupQuery {
         let window = PageArgs { first, last, before, after, offset }.window(&name, &resource_group)?;
         let filter = FairShareWeightFilter::read(filter)?;
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
-        let mut rows = weight_rows(&group, service(ctx)?.weights(caller(ctx)?, &resource_group)?);
+        let mut rows = weight_rows(&group, group.whole()?.weights());
         rows.retain(|node| filter.matches(&|c| holds(c, node)));
         rows.sort_by_cached_key(|node| weight_key(field, node));
         let page = cut_ordered(&name, &rows, |node| weight_key(field, node), &window, descending);

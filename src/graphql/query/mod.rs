@@ -35,7 +35,7 @@ pub struct Query(
 
 /// The service behind the schema.
 pub fn service<'a>(ctx: &Context<'a>) -> Result<&'a Arc<Service>> {
-    ctx.data_opt().ok_or_else(|| Error::Internal("a schema without a service".to_owned()))
+    ctx.data_opt().ok_or_else(|| Error::internal("a schema without a service"))
 }
 
 /// Who asks.

@@ -9,16 +9,16 @@ use async_graphql::{Context, ID, Object, Result};
 use super::{caller, service};
 use crate::domain::filter::{Compare, DayMatch, Filter, Place, TextMatch};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
+use crate::graphql::global_id;
+use crate::graphql::guard;
 use crate::graphql::types::{
     Agent, AuditEntry, Domain, DomainFairShare, DomainUsageBucketNode, FairShareWeightNode, JobRun, Node, Project,
     ProjectFairShare, ProjectUsageBucketNode, Queue, ScalingGroup, User, UserFairShare, UserUsageBucketNode,
 };
-use crate::graphql::{global_id, guard};
 use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow, Tier};
 use crate::service::input::page::Window;
-use crate::service::shares::Known;
-use crate::service::weights::WeightRow;
-use crate::service::{Error, PublishedGroup, Result as ServiceResult};
+use crate::service::shares::FoundShares;
+use crate::service::{Error, Result as ServiceResult};
 
 /// Ids that one `nodes` may name.
 const MAX_IDS: usize = 100;
@@ -60,8 +60,8 @@ struct Rows {
     agents: HashMap<Vec<String>, crate::service::agents::Agent>,
     job_runs: HashMap<String, crate::service::jobs::JobRun>,
     audit: HashMap<String, crate::service::audit_log::AuditEntry>,
-    /// By group: who has no row there.
-    known: HashMap<String, Known>,
+    /// By group.
+    shares: HashMap<String, FoundShares>,
 }
 
 impl Rows {
@@ -94,7 +94,7 @@ impl Rows {
         }
         for (name, entities) in shares {
             if let Ok(group) = service.group(caller, name) {
-                rows.known.insert(name.to_owned(), service.without_row(&group, &entities).await?);
+                rows.shares.insert(name.to_owned(), service.shares_of(&group, &entities).await?);
             }
         }
         for group in groups_of_agents {
@@ -169,38 +169,28 @@ impl Rows {
         self.buckets.get(&(kind.to_owned(), key.to_vec())).cloned()
     }
 
-    /// A row of a published picture, or that of somebody who is known and has none there.
+    /// A row of a published picture, or the default row of a known user, project or domain that has none there.
     fn published(&self, ctx: &Context<'_>, kind: &str, key: &[String]) -> ServiceResult<Option<Node>> {
-        let caller = caller(ctx)?;
         let [name, rest @ ..] = key else { return Ok(None) };
-        let Ok(group) = service(ctx)?.group(caller, name) else { return Ok(None) };
+        let Ok(group) = service(ctx)?.group(caller(ctx)?, name) else { return Ok(None) };
         if let Some(entity) = share_of(kind, rest) {
-            let Some(known) = self.known.get(name) else { return Ok(None) };
+            let Some(found) = self.shares.get(name) else { return Ok(None) };
             return Ok(match entity {
-                Owner::User(member) => {
-                    caller.require_user(member.user)?;
-                    known.user_share(&group, member).map(|row| UserFairShare::new(&group, row).into())
-                }
-                Owner::Domain(domain) => {
-                    caller.require_reader()?;
-                    known.domain_share(&group, &domain).map(|row| DomainFairShare::new(&group, row).into())
-                }
-                Owner::Project(id) => {
-                    caller.require_reader()?;
-                    known.project_share(&group, id).map(|row| ProjectFairShare::new(&group, row).into())
-                }
+                Owner::User(member) => found.user(member)?.map(|row| UserFairShare::new(&group, row).into()),
+                Owner::Domain(name) => found.domain(&name)?.map(|row| DomainFairShare::new(&group, row).into()),
+                Owner::Project(id) => found.project(id)?.map(|row| ProjectFairShare::new(&group, row).into()),
             });
         }
         match (kind, rest) {
             (Queue::KIND, [name]) => {
-                caller.require_reader()?;
-                let found = group.queues.get(name.as_str()).cloned();
+                let found = group.whole()?.queues.get(name.as_str()).cloned();
                 Ok(found.map(|config| Queue { group: Arc::clone(&group.name), config }.into()))
             }
             (ScalingGroup::KIND, []) => Ok(Some(ScalingGroup(group).into())),
             (FairShareWeightNode::KIND, [tier, ids @ ..]) => {
-                caller.require_reader()?;
-                Ok(weight(&group, tier, ids).map(|row| FairShareWeightNode::new(&group, row).into()))
+                let facts = group.whole()?;
+                let row = entity(tier, ids).and_then(|target| facts.weight_row(target));
+                Ok(row.map(|row| FairShareWeightNode::new(&group, row).into()))
             }
             _ => Ok(None),
         }
@@ -226,17 +216,6 @@ fn entity(tier: &str, ids: &[String]) -> Option<Owner> {
         }
         _ => None,
     }
-}
-
-/// The weight of a row that the group has.
-fn weight(group: &PublishedGroup, tier: &str, ids: &[String]) -> Option<WeightRow> {
-    let target = entity(tier, ids)?;
-    let share = match &target {
-        Owner::Domain(name) => &group.domain(name)?.share,
-        Owner::Project(id) => &group.project(*id)?.share,
-        Owner::User(member) => &group.user(*member)?.share,
-    };
-    Some(WeightRow { weight: share.weight, target })
 }
 
 fn tier(kind: &str) -> Tier {

@@ -13,7 +13,7 @@ use crate::service::{Error, Result as ServiceResult, Service};
 
 /// What runs the jobs.
 pub fn jobs<'a>(ctx: &Context<'a>) -> ServiceResult<&'a Arc<dyn JobControl>> {
-    ctx.data_opt().ok_or_else(|| Error::Internal("a schema without jobs".to_owned()))
+    ctx.data_opt().ok_or_else(|| Error::internal("a schema without jobs"))
 }
 
 #[derive(Default)]

@@ -27,8 +27,7 @@ impl QueueQuery {
         const LIST: &str = "queues";
         let window = PageArgs { first, last, before, after, offset }.window(LIST, &resource_group)?;
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
-        let queues = service(ctx)?.queues(caller(ctx)?, &resource_group)?;
-        let rows: Vec<_> = queues.values().collect();
+        let rows: Vec<_> = group.whole()?.queues.values().collect();
         let page = cut(LIST, &rows, |queue| vec![Key::Text(queue.name.clone())], &window);
         Ok(connect(ctx, &resource_group, page, |queue| Queue {
             group: Arc::clone(&group.name),
@@ -39,8 +38,7 @@ impl QueueQuery {
     /// One queue; null if there is none of that name.
     async fn queue(&self, ctx: &Context<'_>, resource_group: String, name: String) -> Result<Option<Queue>> {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
-        let queues = service(ctx)?.queues(caller(ctx)?, &resource_group)?;
-        let found = queues.get(name.as_str()).cloned();
+        let found = group.whole()?.queues.get(name.as_str()).cloned();
         Ok(found.map(|config| Queue { group: Arc::clone(&group.name), config }))
     }
 }

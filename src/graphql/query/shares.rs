@@ -32,7 +32,7 @@ impl ShareQuery {
         let page = PageArgs { first, last, before, after, offset };
         let order = order.map(|o| (o.field.into(), o.descending()));
         let wanted = share_list("domain", order, DomainFairShareFilter::read(filter)?, &page, &group.name)?;
-        let rows = service(ctx)?.domain_shares(caller(ctx)?, &group, &wanted)?;
+        let rows = group.domain_shares(&wanted)?;
         Ok(connect(ctx, &group.name, rows, |row| DomainFairShare::new(&group, row))?)
     }
 
@@ -44,7 +44,7 @@ impl ShareQuery {
         domain_name: String,
     ) -> Result<Option<DomainFairShare>> {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
-        let found = service(ctx)?.domain_share(caller(ctx)?, &group, &domain_name).await?;
+        let found = service(ctx)?.domain_share(&group, &domain_name).await?;
         Ok(found.map(|row| DomainFairShare::new(&group, row)))
     }
 
@@ -74,7 +74,7 @@ impl ShareQuery {
         project_id: Uuid,
     ) -> Result<Option<ProjectFairShare>> {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
-        let found = service(ctx)?.project_share(caller(ctx)?, &group, ProjectId(project_id.0)).await?;
+        let found = service(ctx)?.project_share(&group, ProjectId(project_id.0)).await?;
         Ok(found.map(|row| ProjectFairShare::new(&group, row)))
     }
 
@@ -106,7 +106,7 @@ impl ShareQuery {
     ) -> Result<Option<UserFairShare>> {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let member = Member { user: UserId(user_uuid.0), project: ProjectId(project_id.0) };
-        let found = service(ctx)?.user_share(caller(ctx)?, &group, member).await?;
+        let found = service(ctx)?.user_share(&group, member).await?;
         Ok(found.map(|row| UserFairShare::new(&group, row)))
     }
 }

@@ -4,7 +4,7 @@ use super::{caller, service};
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::scalars::Uuid;
 use crate::graphql::types::UsageRecordNode;
-use crate::service::usage_records::{Period, RECORD_LIST};
+use crate::service::usage_records::{Period, RECORD_LIST, RecordQuery};
 
 #[derive(Default)]
 pub struct UsageRecordQuery;
@@ -31,10 +31,8 @@ impl UsageRecordQuery {
         let window = PageArgs { first, last, before, after, offset }.window(RECORD_LIST, &resource_group)?;
         let id = |id: Option<Uuid>| id.map(|Uuid(id)| id.to_string());
         let (user, project, period) = (id(user_uuid), id(project_id), Period::read(&from, &to)?);
-        let service = service(ctx)?;
-        let filter =
-            service.record_filter(caller(ctx)?, &resource_group, user.as_deref(), project.as_deref(), period)?;
-        let page = service.usage_records(&resource_group, &filter, &window).await?;
+        let query = RecordQuery { user: user.as_deref(), project: project.as_deref(), period };
+        let page = service(ctx)?.usage_records(caller(ctx)?, &resource_group, query, &window).await?;
         Ok(connect(ctx, &resource_group, page, UsageRecordNode)?)
     }
 }

@@ -8,8 +8,8 @@ use crate::graphql::connection::{List, PageArgs};
 use crate::graphql::filters::ProjectFairShareFilter;
 use crate::graphql::global_id;
 use crate::graphql::orders::ProjectFairShareOrderBy;
-use crate::service::PublishedGroup;
-use crate::service::group::published::DomainShare;
+use crate::service::VisibleGroup;
+use crate::service::group::published::rows::DomainShare;
 use crate::service::shares::ShareCondition;
 
 /// A domain in one resource group: weight, decayed usage, factor and rank among the group's domains.
@@ -21,8 +21,8 @@ pub struct DomainFairShare {
 impl DomainFairShare {
     pub const KIND: &str = "DomainFairShare";
 
-    pub fn new(group: &Arc<PublishedGroup>, row: DomainShare) -> Self {
-        Self { domain_name: row.domain_name, facts: ShareFacts { group: Arc::clone(group), share: row.share } }
+    pub fn new(group: &VisibleGroup, row: DomainShare) -> Self {
+        Self { domain_name: row.domain_name, facts: ShareFacts { group: group.clone(), share: row.share } }
     }
 }
 

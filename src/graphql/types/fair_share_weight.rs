@@ -8,7 +8,7 @@ use crate::graphql::global_id;
 use crate::graphql::orders::FairShareWeightTargetType;
 use crate::graphql::query::service;
 use crate::graphql::scalars::Uuid;
-use crate::service::PublishedGroup;
+use crate::service::VisibleGroup;
 use crate::service::weights::WeightRow;
 
 /// A weight of a domain, a project, or a user in a project.
@@ -23,7 +23,7 @@ impl FairShareWeightNode {
     pub const KIND: &str = "FairShareWeightNode";
 
     /// The weight in force: a row whose weight was unset shows the group's default.
-    pub fn new(group: &PublishedGroup, row: WeightRow) -> Self {
+    pub fn new(group: &VisibleGroup, row: WeightRow) -> Self {
         let weight = row.weight.unwrap_or(group.options.default_weight);
         Self { group: Arc::clone(&group.name), target: row.target, weight }
     }
@@ -53,7 +53,7 @@ impl FairShareWeightNode {
 }
 
 /// Rows as nodes of `group`.
-pub fn weight_rows(group: &PublishedGroup, rows: Vec<WeightRow>) -> Vec<FairShareWeightNode> {
+pub fn weight_rows(group: &VisibleGroup, rows: Vec<WeightRow>) -> Vec<FairShareWeightNode> {
     rows.into_iter().map(|row| FairShareWeightNode::new(group, row)).collect()
 }
 

@@ -9,12 +9,11 @@ use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::filters::UserFairShareFilter;
 use crate::graphql::global_id;
 use crate::graphql::orders::{ProjectFairShareOrderBy, UserFairShareOrderBy};
-use crate::graphql::query::{caller, service};
 use crate::graphql::scalars::Uuid;
 use crate::graphql::share_list::share_list;
-use crate::service::group::published::ProjectShare;
+use crate::service::group::published::rows::ProjectShare;
 use crate::service::shares::ShareCondition;
-use crate::service::{PublishedGroup, Result as ServiceResult};
+use crate::service::{Result as ServiceResult, VisibleGroup};
 
 /// A project in one resource group: weight, decayed usage, factor and rank among its domain's projects.
 pub struct ProjectFairShare {
@@ -27,26 +26,26 @@ pub struct ProjectFairShare {
 impl ProjectFairShare {
     pub const KIND: &str = "ProjectFairShare";
 
-    pub fn new(group: &Arc<PublishedGroup>, row: ProjectShare) -> Self {
+    pub fn new(group: &VisibleGroup, row: ProjectShare) -> Self {
         Self {
             project_id: row.project_id,
             project_name: row.project_name,
             domain_name: row.domain_name,
-            facts: ShareFacts { group: Arc::clone(group), share: row.share },
+            facts: ShareFacts { group: group.clone(), share: row.share },
         }
     }
 
     /// A page of `group`'s projects.
     pub fn list(
         ctx: &Context<'_>,
-        group: &Arc<PublishedGroup>,
+        group: &VisibleGroup,
         filter: Filter<ShareCondition>,
         order: Option<ProjectFairShareOrderBy>,
         page: &PageArgs,
     ) -> ServiceResult<List<Self>> {
         let order = order.map(|o| (o.field.into(), o.descending()));
         let list = share_list("project", order, filter, page, &group.name)?;
-        let rows = service(ctx)?.project_shares(caller(ctx)?, group, &list)?;
+        let rows = group.project_shares(&list)?;
         connect(ctx, &group.name, rows, |row| Self::new(group, row))
     }
 }

@@ -1,11 +1,9 @@
-use std::sync::Arc;
-
 use async_graphql::{ID, Object, SimpleObject};
 
 use crate::graphql::global_id;
 use crate::graphql::orders::SliceGapPolicy;
 use crate::graphql::scalars::{DateTime, JsonString};
-use crate::service::PublishedGroup;
+use crate::service::VisibleGroup;
 use crate::service::group::warnings;
 
 /// Something in a group's options that a person should look at.
@@ -26,7 +24,7 @@ impl From<warnings::OptionWarning> for OptionWarning {
 }
 
 /// A resource group: a cluster, partition or node pool with its scheduler.
-pub struct ScalingGroup(pub Arc<PublishedGroup>);
+pub struct ScalingGroup(pub VisibleGroup);
 
 impl ScalingGroup {
     pub const KIND: &str = "ScalingGroup";

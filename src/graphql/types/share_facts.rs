@@ -1,16 +1,14 @@
-use std::sync::Arc;
-
 use async_graphql::Object;
 
 use crate::domain::decimal::f64_text;
 use crate::domain::hierarchy::Share;
 use crate::graphql::scalars::{Date, DateTime, JsonString};
-use crate::service::PublishedGroup;
-use crate::service::group::published::Calculation;
+use crate::service::VisibleGroup;
+use crate::service::group::published::profile::Calculation;
 
 /// What the fair shares of all three tiers tell.
 pub struct ShareFacts {
-    pub group: Arc<PublishedGroup>,
+    pub group: VisibleGroup,
     pub share: Share,
 }
 

@@ -8,12 +8,11 @@ use crate::domain::ids::{Member, ProjectId};
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::global_id;
 use crate::graphql::orders::UserFairShareOrderBy;
-use crate::graphql::query::{caller, service};
 use crate::graphql::scalars::Uuid;
 use crate::graphql::share_list::share_list;
-use crate::service::group::published::UserShare;
+use crate::service::group::published::rows::UserShare;
 use crate::service::shares::ShareCondition;
-use crate::service::{PublishedGroup, Result as ServiceResult};
+use crate::service::{Result as ServiceResult, VisibleGroup};
 
 /// A user in one project of a resource group: decayed usage, factor and rank among all the group's users.
 pub struct UserFairShare {
@@ -27,20 +26,20 @@ pub struct UserFairShare {
 impl UserFairShare {
     pub const KIND: &str = "UserFairShare";
 
-    pub fn new(group: &Arc<PublishedGroup>, row: UserShare) -> Self {
+    pub fn new(group: &VisibleGroup, row: UserShare) -> Self {
         Self {
             member: row.member,
             user_name: row.user_name,
             project_name: row.project_name,
             domain_name: row.domain_name,
-            facts: ShareFacts { group: Arc::clone(group), share: row.share },
+            facts: ShareFacts { group: group.clone(), share: row.share },
         }
     }
 
     /// A page of `group`'s users, or of one project's.
     pub fn list(
         ctx: &Context<'_>,
-        group: &Arc<PublishedGroup>,
+        group: &VisibleGroup,
         project: Option<ProjectId>,
         filter: Filter<ShareCondition>,
         order: Option<UserFairShareOrderBy>,
@@ -50,10 +49,10 @@ impl UserFairShare {
         let scope = project.map_or_else(|| group.name.to_string(), |project| format!("{}/{}", group.name, project.0));
         let list = share_list("user", order, filter, page, &scope)?;
         let rows = match project {
-            Some(project) => service(ctx)?.project_members(caller(ctx)?, group, project, &list),
-            None => service(ctx)?.user_shares(caller(ctx)?, group, &list),
+            Some(project) => group.project_members(project, &list),
+            None => group.user_shares(&list),
         };
-        connect(ctx, &scope, rows?, |row| Self::new(group, row))
+        connect(ctx, &scope, rows, |row| Self::new(group, row))
     }
 }
 

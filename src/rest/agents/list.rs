@@ -5,7 +5,7 @@ use axum::{Extension, Json};
 
 use super::view::AgentView;
 use crate::rest::extract::{PathParams, QueryParams};
-use crate::rest::list::{List, PageQuery, Place};
+use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::input::page::Key;
@@ -22,9 +22,9 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<List<AgentView>>> {
-    let place = Place::new("agents", &path.rg);
-    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let cursor = ListCursor::new("agents", &path.rg);
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let mut agents = service.agents(&caller, &path.rg).await?;
     agents.sort_by(|a, b| a.agent_id.cmp(&b.agent_id));
-    Ok(Json(place.cut(&agents, |a| vec![Key::Text(a.agent_id.clone())], &window)))
+    Ok(Json(cursor.cut(&agents, |a| vec![Key::Text(a.agent_id.clone())], &window)))
 }

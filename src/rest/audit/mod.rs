@@ -1,4 +1,4 @@
-//! The proof that usage is conserved (§5).
+//! The proof that usage is conserved (FAIR_SHARE §5).
 
 pub mod get;
 pub mod view;

@@ -7,7 +7,7 @@ use utoipa::IntoParams;
 
 use super::view::AuditEntryView;
 use crate::rest::extract::QueryParams;
-use crate::rest::list::{List, Place};
+use crate::rest::list::{List, ListCursor};
 use crate::rest::problem::Result;
 use crate::service::audit_log::AuditFilter;
 use crate::service::{Caller, Service};
@@ -37,8 +37,8 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     QueryParams(query): QueryParams<AuditQuery>,
 ) -> Result<Json<List<AuditEntryView>>> {
-    let place = Place::new(Service::AUDIT_LIST, "");
-    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let cursor = ListCursor::new(Service::AUDIT_LIST, "");
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let filter = AuditFilter { resource_group: query.resource_group, action: query.action, groups: None };
-    Ok(Json(place.answer(service.audit_log(&caller, &filter, &window).await?)))
+    Ok(Json(cursor.answer(service.audit_log(&caller, &filter, &window).await?)))
 }

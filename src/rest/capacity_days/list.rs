@@ -5,7 +5,7 @@ use axum::{Extension, Json};
 
 use super::view::CapacityDay;
 use crate::rest::extract::{PathParams, QueryParams};
-use crate::rest::list::{List, PageQuery, Place};
+use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::input::page::Key;
@@ -22,8 +22,8 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<List<CapacityDay>>> {
-    let place = Place::new("capacity-days", &path.rg);
-    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let cursor = ListCursor::new("capacity-days", &path.rg);
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let days = service.capacity_days(&caller, &path.rg).await?;
-    Ok(Json(place.cut(&days, |(day, _)| vec![Key::Text(day.to_string())], &window)))
+    Ok(Json(cursor.cut(&days, |(day, _)| vec![Key::Text(day.to_string())], &window)))
 }

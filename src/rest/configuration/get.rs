@@ -22,5 +22,5 @@ pub async fn handle(
 ) -> Result<Json<Configuration>> {
     let rows = service.weights(&caller, &path.rg)?;
     let group = service.group(&caller, &path.rg)?;
-    Ok(Json(Configuration::of(&service, &group, &rows)))
+    Ok(Json(Configuration::of(&service, group.whole()?, &rows)))
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use crate::domain::ids::{ProjectId, UserId};
-use crate::service::{PublishedGroup, Service};
+use crate::service::Service;
+use crate::service::group::published::facts::Facts;
 
 /// Ids by display name; `None`: more than one has it.
 struct Directory<'a> {
@@ -68,13 +69,13 @@ pub struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub fn of(service: &'a Service, group: &'a PublishedGroup) -> Self {
+    pub fn of(service: &'a Service, facts: &'a Facts) -> Self {
         Self {
             projects: Directory::new(
                 "project",
-                group.projects.iter().map(|p| (p.project_id.0, p.project_name.as_ref())),
+                facts.rows.projects.iter().map(|p| (p.project_id.0, p.project_name.as_ref())),
             ),
-            users: Directory::new("user", group.users.iter().map(|u| (u.member.user.0, u.user_name.as_ref()))),
+            users: Directory::new("user", facts.rows.users.iter().map(|u| (u.member.user.0, u.user_name.as_ref()))),
             service,
         }
     }

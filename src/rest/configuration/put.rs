@@ -46,7 +46,7 @@ pub async fn handle(
     caller.require_admin()?;
     let group = service.group(&caller, &path.rg)?;
     same_as_path("/resource_group", body.resource_group.as_deref(), &path.rg)?;
-    let names = Names::of(&service, &group);
+    let names = Names::of(&service, group.whole()?);
     let (wanted, pointers) = wanted(body, &names, query.prune)?;
     let queues = wanted.queues.clone().unwrap_or_default();
     let changed = if query.dry_run {

@@ -44,5 +44,6 @@ pub async fn handle(
     if query.explain {
         return Ok(json_answer(&view())?);
     }
-    etag::fresh_or(&headers, &found.group.etag(), || written(found.group.shared.division.json(view)))
+    let answers = found.group.answers()?;
+    etag::fresh_or(&headers, &found.group.etag(), || written(answers.division.json(view)))
 }

@@ -8,7 +8,7 @@ use utoipa::IntoParams;
 use super::view::DivisionDayView;
 use crate::domain::time::Day;
 use crate::rest::extract::{PathParams, QueryParams};
-use crate::rest::list::{List, Place};
+use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::division::HistoryFilter;
@@ -48,8 +48,8 @@ pub async fn handle(
     if from.zip(to).is_some_and(|(from, to)| to < from) {
         return Err(Error::about("/to", "contradiction", "lies before `from`").into());
     }
-    let place = Place::new(Service::DIVISION_HISTORY, path.rg.clone());
-    let window = place.window(limit, cursor.as_deref())?;
+    let list = ListCursor::new(Service::DIVISION_HISTORY, path.rg.clone());
+    let window = list.window(limit, cursor.as_deref())?;
     let filter = HistoryFilter { from, to, queue };
-    Ok(Json(place.answer(service.division_history(&caller, &path.rg, &filter, &window).await?)))
+    Ok(Json(list.answer(service.division_history(&caller, &path.rg, &filter, &window).await?)))
 }

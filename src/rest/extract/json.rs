@@ -54,7 +54,7 @@ pub async fn read_body<S: Send + Sync>(request: Request<Body>, state: &S) -> Res
 
 /// An answer that is written out where it was computed.
 pub fn json_answer(value: &impl Serialize) -> Result<Response, Error> {
-    let written = serde_json::to_vec(value).map_err(|e| Error::Internal(e.to_string()))?;
+    let written = serde_json::to_vec(value).map_err(|e| Error::failed("the answer was not written", e))?;
     Ok(([(header::CONTENT_TYPE, "application/json")], written).into_response())
 }
 

@@ -15,7 +15,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for PathPar
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        // A name with NUL can be nobody's.
+        // No name has the character NUL.
         let has_nul = parts.uri.path().contains("%00");
         if !has_nul && let Ok(Path(params)) = Path::from_request_parts(parts, state).await {
             return Ok(Self(params));

@@ -13,12 +13,12 @@ use crate::domain::filter::Filter;
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::rest::etag;
 use crate::rest::extract::{PathParams, QueryParams, written};
-use crate::rest::list::{List, Place};
+use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::people::who;
 use crate::service::shares::{ShareField, ShareList, UserPlace, share_list_name};
-use crate::service::{Caller, Error, PublishedGroup, Service};
+use crate::service::{Caller, Error, Service, VisibleGroup};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -55,9 +55,10 @@ pub async fn handle(
     headers: HeaderMap,
 ) -> Result<Response> {
     let group = service.group(&caller, &path.rg)?;
-    if query.is_everything() && caller.only_user().is_none() {
-        let whole = || whole(&service, &caller, &group);
-        return etag::fresh_or(&headers, &group.etag(), || written(group.shared.ranking.json(whole)));
+    if let Ok(answers) = group.answers()
+        && query.is_everything()
+    {
+        return etag::fresh_or(&headers, &group.etag(), || written(answers.ranking.json(|| whole(&group))));
     }
     let (user, project) = {
         let (people, fault) = (service.people(), |fault| Error::Invalid(vec![fault]));
@@ -66,13 +67,13 @@ pub async fn handle(
     };
     let status = match (user, project) {
         (Some(user), project) if query.limit.is_none() && query.cursor.is_none() => {
-            FairShareStatus::User(Box::new(single(&service, &caller, &group, user, project).await?))
+            FairShareStatus::User(Box::new(single(&service, &group, user, project).await?))
         }
         (Some(_), _) => {
             return Err(contradiction("/user_uuid", "does not go with `limit` and `cursor`: one user has no pages"));
         }
         (None, Some(_)) => return Err(contradiction("/project_id", "goes with `user_uuid` only")),
-        (None, None) => FairShareStatus::Ranking(ranking(&service, &caller, &group, &query)?),
+        (None, None) => FairShareStatus::Ranking(ranking(&group, &query)?),
     };
     etag::fresh_or(&headers, &group.etag(), || Json(status).into_response())
 }
@@ -89,41 +90,35 @@ impl StatusQuery {
     }
 }
 
-/// Everybody whom the caller may see.
-fn whole(service: &Service, caller: &Caller, group: &PublishedGroup) -> List<UserStatus> {
-    List::whole(service.ranking(caller, group).map(UserStatus::from).collect())
+/// All users' rows that the caller may see.
+fn whole(group: &VisibleGroup) -> List<UserStatus> {
+    List::whole(group.ranking().map(UserStatus::from).collect())
 }
 
 fn contradiction(pointer: &str, said: &str) -> crate::rest::problem::Problem {
     Error::about(pointer, "contradiction", said).into()
 }
 
-fn ranking(
-    service: &Service,
-    caller: &Caller,
-    group: &PublishedGroup,
-    query: &StatusQuery,
-) -> Result<List<UserStatus>> {
+fn ranking(group: &VisibleGroup, query: &StatusQuery) -> Result<List<UserStatus>> {
     if query.limit.is_none() && query.cursor.is_none() {
-        return Ok(whole(service, caller, group));
+        return Ok(whole(group));
     }
-    let place = Place::new(share_list_name("user", ShareField::Rank, false), &*group.name);
-    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let cursor = ListCursor::new(share_list_name("user", ShareField::Rank, false), &*group.name);
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let list = ShareList { filter: Filter::everything(), field: ShareField::Rank, descending: false, window };
-    Ok(place.answer(service.user_shares(caller, group, &list)?))
+    Ok(cursor.answer(group.user_shares(&list)))
 }
 
 async fn single(
     service: &Service,
-    caller: &Caller,
-    group: &PublishedGroup,
+    group: &VisibleGroup,
     user: UserId,
     project: Option<ProjectId>,
 ) -> Result<SingleUserStatus> {
     let place = match project {
-        None => service.user_place(caller, group, user).await?,
+        None => service.user_place(group, user).await?,
         Some(project) => {
-            let row = service.user_share(caller, group, Member { user, project }).await?;
+            let row = service.user_share(group, Member { user, project }).await?;
             let unknown = || {
                 let (code, detail) = match service.people().user(user) {
                     None => ("unknown_user", format!("there is no user {user}")),
@@ -134,5 +129,5 @@ async fn single(
             UserPlace::Row(row.ok_or_else(unknown)?)
         }
     };
-    Ok(SingleUserStatus::new(group, user, place))
+    Ok(SingleUserStatus::new(group, user, place)?)
 }

@@ -1,4 +1,4 @@
-//! Factors and ranks (§6, §7).
+//! Factors and ranks (FAIR_SHARE §6, §7).
 
 pub mod domains;
 pub mod get;

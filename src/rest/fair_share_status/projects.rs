@@ -6,7 +6,7 @@ use axum::{Extension, Json};
 use super::tiers::ProjectStatus;
 use crate::domain::filter::Filter;
 use crate::rest::extract::{PathParams, QueryParams};
-use crate::rest::list::{List, PageQuery, Place};
+use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::shares::{ShareField, ShareList, share_list_name};
@@ -23,9 +23,9 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<List<ProjectStatus>>> {
-    let place = Place::new(share_list_name("project", ShareField::Rank, false), &path.rg);
-    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let cursor = ListCursor::new(share_list_name("project", ShareField::Rank, false), &path.rg);
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let list = ShareList { filter: Filter::everything(), field: ShareField::Rank, descending: false, window };
     let group = service.group(&caller, &path.rg)?;
-    Ok(Json(place.answer(service.project_shares(&caller, &group, &list)?)))
+    Ok(Json(cursor.answer(group.project_shares(&list)?)))
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::domain::decimal::f64_text;
 use crate::domain::weight::EffectiveWeight;
-use crate::service::group::published::{DomainShare, ProjectShare};
+use crate::service::group::published::rows::{DomainShare, ProjectShare};
 
 /// One domain.
 #[derive(Clone, Debug, Serialize, ToSchema)]

@@ -8,9 +8,9 @@ use crate::domain::decimal::f64_text;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::UserId;
 use crate::domain::weight::EffectiveWeight;
-use crate::service::PublishedGroup;
-use crate::service::group::published::UserShare;
+use crate::service::group::published::rows::UserShare;
 use crate::service::shares::UserPlace;
+use crate::service::{Result, VisibleGroup};
 
 /// One user in one project.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -117,7 +117,7 @@ pub struct SingleUserStatus {
 }
 
 impl SingleUserStatus {
-    pub fn new(group: &PublishedGroup, user: UserId, place: UserPlace) -> Self {
+    pub fn new(group: &VisibleGroup, user: UserId, place: UserPlace) -> Result<Self> {
         let (in_group, place) = match place {
             UserPlace::Row(row) => {
                 let place = PlaceOfUser {
@@ -133,7 +133,7 @@ impl SingleUserStatus {
                 (false, PlaceOfUser { user_name, ..PlaceOfUser::new(user, &share) })
             }
         };
-        Self { place, in_group, memberships: group.memberships(user).map(UserStatus::from).collect() }
+        Ok(Self { place, in_group, memberships: group.memberships(user)?.map(UserStatus::from).collect() })
     }
 }
 

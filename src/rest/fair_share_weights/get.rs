@@ -20,12 +20,12 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
 ) -> Result<Response> {
-    caller.require_reader()?;
-    let group = service.group(&caller, &path.rg)?;
+    let group = service.group_for_readers(&caller, &path.rg)?;
+    let facts = group.whole()?;
     let list = || {
         let people = service.people();
-        let rows = group.weights().into_iter().map(|row| WeightView::new(&group.name, &people, row));
+        let rows = facts.weights().into_iter().map(|row| WeightView::new(&group.name, &people, row));
         WeightList { items: rows.collect() }
     };
-    Ok(written(group.shared.weights.json(list)))
+    Ok(written(group.answers()?.weights.json(list)))
 }

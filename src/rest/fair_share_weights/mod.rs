@@ -1,4 +1,4 @@
-//! Weights that admins set (§7).
+//! Weights that admins set (FAIR_SHARE §7).
 
 pub mod get;
 pub mod put;

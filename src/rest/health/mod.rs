@@ -1,4 +1,4 @@
-//! For whoever watches over the process; no key needed.
+//! For what watches over the process; no key is needed.
 
 pub mod live;
 pub mod ready;

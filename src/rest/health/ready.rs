@@ -35,10 +35,10 @@ pub async fn handle(
     };
     if service.health.is_draining() {
         let detail = "the service is about to stop".to_owned();
-        return Err(Error::Unavailable { code: "draining", detail }.into());
+        return Err(Error::not_now("draining", detail).into());
     }
     match service.health.refuses_writes().filter(|_| for_writes) {
-        Some(condition) => Err(Error::Unavailable { code: condition.code, detail: condition.detail }.into()),
+        Some(condition) => Err(Error::not_now(condition.code, condition.detail).into()),
         None => Ok(Json(service.health.reasons().into())),
     }
 }

@@ -7,7 +7,7 @@ use utoipa::IntoParams;
 
 use crate::rest::extract::QueryParams;
 use crate::rest::jobs::view::JobRunView;
-use crate::rest::list::{List, Place};
+use crate::rest::list::{List, ListCursor};
 use crate::rest::problem::Result;
 use crate::service::jobs::JobControl;
 use crate::service::{Caller, Service};
@@ -41,7 +41,7 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     QueryParams(query): QueryParams<JobRunQuery>,
 ) -> Result<Json<List<JobRunView>>> {
-    let place = Place::new(Service::JOB_RUN_LIST, "");
-    let window = place.window(query.limit, query.cursor.as_deref())?;
-    Ok(Json(place.answer(service.job_runs(&caller, &*jobs, query.job.as_deref(), &window).await?)))
+    let cursor = ListCursor::new(Service::JOB_RUN_LIST, "");
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
+    Ok(Json(cursor.answer(service.job_runs(&caller, &*jobs, query.job.as_deref(), &window).await?)))
 }

@@ -5,7 +5,7 @@ use axum::{Extension, Json};
 
 use super::view::JobView;
 use crate::rest::extract::QueryParams;
-use crate::rest::list::{List, PageQuery, Place};
+use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::problem::Result;
 use crate::service::input::page::Key;
 use crate::service::jobs::JobControl;
@@ -22,10 +22,10 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<List<JobView>>> {
-    let place = Place::new("jobs", "");
-    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let cursor = ListCursor::new("jobs", "");
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let runs = service.last_job_runs(&caller).await?;
     let mut jobs: Vec<JobView> = jobs.jobs().into_iter().map(|job| JobView::new(job, &runs)).collect();
     jobs.sort_by_key(|job| job.name);
-    Ok(Json(place.cut(&jobs, |job| vec![Key::Text(job.name.to_owned())], &window)))
+    Ok(Json(cursor.cut(&jobs, |job| vec![Key::Text(job.name.to_owned())], &window)))
 }

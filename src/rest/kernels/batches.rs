@@ -162,7 +162,7 @@ impl Batches {
         self.read += 1;
         let is_named = self.answer.errors.len() < NAMED_REJECTIONS;
         if !is_named && bytes.first() != Some(&b'{') && serde_json::from_slice::<IgnoredAny>(bytes).is_ok() {
-            // Nobody will be told what is wrong with it.
+            // The answer names no more faults.
             self.reject_early(place, None, Vec::new());
             return Ok(());
         }
@@ -272,7 +272,8 @@ impl Batches {
     /// Waits for the batch that is under way.
     async fn settle(&mut self) -> Result<()> {
         let Some(UnderWay { places, ids, done }) = self.under_way.take() else { return Ok(()) };
-        let Ingested { changed, refused, warnings } = done.await.map_err(|e| Error::Internal(e.to_string()))??;
+        let Ingested { changed, refused, warnings } =
+            done.await.map_err(|e| Error::failed("a batch was not taken", e))??;
         self.answer.changed += changed;
         for warning in warnings {
             self.warn(warning);

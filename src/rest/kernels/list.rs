@@ -10,7 +10,7 @@ use super::view::KernelView;
 use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::kernel::Phase;
 use crate::rest::extract::{PathParams, QueryParams};
-use crate::rest::list::{List, Place};
+use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::kernels::KernelFilter;
@@ -65,10 +65,10 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<KernelQuery>,
 ) -> Result<Json<List<KernelView>>> {
-    let place = Place::new(Service::KERNEL_LIST, &path.rg);
-    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let cursor = ListCursor::new(Service::KERNEL_LIST, &path.rg);
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let filter = query.filter(&service.people())?;
     let page = service.kernels(&caller, &path.rg, filter, &window).await?;
     let people = service.people();
-    Ok(Json(place.answer(page.map(|kernel| KernelView::new(kernel, &people)))))
+    Ok(Json(cursor.answer(page.map(|kernel| KernelView::new(kernel, &people)))))
 }

@@ -57,7 +57,7 @@ pub async fn handle(
     let batches = Batches::new(service, caller, path.rg, counting)?;
     let batches = if query.dry_run { batches.rehearsed() } else { batches };
     let batches = if query.moves_projects { batches.moving_projects() } else { batches };
-    // Whoever hangs up half-way still leaves a whole number of batches.
+    // A client that hangs up half-way still leaves a whole number of batches.
     let (answer, _) = detached(rows::take(batches, request.into_body(), limits.bulk_bytes)).await?;
     Ok(Json(answer))
 }

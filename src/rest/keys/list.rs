@@ -5,7 +5,7 @@ use axum::{Extension, Json};
 
 use super::view::KeyView;
 use crate::rest::extract::QueryParams;
-use crate::rest::list::{List, PageQuery, Place};
+use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::problem::Result;
 use crate::service::input::page::{Key, cut};
 use crate::service::keys::ApiKey;
@@ -23,12 +23,12 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<List<KeyView>>> {
-    let place = Place::new(LIST, "");
-    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let cursor = ListCursor::new(LIST, "");
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let mut keys = service.keys(&caller).await?;
     keys.sort_by_key(|k| (k.created_at, k.id));
     let people = service.people();
-    Ok(Json(place.answer(cut(LIST, &keys, sort_key, &window).map(|key| KeyView::new(key, &people)))))
+    Ok(Json(cursor.answer(cut(LIST, &keys, sort_key, &window).map(|key| KeyView::new(key, &people)))))
 }
 
 fn sort_key(key: &ApiKey) -> Vec<Key> {

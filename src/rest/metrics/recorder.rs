@@ -1,4 +1,4 @@
-//! The process's one recorder, and the figures that are read when somebody asks.
+//! The process's one recorder, and the figures that are read when they are asked for.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gau
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use crate::domain::time::MICROS_PER_SECOND;
-use crate::service::Service;
+use crate::service::{Caller, Service};
 
 const REQUESTS: &str = "fairshared_http_requests_total";
 const LATENCY: &str = "fairshared_http_request_duration_seconds";
@@ -50,12 +50,13 @@ pub fn observe(method: &str, route: &str, status: u16, took: Duration) {
 /// Everything recorded, in the text form of Prometheus.
 pub(super) fn render(service: &Service) -> String {
     let Some(handle) = describe() else { return String::new() };
-    let groups = service.published_groups();
+    let groups = service.groups(&Caller::internal("metrics"));
     let now = service.clock().now();
     counter!(STATEMENTS).absolute(service.store().statements());
     gauge!(GROUPS).set(groups.len() as f64);
     for group in groups {
-        gauge!(USERS, "resource_group" => group.name.to_string()).set(group.users.len() as f64);
+        let users = group.whole().map_or(0, |facts| facts.rows.users.len());
+        gauge!(USERS, "resource_group" => group.name.to_string()).set(users as f64);
         gauge!(WAITING, "resource_group" => group.name.to_string()).set(service.reports_waiting(&group.name) as f64);
         if let Some(calculation) = &group.calculation {
             let age = (now.micros() - calculation.at.micros()) as f64 / MICROS_PER_SECOND as f64;

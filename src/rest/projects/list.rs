@@ -7,7 +7,7 @@ use utoipa::IntoParams;
 
 use super::view::ProjectView;
 use crate::rest::extract::QueryParams;
-use crate::rest::list::{List, Place};
+use crate::rest::list::{List, ListCursor};
 use crate::rest::problem::Result;
 use crate::service::people::{PeopleFilter, PeopleList};
 use crate::service::{Caller, Service};
@@ -38,9 +38,9 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     QueryParams(query): QueryParams<ProjectQuery>,
 ) -> Result<Json<List<ProjectView>>> {
-    let place = Place::new(Service::PROJECT_LIST, query.domain_name.as_deref().unwrap_or_default());
-    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let cursor = ListCursor::new(Service::PROJECT_LIST, query.domain_name.as_deref().unwrap_or_default());
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let filter = PeopleFilter { archived: query.archived.unwrap_or(false), search: query.search };
     let list = PeopleList { filter, window };
-    Ok(Json(place.answer(service.projects(&caller, query.domain_name.as_deref(), &list)?)))
+    Ok(Json(cursor.answer(service.projects(&caller, query.domain_name.as_deref(), &list)?)))
 }

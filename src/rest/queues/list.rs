@@ -8,7 +8,7 @@ use axum::{Extension, Json};
 use crate::domain::queues::QueueConfig;
 use crate::rest::etag;
 use crate::rest::extract::{PathParams, QueryParams};
-use crate::rest::list::{List, PageQuery, Place};
+use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::input::page::{Key, cut};
@@ -32,12 +32,11 @@ pub async fn handle(
     QueryParams(query): QueryParams<PageQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let etag = service.group(&caller, &path.rg)?.etag();
-    let queues = service.queues(&caller, &path.rg)?;
-    let place = Place::new(LIST, path.rg);
-    let window = place.window(query.limit, query.cursor.as_deref())?;
-    let rows: Vec<&Arc<QueueConfig>> = queues.values().collect();
+    let group = service.group_for_readers(&caller, &path.rg)?;
+    let cursor = ListCursor::new(LIST, path.rg);
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
+    let rows: Vec<&Arc<QueueConfig>> = group.whole()?.queues.values().collect();
     let page = cut(LIST, &rows, |q| vec![Key::Text(q.name.clone())], &window).map(Arc::clone);
-    let answer: List<Arc<QueueConfig>> = place.answer(page);
-    etag::fresh_or(&headers, &etag, || Json(answer).into_response())
+    let answer: List<Arc<QueueConfig>> = cursor.answer(page);
+    etag::fresh_or(&headers, &group.etag(), || Json(answer).into_response())
 }

@@ -25,7 +25,7 @@ pub struct QueueWritten {
 impl QueueWritten {
     pub fn of(name: &str, changed: QueuesChanged) -> Result<Self> {
         let queue = changed.queues.get(name).cloned();
-        let queue = queue.ok_or_else(|| Error::Internal(format!("queue {name} is not among those just written")))?;
+        let queue = queue.ok_or_else(|| Error::internal(format!("queue {name} is not among those just written")))?;
         Ok(Self { queue, warnings: changed.warnings })
     }
 }

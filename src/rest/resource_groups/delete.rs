@@ -12,7 +12,7 @@ use crate::rest::problem::{ProblemView, Result};
 use crate::service::groups::Deletion;
 use crate::service::{Caller, Service};
 
-/// How sure somebody is.
+/// How surely the group should go.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

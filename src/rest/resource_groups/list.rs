@@ -5,7 +5,7 @@ use axum::{Extension, Json};
 
 use super::view::ResourceGroup;
 use crate::rest::extract::QueryParams;
-use crate::rest::list::{List, PageQuery, Place};
+use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::problem::Result;
 use crate::service::input::page::Key;
 use crate::service::{Caller, Service};
@@ -20,7 +20,7 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<List<ResourceGroup>>> {
-    let place = Place::new("resource-groups", "");
-    let window = place.window(query.limit, query.cursor.as_deref())?;
-    Ok(Json(place.cut(&service.groups(&caller), |g| vec![Key::Text(g.name.to_string())], &window)))
+    let cursor = ListCursor::new("resource-groups", "");
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
+    Ok(Json(cursor.cut(&service.groups(&caller), |g| vec![Key::Text(g.name.to_string())], &window)))
 }

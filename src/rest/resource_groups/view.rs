@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
-use crate::service::PublishedGroup;
+use crate::service::VisibleGroup;
 use crate::service::group::warnings::OptionWarning;
 
 /// A resource group.
@@ -38,8 +38,8 @@ pub struct ResourceGroup {
     pub warnings: Vec<OptionWarning>,
 }
 
-impl From<&PublishedGroup> for ResourceGroup {
-    fn from(group: &PublishedGroup) -> Self {
+impl From<&VisibleGroup> for ResourceGroup {
+    fn from(group: &VisibleGroup) -> Self {
         Self {
             name: Arc::clone(&group.name),
             scheduler: group.scheduler.name(),
@@ -51,8 +51,8 @@ impl From<&PublishedGroup> for ResourceGroup {
     }
 }
 
-impl From<Arc<PublishedGroup>> for ResourceGroup {
-    fn from(group: Arc<PublishedGroup>) -> Self {
-        Self::from(&*group)
+impl From<VisibleGroup> for ResourceGroup {
+    fn from(group: VisibleGroup) -> Self {
+        Self::from(&group)
     }
 }

@@ -28,5 +28,5 @@ pub async fn handle(
     headers: HeaderMap,
 ) -> Result<Response> {
     let group = service.group(&caller, &path.rg)?;
-    etag::fresh_or(&headers, &group.options_etag(), || Json(SchedulerOptions::from(&*group)).into_response())
+    etag::fresh_or(&headers, &group.options_etag(), || Json(SchedulerOptions::from(&group)).into_response())
 }

@@ -1,4 +1,4 @@
-//! How a resource group orders and accounts (§8 of the fair-share rules).
+//! How a resource group orders and accounts (FAIR_SHARE §8).
 
 pub mod get;
 pub mod patch;

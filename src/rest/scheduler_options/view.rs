@@ -6,7 +6,7 @@ use crate::domain::reading::ReadOnly;
 use crate::rest::paths::same_as_path;
 use crate::service::group::warnings::OptionWarning;
 use crate::service::groups::SchedulerPatch;
-use crate::service::{PublishedGroup, Result};
+use crate::service::{Result, VisibleGroup};
 
 /// A group's scheduler and its options in force, defaults included.
 #[derive(Debug, Serialize, ToSchema)]
@@ -28,8 +28,8 @@ pub struct SchedulerOptions {
     pub warnings: Vec<OptionWarning>,
 }
 
-impl From<&PublishedGroup> for SchedulerOptions {
-    fn from(group: &PublishedGroup) -> Self {
+impl From<&VisibleGroup> for SchedulerOptions {
+    fn from(group: &VisibleGroup) -> Self {
         Self { scheduler: group.scheduler.name(), scheduler_opts: group.options.to_json(), warnings: group.warnings() }
     }
 }

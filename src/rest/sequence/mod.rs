@@ -1,4 +1,4 @@
-//! The order of pending workloads (§9).
+//! The order of pending workloads (FAIR_SHARE §9).
 
 pub mod post;
 pub mod view;

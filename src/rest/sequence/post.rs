@@ -36,12 +36,12 @@ pub async fn handle(
         if let Some(limit) = request.limit {
             sequenced.order.truncate(limit.get() as usize);
         }
-        Ok::<_, Problem>(write(&sequenced).map_err(|e| Error::Internal(e.to_string()))?)
+        Ok::<_, Problem>(write(&sequenced).map_err(|e| Error::failed("the answer was not written", e))?)
     };
     let answer = if is_short {
         work()
     } else {
-        tokio::task::spawn_blocking(work).await.map_err(|e| Error::Internal(e.to_string()))?
+        tokio::task::spawn_blocking(work).await.map_err(|e| Error::failed("the order was not computed", e))?
     }?;
     Ok(([(header::CONTENT_TYPE, "application/json")], answer).into_response())
 }

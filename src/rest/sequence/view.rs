@@ -62,6 +62,7 @@ const ITEM_BYTES: usize = 128;
 /// Writes [`SequenceAnswer`].
 pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
     let group = &sequenced.group;
+    let standings = &sequenced.standings().members;
     let mut out = Vec::with_capacity(sequenced.order.len() * ITEM_BYTES + 256);
     out.extend_from_slice(b"{\"sequencer\":");
     serde_json::to_writer(&mut out, group.scheduler.name())?;
@@ -72,7 +73,7 @@ pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
     out.extend_from_slice(b",\"items\":[");
     for (position, at) in (1u64..).zip(&sequenced.order) {
         let workload = &sequenced.workloads[*at as usize];
-        let standing = group.standings.members.get(&workload.owner);
+        let standing = standings.get(&workload.owner);
         if position > 1 {
             out.push(b',');
         }

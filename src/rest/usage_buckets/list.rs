@@ -11,7 +11,7 @@ use crate::domain::filter::{Compare, DayMatch, Filter, Place as TextPlace, TextM
 use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::time::Day;
 use crate::rest::extract::{PathParams, QueryParams};
-use crate::rest::list::{List, Place};
+use crate::rest::list::{List, ListCursor};
 use crate::rest::problem::Result;
 use crate::service::buckets::{BucketCondition, BucketField, BucketList, bucket_list_name};
 use crate::service::people::{Directory, who};
@@ -96,11 +96,11 @@ pub async fn handle(
     QueryParams(query): QueryParams<BucketQuery>,
 ) -> Result<Json<List<UsageBucket>>> {
     let (tier, field) = (path.tier.into(), BucketField::PeriodStart);
-    let place = Place::new(bucket_list_name(tier, field, false), &path.rg);
-    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let cursor = ListCursor::new(bucket_list_name(tier, field, false), &path.rg);
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let filter = query.filter(&service.people(), path.tier)?;
     let list = BucketList { tier, filter, field, descending: false, window };
     let page = service.usage_buckets(&caller, &path.rg, list).await?;
     let people = service.people();
-    Ok(Json(place.answer(page.map(|row| UsageBucket::new(row, &people)))))
+    Ok(Json(cursor.answer(page.map(|row| UsageBucket::new(row, &people)))))
 }

@@ -1,4 +1,4 @@
-//! Usage history (§5).
+//! Usage history (FAIR_SHARE §5).
 
 pub mod list;
 pub mod view;

@@ -5,7 +5,7 @@ use axum::{Extension, Json};
 
 use super::view::UsageGap;
 use crate::rest::extract::{PathParams, QueryParams};
-use crate::rest::list::{List, PageQuery, Place};
+use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::{Caller, Service};
@@ -21,7 +21,7 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<List<UsageGap>>> {
-    let place = Place::new(Service::GAP_LIST, &path.rg);
-    let window = place.window(query.limit, query.cursor.as_deref())?;
-    Ok(Json(place.answer(service.gaps(&caller, &path.rg, &window).await?)))
+    let cursor = ListCursor::new(Service::GAP_LIST, &path.rg);
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
+    Ok(Json(cursor.answer(service.gaps(&caller, &path.rg, &window).await?)))
 }

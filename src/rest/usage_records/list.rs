@@ -7,10 +7,10 @@ use utoipa::IntoParams;
 
 use super::view::UsageRecordView;
 use crate::rest::extract::{PathParams, QueryParams};
-use crate::rest::list::{List, Place};
+use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::usage_records::{Period, RECORD_LIST};
+use crate::service::usage_records::{self as records, Period, RECORD_LIST};
 use crate::service::{Caller, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -45,10 +45,10 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<RecordQuery>,
 ) -> Result<Json<List<UsageRecordView>>> {
-    let place = Place::new(RECORD_LIST, &path.rg);
-    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let cursor = ListCursor::new(RECORD_LIST, &path.rg);
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let period = Period::read(&query.from, &query.to)?;
     let (user, project) = (query.user.as_deref(), query.project.as_deref());
-    let filter = service.record_filter(&caller, &path.rg, user, project, period)?;
-    Ok(Json(place.answer(service.usage_records(&path.rg, &filter, &window).await?)))
+    let wanted = records::RecordQuery { user, project, period };
+    Ok(Json(cursor.answer(service.usage_records(&caller, &path.rg, wanted, &window).await?)))
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use super::view::UserView;
 use crate::rest::extract::QueryParams;
-use crate::rest::list::{List, Place};
+use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::PeopleQuery;
 use crate::rest::problem::Result;
 use crate::service::people::PeopleList;
@@ -20,8 +20,8 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     QueryParams(query): QueryParams<PeopleQuery>,
 ) -> Result<Json<List<UserView>>> {
-    let place = Place::new(Service::USER_LIST, "");
-    let window = place.window(query.limit, query.cursor.as_deref())?;
+    let cursor = ListCursor::new(Service::USER_LIST, "");
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let list = PeopleList { filter: query.into(), window };
-    Ok(Json(place.answer(service.users(&caller, &list)?)))
+    Ok(Json(cursor.answer(service.users(&caller, &list)?)))
 }

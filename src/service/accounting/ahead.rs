@@ -6,7 +6,7 @@ use crate::service::group::session::Session;
 use crate::service::upkeep::clock_watch::TOLERANCE;
 use crate::store;
 
-/// Whoever was recorded beyond this was recorded under a wrong clock.
+/// A kernel that is recorded beyond this was recorded under a wrong clock.
 pub fn limit(now: Timestamp) -> Timestamp {
     now.plus_micros(TOLERANCE)
 }
@@ -21,17 +21,15 @@ pub async fn come_back(session: &mut Session) -> Result<()> {
     tracing::warn!(group = name, %until, %now, "usage was recorded under a clock that was ahead; what lies ahead is taken back");
     let (today, tomorrow) = (now.day(), now.day().plus(1));
     // Those that are to end ahead were taken for recorded to their ends.
-    store::kernels::reopen(session.tx(), name, now).await?;
-    store::capacity::forget_after(session.tx(), name, today).await?;
-    store::division_days::forget_after(session.tx(), name, today).await?;
-    store::runs::forget_gaps_after(session.tx(), name, limit).await?;
+    store::kernels::reopen(session.write(), name, now).await?;
+    store::capacity::forget_after(session.write(), name, today).await?;
+    store::division_days::forget_after(session.write(), name, today).await?;
+    store::runs::forget_gaps_after(session.write(), name, limit).await?;
     let state = session.state_mut();
     state.take_unsettled();
     state.ledger.forget_capacities_after(now);
     state.group.capacity_observed_at = group.capacity_observed_at.map(|t| t.min(now));
     // Records of all days until today may have been purged, and those of days ahead go now.
     state.group.records_from = group.records_from.map(|day| day.min(tomorrow));
-    let records_from = state.group.records_from;
-    session.update().records_from = records_from;
     Ok(())
 }

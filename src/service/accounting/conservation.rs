@@ -1,4 +1,4 @@
-//! The proof that nothing is lost and nothing counted twice (§5): records against buckets, tier
+//! The proof that nothing is lost and nothing counted twice (FAIR_SHARE §5): records against buckets, tier
 //! against tier, on live data.
 
 use std::collections::BTreeMap;
@@ -35,7 +35,14 @@ pub struct Difference {
 }
 
 impl Service {
-    /// Audits one group as of one moment; nobody waits for it.
+    /// Audits one group as of one moment; no writer waits for it.
+    #[tracing::instrument(
+        name = "service.accounting.conservation.audit_conservation",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn audit_conservation(self: &Arc<Self>, caller: &Caller, group: &str) -> Result<Conservation> {
         caller.require_reader()?;
         caller.require_group(group)?;

@@ -21,18 +21,16 @@ const PAGE: u64 = 20_000;
 
 impl Service {
     /// Folds the group's buckets again from its records. Returns how many buckets differed.
+    #[tracing::instrument(name = "service.accounting.folding.rebuild", level = "debug", skip_all, err(level = "debug"))]
     pub async fn rebuild(self: &Arc<Self>, work: impl Into<Work>) -> Result<u64> {
         self.check_clock()?;
-        let (service, work) = (Arc::clone(self), work.into());
-        background(async move {
-            let mut session = Session::for_run(&service, &work).await?;
+        let change = async |session: &mut Session| {
             let (tx, state) = session.parts();
             let changed = rebuild_buckets(tx, state).await?;
             session.recompute_histories().await?;
-            session.commit().await?;
             Ok(changed)
-        })
-        .await
+        };
+        background(Arc::clone(self).change_in_run(work.into(), change)).await
     }
 }
 
@@ -45,8 +43,8 @@ pub async fn refold_entities(session: &mut Session, refold: BTreeMap<Owner, Day>
     let starts: BTreeMap<Owner, Day> =
         refold.into_iter().map(|(e, day)| (e.clone(), ledger.refold_from(&e, day))).collect();
     let from = starts.values().min().copied().unwrap_or(Day::MIN);
-    let group = &session.state().group.name;
-    let daily = fold_records(session.tx(), group, from, |entity| starts.contains_key(entity)).await?;
+    let group = session.group();
+    let daily = fold_records(session.read(), group, from, |entity| starts.contains_key(entity)).await?;
     let unit = session.state().options.decay_unit_days;
     let empty = BTreeMap::new();
     for (entity, from) in &starts {

@@ -6,4 +6,3 @@ pub(in crate::service) mod folding;
 mod purge;
 mod recount;
 pub mod run;
-mod unsettled;

@@ -29,7 +29,7 @@ impl AggregateRun {
         let until = kernel.terminated_at.map_or(cursor, |end| end.min(cursor));
         let Some(whole) = Span::new(kernel.started_at.max(first), until) else { return Ok(()) };
         for span in applied.active_but_not_in(&kernel.changes, whole) {
-            for known in store::records::overlapping(session.tx(), kernel.id, span).await? {
+            for known in store::records::overlapping(session.read(), kernel.id, span).await? {
                 self.cut(session, known, span).await?;
             }
         }
@@ -54,7 +54,7 @@ impl AggregateRun {
     /// Takes `hole` out of a record.
     async fn cut(&mut self, session: &Session, known: Record, hole: Span) -> Result<()> {
         self.done.slices_corrected += 1;
-        store::records::delete(session.tx(), &known).await?;
+        store::records::delete(session.write(), &known).await?;
         // The same amounts over a shorter time: what was used divides exactly, it was a product.
         let slots = known.usage.map(|usage| usage.mean_over(known.span.micros()));
         let left = known.span.without(&[hole]);
@@ -62,7 +62,7 @@ impl AggregateRun {
             .into_iter()
             .map(|span| Record { span, usage: slots.for_micros(span.micros()), ..known.clone() })
             .collect();
-        store::records::insert(session.tx(), &self.group, &parts).await?;
+        store::records::insert(session.write(), &self.group, &parts).await?;
         let mut removed = Daily { usage: known.usage.clone(), records: u64::from(parts.is_empty()) };
         for part in &parts {
             removed.usage.subtract(&part.usage);

@@ -1,14 +1,13 @@
 //! One run over a group's unsettled kernels: records of what they used, gaps, cursors, and the sums for the buckets
-//! (§3, §4).
+//! (FAIR_SHARE §3, §4).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_map};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::ahead;
 use super::folding::refold_entities;
-use super::unsettled::Source;
 use crate::domain::bucket::Daily;
 use crate::domain::ids::KernelId;
 use crate::domain::kernel::{Advance, Phase, Unsettled};
@@ -32,6 +31,8 @@ use crate::store::runs::Gap;
 const MOVES: usize = 20_000;
 /// Kernels, and records of theirs, that are made together.
 const PART: usize = 5_000;
+/// Rows that are read at once.
+const PAGE: u64 = 20_000;
 const KERNELS_BETWEEN_YIELDS: usize = 100;
 
 /// What one `aggregate` run did for a group.
@@ -60,7 +61,7 @@ pub(super) struct AggregateRun {
     pub(super) policy: GapPolicy,
     max_gap_hours: u32,
     pub(super) downtimes: Vec<Span>,
-    /// Whoever is recorded beyond it was recorded under a clock that was ahead.
+    /// A kernel that is recorded beyond it was recorded under a clock that was ahead.
     limit: Timestamp,
     /// Kernels whose records of times that have not come yet were taken back.
     came_back: BTreeSet<KernelId>,
@@ -91,24 +92,22 @@ struct GapTally {
 }
 
 impl Service {
-    /// Records usage up to now and recomputes everybody's factor and rank.
+    /// Records usage up to now and recomputes all factors and ranks.
+    #[tracing::instrument(name = "service.accounting.run.aggregate", level = "debug", skip_all, err(level = "debug"))]
     pub async fn aggregate(self: &Arc<Self>, work: impl Into<Work>) -> Result<Aggregated> {
         self.check_clock()?;
-        let (service, work) = (Arc::clone(self), work.into());
-        background(async move {
-            let mut session = Session::for_run(&service, &work).await?;
-            ahead::come_back(&mut session).await?;
-            let mut run = AggregateRun::new(&session);
+        let change = async |session: &mut Session| {
+            ahead::come_back(session).await?;
+            let mut run = AggregateRun::new(session);
             session.observe_capacity().await?;
             session.learn_people().await?;
-            time_out(&mut session).await?;
-            run.scan(&mut session).await?;
-            let done = run.book(&mut session).await?;
+            time_out(session).await?;
+            run.scan(session).await?;
+            let done = run.book(session).await?;
             session.recompute_histories().await?;
-            session.commit().await?;
             Ok(done)
-        })
-        .await
+        };
+        background(Arc::clone(self).change_in_run(work.into(), change)).await
     }
 }
 
@@ -117,7 +116,7 @@ impl AggregateRun {
         let options = &session.state().options;
         let shortest = u64::from(options.slice_interval_seconds) * MICROS_PER_SECOND.unsigned_abs();
         Self {
-            group: session.state().group.name.clone(),
+            group: session.group().to_owned(),
             policy: options.gap_policy,
             max_gap_hours: options.max_gap_hours,
             downtimes: session.service().downtimes(shortest),
@@ -141,7 +140,7 @@ impl AggregateRun {
         let group = self.group.clone();
         loop {
             // The database takes the records of one part while those of the next are made.
-            let insert = store::records::insert(session.tx(), &group, &records);
+            let insert = store::records::insert(session.write(), &group, &records);
             let (inserted, next) = futures::future::join(insert, self.record(session, &mut source)).await;
             inserted?;
             let part;
@@ -176,7 +175,7 @@ impl AggregateRun {
             }
             kept = kept.filter(|k| k.len() <= MOST_AT_HAND);
             if last || progress.count() >= MOVES {
-                store::kernels::advance(session.tx(), &self.group, &std::mem::take(&mut progress), now).await?;
+                store::kernels::advance(session.write(), &self.group, &std::mem::take(&mut progress), now).await?;
             }
             if last {
                 break;
@@ -187,7 +186,6 @@ impl AggregateRun {
         state.occupancy = std::mem::take(&mut self.occupancy);
         if leads {
             state.group.recorded_until = Some(now);
-            session.update().recorded_until = Some(now);
         }
         self.store_gaps(session).await
     }
@@ -280,7 +278,7 @@ impl AggregateRun {
                 recorded_usage: tally.recorded,
                 dropped_usage: tally.dropped,
             };
-            store::runs::add_gap(session.tx(), &self.group, &gap).await?;
+            store::runs::add_gap(session.write(), &self.group, &gap).await?;
             self.done.gaps += 1;
         }
         Ok(())
@@ -290,8 +288,8 @@ impl AggregateRun {
     async fn come_back(&mut self, session: &Session, kernel: &mut Unsettled) -> Result<()> {
         self.correct(session, kernel, session.now).await?;
         let purged = session.state().group.records_from.is_some_and(|from| kernel.started_at.day() < from);
-        let last = store::records::last_end(session.tx(), kernel.id).await?;
-        // Where its records were purged, nobody knows what is missing.
+        let last = store::records::last_end(session.read(), kernel.id).await?;
+        // Where its records were purged, it is not known what is missing.
         kernel.cursor = last.or_else(|| purged.then_some(session.now));
         self.came_back.insert(kernel.id);
         Ok(())
@@ -299,11 +297,11 @@ impl AggregateRun {
 
     /// Takes back what was recorded of a kernel past `end`, because its end was reported late or the clock was ahead.
     async fn correct(&mut self, session: &Session, kernel: &Unsettled, end: Timestamp) -> Result<()> {
-        let past = store::records::past_end(session.tx(), kernel.id, end).await?;
+        let past = store::records::past_end(session.read(), kernel.id, end).await?;
         if past.is_empty() {
             return Ok(());
         }
-        store::records::delete_past(session.tx(), kernel.id, end).await?;
+        store::records::delete_past(session.write(), kernel.id, end).await?;
         self.done.slices_corrected += past.len() as u64;
         for record in past {
             let domain: Arc<str> = Arc::from(record.domain.as_str());
@@ -316,7 +314,7 @@ impl AggregateRun {
                 removed.usage.subtract(&usage);
                 removed.records = 0;
                 let shortened = Record { span, usage, ..record };
-                store::records::insert(session.tx(), &self.group, &[shortened]).await?;
+                store::records::insert(session.write(), &self.group, &[shortened]).await?;
             }
             self.removed.add_daily(kernel.owner, &domain, day, &removed);
         }
@@ -342,5 +340,40 @@ impl AggregateRun {
         }
         self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;
         Ok(self.done)
+    }
+}
+
+/// Where a run gets the unsettled kernels from: from memory, or else page by page from the database.
+enum Source {
+    Memory(btree_map::IntoValues<KernelId, Unsettled>),
+    Store { page: std::vec::IntoIter<Unsettled>, after: Option<KernelId> },
+}
+
+impl Source {
+    fn new(session: &mut Session) -> Self {
+        match session.state_mut().take_unsettled() {
+            Some(known) => Self::Memory(known.into_values()),
+            None => Self::Store { page: Vec::new().into_iter(), after: None },
+        }
+    }
+
+    #[tracing::instrument(name = "service.accounting.unsettled.next", level = "debug", skip_all, err(level = "debug"))]
+    async fn next(&mut self, session: &Session) -> Result<Option<Unsettled>> {
+        let (page, after) = match self {
+            Self::Memory(known) => return Ok(known.next()),
+            Self::Store { page, after } => (page, after),
+        };
+        loop {
+            if let Some(kernel) = page.next() {
+                return Ok(Some(kernel));
+            }
+            let group = session.group();
+            let (read, last) = store::kernels::unsettled(session.read(), group, *after, PAGE).await?;
+            if last.is_none() {
+                return Ok(None);
+            }
+            *after = last;
+            *page = read.into_iter();
+        }
     }
 }

@@ -1,7 +1,8 @@
-//! The session in which a use-case changes one resource group: it takes the group's lock in the database, brings the
-//! state up to date if another process was faster, and either commits everything or leaves no trace.
+//! The session in which a use-case changes one resource group: it takes the group's lock in the database, and brings the
+//! state up to date if another process was faster.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLockReadGuard};
 
 use futures::future::join;
@@ -10,63 +11,129 @@ use serde_json::{Map, Value};
 use super::live_kernels::{self, LiveKernels};
 use super::published::PublishedGroup;
 use super::state::{GroupState, window_start};
-use crate::domain::hierarchy::{Hierarchy, Ranking};
+use super::visible::VisibleGroup;
 use crate::domain::ids::Owner;
 use crate::domain::kernel::Kernel;
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::queues::Queues;
 use crate::domain::time::{Day, Span, Timestamp};
-use crate::service::division::Live;
-use crate::service::input::error::{Error, Result};
+use crate::domain::weight::Weight;
+use crate::service::audit::{self, Change};
 use crate::service::people::Directory;
 use crate::service::work::blocking;
-use crate::service::{Caller, Service, SlotGuard, Work, audit};
+use crate::service::{Caller, Error, Result, Service, SlotGuard, Work};
+use crate::store::groups::{self, Group};
 use crate::store::people::{People, Project};
-use crate::store::{self, Tx, groups};
+use crate::store::{self, Tx};
 
 const KERNELS_BETWEEN_YIELDS: usize = 200;
 
 /// A write of one group: its lock, its transaction and its state.
 pub struct Session {
-    service: Arc<Service>,
-    slot: SlotGuard,
-    state: Option<GroupState>,
-    tx: Option<Tx>,
-    touched: bool,
-    shares_changed: bool,
-    changed_shares: BTreeSet<Owner>,
-    update: groups::Update,
+    pub(super) service: Arc<Service>,
+    caller: Caller,
+    pub(super) slot: SlotGuard,
+    pub(super) tx: Tx,
+    pub(super) state: GroupState,
+    /// The group's row as it was loaded; the commit writes what differs.
+    pub(super) loaded: Group,
+    /// Whether the state was changed: only a commit keeps it.
+    pub(super) touched: bool,
+    /// Whether rows besides the group's own were written.
+    pub(super) written: AtomicBool,
+    /// Shares that must be stored.
+    pub(super) changed_shares: BTreeSet<Owner>,
+    /// Whether the next picture shows other rows, though no share was changed.
+    pub(super) rows_changed: bool,
     /// What this session makes of kernels; `None`: the picture does not have them, so the next one cannot either.
-    kernels: Option<Vec<live_kernels::Change>>,
+    pub(super) kernels: Option<Vec<live_kernels::Change>>,
     /// The lease under which a run writes.
-    work: Option<Work>,
-    /// The revision that this session's changes of people get.
-    people_revision: Option<i64>,
-    people: People,
+    pub(super) work: Option<Work>,
+    /// People that are stored, with the revision that they get.
+    pub(super) people: Option<(PeopleLock, People)>,
     /// Projects of which newer starts are noted.
-    starts: Vec<Project>,
+    pub(super) starts: Vec<Project>,
+    /// Whether the group itself is removed.
+    pub(super) deleted: bool,
     pub now: Timestamp,
+}
+
+/// The right to change people until the transaction ends.
+#[derive(Clone, Copy, Debug)]
+pub struct PeopleLock {
+    /// The revision that changes get.
+    pub(super) revision: i64,
+}
+
+impl Service {
+    /// Changes one group: everything that `change` does is kept or, if it fails, nothing.
+    pub(in crate::service) async fn change<T>(
+        self: Arc<Self>,
+        caller: Caller,
+        group: String,
+        change: impl AsyncFnOnce(&mut Session) -> Result<T>,
+    ) -> Result<T> {
+        Ok(Session::open(&self, caller, &group).await?.conclude(change).await?.0)
+    }
+
+    /// [`Service::change`], and the group as the caller sees it then.
+    pub(in crate::service) async fn change_and_see<T>(
+        self: Arc<Self>,
+        caller: Caller,
+        group: String,
+        change: impl AsyncFnOnce(&mut Session) -> Result<T>,
+    ) -> Result<(T, VisibleGroup)> {
+        let session = Session::open(&self, caller.clone(), &group).await?;
+        let (value, picture) = session.conclude(change).await?;
+        Ok((value, VisibleGroup::new(&caller, &group, || picture)?))
+    }
+
+    /// [`Service::change`] by a run, which keeps nothing if it has lost its lease.
+    pub(in crate::service) async fn change_in_run<T>(
+        self: Arc<Self>,
+        work: Work,
+        change: impl AsyncFnOnce(&mut Session) -> Result<T>,
+    ) -> Result<T> {
+        let mut session = Session::open(&self, Caller::job(), &work.group).await?;
+        session.work = Some(work);
+        Ok(session.conclude(change).await?.0)
+    }
+
+    /// What a change would do, which is not done.
+    pub(in crate::service) async fn preview<T>(
+        self: Arc<Self>,
+        caller: Caller,
+        group: String,
+        change: impl AsyncFnOnce(&mut Session) -> Result<T>,
+    ) -> Result<T> {
+        let mut session = Session::open(&self, caller, &group).await?;
+        let outcome = change(&mut session).await;
+        session.release();
+        outcome
+    }
 }
 
 impl Session {
     /// Opens a session; writers of one group wait for each other.
-    pub async fn open(service: &Arc<Service>, caller: &Caller, name: &str) -> Result<Self> {
+    async fn open(service: &Arc<Service>, caller: Caller, name: &str) -> Result<Self> {
         // Only groups that exist have a slot, whatever names requests invent.
-        service.group(caller, name)?;
+        service.group(&caller, name)?;
         let slot = service.slot(name).lock_owned().await;
-        Self::begin(service, name, slot, false).await
+        let tx = service.store.begin().await?;
+        Self::start(service, caller, name, slot, tx, false).await
     }
 
-    /// Opens a session for whoever holds the group's lock in this process; `reporting`: because reports came in.
-    pub async fn begin(service: &Arc<Service>, name: &str, slot: SlotGuard, reporting: bool) -> Result<Self> {
+    /// Opens a session for reports that came in, in the task that holds the group's lock in this process.
+    pub async fn for_reports(service: &Arc<Service>, name: &str, slot: SlotGuard) -> Result<Self> {
         service.published.get(name).ok_or_else(|| Error::unknown_group(name))?;
         let tx = service.store.begin().await?;
-        Self::start(service, name, slot, tx, reporting).await
+        Self::start(service, Caller::job(), name, slot, tx, true).await
     }
 
     /// Opens a session of a group that is created if there is none. Returns whether the session creates it.
     pub async fn open_or_create(
         service: &Arc<Service>,
+        caller: Caller,
         name: &str,
         scheduler: &str,
         opts: &Map<String, Value>,
@@ -74,73 +141,85 @@ impl Session {
         let slot = service.slot(name).lock_owned().await;
         let tx = service.store.begin().await?;
         let is_new = groups::create(&tx, name, scheduler, opts, service.clock.now()).await?;
-        let mut session = Self::start(service, name, slot, tx, false).await?;
+        let mut session = Self::start(service, caller, name, slot, tx, false).await?;
         // The state of a group that is not committed must not be kept.
         session.touched = is_new;
         Ok((session, is_new))
     }
 
-    async fn start(service: &Arc<Service>, name: &str, slot: SlotGuard, tx: Tx, reporting: bool) -> Result<Self> {
+    async fn start(
+        service: &Arc<Service>,
+        caller: Caller,
+        name: &str,
+        mut slot: SlotGuard,
+        tx: Tx,
+        reporting: bool,
+    ) -> Result<Self> {
         let knows_kernels = service.published.get(name).is_some_and(|group| group.live.known_kernels().is_some());
-        let mut session = Self {
-            tx: Some(tx),
-            service: Arc::clone(service),
-            slot,
-            state: None,
-            touched: false,
-            shares_changed: false,
-            changed_shares: BTreeSet::new(),
-            update: groups::Update::default(),
-            kernels: knows_kernels.then(Vec::new),
-            work: None,
-            people_revision: None,
-            people: People::default(),
-            starts: Vec::new(),
-            now: service.clock.now(),
-        };
-        let reported_at = reporting.then_some(session.now);
-        let Some(group) = groups::lock_and_note(session.tx(), name, reported_at).await? else {
+        let now = service.clock.now();
+        let Some(group) = groups::lock_and_note(&tx, name, reporting.then_some(now)).await? else {
             return Err(Error::unknown_group(name));
         };
-        session.state = Some(match session.slot.take() {
+        let loaded = group.clone();
+        let state = match slot.take() {
             Some(mut state) if state.is_of(&group) => {
-                state.catch_up(session.tx(), group, 1).await?;
+                state.catch_up(&tx, group, 1).await?;
                 state
             }
-            _ => GroupState::load(session.tx(), &service.people, group, session.now.day()).await?,
-        });
+            _ => GroupState::load(&tx, &service.people, group, now.day()).await?,
+        };
+        let mut session = Self {
+            service: Arc::clone(service),
+            caller,
+            slot,
+            tx,
+            state,
+            loaded,
+            touched: false,
+            written: AtomicBool::new(false),
+            changed_shares: BTreeSet::new(),
+            rows_changed: false,
+            kernels: knows_kernels.then(Vec::new),
+            work: None,
+            people: None,
+            starts: Vec::new(),
+            deleted: false,
+            now,
+        };
         session.follow_moves();
         Ok(session)
     }
 
-    /// Opens the session of a run, which keeps nothing if it has lost its lease.
-    pub async fn for_run(service: &Arc<Service>, work: &Work) -> Result<Self> {
-        let mut session = Self::open(service, &Caller::job(), &work.group).await?;
-        session.work = Some(work.clone());
-        Ok(session)
+    /// The group's name.
+    pub fn group(&self) -> &str {
+        &self.state.group.name
     }
 
     pub fn state(&self) -> &GroupState {
-        self.state.as_ref().unwrap_or_else(|| unreachable!("a session has a state from open to commit"))
+        &self.state
     }
 
     /// The state, to be changed; from here on only a commit keeps it.
     pub fn state_mut(&mut self) -> &mut GroupState {
         self.touched = true;
-        self.state.as_mut().unwrap_or_else(|| unreachable!("a session has a state from open to commit"))
+        &mut self.state
     }
 
-    pub fn tx(&self) -> &Tx {
-        self.tx.as_ref().unwrap_or_else(|| unreachable!("a session has a transaction from open to commit"))
+    /// The transaction, to read in it.
+    pub fn read(&self) -> &Tx {
+        &self.tx
+    }
+
+    /// The transaction, to write in it: the session is committed for it.
+    pub fn write(&self) -> &Tx {
+        self.written.store(true, Ordering::Relaxed);
+        &self.tx
     }
 
     /// The transaction and the state that it is to change.
     pub fn parts(&mut self) -> (&Tx, &mut GroupState) {
         self.touched = true;
-        match (&self.tx, &mut self.state) {
-            (Some(tx), Some(state)) => (tx, state),
-            _ => unreachable!("a session has both from open to commit"),
-        }
+        (&self.tx, &mut self.state)
     }
 
     /// Now, or the latest time that is certain to have come while the clock is doubted.
@@ -152,26 +231,30 @@ impl Session {
         &self.service
     }
 
-    /// What will change in the group's own row.
-    pub fn update(&mut self) -> &mut groups::Update {
-        self.shares_changed = true;
-        &mut self.update
+    /// Sets or unsets the weight of an entity that the group knows.
+    pub fn set_weight(&mut self, entity: &Owner, weight: Option<Weight>) {
+        if let Some(share) = self.state_mut().hierarchy.share_mut(entity) {
+            share.weight = weight;
+        }
+        self.changed_shares.insert(entity.clone());
     }
 
-    /// Marks shares that must be stored.
-    pub fn share_changed(&mut self, entities: impl IntoIterator<Item = Owner>) {
-        self.changed_shares.extend(entities);
-        self.shares_changed = true;
+    /// Makes entities known to the group by `know`, which returns those that are new.
+    pub fn know(&mut self, know: impl FnOnce(&mut GroupState) -> Vec<Owner>) {
+        let new = know(self.state_mut());
+        self.changed_shares.extend(new);
     }
 
-    /// Replaces the queues of the group; their rows are stored by whoever asks.
-    pub async fn set_queues(&mut self, queues: Arc<Queues>) -> Result<()> {
-        let now = self.now;
+    /// Publishes all rows again, because names or domains that they show have changed.
+    pub fn show_again(&mut self) {
+        self.rows_changed = true;
+    }
+
+    /// Replaces the queues of the group, whose rows the caller stores.
+    pub fn set_queues(&mut self, queues: Arc<Queues>) {
         let state = self.state_mut();
         state.queues = queues;
         state.group.queues_revision += 1;
-        let group = &self.state().group;
-        Ok(groups::set_queues_revision(self.tx(), &group.name, group.queues_revision, now).await?)
     }
 
     /// Notes what reports of `seen_at` made of kernels: what was known of each, and what is known now.
@@ -180,10 +263,8 @@ impl Session {
             return Ok(());
         }
         self.touched = true;
-        let (Some(tx), Some(state)) = (&self.tx, &mut self.state) else {
-            unreachable!("a session has both from open to commit")
-        };
-        let (group, noted) = (state.group.name.clone(), &mut self.kernels);
+        let Self { tx, state, kernels: noted, .. } = self;
+        let group = state.group.name.clone();
         let note = async {
             for part in changed.chunks(KERNELS_BETWEEN_YIELDS) {
                 for (old, new) in part {
@@ -200,13 +281,12 @@ impl Session {
         Ok(saved?)
     }
 
-    /// Counts the time since the last observation at the capacity that the group had (§5). A group
-    /// that has no agents observes nothing; its time passes all the same.
+    /// Counts the time since the last observation at the capacity that the group had (FAIR_SHARE §5). A group that has no
+    /// agents observes nothing; its time passes all the same.
     pub async fn observe_capacity(&mut self) -> Result<()> {
         let (now, started_at) = (self.certain_now(), self.service.started_at());
-        let state = self.state();
-        let since = state.group.capacity_observed_at;
-        if !state.agents.is_empty() {
+        let since = self.state.group.capacity_observed_at;
+        if !self.state.agents.is_empty() {
             let span = since.and_then(|t| Span::new(started_at.map_or(t, |s| t.max(s)), now));
             let first_change = span.map_or(now, |s| s.start).day();
             self.load_buckets_of(first_change).await?;
@@ -214,18 +294,15 @@ impl Session {
             let capacity = state.capacity.clone();
             state.ledger.observe_capacity(span, now.day(), &capacity);
         }
-        let observed_at = since.map_or(now, |t| t.max(now));
-        self.state_mut().group.capacity_observed_at = Some(observed_at);
-        self.update().capacity_observed_at = Some(observed_at);
+        self.state_mut().group.capacity_observed_at = Some(since.map_or(now, |t| t.max(now)));
         Ok(())
     }
 
     /// Makes sure that every bucket whose capacity a change from `day` on may touch is in memory. The
     /// first capacity that a group ever knows reaches all its buckets.
     pub async fn load_buckets_of(&mut self, day: Day) -> Result<()> {
-        let state = self.state();
-        let first = match state.ledger.calendar().days().next() {
-            Some(_) => day.plus(1 - state.options.decay_unit_days.cast_signed()),
+        let first = match self.state.ledger.calendar().days().next() {
+            Some(_) => day.plus(1 - self.state.options.decay_unit_days.cast_signed()),
             None => Day::MIN,
         };
         self.load_back_to(first).await
@@ -233,38 +310,33 @@ impl Session {
 
     /// Makes sure that every bucket that usage of `day` may fall in, or push along, is in memory.
     pub async fn load_chains_of(&mut self, day: Day) -> Result<()> {
-        let state = self.state();
-        let unit = state.options.decay_unit_days.cast_signed();
-        if day.plus(1 - unit) >= state.ledger.loaded_from() {
+        let unit = self.state.options.decay_unit_days.cast_signed();
+        if day.plus(1 - unit) >= self.state.ledger.loaded_from() {
             return Ok(());
         }
         // Buckets that are older than every record may be longer than the option says today.
         self.load_back_to(day.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await
     }
 
-    /// Recomputes decayed usage, factors and ranks of everybody (§7).
+    /// Recomputes all decayed usage, factors and ranks (FAIR_SHARE §7).
     pub async fn recompute_histories(&mut self) -> Result<()> {
         let now = self.certain_now();
         // A clock that jumped back, or a longer look-back, sees older buckets again.
-        let from = window_start(&self.state().options, now.day());
+        let from = window_start(&self.state.options, now.day());
         self.load_back_to(from).await?;
         let state = self.state_mut();
         let changed = blocking(|| {
             state.ledger.settle_capacities();
             state.recompute_histories(now)
         });
-        let with = state.options.to_json();
-        self.share_changed(changed);
-        self.update().calculated = Some((now, with));
+        self.changed_shares.extend(changed);
         Ok(())
     }
 
     /// Makes sure that buckets from `day` on are in memory.
     pub async fn load_back_to(&mut self, day: Day) -> Result<()> {
-        let Some(mut state) = self.state.take() else { return Ok(()) };
-        let loaded = state.load_back_to(self.tx(), day).await;
+        let loaded = self.state.load_back_to(&self.tx, day).await;
         self.touched |= loaded.is_err();
-        self.state = Some(state);
         loaded
     }
 
@@ -275,25 +347,22 @@ impl Session {
 
     /// Takes what other processes have changed of people. Only before this session changes any.
     pub async fn learn_people(&mut self) -> Result<()> {
-        self.service.people.sync(self.tx()).await?;
+        self.service.people.sync(&self.tx).await?;
         self.follow_moves();
         Ok(())
     }
 
-    /// Keeps everybody else from changing people until the commit, and knows what they have changed before.
-    pub async fn lock_people(&mut self) -> Result<()> {
-        if self.people_revision.is_none() {
-            self.people_revision = Some(self.service.people.lock(self.tx()).await?);
-            self.follow_moves();
-        }
-        Ok(())
+    /// Keeps other writers from changing people until the commit, and takes what they have changed before.
+    pub async fn lock_people(&mut self) -> Result<PeopleLock> {
+        let revision = self.service.people.lock(&self.tx).await?;
+        self.follow_moves();
+        Ok(PeopleLock { revision })
     }
 
-    /// Stores people, after [`Session::lock_people`]. The directory has them from the commit on.
-    pub async fn save_people(&mut self, people: People) -> Result<()> {
-        let revision = self.people_revision.unwrap_or_else(|| unreachable!("people are locked before they are saved"));
-        store::people::save(self.tx(), &people, revision).await?;
-        self.people = people;
+    /// Stores people. The directory has them from the commit on.
+    pub async fn save_people(&mut self, lock: PeopleLock, people: People) -> Result<()> {
+        store::people::save(self.write(), &people, lock.revision).await?;
+        self.people = Some((lock, people));
         Ok(())
     }
 
@@ -304,120 +373,31 @@ impl Session {
 
     /// Puts projects that were moved elsewhere into their domains. From here on only a commit keeps the state.
     fn follow_moves(&mut self) {
-        let people = self.service.people.read();
-        if self.state.as_mut().is_some_and(|state| state.follow(&people)) {
+        if self.state.follow(&self.service.people.read()) {
             self.touched = true;
-            self.shares_changed = true;
+            self.rows_changed = true;
         }
     }
 
-    /// Commits the removal of the group itself.
-    pub async fn commit_deleted(mut self) -> Result<()> {
-        let Some(state) = self.state.take() else { return Ok(()) };
-        if let Some(tx) = self.tx.take() {
-            tx.commit().await.map_err(store::StoreError::from)?;
-        }
-        self.service.published.remove(&state.group.name);
-        Ok(())
+    /// Notes that the rows of the group itself are removed.
+    pub fn delete(&mut self) {
+        self.deleted = true;
     }
 
     /// Writes an entry about this session's change.
-    pub async fn audit(&mut self, entry: audit::Change<'_>) -> Result<()> {
-        let group = self.state().group.name.clone();
-        audit::write(self.tx(), entry, Some(&group), self.now).await
+    pub async fn audit(&self, entry: Change) -> Result<()> {
+        self.audit_as(&self.caller, entry).await
     }
 
-    /// Ends a session that changes nothing. Readers then see all that the session saw, also what another process wrote.
-    pub async fn unchanged(self) -> Result<Arc<PublishedGroup>> {
-        let group = &self.state().group;
-        let seen = groups::Revisions {
-            created_at: group.created_at,
-            shares: group.shares_revision,
-            // The session's lock has raised it by one.
-            kernels: group.kernels_revision - 1,
-        };
-        match self.service.published.get(&group.name).filter(|shown| shown.revisions() == seen) {
-            Some(shown) => Ok(shown),
-            None => self.commit().await,
-        }
+    /// Writes an entry about a change of this session that `caller` has made.
+    pub async fn audit_as(&self, caller: &Caller, entry: Change) -> Result<()> {
+        audit::write(self.write(), caller, entry, Some(self.group()), self.now).await
     }
 
-    /// Stores what changed, commits, and publishes.
-    pub async fn commit(mut self) -> Result<Arc<PublishedGroup>> {
-        let now = self.now;
-        let mut state = self.state.take().unwrap_or_else(|| unreachable!("a session commits once"));
-        let name = state.group.name.clone();
-        let ledger_changes = state.ledger.take_changes();
-        if !ledger_changes.is_empty() {
-            self.shares_changed = true;
-            store::buckets::delete(self.tx(), &name, &ledger_changes.deletes).await?;
-            store::buckets::save(self.tx(), &name, &state.ledger, &ledger_changes.upserts, now).await?;
-            store::capacity::save(self.tx(), &name, state.ledger.calendar(), &ledger_changes.capacity_days).await?;
-        }
-        let mut ranking = None;
-        if self.shares_changed {
-            ranking = Some(self.save_shares(&mut state).await?);
-            state.group.shares_revision += 1;
-            let update = std::mem::take(&mut self.update);
-            groups::update(self.tx(), &name, update, state.group.shares_revision, now).await?;
-        }
-        if let Some(work) = &self.work {
-            work.check_fence(self.tx()).await?;
-        }
-        // From here on the database decides; on failure the slot stays empty and the next session
-        // reads the truth.
-        if let Some(tx) = self.tx.take() {
-            tx.commit().await.map_err(store::StoreError::from)?;
-        }
-        if let Some(revision) = self.people_revision {
-            self.service.people.committed(std::mem::take(&mut self.people), revision);
-        }
-        let people = &self.service.people;
-        people.starts_noted(std::mem::take(&mut self.starts));
-        let same_group = |group: &Arc<PublishedGroup>| group.created_at == state.group.created_at;
-        let before = self.service.published.get(&name).filter(same_group);
-        let mut published = match (&ranking, &before) {
-            (Some(ranking), _) => blocking(|| PublishedGroup::build(&state, &people.read(), ranking)),
-            (None, Some(old)) if old.revision == state.group.shares_revision => old.with_queues(&state),
-            (None, _) => {
-                let ranking = state.hierarchy.recompute(state.options.default_weight);
-                PublishedGroup::build(&state, &people.read(), &ranking)
-            }
-        };
-        published.live = Arc::new(Live::with_kernels(before.and_then(|before| self.kernels_after(&before, &state))));
-        state.ledger.forget_before(window_start(&state.options, now.day()));
-        *self.slot = Some(state);
-        let published = Arc::new(published);
-        self.service.published.put(&published);
-        Ok(published)
-    }
-
-    /// The kernels of the picture `before` and what this session made of them, if nobody else wrote in between.
-    fn kernels_after(&mut self, before: &PublishedGroup, state: &GroupState) -> Option<LiveKernels> {
-        let changes = self.kernels.take().filter(|_| before.kernels_revision + 1 == state.group.kernels_revision)?;
+    /// The kernels of the picture `before` and what this session made of them, if no other writer came in between.
+    pub(super) fn kernels_after(&mut self, before: &PublishedGroup) -> Option<LiveKernels> {
+        let follows = before.facts.kernels_revision + 1 == self.state.group.kernels_revision;
+        let changes = self.kernels.take().filter(|_| follows)?;
         before.live.known_kernels()?.after(changes)
-    }
-
-    /// Recomputes factors and ranks, and stores every share whose numbers changed.
-    async fn save_shares(&mut self, state: &mut GroupState) -> Result<Ranking> {
-        let entities: Vec<Owner> = state.hierarchy.owners().collect();
-        let factor = |h: &Hierarchy, e: &Owner| h.share(e).map(|s| s.fair_share_factor.to_bits());
-        let before: Vec<_> = entities.iter().map(|e| factor(&state.hierarchy, e)).collect();
-        let ranking = blocking(|| state.hierarchy.recompute(state.options.default_weight));
-        let moved = entities.into_iter().zip(before).filter(|(e, b)| factor(&state.hierarchy, e) != *b).map(|(e, _)| e);
-        self.changed_shares.extend(moved);
-        let name = state.group.name.clone();
-        store::shares::save(self.tx(), &name, &state.hierarchy, &self.changed_shares, self.now).await?;
-        Ok(ranking)
-    }
-}
-
-impl Drop for Session {
-    /// A session that changed nothing gives the state back, so that a refused request costs no reload.
-    fn drop(&mut self) {
-        if let Some(mut state) = self.state.take().filter(|_| !self.touched) {
-            state.group.kernels_revision -= 1;
-            *self.slot = Some(state);
-        }
     }
 }

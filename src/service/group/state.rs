@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
-use super::published::Calculation;
 use crate::domain::decimal::Amount;
 use crate::domain::factor::{Decayer, History};
 use crate::domain::hierarchy::{Hierarchy, Share};
@@ -17,7 +16,8 @@ use crate::domain::kernel::{Kernel, Phase, Unsettled};
 use crate::domain::ledger::Ledger;
 use crate::domain::maps::FastMap;
 use crate::domain::options::Options;
-use crate::domain::queues::{Demand, Portion, Queues};
+use crate::domain::queues::Queues;
+use crate::domain::queues::{Demand, Portion};
 use crate::domain::sequencer::Sequencer;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, MICROS_PER_SECOND, Timestamp};
@@ -38,6 +38,15 @@ pub fn occupied(slots: &Amounts) -> Usages {
 
 /// Unsettled kernels that are kept between runs.
 pub const MOST_AT_HAND: usize = 100_000;
+
+/// The conditions of the last calculation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Calculation {
+    pub at: Timestamp,
+    pub lookback_start: Day,
+    pub lookback_end: Day,
+    pub options: Options,
+}
 
 /// Everything about one group that its use-cases need, as of one revision.
 #[derive(Clone, Debug)]
@@ -74,7 +83,7 @@ impl GroupState {
         let name = group.name.clone();
         let options = parse_options(&group)?;
         let scheduler = Sequencer::by_name(&group.scheduler)
-            .ok_or_else(|| Error::Internal(format!("group {name} has the unknown scheduler {}", group.scheduler)))?;
+            .ok_or_else(|| Error::internal(format!("group {name} has the unknown scheduler {}", group.scheduler)))?;
         people.sync(db).await?;
         let moves = people.read().moves();
         let hierarchy = store::shares::load(db, &name, |id| domain_of(&people.read(), id)).await?;
@@ -101,7 +110,7 @@ impl GroupState {
         // A project may have come here while the group had no row of its domain.
         let domains: Vec<Arc<str>> = state.hierarchy.projects.values().map(|(domain, _)| Arc::clone(domain)).collect();
         for domain in domains {
-            state.admit_domain(&domain);
+            state.know_domain(&domain);
         }
         state.load_kernels(db).await?;
         Ok(state)
@@ -119,7 +128,7 @@ impl GroupState {
         });
         let moved: Vec<_> = moved.collect();
         for (id, domain) in &moved {
-            self.move_project(*id, domain);
+            self.know_project(*id, domain);
         }
         !moved.is_empty()
     }
@@ -214,7 +223,7 @@ impl GroupState {
     }
 
     /// Makes a domain known to the group. Returns what is new.
-    pub fn admit_domain(&mut self, domain: &Arc<str>) -> Vec<Owner> {
+    pub fn know_domain(&mut self, domain: &Arc<str>) -> Vec<Owner> {
         if self.hierarchy.domains.contains_key(domain) {
             return Vec::new();
         }
@@ -222,31 +231,25 @@ impl GroupState {
         vec![Owner::Domain(Arc::clone(domain))]
     }
 
-    /// Makes a project and its domain known to the group. Returns what is new.
-    pub fn admit_project(&mut self, project: ProjectId, domain: &Arc<str>) -> Vec<Owner> {
-        let mut new = self.admit_domain(domain);
-        if let Entry::Vacant(place) = self.hierarchy.projects.entry(project) {
-            place.insert((Arc::clone(domain), Share::new(None, History::default())));
-            new.push(Owner::Project(project));
+    /// Makes a project known to the group in its domain, and moves it there if it was in another one. Returns what is new.
+    pub fn know_project(&mut self, project: ProjectId, domain: &Arc<str>) -> Vec<Owner> {
+        let mut new = self.know_domain(domain);
+        match self.hierarchy.projects.entry(project) {
+            Entry::Occupied(mut known) => known.get_mut().0 = Arc::clone(domain),
+            Entry::Vacant(place) => {
+                place.insert((Arc::clone(domain), Share::new(None, History::default())));
+                new.push(Owner::Project(project));
+            }
         }
         new
     }
 
     /// Makes a member, its project and its domain known to the group. Returns what is new.
-    pub fn admit(&mut self, member: Member, domain: &Arc<str>) -> Vec<Owner> {
-        let mut new = self.admit_project(member.project, domain);
+    pub fn know_member(&mut self, member: Member, domain: &Arc<str>) -> Vec<Owner> {
+        let mut new = self.know_project(member.project, domain);
         if let Entry::Vacant(place) = self.hierarchy.users.entry(member) {
             place.insert(Share::new(None, History::default()));
             new.push(Owner::User(member));
-        }
-        new
-    }
-
-    /// Puts a project of the group into another domain. Returns what is new.
-    pub fn move_project(&mut self, id: ProjectId, domain: &Arc<str>) -> Vec<Owner> {
-        let new = self.admit_domain(domain);
-        if let Some((current, _)) = self.hierarchy.projects.get_mut(&id) {
-            *current = Arc::clone(domain);
         }
         new
     }
@@ -266,6 +269,8 @@ impl GroupState {
                 changed.push(entity);
             }
         }
+        self.group.calculated_at = Some(now);
+        self.group.calculated_with = Some(self.options.to_json());
         self.calculation = Some(Calculation {
             at: now,
             lookback_start: window_start(&self.options, today),
@@ -282,13 +287,13 @@ pub fn window_start(options: &Options, today: Day) -> Day {
 
 fn parse_options(group: &Group) -> Result<Options> {
     Options::parse_stored(&group.scheduler_opts)
-        .map_err(|e| Error::Internal(format!("stored options of {}: {e:?}", group.name)))
+        .map_err(|e| Error::internal(format!("stored options of {}: {e:?}", group.name)))
 }
 
 fn calculation(group: &Group) -> Result<Option<Calculation>> {
     let (Some(at), Some(with)) = (group.calculated_at, &group.calculated_with) else { return Ok(None) };
     let options = Options::parse_stored(with)
-        .map_err(|e| Error::Internal(format!("stored calculation of {}: {e:?}", group.name)))?;
+        .map_err(|e| Error::internal(format!("stored calculation of {}: {e:?}", group.name)))?;
     Ok(Some(Calculation { at, lookback_start: window_start(&options, at.day()), lookback_end: at.day(), options }))
 }
 
@@ -296,7 +301,7 @@ fn domain_of(people: &Directory, id: ProjectId) -> Option<Arc<str>> {
     people.project(id).map(|project| Arc::clone(&project.domain_name))
 }
 
-/// The group's capacity: the sum over agents that are alive and schedulable (§1).
+/// The group's capacity: the sum over agents that are alive and schedulable (FAIR_SHARE §1).
 pub fn capacity_of(agents: &[Agent]) -> Amounts {
     let mut sum = Amounts::default();
     for agent in agents.iter().filter(|a| a.offers()) {

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::published::facts::Facts;
 use crate::domain::slots::SlotName;
-use crate::service::PublishedGroup;
 
 /// Something in the options that a person should look at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -21,14 +21,14 @@ pub struct OptionWarning {
     pub detail: String,
 }
 
-type Rule = fn(&PublishedGroup, &mut Vec<OptionWarning>);
+type Rule = fn(&Facts, &mut Vec<OptionWarning>);
 
 /// Every rule, in the order of the answers. A new rule is one function and one entry.
 const RULES: [Rule; 3] = [unused_slots, only_zeros, no_capacity];
 
 const RESOURCE_WEIGHTS: &str = "/scheduler_opts/resource_weights";
 
-impl PublishedGroup {
+impl Facts {
     /// What looks like a mistake in the options, as the group is now.
     pub fn warnings(&self) -> Vec<OptionWarning> {
         let mut warnings = Vec::new();
@@ -38,6 +38,11 @@ impl PublishedGroup {
         warnings
     }
 
+    /// A strong validator for answers about the scheduler and its options, which most changes of a group leave alone.
+    pub fn options_etag(&self) -> String {
+        self.profile().options_etag(&self.warnings())
+    }
+
     fn offers(&self, slot: SlotName) -> bool {
         self.capacity.get(slot).is_some_and(|amount| !amount.is_zero())
     }
@@ -45,14 +50,14 @@ impl PublishedGroup {
     /// Whether kernels hold the slot or ask for it, or used it in the look-back window.
     fn uses(&self, slot: SlotName) -> bool {
         let mut held = self.demand.iter().flat_map(|(_, held)| [&held.allocated, &held.pending]);
-        let mut recorded = self.domains.iter().map(|domain| &domain.share.history.total_decayed_usage);
+        let mut recorded = self.rows.domains.iter().map(|domain| &domain.share.history.total_decayed_usage);
         held.any(|amounts| amounts.get(slot).is_some_and(|amount| !amount.is_zero()))
             || recorded.any(|usage| usage.get(slot).is_some())
     }
 }
 
 /// A weight for a slot that is probably misspelt.
-fn unused_slots(group: &PublishedGroup, warnings: &mut Vec<OptionWarning>) {
+fn unused_slots(group: &Facts, warnings: &mut Vec<OptionWarning>) {
     for (slot, _) in group.options.resource_weights.iter() {
         if !group.offers(slot) && !group.uses(slot) {
             warnings.push(OptionWarning {
@@ -65,7 +70,7 @@ fn unused_slots(group: &PublishedGroup, warnings: &mut Vec<OptionWarning>) {
 }
 
 /// Usage of no slot counts.
-fn only_zeros(group: &PublishedGroup, warnings: &mut Vec<OptionWarning>) {
+fn only_zeros(group: &Facts, warnings: &mut Vec<OptionWarning>) {
     let weights = &group.options.resource_weights;
     if !weights.is_empty() && weights.iter().all(|(_, weight)| weight.is_zero()) {
         warnings.push(OptionWarning {
@@ -77,7 +82,7 @@ fn only_zeros(group: &PublishedGroup, warnings: &mut Vec<OptionWarning>) {
 }
 
 /// Usage is divided by capacity, and none of the slots that count has any.
-fn no_capacity(group: &PublishedGroup, warnings: &mut Vec<OptionWarning>) {
+fn no_capacity(group: &Facts, warnings: &mut Vec<OptionWarning>) {
     let weighted = || group.options.resource_weights.iter().filter(|(_, weight)| !weight.is_zero());
     if weighted().next().is_some() && !weighted().any(|(slot, _)| group.offers(slot)) {
         warnings.push(OptionWarning {

@@ -1,9 +1,10 @@
-//! Kernels come in: idempotent by `kernel_id`, in any order, any number of times. Domains, projects
-//! and users come into being by being named.
+//! Kernels come in: idempotent by `kernel_id`, in any order, any number of times. What is delivered for one resource group
+//! while its lock is held waits in line, and the task that gets the lock commits all of it in one transaction.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::incoming::{Incoming, Refused};
@@ -14,7 +15,8 @@ use crate::domain::kernel::Report;
 use crate::domain::time::Timestamp;
 use crate::service::audit::INGEST;
 use crate::service::group::session::Session;
-use crate::service::{Caller, Result};
+use crate::service::work::detached;
+use crate::service::{Caller, Error, Result, Service, SlotGuard};
 use crate::store;
 use crate::store::audit::Tally;
 
@@ -56,49 +58,221 @@ impl From<Vec<Incoming>> for Delivery {
 
 /// What one request delivers.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
-    pub caller: Caller,
-    pub delivery: Delivery,
+struct Part {
+    caller: Caller,
+    delivery: Delivery,
+}
+
+struct Waiting {
+    part: Part,
+    answer: oneshot::Sender<Result<Ingested>>,
+}
+
+/// What waits, by resource group, in the order of arrival.
+#[derive(Default)]
+pub struct Lines(Mutex<HashMap<String, VecDeque<Waiting>>>);
+
+impl Lines {
+    fn lines(&self) -> MutexGuard<'_, HashMap<String, VecDeque<Waiting>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn join(&self, group: &str, waiting: Waiting) {
+        self.lines().entry(group.to_owned()).or_default().push_back(waiting);
+    }
+
+    /// Deliveries that wait for the group.
+    pub fn waiting(&self, group: &str) -> usize {
+        self.lines().get(group).map_or(0, VecDeque::len)
+    }
+
+    /// Takes what waits and was seen at one time, up to so many kernels; the first delivery always.
+    fn take(&self, group: &str, most: usize) -> Vec<Waiting> {
+        let mut lines = self.lines();
+        let Some(line) = lines.get_mut(group) else { return Vec::new() };
+        let mut kernels = 0;
+        let taken_at = line.front().and_then(|first| first.part.delivery.taken_at);
+        let fits = |waiting: &&Waiting| {
+            kernels += waiting.part.delivery.reports.len();
+            kernels <= most && waiting.part.delivery.taken_at == taken_at
+        };
+        let count = line.iter().take_while(fits).count().max(1).min(line.len());
+        let taken = line.drain(..count).collect();
+        if line.is_empty() {
+            lines.remove(group);
+        }
+        taken
+    }
+}
+
+impl Service {
+    /// Takes one batch of checked reports in one transaction, together with what other requests deliver at the same time;
+    /// those that contradict what is known are refused one by one, the others are kept.
+    #[tracing::instrument(
+        name = "service.ingest.batch.ingest",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn ingest(self: &Arc<Self>, caller: &Caller, group: &str, batch: Vec<Incoming>) -> Result<Vec<Refused>> {
+        Ok(self.ingest_counted(caller, group, batch.into()).await?.refused)
+    }
+
+    /// [`Service::ingest`] with rows that could not be read, and an answer that tells whether anything changed.
+    #[tracing::instrument(
+        name = "service.ingest.batch.ingest_counted",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn ingest_counted(
+        self: &Arc<Self>,
+        caller: &Caller,
+        group: &str,
+        delivery: Delivery,
+    ) -> Result<Ingested> {
+        caller.require_scheduler()?;
+        let part = Part { caller: caller.clone(), delivery };
+        let (service, group) = (Arc::clone(self), group.to_owned());
+        detached(async move { hand_in(&service, &group, part).await }).await
+    }
+}
+
+/// Waits in line until the delivery is committed, by this task or by another one.
+async fn hand_in(service: &Arc<Service>, group: &str, part: Part) -> Result<Ingested> {
+    // Only groups that exist have a slot, whatever names requests invent.
+    service.group(&part.caller, group)?;
+    let (answer, mut answered) = oneshot::channel();
+    service.lines.join(group, Waiting { part, answer });
+    loop {
+        tokio::select! {
+            biased;
+            answer = &mut answered => {
+                return answer.unwrap_or_else(|_| Err(Error::internal("a use-case panicked")));
+            }
+            slot = service.slot(group).lock_owned() => serve(service, group, slot).await,
+        }
+    }
+}
+
+/// Commits those that wait; none, if another task took them while this one waited for the lock.
+async fn serve(service: &Arc<Service>, group: &str, slot: SlotGuard) {
+    if service.lines.waiting(group) == 0 {
+        return;
+    }
+    let begun = Session::for_reports(service, group, slot).await;
+    // Those that came while the database made this one wait are taken along.
+    let waiting = service.lines.take(group, BATCH);
+    let session = match begun {
+        Ok(session) => session,
+        Err(error) => return refuse_all(waiting, &error),
+    };
+    let (mut parts, answers): (Vec<Part>, Vec<_>) = waiting.into_iter().map(|w| (w.part, w.answer)).unzip();
+    let alone = parts.len() == 1;
+    let again = if alone { Vec::new() } else { parts.clone() };
+    let outcome = take(session, &mut parts).await;
+    match outcome {
+        Ok(done) => answers.into_iter().zip(done).for_each(|(answer, done)| tell(answer, Ok(done))),
+        Err(error) if alone => answers.into_iter().for_each(|answer| tell(answer, Err(error.clone()))),
+        Err(error) => {
+            tracing::warn!(%error, group, requests = again.len(), "a group commit failed; each request is tried alone");
+            let waiting = again.into_iter().zip(answers).map(|(part, answer)| Waiting { part, answer }).collect();
+            one_by_one(service, group, waiting).await;
+        }
+    }
+}
+
+/// Gives each its own transaction, so that one that cannot be stored keeps no other out.
+async fn one_by_one(service: &Arc<Service>, group: &str, waiting: Vec<Waiting>) {
+    let mut waiting = waiting.into_iter();
+    while let Some(Waiting { part, answer }) = waiting.next() {
+        let alone = async {
+            service.group(&part.caller, group)?;
+            let slot = service.slot(group).lock_owned().await;
+            let session = Session::for_reports(service, group, slot).await?;
+            take(session, &mut [part]).await
+        };
+        match alone.await {
+            Ok(mut done) => tell(answer, Ok(done.pop().unwrap_or_default())),
+            // The database is away: the others would each wait for the same refusal.
+            Err(error @ Error::Unavailable { .. }) => {
+                tell(answer, Err(error.clone()));
+                return refuse_all(waiting.collect(), &error);
+            }
+            Err(error) => tell(answer, Err(error)),
+        }
+    }
+}
+
+fn refuse_all(waiting: Vec<Waiting>, error: &Error) {
+    for Waiting { answer, .. } in waiting {
+        tell(answer, Err(error.clone()));
+    }
+}
+
+/// The client that asked may have gone away.
+fn tell(answer: oneshot::Sender<Result<Ingested>>, outcome: Result<Ingested>) {
+    let _ = answer.send(outcome);
 }
 
 /// Takes the parts, in their order, in the transaction of `session`, and counts them in the audit log. The answers
 /// are in the order of the parts.
-pub(super) async fn take(mut session: Session, parts: &mut [Part]) -> Result<Vec<Ingested>> {
+async fn take(mut session: Session, parts: &mut [Part]) -> Result<Vec<Ingested>> {
+    let Taken { done, tallies, is_new } = match take_in(&mut session, parts).await {
+        Ok(taken) => taken,
+        Err(error) => {
+            session.release();
+            return Err(error);
+        }
+    };
+    let (group, now) = (session.group().to_owned(), session.now);
+    if is_new {
+        store::audit::tally(session.write(), INGEST, &group, &tallies, now).await?;
+        session.commit().await?;
+    } else {
+        // Nothing is stored, so the picture stays as it is, and only the count is written.
+        let service = Arc::clone(session.service());
+        session.release();
+        store::audit::tally(service.store().write(), INGEST, &group, &tallies, now).await?;
+    }
+    Ok(done)
+}
+
+struct Taken {
+    done: Vec<Ingested>,
+    tallies: Vec<Tally>,
+    /// Whether anything was stored.
+    is_new: bool,
+}
+
+async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
     let sizes: Vec<usize> = parts.iter().map(|part| part.delivery.reports.len()).collect();
     let batch = parts.iter_mut().enumerate().flat_map(|(at, part)| {
         let reports = std::mem::take(&mut part.delivery.reports);
         reports.into_iter().map(move |incoming| incoming.split(at))
     });
     let (names, reports): (Vec<Named>, Vec<Report>) = batch.unzip();
-    if strangers(&session, &names) {
+    if strangers(session, &names) {
         session.learn_people().await?;
     }
     let (reports, mut refused, kept) = settle_domains(&session.people(), &names, reports);
     let taken_at = parts.first().and_then(|part| part.delivery.taken_at);
-    let (mut merged, seen) = merge(&session, reports, taken_at, &mut refused).await?;
+    let (mut merged, seen) = merge(session, reports, taken_at, &mut refused).await?;
     let seen_at = taken_at.unwrap_or(session.now);
-    save(&mut session, &names, &mut merged, &mut refused, seen_at).await?;
-    store::kernels::set_seen(session.tx(), &session.state().group.name, &seen, seen_at).await?;
+    save(session, &names, &mut merged, &mut refused, seen_at).await?;
+    store::kernels::set_seen(session.write(), session.group(), &seen, seen_at).await?;
     let refused_at: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
     let taken: Vec<&Named> =
         names.iter().enumerate().filter(|(at, _)| !refused_at.contains(at)).map(|(_, n)| n).collect();
     let callers: Vec<&Caller> = parts.iter().map(|part| &part.caller).collect();
-    let registered = register(&mut session, &callers, &taken, &merged).await?;
+    let registered = register(session, &callers, &taken, &merged).await?;
     let is_new = registered || !merged.is_empty() || !seen.is_empty();
     let mut done = by_part(&sizes, &names, &merged, refused);
-    warn(&session, &names, &kept, &mut done);
-    let (tallies, now) = (tallies(parts, &sizes, &done), session.now);
-    let group = session.state().group.name.clone();
-    if is_new {
-        store::audit::tally(session.tx(), INGEST, &group, &tallies, now).await?;
-        session.commit().await?;
-    } else {
-        // Nothing is stored, so the picture stays as it is, and only the count is written.
-        let service = Arc::clone(session.service());
-        drop(session);
-        store::audit::tally(service.store().write(), INGEST, &group, &tallies, now).await?;
-    }
-    Ok(done)
+    warn(session, &names, &kept, &mut done);
+    let tallies = tallies(parts, &sizes, &done);
+    Ok(Taken { done, tallies, is_new })
 }
 
 /// What became of each part of a batch.
@@ -149,7 +323,7 @@ fn tallies(parts: &[Part], sizes: &[usize], done: &[Ingested]) -> Vec<Tally> {
     sums.into_values().filter(|sum| sum.accepted + sum.rejected > 0).collect()
 }
 
-/// Whether the batch names somebody whom this process does not know.
+/// Whether the batch names a user or a project that this process does not know.
 fn strangers(session: &Session, names: &[Named]) -> bool {
     let people = session.people();
     let unknown = |n: &Named| people.project(n.owner.project).is_none() || people.user(n.owner.user).is_none();
@@ -164,10 +338,10 @@ async fn save(
     refused: &mut Vec<Refused>,
     seen_at: Timestamp,
 ) -> Result<()> {
-    let group = session.state().group.name.clone();
-    if store::kernels::upsert(session.tx(), &group, merged).await? != merged.len() as u64 {
+    let group = session.group().to_owned();
+    if store::kernels::upsert(session.write(), &group, merged).await? != merged.len() as u64 {
         let ids: Vec<KernelId> = merged.iter().map(|(_, kernel)| kernel.report.id).collect();
-        let found = store::kernels::find_many(session.tx(), &ids).await?;
+        let found = store::kernels::find_many(session.read(), &ids).await?;
         let lost: BTreeSet<KernelId> =
             found.into_iter().filter(|(of, _)| *of != group).map(|(_, k)| k.report.id).collect();
         merged.retain(|(_, kernel)| !lost.contains(&kernel.report.id));

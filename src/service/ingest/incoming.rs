@@ -74,7 +74,7 @@ pub struct KernelInput {
     pub end_inferred: ReadOnly,
 }
 
-/// What a report calls somebody.
+/// What a report calls a user or a project.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     /// The name that the id follows from.

@@ -1,4 +1,4 @@
-//! Ends that nobody reported: kernels that a snapshot of all that runs does not name, and kernels that were not reported
+//! Ends that no report names: kernels that a snapshot of all that runs does not name, and kernels that were not reported
 //! for too long.
 
 use std::collections::{BTreeMap, HashSet};
@@ -34,6 +34,13 @@ pub struct Snapshot {
 
 impl Service {
     /// Refuses a snapshot whose time lies ahead, or before that of an earlier one.
+    #[tracing::instrument(
+        name = "service.ingest.inferred.check_snapshot",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn check_snapshot(&self, caller: &Caller, group: &str, taken_at: Timestamp) -> Result<()> {
         caller.require_scheduler()?;
         self.group(caller, group)?;
@@ -47,6 +54,13 @@ impl Service {
 
     /// Ends the kernels that run here and are not `present`, after the rows of the snapshot were taken. Returns which,
     /// by id.
+    #[tracing::instrument(
+        name = "service.ingest.inferred.end_missing",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn end_missing(
         self: &Arc<Self>,
         caller: Caller,
@@ -55,12 +69,11 @@ impl Service {
         present: HashSet<KernelId>,
     ) -> Result<Vec<KernelId>> {
         caller.require_scheduler()?;
-        let (service, group) = (Arc::clone(self), group.to_owned());
-        detached(async move {
-            let mut session = Session::open(&service, &caller, &group).await?;
+        let by = caller.clone();
+        let change = async move |session: &mut Session| {
             let before = session.state().group.snapshot_at;
             check_order(before, snapshot.taken_at)?;
-            let running = store::running::all(session.tx(), &group).await?;
+            let running = store::running::all(session.read(), session.group()).await?;
             let count = running.len();
             let missing = running.into_iter().filter(|kernel| {
                 let unseen = kernel.seen_at.max(before).is_none_or(|at| at < snapshot.taken_at);
@@ -74,13 +87,10 @@ impl Service {
             if !snapshot.force && !ends.is_empty() && (present.is_empty() || 2 * ends.len() > count) {
                 return Err(too_many(ends.len(), count, present.len()));
             }
-            store::groups::set_snapshot_at(session.tx(), &group, snapshot.taken_at).await?;
             session.state_mut().group.snapshot_at = Some(snapshot.taken_at);
-            let ids = end_all(&mut session, &caller, &ends, "snapshot").await?;
-            session.commit().await?;
-            Ok(ids)
-        })
-        .await
+            end_all(session, &by, &ends, "snapshot").await
+        };
+        detached(Arc::clone(self).change(caller, group.to_owned(), change)).await
     }
 }
 
@@ -115,7 +125,7 @@ pub(in crate::service) async fn time_out(session: &mut Session) -> Result<()> {
         let served = whole.without(&downtimes[overlapping(&downtimes, whole)]);
         served.into_iter().map(Span::micros).sum::<u64>()
     };
-    let running = store::running::all(session.tx(), &state.group.name).await?;
+    let running = store::running::all(session.read(), &state.group.name).await?;
     let seen = running.iter().filter_map(|kernel| Some((kernel.id, kernel.seen_at.max(snapshot_at)?)));
     let ends: BTreeMap<KernelId, Timestamp> = seen.filter(|(_, seen)| silent(*seen) >= limit).collect();
     end_all(session, &Caller::internal("aggregate"), &ends, "kernel_timeout_seconds").await?;
@@ -133,24 +143,23 @@ async fn end_all(
         return Ok(Vec::new());
     }
     let ids: Vec<KernelId> = ends.keys().copied().collect();
-    let (name, now) = (session.state().group.name.clone(), session.now);
+    let now = session.now;
     let mut changed: Vec<(Option<Kernel>, Kernel)> = Vec::with_capacity(ids.len());
-    for (_, kernel) in store::kernels::find_many(session.tx(), &ids).await? {
+    for (_, kernel) in store::kernels::find_many(session.read(), &ids).await? {
         let Some(end) = ends.get(&kernel.report.id) else { continue };
         changed.push((Some(kernel.clone()), kernel.ended_at(*end)));
     }
     changed.sort_unstable_by_key(|(_, kernel)| kernel.report.id);
-    store::kernels::upsert(session.tx(), &name, &changed).await?;
+    store::kernels::upsert(session.write(), session.group(), &changed).await?;
     session.kernels_changed(&changed, now).await?;
     let named: Vec<String> = ids.iter().take(NAMED_ENDS).map(ToString::to_string).collect();
     let change = Change {
-        caller,
         action: INFERRED,
-        target: name,
+        target: session.group().to_owned(),
         before: None,
         after: Some(json!({"ended": ids.len(), "kernel_ids": named, "why": why})),
         reason: None,
     };
-    session.audit(change).await?;
+    session.audit_as(caller, change).await?;
     Ok(ids)
 }

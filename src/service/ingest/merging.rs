@@ -89,7 +89,7 @@ pub(super) async fn merge(
     refused: &mut Vec<Refused>,
 ) -> Result<(Merged, Vec<KernelId>)> {
     let group = &session.state().group;
-    let mut known = Known::look_up(session.tx(), &group.name, &reports).await?;
+    let mut known = Known::look_up(session.read(), &group.name, &reports).await?;
     let doubt = doubt(&session.state().options, session.now);
     let current = known.merge(reports, doubt, group.records_from, refused);
     let seen = if taken_at.is_none() { to_be_noted(session, &known, &current) } else { Vec::new() };
@@ -130,6 +130,13 @@ pub struct Rehearsal(BTreeMap<KernelId, Kernel>);
 
 impl Service {
     /// What [`Service::ingest`] would refuse of `batch` after the batches of `rehearsal`. Nothing is stored.
+    #[tracing::instrument(
+        name = "service.ingest.merging.rehearse",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn rehearse(
         &self,
         caller: &Caller,

@@ -1,7 +1,6 @@
 //! Kernels on their way in: what a scheduler sends, how it is checked, merged and stored, and ends that no report names.
 
 pub mod batch;
-pub(in crate::service) mod group_commit;
 pub mod incoming;
 pub mod inferred;
 pub mod merging;

@@ -1,4 +1,5 @@
-//! What reports say about people: who comes into being by being named, which project moves, who comes back.
+//! What reports say about people: users, projects and domains are created by being named, projects move, and those that
+//! are archived come back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Report};
 use crate::domain::time::Timestamp;
 use crate::service::audit::Change;
-use crate::service::group::session::Session;
+use crate::service::group::session::{PeopleLock, Session};
 use crate::service::people::Directory;
 use crate::service::{Caller, Fault, Result};
 use crate::store;
@@ -247,7 +248,7 @@ impl Changes {
         self.users.retain(|id, user| people.user(*id).is_none_or(|known| **known != *user));
     }
 
-    /// Whoever is used again is archived no longer.
+    /// A user, project or domain that is used again is archived no longer.
     fn restore(&mut self, people: &Directory, report: &Report, now: Timestamp) {
         let used_after = |archived_at: Option<Timestamp>| {
             let ended = (report.phase == Phase::Terminated).then_some(report.terminated_at).flatten();
@@ -305,8 +306,8 @@ fn fresh<'a>(
     (name, shown)
 }
 
-/// Makes everybody whom the reports taken name known, by the names they give; `callers` are those of the parts. Returns
-/// whether that changed anything.
+/// Makes known whom the reports that were taken name, by the names that they give; `callers` are those of the parts.
+/// Returns whether that changed anything.
 pub async fn register(
     session: &mut Session,
     callers: &[&Caller],
@@ -314,8 +315,9 @@ pub async fn register(
     merged: &[(Option<Kernel>, Kernel)],
 ) -> Result<bool> {
     let mut changes = Changes::of(&session.people(), taken, merged, session.now);
+    let mut lock = None;
     if !changes.is_empty() {
-        session.lock_people().await?;
+        lock = Some(session.lock_people().await?);
         // Other processes may have named the same people meanwhile.
         changes = Changes::of(&session.people(), taken, merged, session.now);
     }
@@ -328,23 +330,21 @@ pub async fn register(
     if changes.is_empty() && starts.is_empty() && members.is_empty() && domains.is_empty() {
         return Ok(false);
     }
-    store::people::add_memberships(session.tx(), members.iter().copied()).await?;
-    store::people::note_starts(session.tx(), &starts).await?;
+    store::people::add_memberships(session.write(), members.iter().copied()).await?;
+    store::people::note_starts(session.write(), &starts).await?;
     session.note_starts(starts);
-    let visible = !changes.is_empty() || !members.is_empty() || !domains.is_empty();
-    admit(session, &changes, &members, &domains);
-    if !changes.is_empty() {
-        book(session, callers, taken, changes).await?;
+    if !changes.is_empty() || !members.is_empty() || !domains.is_empty() {
+        session.show_again();
     }
-    if visible {
-        session.share_changed([]);
+    know(session, &changes, &members, &domains);
+    if let Some(lock) = lock.filter(|_| !changes.is_empty()) {
+        book(session, lock, callers, taken, changes).await?;
     }
     Ok(true)
 }
 
-/// Gives everybody new a place in the group's hierarchy, and moves projects there.
-fn admit(session: &mut Session, changes: &Changes, members: &BTreeSet<Member>, domains: &BTreeSet<&str>) {
-    let mut new = Vec::new();
+/// Makes what is new known to the group, and moves projects there.
+fn know(session: &mut Session, changes: &Changes, members: &BTreeSet<Member>, domains: &BTreeSet<&str>) {
     let homes: Vec<Option<Arc<str>>> = {
         let people = session.people();
         let home = |id| {
@@ -353,32 +353,38 @@ fn admit(session: &mut Session, changes: &Changes, members: &BTreeSet<Member>, d
         };
         members.iter().map(|member| home(member.project)).collect()
     };
-    let state = session.state_mut();
-    for project in changes.projects.values() {
-        if state.hierarchy.projects.contains_key(&project.id) {
-            new.extend(state.move_project(project.id, &project.domain_name));
+    session.know(|state| {
+        let mut new = Vec::new();
+        for project in changes.projects.values() {
+            if state.hierarchy.projects.contains_key(&project.id) {
+                new.extend(state.know_project(project.id, &project.domain_name));
+            }
         }
-    }
-    for (member, home) in members.iter().zip(homes) {
-        new.extend(home.map(|home| state.admit(*member, &home)).unwrap_or_default());
-    }
-    for domain in domains {
-        new.extend(state.admit_domain(&Arc::from(*domain)));
-    }
-    if !new.is_empty() {
-        session.share_changed(new);
-    }
+        for (member, home) in members.iter().zip(homes) {
+            new.extend(home.map(|home| state.know_member(*member, &home)).unwrap_or_default());
+        }
+        for domain in domains {
+            new.extend(state.know_domain(&Arc::from(*domain)));
+        }
+        new
+    });
 }
 
 /// Stores what changed of people, with an entry in the audit log for what is no mere arrival.
-async fn book(session: &mut Session, callers: &[&Caller], taken: &[&Named], changes: Changes) -> Result<()> {
+async fn book(
+    session: &mut Session,
+    lock: PeopleLock,
+    callers: &[&Caller],
+    taken: &[&Named],
+    changes: Changes,
+) -> Result<()> {
     let Changes { domains, projects, users, moved, restored, .. } = changes;
     let people = People {
         domains: domains.into_values().collect(),
         projects: projects.into_values().collect(),
         users: users.into_values().collect(),
     };
-    session.save_people(people).await?;
+    session.save_people(lock, people).await?;
     let caller_of = |kernel: Option<KernelId>| {
         let told = taken.iter().rev().find(|named| Some(named.kernel) == kernel);
         told.and_then(|named| callers.get(named.part)).or(callers.first()).copied()
@@ -387,12 +393,12 @@ async fn book(session: &mut Session, callers: &[&Caller], taken: &[&Named], chan
         let Some(caller) = caller_of(by) else { continue };
         let of = |domain: Arc<str>| Some(json!({"domain_name": domain}));
         let (before, after, target) = (of(from), of(to), id.to_string());
-        session.audit(Change { caller, action: "project.moved", target, before, after, reason: None }).await?;
+        session.audit_as(caller, Change { action: "project.moved", target, before, after, reason: None }).await?;
     }
     for Restored { action, target, by } in restored {
         let Some(caller) = caller_of(Some(by)) else { continue };
         let (before, after) = (Some(json!({"archived": true})), Some(json!({"archived": false})));
-        session.audit(Change { caller, action, target, before, after, reason: None }).await?;
+        session.audit_as(caller, Change { action, target, before, after, reason: None }).await?;
     }
     Ok(())
 }

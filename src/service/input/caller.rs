@@ -39,6 +39,51 @@ impl Role {
     }
 }
 
+/// What a caller may do, and whose rows it may see.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    role: Role,
+    user: Option<UserId>,
+}
+
+impl Access {
+    pub fn require_admin(self) -> Result<()> {
+        self.require(&[Role::Admin])
+    }
+
+    /// Ingest and sequencing.
+    pub fn require_scheduler(self) -> Result<()> {
+        self.require(&[Role::Admin, Role::Scheduler])
+    }
+
+    /// Reads that are not about one user.
+    pub fn require_reader(self) -> Result<()> {
+        self.require(&[Role::Admin, Role::Scheduler, Role::Viewer])
+    }
+
+    /// The only user whose rows may be seen; `None`: all users'.
+    pub fn only_user(self) -> Option<UserId> {
+        // A key with the role `user` and without a user sees no rows.
+        (self.role == Role::User).then(|| self.user.unwrap_or(UserId(Uuid::nil())))
+    }
+
+    /// Refuses to speak about `user` to another user's key.
+    pub fn require_user(self, user: UserId) -> Result<()> {
+        match self.only_user() {
+            Some(own) if own != user => Err(Error::Forbidden("the key may only see its own user's rows".to_owned())),
+            _ => Ok(()),
+        }
+    }
+
+    fn require(self, roles: &[Role]) -> Result<()> {
+        if roles.contains(&self.role) {
+            return Ok(());
+        }
+        let names: Vec<_> = roles.iter().map(|r| r.as_str()).collect();
+        Err(Error::Forbidden(format!("the key has the role {}; this needs {}", self.role.as_str(), names.join(" or "))))
+    }
+}
+
 /// Someone with a valid key, or the service itself.
 #[derive(Clone, Debug)]
 pub struct Caller {
@@ -74,32 +119,33 @@ impl Caller {
         Self::internal("job")
     }
 
+    /// What the caller may do, wherever its key reaches.
+    pub fn access(&self) -> Access {
+        Access { role: self.role, user: self.user }
+    }
+
     pub fn require_admin(&self) -> Result<()> {
-        self.require(&[Role::Admin])
+        self.access().require_admin()
     }
 
     /// Ingest and sequencing.
     pub fn require_scheduler(&self) -> Result<()> {
-        self.require(&[Role::Admin, Role::Scheduler])
+        self.access().require_scheduler()
     }
 
     /// Reads that are not about one user.
     pub fn require_reader(&self) -> Result<()> {
-        self.require(&[Role::Admin, Role::Scheduler, Role::Viewer])
+        self.access().require_reader()
     }
 
-    /// The only user whose rows this caller may see; `None`: everybody's.
+    /// The only user whose rows this caller may see; `None`: all users'.
     pub fn only_user(&self) -> Option<UserId> {
-        // A user key without a user sees nobody's rows.
-        (self.role == Role::User).then(|| self.user.unwrap_or(UserId(Uuid::nil())))
+        self.access().only_user()
     }
 
-    /// Refuses to speak about `user` to somebody else's key.
+    /// Refuses to speak about `user` to another user's key.
     pub fn require_user(&self, user: UserId) -> Result<()> {
-        match self.only_user() {
-            Some(own) if own != user => Err(Error::Forbidden("the key may only see its own user's rows".to_owned())),
-            _ => Ok(()),
-        }
+        self.access().require_user(user)
     }
 
     /// Whether the key reaches the resource group.
@@ -127,13 +173,5 @@ impl Caller {
             ))),
             None => Ok(()),
         }
-    }
-
-    fn require(&self, roles: &[Role]) -> Result<()> {
-        if roles.contains(&self.role) {
-            return Ok(());
-        }
-        let names: Vec<_> = roles.iter().map(|r| r.as_str()).collect();
-        Err(Error::Forbidden(format!("the key has the role {}; this needs {}", self.role.as_str(), names.join(" or "))))
     }
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use crate::domain::time::Timestamp;
 
 pub trait Clock: Send + Sync {
-    /// The time of the day, as the machine tells it; somebody may set it.
+    /// The time of the day, as the machine tells it. It may be set while the service runs.
     fn now(&self) -> Timestamp;
 
-    /// Time that passes, from any beginning; nobody can set it.
+    /// Time that passes, from any beginning. It cannot be set.
     fn steady(&self) -> Duration;
 }
 

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::sync::Arc;
 
 pub use crate::domain::fault::Fault;
 use crate::domain::fault::MAX_FAULTS;
@@ -31,6 +32,8 @@ impl Faults {
         if self.0.is_empty() { Ok(value) } else { Err(Error::Invalid(self.0)) }
     }
 }
+/// What caused an error; shared, because one cause may fail many requests.
+pub type Source = Arc<dyn std::error::Error + Send + Sync>;
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
@@ -66,10 +69,10 @@ pub enum Error {
     Invalid(Vec<Fault>),
     /// 503: a later try may work.
     #[error("{detail}")]
-    Unavailable { code: &'static str, detail: String },
+    Unavailable { code: &'static str, detail: String, source: Option<Source> },
     /// 500: a fault of ours. The detail goes to the log, never into an answer.
     #[error("an internal error happened; its cause is in the server's log")]
-    Internal(String),
+    Internal { detail: String, source: Option<Source> },
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -99,7 +102,7 @@ impl Error {
                 [only] => only.code,
                 _ => "invalid",
             },
-            Self::Internal(_) => "internal",
+            Self::Internal { .. } => "internal",
         }
     }
 
@@ -109,7 +112,26 @@ impl Error {
 
     /// 503 without a more exact code.
     pub fn unavailable(detail: impl Into<String>) -> Self {
-        Self::Unavailable { code: "unavailable", detail: detail.into() }
+        Self::not_now("unavailable", detail)
+    }
+
+    /// 503 with its code.
+    pub fn not_now(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::Unavailable { code, detail: detail.into(), source: None }
+    }
+
+    /// 500 without a cause below it; in the log from here on.
+    pub fn internal(detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        tracing::error!(detail, "internal error");
+        Self::Internal { detail, source: None }
+    }
+
+    /// 500 for something that failed, with its cause; in the log from here on.
+    pub fn failed(what: &str, cause: impl std::error::Error + Send + Sync + 'static) -> Self {
+        let error = chain(&cause);
+        tracing::error!(%error, "{what}");
+        Self::Internal { detail: format!("{what}: {error}"), source: Some(Arc::new(cause)) }
     }
 
     /// [`Fault::about`] one place.
@@ -134,6 +156,12 @@ impl Error {
         Self::NotFound { code: "unknown_queue", detail: format!("there is no queue {name:?} in {group:?}") }
     }
 
+    /// Queues are checked when they are written; a capacity that grows later can still add slots beyond the most.
+    pub fn not_divisible(faults: Vec<Fault>) -> Self {
+        let detail = faults.into_iter().next().map_or_else(String::new, |fault| fault.detail);
+        Self::Conflict { code: "not_divisible", detail: format!("the group cannot be divided: {detail}") }
+    }
+
     pub fn invalid_name(pointer: &str, error: NameError) -> Self {
         Self::about(pointer, "invalid_name", error)
     }
@@ -141,18 +169,35 @@ impl Error {
 
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
-        if let StoreError::Unavailable { fault, .. } = &error {
-            match fault {
-                // The condition of the service is in the log, once.
-                Cause::Full | Cause::ReadOnly | Cause::Replaced => tracing::debug!(%error, "database unavailable"),
-                _ => tracing::warn!(%error, "database unavailable"),
+        let StoreError::Unavailable { fault, .. } = &error else {
+            let detail = chain(&error);
+            tracing::error!(error = %detail, "database error");
+            return Self::Internal { detail, source: Some(Arc::new(error)) };
+        };
+        match fault {
+            // The condition of the service is in the log, once.
+            Cause::Full | Cause::ReadOnly | Cause::Replaced => {
+                tracing::debug!(error = %chain(&error), "database unavailable");
             }
-            Self::Unavailable { code: code_of(*fault), detail: format!("{fault}; try again later") }
-        } else {
-            tracing::error!(%error, "database error");
-            Self::Internal(error.to_string())
+            _ => tracing::warn!(error = %chain(&error), "database unavailable"),
         }
+        let (code, detail) = (code_of(*fault), format!("{fault}; try again later"));
+        Self::Unavailable { code, detail, source: Some(Arc::new(error)) }
     }
+}
+
+/// An error with the causes below it. A cause whose words the one above it repeats is told once.
+pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut told = error.to_string();
+    let mut below = error.source();
+    while let Some(cause) = below {
+        let words = cause.to_string();
+        if !told.contains(&words) {
+            told = format!("{told}: {words}");
+        }
+        below = cause.source();
+    }
+    told
 }
 
 /// The code of answers to what met `fault`.

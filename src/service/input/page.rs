@@ -10,7 +10,7 @@ use crate::store::key_list::{IdWindow, KeyPage, KeyWindow};
 
 /// The largest page of a list.
 pub const MAX_PAGE: u32 = 1000;
-/// The page that is sent when nobody says how long it should be.
+/// The page that is sent when a request does not say how long it should be.
 pub const DEFAULT_PAGE: u32 = 100;
 
 /// One part of a sort key. Parts of one list compare by value.

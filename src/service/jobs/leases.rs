@@ -33,7 +33,7 @@ impl From<&String> for Work {
 }
 
 impl Work {
-    /// Refuses what a run wrote whose lease another process has taken. From here on nobody can take it until the
+    /// Refuses what a run wrote whose lease another process has taken. From here on no process can take it until the
     /// transaction ends.
     pub(in crate::service) async fn check_fence(&self, tx: &impl ConnectionTrait) -> Result<()> {
         match &self.fence {
@@ -58,7 +58,7 @@ impl Presence {
     }
 }
 
-/// What became of the wish to run a job.
+/// The outcome of asking for a lease.
 #[derive(Debug)]
 pub enum Lease {
     Taken(Fence),
@@ -71,6 +71,7 @@ pub enum Lease {
 
 impl Service {
     /// Makes this process known to others that run jobs, until the value is dropped.
+    #[tracing::instrument(name = "service.jobs.leases.join", level = "debug", skip_all, err(level = "debug"))]
     pub async fn join(&self) -> Result<Presence> {
         let store = self.store().clone();
         let holder = Arc::new(Holder::join(store.write(), name(), self.clock().now()).await?);
@@ -89,11 +90,13 @@ impl Service {
     }
 
     /// Tells other processes that this one runs no more jobs.
+    #[tracing::instrument(name = "service.jobs.leases.leave", level = "debug", skip_all, err(level = "debug"))]
     pub async fn leave(&self, presence: &Presence) -> Result<()> {
         Ok(presence.holder.leave(self.store().write()).await?)
     }
 
     /// Takes a lease; that of a process that is gone is void.
+    #[tracing::instrument(name = "service.jobs.leases.take_lease", level = "debug", skip_all, err(level = "debug"))]
     pub async fn take_lease(&self, presence: &Presence, name: &str) -> Result<Lease> {
         let db = self.store().write();
         loop {
@@ -111,11 +114,18 @@ impl Service {
         }
     }
 
+    #[tracing::instrument(name = "service.jobs.leases.release_lease", level = "debug", skip_all, err(level = "debug"))]
     pub async fn release_lease(&self, fence: &Fence) -> Result<()> {
         Ok(store::leases::release(self.store().write(), fence).await?)
     }
 
     /// Closes the records of runs whose process is gone. Returns how many.
+    #[tracing::instrument(
+        name = "service.jobs.leases.close_abandoned_runs",
+        level = "debug",
+        skip_all,
+        err(level = "debug")
+    )]
     pub async fn close_abandoned_runs(&self, presence: &Presence) -> Result<u64> {
         let open = store::jobs::open(self.store().read()).await?;
         let holders: Vec<Uuid> = open.iter().filter_map(|(_, holder)| *holder).collect();

@@ -29,6 +29,7 @@ impl Service {
     pub const JOB_RUN_LIST: &'static str = "job-runs";
 
     /// Newest first, of all jobs or of one. A key that is limited to groups sees the runs for those groups, here and below.
+    #[tracing::instrument(name = "service.jobs.job_runs", level = "debug", skip_all, err(level = "debug"))]
     pub async fn job_runs(
         &self,
         caller: &Caller,
@@ -45,18 +46,21 @@ impl Service {
     }
 
     /// Runs by their ids, as far as they are there.
+    #[tracing::instrument(name = "service.jobs.job_runs_by_id", level = "debug", skip_all, err(level = "debug"))]
     pub async fn job_runs_by_id(&self, caller: &Caller, ids: impl IntoIterator<Item = i64>) -> Result<Vec<JobRun>> {
         caller.require_reader()?;
         Ok(store::jobs::by_ids(self.store().read(), caller.groups.as_deref(), ids).await?)
     }
 
     /// The last run of each job and group.
+    #[tracing::instrument(name = "service.jobs.last_job_runs", level = "debug", skip_all, err(level = "debug"))]
     pub async fn last_job_runs(&self, caller: &Caller) -> Result<Vec<JobRun>> {
         caller.require_reader()?;
         Ok(store::jobs::last_runs(self.store().read(), caller.groups.as_deref()).await?)
     }
 
-    /// Runs a job at somebody's wish.
+    /// Runs a job because a caller asks for it.
+    #[tracing::instrument(name = "service.jobs.run_job", level = "debug", skip_all, fields(group = group.as_deref()), err(level = "debug"))]
     pub async fn run_job(
         &self,
         caller: &Caller,
@@ -75,6 +79,13 @@ impl Service {
 
     /// Opens the record of a run, and closes those that a process which is gone left open. The caller
     /// holds the job's lease.
+    #[tracing::instrument(
+        name = "service.jobs.job_started",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
     pub async fn job_started(&self, job: &str, group: &str, trigger: &str, holder: Uuid) -> Result<i64> {
         let now = self.clock().now();
         let tx = self.store().begin().await?;
@@ -85,6 +96,7 @@ impl Service {
     }
 
     /// Closes the record of a run: what it counted, or why it failed.
+    #[tracing::instrument(name = "service.jobs.job_finished", level = "debug", skip_all, err(level = "debug"))]
     pub async fn job_finished(&self, id: i64, outcome: &std::result::Result<Value, JobFailure>) -> Result<()> {
         let (status, counts, error) = match outcome {
             Ok(counts) => ("succeeded", counts.clone(), None),
@@ -94,11 +106,13 @@ impl Service {
     }
 
     /// One run by its number.
+    #[tracing::instrument(name = "service.jobs.job_run", level = "debug", skip_all, err(level = "debug"))]
     pub async fn job_run(&self, id: i64) -> Result<Option<JobRun>> {
         Ok(store::jobs::find(self.store().read(), id).await?)
     }
 
     /// Removes records of runs that are older than `keep_days`.
+    #[tracing::instrument(name = "service.jobs.purge_job_runs", level = "debug", skip_all, err(level = "debug"))]
     pub async fn purge_job_runs(&self, keep_days: u32) -> Result<u64> {
         let before = self.clock().now().plus_micros(-i64::from(keep_days) * MICROS_PER_DAY);
         Ok(store::jobs::purge_runs(self.store().write(), before).await?)

@@ -44,6 +44,7 @@ pub struct NewKey {
 
 impl Service {
     /// Creates a key. The text is the only copy there will ever be.
+    #[tracing::instrument(name = "service.keys.create_key", level = "debug", skip_all, err(level = "debug"))]
     pub async fn create_key(self: &Arc<Self>, caller: Caller, new: NewKey) -> Result<(String, ApiKey)> {
         caller.require_admin()?;
         caller.require_all_groups()?;
@@ -59,7 +60,7 @@ impl Service {
         }
         let groups = check_groups(new.groups)?;
         let mut bytes = [0u8; 32];
-        random::secret(&mut bytes).map_err(|e| Error::Internal(format!("no randomness: {e}")))?;
+        random::secret(&mut bytes).map_err(|e| Error::failed("there is no randomness", e))?;
         let text = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
         let service = Arc::clone(self);
         detached(async move {
@@ -82,14 +83,13 @@ impl Service {
                 json!({"role": key.role, "label": key.label, "user_uuid": key.user, "expires_at": key.expires_at, "resource_groups": key.groups.as_deref()}),
             );
             let change = Change {
-                caller: &caller,
                 action: "key.create",
                 target: key.id.to_string(),
                 before: None,
                 after,
                 reason: None,
             };
-            audit::write(&tx, change, None, now).await?;
+            audit::write(&tx, &caller, change, None, now).await?;
             tx.commit().await.map_err(store::StoreError::from)?;
             service.keys.created(&key_hash, &key);
             Ok((text, key))
@@ -98,6 +98,7 @@ impl Service {
     }
 
     /// All keys by creation, without their texts.
+    #[tracing::instrument(name = "service.keys.keys", level = "debug", skip_all, err(level = "debug"))]
     pub async fn keys(&self, caller: &Caller) -> Result<Vec<ApiKey>> {
         caller.require_admin()?;
         caller.require_all_groups()?;
@@ -109,6 +110,7 @@ impl Service {
         Ok(keys)
     }
 
+    #[tracing::instrument(name = "service.keys.revoke_key", level = "debug", skip_all, err(level = "debug"))]
     pub async fn revoke_key(self: &Arc<Self>, caller: Caller, id: Uuid) -> Result<()> {
         caller.require_admin()?;
         caller.require_all_groups()?;
@@ -119,15 +121,9 @@ impl Service {
             if !store::keys::revoke(&tx, id, now).await? {
                 return Err(Error::NotFound { code: "unknown_key", detail: format!("there is no valid key {id}") });
             }
-            let change = Change {
-                caller: &caller,
-                action: "key.revoke",
-                target: id.to_string(),
-                before: None,
-                after: None,
-                reason: None,
-            };
-            audit::write(&tx, change, None, now).await?;
+            let change =
+                Change { action: "key.revoke", target: id.to_string(), before: None, after: None, reason: None };
+            audit::write(&tx, &caller, change, None, now).await?;
             tx.commit().await.map_err(store::StoreError::from)?;
             service.keys.revoked(id, now);
             Ok(())
@@ -136,6 +132,7 @@ impl Service {
     }
 
     /// Who holds the key `text`. A key that is in memory needs no database.
+    #[tracing::instrument(name = "service.keys.authenticate", level = "debug", skip_all, err(level = "debug"))]
     pub async fn authenticate(&self, text: &str, request_id: String) -> Result<Caller> {
         let now = self.clock.now();
         let key_hash = hash(text);
@@ -153,7 +150,7 @@ impl Service {
         self.check_grace()?;
         known.used(now);
         let role =
-            Role::parse(&key.role).ok_or_else(|| Error::Internal(format!("key {} has an unknown role", key.id)))?;
+            Role::parse(&key.role).ok_or_else(|| Error::internal(format!("key {} has an unknown role", key.id)))?;
         Ok(Caller {
             actor: key.label.clone(),
             key_id: Some(key.id),
@@ -180,7 +177,7 @@ impl Service {
         }
     }
 
-    /// Refuses everybody once keys have not been read for longer than is allowed.
+    /// Refuses every key once keys have not been read for longer than is allowed.
     fn check_grace(&self) -> Result<()> {
         let grace = self.key_grace.get().copied().unwrap_or(Some(DEFAULT_GRACE));
         match (self.keys.age(), grace) {
@@ -190,7 +187,7 @@ impl Service {
                      `key_grace_seconds` allows",
                     age.as_secs()
                 );
-                Err(Error::Unavailable { code: "key_check_unavailable", detail })
+                Err(Error::not_now("key_check_unavailable", detail))
             }
             _ => Ok(()),
         }
@@ -204,6 +201,7 @@ impl Service {
     }
 
     /// Reads all keys again: what another process created or revoked counts from here on.
+    #[tracing::instrument(name = "service.keys.refresh_keys", level = "debug", skip_all, err(level = "debug"))]
     pub async fn refresh_keys(&self) -> Result<()> {
         let changes = self.keys.changes();
         self.keys.replace(&store::keys::hashed(self.store.read()).await?, changes);
@@ -211,6 +209,7 @@ impl Service {
     }
 
     /// Stores when keys were last used, as far as that is not known there. No request waits for it.
+    #[tracing::instrument(name = "service.keys.store_key_uses", level = "debug", skip_all, err(level = "debug"))]
     pub async fn store_key_uses(&self) -> Result<()> {
         let uses = self.keys.unstored_uses();
         if !uses.is_empty() {

@@ -1,4 +1,4 @@
-//! Every key in memory, so that whoever holds one is let in without asking the database.
+//! Every key in memory, so that a request with a known key is let in without asking the database.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,6 @@
 //! What the writes of domains, projects and users share.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer};
@@ -9,8 +10,9 @@ use super::Directory;
 use crate::domain::identity::check_label;
 use crate::domain::time::Timestamp;
 use crate::service::audit::{self, Change};
+use crate::service::group::published::rows::Rows;
 use crate::service::group::session::Session;
-use crate::service::{Caller, Error, Fault, PublishedGroup, Result, Service};
+use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::people::People;
 use crate::store::{self, Tx};
 
@@ -51,7 +53,7 @@ impl Set<String> {
     }
 }
 
-/// Whoever is archived already keeps the time at which that was.
+/// What is archived already keeps the time at which that was.
 pub(super) fn archive(archived_at: &mut Option<Timestamp>, wanted: Option<bool>, now: Timestamp) {
     match wanted {
         None => {}
@@ -79,9 +81,21 @@ pub(super) fn all_good(faults: Vec<Fault>) -> Result<()> {
     if faults.is_empty() { Ok(()) } else { Err(Error::Invalid(faults)) }
 }
 
-pub(super) fn taken(kind: &str, name: &str, by: impl std::fmt::Display) -> Error {
-    let detail = format!("the name {name:?} is that of the {kind} {by}; give that one another name first");
-    Error::Conflict { code: "name_taken", detail }
+/// Refuses a name that is another one's: stored, or the name that the id of one without a name follows from.
+pub(super) fn check_free<I: Copy + PartialEq + Display>(
+    kind: &str,
+    name: &str,
+    id: I,
+    holder: Option<I>,
+    by_rule: I,
+    is_unnamed: impl Fn(I) -> bool,
+) -> Result<()> {
+    let holder = holder.filter(|holder| *holder != id);
+    let Some(holder) = holder.or(Some(by_rule).filter(|by_rule| *by_rule != id && is_unnamed(*by_rule))) else {
+        return Ok(());
+    };
+    let detail = format!("the name {name:?} is that of the {kind} {holder}; give that one another name first");
+    Err(Error::Conflict { code: "name_taken", detail })
 }
 
 /// A transaction that changes people.
@@ -93,17 +107,26 @@ pub(super) struct Write<'a> {
     revision: i64,
 }
 
-/// What the audit log says of a write.
-pub(super) struct Entry {
-    pub action: &'static str,
-    pub target: String,
-    pub before: Option<Value>,
-    pub after: Value,
-    pub reason: Option<String>,
+/// A domain, a project or a user where an admin changes it.
+pub(super) trait Row: Clone + PartialEq {
+    /// The action under which the audit log tells of a change.
+    const ACTION: &'static str;
+
+    /// How the audit log names it.
+    fn target(&self) -> String;
+
+    /// What the audit log says of it.
+    fn describe(&self) -> Value;
+
+    /// Whether a group shows it.
+    fn is_shown(&self, rows: &Rows) -> bool;
+
+    /// Adds it to what is stored.
+    fn add_to(self, people: &mut People);
 }
 
 impl<'a> Write<'a> {
-    /// Nobody else changes people until it ends, and the directory is as new as the database.
+    /// No other writer changes people until it ends, and the directory is as new as the database.
     pub async fn begin(service: &'a Arc<Service>, caller: &'a Caller) -> Result<Self> {
         let tx = service.store.begin().await?;
         let revision = service.people.lock(&tx).await?;
@@ -114,26 +137,45 @@ impl<'a> Write<'a> {
         read(&self.service.people())
     }
 
-    /// Stores the rows and publishes the groups again that `concerns` names.
-    pub async fn commit(self, people: People, entry: Entry, concerns: impl Fn(&PublishedGroup) -> bool) -> Result<()> {
-        let Entry { action, target, before, after, reason } = entry;
-        store::people::save(&self.tx, &people, self.revision).await?;
-        let change = Change { caller: self.caller, action, target, before, after: Some(after), reason };
-        audit::write(&self.tx, change, None, self.now).await?;
+    /// Stores the row with what else is `new`, unless it is as it was, and publishes the groups again that show it. Returns
+    /// the row and whether it was unknown before.
+    pub async fn put<R: Row>(
+        self,
+        known: Option<Arc<R>>,
+        row: R,
+        mut new: People,
+        reason: Option<String>,
+    ) -> Result<(Arc<R>, bool)> {
+        if let Some(known) = known.as_ref().filter(|known| ***known == row) {
+            return Ok((Arc::clone(known), false));
+        }
+        row.clone().add_to(&mut new);
+        store::people::save(&self.tx, &new, self.revision).await?;
+        let change = Change {
+            action: R::ACTION,
+            target: row.target(),
+            before: known.as_deref().map(R::describe),
+            after: Some(row.describe()),
+            reason,
+        };
+        audit::write(&self.tx, self.caller, change, None, self.now).await?;
         self.tx.commit().await.map_err(store::StoreError::from)?;
-        self.service.people.committed(people, self.revision);
-        for group in self.service.published_groups().into_iter().filter(|group| concerns(group)) {
+        self.service.people.committed(new, self.revision);
+        let groups = self.service.published_groups();
+        for group in groups.into_iter().filter(|group| row.is_shown(&group.facts.rows)) {
             // What is stored counts; a group that cannot be written now follows with its next write.
-            if let Err(error) = publish_again(self.service, &group.name).await {
-                tracing::warn!(group = &*group.name, %error, "a change of people shows later in this group");
+            if let Err(error) = publish_again(self.service, &group.facts.name).await {
+                tracing::warn!(group = &*group.facts.name, %error, "a change of people shows later in this group");
             }
         }
-        Ok(())
+        Ok((Arc::new(row), known.is_none()))
     }
 }
 
 async fn publish_again(service: &Arc<Service>, group: &str) -> Result<()> {
-    let mut session = Session::open(service, &Caller::job(), group).await?;
-    session.share_changed([]);
-    session.commit().await.map(drop)
+    let change = async |session: &mut Session| {
+        session.show_again();
+        Ok(())
+    };
+    Arc::clone(service).change(Caller::job(), group.to_owned(), change).await
 }

@@ -82,7 +82,7 @@ impl Directory {
         self.users.values()
     }
 
-    /// Whom a name means: whoever has it, else the UUID that follows from it, known or not.
+    /// Whom a name means: the user that has it, else the UUID that follows from it, known or not.
     pub fn find_user(&self, name: &str) -> std::result::Result<UserId, Ambiguous> {
         let unnamed = |id| self.users.get(&UserId(id)).is_some_and(|user| user.name.is_none());
         resolve(self.user_names.get(name), || identity::user(name).0, unnamed).map(UserId)
@@ -192,7 +192,7 @@ fn rename(
     if before == after {
         return;
     }
-    // Somebody else may have the name already.
+    // Another one may have the name already.
     if let Some(before) = before.filter(|name| names.get(*name).is_some_and(|named| named.id == id)) {
         names.remove(before);
     }
@@ -235,7 +235,7 @@ impl People {
         Ok(())
     }
 
-    /// Keeps everybody else from changing people until the transaction ends, and takes what they have changed before.
+    /// Keeps other writers from changing people until the transaction ends, and takes what they have changed before.
     /// Returns the revision that the changes of this transaction get.
     pub async fn lock(&self, db: &impl ConnectionTrait) -> Result<i64> {
         let next = people::next_revision(db).await?;

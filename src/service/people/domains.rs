@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Domain;
-use super::change::{Entry, Set, Write, all_good, archive, check_display_name};
+use super::change::{Row, Set, Write, all_good, archive, check_display_name};
 use super::list::PeopleList;
 use crate::domain::names::check_name;
+use crate::service::group::published::rows::Rows;
 use crate::service::input::page::{Key, Page};
 use crate::service::work::detached;
 use crate::service::{Caller, Error, Fault, Result, Service};
@@ -37,7 +38,7 @@ impl Service {
         Ok(list.page(Self::DOMAIN_LIST, rows, |domain| vec![Key::Text(domain.name.to_string())]))
     }
 
-    /// `None`: nobody knows the domain.
+    /// `None`: the domain is unknown.
     pub fn known_domain(&self, caller: &Caller, name: &str) -> Result<Option<Arc<Domain>>> {
         caller.require_reader()?;
         caller.require_all_groups()?;
@@ -45,6 +46,7 @@ impl Service {
     }
 
     /// Creates or changes a domain. Returns it and whether it is new.
+    #[tracing::instrument(name = "service.people.domains.put_domain", level = "debug", skip_all, err(level = "debug"))]
     pub async fn put_domain(
         self: &Arc<Self>,
         caller: Caller,
@@ -65,24 +67,28 @@ impl Service {
             let mut domain = known.as_deref().cloned().unwrap_or_else(fresh);
             change.display_name.apply(&mut domain.display_name);
             archive(&mut domain.archived_at, change.archived, write.now);
-            if let Some(known) = known.as_ref().filter(|known| ***known == domain) {
-                return Ok((Arc::clone(known), false));
-            }
-            let entry = Entry {
-                action: "domain.put",
-                target: name.clone(),
-                before: known.as_deref().map(describe),
-                after: describe(&domain),
-                reason: change.reason,
-            };
-            let rows = People { domains: vec![domain.clone()], ..People::default() };
-            write.commit(rows, entry, |group| group.domain(&name).is_some()).await?;
-            Ok((Arc::new(domain), known.is_none()))
+            write.put(known, domain, People::default(), change.reason).await
         })
         .await
     }
 }
 
-fn describe(domain: &Domain) -> Value {
-    json!({"display_name": domain.display_name, "archived": domain.archived_at.is_some()})
+impl Row for Domain {
+    const ACTION: &'static str = "domain.put";
+
+    fn target(&self) -> String {
+        self.name.to_string()
+    }
+
+    fn describe(&self) -> Value {
+        json!({"display_name": self.display_name, "archived": self.archived_at.is_some()})
+    }
+
+    fn is_shown(&self, rows: &Rows) -> bool {
+        rows.domain(&self.name).is_some()
+    }
+
+    fn add_to(self, people: &mut People) {
+        people.domains.push(self);
+    }
 }

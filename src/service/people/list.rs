@@ -1,5 +1,8 @@
 //! Lists of people, from the directory: no list costs SQL.
 
+use std::fmt::Display;
+use std::sync::Arc;
+
 use crate::service::input::page::{Key, Page, Window, cut};
 
 /// Which of them are wanted.
@@ -32,5 +35,19 @@ impl PeopleList {
     pub(super) fn page<T: Clone>(&self, name: &str, mut rows: Vec<T>, key: impl Fn(&T) -> Vec<Key>) -> Page<T> {
         rows.sort_by_cached_key(&key);
         cut(name, &rows, key, &self.window)
+    }
+
+    /// By what is shown of each row, or else its id; then by id.
+    pub(super) fn by_name<T: Clone, I: Display>(
+        &self,
+        name: &str,
+        rows: Vec<T>,
+        row: impl Fn(&T) -> (Option<&Arc<str>>, I),
+    ) -> Page<T> {
+        self.page(name, rows, |of| {
+            let (shown, id) = row(of);
+            let id = id.to_string();
+            vec![Key::Text(shown.map_or_else(|| id.clone(), ToString::to_string)), Key::Text(id)]
+        })
     }
 }

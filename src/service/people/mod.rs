@@ -1,7 +1,7 @@
 //! Domains, projects and users of the server: who they are, what they are called, who is archived.
 //!
-//! Archived means hidden from lists and rankings. Weights, history and everybody's numbers stay as they are, and
-//! whoever is used again is shown again.
+//! Archived means hidden from lists and rankings. Weights, history and all numbers stay as they are. What
+//! is used again is shown again.
 
 mod change;
 mod directory;

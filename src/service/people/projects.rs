@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::change::{Entry, Set, Write, all_good, archive, check_display_name, check_name, taken};
+use super::change::{Row, Set, Write, all_good, archive, check_display_name, check_free, check_name};
 use super::list::{PeopleFilter, PeopleList};
 use super::{Directory, Domain, Project};
 use crate::domain::identity;
 use crate::domain::ids::ProjectId;
 use crate::domain::names;
 use crate::domain::time::Timestamp;
-use crate::service::input::page::{Key, Page};
+use crate::service::group::published::rows::Rows;
+use crate::service::input::page::Page;
 use crate::service::work::detached;
 use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::people::People;
@@ -72,13 +73,10 @@ impl Service {
         let people = self.people();
         let of_domain = |project: &Project| domain.is_none_or(|domain| *project.domain_name == *domain);
         let rows = people.projects().filter(|project| of_domain(project) && shows(&list.filter, &people, project));
-        Ok(list.page(Self::PROJECT_LIST, rows.cloned().collect(), |project| {
-            let name = project.shown().map_or_else(|| project.id.to_string(), ToString::to_string);
-            vec![Key::Text(name), Key::Text(project.id.to_string())]
-        }))
+        Ok(list.by_name(Self::PROJECT_LIST, rows.cloned().collect(), |project| (project.shown(), project.id)))
     }
 
-    /// `None`: nobody knows the project.
+    /// `None`: the project is unknown.
     pub fn known_project(&self, caller: &Caller, id: ProjectId) -> Result<Option<Arc<Project>>> {
         caller.require_reader()?;
         caller.require_all_groups()?;
@@ -86,6 +84,12 @@ impl Service {
     }
 
     /// Creates or changes a project. Returns it and whether it is new.
+    #[tracing::instrument(
+        name = "service.people.projects.put_project",
+        level = "debug",
+        skip_all,
+        err(level = "debug")
+    )]
     pub async fn put_project(
         self: &Arc<Self>,
         caller: Caller,
@@ -102,27 +106,18 @@ impl Service {
             let mut project =
                 known.as_deref().map_or_else(|| new(id, &change, write.now), |known| Ok(known.clone()))?;
             if let Set::To(name) = &change.name {
-                write.read(|people| check_free(people, id, name))?;
+                let by_rule = identity::project(name);
+                write.read(|people| {
+                    check_free("project", name, id, people.project_called(name), by_rule, |id| is_unnamed(people, id))
+                })?;
             }
             change.place(&mut project, write.now);
             change.name.apply(&mut project.name);
             change.display_name.apply(&mut project.display_name);
             archive(&mut project.archived_at, change.archived, write.now);
-            if let Some(known) = known.as_ref().filter(|known| ***known == project) {
-                return Ok((Arc::clone(known), false));
-            }
             let home = Some(&project.domain_name).filter(|home| write.read(|people| people.domain(home).is_none()));
             let domains = home.map(|home| Domain::new(Arc::clone(home), write.now)).into_iter().collect();
-            let entry = Entry {
-                action: "project.put",
-                target: id.to_string(),
-                before: known.as_deref().map(describe),
-                after: describe(&project),
-                reason: change.reason,
-            };
-            let rows = People { domains, projects: vec![project.clone()], users: Vec::new() };
-            write.commit(rows, entry, |group| group.project(id).is_some()).await?;
-            Ok((Arc::new(project), known.is_none()))
+            write.put(known, project, People { domains, ..People::default() }, change.reason).await
         })
         .await
     }
@@ -140,17 +135,29 @@ fn shows(filter: &PeopleFilter, people: &Directory, project: &Project) -> bool {
     filter.shows(people.hides_project(project.id), [project.name.as_deref(), project.display_name.as_deref()])
 }
 
-/// A name belongs to one project, whether it is stored or only the one that the project's id follows from.
-fn check_free(people: &Directory, id: ProjectId, name: &str) -> Result<()> {
-    let holder = people.project_called(name).filter(|holder| *holder != id);
-    let by_rule = Some(identity::project(name)).filter(|by_rule| *by_rule != id);
-    let unnamed = by_rule.filter(|by_rule| people.project(*by_rule).is_some_and(|project| project.name.is_none()));
-    holder.or(unnamed).map_or(Ok(()), |holder| Err(taken("project", name, holder)))
+fn is_unnamed(people: &Directory, id: ProjectId) -> bool {
+    people.project(id).is_some_and(|project| project.name.is_none())
 }
 
-fn describe(project: &Project) -> Value {
-    json!({
-        "name": project.name, "display_name": project.display_name, "domain_name": project.domain_name,
-        "domain_pinned": project.domain_pinned, "archived": project.archived_at.is_some(),
-    })
+impl Row for Project {
+    const ACTION: &'static str = "project.put";
+
+    fn target(&self) -> String {
+        self.id.to_string()
+    }
+
+    fn describe(&self) -> Value {
+        json!({
+            "name": self.name, "display_name": self.display_name, "domain_name": self.domain_name,
+            "domain_pinned": self.domain_pinned, "archived": self.archived_at.is_some(),
+        })
+    }
+
+    fn is_shown(&self, rows: &Rows) -> bool {
+        rows.project(self.id).is_some()
+    }
+
+    fn add_to(self, people: &mut People) {
+        people.projects.push(self);
+    }
 }

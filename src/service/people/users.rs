@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::change::{Entry, Set, Write, all_good, archive, check_display_name, check_name, taken};
+use super::change::{Row, Set, Write, all_good, archive, check_display_name, check_free, check_name};
 use super::list::{PeopleFilter, PeopleList};
 use super::{Directory, User};
 use crate::domain::identity;
 use crate::domain::ids::UserId;
-use crate::service::input::page::{Key, Page};
+use crate::service::group::published::rows::Rows;
+use crate::service::input::page::Page;
 use crate::service::work::detached;
 use crate::service::{Caller, Fault, Result, Service};
 use crate::store::people::People;
@@ -44,13 +45,10 @@ impl Service {
         }
         let people = self.people();
         let rows = people.users().filter(|user| only.is_none_or(|only| only == user.id) && shows(&list.filter, user));
-        Ok(list.page(Self::USER_LIST, rows.cloned().collect(), |user| {
-            let name = user.shown().map_or_else(|| user.id.to_string(), ToString::to_string);
-            vec![Key::Text(name), Key::Text(user.id.to_string())]
-        }))
+        Ok(list.by_name(Self::USER_LIST, rows.cloned().collect(), |user| (user.shown(), user.id)))
     }
 
-    /// `None`: nobody knows the user.
+    /// `None`: the user is unknown.
     pub fn known_user(&self, caller: &Caller, id: UserId) -> Result<Option<Arc<User>>> {
         caller.require_user(id)?;
         if caller.only_user().is_none() {
@@ -60,6 +58,7 @@ impl Service {
     }
 
     /// Creates or changes a user. Returns it and whether it is new.
+    #[tracing::instrument(name = "service.people.users.put_user", level = "debug", skip_all, err(level = "debug"))]
     pub async fn put_user(
         self: &Arc<Self>,
         caller: Caller,
@@ -75,24 +74,15 @@ impl Service {
             let known = write.read(|people| people.user(id).cloned());
             let mut user = known.as_deref().cloned().unwrap_or_else(|| User::new(id, write.now));
             if let Set::To(name) = &change.name {
-                write.read(|people| check_free(people, id, name))?;
+                let by_rule = identity::user(name);
+                write.read(|people| {
+                    check_free("user", name, id, people.user_called(name), by_rule, |id| is_unnamed(people, id))
+                })?;
             }
             change.name.apply(&mut user.name);
             change.display_name.apply(&mut user.display_name);
             archive(&mut user.archived_at, change.archived, write.now);
-            if let Some(known) = known.as_ref().filter(|known| ***known == user) {
-                return Ok((Arc::clone(known), false));
-            }
-            let entry = Entry {
-                action: "user.put",
-                target: id.to_string(),
-                before: known.as_deref().map(describe),
-                after: describe(&user),
-                reason: change.reason,
-            };
-            let rows = People { users: vec![user.clone()], ..People::default() };
-            write.commit(rows, entry, |group| group.memberships(id).next().is_some()).await?;
-            Ok((Arc::new(user), known.is_none()))
+            write.put(known, user, People::default(), change.reason).await
         })
         .await
     }
@@ -102,14 +92,26 @@ fn shows(filter: &PeopleFilter, user: &User) -> bool {
     filter.shows(user.archived_at.is_some(), [user.name.as_deref(), user.display_name.as_deref()])
 }
 
-/// A name belongs to one user, whether it is stored or only the one that the user's id follows from.
-fn check_free(people: &Directory, id: UserId, name: &str) -> Result<()> {
-    let holder = people.user_called(name).filter(|holder| *holder != id);
-    let by_rule = Some(identity::user(name)).filter(|by_rule| *by_rule != id);
-    let unnamed = by_rule.filter(|by_rule| people.user(*by_rule).is_some_and(|user| user.name.is_none()));
-    holder.or(unnamed).map_or(Ok(()), |holder| Err(taken("user", name, holder)))
+fn is_unnamed(people: &Directory, id: UserId) -> bool {
+    people.user(id).is_some_and(|user| user.name.is_none())
 }
 
-fn describe(user: &User) -> Value {
-    json!({"name": user.name, "display_name": user.display_name, "archived": user.archived_at.is_some()})
+impl Row for User {
+    const ACTION: &'static str = "user.put";
+
+    fn target(&self) -> String {
+        self.id.to_string()
+    }
+
+    fn describe(&self) -> Value {
+        json!({"name": self.name, "display_name": self.display_name, "archived": self.archived_at.is_some()})
+    }
+
+    fn is_shown(&self, rows: &Rows) -> bool {
+        rows.memberships(self.id).next().is_some()
+    }
+
+    fn add_to(self, people: &mut People) {
+        people.users.push(self);
+    }
 }

@@ -53,10 +53,16 @@ impl Service {
     }
 
     /// Marks this process as the one that serves: from now on heartbeats say that it is alive, and
-    /// what lies between the last heartbeat before and now is downtime (§4).
+    /// what lies between the last heartbeat before and now is downtime (FAIR_SHARE §4).
+    #[tracing::instrument(
+        name = "service.upkeep.clock_trust.start_serving",
+        level = "debug",
+        skip_all,
+        err(level = "debug")
+    )]
     pub async fn start_serving(&self) -> Result<()> {
         if self.runs().since.replace(self.clock.steady()).is_some() {
-            return Err(Error::Internal("the service was started twice".to_owned()));
+            return Err(Error::internal("the service was started twice"));
         }
         match self.clock.doubt() {
             None => self.begin_run().await,
@@ -78,6 +84,12 @@ impl Service {
     }
 
     /// Compares the clock with the time that has passed, and tells later starts that the service was alive until now.
+    #[tracing::instrument(
+        name = "service.upkeep.clock_trust.heartbeat",
+        level = "debug",
+        skip_all,
+        err(level = "debug")
+    )]
     pub async fn heartbeat(&self) -> Result<()> {
         if self.runs().since.is_none() {
             return Ok(());
@@ -146,12 +158,18 @@ impl Service {
     pub fn check_clock(&self) -> Result<()> {
         match self.clock.doubt() {
             None => Ok(()),
-            Some(doubt) => Err(Error::Unavailable { code: UNTRUSTED, detail: doubt.detail() }),
+            Some(doubt) => Err(Error::not_now(UNTRUSTED, doubt.detail())),
         }
     }
 
     /// The clock is right, says an admin. What was stored of times that have not come yet is forgotten; the next run of
     /// each group takes back what it recorded of them.
+    #[tracing::instrument(
+        name = "service.upkeep.clock_trust.trust_clock",
+        level = "debug",
+        skip_all,
+        err(level = "debug")
+    )]
     pub async fn trust_clock(&self, caller: &Caller, reason: Option<String>) -> Result<Trusted> {
         caller.require_admin()?;
         let trusted = Trusted { trusted_at: self.clock.raw(), doubt: self.clock.doubt() };
@@ -159,14 +177,13 @@ impl Service {
         store::runs::cut(&tx, trusted.trusted_at).await?;
         let revision = store::clock::trust(&tx, trusted.trusted_at).await?;
         let change = Change {
-            caller,
             action: "clock.trust",
             target: "clock".to_owned(),
             before: trusted.doubt.map(told),
             after: Some(json!({"trusted_at": trusted.trusted_at})),
             reason,
         };
-        audit::write(&tx, change, None, trusted.trusted_at).await?;
+        audit::write(&tx, caller, change, None, trusted.trusted_at).await?;
         tx.commit().await.map_err(store::StoreError::from)?;
         self.clock.trust();
         self.health.end(UNTRUSTED);

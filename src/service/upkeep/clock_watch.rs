@@ -1,4 +1,4 @@
-//! A clock that is not believed blindly. A clock that nobody can set tells how much time has passed since a reading that
+//! A clock that is not believed blindly. A second clock, which cannot be set, tells how much time has passed since a reading that
 //! was right; one that leads it, or lags behind it, by too much is doubted until it agrees again or an admin trusts it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use crate::service::Clock;
 
 /// How far the clock may be from where it should be, in microseconds.
 pub const TOLERANCE: i64 = MICROS_PER_HOUR;
-/// How far it may lead the last sign of life of an earlier process: nobody may have run it for so long.
+/// How far it may lead the last sign of life of an earlier process: no process may have run for so long.
 const TOLERANCE_AT_START: i64 = 7 * MICROS_PER_DAY;
 
 /// Why the clock is not believed.

@@ -20,7 +20,7 @@ async fn assert_held(f: &Fixture) {
     held(f.service.aggregate(GROUP).await);
     held(f.service.rebuild(GROUP).await);
     held(f.service.purge(GROUP, 1_000).await);
-    held(f.service.divide(GROUP).await);
+    held(f.service.keep_division(GROUP).await);
     let reasons: Vec<Reason> = f.service.health.reasons();
     assert_eq!(reasons.iter().map(|r| r.condition.code).collect::<Vec<_>>(), ["clock_untrusted"]);
     assert!(!reasons[0].condition.refuses_writes);
@@ -73,7 +73,7 @@ async fn recorded_ahead(db: crate::support::database::TestDb, unit: u32) {
     f.clock.set("2027-01-13T10:00:00Z");
     f.tick().await;
     assert!(spans(&f, "k1").await.len() > 300 && days(&f).await.len() > 300);
-    f.service.divide(GROUP).await.unwrap();
+    f.service.keep_division(GROUP).await.unwrap();
 
     f.clock.jump("2026-01-13T11:00:00Z");
     let f = f.restart().await;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fairshared::domain::time::{MICROS_PER_DAY, MICROS_PER_HOUR};
 use fairshared::domain::weight::Weight;
 use fairshared::service::weights::{Target, WeightItem};
-use fairshared::service::{Clock, PublishedGroup, Service};
+use fairshared::service::{Clock, Service, VisibleGroup};
 use serde_json::{Value, json};
 
 use super::model::{Dice, Model, Policy};
@@ -18,7 +18,8 @@ const PROJECTS: [&str; 3] = ["ml", "bio", "sky"];
 const DOMAINS: [&str; 2] = ["research", "teaching"];
 
 /// What readers see, as comparable text; floats show all their bits.
-pub fn picture(group: &PublishedGroup) -> String {
+pub fn picture(group: &VisibleGroup) -> String {
+    let facts = group.whole().unwrap();
     let mut text = format!(
         "{:?} {:?} {:?} {:?} {} {} {:?}\n",
         group.scheduler,
@@ -30,18 +31,18 @@ pub fn picture(group: &PublishedGroup) -> String {
         group.capacity
     );
     let tiers = [
-        group.domains.iter().map(|d| format!("{d:?}")).collect::<Vec<_>>(),
-        group.projects.iter().map(|p| format!("{p:?}")).collect(),
-        group.users.iter().map(|u| format!("{u:?} {:?}", group.standings.members.get(&u.member))).collect(),
+        facts.rows.domains.iter().map(|d| format!("{d:?}")).collect::<Vec<_>>(),
+        facts.rows.projects.iter().map(|p| format!("{p:?}")).collect(),
+        facts.rows.users.iter().map(|u| format!("{u:?} {:?}", facts.standings.members.get(&u.member))).collect(),
     ];
     text.extend(tiers.concat().into_iter().flat_map(|row| [row, "\n".to_owned()]));
-    let mut shares: Vec<_> = group.standings.dominant_shares.iter().filter(|(_, s)| **s != 0.0).collect();
+    let mut shares: Vec<_> = facts.standings.dominant_shares.iter().filter(|(_, s)| **s != 0.0).collect();
     shares.sort_unstable_by_key(|(user, _)| **user);
     text + &format!("{shares:?}")
 }
 
 /// The same without revisions and the time of calculation.
-fn rows(group: &PublishedGroup) -> String {
+fn rows(group: &VisibleGroup) -> String {
     picture(group).split_once('\n').unwrap().1.to_owned()
 }
 

@@ -92,7 +92,7 @@ on_both! {
         assert_eq!(f.service.aggregate(late()).await.unwrap_err().code(), "lease_lost");
         assert_eq!(f.service.rebuild(late()).await.unwrap_err().code(), "lease_lost");
         assert_eq!(f.service.purge(late(), 1_000).await.unwrap_err().code(), "lease_lost");
-        assert_eq!(f.service.divide(late()).await.unwrap_err().code(), "lease_lost");
+        assert_eq!(f.service.keep_division(late()).await.unwrap_err().code(), "lease_lost");
         assert_eq!(spans(&f, "k1").await, ["09:00:00-10:00:00"]);
         f.assert_conserved().await;
         // Its own release frees nothing that is another's.

@@ -25,7 +25,8 @@ fn codes(refused: &[Refused]) -> Vec<(usize, &str)> {
 fn names(f: &Fixture, user: &str, project: &str) -> (Option<Arc<str>>, Option<Arc<str>>) {
     let group = f.service.group(&admin(), GROUP).unwrap();
     let member = member(user, project);
-    (group.user(member).unwrap().user_name.clone(), group.project(member.project).unwrap().project_name.clone())
+    let rows = &group.whole().unwrap().rows;
+    (rows.user(member).unwrap().user_name.clone(), rows.project(member.project).unwrap().project_name.clone())
 }
 
 fn texts(user: &str, project: &str) -> (Option<Arc<str>>, Option<Arc<str>>) {
@@ -53,9 +54,9 @@ on_both! {
         assert_eq!(refused[0].fault.pointer, "/kernel_id");
         // The others are kept, and the refused report created no user and no project.
         let group = f.service.group(&admin(), GROUP).unwrap();
-        let known: Vec<_> = group.users.iter().map(|u| u.member).collect();
+        let known: Vec<_> = group.whole().unwrap().rows.users.iter().map(|u| u.member).collect();
         assert_eq!(known, [member("bob", "ml")]);
-        assert!(group.domain("nowhere").is_none());
+        assert!(group.whole().unwrap().rows.domain("nowhere").is_none());
         assert_eq!(f.tick().await.kernels, 2);
         // Later it is told the same.
         assert_eq!(codes(&f.ingest(&late).await), [(1, "kernel_of_another_group"), (2, "kernel_of_another_group")]);
@@ -109,7 +110,7 @@ on_both! {
         let moved = |name: &str, start: &str| with(kernel(name, "ann", "ml", start), &json!({"domain_name": "physics"}));
         let domain = || {
             let group = f.service.group(&admin(), GROUP).unwrap();
-            group.project(member("ann", "ml").project).unwrap().domain_name.to_string()
+            group.whole().unwrap().rows.project(member("ann", "ml").project).unwrap().domain_name.to_string()
         };
         f.ingest(&[moved("k3", "2026-01-13T10:20:00Z")]).await;
         assert_eq!(domain(), "research");

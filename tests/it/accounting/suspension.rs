@@ -39,7 +39,7 @@ async fn recorded(f: &Fixture) -> String {
 
 fn held(f: &Fixture) -> Vec<String> {
     let group = f.service.group(&admin(), GROUP).unwrap();
-    let sums: Vec<(&Claim, _)> = group.demand.iter().collect();
+    let sums: Vec<(&Claim, _)> = group.whole().unwrap().demand.iter().collect();
     sums.iter().map(|(_, held)| held.allocated.to_json()).collect()
 }
 
@@ -56,7 +56,7 @@ on_both! {
             f.clock.set(time);
             f.tick().await;
             assert_eq!(recorded(&f).await, usages("1800.000001"));
-            assert!(f.service.group(&admin(), GROUP).unwrap().standings.dominant_shares.is_empty());
+            assert!(f.service.group(&admin(), GROUP).unwrap().whole().unwrap().standings.dominant_shares.is_empty());
         }
         // It stays so for a process that starts now.
         let f = f.restart().await;

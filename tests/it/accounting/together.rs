@@ -152,7 +152,7 @@ on_both! {
         f.clock.advance_seconds(1);
         f.group(GROUP, &json!({})).await;
         second.refresh().await.unwrap();
-        assert!(second.group(&admin(), GROUP).unwrap().users.is_empty());
-        assert!(f.service.group(&admin(), GROUP).unwrap().users.is_empty());
+        assert!(second.group(&admin(), GROUP).unwrap().whole().unwrap().rows.users.is_empty());
+        assert!(f.service.group(&admin(), GROUP).unwrap().whole().unwrap().rows.users.is_empty());
     }
 }

@@ -49,7 +49,7 @@ on_both! {
         let history = |args: &[&str]| run(&f.db, [&["division", GROUP, "--history"], args].concat());
         assert_eq!(history(&["-o", "json"]).json(), json!({"items": [], "total": 0}));
         f.service.refresh().await.unwrap();
-        f.service.divide(GROUP).await.unwrap();
+        f.service.keep_division(GROUP).await.unwrap();
         let rows = history(&["-o", "json"]).json();
         let queues: Vec<&Value> = rows["items"].as_array().unwrap().iter().map(|r| &r["queue"]).collect();
         assert_eq!(queues, ["course", "default", "ml"]);

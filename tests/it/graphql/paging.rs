@@ -187,7 +187,7 @@ on_both! {
         api.ask(r#"mutation { upsert_queues(resource_group: "gpu-cluster", queues: [{name: "a"}, {name: "B"}, {name: "é"}]) { created_count } }"#).await;
         for day in 13..18 {
             api.fixture.clock.set(&format!("2026-01-{day}T01:00:00Z"));
-            api.fixture.service.divide("gpu-cluster").await.unwrap();
+            api.fixture.service.keep_division("gpu-cluster").await.unwrap();
         }
         for (args, rows) in [("", 20), (r#"from: "2026-01-14", to: "2026-01-16""#, 12)] {
             let walk = Walk { row: "day queue", ..Walk::of_group(&api, "division_history", args) };

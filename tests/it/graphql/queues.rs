@@ -126,7 +126,7 @@ on_both! {
         assert_eq!(explained["queues"], division["queues"]);
         assert!(explained["trace"].as_array().unwrap().iter().any(|t| t["queue"] == "web" && t["sentence"].as_str().unwrap().contains("50 of ")));
 
-        api.fixture.service.divide("gpu-cluster").await.unwrap();
+        api.fixture.service.keep_division("gpu-cluster").await.unwrap();
         let history = |args: &str| format!("{{ division_history({GROUP} {args}) {{ count edges {{ node {{ day queue algorithm fair_share allocated request quota ratios calculated_at }} }} pageInfo {{ endCursor hasNextPage }} }} }}");
         let data = api.ask(&history(r#"queue: "web", from: "2026-01-13", to: "2026-01-13""#)).await;
         assert_eq!(data["division_history"]["count"], 1);

@@ -98,9 +98,10 @@ on_both! {
         assert_eq!(json_of(&bucket.resource_usage), json!({"cpu": "7200", "cuda.device": "3600", "mem": "3865470566400"}));
         let group = desk.fixture.service.group(&admin(), "east").unwrap();
         assert_eq!(group.scheduler.name(), "fairshare");
-        assert_eq!(group.users[0].user_name.as_deref(), Some("ann"));
-        assert_eq!(group.projects[0].project_name.as_deref(), Some("ml"));
-        assert_eq!(&*group.domains[0].domain_name, "research");
+        let rows = &group.whole().unwrap().rows;
+        assert_eq!(rows.users[0].user_name.as_deref(), Some("ann"));
+        assert_eq!(rows.projects[0].project_name.as_deref(), Some("ml"));
+        assert_eq!(&*rows.domains[0].domain_name, "research");
         let again = desk.import(&args).await;
         assert!(again.changed_nothing() && again.known() == 2, "{again}");
         assert!(again.to_string().contains("nothing changed"), "{again}");

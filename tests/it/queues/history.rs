@@ -42,7 +42,7 @@ on_both! {
     async fn the_last_division_of_a_day_is_kept(db: TestDb) {
         let f = cluster(db).await;
         assert!(rows(&f, &HistoryFilter::default()).await.is_empty());
-        f.service.divide(GROUP).await.unwrap();
+        f.service.keep_division(GROUP).await.unwrap();
         let first = rows(&f, &HistoryFilter::default()).await;
         let zero = r#"{"cpu":"0"}"#;
         assert_eq!(said(&first), [
@@ -55,12 +55,12 @@ on_both! {
         assert_eq!(first[0].calculated_at, time(START));
         // Later on the same day, with other queues: nothing of the earlier division stays.
         set_queues(&f, &json!([{"name": "b"}])).await;
-        f.service.divide(GROUP).await.unwrap();
+        f.service.keep_division(GROUP).await.unwrap();
         let queues: Vec<_> = rows(&f, &HistoryFilter::default()).await.into_iter().map(|r| r.queue).collect();
         assert_eq!(queues, ["b", "default"]);
         f.clock.set("2026-01-11T12:00:00Z");
         f.options(&json!({"division": {"algorithm": "min_share"}})).await;
-        f.service.divide(GROUP).await.unwrap();
+        f.service.keep_division(GROUP).await.unwrap();
         let all = rows(&f, &HistoryFilter::default()).await;
         assert_eq!(all.len(), 4);
         let ratios = all[3].ratios.unwrap();
@@ -74,7 +74,7 @@ on_both! {
         set_queues(&f, &json!([{"name": "a"}, {"name": "B"}, {"name": "é"}])).await;
         for date in ["2026-01-10", "2026-01-11", "2026-01-12"] {
             f.clock.set(&format!("{date}T01:00:00Z"));
-            f.service.divide(GROUP).await.unwrap();
+            f.service.keep_division(GROUP).await.unwrap();
         }
         let all = rows(&f, &HistoryFilter::default()).await;
         let names: Vec<_> = all.iter().take(4).map(|r| r.queue.as_str()).collect();
@@ -119,9 +119,9 @@ on_both! {
 
     async fn a_history_goes_with_its_group(db: TestDb) {
         let f = cluster(db).await;
-        f.service.divide(GROUP).await.unwrap();
+        f.service.keep_division(GROUP).await.unwrap();
         f.service.delete_group(admin(), GROUP.to_owned(), surely(GROUP)).await.unwrap();
-        assert_eq!(f.service.divide(GROUP).await.unwrap_err().code(), "unknown_resource_group");
+        assert_eq!(f.service.keep_division(GROUP).await.unwrap_err().code(), "unknown_resource_group");
         f.group(GROUP, &json!({})).await;
         assert!(rows(&f, &HistoryFilter::default()).await.is_empty());
     }

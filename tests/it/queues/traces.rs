@@ -9,7 +9,7 @@ use fairshared::domain::reclaim::{Plan, Verdict};
 use fairshared::domain::slots::SlotName;
 use fairshared::domain::time::Timestamp;
 use fairshared::service::Role;
-use fairshared::service::division::LiveDivision;
+use fairshared::service::group::published::division::Division;
 use fairshared::service::ingest::incoming::KernelInput;
 use fairshared::service::plans::PlanRequest;
 use serde_json::{Value, json};
@@ -170,7 +170,7 @@ impl Cluster {
         self.holds(queue) + self.waiting.iter().filter(|j| j.queue == queue).map(|j| j.amount).sum::<u64>()
     }
 
-    fn check_division(&self, division: &LiveDivision) {
+    fn check_division(&self, division: &Division) {
         let (tree, algorithm) = (&division.tree, division.algorithm);
         let column = tree.column(SlotName::new(self.slot).unwrap()).unwrap();
         let capacity = Amount::whole(self.capacity());
@@ -194,7 +194,7 @@ impl Cluster {
     }
 
     /// The rules that a plan of a job obeys, from the trace and the division alone.
-    fn check_plan(&self, division: &LiveDivision, job: &Job, plan: &Plan) {
+    fn check_plan(&self, division: &Division, job: &Job, plan: &Plan) {
         let column = division.tree.column(SlotName::new(self.slot).unwrap()).unwrap();
         let share = |queue: &str| division.shares.fair_share[(division.tree.find(queue).unwrap(), column)].to_f64();
         let quota = |queue: &str| division.tree.quota[(division.tree.find(queue).unwrap(), column)];

@@ -26,4 +26,5 @@ mod snapshots;
 pub mod support;
 mod together;
 mod validators;
+mod walk;
 mod warnings;

@@ -335,7 +335,7 @@ on_both! {
         let ann = identity::user("alice");
         let rows: Vec<_> = {
             let picture = other.group(&crate::support::fixture::admin(), GROUP).unwrap();
-            picture.users.iter().map(|row| (row.user_name.clone(), row.domain_name.clone())).collect()
+            picture.whole().unwrap().rows.users.iter().map(|row| (row.user_name.clone(), row.domain_name.clone())).collect()
         };
         assert_eq!(rows, [(Some("liddell".into()), "earth".into())]);
         assert_eq!(other.people().find_user("liddell").unwrap(), ann);

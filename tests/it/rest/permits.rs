@@ -63,7 +63,7 @@ async fn who_comes_first_is_served_first_and_who_leaves_is_not_waited_for() {
     drop(gate.open);
     first.await.unwrap();
     let (third, fourth, fifth) = futures::join!(third, fourth, fifth);
-    assert!(third.is_ok() && matches!(fourth, Err(Error::Internal(_))) && fifth.is_ok());
+    assert!(third.is_ok() && matches!(fourth, Err(Error::Internal { .. })) && fifth.is_ok());
     assert_eq!(*log.lock().unwrap(), ["third", "fifth"]);
     assert_eq!(permits.free(), 1);
 }

@@ -187,7 +187,7 @@ on_both! {
         assert_eq!(put_all(&server, &json!({"queues": wide})).await.json(200)["created"], 100_000);
         server.ingest(&[wait("q77777")]).await;
         assert_eq!(share("q77777").await, json!({"cpu": "5"}));
-        assert_eq!(server.service.divide(GROUP).await.unwrap(), json!({"queues": 100_001}));
+        assert_eq!(server.service.keep_division(GROUP).await.unwrap(), json!({"queues": 100_001}));
         assert_eq!(server.get(&group("/division/history?queue=q77777")).await["items"][0]["fair_share"], json!({"cpu": "5"}));
         server.call("DELETE", &group("/queues/root"), None).await.refused(409, "has_children");
         let name = |n: usize| format!("q{n}");

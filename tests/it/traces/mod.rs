@@ -14,10 +14,11 @@ use fairshared::domain::ids::Member;
 use fairshared::domain::kernel::Kernel;
 use fairshared::domain::slots::SlotName;
 use fairshared::service::buckets::{BucketField, BucketList, BucketRow, Tier};
+use fairshared::service::group::published::facts::Facts;
 use fairshared::service::input::page::{MAX_PAGE, Window};
 use fairshared::service::kernels::KernelFilter;
 use fairshared::service::sequence::PendingWorkload;
-use fairshared::service::{PublishedGroup, Service};
+use fairshared::service::{Service, VisibleGroup};
 
 use crate::support::database::{TestDb, postgres, sqlite};
 use crate::support::fixture::{Fixture, admin, id};
@@ -167,21 +168,22 @@ async fn kernels(service: &Service, group: &str) -> Vec<Kernel> {
 }
 
 /// Names as in the file, from what the service shows.
-fn user_name(group: &PublishedGroup, member: Member) -> String {
-    let user = group.user(member).and_then(|row| row.user_name.clone()).expect("users have names");
-    let project = group.project(member.project).and_then(|row| row.project_name.clone()).expect("projects have names");
+fn user_name(group: &Facts, member: Member) -> String {
+    let user = group.rows.user(member).and_then(|row| row.user_name.clone()).expect("users have names");
+    let project =
+        group.rows.project(member.project).and_then(|row| row.project_name.clone()).expect("projects have names");
     format!("user {user} in {project}")
 }
 
-fn entity(group: &PublishedGroup, row: &BucketRow) -> String {
+fn entity(group: &Facts, row: &BucketRow) -> String {
     match (row.member(), row.project) {
         (Some(member), _) => user_name(group, member),
-        (None, Some(id)) => format!("project {}", group.project(id).unwrap().project_name.as_ref().unwrap()),
+        (None, Some(id)) => format!("project {}", group.rows.project(id).unwrap().project_name.as_ref().unwrap()),
         (None, None) => format!("domain {}", row.domain_name),
     }
 }
 
-fn assert_sums(group: &PublishedGroup, stored: &[BucketRow], trace: &Trace, rows: &[&Plain]) {
+fn assert_sums(group: &Facts, stored: &[BucketRow], trace: &Trace, rows: &[&Plain]) {
     let mut sums = expected::Sums::new();
     for row in stored {
         assert_eq!(row.period_start, row.period_end, "buckets of one day");
@@ -199,13 +201,13 @@ fn assert_sums(group: &PublishedGroup, stored: &[BucketRow], trace: &Trace, rows
     assert_eq!(sums.len(), direct.len(), "{}: usage that the file does not have", group.name);
 }
 
-fn assert_ranking(service: &Service, group: &PublishedGroup, trace: &Trace, rows: &[&Plain]) {
+fn assert_ranking(service: &Service, group: &Facts, trace: &Trace, rows: &[&Plain]) {
     let today = millis(trace.now) / 86_400_000;
     let standings = expected::ranking(rows, today, trace.capacity);
     let by_name: BTreeMap<&str, &Standing> = standings.iter().map(|s| (s.user.as_str(), s)).collect();
-    assert_eq!(group.users.len(), standings.len());
+    assert_eq!(group.rows.users.len(), standings.len());
     let mut members = HashMap::new();
-    for user in group.users.iter() {
+    for user in group.rows.users.iter() {
         let name = user_name(group, user.member);
         let standing = by_name[name.as_str()];
         assert_eq!(user.share.rank, standing.rank, "{}: {name} {standing:?}", group.name);
@@ -238,7 +240,7 @@ fn assert_ranking(service: &Service, group: &PublishedGroup, trace: &Trace, rows
 }
 
 /// Everything stored that an import may touch.
-async fn stored(service: &Service, groups: &[Arc<PublishedGroup>]) -> (Vec<Vec<BucketRow>>, Vec<Vec<Kernel>>) {
+async fn stored(service: &Service, groups: &[VisibleGroup]) -> (Vec<Vec<BucketRow>>, Vec<Vec<Kernel>>) {
     let (mut all_buckets, mut all_kernels) = (Vec::new(), Vec::new());
     for group in groups {
         let mut of_group = Vec::new();
@@ -268,8 +270,8 @@ async fn check(db: TestDb, trace: Trace) {
     assert_eq!(first.1.iter().map(Vec::len).sum::<usize>(), trace.rows.len());
     for (group, bucket_rows) in groups.iter().zip(&first.0) {
         let rows = &by_group[&*group.name];
-        assert_sums(group, bucket_rows, &trace, rows);
-        assert_ranking(service, group, &trace, rows);
+        assert_sums(group.whole().unwrap(), bucket_rows, &trace, rows);
+        assert_ranking(service, group.whole().unwrap(), &trace, rows);
         let audit = service.audit_conservation(&admin(), &group.name).await.unwrap();
         assert_eq!(audit.difference, None, "{}", group.name);
     }

@@ -1,4 +1,4 @@
-//! What a write changes of a group's queues, and how a session makes the change (division §1).
+//! What a write changes of a group's queues, and how a session makes the change (DIVISION §1).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::domain::division::{Warning, check};
 use crate::domain::queues::{QueueConfig, Queues};
 use crate::service::audit::Change;
 use crate::service::group::session::Session;
-use crate::service::{Caller, Error, Result};
+use crate::service::{Error, Result};
 use crate::store;
 
 /// What a write means for one queue. At most one side is `None`.
@@ -66,10 +66,9 @@ pub(in crate::service) fn plan(session: &Session, mut written: Vec<QueueConfig>,
     Ok(QueuesChanged { changes: changes.collect(), queues: Arc::new(after), warnings })
 }
 
-/// Stores the changes, with an entry in the audit log; whoever opened the session commits.
+/// Stores the changes, with an entry in the audit log.
 pub(in crate::service) async fn book(
     session: &mut Session,
-    caller: &Caller,
     action: &'static str,
     reason: Option<String>,
     changed: &QueuesChanged,
@@ -77,12 +76,12 @@ pub(in crate::service) async fn book(
     if changed.changes.is_empty() {
         return Ok(());
     }
-    let group = session.state().group.name.clone();
+    let group = session.group().to_owned();
     let upserts: Vec<Arc<QueueConfig>> = changed.changes.iter().filter_map(|c| c.to.clone()).collect();
     let gone: Vec<Arc<str>> = changed.changes.iter().filter(|c| c.to.is_none()).map(|c| Arc::clone(&c.name)).collect();
-    store::queues::upsert(session.tx(), &group, &upserts, session.now).await?;
-    store::queues::delete(session.tx(), &group, &gone).await?;
-    session.set_queues(Arc::clone(&changed.queues)).await?;
+    store::queues::upsert(session.write(), &group, &upserts, session.now).await?;
+    store::queues::delete(session.write(), &group, &gone).await?;
+    session.set_queues(Arc::clone(&changed.queues));
     let (target, before, after) = match (action, changed.changes.as_slice()) {
         ("queue.put" | "queue.delete", [only]) => (only.name.to_string(), json!(only.from), json!(only.to)),
         (_, all) => {
@@ -93,5 +92,5 @@ pub(in crate::service) async fn book(
         }
     };
     let given = |value: Value| Some(value).filter(|v| !v.is_null());
-    session.audit(Change { caller, action, target, before: given(before), after: given(after), reason }).await
+    session.audit(Change { action, target, before: given(before), after: given(after), reason }).await
 }

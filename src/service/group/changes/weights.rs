@@ -1,4 +1,4 @@
-//! What a write changes of a group's weights, and how a session makes the change (§7).
+//! What a write changes of a group's weights, and how a session makes the change (FAIR_SHARE §7).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::weight::Weight;
 use crate::service::audit::{Change, label};
 use crate::service::group::session::Session;
-use crate::service::{Caller, Error, Fault, Faults, Result};
+use crate::service::{Error, Fault, Faults, Result};
 
 /// Whose weight.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,10 +43,9 @@ pub(in crate::service) async fn plan(session: &mut Session, items: &[WeightItem]
     Ok(resolved.into_iter().map(|(target, to)| WeightChange { from: set(&target), target, to }).collect())
 }
 
-/// Makes the changes, with an entry in the audit log; whoever opened the session commits.
+/// Makes the changes, with an entry in the audit log.
 pub(in crate::service) async fn book(
     session: &mut Session,
-    caller: &Caller,
     changes: &[WeightChange],
     reason: Option<String>,
 ) -> Result<()> {
@@ -55,20 +54,17 @@ pub(in crate::service) async fn book(
     }
     let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
     for WeightChange { target, from, to } in changes {
-        admit(session, target)?;
-        if let Some(share) = session.state_mut().hierarchy.share_mut(target) {
-            share.weight = *to;
-        }
-        session.share_changed([target.clone()]);
+        know(session, target)?;
+        session.set_weight(target, *to);
         before.insert(label(target), from);
         after.insert(label(target), to);
     }
-    let group = session.state().group.name.clone();
+    let target = session.group().to_owned();
     let (before, after) = (Some(json!(before)), Some(json!(after)));
-    session.audit(Change { caller, action: "weights.put", target: group, before, after, reason }).await
+    session.audit(Change { action: "weights.put", target, before, after, reason }).await
 }
 
-/// Turns items into rows, refusing what nobody knows and what is named twice.
+/// Turns items into rows, refusing what is unknown and what is named twice.
 fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Owner, Option<Weight>)>> {
     let (state, people) = (session.state(), session.people());
     let mut of_user: BTreeMap<UserId, Vec<Member>> = BTreeMap::new();
@@ -127,25 +123,24 @@ fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Owner, Option
 }
 
 /// Makes a known entity known to this group too.
-fn admit(session: &mut Session, entity: &Owner) -> Result<()> {
+fn know(session: &mut Session, entity: &Owner) -> Result<()> {
     if session.state().hierarchy.share(entity).is_some() {
         return Ok(());
     }
-    let domain_of = |session: &Session, id: &ProjectId| {
-        let project = session.people().project(*id).map(|p| Arc::clone(&p.domain_name));
-        project.ok_or_else(|| Error::Internal(format!("project {id} vanished")))
+    let domain_of = |session: &Session, id: ProjectId| {
+        let project = session.people().project(id).map(|p| Arc::clone(&p.domain_name));
+        project.ok_or_else(|| Error::internal(format!("project {id} vanished")))
     };
-    let new = match entity {
-        Owner::Domain(name) => session.state_mut().admit_domain(name),
+    match entity {
+        Owner::Domain(name) => session.know(|state| state.know_domain(name)),
         Owner::Project(id) => {
-            let domain = domain_of(session, id)?;
-            session.state_mut().admit_project(*id, &domain)
+            let domain = domain_of(session, *id)?;
+            session.know(|state| state.know_project(*id, &domain));
         }
         Owner::User(member) => {
-            let domain = domain_of(session, &member.project)?;
-            session.state_mut().admit(*member, &domain)
+            let domain = domain_of(session, member.project)?;
+            session.know(|state| state.know_member(*member, &domain));
         }
-    };
-    session.share_changed(new);
+    }
     Ok(())
 }

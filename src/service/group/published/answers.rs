@@ -8,27 +8,27 @@ use serde::Serialize;
 
 use crate::service::input::error::{Error, Result};
 
-/// One answer, written when somebody first asks.
+/// One answer, written for the first request that asks.
 #[derive(Debug, Default)]
-pub struct Written(OnceLock<std::result::Result<Bytes, String>>);
+pub struct Written(OnceLock<Result<Bytes>>);
 
 impl Written {
     /// The JSON of what `answer` makes.
     pub fn json<T: Serialize>(&self, answer: impl FnOnce() -> T) -> Result<Bytes> {
-        let write = || serde_json::to_vec(&answer()).map(Bytes::from).map_err(|error| error.to_string());
-        self.0.get_or_init(write).clone().map_err(Error::Internal)
+        let failed = |error| Error::failed("an answer was not written", error);
+        self.0.get_or_init(|| serde_json::to_vec(&answer()).map(Bytes::from).map_err(failed)).clone()
     }
 }
 
 /// The whole answers about one picture.
 #[derive(Clone, Debug, Default)]
-pub struct Shared {
+pub struct Answers {
     pub ranking: Arc<Written>,
     pub weights: Arc<Written>,
     pub division: Arc<Written>,
 }
 
-impl Shared {
+impl Answers {
     /// Those that stay true when only kernels and queues have changed.
     pub(super) fn with_queues(&self) -> Self {
         Self { division: Arc::default(), ..self.clone() }

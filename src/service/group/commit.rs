@@ -1,0 +1,141 @@
+//! How a session ends: everything is committed and published, or nothing leaves a trace.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::published::PublishedGroup;
+use super::session::Session;
+use super::state::window_start;
+use crate::domain::hierarchy::{Hierarchy, Ranking};
+use crate::domain::ids::Owner;
+use crate::service::Result;
+use crate::service::work::blocking;
+use crate::store::{self, groups};
+
+impl Session {
+    /// Does `change` and ends the session: commits what was changed, or leaves no trace if that failed.
+    pub async fn conclude<T>(
+        mut self,
+        change: impl AsyncFnOnce(&mut Self) -> Result<T>,
+    ) -> Result<(T, Option<Arc<PublishedGroup>>)> {
+        match change(&mut self).await {
+            Ok(value) => Ok((value, self.finish().await?)),
+            Err(error) => {
+                self.release();
+                Err(error)
+            }
+        }
+    }
+
+    /// Readers see all that the session saw, also what another process wrote, whether it changed anything or not.
+    async fn finish(self) -> Result<Option<Arc<PublishedGroup>>> {
+        let group = &self.state.group;
+        let seen = groups::Revisions {
+            created_at: group.created_at,
+            shares: group.shares_revision,
+            // The session's lock has raised it by one.
+            kernels: group.kernels_revision - 1,
+        };
+        let shown = self.service.published.get(&group.name).filter(|shown| shown.facts.revisions() == seen);
+        match shown {
+            Some(shown) if !self.has_changed() => {
+                self.release();
+                Ok(Some(shown))
+            }
+            _ => self.commit().await,
+        }
+    }
+
+    fn has_changed(&self) -> bool {
+        self.touched
+            || self.rows_changed
+            || self.deleted
+            || self.written.load(Ordering::Relaxed)
+            || !self.changed_shares.is_empty()
+    }
+
+    /// Ends the session without a commit. The state is kept unless it was changed, so that a refused request costs no
+    /// reload.
+    pub fn release(self) {
+        let Self { mut slot, tx, mut state, touched, .. } = self;
+        drop(tx);
+        if !touched {
+            state.group.kernels_revision -= 1;
+            *slot = Some(state);
+        }
+    }
+
+    /// Stores what changed, commits, and publishes. Returns the group's picture; `None`: the group was removed.
+    pub async fn commit(mut self) -> Result<Option<Arc<PublishedGroup>>> {
+        let ranking = self.save().await?;
+        if let Some(work) = &self.work {
+            work.check_fence(&self.tx).await?;
+        }
+        let before = self.service.published.get(self.group());
+        let before = before.filter(|group| group.facts.revisions().created_at == self.state.group.created_at);
+        let kernels = before.as_ref().and_then(|before| self.kernels_after(before));
+        let Self { service, mut slot, tx, mut state, people, starts, deleted, now, .. } = self;
+        // From here on the database decides; on failure the slot stays empty and the next session reads the truth.
+        tx.commit().await.map_err(store::StoreError::from)?;
+        if let Some((lock, people)) = people {
+            service.people.committed(people, lock.revision);
+        }
+        service.people.starts_noted(starts);
+        if deleted {
+            service.published.remove(&state.group.name);
+            return Ok(None);
+        }
+        let build = |ranking: &Ranking| PublishedGroup::build(&state, &service.people.read(), ranking, kernels.clone());
+        let published = Arc::new(match (&ranking, &before) {
+            (Some(ranking), _) => blocking(|| build(ranking)),
+            (None, Some(old)) if old.facts.revision == state.group.shares_revision => old.with_queues(&state, kernels),
+            (None, _) => {
+                let ranking = state.hierarchy.recompute(state.options.default_weight);
+                PublishedGroup::build(&state, &service.people.read(), &ranking, kernels)
+            }
+        });
+        state.ledger.forget_before(window_start(&state.options, now.day()));
+        *slot = Some(state);
+        service.published.put(&published);
+        Ok(Some(published))
+    }
+
+    /// Stores what differs from what was loaded. Returns the new ranking if shares, or what is shown of them, have changed.
+    async fn save(&mut self) -> Result<Option<Ranking>> {
+        let (name, now) = (self.state.group.name.clone(), self.now);
+        if self.deleted {
+            return Ok(None);
+        }
+        let changes = self.state.ledger.take_changes();
+        if !changes.is_empty() {
+            store::buckets::delete(&self.tx, &name, &changes.deletes).await?;
+            store::buckets::save(&self.tx, &name, &self.state.ledger, &changes.upserts, now).await?;
+            store::capacity::save(&self.tx, &name, self.state.ledger.calendar(), &changes.capacity_days).await?;
+        }
+        let shares_changed = !changes.is_empty()
+            || self.rows_changed
+            || !self.changed_shares.is_empty()
+            || !self.loaded.has_same_conditions(&self.state.group);
+        let mut ranking = None;
+        if shares_changed {
+            ranking = Some(self.save_shares().await?);
+            self.state.group.shares_revision += 1;
+        }
+        groups::save(&self.tx, &self.loaded, &self.state.group, now).await?;
+        Ok(ranking)
+    }
+
+    /// Recomputes factors and ranks, and stores every share whose numbers changed.
+    async fn save_shares(&mut self) -> Result<Ranking> {
+        let state = &mut self.state;
+        let entities: Vec<Owner> = state.hierarchy.owners().collect();
+        let factor = |h: &Hierarchy, e: &Owner| h.share(e).map(|s| s.fair_share_factor.to_bits());
+        let before: Vec<_> = entities.iter().map(|e| factor(&state.hierarchy, e)).collect();
+        let ranking = blocking(|| state.hierarchy.recompute(state.options.default_weight));
+        let moved = entities.into_iter().zip(before).filter(|(e, b)| factor(&state.hierarchy, e) != *b).map(|(e, _)| e);
+        self.changed_shares.extend(moved);
+        let name = &state.group.name;
+        store::shares::save(&self.tx, name, &state.hierarchy, &self.changed_shares, self.now).await?;
+        Ok(ranking)
+    }
+}

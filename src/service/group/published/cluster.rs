@@ -1,0 +1,115 @@
+//! What of a group runs and waits, and where, as of one picture: the ground on which plans are made.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::facts::Facts;
+use crate::domain::decimal::Amount;
+use crate::domain::division::{Shares, Trace, Tree, Warning, lint, live_tree};
+use crate::domain::fault::Fault;
+use crate::domain::queues::Demand;
+use crate::domain::reclaim::{Agent, Input, Pending, Plan, Workloads, plan};
+use crate::domain::slots::Amounts;
+use crate::domain::time::Timestamp;
+use crate::service::group::live_kernels::Kernels;
+use crate::service::{Error, Result};
+use crate::store;
+
+/// What runs, what waits, and the nodes below it.
+#[derive(Debug)]
+pub struct ClusterSnapshot {
+    tree: Tree,
+    shares: Shares,
+    workloads: Workloads,
+    /// `None`: only totals count.
+    agents: Option<Vec<Agent>>,
+    warnings: Vec<Warning>,
+    /// What all of this is made from.
+    kernels: Kernels,
+}
+
+impl ClusterSnapshot {
+    pub fn kernels(&self) -> Kernels {
+        Arc::clone(&self.kernels)
+    }
+
+    pub fn of(facts: &Facts, kernels: Kernels, agents: Vec<store::agents::Agent>) -> Result<Self> {
+        let mut demand = Demand::default();
+        for kernel in kernels.iter() {
+            demand.add(kernel.portion());
+        }
+        let tree = live_tree(&facts.queues, &facts.capacity, &facts.observed(&demand)).map_err(Error::not_divisible)?;
+        let choice = &facts.options.division;
+        let shares = choice.algorithm().divide(&tree, &choice.options, &mut Trace::off());
+        let mut names: BTreeMap<&str, Arc<str>> = BTreeMap::new();
+        names.extend(tree.queues.iter().map(|q| (&*q.name, Arc::clone(&q.name))));
+        let workloads = Workloads::of(&kernels, |kernel| {
+            let name = facts.queue_of(kernel.queue.as_deref(), kernel.project);
+            names.get(name).map_or_else(|| Arc::from(name), Arc::clone)
+        });
+        let lost = workloads.running.iter().flat_map(|w| &w.members).filter(|m| m.agent_id.is_none()).count();
+        let mut warnings = [lint(&tree, choice.algorithm(), &choice.options), shares.warnings.clone()].concat();
+        if lost > 0 && !agents.is_empty() {
+            // It is not known then which agents have room.
+            let detail = format!("{lost} running kernels name no agent: only totals count, not places");
+            warnings.push(Warning::new("unknown_agent", None, None, detail));
+        }
+        let agents = (lost == 0 && !agents.is_empty()).then(|| agents.into_iter().map(node).collect());
+        Ok(Self { tree, shares, workloads, agents, warnings, kernels })
+    }
+
+    /// Plans for one workload. If kernels of its id are waiting, their demand is not counted twice.
+    pub fn plan(&self, facts: &Facts, pending: &Pending, now: Timestamp) -> std::result::Result<Plan, Vec<Fault>> {
+        let choice = &facts.options.division;
+        let asking = self.with_request(pending);
+        let divided = asking.as_ref().map(|tree| choice.algorithm().divide(tree, &choice.options, &mut Trace::off()));
+        let (tree, shares) = asking.as_ref().zip(divided.as_ref()).unwrap_or((&self.tree, &self.shares));
+        let mut plan = plan(&Input {
+            tree,
+            fair_share: &shares.fair_share,
+            running: &self.workloads.running,
+            pending,
+            agents: self.agents.as_deref(),
+            options: &choice.plan,
+            now,
+        })?;
+        plan.warnings.extend(self.warnings.iter().cloned());
+        Ok(plan)
+    }
+
+    /// The tree with the demand of `pending` in place of what kernels of its id ask for already; `None`: that is the
+    /// same.
+    fn with_request(&self, pending: &Pending) -> Option<Tree> {
+        let tree = &self.tree;
+        let queue = tree.find(&pending.queue)?;
+        let mut request = tree.request.clone();
+        let mut change = |queue: usize, slots: &Amounts, by: fn(Amount, Amount) -> Amount| {
+            for (slot, amount) in slots.iter() {
+                let Some(column) = tree.column(slot) else { continue };
+                for at in tree.ancestry(queue) {
+                    request[(at, column)] = by(request[(at, column)], amount);
+                }
+            }
+        };
+        for (name, slots) in self.workloads.waiting.get(&*pending.workload_id).into_iter().flatten() {
+            if let Some(waits_in) = tree.find(name) {
+                change(waits_in, slots, Amount::saturating_sub);
+            }
+        }
+        for member in &pending.members {
+            change(queue, &member.slots, Amount::saturating_add);
+        }
+        if request == tree.request {
+            return None;
+        }
+        let mut asking = tree.clone();
+        asking.request = request;
+        Some(asking)
+    }
+}
+
+fn node(agent: store::agents::Agent) -> Agent {
+    let schedulable = agent.offers();
+    let store::agents::Agent { agent_id, available_slots, labels, .. } = agent;
+    Agent { agent_id: Arc::from(agent_id), available_slots, labels, schedulable }
+}

@@ -1,0 +1,105 @@
+//! What every queue of a picture deserves.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::facts::Facts;
+use crate::domain::division::{Report, Shares, Trace, Tree, Warning, live_tree};
+use crate::domain::fault::Fault;
+use crate::domain::queues::{Bound, Claim};
+use crate::domain::slots::{Amounts, SlotMap};
+use crate::domain::time::{Day, Timestamp};
+use crate::store::division_days::DivisionDay;
+
+/// The division of one picture.
+#[derive(Debug)]
+pub struct Division {
+    pub calculated_at: Timestamp,
+    pub algorithm: &'static str,
+    pub tree: Tree,
+    pub shares: Shares,
+    pub report: Report,
+}
+
+/// What one queue holds, asks for and may have; all slots of the division.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QueueFigures {
+    pub parent: Option<Arc<str>>,
+    pub quota: SlotMap<Bound>,
+    pub limit: SlotMap<Bound>,
+    pub request: Amounts,
+    pub allocated: Amounts,
+    pub allocated_non_preemptible: Amounts,
+    /// The usage that a history gain looks at; none without usage or gain.
+    pub usage: Option<Amounts>,
+}
+
+impl Division {
+    /// The figures of a queue by its place in the tree, which is its place in the report too.
+    pub fn figures(&self, queue: usize) -> QueueFigures {
+        let tree = &self.tree;
+        let bounds = |row: &[Bound]| tree.slots.iter().copied().zip(row.iter().copied()).collect();
+        QueueFigures {
+            parent: tree.queues[queue].parent.map(|p| Arc::clone(&tree.queues[p].name)),
+            quota: bounds(tree.quota.row(queue)),
+            limit: bounds(tree.limit.row(queue)),
+            request: tree.amounts(tree.request.row(queue)),
+            allocated: tree.amounts(tree.allocated.row(queue)),
+            allocated_non_preemptible: tree.amounts(tree.allocated_non_preemptible.row(queue)),
+            usage: tree.usage.row(queue).iter().any(|u| !u.is_zero()).then(|| tree.amounts(tree.usage.row(queue))),
+        }
+    }
+
+    /// The rows that the history keeps of `day`.
+    pub fn day_rows(&self, day: Day) -> Vec<DivisionDay> {
+        let ratios = self.shares.ratios.as_deref();
+        (0..self.tree.len())
+            .map(|queue| {
+                let figures = self.figures(queue);
+                DivisionDay {
+                    day,
+                    queue: self.tree.name(queue).to_owned(),
+                    algorithm: self.algorithm.to_owned(),
+                    fair_share: self.tree.amounts(self.shares.fair_share.row(queue)),
+                    allocated: figures.allocated,
+                    request: figures.request,
+                    quota: figures.quota,
+                    ratios: ratios.map(|r| r[queue]),
+                    calculated_at: self.calculated_at,
+                }
+            })
+            .collect()
+    }
+}
+
+impl Facts {
+    /// Divides the group's capacity among its queues.
+    pub fn divide(&self, now: Timestamp, mut trace: Trace) -> Result<Division, Vec<Fault>> {
+        let choice = &self.options.division;
+        let mut tree = live_tree(&self.queues, &self.capacity, &self.observed(&self.demand))?;
+        tree.raised.extend(self.usage_elsewhere());
+        let shares = choice.algorithm().divide(&tree, &choice.options, &mut trace);
+        let report = Report::tell(&tree, &shares, (choice.algorithm(), &choice.options), trace);
+        Ok(Division { calculated_at: now, algorithm: choice.algorithm().name(), tree, shares, report })
+    }
+
+    /// Queues in which kernels run whose usage counts for another one, because only projects' usage is recorded.
+    fn usage_elsewhere(&self) -> Vec<Warning> {
+        if self.decayed_capacity.is_empty() {
+            return Vec::new();
+        }
+        let other = |claim: &Claim| {
+            let queue = self.queue_of(claim.queue.as_deref(), claim.project);
+            (queue != self.queue_of(None, claim.project)).then_some(queue)
+        };
+        let queues: BTreeSet<&str> = self
+            .demand
+            .iter()
+            .filter(|(_, held)| held.allocated.iter().any(|(_, amount)| !amount.is_zero()))
+            .filter_map(|(claim, _)| other(claim))
+            .collect();
+        let detail =
+            "kernels of other queues' projects run here, and their usage counts there: it is recorded by project";
+        queues.into_iter().map(|q| Warning::new("usage_elsewhere", Some(q), None, detail)).collect()
+    }
+}

@@ -1,0 +1,187 @@
+//! The immutable data of one revision of a group: its profile, its rows, its queues and what kernels ask for.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::profile::Profile;
+use super::rows::{ProjectShare, Rows};
+use crate::domain::decimal::{Amount, f64_text};
+use crate::domain::division::Observed;
+use crate::domain::factor::{Decayer, Exponent};
+use crate::domain::hierarchy::{Hierarchy, Ranking, Share};
+use crate::domain::ids::{Owner, ProjectId, UserId};
+use crate::domain::maps::FastMap;
+use crate::domain::queues::{Claim, Demand, MAX_WEIGHT, ProjectNames, Queues, queue_of};
+use crate::domain::sequencer::{GroupShares, MemberShare};
+use crate::domain::slots::{Amounts, ScaledSum, Usages};
+use crate::domain::time::MICROS_PER_DAY;
+use crate::domain::weight::Weight;
+use crate::service::group::state::{GroupState, Occupancy};
+use crate::service::people::Directory;
+use crate::store::groups::Revisions;
+
+/// One weight that an admin has set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightRow {
+    pub target: Owner,
+    /// `None` in the answer to a write that unset it.
+    pub weight: Option<Weight>,
+}
+
+/// One resource group as of one revision.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    profile: Profile,
+    pub rows: Arc<Rows>,
+    pub standings: GroupShares,
+    /// As admins configure them.
+    pub queues: Arc<Queues>,
+    /// What running and pending kernels hold and ask for.
+    pub demand: Arc<Demand>,
+    /// What the look-back window offered, decayed like usage; empty where no history gain asks for it.
+    pub(super) decayed_capacity: Usages,
+}
+
+impl Deref for Facts {
+    type Target = Profile;
+
+    fn deref(&self) -> &Profile {
+        &self.profile
+    }
+}
+
+impl Facts {
+    pub(super) fn build(state: &GroupState, people: &Directory, ranking: &Ranking) -> Self {
+        let rows = Rows::build(&state.hierarchy, people, ranking);
+        Self {
+            profile: Profile::of(state),
+            standings: GroupShares {
+                members: rows.users.iter().map(|u| (u.member, standing(&u.share))).collect(),
+                dominant_shares: dominant_shares(&state.occupancy, &state.capacity),
+                projects: Arc::new(project_exponents(&state.hierarchy)),
+                order: state.options.order,
+            },
+            rows: Arc::new(rows),
+            queues: Arc::clone(&state.queues),
+            demand: Arc::clone(&state.demand),
+            decayed_capacity: decayed_capacity(state),
+        }
+    }
+
+    /// The same facts with new occupancy and queues.
+    pub(super) fn with_queues(&self, state: &GroupState) -> Self {
+        let mut next = self.clone();
+        next.profile.kernels_revision = state.group.kernels_revision;
+        next.queues = Arc::clone(&state.queues);
+        next.demand = Arc::clone(&state.demand);
+        next.standings.dominant_shares = dominant_shares(&state.occupancy, &state.capacity);
+        next
+    }
+
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    pub fn revisions(&self) -> Revisions {
+        Revisions { created_at: self.created_at, shares: self.revision, kernels: self.kernels_revision }
+    }
+
+    /// Every weight that is set: domains, then projects, then users, each by id.
+    pub fn weights(&self) -> Vec<WeightRow> {
+        let rows = &self.rows;
+        let domains = rows.domains.iter().map(|d| (Owner::Domain(Arc::clone(&d.domain_name)), &d.share));
+        let projects = rows.projects.iter().map(|p| (Owner::Project(p.project_id), &p.share));
+        let users = rows.users.iter().map(|u| (Owner::User(u.member), &u.share));
+        let all = domains.chain(projects).chain(users);
+        let mut set: Vec<WeightRow> = all
+            .filter(|(_, share)| share.weight.is_some())
+            .map(|(target, share)| WeightRow { target, weight: share.weight })
+            .collect();
+        set.sort_unstable_by(|a, b| a.target.cmp(&b.target));
+        set
+    }
+
+    /// The weight of a row that the group has, set or not.
+    pub fn weight_row(&self, target: Owner) -> Option<WeightRow> {
+        let share = match &target {
+            Owner::Domain(name) => &self.rows.domain(name)?.share,
+            Owner::Project(id) => &self.rows.project(*id)?.share,
+            Owner::User(member) => &self.rows.user(*member)?.share,
+        };
+        Some(WeightRow { weight: share.weight, target })
+    }
+
+    /// The queue that a kernel or workload counts for (DIVISION §1).
+    pub fn queue_of(&self, named: Option<&str>, project: ProjectId) -> &str {
+        queue_of(&self.queues, named, project, || {
+            self.rows.project(project).map_or_else(ProjectNames::default, |share| ProjectNames {
+                display_name: share.project_name.as_deref(),
+                domain: Some(&share.domain_name),
+            })
+        })
+    }
+
+    /// What the kernels hold and ask for, and what projects have used, by queue.
+    pub(super) fn observed<'a>(&'a self, demand: &'a Demand) -> Observed<'a> {
+        let of = |claim: &Claim| self.queue_of(claim.queue.as_deref(), claim.project);
+        Observed { held: demand.iter().map(|(claim, held)| (of(claim), held)).collect(), usage: self.usage() }
+    }
+
+    /// The decayed usage of the projects by queue, as parts of the equally decayed capacity; only a history gain asks.
+    fn usage(&self) -> Vec<(&str, Amounts)> {
+        if self.decayed_capacity.is_empty() {
+            return Vec::new();
+        }
+        let part = |share: &ProjectShare| {
+            let used = share.share.history.total_decayed_usage.iter();
+            let parts = used.filter_map(|(slot, used)| {
+                let offered = self.decayed_capacity.get(slot).filter(|c| !c.is_zero())?;
+                Some((slot, Amount::from_f64(used.to_f64() / offered.to_f64()).min(MAX_WEIGHT)))
+            });
+            parts.collect()
+        };
+        self.rows.projects.iter().map(|share| (self.queue_of(None, share.project_id), part(share))).collect()
+    }
+}
+
+fn standing(share: &Share) -> MemberShare {
+    MemberShare {
+        exponent: share.exponent,
+        fair_share_factor: f64_text(share.fair_share_factor).into(),
+        rank: share.rank,
+    }
+}
+
+/// The exponents of each project's domain and of the project itself.
+fn project_exponents(hierarchy: &Hierarchy) -> FastMap<ProjectId, (Exponent, Exponent)> {
+    let of_domain = |name: &Arc<str>| hierarchy.domains.get(name).map_or(Exponent::ZERO, |share| share.exponent);
+    hierarchy.projects.iter().map(|(id, (domain, share))| (*id, (of_domain(domain), share.exponent))).collect()
+}
+
+/// The largest part of any slot's capacity that each user occupies; a slot without capacity does not count.
+fn dominant_shares(occupancy: &Occupancy, capacity: &Amounts) -> FastMap<UserId, f64> {
+    let share = |occupied: &Usages| {
+        let parts = occupied.iter().filter_map(|(slot, of_one_second)| {
+            let offered = capacity.get(slot).filter(|c| !c.is_zero())?;
+            Some(of_one_second.to_f64() / offered.to_f64())
+        });
+        parts.fold(0.0, f64::max)
+    };
+    occupancy.iter().map(|(user, occupied)| (*user, share(occupied))).collect()
+}
+
+/// What the look-back window offered, each day weighed as its usage is (FAIR_SHARE §6).
+fn decayed_capacity(state: &GroupState) -> Usages {
+    let Some(calculation) = state.calculation.as_ref().filter(|_| state.options.division.options.reads_usage()) else {
+        return Usages::default();
+    };
+    let mut sum = ScaledSum::default();
+    let decayer = Decayer::new(&state.options, calculation.lookback_end);
+    for age in 0..state.options.lookback_days {
+        let day = calculation.lookback_end.plus(-age.cast_signed());
+        let capacity = state.ledger.calendar().get(day).map_or(&state.capacity, |known| &*known.capacity);
+        let weight = decayer.weight(day).unwrap_or(0.0);
+        sum.add(&capacity.for_micros(MICROS_PER_DAY.unsigned_abs()), weight);
+    }
+    sum.rounded()
+}

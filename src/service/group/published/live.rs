@@ -1,0 +1,48 @@
+//! What is computed from the facts of one revision when a request first asks, and shared from then on.
+
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::OnceCell;
+
+use super::answers::Answers;
+use super::cluster::ClusterSnapshot;
+use super::division::Division;
+use super::facts::Facts;
+use crate::domain::division::Trace;
+use crate::domain::fault::Fault;
+use crate::domain::time::Timestamp;
+use crate::service::group::live_kernels::LiveKernels;
+use crate::service::{Error, Result};
+
+/// What was computed so far.
+#[derive(Debug, Default)]
+pub struct Live {
+    division: OnceLock<std::result::Result<Arc<Division>, Vec<Fault>>>,
+    pub cluster: OnceCell<Arc<ClusterSnapshot>>,
+    /// The kernels that run or wait, if an earlier picture had them.
+    pub kernels: Option<LiveKernels>,
+    /// Whole answers, written.
+    pub answers: Answers,
+}
+
+impl Live {
+    pub fn with(answers: Answers, kernels: Option<LiveKernels>) -> Self {
+        Self { kernels, answers, ..Self::default() }
+    }
+
+    /// The kernels that run or wait, as far as that needs no reading.
+    pub fn known_kernels(&self) -> Option<LiveKernels> {
+        self.cluster.get().map(|cluster| LiveKernels::of(cluster.kernels())).or_else(|| self.kernels.clone())
+    }
+
+    /// The division of `facts`; made once.
+    pub fn division(&self, facts: &Facts, now: Timestamp) -> Result<Arc<Division>> {
+        let made = self.division.get_or_init(|| facts.divide(now, Trace::off()).map(Arc::new));
+        made.clone().map_err(Error::not_divisible)
+    }
+
+    /// The division, if it was made already.
+    pub fn known_division(&self) -> Option<Arc<Division>> {
+        self.division.get()?.as_ref().ok().map(Arc::clone)
+    }
+}

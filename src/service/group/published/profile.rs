@@ -1,0 +1,89 @@
+//! What every caller whose key reaches a group may know of it: its scheduler, its options and when it was calculated.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::domain::factor::History;
+use crate::domain::hierarchy::Share;
+use crate::domain::options::Options;
+use crate::domain::sequencer::Sequencer;
+use crate::domain::slots::Amounts;
+use crate::domain::time::Timestamp;
+use crate::domain::weight::{EffectiveWeight, Weight};
+use crate::service::group::state::GroupState;
+
+pub use crate::service::group::state::Calculation;
+
+/// What a group is, without what is in it.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    pub name: Arc<str>,
+    pub scheduler: Sequencer,
+    /// As the admin set them.
+    pub scheduler_opts: Map<String, Value>,
+    pub options: Options,
+    pub revision: i64,
+    pub kernels_revision: i64,
+    pub(super) created_at: Timestamp,
+    pub calculation: Option<Calculation>,
+    pub capacity: Amounts,
+}
+
+impl Profile {
+    pub(super) fn of(state: &GroupState) -> Self {
+        Self {
+            name: Arc::from(state.group.name.as_str()),
+            scheduler: state.scheduler,
+            scheduler_opts: state.group.scheduler_opts.clone(),
+            options: state.options.clone(),
+            revision: state.group.shares_revision,
+            kernels_revision: state.group.kernels_revision,
+            created_at: state.group.created_at,
+            calculation: state.calculation.clone(),
+            capacity: state.capacity.clone(),
+        }
+    }
+
+    /// The weight in force: what an admin set, else the group's default.
+    pub fn weight(&self, share: &Share) -> Weight {
+        share.weight.unwrap_or(self.options.default_weight)
+    }
+
+    /// The row of a known entity that has none in this group yet: nothing used, nothing set.
+    pub fn default_share(&self, effective_weight: EffectiveWeight) -> Share {
+        Share { effective_weight, ..Share::new(None, History::default()) }
+    }
+
+    /// A strong validator for answers made from this picture.
+    pub fn etag(&self) -> String {
+        format!("\"{}-{}\"", self.revision, self.kernels_revision)
+    }
+
+    /// A validator of the scheduler and its options. Behind a point follow the warnings, which depend on more than the
+    /// options.
+    pub(in crate::service::group) fn options_etag(&self, warnings: &[impl serde::Serialize]) -> String {
+        let options = options_tag(self.scheduler.name(), &self.scheduler_opts);
+        if warnings.is_empty() {
+            return format!("\"{options}\"");
+        }
+        format!("\"{options}.{}\"", digest(&serde_json::json!(warnings)))
+    }
+}
+
+/// Whether a validator that [`Profile::options_etag`] made is of these options, whatever the warnings were.
+pub fn is_etag_of(etag: &str, scheduler: &str, opts: &Map<String, Value>) -> bool {
+    etag.trim_matches('"').split('.').next() == Some(&options_tag(scheduler, opts))
+}
+
+fn options_tag(scheduler: &str, opts: &Map<String, Value>) -> String {
+    digest(&serde_json::json!([scheduler, opts]))
+}
+
+fn digest(value: &Value) -> String {
+    let digest = Sha256::digest(value.to_string().as_bytes());
+    URL_SAFE_NO_PAD.encode(&digest[..12])
+}

@@ -1,0 +1,106 @@
+//! A resource group as one caller may see it. Nothing outside of the service gets at a group's data in another way, so
+//! that no endpoint and no GraphQL field can forget who asks.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::published::PublishedGroup;
+use super::published::answers::Answers;
+use super::published::facts::Facts;
+use super::published::profile::Profile;
+use super::published::rows::UserShare;
+use super::warnings::OptionWarning;
+use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::service::input::caller::{Access, Caller};
+use crate::service::{Error, Result};
+
+/// The picture of a group that the caller's key reaches, with what the caller may see of it. Its profile is for every such
+/// caller.
+#[derive(Clone, Debug)]
+pub struct VisibleGroup {
+    group: Arc<PublishedGroup>,
+    access: Access,
+}
+
+impl Deref for VisibleGroup {
+    type Target = Profile;
+
+    fn deref(&self) -> &Profile {
+        self.group.facts.profile()
+    }
+}
+
+impl VisibleGroup {
+    /// Refuses a group that the key does not reach, whether there is such a group or not.
+    pub(in crate::service) fn new(
+        caller: &Caller,
+        name: &str,
+        find: impl FnOnce() -> Option<Arc<PublishedGroup>>,
+    ) -> Result<Self> {
+        caller.require_group(name)?;
+        let group = find().ok_or_else(|| Error::unknown_group(name))?;
+        Ok(Self { group, access: caller.access() })
+    }
+
+    /// The picture as the service itself works with it.
+    pub(in crate::service) fn published(&self) -> &Arc<PublishedGroup> {
+        &self.group
+    }
+
+    /// The facts as the service itself works with them.
+    pub(in crate::service) fn facts(&self) -> &Facts {
+        &self.group.facts
+    }
+
+    /// What the caller may do.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// Everything in the group, for callers who may see more than one user's rows.
+    pub fn whole(&self) -> Result<&Facts> {
+        self.access.require_reader()?;
+        Ok(&self.group.facts)
+    }
+
+    /// Whole answers, for callers who may see them.
+    pub fn answers(&self) -> Result<&Answers> {
+        self.access.require_reader()?;
+        Ok(&self.group.live.answers)
+    }
+
+    /// What looks like a mistake in the options.
+    pub fn warnings(&self) -> Vec<OptionWarning> {
+        self.group.facts.warnings()
+    }
+
+    /// A strong validator for answers about the scheduler and its options.
+    pub fn options_etag(&self) -> String {
+        self.group.facts.options_etag()
+    }
+
+    /// The users' rows that the caller may see, without those that are archived, by rank.
+    pub fn ranking(&self) -> impl Iterator<Item = &UserShare> {
+        let only = self.access.only_user();
+        let users = self.group.facts.rows.users.iter();
+        users.filter(move |u| !u.hidden && only.is_none_or(|user| user == u.member.user))
+    }
+
+    /// The rows of one project's users that the caller may see, best rank first.
+    pub fn members_of(&self, project: ProjectId) -> impl Iterator<Item = &UserShare> {
+        let only = self.access.only_user();
+        self.group.facts.rows.members_of(project).filter(move |u| only.is_none_or(|user| user == u.member.user))
+    }
+
+    /// All projects' rows of one user, best rank first.
+    pub fn memberships(&self, user: UserId) -> Result<impl Iterator<Item = &UserShare>> {
+        self.access.require_user(user)?;
+        Ok(self.group.facts.rows.memberships(user))
+    }
+
+    /// A member's row, if the group has one.
+    pub fn user(&self, member: Member) -> Result<Option<&UserShare>> {
+        self.access.require_user(member.user)?;
+        Ok(self.group.facts.rows.user(member))
+    }
+}
