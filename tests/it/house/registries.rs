@@ -17,6 +17,7 @@ const IMPORTS: &str = include_str!("../../../docs/IMPORTS.md");
 const FAIR_SHARE: &str = include_str!("../../../docs/FAIR_SHARE.md");
 const DIVISION: &str = include_str!("../../../docs/DIVISION.md");
 const INTEGRATION: &str = include_str!("../../../docs/INTEGRATION.md");
+const ARCHITECTURE: &str = include_str!("../../../docs/ARCHITECTURE.md");
 const API: &str = include_str!("../../../docs/API.md");
 
 /// What stands between two marks of a page.
@@ -108,6 +109,14 @@ fn settings() {
     let foreign = ["SERVICE_HOST", "PORT_8080_TCP"];
     for name in told.into_iter().filter(|name| !foreign.contains(name)) {
         assert!(known.contains(&format!("FAIRSHARED_{name}")), "no setting FAIRSHARED_{name}");
+    }
+}
+
+#[test]
+fn every_file_that_the_architecture_names_is_there() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    for name in quoted(ARCHITECTURE).into_iter().filter(|name| name.ends_with(".rs")) {
+        assert!(root.join("src").join(name).exists() || root.join(name).exists(), "there is no file {name}");
     }
 }
 
