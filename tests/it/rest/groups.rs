@@ -151,7 +151,7 @@ on_both! {
         assert_eq!((&best["in_group"], &other["in_group"]), (&json!(true), &json!(true)));
         // A user who was created ahead of the first project.
         server.call("PUT", &format!("/users/{}", id("dora")), Some(&json!({"name": "dora"}))).await.json(201);
-        server.call("PATCH", "/resource-groups/other/scheduler-options", Some(&json!({"default_weight": "0.5"}))).await.json(200);
+        server.call("PATCH", "/resource-groups/other/scheduler-options", Some(&json!({"scheduler_opts": {"default_weight": "0.5"}}))).await.json(200);
         let dora = server.get("/resource-groups/other/fair-share-status?user=dora").await;
         assert_eq!(dora, json!({"user_uuid": id("dora"), "user_name": "dora", "project_id": null, "domain_name": null,
             "rank": null, "fair_share_factor": "1", "effective_usage": "0", "effective_weight": "0.125",
