@@ -34,9 +34,8 @@ fn reading() {
     let lines = world::running(COUNT, USERS);
     let all = |read: &dyn Fn(&str) -> bool| repeat(3, || assert!(lines.lines().all(read)));
     let plain = all(&|line| json::read::<KernelInput>(line.as_bytes()).is_ok());
-    let explained = all(&|line| {
-        read_from::<KernelInput, _>(&mut serde_json::Deserializer::from_str(line), "invalid_type").is_ok()
-    });
+    let explained =
+        all(&|line| read_from::<KernelInput, _>(&mut serde_json::Deserializer::from_str(line), "invalid_type").is_ok());
     let name = format!("ingest: {COUNT} kernels read as JSON, against the reader of faults");
     row(&name, plain, Some(explained), Bar::Floors(0.67));
 }

@@ -188,7 +188,8 @@ fn turns(workloads: &[Workload], standings: &GroupShares, floor: Duration) {
         slots.iter().copied().zip(counts.map(|count| Amount::whole(count as u64))).collect()
     };
     let specs = (0..QUEUES).map(|n| QueueSpec::named(format!("queue-{n}")));
-    let mut tree = Tree::build(&specs.collect::<Vec<_>>(), &amounts([1_000_000; 2])).unwrap_or_else(|e| panic!("{e:?}"));
+    let mut tree =
+        Tree::build(&specs.collect::<Vec<_>>(), &amounts([1_000_000; 2])).unwrap_or_else(|e| panic!("{e:?}"));
     let mut fair_share = Grid::new(tree.len(), 2, Amount::ZERO);
     for n in 0..QUEUES {
         for column in 0..2 {

@@ -74,7 +74,7 @@ on_both! {
         let queues = "queues: [{name: ml, quota: {cpu: 8}}, {name: course, quota: {cpu: 2}}]";
         local(&f.db, &step("weights apply gpu-cluster -f -", queues)).ok();
         f.service.refresh().await.unwrap();
-        f.service.divide(GROUP).await.unwrap();
+        f.service.keep_division(GROUP).await.unwrap();
         let key = key(&f.db);
         let server = Server::over(&f.db.url);
         let workload = json!({"workload_id": "w", "user_uuid": id("bob"), "project_id": id("course")});
