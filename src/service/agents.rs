@@ -7,7 +7,6 @@ use serde_json::json;
 
 use super::audit::Change;
 use super::group::session::Session;
-use super::group::state::capacity_of;
 use super::work::detached;
 use super::{Caller, Error, Result, Service};
 use crate::domain::decimal::Amount;
@@ -176,9 +175,7 @@ async fn change_agents(session: &mut Session, mut agents: Vec<Agent>) -> Result<
     check_sum(&agents)?;
     session.observe_capacity().await?;
     agents.sort_by(|a, b| a.agent_id.cmp(&b.agent_id));
-    let state = session.state_mut();
-    state.capacity = capacity_of(&agents);
-    state.agents = agents;
+    session.set_agents(agents);
     session.observe_capacity().await?;
     session.recompute_histories().await
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::live_kernels::{self, LiveKernels};
 use super::published::PublishedGroup;
-use super::state::{GroupState, window_start};
+use super::state::{GroupState, capacity_of, window_start};
 use super::visible::VisibleGroup;
 use crate::domain::ids::Owner;
 use crate::domain::kernel::Kernel;
@@ -22,6 +22,7 @@ use crate::service::audit::{self, Change};
 use crate::service::people::Directory;
 use crate::service::work::blocking;
 use crate::service::{Caller, Error, Result, Service, SlotGuard, Work};
+use crate::store::agents::Agent;
 use crate::store::groups::{self, Group};
 use crate::store::people::{People, Project};
 use crate::store::{self, Tx};
@@ -248,6 +249,14 @@ impl Session {
     /// Publishes all rows again, because names or domains that they show have changed.
     pub fn show_again(&mut self) {
         self.rows_changed = true;
+    }
+
+    /// Replaces the agents of the group, whose rows the caller stores. The picture shows their capacity.
+    pub fn set_agents(&mut self, agents: Vec<Agent>) {
+        self.rows_changed = true;
+        let state = self.state_mut();
+        state.capacity = capacity_of(&agents);
+        state.agents = agents;
     }
 
     /// Replaces the queues of the group, whose rows the caller stores.

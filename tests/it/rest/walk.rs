@@ -101,6 +101,7 @@ fn fields() -> Vec<(String, String)> {
             _ => format!("{name}: {}", json!(sample(name))),
         });
         let mut arguments: Vec<String> = required.collect();
+        arguments.extend(rest.contains("weight: Decimal").then(|| "weight: \"2\"".to_owned()));
         // One of two optional arguments has to be there.
         arguments.extend((name == "upsert_fair_share_weights").then(|| "items: []".to_owned()));
         let is_leaf = ["Boolean!", "JSONString!"].contains(&returns);
