@@ -218,10 +218,14 @@ fn writes(one: &TestDb, other: &TestDb) {
         assert_eq!(masked(&here), masked(&there), "{:?}", step.0);
     };
     steps.iter().for_each(compare);
-    // Records and buckets are counted by refusals; the server may be about to record them by itself.
-    for record in [step("jobs run aggregate --group g", ""), step("jobs run aggregate --group h", "")] {
-        local(one, &record).ok();
-        while remote(&server, &key, &record).code != Some(0) {}
+    // Records and buckets are counted by refusals; the server may be about to record and to purge them by itself.
+    for job in ["aggregate", "purge"] {
+        for group in ["g", "h"] {
+            let run = format!("jobs run {job} --group {group}");
+            let run = step(&run, "");
+            local(one, &run).ok();
+            while remote(&server, &key, &run).code != Some(0) {}
+        }
     }
     removals.iter().for_each(compare);
 }
