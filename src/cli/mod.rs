@@ -50,8 +50,6 @@ pub use client::Client;
 pub use command::{Command, Entry};
 
 use crate::config::Config;
-use crate::process::priority::answer_soon;
-use crate::process::threads::runtime;
 use crate::telemetry;
 use failure::{Failure, Outcome};
 
@@ -180,9 +178,7 @@ fn execute(matches: &ArgMatches) -> Outcome {
     if !config.injected.is_empty() {
         tracing::info!(variables = config.injected.join(", "), "variables of Kubernetes Services are no settings");
     }
-    // Connections, and the threads that some of them have, begin on this one.
-    answer_soon();
-    let runtime = runtime().map_err(|e| Failure::Failed(format!("cannot start: {e}")))?;
+    let runtime = tokio::runtime::Runtime::new().map_err(|e| Failure::Failed(format!("cannot start: {e}")))?;
     let outcome = runtime.block_on((command.work)(config));
     // A standard input that nobody closes must not keep the program.
     runtime.shutdown_background();

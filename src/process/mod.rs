@@ -1,9 +1,8 @@
-//! How the process gets on with its machine: memory that it gives back, files that it may open, threads that come first
-//! and that give way, and randomness.
+//! How the process gets on with its machine: memory that it gives back, files that it may open, threads that give way, and
+//! randomness.
 
 pub mod files;
 pub mod memory;
 pub mod name;
 pub mod priority;
 pub mod random;
-pub mod threads;

@@ -3,18 +3,13 @@
 
 use std::future::Future;
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 use tokio::sync::Semaphore;
-use tokio::task::{JoinError, JoinHandle};
+use tokio::task::JoinError;
 
 use super::input::error::{Error, Result};
 use crate::process::priority::give_way;
-
-/// How often, and for how long in all, a retired thing is looked at.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
-const LOOKS: usize = 50;
 
 /// One for the process, like its threads; without it work runs beside the requests.
 static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
@@ -28,13 +23,6 @@ static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
         .inspect_err(|error| tracing::warn!(%error, "no threads for work in the background"))
         .ok()
 });
-
-fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-    match &*RUNTIME {
-        Some(runtime) => runtime.spawn(work),
-        None => tokio::spawn(work),
-    }
-}
 
 /// Runs a write to its end even if the request that asked for it goes away: a transaction is never cut off
 /// half-way.
@@ -53,7 +41,11 @@ fn ended<T>(task: std::result::Result<Result<T>, JoinError>) -> Result<T> {
 
 /// Runs a job's work to its end on threads of low priority.
 pub async fn background<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
-    ended(spawn(work).await)
+    let task = match &*RUNTIME {
+        Some(runtime) => runtime.spawn(work),
+        None => tokio::spawn(work),
+    };
+    ended(task.await)
 }
 
 /// Computes for long without keeping other tasks of the same thread waiting.
@@ -95,17 +87,4 @@ impl ComputePermits {
         };
         tokio::task::spawn_blocking(work).await.map_err(|e| Error::failed("a computation panicked", e))?
     }
-}
-
-/// Frees something large once no request holds it any more. Freeing takes milliseconds, which a request should not wait
-/// for.
-pub fn retire<T: Send + Sync + 'static>(old: Arc<T>) {
-    spawn(async move {
-        for _ in 0..LOOKS {
-            if Arc::strong_count(&old) == 1 {
-                break;
-            }
-            tokio::time::sleep(BETWEEN_LOOKS).await;
-        }
-    });
 }

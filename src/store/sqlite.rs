@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 use std::str::FromStr;
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 use rustix::fs::{Access, access};
 use sea_orm::sqlx::error::DatabaseError;
@@ -18,7 +18,6 @@ use tokio::sync::Mutex;
 use super::files::Files;
 use super::gate::Gate;
 use super::{ACQUIRE_TIMEOUT, Result, StoreError, pool_options};
-use crate::process::priority::give_way;
 
 /// What a connection keeps of the database, in KiB: a batch touches index pages all over, and they stay in
 /// memory until it is complete; readers find pages in the system's cache.
@@ -135,17 +134,12 @@ fn clean(connections: u32) -> PoolOptions<Sqlite> {
     })
 }
 
-/// Lets connections commit only into the files that were opened. Their threads give way, because no request that needs an
-/// answer within milliseconds waits for what they write.
+/// Lets connections commit only into the files that were opened.
 fn guarded(pool: PoolOptions<Sqlite>, files: Files) -> PoolOptions<Sqlite> {
     pool.after_connect(move |connection, _| {
         let files = files.clone();
         Box::pin(async move {
-            let once = Once::new();
-            connection.lock_handle().await?.set_commit_hook(move || {
-                once.call_once(give_way);
-                files.replaced().is_none()
-            });
+            connection.lock_handle().await?.set_commit_hook(move || files.replaced().is_none());
             Ok(())
         })
     })

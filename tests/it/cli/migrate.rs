@@ -1,6 +1,8 @@
+use std::fs::File;
+
 use fairshared::store::Store;
 
-use super::program::{end, over, run};
+use super::program::{Server, end, over, run};
 use crate::support::database::{TestDb, postgres_unmigrated, sqlite_unmigrated};
 
 const DOWN_ALL: &[&str] = &["migrate", "down", "--yes", "--steps"];
@@ -85,4 +87,37 @@ fn a_database_out_of_reach_is_one_line_without_the_password() {
     assert!(!line.contains("secret"));
     let line = end(over("sqlite:///nowhere/at/all.db").args(["migrate", "up"])).refused(1);
     assert!(line.starts_with("cannot open the database sqlite:///nowhere/at/all.db"), "{line}");
+}
+
+/// Starts two servers at the same time on a database without any table. Each step is applied by one of them, and both serve.
+fn two_servers_make_one_schema(db: &TestDb) {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = ["one", "other"].map(|name| folder.path().join(name));
+    let _servers = std::thread::scope(|scope| {
+        let start = |log| {
+            let mut command = over(&db.url);
+            command.args(["serve", "--listen", "127.0.0.1:0", "--log", "info"]).stderr(File::create(log).unwrap());
+            Server::start(&mut command)
+        };
+        let started = logs.each_ref().map(|log| scope.spawn(move || start(log)));
+        started.map(|server| server.join().unwrap())
+    });
+    let logs = logs.map(|log| std::fs::read_to_string(log).unwrap()).concat();
+    let list = run(db, ["migrate", "status", "-o", "json"]).json();
+    for step in list["items"].as_array().unwrap() {
+        let name = step["name"].as_str().unwrap();
+        assert_eq!(step["status"], "applied", "{name}");
+        let told = logs.lines().filter(|line| line.contains("the migration was applied") && line.contains(name));
+        assert_eq!(told.count(), 1, "{name}: {logs}");
+    }
+}
+
+#[test]
+fn two_servers_make_one_schema_on_sqlite() {
+    two_servers_make_one_schema(&sqlite_unmigrated());
+}
+
+#[tokio::test]
+async fn two_servers_make_one_schema_on_postgres() {
+    two_servers_make_one_schema(&postgres_unmigrated().await);
 }

@@ -128,11 +128,7 @@ impl Server {
             let thread = thread.unwrap();
             let stat = std::fs::read_to_string(thread.path().join("stat")).ok()?;
             let (name, fields) = stat.split_once('(').unwrap().1.rsplit_once(')').unwrap();
-            Some(Thread {
-                name: name.to_owned(),
-                nice: fields.split_whitespace().nth(16).unwrap().parse().unwrap(),
-                turn: turn(thread.file_name().to_str().unwrap().parse().unwrap())?,
-            })
+            Some(Thread { name: name.to_owned(), nice: fields.split_whitespace().nth(16).unwrap().parse().unwrap() })
         });
         threads.collect()
     }
@@ -160,21 +156,6 @@ impl Server {
 pub struct Thread {
     pub name: String,
     pub nice: i32,
-    /// Nanoseconds; 0 where the system does not tell.
-    pub turn: u64,
-}
-
-/// How long a thread may run before others come to their turn; `None` when it has ended.
-#[allow(unsafe_code, reason = "no crate offers it; it fills one structure")]
-fn turn(thread: i32) -> Option<u64> {
-    let mut attributes = std::mem::MaybeUninit::<libc::sched_attr>::zeroed();
-    let size = size_of::<libc::sched_attr>();
-    // SAFETY: the structure is as large as is said, and zeros are a valid one.
-    let (answer, attributes) = unsafe {
-        let answer = libc::syscall(libc::SYS_sched_getattr, thread, attributes.as_mut_ptr(), size, 0);
-        (answer, attributes.assume_init())
-    };
-    (answer == 0).then_some(attributes.sched_runtime)
 }
 
 impl Drop for Server {

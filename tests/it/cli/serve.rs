@@ -63,7 +63,7 @@ async fn end_to_end_on_postgres() {
     from_nothing_to_a_ranking(postgres_unmigrated().await).await;
 }
 
-/// Threads of jobs, and the one that writes, get out of the way of those that answer.
+/// Threads of jobs get out of the way of those that answer.
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn work_that_nobody_waits_for_gives_way() {
@@ -80,12 +80,6 @@ async fn work_that_nobody_waits_for_gives_way() {
     assert!(named("fairshared-back").count() > 0 && named("tokio-rt").count() > 0, "{threads:?}");
     assert!(named("fairshared-back").all(|thread| thread.nice == 10), "{threads:?}");
     assert!(named("tokio-rt").all(|thread| thread.nice == 0), "{threads:?}");
-    assert_eq!(named("sqlx-sqlite").filter(|thread| thread.nice == 10).count(), 1, "{threads:?}");
-    // Linux tells turns since it lets threads choose them.
-    if threads.iter().any(|thread| thread.turn > 0) {
-        assert!(threads.iter().all(|t| t.nice > 0 || t.turn == 100_000), "{threads:?}");
-        assert!(threads.iter().all(|t| t.nice == 0 || t.turn > 100_000), "{threads:?}");
-    }
 }
 
 #[test]

@@ -23,7 +23,6 @@ use crate::domain::hierarchy::Ranking;
 use crate::domain::time::Timestamp;
 use crate::service::Result;
 use crate::service::people::Directory;
-use crate::service::work::retire;
 
 /// The picture of one resource group: its facts as of one revision, and what was computed from them so far.
 #[derive(Debug)]
@@ -65,14 +64,11 @@ impl Published {
 
     pub fn put(&self, group: &Arc<PublishedGroup>) {
         let name = &group.facts.name;
-        let before = self.0.rcu(|old| {
+        self.0.rcu(|old| {
             let mut next = BTreeMap::clone(old);
             next.insert(Arc::clone(name), Arc::clone(group));
             next
         });
-        if let Some(old) = before.get(name) {
-            retire(Arc::clone(old));
-        }
     }
 
     pub fn remove(&self, name: &str) {
