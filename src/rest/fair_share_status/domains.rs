@@ -3,13 +3,11 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 
-use super::tiers::DomainStatus;
-use crate::domain::filter::Filter;
+use super::tiers::{DomainStatus, page};
 use crate::rest::extract::{PathParams, QueryParams};
-use crate::rest::list::{List, ListCursor, PageQuery};
+use crate::rest::list::{List, PageQuery};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::shares::{ShareField, ShareList, share_list_name};
 use crate::service::{Caller, Service};
 
 /// The ranking of the group's domains.
@@ -23,9 +21,8 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<List<DomainStatus>>> {
-    let cursor = ListCursor::new(share_list_name("domain", ShareField::Rank, false), &path.rg);
-    let window = cursor.window(query.limit, query.cursor.as_deref())?;
-    let list = ShareList { filter: Filter::everything(), field: ShareField::Rank, descending: false, window };
-    let group = service.group(&caller, &path.rg)?;
-    Ok(Json(cursor.answer(group.domain_shares(&list)?)))
+    page("domain", &path.rg, (query.limit, query.cursor.as_deref()), |list| {
+        Ok(service.group(&caller, &path.rg)?.domain_shares(list)?)
+    })
+    .map(Json)
 }

@@ -8,16 +8,16 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
+use super::tiers::page;
 use super::view::{FairShareStatus, SingleUserStatus, UserStatus};
-use crate::domain::filter::Filter;
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::rest::etag;
 use crate::rest::extract::{PathParams, QueryParams, written};
-use crate::rest::list::{List, ListCursor};
+use crate::rest::list::List;
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::people::who;
-use crate::service::shares::{ShareField, ShareList, UserPlace, share_list_name};
+use crate::service::shares::UserPlace;
 use crate::service::{Caller, Error, Service, VisibleGroup};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -103,10 +103,7 @@ fn ranking(group: &VisibleGroup, query: &StatusQuery) -> Result<List<UserStatus>
     if query.limit.is_none() && query.cursor.is_none() {
         return Ok(whole(group));
     }
-    let cursor = ListCursor::new(share_list_name("user", ShareField::Rank, false), &*group.name);
-    let window = cursor.window(query.limit, query.cursor.as_deref())?;
-    let list = ShareList { filter: Filter::everything(), field: ShareField::Rank, descending: false, window };
-    Ok(cursor.answer(group.user_shares(&list)))
+    page("user", &group.name, (query.limit, query.cursor.as_deref()), |list| Ok(group.user_shares(list)))
 }
 
 async fn single(

@@ -3,13 +3,11 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 
-use super::tiers::ProjectStatus;
-use crate::domain::filter::Filter;
+use super::tiers::{ProjectStatus, page};
 use crate::rest::extract::{PathParams, QueryParams};
-use crate::rest::list::{List, ListCursor, PageQuery};
+use crate::rest::list::{List, PageQuery};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::shares::{ShareField, ShareList, share_list_name};
 use crate::service::{Caller, Service};
 
 /// The ranking of the group's projects, each in its domain.
@@ -23,9 +21,8 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<List<ProjectStatus>>> {
-    let cursor = ListCursor::new(share_list_name("project", ShareField::Rank, false), &path.rg);
-    let window = cursor.window(query.limit, query.cursor.as_deref())?;
-    let list = ShareList { filter: Filter::everything(), field: ShareField::Rank, descending: false, window };
-    let group = service.group(&caller, &path.rg)?;
-    Ok(Json(cursor.answer(group.project_shares(&list)?)))
+    page("project", &path.rg, (query.limit, query.cursor.as_deref()), |list| {
+        Ok(service.group(&caller, &path.rg)?.project_shares(list)?)
+    })
+    .map(Json)
 }

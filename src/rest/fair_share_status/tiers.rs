@@ -1,4 +1,4 @@
-//! Domains and projects in their rankings.
+//! Domains and projects in their rankings, and what all rankings show of a share.
 
 use std::sync::Arc;
 
@@ -7,8 +7,46 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use crate::domain::decimal::f64_text;
+use crate::domain::filter::Filter;
+use crate::domain::hierarchy::Share;
 use crate::domain::weight::EffectiveWeight;
+use crate::rest::list::{List, ListCursor};
+use crate::rest::problem::Result;
 use crate::service::group::published::rows::{DomainShare, ProjectShare};
+use crate::service::input::page::Page;
+use crate::service::shares::{ShareField, ShareList, share_list_name};
+
+/// A share as every ranking shows it.
+pub struct Shown {
+    pub fair_share_factor: String,
+    pub rank: Option<u32>,
+    pub effective_usage: String,
+    pub effective_weight: EffectiveWeight,
+}
+
+impl From<&Share> for Shown {
+    fn from(share: &Share) -> Self {
+        Self {
+            fair_share_factor: f64_text(share.fair_share_factor),
+            rank: share.place(),
+            effective_usage: f64_text(share.history.normalized_usage),
+            effective_weight: share.effective_weight,
+        }
+    }
+}
+
+/// One page of the ranking of a tier; `rows` are those of a group as the caller may see it.
+pub fn page<T, V: From<T>>(
+    tier: &str,
+    group: &str,
+    (limit, cursor): (Option<i64>, Option<&str>),
+    rows: impl FnOnce(&ShareList) -> Result<Page<T>>,
+) -> Result<List<V>> {
+    let list = ListCursor::new(share_list_name(tier, ShareField::Rank, false), group);
+    let window = list.window(limit, cursor)?;
+    let rows = rows(&ShareList { filter: Filter::everything(), field: ShareField::Rank, descending: false, window })?;
+    Ok(list.answer(rows))
+}
 
 /// One domain.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -30,13 +68,8 @@ pub struct DomainStatus {
 
 impl From<DomainShare> for DomainStatus {
     fn from(DomainShare { domain_name, share, .. }: DomainShare) -> Self {
-        Self {
-            domain_name,
-            rank: share.place(),
-            fair_share_factor: f64_text(share.fair_share_factor),
-            effective_usage: f64_text(share.history.normalized_usage),
-            effective_weight: share.effective_weight,
-        }
+        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::from(&share);
+        Self { domain_name, rank, fair_share_factor, effective_usage, effective_weight }
     }
 }
 
@@ -65,14 +98,15 @@ pub struct ProjectStatus {
 
 impl From<ProjectShare> for ProjectStatus {
     fn from(ProjectShare { project_id, project_name, domain_name, share, .. }: ProjectShare) -> Self {
+        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::from(&share);
         Self {
             project_id: project_id.0,
             project_name,
             domain_name,
-            rank: share.place(),
-            fair_share_factor: f64_text(share.fair_share_factor),
-            effective_usage: f64_text(share.history.normalized_usage),
-            effective_weight: share.effective_weight,
+            rank,
+            fair_share_factor,
+            effective_usage,
+            effective_weight,
         }
     }
 }

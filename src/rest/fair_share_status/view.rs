@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::domain::decimal::f64_text;
+use super::tiers::Shown;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::UserId;
 use crate::domain::weight::EffectiveWeight;
@@ -43,14 +43,15 @@ pub struct UserStatus {
 
 impl From<&UserShare> for UserStatus {
     fn from(row: &UserShare) -> Self {
+        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::from(&row.share);
         Self {
             user_uuid: row.member.user.0,
-            fair_share_factor: f64_text(row.share.fair_share_factor),
-            rank: row.share.place(),
+            fair_share_factor,
+            rank,
             project_id: row.member.project.0,
             domain_name: Arc::clone(&row.domain_name),
-            effective_usage: f64_text(row.share.history.normalized_usage),
-            effective_weight: row.share.effective_weight,
+            effective_usage,
+            effective_weight,
             user_name: row.user_name.clone(),
             project_name: row.project_name.clone(),
         }
@@ -90,17 +91,34 @@ pub struct PlaceOfUser {
 }
 
 impl PlaceOfUser {
-    fn new(user: UserId, share: &Share) -> Self {
+    fn without_project(user: UserId, user_name: Option<Arc<str>>, share: &Share) -> Self {
+        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::from(share);
         Self {
             user_uuid: user.0,
-            fair_share_factor: f64_text(share.fair_share_factor),
-            rank: share.place(),
+            fair_share_factor,
+            rank,
             project_id: None,
             domain_name: None,
-            effective_usage: f64_text(share.history.normalized_usage),
-            effective_weight: share.effective_weight,
-            user_name: None,
+            effective_usage,
+            effective_weight,
+            user_name,
             project_name: None,
+        }
+    }
+}
+
+impl From<UserStatus> for PlaceOfUser {
+    fn from(row: UserStatus) -> Self {
+        Self {
+            user_uuid: row.user_uuid,
+            fair_share_factor: row.fair_share_factor,
+            rank: row.rank,
+            project_id: Some(row.project_id),
+            domain_name: Some(row.domain_name),
+            effective_usage: row.effective_usage,
+            effective_weight: row.effective_weight,
+            user_name: row.user_name,
+            project_name: row.project_name,
         }
     }
 }
@@ -119,19 +137,8 @@ pub struct SingleUserStatus {
 impl SingleUserStatus {
     pub fn new(group: &VisibleGroup, user: UserId, place: UserPlace) -> Result<Self> {
         let (in_group, place) = match place {
-            UserPlace::Row(row) => {
-                let place = PlaceOfUser {
-                    project_id: Some(row.member.project.0),
-                    domain_name: Some(row.domain_name),
-                    user_name: row.user_name,
-                    project_name: row.project_name,
-                    ..PlaceOfUser::new(user, &row.share)
-                };
-                (place.rank.is_some(), place)
-            }
-            UserPlace::NoProject { user_name, share } => {
-                (false, PlaceOfUser { user_name, ..PlaceOfUser::new(user, &share) })
-            }
+            UserPlace::Row(row) => (row.share.place().is_some(), UserStatus::from(&row).into()),
+            UserPlace::NoProject { user_name, share } => (false, PlaceOfUser::without_project(user, user_name, &share)),
         };
         Ok(Self { place, in_group, memberships: group.memberships(user)?.map(UserStatus::from).collect() })
     }

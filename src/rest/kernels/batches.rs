@@ -15,9 +15,9 @@ use crate::domain::time::Timestamp;
 use crate::rest::extract::{self, Unreadable};
 use crate::rest::problem::Problem;
 use crate::service::ingest::batch::{BATCH, Delivery, Ingested};
+use crate::service::ingest::homes::Warning;
 use crate::service::ingest::incoming::{Incoming, KernelInput, Refused};
 use crate::service::ingest::merging::Rehearsal;
-use crate::service::ingest::registration::Warning;
 use crate::service::{Caller, Error, Fault, Result, Service};
 
 /// Rejected items that an answer names.

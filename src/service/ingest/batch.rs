@@ -7,9 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use super::homes::{Kept, Warning, settle_domains, warnings};
 use super::incoming::{Incoming, Refused};
 use super::merging::{Merged, merge, of_another_group};
-use super::registration::{Kept, Named, Warning, register, settle_domains, warnings};
+use super::newcomers::Named;
+use super::registration::register;
 use crate::domain::ids::KernelId;
 use crate::domain::kernel::Report;
 use crate::domain::time::Timestamp;

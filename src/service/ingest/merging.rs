@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::homes::{Placed, settle_domains};
 use super::incoming::{Incoming, Refused};
-use super::registration::{Placed, settle_domains};
 use crate::domain::ids::KernelId;
 use crate::domain::kernel::{Doubt, Kernel};
 use crate::domain::options::Options;

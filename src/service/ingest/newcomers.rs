@@ -1,0 +1,227 @@
+//! What reports change of people: users, projects and domains that they are the first to name, projects that move, and who is
+//! archived no longer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::incoming::Told;
+use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
+use crate::domain::kernel::{Kernel, Phase, Report};
+use crate::domain::time::Timestamp;
+use crate::service::people::Directory;
+use crate::store::people::{Domain, Project, User};
+
+/// Whom a report names, and how.
+#[derive(Clone, Debug)]
+pub struct Named {
+    pub kernel: KernelId,
+    pub owner: Member,
+    pub user: Told,
+    pub project: Told,
+    /// The report tells the project by name, and so cannot move it to another domain.
+    pub stays: bool,
+    /// The place of the delivery that the report came with.
+    pub part: usize,
+}
+
+/// A project that goes to another domain.
+pub struct Moved {
+    pub id: ProjectId,
+    pub from: Arc<str>,
+    pub to: Arc<str>,
+    pub by: Option<KernelId>,
+}
+
+/// Who is archived no longer, as the audit log names the action and the target.
+pub struct Restored {
+    pub action: &'static str,
+    pub target: String,
+    pub by: KernelId,
+}
+
+/// What a batch changes of people.
+#[derive(Default)]
+pub struct Changes {
+    pub domains: BTreeMap<Arc<str>, Domain>,
+    pub projects: BTreeMap<ProjectId, Project>,
+    pub users: BTreeMap<UserId, User>,
+    /// Projects of which only a newer start is noted.
+    pub starts: BTreeMap<ProjectId, Project>,
+    pub moved: Vec<Moved>,
+    /// The kernel that put a project where it is now.
+    movers: BTreeMap<ProjectId, KernelId>,
+    pub restored: Vec<Restored>,
+}
+
+impl Changes {
+    pub fn of(people: &Directory, taken: &[&Named], merged: &[(Option<Kernel>, Kernel)], now: Timestamp) -> Self {
+        let mut changes = Self::default();
+        for (_, kernel) in merged {
+            changes.place(people, taken, &kernel.report, now);
+        }
+        for named in taken {
+            changes.call(people, named, now);
+        }
+        changes.settle(people);
+        for (_, kernel) in merged {
+            changes.restore(people, &kernel.report, now);
+        }
+        changes
+    }
+
+    /// Each project goes to the domain of its newest kernel, so that reports in any order agree.
+    fn place(&mut self, people: &Directory, taken: &[&Named], report: &Report, now: Timestamp) {
+        let id = report.owner.project;
+        // A start that lies ahead must not keep the project until then.
+        let since = report.started_at.unwrap_or(Timestamp::EPOCH).min(now);
+        let newest: (Timestamp, &str) = match (self.projects.get(&id), people.project(id)) {
+            (Some(project), _) => (project.domain_since, &project.domain_name),
+            (None, Some(project)) => (project.domain_since, &project.domain_name),
+            (None, None) => {
+                self.projects.insert(id, Project::new(id, Arc::from(report.domain.as_str()), since, now));
+                return;
+            }
+        };
+        let moves = newest.1 != report.domain;
+        if (since, report.domain.as_str()) > newest {
+            if moves && taken.iter().any(|named| named.kernel == report.id && named.stays) {
+                return;
+            }
+            let project = self.project(people, id, now, &report.domain);
+            project.domain_since = since;
+            if moves {
+                project.domain_name = Arc::from(report.domain.as_str());
+                self.movers.insert(id, report.id);
+            }
+        }
+    }
+
+    fn project(&mut self, people: &Directory, id: ProjectId, now: Timestamp, domain: &str) -> &mut Project {
+        self.projects.entry(id).or_insert_with(|| {
+            let known = people.project(id).map(|project| Project::clone(project));
+            known.unwrap_or_else(|| Project::new(id, Arc::from(domain), Timestamp::EPOCH, now))
+        })
+    }
+
+    fn user(&mut self, people: &Directory, id: UserId, now: Timestamp) -> &mut User {
+        self.users
+            .entry(id)
+            .or_insert_with(|| people.user(id).map_or_else(|| User::new(id, now), |user| User::clone(user)))
+    }
+
+    /// Takes the names of a report. A name that is stored stays: only an admin changes it.
+    fn call(&mut self, people: &Directory, named: &Named, now: Timestamp) {
+        let (user, project) = (named.owner.user, named.owner.project);
+        let known = people.user(user);
+        let (name, shown) = fresh(
+            &named.user,
+            known.is_none_or(|known| known.name.is_none()),
+            known.and_then(|known| known.display_name.as_deref()),
+            known.and_then(|known| known.name.as_deref()),
+        );
+        if known.is_none() || name.is_some() || shown.is_some() {
+            let name = name.filter(|name| people.user_called(name).is_none());
+            let row = self.user(people, user, now);
+            row.name = row.name.take().or_else(|| name.map(Arc::from));
+            row.display_name = shown.map(Arc::from).or_else(|| row.display_name.take());
+        }
+        // Every project that is new has come with a kernel.
+        let Some((has_name, display, stored)) = self
+            .projects
+            .get(&project)
+            .or_else(|| people.project(project).map(|known| &**known))
+            .map(|known| (known.name.is_some(), known.display_name.clone(), known.name.clone()))
+        else {
+            return;
+        };
+        let (name, shown) = fresh(&named.project, !has_name, display.as_deref(), stored.as_deref());
+        if name.is_some() || shown.is_some() {
+            let name = name.filter(|name| people.project_called(name).is_none());
+            let row = self.project(people, project, now, "");
+            row.name = row.name.take().or_else(|| name.map(Arc::from));
+            row.display_name = shown.map(Arc::from).or_else(|| row.display_name.take());
+        }
+    }
+
+    /// Sorts out what is no change, what only notes a start, and what moves.
+    fn settle(&mut self, people: &Directory) {
+        let projects = std::mem::take(&mut self.projects);
+        for (id, mut project) in projects {
+            let Some(known) = people.project(id) else {
+                self.projects.insert(id, project);
+                continue;
+            };
+            if known.domain_pinned {
+                project.domain_name = Arc::clone(&known.domain_name);
+            }
+            if project.domain_name != known.domain_name {
+                let (from, to) = (Arc::clone(&known.domain_name), Arc::clone(&project.domain_name));
+                self.moved.push(Moved { id, from, to, by: self.movers.get(&id).copied() });
+            }
+            if project == **known {
+                continue;
+            }
+            let unnoted = Project { domain_since: known.domain_since, ..project.clone() };
+            let kind = if unnoted == **known { &mut self.starts } else { &mut self.projects };
+            kind.insert(id, project);
+        }
+        self.users.retain(|id, user| people.user(*id).is_none_or(|known| **known != *user));
+    }
+
+    /// A user, project or domain that is used again is archived no longer.
+    fn restore(&mut self, people: &Directory, report: &Report, now: Timestamp) {
+        let used_after = |archived_at: Option<Timestamp>| {
+            let ended = (report.phase == Phase::Terminated).then_some(report.terminated_at).flatten();
+            archived_at.is_some_and(|archived_at| ended.is_none_or(|ended| ended > archived_at))
+        };
+        let Member { user, project } = report.owner;
+        if people.user(user).is_some_and(|known| used_after(known.archived_at)) {
+            let row = self.user(people, user, now);
+            if row.archived_at.take().is_some() {
+                self.restored.push(Restored { action: "user.restored", target: user.to_string(), by: report.id });
+            }
+        }
+        if people.project(project).is_some_and(|known| used_after(known.archived_at)) {
+            let row = self.project(people, project, now, &report.domain);
+            if row.archived_at.take().is_some() {
+                let target = project.to_string();
+                self.restored.push(Restored { action: "project.restored", target, by: report.id });
+            }
+        }
+        let home = self.projects.get(&project).map(|row| &row.domain_name);
+        let home = home.or_else(|| people.project(project).map(|known| &known.domain_name)).cloned();
+        for name in home.iter().map(|home| &**home).chain([report.domain.as_str()]) {
+            if self.domains.contains_key(name) {
+                continue;
+            }
+            match people.domain(name) {
+                None => {
+                    let name: Arc<str> = Arc::from(name);
+                    self.domains.insert(Arc::clone(&name), Domain::new(name, now));
+                }
+                Some(known) if used_after(known.archived_at) => {
+                    let row = Domain { archived_at: None, ..Domain::clone(known) };
+                    self.domains.insert(Arc::clone(&known.name), row);
+                    self.restored.push(Restored { action: "domain.restored", target: name.to_owned(), by: report.id });
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.domains.is_empty() && self.projects.is_empty() && self.users.is_empty()
+    }
+}
+
+/// What of a report's names is new.
+fn fresh<'a>(
+    told: &'a Told,
+    is_unnamed: bool,
+    display: Option<&str>,
+    stored: Option<&str>,
+) -> (Option<&'a str>, Option<&'a str>) {
+    let name = told.name.as_deref().filter(|_| is_unnamed);
+    let shown = told.display_name.as_deref().filter(|new| Some(*new) != display && Some(*new) != stored);
+    (name, shown)
+}
