@@ -1,32 +1,39 @@
 //! One `aggregate` tick of a busy cluster, against a bulk insert of just the rows it records.
 
-#[allow(dead_code, reason = "every bench uses a part")]
-mod common;
-#[allow(dead_code, unused_imports, unused_macros, reason = "every bench uses a part")]
-#[path = "../tests/it/support/mod.rs"]
-mod support;
+use crate::common::figure::{Bar, Bench, FRESH_AND_GROWN, Figure, On, Unit};
+use crate::common::grown::{self, USERS as EARLIER};
+use crate::common::twin::{RECORD_START, RECORDS, Twin};
+use crate::common::{block_on, median, timed_async, world};
+use crate::support::fixture::GROUP;
 
-use common::twin::{RECORDS, len};
-use common::{Bar, block_on, median, row, timed_async, world};
-use support::database::{self, TestDb};
-use support::fixture::GROUP;
+pub const BENCH: Bench = Bench { name: "aggregate", figures: &[&TICK], run };
+
+static TICK: Figure = Figure {
+    name: "a tick with 50,000 running kernels of 5,000 users",
+    floor: "bulk insert of its records",
+    unit: Unit::Time,
+    bars: &[Bar::Floors(2.5)],
+    on: FRESH_AND_GROWN,
+};
 
 const KERNELS: usize = 50_000;
 const USERS: usize = 5_000;
 const TICKS: usize = 7;
+const _: () = assert!(USERS <= EARLIER, "all of them have a history in a grown database");
 
-fn main() {
+fn run() {
     block_on(async {
-        measure("SQLite", database::sqlite().await).await;
-        measure("PostgreSQL (fsync off)", database::postgres().await).await;
+        for on in TICK.on {
+            measure(*on).await;
+        }
     });
 }
 
-async fn measure(database: &str, db: TestDb) {
-    let cluster = world::cluster(db).await;
+async fn measure(on: On) {
+    let cluster = world::cluster(grown::database(on).await).await;
     let store = cluster.service.store().clone();
-    world::ingest(&cluster, &world::running(KERNELS, USERS)).await;
-    RECORDS.create_twin(&store).await;
+    world::ingest(&cluster, &world::running(0..KERNELS, USERS)).await;
+    let twin = Twin::full(&store, RECORDS).await;
     let (mut ticks, mut floors) = (Vec::new(), Vec::new());
     // The first tick makes all buckets and does not count.
     for tick in 0..=TICKS {
@@ -38,12 +45,11 @@ async fn measure(database: &str, db: TestDb) {
         })
         .await;
         if tick > 0 {
-            let rows = RECORDS.rows(&store, &format!("period_start = {}", since.micros())).await;
-            assert_eq!(len(&rows[0]), KERNELS);
-            floors.push(RECORDS.insert(&store, &rows).await);
+            let rows = twin.rows(&store, &format!("{RECORD_START} = {}", since.micros())).await;
+            assert_eq!(rows.len(), KERNELS);
+            floors.push(twin.insert(&store, &rows).await);
             ticks.push(took);
         }
     }
-    let name = format!("aggregate: {KERNELS} running, {USERS} users, {database}");
-    row(&name, median(ticks), Some(median(floors)), Bar::Floors(2.5));
+    TICK.took(on, median(ticks), Some(median(floors)));
 }

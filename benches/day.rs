@@ -1,42 +1,49 @@
 //! A day of finished kernels, from NDJSON over HTTP to buckets and factors, against bulk inserts of its kernels and records.
 
-#[allow(dead_code, reason = "every bench uses a part")]
-mod common;
-#[allow(dead_code, unused_imports, unused_macros, reason = "every bench uses a part")]
-#[path = "../tests/it/support/mod.rs"]
-mod support;
+use std::time::Duration;
 
-use common::http::Server;
-use common::twin::{KERNELS, RECORDS};
-use common::{Bar, block_on, row, timed_async, world};
-use support::database::{self, TestDb};
-use support::fixture::GROUP;
+use crate::common::figure::{Bar, Bench, FRESH_AND_GROWN, Figure, On, Unit};
+use crate::common::http::Server;
+use crate::common::twin::{KERNELS, RECORDS, Twin};
+use crate::common::{block_on, grown, timed_async, world};
+use crate::support::fixture::GROUP;
+
+pub const BENCH: Bench = Bench { name: "day", figures: &[&DAY], run };
+
+static DAY: Figure = Figure {
+    name: "100,000 finished kernels of 10,000 users, NDJSON over HTTP, to buckets and factors",
+    floor: "bulk insert of its kernels and records",
+    unit: Unit::Time,
+    bars: &[Bar::Most(3.0)],
+    on: FRESH_AND_GROWN,
+};
 
 const COUNT: usize = 100_000;
 const USERS: usize = 10_000;
 
-fn main() {
+fn run() {
     block_on(async {
-        measure("SQLite", database::sqlite().await).await;
-        measure("PostgreSQL (fsync off)", database::postgres().await).await;
+        for on in DAY.on {
+            measure(*on).await;
+        }
     });
 }
 
-async fn measure(database: &str, db: TestDb) {
-    let cluster = world::cluster(db).await;
+async fn measure(on: On) {
+    let cluster = world::cluster(grown::database(on).await).await;
     let store = cluster.service.store().clone();
-    let lines = world::finished(COUNT, USERS);
+    let twins = [Twin::full(&store, KERNELS).await, Twin::full(&store, RECORDS).await];
+    let lines = world::finished(0..COUNT, USERS);
     let server = Server::start(&cluster).await;
     let took = timed_async(async {
         server.post("/kernels", "application/x-ndjson", lines.into()).await;
         assert_eq!(cluster.service.aggregate(GROUP).await.unwrap().kernels, COUNT as u64);
     })
     .await;
-    let mut floor = std::time::Duration::ZERO;
-    for table in [KERNELS, RECORDS] {
-        table.create_twin(&store).await;
-        let rows = table.rows(&store, "1 = 1").await;
-        floor += table.insert(&store, &rows).await;
+    let mut floor = Duration::ZERO;
+    for twin in twins {
+        let rows = twin.lacking(&store).await;
+        floor += twin.insert(&store, &rows).await;
     }
-    row(&format!("a day: {COUNT} finished kernels, {USERS} users, {database}"), took, Some(floor), Bar::millis(3_000));
+    DAY.took(on, took, Some(floor));
 }

@@ -1,18 +1,45 @@
 //! The division of a group's capacity: time by algorithm and size, beside floors of the same run.
 
-#[allow(dead_code, reason = "every bench uses a part")]
-mod common;
-#[allow(dead_code, unused_imports, unused_macros, reason = "every bench uses a part")]
-#[path = "../tests/it/support/mod.rs"]
-mod support;
-
-use std::time::Duration;
-
-use common::{Bar, repeat, row};
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::division::{Options, Trace, Tree, algorithm, algorithm_names};
 use fairshared::domain::queues::{Bound, GivenFigures, QueueConfig, QueueSpec};
 use fairshared::domain::slots::{Amounts, SlotName};
+
+use crate::common::figure::{Bar, Bench, Figure, MEMORY, On, Unit};
+use crate::common::repeat;
+
+pub const BENCH: Bench = Bench {
+    name: "division",
+    figures: &[&MIN_SHARE, &QUOTA, &QUOTA_GROWTH, &MIN_SHARE_GROWTH, &PROPORTION_GROWTH, &DRF_GROWTH],
+    run,
+};
+
+/// One division.
+const fn once(name: &'static str, bars: &'static [Bar]) -> Figure {
+    Figure { name, floor: "every figure read, every share written once", unit: Unit::Time, bars, on: MEMORY }
+}
+
+/// So many times the time of 1,000 queues do 100,000 take.
+const fn growth(name: &'static str, bars: &'static [Bar]) -> Figure {
+    let floor = "what reading every figure and writing every share grows";
+    Figure { name, floor, unit: Unit::Times, bars, on: MEMORY }
+}
+
+static MIN_SHARE: Figure = once("`min_share`, 100,000 queues in 4 levels, one slot", &[Bar::Most(0.03)]);
+static QUOTA: Figure = once("`quota_over_quota`, 10,000 queues x 3 slots in 4 levels, `exact`", &[Bar::Most(0.06)]);
+static QUOTA_GROWTH: Figure = growth("`quota_over_quota`, 100,000 against 1,000 queues x 3 slots", N_LOG_N);
+static MIN_SHARE_GROWTH: Figure = growth("`min_share`, 100,000 against 1,000 queues x 3 slots", N_LOG_N);
+static PROPORTION_GROWTH: Figure = growth("`proportion`, 100,000 against 1,000 queues x 3 slots", &[]);
+static DRF_GROWTH: Figure = growth("`drf`, 100,000 against 1,000 queues x 3 slots", &[]);
+/// 100,000 x log 100,000 over 1,000 x log 1,000.
+const N_LOG_N: &[Bar] = &[Bar::Most(167.0)];
+
+const GROWTH: [(&str, &Figure); 4] = [
+    ("quota_over_quota", &QUOTA_GROWTH),
+    ("min_share", &MIN_SHARE_GROWTH),
+    ("proportion", &PROPORTION_GROWTH),
+    ("drf", &DRF_GROWTH),
+];
 
 /// Four levels; every queue wants something of every slot.
 fn tree(leaves: usize, slots: usize) -> Tree {
@@ -61,32 +88,25 @@ fn copy(tree: &Tree) -> Vec<Amount> {
     cells.map(|(q, c)| tree.requestable(q, c).min(tree.quota[(q, c)].cut(tree.capacity[c]))).collect()
 }
 
-fn measure(name: &str, queues: usize, slots: usize, bar: Option<Bar>) -> Duration {
+/// The seconds of a division and of its floor.
+fn measure(name: &str, queues: usize, slots: usize) -> (f64, f64) {
     let tree = tree(queues, slots);
-    let Some(algorithm) = algorithm(name) else { return Duration::ZERO };
+    let algorithm = algorithm(name).unwrap_or_else(|| panic!("no algorithm {name}"));
     let floor = repeat(15, || copy(&tree));
     let measured = repeat(15, || algorithm.divide(&tree, &Options::default(), &mut Trace::off()));
-    let label = format!("{name}, {queues} queues x {slots} slots, 4 levels");
-    row(&label, measured, Some(floor), bar.unwrap_or(Bar::Time(measured)));
-    measured
+    (measured.as_secs_f64(), floor.as_secs_f64())
 }
 
-/// Time must grow no faster than n log n from the smallest tree on.
-fn growth(name: &str) {
-    const SIZES: [u32; 3] = [1_000, 10_000, 100_000];
-    let mut first = None;
-    for size in SIZES {
-        let bar = first.map(|first: Duration| {
-            let (n, least) = (f64::from(size), f64::from(SIZES[0]));
-            Bar::Time(first.mul_f64(n * n.log2() / (least * least.log2())))
-        });
-        let measured = measure(name, size as usize, 3, bar);
-        first.get_or_insert(measured);
+fn run() {
+    for (figure, name, queues, slots) in
+        [(&MIN_SHARE, "min_share", 100_000, 1), (&QUOTA, "quota_over_quota", 10_000, 3)]
+    {
+        let (measured, floor) = measure(name, queues, slots);
+        figure.measured(On::Memory, measured, Some(floor));
     }
-}
-
-fn main() {
-    measure("min_share", 100_000, 1, Some(Bar::millis(30)));
-    measure("quota_over_quota", 10_000, 3, Some(Bar::millis(60)));
-    algorithm_names().for_each(growth);
+    for name in algorithm_names() {
+        let figure = GROWTH.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("no figure for {name}"));
+        let (few, many) = (measure(name, 1_000, 3), measure(name, 100_000, 3));
+        figure.1.measured(On::Memory, many.0 / few.0, Some(many.1 / few.1));
+    }
 }

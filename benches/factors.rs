@@ -1,16 +1,8 @@
-//! Factors and ranks of all users from 28 days of buckets: pure computation.
-//! The floor adds up the same numbers as 64-bit floats.
-
-#[allow(dead_code, reason = "every bench uses a part")]
-mod common;
-#[allow(dead_code, unused_imports, unused_macros, reason = "every bench uses a part")]
-#[path = "../tests/it/support/mod.rs"]
-mod support;
+//! Factors and ranks of all users from 28 days of buckets: pure computation, and the memory of a bucket.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use common::world::{DOMAINS, PROJECTS, domain_name, member};
-use common::{Bar, repeat, row};
 use fairshared::domain::bucket::Bucket;
 use fairshared::domain::capacity::CapacityCalendar;
 use fairshared::domain::factor::{Decayer, History};
@@ -22,15 +14,54 @@ use fairshared::domain::slots::{Amounts, SlotName, Usages};
 use fairshared::domain::time::Day;
 use fairshared::domain::weight::Weight;
 
+use crate::common::figure::{Bar, Bench, Figure, MEMORY, On, Unit};
+use crate::common::program::own_size;
+use crate::common::repeat;
+use crate::common::world::{DOMAINS, PROJECTS, domain_name, member};
+
+pub const BENCH: Bench = Bench { name: "factors", figures: &[&BUCKET, &SMALL, &LARGE], run };
+
+pub const FLOOR: &str = "sum of the same numbers as `f64`";
+
+const fn of(name: &'static str, bars: &'static [Bar]) -> Figure {
+    Figure { name, floor: FLOOR, unit: Unit::Time, bars, on: MEMORY }
+}
+
+static SMALL: Figure =
+    of("factors and ranks of 10,000 users, 500 projects, 10 domains, 28 days, 3 slots", &[Bar::Most(0.01)]);
+static LARGE: Figure = of("the same with 100,000 users", &[Bar::Most(0.1)]);
+
+static BUCKET: Figure = Figure {
+    name: "memory of a bucket with 3 slots",
+    floor: "",
+    unit: Unit::Bytes,
+    bars: &[Bar::Most(80.0)],
+    on: MEMORY,
+};
+
 const DAYS: i32 = 28;
 const TODAY: Day = Day(20_466);
 
-fn main() {
-    measure(10_000, 30, 20);
-    measure(100_000, 400, 5);
+fn run() {
+    // First, because what a process has given back it takes again without growing.
+    bucket();
+    let (measured, floor) = measure(10_000, 20);
+    SMALL.took(On::Memory, measured, Some(floor));
+    let (measured, floor) = measure(100_000, 5);
+    LARGE.took(On::Memory, measured, Some(floor));
 }
 
-fn measure(users: usize, millis: u64, times: usize) {
+/// What the process grows by for the buckets of 100,000 users, and of their projects and domains.
+fn bucket() {
+    let before = own_size();
+    let histories = histories(100_000);
+    let buckets: usize = histories.0.chains().map(|(_, chain)| chain.len()).sum();
+    BUCKET.measured(On::Memory, (own_size() - before) / buckets as f64, None);
+    drop(histories);
+}
+
+/// The time of all factors and ranks, and of the floor.
+pub fn measure(users: usize, times: usize) -> (Duration, Duration) {
     let (ledger, mut hierarchy) = histories(users);
     let options = Options::default();
     let measured = repeat(times, || {
@@ -48,9 +79,7 @@ fn measure(users: usize, millis: u64, times: usize) {
         .chains()
         .flat_map(|(_, chain)| chain.iter().flat_map(|b| b.usage.iter().map(|(_, u)| u.to_f64())))
         .collect();
-    let floor = repeat(times, || numbers.iter().sum::<f64>());
-    let name = format!("factors and ranks: {users} users, 28 days, 3 slots");
-    row(&name, measured, Some(floor), Bar::millis(millis));
+    (measured, repeat(times, || numbers.iter().sum::<f64>()))
 }
 
 fn histories(users: usize) -> (Ledger, Hierarchy) {

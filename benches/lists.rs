@@ -1,34 +1,54 @@
 //! Pages of long lists: their slowest requests, and the SQL statements that each takes.
-//! The floor sends an answer of the server that needs no list at all.
-
-#[allow(dead_code, reason = "every bench uses a part")]
-mod common;
-#[allow(dead_code, unused_imports, unused_macros, reason = "every bench uses a part")]
-#[path = "../tests/it/support/mod.rs"]
-mod support;
 
 use std::time::Duration;
 
-use common::http::Server;
-use common::{Bar, block_on, percentile, row, world};
 use serde_json::Value;
-use support::database::{self, TestDb};
-use support::fixture::GROUP;
 
+use crate::common::figure::{Bar, Bench, FRESH, Figure, On, Unit};
+use crate::common::http::Server;
+use crate::common::{block_on, grown, percentile, world};
+use crate::support::fixture::{Fixture, GROUP};
+
+pub const BENCH: Bench =
+    Bench { name: "lists", figures: &[&RANKING, &RANKING_SQL, &BUCKETS, &BUCKETS_SQL, &KERNELS, &KERNELS_SQL], run };
+
+/// The slowest pages.
+const fn slowest(name: &'static str) -> Figure {
+    let floor = "p99 of a small answer of the server";
+    Figure { name, floor, unit: Unit::Time, bars: &[Bar::Most(0.05)], on: FRESH }
+}
+
+/// The most statements that a page takes.
+const fn statements(name: &'static str) -> Figure {
+    Figure { name, floor: "", unit: Unit::Statements, bars: &[Bar::Most(6.0)], on: FRESH }
+}
+
+static RANKING: Figure = slowest("p99 of pages of the ranking, 100,000 users");
+static RANKING_SQL: Figure = statements("the same, SQL of a page");
+static BUCKETS: Figure = slowest("p99 of pages of the users' buckets, 100,000 users");
+static BUCKETS_SQL: Figure = statements("the same of users' buckets, SQL of a page");
+static KERNELS: Figure = slowest("p99 of pages of the kernels, 100,000 kernels");
+static KERNELS_SQL: Figure = statements("the same of kernels, SQL of a page");
+
+const LISTS: [(&str, &Figure, &Figure); 3] = [
+    ("/fair-share-status?limit=100", &RANKING, &RANKING_SQL),
+    ("/usage-buckets/users?limit=100", &BUCKETS, &BUCKETS_SQL),
+    ("/kernels?limit=100", &KERNELS, &KERNELS_SQL),
+];
 const USERS: usize = 100_000;
 const PAGES: usize = 200;
-const MOST_STATEMENTS: u64 = 6;
 
-fn main() {
+fn run() {
     block_on(async {
-        measure("SQLite", database::sqlite().await).await;
-        measure("PostgreSQL (fsync off)", database::postgres().await).await;
+        for on in FRESH {
+            measure(*on).await;
+        }
     });
 }
 
-async fn measure(database: &str, db: TestDb) {
-    let cluster = world::cluster(db).await;
-    world::ingest(&cluster, &world::finished(USERS, USERS)).await;
+async fn measure(on: On) {
+    let cluster = world::cluster(grown::database(on).await).await;
+    world::ingest(&cluster, &world::finished(0..USERS, USERS)).await;
     cluster.service.aggregate(GROUP).await.unwrap();
     let server = Server::start(&cluster).await;
     let mut floors = Vec::new();
@@ -36,17 +56,15 @@ async fn measure(database: &str, db: TestDb) {
         floors.push(server.get("/scheduler-options").await.0);
     }
     let floor = percentile(floors, 99);
-    for list in ["/fair-share-status?limit=100", "/usage-buckets/users?limit=100", "/kernels?limit=100"] {
-        let (times, statements) = pages(&cluster, &server, list).await;
-        let name = format!("p99 of {list}, {USERS} users, {database}");
-        row(&name, percentile(times, 99), Some(floor), Bar::millis(50));
-        let ok = if statements <= MOST_STATEMENTS { "yes" } else { "NO" };
-        println!("{:<58} | {statements} statements, bar {MOST_STATEMENTS} | {ok}", "");
+    for (list, slowest, statements) in LISTS {
+        let (times, most) = pages(&cluster, &server, list).await;
+        slowest.took(on, percentile(times, 99), Some(floor));
+        statements.measured(on, most as f64, None);
     }
 }
 
 /// Goes through a list; the times of its pages and the statements of the worst.
-async fn pages(cluster: &support::fixture::Fixture, server: &Server, list: &str) -> (Vec<Duration>, u64) {
+async fn pages(cluster: &Fixture, server: &Server, list: &str) -> (Vec<Duration>, u64) {
     let store = cluster.service.store();
     let (mut times, mut most) = (Vec::new(), 0);
     let mut cursor = String::new();

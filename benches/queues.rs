@@ -1,30 +1,34 @@
 //! Reads of the live division over HTTP while nothing changes, and just after kernels have changed.
-//! The floor sends the same bytes without making them.
-
-#[allow(dead_code, reason = "every bench uses a part")]
-mod common;
-#[allow(dead_code, unused_imports, unused_macros, reason = "every bench uses a part")]
-#[path = "../tests/it/support/mod.rs"]
-mod support;
 
 use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
-use common::http::Server;
-use common::{Bar, block_on, percentile, row, world};
 use serde_json::json;
-use support::database;
-use support::fixture::GROUP;
+
+use crate::common::figure::{Bar, Bench, Figure, SQLITE, Unit};
+use crate::common::http::Server;
+use crate::common::{block_on, percentile, world};
+use crate::support::database;
+use crate::support::fixture::{GROUP, admin};
+
+pub const BENCH: Bench = Bench { name: "queues", figures: &[&READ, &CHANGED], run };
+
+const fn read(name: &'static str) -> Figure {
+    Figure { name, floor: "the same bytes, ready", unit: Unit::Time, bars: &[Bar::Most(0.01)], on: SQLITE }
+}
+
+static READ: Figure = read("p99 of `GET division`, 510 queues, 10,000 kernels");
+static CHANGED: Figure = read("p99 of `GET division` just after a change, 510 queues, 10,000 kernels");
 
 const QUEUES: usize = 500;
 const KERNELS: usize = 10_000;
 const READS: usize = 300;
 
-fn main() {
+fn run() {
     block_on(async {
         let cluster = world::cluster(database::sqlite().await).await;
-        world::ingest(&cluster, &world::running(KERNELS, KERNELS)).await;
+        world::ingest(&cluster, &world::running(0..KERNELS, KERNELS)).await;
         let server = Server::start(&cluster).await;
         // One for each project, in one for each domain.
         let mut queues: Vec<_> =
@@ -38,14 +42,13 @@ fn main() {
         let ready = Router::new().route("/division", get(move || async move { answer }));
         let plain = Server::of(ready).await;
         let floor = p99(&plain, async || ()).await;
-        let name = format!("division read: {QUEUES} queues, {KERNELS} kernels, p99");
-        row(&name, p99(&server, async || ()).await, Some(floor), Bar::millis(10));
-        let line = world::running(1, 1);
+        READ.took(SQLITE[0], p99(&server, async || ()).await, Some(floor));
+        let line = world::running(0..1, 1);
         let changed = async || {
             let batch = [world::changed(&line)];
-            cluster.service.ingest(&support::fixture::admin(), GROUP, batch.into()).await.unwrap();
+            cluster.service.ingest(&admin(), GROUP, batch.into()).await.unwrap();
         };
-        row(&format!("{name}, each after a change"), p99(&server, changed).await, Some(floor), Bar::millis(10));
+        CHANGED.took(SQLITE[0], p99(&server, changed).await, Some(floor));
     });
 }
 

@@ -1,41 +1,83 @@
-//! The whole ranking as one HTTP answer. The floor sends as many bytes that are ready already.
-
-#[allow(dead_code, reason = "every bench uses a part")]
-mod common;
-#[allow(dead_code, unused_imports, unused_macros, reason = "every bench uses a part")]
-#[path = "../tests/it/support/mod.rs"]
-mod support;
+//! Ranks over HTTP: all of them as one answer, and one user's. The floors send as many bytes that are ready already.
 
 use axum::Router;
 use axum::routing::get;
-use common::http::Server;
-use common::{Bar, block_on, median, row, world};
-use support::database;
-use support::fixture::GROUP;
+use bytes::Bytes;
 
+use crate::common::figure::{Bar, Bench, Figure, On, SQLITE, Unit};
+use crate::common::http::{Server, rate};
+use crate::common::world::member;
+use crate::common::{block_on, median, world};
+use crate::support::database;
+use crate::support::fixture::{Fixture, GROUP};
+
+pub const BENCH: Bench = Bench { name: "ranking", figures: &[&WHOLE, &ONE], run };
+
+static WHOLE: Figure = Figure {
+    name: "the ranking of 10,000 users as one HTTP answer, written once for a picture",
+    floor: "the same bytes, ready",
+    unit: Unit::Time,
+    bars: &[Bar::Most(0.03)],
+    on: SQLITE,
+};
+
+static ONE: Figure = Figure {
+    name: "one user's fair-share status, 50 clients",
+    floor: "a handler that answers the same bytes, ready",
+    unit: Unit::PerSecond,
+    bars: &[Bar::PartOfFloor(0.7)],
+    on: SQLITE,
+};
+
+const ON: On = SQLITE[0];
 const USERS: usize = 10_000;
 const TIMES: usize = 50;
+const CLIENTS: usize = 50;
+/// Requests of each client.
+const EACH: usize = 400;
 
-fn main() {
+fn run() {
     block_on(async {
         let cluster = world::cluster(database::sqlite().await).await;
-        world::ingest(&cluster, &world::finished(USERS, USERS)).await;
+        world::ingest(&cluster, &world::finished(0..USERS, USERS)).await;
         cluster.service.aggregate(GROUP).await.unwrap();
-        let server = Server::start(&cluster).await;
-        let mut times = Vec::new();
-        let mut body = bytes::Bytes::new();
-        for _ in 0..TIMES {
-            let (time, answer) = server.get("/fair-share-status").await;
-            times.push(time);
-            body = answer;
-        }
-        let ready = body.clone();
-        let plain = Server::of(Router::new().route("/ready", get(move || async move { ready }))).await;
-        let mut floors = Vec::new();
-        for _ in 0..TIMES {
-            floors.push(plain.get("/ready").await.0);
-        }
-        let name = format!("ranking: {USERS} users, {} KiB of JSON", body.len() >> 10);
-        row(&name, median(times), Some(median(floors)), Bar::millis(30));
+        whole(&cluster).await;
+        one(&cluster).await;
     });
+}
+
+async fn whole(cluster: &Fixture) {
+    let server = Server::start(cluster).await;
+    let mut times = Vec::new();
+    let mut body = Bytes::new();
+    for _ in 0..TIMES {
+        let (time, answer) = server.get("/fair-share-status").await;
+        times.push(time);
+        body = answer;
+    }
+    let plain = ready("/ready", body).await;
+    let mut floors = Vec::new();
+    for _ in 0..TIMES {
+        floors.push(plain.get("/ready").await.0);
+    }
+    WHOLE.took(ON, median(times), Some(median(floors)));
+}
+
+async fn one(cluster: &Fixture) {
+    let server = Server::start(cluster).await;
+    let path = format!("/fair-share-status?user_uuid={}", member(USERS / 2).user);
+    let (_, answer) = server.get(&path).await;
+    let plain = ready("/fair-share-status", answer).await;
+    let asked = |server: &Server| {
+        rate(server, CLIENTS, EACH, async |client: &Server| {
+            client.get(&path).await;
+        })
+    };
+    let floor = asked(&plain);
+    ONE.measured(ON, asked(&server), Some(floor));
+}
+
+/// A server that answers `body` and does nothing else.
+async fn ready(path: &str, body: Bytes) -> Server {
+    Server::of(Router::new().route(path, get(move || async move { body }))).await
 }

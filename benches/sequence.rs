@@ -1,11 +1,4 @@
-//! Ordering pending workloads from published state. The floor of the engine sorts the bare keys; that of
-//! the requests during a run is the same requests without one.
-
-#[allow(dead_code, reason = "every bench uses a part")]
-mod common;
-#[allow(dead_code, unused_imports, unused_macros, reason = "every bench uses a part")]
-#[path = "../tests/it/support/mod.rs"]
-mod support;
+//! Ordering pending workloads from published state.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,10 +8,6 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::routing::post;
 use bytes::Bytes;
-
-use common::http::Server;
-use common::world::member;
-use common::{Bar, block_on, median, percentile, repeat, row, world};
 use fairshared::domain::decimal::Amount;
 use fairshared::domain::division::score_weights::ScoreWeights;
 use fairshared::domain::division::{Grid, Tree};
@@ -27,17 +16,78 @@ use fairshared::domain::queues::QueueSpec;
 use fairshared::domain::sequencer::{GroupShares, MemberShare, QueueClaims, Sequencer, Workload};
 use fairshared::domain::slots::{Amounts, SlotName};
 use fairshared::domain::weight::{EffectiveWeight, Weight};
+use fairshared::rest::sequence::view::SequenceRequest;
+use fairshared::service::input::json::read;
 use serde_json::{Value, json};
-use support::database::{self, TestDb};
-use support::fixture::GROUP;
-use support::postgres;
-use support::proxy::{Mode, Proxy};
+
+use crate::common::figure::{Bar, Bench, FRESH, Figure, MEMORY, On, POSTGRES, SQLITE, Unit};
+use crate::common::http::{Server, rate};
+use crate::common::world::member;
+use crate::common::{block_on, grown, median, percentile, repeat, world};
+use crate::support::database::{self, TestDb};
+use crate::support::fixture::{Fixture, GROUP};
+use crate::support::proxy::{Mode, Proxy};
+use crate::support::{self, postgres};
+
+pub const BENCH: Bench = Bench {
+    name: "sequence",
+    figures: &[&FAIRSHARE, &FIFO, &DRF, &SATURATION, &SCORE, &OVER_HTTP, &RATE, &BUSY, &AWAY],
+    run,
+};
+
+/// Workloads ordered by the engine alone.
+const fn engine_of(name: &'static str, bars: &'static [Bar]) -> Figure {
+    Figure { name, floor: "sort of as many bare keys", unit: Unit::Time, bars, on: MEMORY }
+}
+
+static FAIRSHARE: Figure = engine_of("`fairshare`, 320,000 workloads of 10,000 users, engine alone", ORDERED);
+static FIFO: Figure = engine_of("`fifo`, 320,000 workloads of 10,000 users, engine alone", ORDERED);
+static DRF: Figure = engine_of("`drf`, 320,000 workloads of 10,000 users, engine alone", ORDERED);
+static SATURATION: Figure = engine_of("`saturation`, 320,000 workloads in 2,000 sibling queues, engine alone", IN_TURN);
+static SCORE: Figure = engine_of("`score`, 320,000 workloads in 2,000 sibling queues, engine alone", IN_TURN);
+const ORDERED: &[Bar] = &[Bar::Most(0.06)];
+const IN_TURN: &[Bar] = &[Bar::Most(1.0)];
+
+static OVER_HTTP: Figure = Figure {
+    name: "320,000 workloads of 10,000 users over HTTP, JSON both ways",
+    floor: "the same bytes both ways, unread",
+    unit: Unit::Time,
+    bars: &[Bar::Most(1.0)],
+    on: SQLITE,
+};
+
+static RATE: Figure = Figure {
+    name: "sequences of 1,000 workloads, 50 clients",
+    floor: "a handler that parses the same body and answers the same bytes",
+    unit: Unit::PerSecond,
+    bars: &[Bar::PartOfFloor(0.6)],
+    on: SQLITE,
+};
+
+static BUSY: Figure = Figure {
+    name: "p99 of 1,000 workloads over HTTP while `aggregate` runs",
+    floor: "the same without a run",
+    unit: Unit::Time,
+    bars: &[Bar::Most(0.005)],
+    on: FRESH,
+};
+
+static AWAY: Figure = Figure {
+    name: "p99 of 1,000 workloads over HTTP while PostgreSQL is away",
+    floor: "the same while it answers",
+    unit: Unit::Time,
+    bars: &[Bar::Floors(2.0)],
+    on: POSTGRES,
+};
 
 const WORKLOADS: usize = 320_000;
 const USERS: usize = 10_000;
 const QUEUES: usize = 2_000;
+const CLIENTS: usize = 50;
+/// Requests of each client.
+const EACH: usize = 100;
 
-fn main() {
+fn run() {
     engine();
     block_on(async {
         over_http().await;
@@ -63,9 +113,14 @@ fn request(count: usize) -> Bytes {
 
 async fn over_http() {
     let cluster = world::cluster(database::sqlite().await).await;
-    world::ingest(&cluster, &world::finished(USERS, USERS)).await;
+    world::ingest(&cluster, &world::finished(0..USERS, USERS)).await;
     cluster.service.aggregate(GROUP).await.unwrap();
-    let server = Server::start(&cluster).await;
+    whole_queue(&cluster).await;
+    many_clients(&cluster).await;
+}
+
+async fn whole_queue(cluster: &Fixture) {
+    let server = Server::start(cluster).await;
     let body = request(WORKLOADS);
     let (mut times, mut answer) = (Vec::new(), Bytes::new());
     for _ in 0..5 {
@@ -81,16 +136,33 @@ async fn over_http() {
     for _ in 0..5 {
         floors.push(plain.post("/sequence", "application/json", body.clone()).await.0);
     }
-    let name = format!("sequence over HTTP: {WORKLOADS} workloads");
-    row(&name, median(times), Some(median(floors)), Bar::millis(1_000));
+    OVER_HTTP.took(SQLITE[0], median(times), Some(median(floors)));
+}
+
+/// Many small requests, against a server that reads them and does nothing else.
+async fn many_clients(cluster: &Fixture) {
+    let server = Server::start(cluster).await;
+    let body = request(1_000);
+    let (_, ready) = server.post("/sequence", "application/json", body.clone()).await;
+    let reads = post(move |body: Bytes| async move {
+        assert_eq!(read::<SequenceRequest>(&body).unwrap().workloads.len(), 1_000);
+        ready
+    });
+    let plain = Server::of(Router::new().route("/sequence", reads)).await;
+    let asked = |server: &Server| {
+        rate(server, CLIENTS, EACH, async |client: &Server| {
+            client.post("/sequence", "application/json", body.clone()).await;
+        })
+    };
+    let floor = asked(&plain);
+    RATE.measured(SQLITE[0], asked(&server), Some(floor));
 }
 
 /// Small requests while one run follows the other.
 async fn during_aggregation() {
-    let databases = [("SQLite", database::sqlite().await), ("PostgreSQL (fsync off)", database::postgres().await)];
-    for (database, db) in databases {
-        let cluster = Arc::new(world::cluster(db).await);
-        world::ingest(&cluster, &world::running(50_000, USERS)).await;
+    for on in FRESH {
+        let cluster = Arc::new(world::cluster(grown::database(*on).await).await);
+        world::ingest(&cluster, &world::running(0..50_000, USERS)).await;
         cluster.service.aggregate(GROUP).await.unwrap();
         let server = Server::start(&cluster).await;
         let floor = requests(&server, 500).await;
@@ -105,8 +177,7 @@ async fn during_aggregation() {
         });
         let busy = requests(&server, 1_000).await;
         runs.abort();
-        let name = format!("p99 of 1000 workloads while aggregating, {database}");
-        row(&name, busy, Some(floor), Bar::millis(5));
+        BUSY.took(*on, busy, Some(floor));
     }
 }
 
@@ -115,7 +186,7 @@ async fn without_a_database() {
     let db = database::postgres().await;
     let proxy = Proxy::before(postgres::socket()).await;
     let cluster = world::cluster(TestDb::at(proxy.url(db.postgres_name().unwrap()))).await;
-    world::ingest(&cluster, &world::finished(USERS, USERS)).await;
+    world::ingest(&cluster, &world::finished(0..USERS, USERS)).await;
     cluster.service.aggregate(GROUP).await.unwrap();
     let server = Server::start(&cluster).await;
     let upkeep = tokio::spawn(Arc::clone(&cluster.service).keep_up());
@@ -127,7 +198,7 @@ async fn without_a_database() {
     let away = requests(&server, 1_000).await;
     assert!(cluster.service.data_age().is_some());
     upkeep.abort();
-    row("p99 of 1000 workloads while PostgreSQL is away", away, Some(floor), Bar::Floors(2.0));
+    AWAY.took(POSTGRES[0], away, Some(floor));
 }
 
 /// The slow end of so many requests by a client that shares no thread with the server, nor its priority.
@@ -157,7 +228,7 @@ fn engine() {
         let standing = MemberShare { exponent, fair_share_factor: "0.5".into(), rank: 1 };
         standings.members.insert(member(n), standing);
     }
-    let start = support::time(common::world::START);
+    let start = support::time(world::START);
     let workloads: Vec<Workload> = (0..WORKLOADS)
         .map(|n| Workload {
             id: Cow::Owned(format!("workload-{n}")),
@@ -172,10 +243,10 @@ fn engine() {
         keys.sort_unstable();
         keys
     });
-    for name in ["fairshare", "fifo", "drf"] {
+    for (name, figure) in [("fairshare", &FAIRSHARE), ("fifo", &FIFO), ("drf", &DRF)] {
         let sequencer = Sequencer::by_name(name).unwrap_or_else(|| panic!("no sequencer {name}"));
         let measured = repeat(10, || sequencer.order(&workloads, &standings));
-        row(&format!("sequence engine, {name}: {WORKLOADS} workloads"), measured, Some(floor), Bar::millis(60));
+        figure.took(On::Memory, measured, Some(floor));
     }
     turns(&workloads, &standings, floor);
 }
@@ -208,10 +279,9 @@ fn turns(workloads: &[Workload], standings: &GroupShares, floor: Duration) {
         queue: &queue,
         requests: &requests,
     };
-    for name in ["saturation", "score"] {
+    for (name, figure) in [("saturation", &SATURATION), ("score", &SCORE)] {
         let sequencer = Sequencer::by_name(name).unwrap_or_else(|| panic!("no sequencer {name}"));
         let measured = repeat(5, || sequencer.order_by_turns(workloads, standings, &claims));
-        let name = format!("sequence engine, {name}: {WORKLOADS} over {QUEUES} queues");
-        row(&name, measured, Some(floor), Bar::millis(1_000));
+        figure.took(On::Memory, measured, Some(floor));
     }
 }

@@ -1,27 +1,44 @@
 //! What it costs that a commit on SQLite waits for the disk, against one that does not.
 
-#[allow(dead_code, reason = "every bench uses a part")]
-mod common;
-#[allow(dead_code, unused_imports, unused_macros, reason = "every bench uses a part")]
-#[path = "../tests/it/support/mod.rs"]
-mod support;
-
 use std::time::Duration;
 
-use common::http::Server;
-use common::{Bar, block_on, median, row, world};
 use fairshared::store::Synchronous;
-use support::database;
+
+use crate::common::figure::{Bar, Bench, Database, Figure, On, Unit};
+use crate::common::http::Server;
+use crate::common::{block_on, grown, median, world};
+
+pub const BENCH: Bench = Bench { name: "synchronous", figures: &[&REPORT, &BULK], run };
+
+const ON: &[On] = &[On::Fresh(Database::Sqlite), On::Grown(Database::Sqlite)];
+
+static REPORT: Figure = Figure {
+    name: "a report of one kernel with `sqlite_synchronous=full`, median",
+    floor: "the same with `normal`",
+    unit: Unit::Time,
+    bars: &[Bar::Most(0.02)],
+    on: ON,
+};
+
+static BULK: Figure = Figure {
+    name: "100,000 kernels as NDJSON with `sqlite_synchronous=full`",
+    floor: "the same with `normal`",
+    unit: Unit::Time,
+    bars: &[Bar::Floors(1.5)],
+    on: ON,
+};
 
 const REPORTS: usize = 500;
 const COUNT: usize = 100_000;
 const USERS: usize = 10_000;
 
-fn main() {
+fn run() {
     block_on(async {
-        let (normal, full) = (figures(Synchronous::Normal).await, figures(Synchronous::Full).await);
-        row("sqlite_synchronous: a report of one kernel, median", full.report, Some(normal.report), Bar::millis(20));
-        row(&format!("sqlite_synchronous: {COUNT} kernels as NDJSON"), full.bulk, Some(normal.bulk), Bar::Floors(1.5));
+        for on in ON {
+            let (normal, full) = (figures(*on, Synchronous::Normal).await, figures(*on, Synchronous::Full).await);
+            REPORT.took(*on, full.report, Some(normal.report));
+            BULK.took(*on, full.bulk, Some(normal.bulk));
+        }
     });
 }
 
@@ -30,12 +47,12 @@ struct Figures {
     bulk: Duration,
 }
 
-async fn figures(synchronous: Synchronous) -> Figures {
-    let cluster = world::cluster(database::sqlite().await.with(synchronous)).await;
+async fn figures(on: On, synchronous: Synchronous) -> Figures {
+    let cluster = world::cluster(grown::database(on).await.with(synchronous)).await;
     let server = Server::start(&cluster).await;
-    let (bulk, _) = server.post("/kernels", "application/x-ndjson", world::running(COUNT, USERS).into()).await;
+    let (bulk, _) = server.post("/kernels", "application/x-ndjson", world::running(0..COUNT, USERS).into()).await;
     let mut reports = Vec::with_capacity(REPORTS);
-    for line in world::finished(REPORTS, USERS).lines() {
+    for line in world::finished(COUNT..COUNT + REPORTS, USERS).lines() {
         reports.push(server.post("/kernels", "application/x-ndjson", line.to_owned().into()).await.0);
     }
     Figures { report: median(reports), bulk }

@@ -1,32 +1,38 @@
 //! Setting all users' weights at once, against a bulk insert of the same share rows.
 
-#[allow(dead_code, reason = "every bench uses a part")]
-mod common;
-#[allow(dead_code, unused_imports, unused_macros, reason = "every bench uses a part")]
-#[path = "../tests/it/support/mod.rs"]
-mod support;
-
-use common::http::Server;
-use common::twin::USER_SHARES;
-use common::world::member;
-use common::{Bar, block_on, median, row, world};
 use serde_json::{Value, json};
-use support::database::{self, TestDb};
-use support::fixture::GROUP;
+
+use crate::common::figure::{Bar, Bench, FRESH_AND_GROWN, Figure, On, Unit};
+use crate::common::http::Server;
+use crate::common::twin::{Twin, USER_SHARES};
+use crate::common::world::member;
+use crate::common::{block_on, grown, median, world};
+use crate::support::fixture::GROUP;
+
+pub const BENCH: Bench = Bench { name: "weights", figures: &[&ALL], run };
+
+static ALL: Figure = Figure {
+    name: "10,000 weights in one PUT, ranks included",
+    floor: "bulk insert of as many shares",
+    unit: Unit::Time,
+    bars: &[Bar::Most(1.0)],
+    on: FRESH_AND_GROWN,
+};
 
 const USERS: usize = 10_000;
 
-fn main() {
+fn run() {
     block_on(async {
-        measure("SQLite", database::sqlite().await).await;
-        measure("PostgreSQL (fsync off)", database::postgres().await).await;
+        for on in ALL.on {
+            measure(*on).await;
+        }
     });
 }
 
-async fn measure(database: &str, db: TestDb) {
-    let cluster = world::cluster(db).await;
+async fn measure(on: On) {
+    let cluster = world::cluster(grown::database(on).await).await;
     let store = cluster.service.store().clone();
-    world::ingest(&cluster, &world::finished(USERS, USERS)).await;
+    world::ingest(&cluster, &world::finished(0..USERS, USERS)).await;
     cluster.service.aggregate(GROUP).await.unwrap();
     let server = Server::start(&cluster).await;
     let mut times = Vec::new();
@@ -43,13 +49,9 @@ async fn measure(database: &str, db: TestDb) {
         let body = json!({"items": items}).to_string();
         times.push(server.put("/fair-share-weights", body.into()).await.0);
     }
-    USER_SHARES.create_twin(&store).await;
-    let rows = USER_SHARES.rows(&store, "1 = 1").await;
-    let floor = USER_SHARES.insert(&store, &rows).await;
-    row(
-        &format!("weights: {USERS} in one write, ranks included, {database}"),
-        median(times),
-        Some(floor),
-        Bar::millis(1_000),
-    );
+    // All of these rows are there already: a twin with them could take none of them again.
+    let twin = Twin::empty(&store, USER_SHARES).await;
+    let rows = twin.lacking(&store).await;
+    let floor = twin.insert(&store, &rows).await;
+    ALL.took(on, median(times), Some(floor));
 }

@@ -9,9 +9,11 @@ use fairshared::jobs::{JobSettings, Runner};
 use fairshared::server::{self, App};
 use fairshared::service::Role;
 use fairshared::service::keys::NewKey;
+use futures::future::join_all;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::timed_async;
 use crate::support::fixture::{Fixture, GROUP, admin};
 
 pub struct Server {
@@ -66,6 +68,30 @@ impl Server {
         assert!(status.is_success(), "{status}: {}", String::from_utf8_lossy(&body));
         (start.elapsed(), body)
     }
+}
+
+/// How many requests a second so many clients send, each one after the other. They have a thread of their own beside those of
+/// the server.
+pub fn rate(server: &Server, clients: usize, each: usize, send: impl AsyncFn(&Server) + Sync) -> f64 {
+    let all = async |each: usize| {
+        let (own, send) = (server.of_another_client(), &send);
+        let client = || async {
+            for _ in 0..each {
+                send(&own).await;
+            }
+        };
+        timed_async(join_all((0..clients).map(|_| client()))).await
+    };
+    let measure = || {
+        let alone = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        // The first requests make the connections.
+        alone.block_on(async {
+            all(each.div_ceil(10)).await;
+            all(each).await
+        })
+    };
+    let took = std::thread::scope(|scope| scope.spawn(measure).join().unwrap());
+    (clients * each) as f64 / took.as_secs_f64()
 }
 
 async fn port() -> (TcpListener, String) {

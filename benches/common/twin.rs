@@ -1,4 +1,4 @@
-//! Floors of writes: the same rows into a twin of a table, with raw SQL in one transaction.
+//! Floors of writes: the same rows into a twin of a table that is as full, with raw SQL in one transaction.
 
 #![allow(clippy::disallowed_methods, reason = "the floor is raw SQL")]
 
@@ -11,122 +11,110 @@ use uuid::Uuid;
 
 use super::timed_async;
 
+pub const KERNELS: &str = "kernels";
+pub const CURSORS: &str = "kernel_cursors";
+pub const USER_SHARES: &str = "user_fair_shares";
+/// Usage records, and the column that says when each begins.
+pub const RECORDS: &str = "kernel_usage_records";
+pub const RECORD_START: &str = "period_start";
+
+/// A copy of a table with its columns, keys and indexes.
+pub struct Twin {
+    table: &'static str,
+    columns: Vec<(String, Kind)>,
+}
+
+/// What a column holds.
+#[derive(Clone, Copy)]
+enum Kind {
+    Uuid,
+    Text,
+    Big,
+    Int,
+    Bool,
+    Double,
+    Bytes,
+}
+
 /// The values of one column of all rows.
-pub enum Column {
-    Uuid(Vec<Uuid>),
+enum Column {
+    Uuid(Vec<Option<Uuid>>),
     Text(Vec<Option<String>>),
     Big(Vec<Option<i64>>),
     Int(Vec<Option<i32>>),
-    Bool(Vec<bool>),
-    Double(Vec<f64>),
+    Bool(Vec<Option<bool>>),
+    Double(Vec<Option<f64>>),
+    Bytes(Vec<Option<Vec<u8>>>),
 }
 
-/// A table whose rows can be copied and inserted again.
-pub struct Table {
-    pub name: &'static str,
-    /// Column names with the letter of their type: uuid, text, big, int, bool, double.
-    pub columns: &'static [(&'static str, char)],
+/// Does the same with the values of a column, whatever their type.
+macro_rules! each {
+    ($column:expr, $values:ident => $work:expr) => {
+        match $column {
+            Column::Uuid($values) => $work,
+            Column::Text($values) => $work,
+            Column::Big($values) => $work,
+            Column::Int($values) => $work,
+            Column::Bool($values) => $work,
+            Column::Double($values) => $work,
+            Column::Bytes($values) => $work,
+        }
+    };
 }
 
-pub const RECORDS: Table = Table {
-    name: "kernel_usage_records",
-    columns: &[
-        ("kernel_id", 'u'),
-        ("period_start", 'l'),
-        ("period_end", 'l'),
-        ("session_id", 'u'),
-        ("user_uuid", 'u'),
-        ("project_id", 'u'),
-        ("domain_name", 't'),
-        ("resource_group", 't'),
-        ("resource_usage", 't'),
-    ],
-};
+/// Rows that can be inserted again.
+pub struct Rows(Vec<Column>);
 
-pub const KERNELS: Table = Table {
-    name: "kernels",
-    columns: &[
-        ("kernel_id", 'u'),
-        ("resource_group", 't'),
-        ("session_id", 'u'),
-        ("user_uuid", 'u'),
-        ("project_id", 'u'),
-        ("domain_name", 't'),
-        ("occupied_slots", 't'),
-        ("status", 't'),
-        ("started_at", 'l'),
-        ("terminated_at", 'l'),
-        ("agent_id", 't'),
-        ("queue", 't'),
-        ("priority", 'i'),
-        ("preemptible", 'b'),
-        ("critical", 'b'),
-        ("gang_id", 't'),
-        ("gang_min", 'i'),
-        ("status_changes", 't'),
-        ("end_inferred", 'b'),
-    ],
-};
+impl Rows {
+    pub fn len(&self) -> usize {
+        self.0.first().map_or(0, |column| each!(column, values => values.len()))
+    }
+}
 
-pub const CURSORS: Table = Table {
-    name: "kernel_cursors",
-    columns: &[
-        ("resource_group", 't'),
-        ("kernel_id", 'u'),
-        ("recorded_until", 'l'),
-        ("in_step", 'b'),
-        ("applied_changes", 't'),
-        ("seen_at", 'l'),
-    ],
-};
+/// Rows of one statement on SQLite.
+const ROWS: usize = 500;
 
-pub const USER_SHARES: Table = Table {
-    name: "user_fair_shares",
-    columns: &[
-        ("resource_group", 't'),
-        ("user_uuid", 'u'),
-        ("project_id", 'u'),
-        ("weight", 'l'),
-        ("total_decayed_usage", 't'),
-        ("normalized_usage", 'd'),
-        ("fair_share_factor", 'd'),
-        ("created_at", 'l'),
-        ("updated_at", 'l'),
-    ],
-};
-
-impl Table {
-    fn twin(&self) -> String {
-        format!("twin_{}", self.name)
+impl Twin {
+    /// A twin with the rows that the table has now, so that indexes are as large.
+    pub async fn full(store: &Store, table: &'static str) -> Self {
+        let twin = Self::empty(store, table).await;
+        let names = twin.names();
+        let copy = format!("INSERT INTO twin_{table} ({names}) SELECT {names} FROM {table}");
+        store.write().execute_unprepared(&copy).await.unwrap();
+        twin
     }
 
-    /// Makes an empty twin with the same columns, keys and indexes.
-    pub async fn create_twin(&self, store: &Store) {
-        let statements = if store.backend() == DbBackend::Sqlite {
-            let pool = store.write().pool();
-            let pool = pool.get_sqlite_connection_pool();
-            let found = sqlx::query("SELECT sql FROM sqlite_master WHERE tbl_name = $1 AND sql IS NOT NULL")
-                .bind(self.name)
-                .fetch_all(pool)
-                .await
-                .unwrap();
-            let rename = |sql: String| {
-                let sql = sql.replace(&format!("\"{}\"", self.name), &format!("\"{}\"", self.twin()));
-                sql.replace(&format!("ON {} ", self.name), &format!("ON {} ", self.twin())).replace("ix_", "twin_ix_")
-            };
-            found.iter().map(|row| rename(row.get::<String, _>(0))).collect()
+    /// A twin without rows.
+    pub async fn empty(store: &Store, table: &'static str) -> Self {
+        let statements = if is_sqlite(store) {
+            definitions(store, table).await
         } else {
-            vec![format!("CREATE TABLE {} (LIKE {} INCLUDING ALL)", self.twin(), self.name)]
+            vec![format!("CREATE TABLE twin_{table} (LIKE {table} INCLUDING ALL)")]
         };
         for statement in statements {
             store.write().execute_unprepared(&statement).await.unwrap();
         }
+        Self { table, columns: columns(store, table).await }
     }
 
-    /// Reads the rows that meet `condition`, which is SQL.
-    pub async fn rows(&self, store: &Store, condition: &str) -> Vec<Column> {
-        let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
-        let sql = format!("SELECT {} FROM {} WHERE {condition} ORDER BY 1", names.join(", "), self.name);
+    fn names(&self) -> String {
+        self.columns.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The rows of the table that the twin lacks.
+    pub async fn lacking(&self, store: &Store) -> Rows {
+        let (names, table) = (self.names(), self.table);
+        self.read(store, format!("SELECT {names} FROM {table} EXCEPT SELECT {names} FROM twin_{table} ORDER BY 1"))
+            .await
+    }
+
+    /// The rows of the table that meet `condition`, which is SQL.
+    pub async fn rows(&self, store: &Store, condition: &str) -> Rows {
+        let sql = format!("SELECT {} FROM {} WHERE {condition} ORDER BY 1", self.names(), self.table);
+        self.read(store, sql).await
+    }
+
+    async fn read(&self, store: &Store, sql: String) -> Rows {
         macro_rules! read {
             ($pool:expr) => {{
                 let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all($pool).await.unwrap();
@@ -135,108 +123,143 @@ impl Table {
                         Column::$kind(rows.iter().map(|row| row.get($at)).collect())
                     };
                 }
-                let read = |(at, (_, kind)): (usize, &(&str, char))| match kind {
-                    'u' => column!(Uuid, at),
-                    'l' => column!(Big, at),
-                    'i' => column!(Int, at),
-                    'b' => column!(Bool, at),
-                    'd' => column!(Double, at),
-                    _ => column!(Text, at),
+                let column = |(at, (_, kind)): (usize, &(String, Kind))| match kind {
+                    Kind::Uuid => column!(Uuid, at),
+                    Kind::Text => column!(Text, at),
+                    Kind::Big => column!(Big, at),
+                    Kind::Int => column!(Int, at),
+                    Kind::Bool => column!(Bool, at),
+                    Kind::Double => column!(Double, at),
+                    Kind::Bytes => column!(Bytes, at),
                 };
-                self.columns.iter().enumerate().map(read).collect()
+                Rows(self.columns.iter().enumerate().map(column).collect())
             }};
         }
-        if store.backend() == DbBackend::Sqlite {
+        if is_sqlite(store) {
             read!(store.write().pool().get_sqlite_connection_pool())
         } else {
             read!(store.write().pool().get_postgres_connection_pool())
         }
     }
 
-    /// Inserts `rows` into the twin in one transaction: many rows in a prepared statement on SQLite,
-    /// one statement over arrays on PostgreSQL.
-    pub async fn insert(&self, store: &Store, rows: &[Column]) -> Duration {
-        if store.backend() == DbBackend::Sqlite {
+    /// Inserts `rows` into the twin in one transaction: many rows in a prepared statement on SQLite, one statement over
+    /// arrays on PostgreSQL.
+    pub async fn insert(&self, store: &Store, rows: &Rows) -> Duration {
+        if is_sqlite(store) {
             timed_async(self.insert_sqlite(store, rows)).await
         } else {
             timed_async(self.insert_postgres(store, rows)).await
         }
     }
 
-    async fn insert_sqlite(&self, store: &Store, rows: &[Column]) {
+    async fn insert_sqlite(&self, store: &Store, rows: &Rows) {
         let mut transaction = store.write().pool().get_sqlite_connection_pool().begin().await.unwrap();
-        let count = len(&rows[0]);
+        let count = rows.len();
+        let one = format!("({})", vec!["?"; self.columns.len()].join(", "));
         let mut at = 0;
         while at < count {
             let part = ROWS.min(count - at);
-            let one = format!("({})", vec!["?"; self.columns.len()].join(", "));
-            let sql = format!("INSERT INTO {} VALUES {}", self.ordered_twin(), vec![one; part].join(", "));
-            let mut values = sqlx::sqlite::SqliteArguments::default();
+            let values = vec![one.as_str(); part].join(", ");
+            let sql = format!("INSERT INTO twin_{} ({}) VALUES {values}", self.table, self.names());
+            let mut arguments = sqlx::sqlite::SqliteArguments::default();
             for row in at..at + part {
-                for column in rows {
-                    match column {
-                        Column::Uuid(v) => values.add(v[row]),
-                        Column::Text(v) => values.add(v[row].as_deref()),
-                        Column::Big(v) => values.add(v[row]),
-                        Column::Int(v) => values.add(v[row]),
-                        Column::Bool(v) => values.add(v[row]),
-                        Column::Double(v) => values.add(v[row]),
-                    }
-                    .unwrap();
+                for column in &rows.0 {
+                    each!(column, values => arguments.add(&values[row])).unwrap();
                 }
             }
-            sqlx::query_with(AssertSqlSafe(sql), values).execute(&mut *transaction).await.unwrap();
+            sqlx::query_with(AssertSqlSafe(sql), arguments).execute(&mut *transaction).await.unwrap();
             at += part;
         }
         transaction.commit().await.unwrap();
     }
 
-    async fn insert_postgres(&self, store: &Store, rows: &[Column]) {
+    async fn insert_postgres(&self, store: &Store, rows: &Rows) {
         let mut transaction = store.write().pool().get_postgres_connection_pool().begin().await.unwrap();
-        let array = |(at, (_, kind)): (usize, &(&str, char))| {
-            let kind = match kind {
-                'u' => "uuid",
-                'l' => "bigint",
-                'i' => "integer",
-                'b' => "boolean",
-                'd' => "double precision",
-                _ => "text",
-            };
-            format!("${}::{kind}[]", at + 1)
-        };
+        let array = |(at, (_, kind)): (usize, &(String, Kind))| format!("${}::{}[]", at + 1, kind.of_postgres());
         let arrays: Vec<String> = self.columns.iter().enumerate().map(array).collect();
-        let sql = format!("INSERT INTO {} SELECT * FROM UNNEST({})", self.ordered_twin(), arrays.join(", "));
+        let arrays = arrays.join(", ");
+        let sql = format!("INSERT INTO twin_{} ({}) SELECT * FROM UNNEST({arrays})", self.table, self.names());
         let mut query = sqlx::query(AssertSqlSafe(sql));
-        for column in rows {
-            query = match column {
-                Column::Uuid(v) => query.bind(v),
-                Column::Text(v) => query.bind(v),
-                Column::Big(v) => query.bind(v),
-                Column::Int(v) => query.bind(v),
-                Column::Bool(v) => query.bind(v),
-                Column::Double(v) => query.bind(v),
-            };
+        for column in &rows.0 {
+            query = each!(column, values => query.bind(values));
         }
         query.execute(&mut *transaction).await.unwrap();
         transaction.commit().await.unwrap();
     }
+}
 
-    fn ordered_twin(&self) -> String {
-        let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
-        format!("{} ({})", self.twin(), names.join(", "))
+impl Kind {
+    /// From the type that a column was declared with, on either database.
+    fn of(declared: &str) -> Self {
+        let declared = declared.to_ascii_lowercase();
+        let is = |part: &str| declared.contains(part);
+        match () {
+            () if is("uuid") => Self::Uuid,
+            () if is("bigint") || is("int8") => Self::Big,
+            () if is("int") => Self::Int,
+            () if is("bool") => Self::Bool,
+            () if is("double") || is("real") || is("float8") => Self::Double,
+            () if is("blob") || is("bytea") => Self::Bytes,
+            () => Self::Text,
+        }
+    }
+
+    fn of_postgres(self) -> &'static str {
+        match self {
+            Self::Uuid => "uuid",
+            Self::Text => "text",
+            Self::Big => "bigint",
+            Self::Int => "integer",
+            Self::Bool => "boolean",
+            Self::Double => "double precision",
+            Self::Bytes => "bytea",
+        }
     }
 }
 
-/// Rows of one statement on SQLite.
-const ROWS: usize = 500;
+fn is_sqlite(store: &Store) -> bool {
+    store.backend() == DbBackend::Sqlite
+}
 
-pub fn len(column: &Column) -> usize {
-    match column {
-        Column::Uuid(v) => v.len(),
-        Column::Text(v) => v.len(),
-        Column::Big(v) => v.len(),
-        Column::Int(v) => v.len(),
-        Column::Bool(v) => v.len(),
-        Column::Double(v) => v.len(),
+/// The names and types of a table's columns, in their order.
+async fn columns(store: &Store, table: &str) -> Vec<(String, Kind)> {
+    macro_rules! columns {
+        ($pool:expr, $sql:literal) => {{
+            let rows = sqlx::query($sql).bind(table).fetch_all($pool).await.unwrap();
+            rows.iter().map(|row| (row.get::<String, _>(0), Kind::of(&row.get::<String, _>(1)))).collect()
+        }};
     }
+    if is_sqlite(store) {
+        let pool = store.write().pool();
+        columns!(pool.get_sqlite_connection_pool(), "SELECT name, type FROM pragma_table_info($1) ORDER BY cid")
+    } else {
+        let pool = store.write().pool();
+        columns!(
+            pool.get_postgres_connection_pool(),
+            "SELECT column_name::text, udt_name::text FROM information_schema.columns \
+             WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position"
+        )
+    }
+}
+
+/// What makes a twin of the table and of its indexes on SQLite.
+async fn definitions(store: &Store, table: &str) -> Vec<String> {
+    let pool = store.write().pool();
+    let found = sqlx::query("SELECT name, sql FROM sqlite_master WHERE tbl_name = $1 AND sql IS NOT NULL")
+        .bind(table)
+        .fetch_all(pool.get_sqlite_connection_pool())
+        .await
+        .unwrap();
+    let definition = |row: &sqlx::sqlite::SqliteRow| {
+        let (name, sql): (String, String) = (row.get(0), row.get(1));
+        // The definition of the table names the table; that of an index names itself and the table.
+        [name.as_str(), table].into_iter().fold(sql, |sql, name| renamed(&sql, name))
+    };
+    found.iter().map(definition).collect()
+}
+
+/// `sql` with the name of its twin for `name`, with or without quotes.
+fn renamed(sql: &str, name: &str) -> String {
+    let quoted = sql.replace(&format!("\"{name}\""), &format!("\"twin_{name}\""));
+    quoted.replace(&format!(" {name} "), &format!(" twin_{name} "))
 }

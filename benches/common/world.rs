@@ -1,6 +1,7 @@
 //! A cluster of a given size: the same ids and amounts in every run.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use fairshared::domain::ids::{Member, ProjectId, UserId};
 use fairshared::domain::time::{MICROS_PER_SECOND, Timestamp};
@@ -66,45 +67,72 @@ pub fn seconds(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(0) * MICROS_PER_SECOND
 }
 
-/// `count` kernels of `users` users that run since the start.
-pub fn running(count: usize, users: usize) -> String {
-    running_since(count, users, crate::support::time(START))
+/// Kernels by their numbers, of so many users in turn, that run since the hour before the start.
+pub fn running(kernels: Range<usize>, users: usize) -> String {
+    running_since(kernels, users, crate::support::time(START))
 }
 
-/// `count` kernels from the kernel `from` on, each of another user.
-pub fn running_of(from: usize, count: usize) -> String {
+/// Kernels of the users with these numbers, in turn, that run since the hour before the start.
+pub fn running_of(kernels: Range<usize>, users: Range<usize>) -> String {
     let start = crate::support::time(START);
-    let mut lines = String::with_capacity(count * 400);
-    for kernel in from..from + count {
-        kernel_line(&mut lines, kernel, kernel, start, None);
-    }
-    lines
+    lines(kernels, |out, kernel| {
+        let user = users.start + kernel % users.len();
+        kernel_line(out, kernel, user, start.plus_micros(-seconds(kernel % 3_600)), None);
+    })
 }
 
-/// The same since the hour before `start`.
-pub fn running_since(count: usize, users: usize, start: Timestamp) -> String {
-    let mut lines = String::with_capacity(count * 400);
-    for kernel in 0..count {
-        kernel_line(&mut lines, kernel, kernel % users, start.plus_micros(-seconds(kernel % 3_600)), None);
-    }
-    lines
+/// Kernels of so many users in turn that run since the hour before `start`.
+pub fn running_since(kernels: Range<usize>, users: usize, start: Timestamp) -> String {
+    lines(kernels, |out, kernel| {
+        kernel_line(out, kernel, kernel % users, start.plus_micros(-seconds(kernel % 3_600)), None);
+    })
 }
 
-/// `count` kernels of `users` users, each over before the start and not a day old.
-pub fn finished(count: usize, users: usize) -> String {
-    let start = crate::support::time(START).plus_micros(-86_400_000_000);
-    let mut lines = String::with_capacity(count * 400);
-    for kernel in 0..count {
+/// Kernels that run since the start, each of another user.
+pub fn running_alone(kernels: Range<usize>) -> String {
+    let start = crate::support::time(START);
+    lines(kernels, |out, kernel| kernel_line(out, kernel, kernel, start, None))
+}
+
+/// Kernels of so many users, each over before the start and not a day old.
+pub fn finished(kernels: Range<usize>, users: usize) -> String {
+    let start = crate::support::time(START).plus_micros(-seconds(86_400));
+    lines(kernels, |out, kernel| {
         let begin = start.plus_micros(seconds(kernel * 7_919 % 72_000));
         let end = begin.plus_micros(seconds(60 + kernel * 104_729 % 14_000) + 123_456);
-        kernel_line(&mut lines, kernel, kernel % users, begin, Some(end));
-    }
+        kernel_line(out, kernel, kernel % users, begin, Some(end));
+    })
+}
+
+/// Kernels that begin in the first three hours after `morning` and end, if they have, in the last three of that day.
+pub fn of_one_day(kernels: Range<usize>, users: usize, morning: Timestamp, ended: bool) -> String {
+    lines(kernels, |out, kernel| {
+        let begin = morning.plus_micros(seconds(kernel * 7_919 % 10_800));
+        let end = morning.plus_micros(seconds(75_600 + kernel * 104_729 % 10_800) + 123_456);
+        kernel_line(out, kernel, kernel % users, begin, ended.then_some(end));
+    })
+}
+
+/// Kernels that have run on all of the `days` before `end`.
+pub fn over_days(kernels: Range<usize>, users: usize, end: Timestamp, days: usize, ended: bool) -> String {
+    let begin = end.plus_micros(-seconds(days * 86_400));
+    lines(kernels, |out, kernel| kernel_line(out, kernel, kernel % users, begin, ended.then_some(end)))
+}
+
+fn lines(kernels: Range<usize>, line: impl Fn(&mut String, usize)) -> String {
+    let mut lines = String::with_capacity(kernels.len() * 400);
+    kernels.for_each(|kernel| line(&mut lines, kernel));
     lines
 }
 
 /// A serving service with one group and its agents.
 pub async fn cluster(db: TestDb) -> Fixture {
-    let fixture = Fixture::new(db, START).await;
+    cluster_at(db, START).await
+}
+
+/// The same at another time.
+pub async fn cluster_at(db: TestDb, now: &str) -> Fixture {
+    let fixture = Fixture::new(db, now).await;
     for node in 0..10 {
         let slots = json!({"cpu": "100000", "mem": "1000000000000000", "cuda.device": "20000"});
         fixture.agent(&format!("node-{node}"), &slots).await;

@@ -27,6 +27,12 @@ impl TestDb {
         Self::new(url, None)
     }
 
+    /// A database in a folder that goes with it.
+    #[allow(dead_code, reason = "benches call it")]
+    pub fn in_folder(url: String, files: TempDir) -> Self {
+        Self::new(url, Some(files))
+    }
+
     /// The same with another setting of what a commit waits for.
     #[allow(dead_code, reason = "benches call it")]
     pub fn with(self, synchronous: Synchronous) -> Self {

@@ -54,18 +54,36 @@ fn shared() -> &'static Cluster {
     })
 }
 
+/// Where a cluster is that this process has beside the shared one.
+fn own_folder(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("fairshared-own-{}-{name}", std::process::id()))
+}
+
 impl Cluster {
     /// A new cluster that runs; `name` tells those of one process apart.
     pub fn new(name: &str, settings: &'static [&'static str]) -> Self {
-        Self::at(std::env::temp_dir().join(format!("fairshared-own-{}-{name}", std::process::id())), settings)
+        Self::at(own_folder(name), settings)
     }
 
-    fn at(folder: PathBuf, settings: &'static [&'static str]) -> Self {
+    /// One that runs over a copy of what another has left in its data folder.
+    #[allow(dead_code, reason = "benches call it")]
+    pub fn over(name: &str, settings: &'static [&'static str], data: &Path) -> Self {
+        let cluster = Self::stopped(own_folder(name), settings);
+        run(Command::new("cp").arg("-a").arg(data).arg(cluster.data()));
+        cluster.start();
+        cluster
+    }
+
+    fn stopped(folder: PathBuf, settings: &'static [&'static str]) -> Self {
         std::fs::create_dir_all(&folder).unwrap();
         if is_root() {
             run(Command::new("chown").arg("-R").arg("postgres:").arg(&folder));
         }
-        let cluster = Self { folder, settings, running: Mutex::default() };
+        Self { folder, settings, running: Mutex::default() }
+    }
+
+    fn at(folder: PathBuf, settings: &'static [&'static str]) -> Self {
+        let cluster = Self::stopped(folder, settings);
         run(as_postgres(&binaries().join("initdb"))
             .args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C"])
             .arg("-D")
@@ -74,7 +92,7 @@ impl Cluster {
         cluster
     }
 
-    fn data(&self) -> PathBuf {
+    pub fn data(&self) -> PathBuf {
         self.folder.join("data")
     }
 

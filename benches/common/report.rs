@@ -1,0 +1,185 @@
+//! `docs/PERFORMANCE.md` as the benches tell it: their figures and bars, and what was measured. The rows that the page shows are
+//! kept beside the benches, so that the page follows from them and from nothing else.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use super::figure::{Bench, Figure, On};
+use super::rows::{self, Row};
+
+/// The parts of the page that are written here, by the names in their marks.
+const FIGURES: &str = "figures";
+const MEASURED: &str = "measured";
+
+fn page() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/PERFORMANCE.md")
+}
+
+fn published() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("benches/measured.jsonl")
+}
+
+/// Publishes the newest rows of this build folder. What was not measured here keeps its rows.
+pub fn write(benches: &[&Bench]) {
+    let kept = rows::read(&std::fs::read_to_string(published()).unwrap_or_default());
+    let all = [kept, rows::all()].concat();
+    let mut lines = String::new();
+    for row in each(benches).flat_map(|(bench, figure, on)| newest(&all, bench, figure, on)) {
+        let _ = writeln!(lines, "{}", serde_json::to_string(&row).unwrap());
+    }
+    let text = std::fs::read_to_string(page()).unwrap();
+    std::fs::write(page(), filled(&text, benches, &rows::read(&lines))).unwrap();
+    std::fs::write(published(), lines).unwrap();
+}
+
+/// Fails unless the page is what [`write`] makes of the figures and of the rows that are published.
+pub fn check(benches: &[&Bench]) {
+    let rows = rows::read(&std::fs::read_to_string(published()).unwrap_or_default());
+    for row in &rows {
+        let is_known = each(benches).any(|(bench, figure, on)| row.is_of(bench, figure, on));
+        assert!(is_known, "no bench measures {:?} of {} on {}: `cargo bench -- report`", row.figure, row.bench, row.on);
+    }
+    let text = std::fs::read_to_string(page()).unwrap();
+    let wanted = filled(&text, benches, &rows);
+    let differs = text.lines().zip(wanted.lines()).find(|(is, should)| is != should);
+    assert!(text == wanted, "docs/PERFORMANCE.md differs, `cargo bench -- report` writes it: {differs:?}");
+}
+
+/// Every figure with every place where it is measured.
+fn each<'b>(benches: &'b [&'b Bench]) -> impl Iterator<Item = (&'b Bench, &'b Figure, On)> {
+    let figures = benches.iter().flat_map(|bench| bench.figures.iter().map(move |figure| (*bench, *figure)));
+    figures.flat_map(|(bench, figure)| figure.on.iter().map(move |on| (bench, figure, *on)))
+}
+
+/// The rows of one figure at the commit at which it was measured last, one for each run.
+fn newest(all: &[Row], bench: &Bench, figure: &Figure, on: On) -> Vec<Row> {
+    let own: Vec<&Row> = all.iter().filter(|row| row.is_of(bench, figure, on)).collect();
+    let commit = own.last().map(|row| &row.commit);
+    let mut runs = BTreeSet::new();
+    // A run that is there twice counts once.
+    own.into_iter().filter(|row| Some(&row.commit) == commit && runs.insert(row.run.clone())).cloned().collect()
+}
+
+/// The page with its two parts written again.
+fn filled(text: &str, benches: &[&Bench], rows: &[Row]) -> String {
+    let text = replaced(text, FIGURES, &figures(benches));
+    replaced(&text, MEASURED, &measured(benches, rows))
+}
+
+fn replaced(text: &str, name: &str, part: &str) -> String {
+    let (start, end) = (format!("<!-- {name}: cargo bench -- report -->\n"), format!("<!-- end of {name} -->"));
+    let (before, rest) = text.split_once(&start).unwrap_or_else(|| panic!("the page lacks {start:?}"));
+    let (_, after) = rest.split_once(&end).unwrap_or_else(|| panic!("the page lacks {end:?}"));
+    format!("{before}{start}{part}{end}{after}")
+}
+
+fn figures(benches: &[&Bench]) -> String {
+    let mut table = "| bench | figure | floor | bar |\n| --- | --- | --- | --- |\n".to_owned();
+    for (bench, figure) in benches.iter().flat_map(|bench| bench.figures.iter().map(move |figure| (bench, figure))) {
+        let _ = writeln!(table, "| `{}` | {} | {} | {} |", bench.name, figure.name, figure.floor, figure.bar());
+    }
+    table
+}
+
+fn measured(benches: &[&Bench], rows: &[Row]) -> String {
+    let mut out = machines(rows);
+    let all: Vec<_> =
+        each(benches).map(|(bench, figure, on)| (bench, figure, on, newest(rows, bench, figure, on))).collect();
+    let verdicts: Vec<Verdict> = all.iter().map(|(_, figure, _, own)| Verdict::of(figure, own)).collect();
+    let count = |wanted: fn(&Verdict) -> bool| verdicts.iter().filter(|verdict| wanted(verdict)).count();
+    let _ = writeln!(
+        out,
+        "Bars met in all runs: {}; in some runs: {}; in no run: {}. Without a bar: {}. Not measured yet: {}.\n",
+        count(|v| matches!(v, Verdict::Met { of, runs } if of == runs)),
+        count(|v| matches!(v, Verdict::Met { of, runs } if of < runs && *of > 0)),
+        count(|v| matches!(v, Verdict::Met { of: 0, .. })),
+        count(|v| matches!(v, Verdict::NoBar)),
+        count(|v| matches!(v, Verdict::NotMeasured)),
+    );
+    out.push_str("| bench | figure | on | each run (its floor) | best | worst | bar | met |\n");
+    out.push_str("| --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    for ((bench, figure, on, own), verdict) in all.iter().zip(verdicts) {
+        let (best, worst) = extremes(figure, own);
+        let runs: Vec<String> = own.iter().map(|row| run(figure, row)).collect();
+        let _ = writeln!(
+            out,
+            "| `{}` | {} | {on} | {} | {best} | {worst} | {} | {verdict} |",
+            bench.name,
+            figure.name,
+            runs.join("; "),
+            figure.bar(),
+        );
+    }
+    out
+}
+
+/// Which commits were measured, where, and in how many runs.
+fn machines(rows: &[Row]) -> String {
+    let places: BTreeSet<(&str, &str)> = rows.iter().map(|row| (&*row.commit, &*row.machine)).collect();
+    let mut out = String::new();
+    for (commit, machine) in places {
+        let own = rows.iter().filter(|row| row.commit == commit && row.machine == machine);
+        let runs = own.map(|row| &row.run).collect::<BTreeSet<_>>().len();
+        let _ = writeln!(out, "- Commit {commit}, {runs} runs: {machine}.");
+    }
+    out.push('\n');
+    out
+}
+
+fn run(figure: &Figure, row: &Row) -> String {
+    let floor = row.floor.map_or_else(String::new, |floor| format!(" ({})", figure.unit.text(floor)));
+    format!("{}{floor}", figure.unit.text(row.measured))
+}
+
+/// The best and the worst run, as ratios to the floor where there is one.
+fn extremes(figure: &Figure, rows: &[Row]) -> (String, String) {
+    let value = |row: &Row| row.floor.map_or(row.measured, |floor| row.measured / floor);
+    let mut values: Vec<f64> = rows.iter().map(value).collect();
+    values.sort_by(f64::total_cmp);
+    if figure.unit.rises() {
+        values.reverse();
+    }
+    let text = |value: Option<&f64>| match value {
+        None => String::new(),
+        Some(ratio) if !figure.floor.is_empty() => format!("{ratio:.2} floors"),
+        Some(value) => figure.unit.text(*value),
+    };
+    (text(values.first()), text(values.last()))
+}
+
+enum Verdict {
+    NotMeasured,
+    NoBar,
+    /// In so many of so many runs.
+    Met {
+        of: usize,
+        runs: usize,
+    },
+}
+
+impl Verdict {
+    /// By the bar as it is now, whatever it was in those runs.
+    fn of(figure: &Figure, rows: &[Row]) -> Self {
+        let met: Vec<bool> = rows.iter().filter_map(|row| figure.is_met(row.measured, row.floor)).collect();
+        match met.len() {
+            _ if rows.is_empty() => Self::NotMeasured,
+            0 => Self::NoBar,
+            runs => Self::Met { of: met.iter().filter(|met| **met).count(), runs },
+        }
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotMeasured => f.write_str("not measured yet"),
+            Self::NoBar => f.write_str("no bar"),
+            Self::Met { of: 1, runs: 1 } => f.write_str("in the only run"),
+            Self::Met { of: 0, runs: 1 } => f.write_str("not in the only run"),
+            Self::Met { of, runs } if of == runs => write!(f, "in all {runs} runs"),
+            Self::Met { of: 0, runs } => write!(f, "in none of {runs} runs"),
+            Self::Met { of, runs } => write!(f, "in {of} of {runs} runs"),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! How costs grow: with what is stored, with users, and with what is taken in.
+
+mod imports;
+mod ingest;
+mod ticks;
+mod users;
+
+use crate::common::block_on;
+use crate::common::figure::Bench;
+
+pub const BENCH: Bench = Bench {
+    name: "growth",
+    figures: &[
+        &ticks::LATE,
+        &ticks::LAW,
+        &ticks::WRITTEN,
+        &ticks::ROW_SQLITE,
+        &ticks::ROW_POSTGRES,
+        &users::MILLION,
+        &users::LAW,
+        &imports::CPU,
+        &imports::LAW,
+        &ingest::EACH,
+        &ingest::LAW,
+    ],
+    run,
+};
+
+fn run() {
+    block_on(ticks::run());
+    users::run();
+    imports::run();
+    block_on(ingest::run());
+}

@@ -1,0 +1,125 @@
+//! 300 ticks of the same kernels: the last must cost what the first ones do.
+
+#![allow(clippy::disallowed_methods, reason = "what the database holds is asked in SQL")]
+
+use std::time::Duration;
+
+use fairshared::store::Store;
+use sea_orm::sqlx::{self, Row};
+
+use crate::common::figure::{Bar, Database, FRESH, Figure, On, POSTGRES, SQLITE, Unit};
+use crate::common::program::written;
+use crate::common::twin::RECORDS;
+use crate::common::{grown, law, median, timed_async, world};
+use crate::support::fixture::{Fixture, GROUP};
+
+pub static LATE: Figure = Figure {
+    name: "a tick of 10,000 running kernels, the 291st to 300th",
+    floor: "the 21st to 30th",
+    unit: Unit::Time,
+    bars: &[Bar::Floors(1.1), Bar::Most(0.12)],
+    on: FRESH,
+};
+
+pub static LAW: Figure = Figure {
+    name: "law of that time by the number of the tick, from the 30th to the 300th",
+    floor: "",
+    unit: Unit::Exponent,
+    bars: &[],
+    on: FRESH,
+};
+
+pub static WRITTEN: Figure = Figure {
+    name: "written by a tick, mean of the 271st to 300th: log and checkpoints, on PostgreSQL the log alone",
+    floor: "",
+    unit: Unit::Mebibytes,
+    bars: &[Bar::Most(12.0)],
+    on: FRESH,
+};
+
+pub static ROW_SQLITE: Figure = row_of(&[Bar::Most(90.0)], SQLITE);
+pub static ROW_POSTGRES: Figure = row_of(&[Bar::Most(110.0)], POSTGRES);
+
+const fn row_of(bars: &'static [Bar], on: &'static [On]) -> Figure {
+    let (name, floor) = ("a usage record in the database with its part of all indexes, after 300 ticks", "");
+    Figure { name, floor, unit: Unit::Bytes, bars, on }
+}
+
+const KERNELS: usize = 10_000;
+const TICKS: usize = 300;
+/// Ticks whose median stands for one of them.
+const AROUND: usize = 10;
+/// Ticks over which bytes are averaged: checkpoints come once in a while.
+const MEAN: usize = 30;
+
+pub async fn run() {
+    for on in FRESH {
+        measure(*on).await;
+    }
+}
+
+async fn measure(on: On) {
+    let cluster = world::cluster(grown::database(on).await).await;
+    let store = cluster.service.store().clone();
+    world::ingest(&cluster, &world::running(0..KERNELS, KERNELS)).await;
+    let (mut times, mut before) = (Vec::new(), 0.0);
+    for tick in 0..TICKS {
+        if tick == TICKS - MEAN {
+            before = bytes_written(&store, on).await;
+        }
+        times.push(tick_of(&cluster).await);
+    }
+    let ticks = MEAN as f64;
+    WRITTEN.measured(on, (bytes_written(&store, on).await - before) / ticks / f64::from(1 << 20), None);
+    let around = |last: usize| median(times[last - AROUND..last].to_vec());
+    LATE.took(on, around(TICKS), Some(around(30)));
+    let points: Vec<(f64, f64)> =
+        (30..=TICKS).step_by(30).map(|last| (last as f64, around(last).as_secs_f64())).collect();
+    LAW.measured(on, law::exponent(&points), None);
+    let row = if matches!(on, On::Fresh(Database::Sqlite)) { &ROW_SQLITE } else { &ROW_POSTGRES };
+    row.measured(on, bytes_of_a_row(&store, on).await, None);
+}
+
+async fn tick_of(cluster: &Fixture) -> Duration {
+    cluster.clock.advance_seconds(300);
+    cluster.service.heartbeat().await.unwrap();
+    timed_async(async {
+        assert_eq!(cluster.service.aggregate(GROUP).await.unwrap().slices_created, KERNELS as u64);
+    })
+    .await
+}
+
+/// Bytes that were written for the database so far. SQLite writes in this process, which writes little else.
+async fn bytes_written(store: &Store, on: On) -> f64 {
+    match on {
+        On::Fresh(Database::Sqlite) => written(),
+        _ => number(store, on, "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::double precision").await,
+    }
+}
+
+async fn bytes_of_a_row(store: &Store, on: On) -> f64 {
+    let rows = number(store, on, &format!("SELECT CAST(count(*) AS double precision) FROM {RECORDS}")).await;
+    let size = match on {
+        On::Fresh(Database::Sqlite) => format!(
+            "SELECT CAST(sum(pgsize) AS double precision) FROM dbstat \
+             WHERE name IN (SELECT name FROM sqlite_master WHERE tbl_name = '{RECORDS}')"
+        ),
+        // A table without partitions is the only one of its tree.
+        _ => format!(
+            "SELECT sum(pg_total_relation_size(relid))::double precision FROM pg_partition_tree('{RECORDS}') \
+             UNION ALL SELECT pg_total_relation_size('{RECORDS}')::double precision \
+             ORDER BY 1 DESC NULLS LAST LIMIT 1"
+        ),
+    };
+    number(store, on, &size).await / rows
+}
+
+async fn number(store: &Store, on: On, sql: &str) -> f64 {
+    let (pool, sql) = (store.write().pool(), sqlx::AssertSqlSafe(sql.to_owned()));
+    match on {
+        On::Fresh(Database::Sqlite) => {
+            sqlx::query(sql).fetch_one(pool.get_sqlite_connection_pool()).await.unwrap().get(0)
+        }
+        _ => sqlx::query(sql).fetch_one(pool.get_postgres_connection_pool()).await.unwrap().get(0),
+    }
+}

@@ -1,0 +1,61 @@
+//! Runs of `aggregate` at 100,000 users with a week of buckets, of whom none, few or all have used something since the run before.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::common::figure::{Bar, Bench, FRESH, Figure, On, Unit};
+use crate::common::{block_on, grown, median, timed_async, world};
+use crate::support::fixture::{Fixture, GROUP};
+
+pub const BENCH: Bench = Bench { name: "runs", figures: &[&NONE, &FEW, &ALL], run };
+
+const fn of(name: &'static str, bars: &'static [Bar]) -> Figure {
+    Figure { name, floor: "", unit: Unit::Time, bars, on: FRESH }
+}
+
+static NONE: Figure = of("a run, 100,000 users with 7 days of buckets, nothing changed", &[Bar::Most(0.01)]);
+static FEW: Figure = of("the same, 1 % of the users have used something", &[Bar::Most(0.05)]);
+static ALL: Figure = of("the same, all users have used something", &[Bar::Most(1.5)]);
+
+const USERS: usize = 100_000;
+const DAYS: usize = 7;
+const TIMES: usize = 5;
+
+fn run() {
+    block_on(async {
+        for on in FRESH {
+            measure(*on).await;
+        }
+    });
+}
+
+async fn measure(on: On) {
+    let cluster = world::cluster(grown::database(on).await).await;
+    let ended = world::over_days(0..USERS, USERS, cluster.service.clock().now(), DAYS, true);
+    world::ingest(&cluster, &ended).await;
+    cluster.service.aggregate(GROUP).await.unwrap();
+    NONE.took(on, ticks(&cluster, 0).await, None);
+    let few = USERS / 100;
+    start(&cluster, USERS..USERS + few).await;
+    FEW.took(on, ticks(&cluster, few).await, None);
+    start(&cluster, USERS + few..2 * USERS).await;
+    ALL.took(on, ticks(&cluster, USERS).await, None);
+}
+
+/// Kernels that run from now on. The run that sees them first makes buckets and does not count.
+async fn start(cluster: &Fixture, kernels: Range<usize>) {
+    world::ingest(cluster, &world::running_since(kernels, USERS, cluster.service.clock().now())).await;
+    cluster.tick().await;
+}
+
+/// The median of some runs over so many kernels.
+async fn ticks(cluster: &Fixture, kernels: usize) -> Duration {
+    let mut times = Vec::new();
+    for _ in 0..TIMES {
+        cluster.clock.advance_seconds(300);
+        cluster.service.heartbeat().await.unwrap();
+        let work = async { assert_eq!(cluster.service.aggregate(GROUP).await.unwrap().kernels, kernels as u64) };
+        times.push(timed_async(work).await);
+    }
+    median(times)
+}
