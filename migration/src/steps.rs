@@ -27,6 +27,9 @@ pub async fn applied(db: &impl ConnectionTrait) -> Result<BTreeSet<String>, DbEr
     db.query_all(&names).await?.iter().map(|row| row.try_get("", "version")).collect()
 }
 
+/// The lock under which the record is made. Only its being always the same counts.
+const RECORD_LOCK: i64 = 0x6661_6972;
+
 /// Makes the record of the steps unless there is one.
 pub async fn keep_record(db: &DatabaseConnection) -> Result<(), DbErr> {
     let record = Table::create()
@@ -37,7 +40,15 @@ pub async fn keep_record(db: &DatabaseConnection) -> Result<(), DbErr> {
         // When it was applied, in seconds since 1970 by the clock of the process that did so. Only people read it.
         .col(big_integer("applied_at"))
         .to_owned();
-    db.execute(&record).await.map(|_| ())
+    if db.get_database_backend() != DbBackend::Postgres {
+        return db.execute(&record).await.map(|_| ());
+    }
+    // Of two processes that make the same table at the same time PostgreSQL refuses one, even when each does so only if it is
+    // missing.
+    let transaction = db.begin().await?;
+    transaction.execute_unprepared(&format!("SELECT pg_advisory_xact_lock({RECORD_LOCK})")).await?;
+    transaction.execute(&record).await?;
+    transaction.commit().await
 }
 
 /// Applies a step, unless another process has just done so: its name goes into the record first, and of two processes that
