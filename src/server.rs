@@ -59,7 +59,6 @@ pub fn router(app: App) -> Router {
         .merge(docs)
         .route("/", get(|| async { Redirect::temporary("/docs/") }))
         .layer(from_fn_with_state(service, access::authenticate))
-        .layer(from_fn(layers::observe))
         .layer(CatchPanicLayer::custom(layers::panicked))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         .layer(from_fn(layers::identify))

@@ -38,21 +38,26 @@ impl RequestId {
     }
 }
 
-/// Names the request, traces it, and finishes its answer.
+/// Names the request, traces it, finishes its answer, and counts it under its route.
 pub async fn identify(mut request: Request, next: Next) -> Response<Body> {
+    let start = Instant::now();
     let id = RequestId::of(&request);
     let span = tracing::info_span!(
         "request", request_id = &*id.0, method = %request.method(), path = request.uri().path()
     );
-    let path = request.uri().path().to_owned();
+    let (method, uri) = (request.method().clone(), request.uri().clone());
+    let route = request.extensions().get::<MatchedPath>().cloned();
     request.extensions_mut().insert(id.clone());
     async move {
         let mut response = problem::finish(next.run(request).await, &id.0);
         if let Ok(value) = HeaderValue::from_str(&id.0) {
             response.headers_mut().insert(REQUEST_ID, value);
         }
-        secure(&path, response.headers_mut());
-        tracing::info!(status = response.status().as_u16(), "answered");
+        secure(uri.path(), response.headers_mut());
+        let status = response.status().as_u16();
+        tracing::info!(status, "answered");
+        let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
+        metrics::observe(method.as_str(), route, status, start.elapsed());
         response
     }
     .instrument(span)
@@ -67,16 +72,6 @@ pub fn secure(path: &str, headers: &mut HeaderMap) {
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     let policy = if path.starts_with("/docs/") { VIEWER_POLICY } else { DATA_POLICY };
     headers.entry(header::CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(policy));
-}
-
-/// Counts the request under its route.
-pub async fn observe(request: Request, next: Next) -> Response<Body> {
-    let route = request.extensions().get::<MatchedPath>().map_or("unmatched", MatchedPath::as_str).to_owned();
-    let method = request.method().as_str().to_owned();
-    let start = Instant::now();
-    let response = next.run(request).await;
-    metrics::observe(&method, &route, response.status().as_u16(), start.elapsed());
-    response
 }
 
 /// The answer of a request whose handler panicked. The panic itself is in the log.

@@ -1,9 +1,10 @@
 //! The process's one recorder, and the figures that are read when they are asked for.
 
-use std::sync::OnceLock;
+use std::collections::HashMap;
+use std::sync::{LazyLock, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
-use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics::{Counter, Histogram, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 
 use crate::domain::time::MICROS_PER_SECOND;
@@ -19,9 +20,10 @@ const WAITING: &str = "fairshared_ingests_waiting";
 /// Seconds.
 const LATENCY_BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
 
-/// Installs the recorder, once in the life of the process. Metrics recorded before are lost.
+static HANDLE: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
+
+/// Installs the recorder, once in the life of the process. What is observed before does not count.
 pub fn describe() -> Option<&'static PrometheusHandle> {
-    static HANDLE: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
     HANDLE
         .get_or_init(|| {
             let recorder = PrometheusBuilder::new().set_buckets(&LATENCY_BUCKETS).ok()?.build_recorder();
@@ -39,12 +41,49 @@ pub fn describe() -> Option<&'static PrometheusHandle> {
         .as_ref()
 }
 
+/// What the requests of one method, route and status count in.
+struct Figures {
+    requests: Counter,
+    latency: Histogram,
+}
+
+impl Figures {
+    fn of(method: &'static str, route: &str, status: u16) -> Self {
+        let route = route.to_owned();
+        Self {
+            requests: counter!(REQUESTS, "method" => method, "route" => route.clone(), "status" => status.to_string()),
+            latency: histogram!(LATENCY, "method" => method, "route" => route),
+        }
+    }
+
+    fn count(&self, took: Duration) {
+        self.requests.increment(1);
+        self.latency.record(took.as_secs_f64());
+    }
+}
+
+/// By method and status, then by route. The recorder takes many times longer to find them.
+type Known = HashMap<(&'static str, u16), HashMap<Box<str>, Figures>>;
+
+/// The methods that are told apart: clients may invent others.
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
 /// Counts one answered request.
 pub fn observe(method: &str, route: &str, status: u16, took: Duration) {
-    let (method, route) = (method.to_owned(), route.to_owned());
-    counter!(REQUESTS, "method" => method.clone(), "route" => route.clone(), "status" => status.to_string())
-        .increment(1);
-    histogram!(LATENCY, "method" => method, "route" => route).record(took.as_secs_f64());
+    static KNOWN: LazyLock<RwLock<Known>> = LazyLock::new(RwLock::default);
+    if HANDLE.get().is_none() {
+        return;
+    }
+    let method = METHODS.into_iter().find(|known| *known == method).unwrap_or("other");
+    let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some(figures) = known.get(&(method, status)).and_then(|routes| routes.get(route)) {
+        return figures.count(took);
+    }
+    drop(known);
+    let figures = Figures::of(method, route, status);
+    figures.count(took);
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    known.entry((method, status)).or_default().insert(route.into(), figures);
 }
 
 /// Everything recorded, in the text form of Prometheus.

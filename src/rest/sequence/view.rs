@@ -1,7 +1,6 @@
 //! The answer is written straight from the sequenced workloads: hundreds of thousands of items
 //! never become a tree of values.
 
-use std::io::Write;
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
@@ -79,12 +78,13 @@ pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
         }
         out.extend_from_slice(b"{\"workload_id\":");
         serde_json::to_writer(&mut out, &workload.id)?;
-        let factor = standing.map_or("1", |s| &*s.fair_share_factor);
-        write!(out, ",\"position\":{position},\"fair_share_factor\":\"{factor}\",\"rank\":")?;
-        match standing {
-            Some(standing) => write!(out, "{}}}", standing.rank)?,
-            None => out.extend_from_slice(b"null}"),
-        }
+        out.extend_from_slice(b",\"position\":");
+        serde_json::to_writer(&mut out, &position)?;
+        out.extend_from_slice(b",\"fair_share_factor\":\"");
+        out.extend_from_slice(standing.map_or("1", |s| &*s.fair_share_factor).as_bytes());
+        out.extend_from_slice(b"\",\"rank\":");
+        serde_json::to_writer(&mut out, &standing.map(|s| s.rank))?;
+        out.push(b'}');
     }
     out.extend_from_slice(b"]}");
     Ok(out)
