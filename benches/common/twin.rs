@@ -189,13 +189,13 @@ impl Twin {
 }
 
 impl Kind {
-    /// From the type that a column was declared with, on either database.
-    fn of(declared: &str) -> Self {
+    /// From the type that a column was declared with. SQLite keeps integers of any size in a column of any integer type.
+    fn of(declared: &str, is_sqlite: bool) -> Self {
         let declared = declared.to_ascii_lowercase();
         let is = |part: &str| declared.contains(part);
         match () {
             () if is("uuid") => Self::Uuid,
-            () if is("bigint") || is("int8") => Self::Big,
+            () if is("bigint") || is("int8") || (is_sqlite && is("int")) => Self::Big,
             () if is("int") => Self::Int,
             () if is("bool") => Self::Bool,
             () if is("double") || is("real") || is("float8") => Self::Double,
@@ -226,7 +226,9 @@ async fn columns(store: &Store, table: &str) -> Vec<(String, Kind)> {
     macro_rules! columns {
         ($pool:expr, $sql:literal) => {{
             let rows = sqlx::query($sql).bind(table).fetch_all($pool).await.unwrap();
-            rows.iter().map(|row| (row.get::<String, _>(0), Kind::of(&row.get::<String, _>(1)))).collect()
+            rows.iter()
+                .map(|row| (row.get::<String, _>(0), Kind::of(&row.get::<String, _>(1), is_sqlite(store))))
+                .collect()
         }};
     }
     if is_sqlite(store) {

@@ -84,7 +84,7 @@ async fn tick_of(cluster: &Fixture) -> Duration {
     cluster.clock.advance_seconds(300);
     cluster.service.heartbeat().await.unwrap();
     timed_async(async {
-        assert_eq!(cluster.service.aggregate(GROUP).await.unwrap().slices_created, KERNELS as u64);
+        assert_eq!(cluster.service.aggregate(GROUP).await.unwrap().kernels, KERNELS as u64);
     })
     .await
 }
