@@ -2,7 +2,7 @@
 
 use crate::common::figure::{Bar, Bench, FRESH_AND_GROWN, Figure, On, Unit};
 use crate::common::grown::{self, USERS as EARLIER};
-use crate::common::twin::{RECORD_START, RECORDS, Twin};
+use crate::common::twin::{RECORD_END, RECORDS, Twin};
 use crate::common::{block_on, median, timed_async, world};
 use crate::support::fixture::GROUP;
 
@@ -37,7 +37,6 @@ async fn measure(on: On) {
     let (mut ticks, mut floors) = (Vec::new(), Vec::new());
     // The first tick makes all buckets and does not count.
     for tick in 0..=TICKS {
-        let since = cluster.service.clock().now();
         cluster.clock.advance_seconds(300);
         cluster.service.heartbeat().await.unwrap();
         let took = timed_async(async {
@@ -45,7 +44,8 @@ async fn measure(on: On) {
         })
         .await;
         if tick > 0 {
-            let rows = twin.rows(&store, &format!("{RECORD_START} = {}", since.micros())).await;
+            let now = cluster.service.clock().now().micros();
+            let rows = twin.rows(&store, &format!("{RECORD_END} = {now}")).await;
             assert_eq!(rows.len(), KERNELS);
             floors.push(twin.insert(&store, &rows).await);
             ticks.push(took);
