@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use fairshared::domain::bucket::Bucket;
 use fairshared::domain::capacity::CapacityCalendar;
-use fairshared::domain::factor::{Decayer, History};
+use fairshared::domain::factor::{Decayer, Exponent, History};
 use fairshared::domain::hierarchy::{Hierarchy, Share};
-use fairshared::domain::ids::Owner;
+use fairshared::domain::ids::{Member, Owner};
 use fairshared::domain::ledger::Ledger;
 use fairshared::domain::options::Options;
+use fairshared::domain::ranking::{Ranked, Ranking};
 use fairshared::domain::slots::{Amounts, SlotName, Usages};
 use fairshared::domain::time::Day;
 use fairshared::domain::weight::Weight;
@@ -62,24 +63,39 @@ fn bucket() {
 
 /// The time of all factors and ranks, and of the floor.
 pub fn measure(users: usize, times: usize) -> (Duration, Duration) {
-    let (ledger, mut hierarchy) = histories(users);
+    let (mut ledger, mut hierarchy) = histories(users);
     let options = Options::default();
+    let mut days = 0;
     let measured = repeat(times, || {
-        let mut decayer = Decayer::new(&options, TODAY);
-        let entities: Vec<Owner> = hierarchy.owners().collect();
-        for entity in entities {
-            let history = ledger.history(&entity, &mut decayer);
-            if let Some(share) = hierarchy.share_mut(&entity) {
-                share.history = Arc::new(history);
-            }
-        }
-        hierarchy.recompute(Weight::ONE)
+        // Another day gives everybody another history.
+        days = 1 - days;
+        let mut decayer = Decayer::new(&options, TODAY.plus(days));
+        hierarchy.take_all_histories(|owner| ledger.history(owner, &mut decayer));
+        hierarchy.weigh(Weight::ONE);
+        Ranking::of(
+            hierarchy.users().iter().map(|(member, share)| Arc::new(Standing(*member, share.exponent))).collect(),
+        )
     });
     let numbers: Vec<f64> = ledger
         .chains()
-        .flat_map(|(_, chain)| chain.iter().flat_map(|b| b.usage.iter().map(|(_, u)| u.to_f64())))
+        .flat_map(|(_, chain)| (0..chain.len()).flat_map(|at| chain.usages(at).map(|(_, usage)| usage.to_f64())))
         .collect();
     (measured, repeat(times, || numbers.iter().sum::<f64>()))
+}
+
+/// One user, as far as a ranking needs it.
+struct Standing(Member, Exponent);
+
+impl Ranked for Standing {
+    type Id = Member;
+
+    fn exponent(&self) -> Exponent {
+        self.1
+    }
+
+    fn id(&self) -> &Member {
+        &self.0
+    }
 }
 
 fn histories(users: usize) -> (Ledger, Hierarchy) {
@@ -95,15 +111,15 @@ fn histories(users: usize) -> (Ledger, Hierarchy) {
     let mut entities = Vec::new();
     for n in 0..DOMAINS {
         let name: Arc<str> = Arc::from(domain_name(n));
-        hierarchy.domains.insert(Arc::clone(&name), share());
+        hierarchy.put_domain(&name, share());
         entities.push(Owner::Domain(name));
     }
     for n in 0..PROJECTS {
-        hierarchy.projects.insert(member(n).project, (Arc::from(domain_name(n)), share()));
+        hierarchy.put_project(member(n).project, &Arc::from(domain_name(n)), share());
         entities.push(Owner::Project(member(n).project));
     }
     for n in 0..users {
-        hierarchy.users.insert(member(n), share());
+        hierarchy.put_user(member(n), share());
         entities.push(Owner::User(member(n)));
     }
     for age in (0..DAYS).rev() {
@@ -116,7 +132,7 @@ fn histories(users: usize) -> (Ledger, Hierarchy) {
             let day = TODAY.plus(-age);
             let capacity = Arc::clone(&capacities[age.unsigned_abs() as usize]);
             let bucket = Bucket { start: day, end: day, unit_days: 1, usage, records: 1, capacity };
-            ledger.load(entity.clone(), bucket);
+            ledger.load(entity.clone(), &bucket);
         }
     }
     (ledger, hierarchy)

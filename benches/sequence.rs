@@ -14,7 +14,7 @@ use fairshared::domain::division::score_weights::ScoreWeights;
 use fairshared::domain::division::{Grid, Tree};
 use fairshared::domain::factor::Exponent;
 use fairshared::domain::queues::QueueSpec;
-use fairshared::domain::sequencer::{GroupShares, MemberShare, QueueClaims, Sequencer, Workload};
+use fairshared::domain::sequencer::{QueueClaims, Sequencer, Standings, Workload};
 use fairshared::domain::slots::{Amounts, SlotName};
 use fairshared::domain::weight::{EffectiveWeight, Weight};
 use fairshared::rest::sequence::view::SequenceRequest;
@@ -29,6 +29,7 @@ use crate::common::{block_on, grown, median, percentile, repeat, world};
 use crate::support::database::{self, TestDb};
 use crate::support::fixture::{Fixture, GROUP};
 use crate::support::proxy::{Mode, Proxy};
+use crate::support::standings::GivenStandings;
 use crate::support::{self, postgres};
 
 pub const BENCH: Bench = Bench {
@@ -250,12 +251,11 @@ async fn requests(server: &Server, count: usize) -> Duration {
 }
 
 fn engine() {
-    let mut standings = GroupShares::default();
+    let mut standings = GivenStandings::default();
     for n in 0..USERS {
         let used = (n * 7_919 % USERS) as f64 / USERS as f64;
         let exponent = Exponent::new(used, EffectiveWeight::single(Weight::ONE));
-        let standing = MemberShare { exponent, fair_share_factor: "0.5".into(), rank: 1 };
-        standings.members.insert(member(n), standing);
+        standings.exponents.insert(member(n), exponent);
     }
     let start = support::time(world::START);
     let workloads: Vec<Workload> = (0..WORKLOADS)
@@ -281,7 +281,7 @@ fn engine() {
 }
 
 /// Queues that take turns; all of them are siblings, no two alike.
-fn turns(workloads: &[Workload], standings: &GroupShares, floor: Duration) {
+fn turns(workloads: &[Workload], standings: &dyn Standings, floor: Duration) {
     let slot = |name: &str| SlotName::new(name).unwrap_or_else(|| panic!("no slot {name}"));
     let slots = [slot("cpu"), slot("mem")];
     let amounts = |counts: [usize; 2]| -> Amounts {

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use super::slots::{Amounts, Usages};
+use super::packed::Packed;
+use super::slots::{Amounts, SlotName, Usages};
 use super::time::Day;
+use crate::domain::decimal::Usage;
 
 /// Usage of one entity over at most `unit_days` days.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +37,7 @@ impl Bucket {
 
     /// Whether a slice of `day` belongs here.
     pub fn takes(&self, day: Day) -> bool {
-        day >= self.start && day.days_since(self.start).unsigned_abs() < self.unit_days
+        day >= self.start && day < self.closes()
     }
 
     /// The first day that the bucket can no longer take.
@@ -62,94 +64,226 @@ impl Daily {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeedsRebuild;
 
-/// The buckets of one entity, ascending, disjoint.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Chain(Vec<Bucket>);
+/// What of a bucket has a fixed size.
+#[derive(Clone, Debug)]
+struct Head {
+    start: Day,
+    /// From the first to the last day with usage.
+    days: u16,
+    unit_days: u16,
+    capacity: Arc<Amounts>,
+    /// The usage over one day of the capacity; not a number until somebody asks.
+    normalized: f64,
+}
 
-impl Chain {
-    pub fn buckets(&self) -> &[Bucket] {
-        &self.0
+impl Head {
+    fn end(&self) -> Day {
+        self.start.plus(self.days.into())
     }
 
-    pub fn buckets_mut(&mut self) -> &mut [Bucket] {
-        &mut self.0
+    fn closes(&self) -> Day {
+        self.start.plus(self.unit_days.into())
+    }
+
+    fn takes(&self, day: Day) -> bool {
+        day >= self.start && day < self.closes()
+    }
+}
+
+/// So many days; none is longer than an option allows.
+fn days(count: u32) -> u16 {
+    u16::try_from(count).unwrap_or(u16::MAX)
+}
+
+/// The buckets of one entity, ascending, disjoint. A server holds millions, so usages are packed.
+#[derive(Clone, Debug, Default)]
+pub struct Chain {
+    heads: Vec<Head>,
+    /// The usage and the records of each.
+    packed: Packed,
+}
+
+impl PartialEq for Chain {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().eq(other.iter())
+    }
+}
+
+impl Chain {
+    pub fn len(&self) -> usize {
+        self.heads.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.heads.is_empty()
     }
 
-    pub fn bucket(&self, start: Day) -> Option<&Bucket> {
-        self.0.binary_search_by_key(&start, |b| b.start).ok().map(|at| &self.0[at])
+    pub fn iter(&self) -> impl Iterator<Item = Bucket> + '_ {
+        (0..self.len()).map(|at| self.at(at))
     }
 
-    pub fn bucket_mut(&mut self, start: Day) -> Option<&mut Bucket> {
-        self.0.binary_search_by_key(&start, |b| b.start).ok().map(|at| &mut self.0[at])
+    /// The bucket at a place from 0 on.
+    pub fn at(&self, at: usize) -> Bucket {
+        let head = &self.heads[at];
+        let (usage, records) = self.packed.get(at);
+        Bucket {
+            start: head.start,
+            end: head.end(),
+            unit_days: head.unit_days.into(),
+            usage,
+            records,
+            capacity: Arc::clone(&head.capacity),
+        }
+    }
+
+    /// The first and the last day with usage of each bucket.
+    pub fn spans(&self) -> impl Iterator<Item = (Day, Day)> + '_ {
+        self.heads.iter().map(|head| (head.start, head.end()))
+    }
+
+    pub fn bucket(&self, start: Day) -> Option<Bucket> {
+        self.find(start).map(|at| self.at(at))
+    }
+
+    fn find(&self, start: Day) -> Option<usize> {
+        self.heads.binary_search_by_key(&start, |head| head.start).ok()
+    }
+
+    pub fn start(&self, at: usize) -> Day {
+        self.heads[at].start
+    }
+
+    /// The slots that any bucket names; [`Self::usages`] counts them.
+    pub fn slots(&self) -> &[SlotName] {
+        self.packed.slots()
+    }
+
+    /// The usages of one bucket, each with its place in [`Self::slots`].
+    pub fn usages(&self, at: usize) -> impl Iterator<Item = (usize, Usage)> + '_ {
+        self.packed.usages(at)
+    }
+
+    pub fn usage(&self, at: usize) -> Usages {
+        self.packed.get(at).0
+    }
+
+    pub fn capacity(&self, at: usize) -> &Arc<Amounts> {
+        &self.heads[at].capacity
+    }
+
+    /// The usage over one day of the capacity, if it is known.
+    pub fn normalized(&self, at: usize) -> Option<f64> {
+        Some(self.heads[at].normalized).filter(|known| !known.is_nan())
+    }
+
+    pub fn set_normalized(&mut self, at: usize, normalized: f64) {
+        self.heads[at].normalized = normalized;
+    }
+
+    /// Other weights of slots give other normalised usages.
+    pub fn forget_normalized(&mut self) {
+        for head in &mut self.heads {
+            head.normalized = f64::NAN;
+        }
+    }
+
+    /// The capacity of the bucket that starts on `start`; `None`: there is none.
+    pub fn capacity_of(&self, start: Day) -> Option<(Day, &Arc<Amounts>)> {
+        let head = &self.heads[self.find(start)?];
+        Some((head.end(), &head.capacity))
+    }
+
+    pub fn set_capacity(&mut self, start: Day, capacity: &Arc<Amounts>) {
+        if let Some(at) = self.find(start) {
+            let head = &mut self.heads[at];
+            if head.capacity != *capacity {
+                head.normalized = f64::NAN;
+            }
+            head.capacity = Arc::clone(capacity);
+        }
+    }
+
+    /// The starts of the buckets without any capacity.
+    pub fn lacking_capacity(&self) -> impl Iterator<Item = Day> + '_ {
+        self.heads.iter().filter(|head| head.capacity.is_empty()).map(|head| head.start)
     }
 
     /// Puts a stored bucket in its place.
-    pub fn place(&mut self, bucket: Bucket) {
-        let at = self.0.partition_point(|b| b.start < bucket.start);
-        self.0.insert(at, bucket);
+    pub fn place(&mut self, bucket: &Bucket) {
+        let at = self.heads.partition_point(|head| head.start < bucket.start);
+        self.insert(at, bucket);
     }
 
     /// Drops what starts before `day`; gives memory back, never touches storage.
     pub fn forget_before(&mut self, day: Day) {
-        if self.0.first().is_some_and(|b| b.start < day) {
-            self.0.retain(|b| b.start >= day);
-        }
+        let count = self.heads.partition_point(|head| head.start < day);
+        self.heads.drain(..count);
+        self.packed.remove_first(count);
     }
 
     /// Removes and returns every bucket that could be affected by a day at or after `day`.
     pub fn split_off(&mut self, day: Day) -> Vec<Bucket> {
-        let at = self.0.partition_point(|b| b.closes() <= day);
-        self.0.split_off(at)
+        let at = self.heads.partition_point(|head| head.closes() <= day);
+        let split = (at..self.len()).map(|at| self.at(at)).collect();
+        self.heads.truncate(at);
+        self.packed.truncate(at);
+        split
     }
 
-    /// Room for one more bucket: most chains are short and many, so they grow by little.
-    fn make_room(&mut self) {
-        if self.0.len() == self.0.capacity() {
-            self.0.reserve_exact(1 + self.0.len() / 4);
+    fn insert(&mut self, at: usize, bucket: &Bucket) {
+        // Most chains are short and many, so they grow by little.
+        if self.heads.len() == self.heads.capacity() {
+            self.heads.reserve_exact(1 + self.heads.len() / 16);
         }
+        let head = Head {
+            start: bucket.start,
+            days: days(bucket.end.days_since(bucket.start).unsigned_abs()),
+            unit_days: days(bucket.unit_days),
+            capacity: Arc::clone(&bucket.capacity),
+            normalized: f64::NAN,
+        };
+        self.heads.insert(at, head);
+        self.packed.insert(at, &bucket.usage, bucket.records);
     }
 
     /// Adds one day's usage. Returns the start of the bucket that took it.
     pub fn add(&mut self, day: Day, unit_days: u32, added: &Daily) -> Result<Day, NeedsRebuild> {
-        let next = self.0.partition_point(|b| b.start <= day);
-        if let Some(bucket) = next.checked_sub(1).and_then(|i| self.0.get_mut(i)).filter(|b| b.takes(day)) {
-            bucket.usage.add(&added.usage);
-            bucket.records += added.records;
-            bucket.end = bucket.end.max(day);
-            return Ok(bucket.start);
+        let next = self.heads.partition_point(|head| head.start <= day);
+        if let Some(at) = next.checked_sub(1).filter(|at| self.heads[*at].takes(day)) {
+            let (mut usage, records) = self.packed.get(at);
+            usage.add(&added.usage);
+            self.packed.set(at, &usage, records + added.records);
+            let head = &mut self.heads[at];
+            head.normalized = f64::NAN;
+            head.days = head.days.max(days(day.days_since(head.start).unsigned_abs()));
+            return Ok(head.start);
         }
         let opened = Bucket::open(day, unit_days, added);
-        if self.0.get(next).is_some_and(|following| following.start < opened.closes()) {
+        if self.heads.get(next).is_some_and(|following| following.start < opened.closes()) {
             return Err(NeedsRebuild);
         }
-        self.make_room();
-        self.0.insert(next, opened);
+        self.insert(next, &opened);
         Ok(day)
     }
 
     /// The first day whose records are needed to fold the chain again from `day` on.
     pub fn fold_start(&self, day: Day) -> Day {
-        self.0.iter().find(|b| b.closes() > day).map_or(day, |b| b.start.min(day))
+        self.heads.iter().find(|head| head.closes() > day).map_or(day, |head| head.start.min(day))
     }
 
     /// Opens a bucket that ends where the following one starts.
     pub fn add_short(&mut self, day: Day, added: &Daily) -> Result<Day, NeedsRebuild> {
-        let next = self.0.partition_point(|b| b.start <= day);
-        let following = self.0.get(next).ok_or(NeedsRebuild)?;
+        let next = self.heads.partition_point(|head| head.start <= day);
+        let following = self.heads.get(next).ok_or(NeedsRebuild)?;
         let room = following.start.days_since(day).unsigned_abs();
-        self.make_room();
-        self.0.insert(next, Bucket::open(day, room, added));
+        self.insert(next, &Bucket::open(day, room, added));
         Ok(day)
     }
 
     /// Takes one day's usage back. Only a one-day bucket knows which days it still covers.
     pub fn subtract(&mut self, day: Day, removed: &Daily) -> Result<Day, NeedsRebuild> {
-        let bucket = self.0.iter().find(|b| b.takes(day)).ok_or(NeedsRebuild)?;
-        if bucket.unit_days != 1 || bucket.records < removed.records {
+        let at = self.heads.iter().position(|head| head.takes(day)).ok_or(NeedsRebuild)?;
+        if self.heads[at].unit_days != 1 || self.packed.get(at).1 < removed.records {
             return Err(NeedsRebuild);
         }
         self.subtract_kept(day, removed)
@@ -157,14 +291,51 @@ impl Chain {
 
     /// Takes one day's usage back from a bucket that keeps its days, because it cannot be folded again.
     pub fn subtract_kept(&mut self, day: Day, removed: &Daily) -> Result<Day, NeedsRebuild> {
-        let at = self.0.iter().position(|b| b.takes(day)).ok_or(NeedsRebuild)?;
-        let bucket = &mut self.0[at];
-        let start = bucket.start;
-        bucket.usage.subtract(&removed.usage);
-        bucket.records = bucket.records.saturating_sub(removed.records);
-        if bucket.records == 0 {
-            self.0.remove(at);
+        let at = self.heads.iter().position(|head| head.takes(day)).ok_or(NeedsRebuild)?;
+        let start = self.heads[at].start;
+        let (mut usage, records) = self.packed.get(at);
+        usage.subtract(&removed.usage);
+        let records = records.saturating_sub(removed.records);
+        if records == 0 {
+            self.heads.remove(at);
+            self.packed.remove(at);
+        } else {
+            self.heads[at].normalized = f64::NAN;
+            self.packed.set(at, &usage, records);
         }
         Ok(start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Chain, Daily, Head};
+    use crate::domain::slots::{Amounts, SlotName};
+    use crate::domain::time::{Day, MICROS_PER_DAY};
+
+    #[test]
+    fn a_bucket_of_three_slots_takes_less_than_80_bytes() {
+        let amounts: Amounts = [("cpu", "17.5"), ("cuda.device", "3"), ("mem", "137438953472")]
+            .into_iter()
+            .map(|(name, amount)| (SlotName::new(name).unwrap(), amount.parse().unwrap()))
+            .collect();
+        let mut daily = Daily::default();
+        for part in 0..288 {
+            daily.add(&amounts.for_micros((MICROS_PER_DAY.unsigned_abs() / 288) - part));
+        }
+        let capacity = Arc::new(amounts);
+        let mut chain = Chain::default();
+        for day in 0..100 {
+            chain.add(Day(day), 1, &daily).unwrap();
+            chain.set_capacity(Day(day), &capacity);
+            chain.forget_before(Day(day - 27));
+        }
+        assert_eq!(chain.len(), 28);
+        // Each of the four blocks has a word of the allocator before it.
+        let heads = chain.heads.capacity() * size_of::<Head>();
+        let bytes = size_of::<Chain>() + heads + chain.packed.memory() + 4 * size_of::<usize>();
+        assert!(bytes / 28 <= 80, "{}", bytes / 28);
     }
 }

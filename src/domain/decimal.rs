@@ -5,7 +5,7 @@
 
 pub mod written;
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::ops::{Add, AddAssign};
 use std::str::FromStr;
 
@@ -231,10 +231,41 @@ impl Usage {
             return ScaledUsage::default();
         }
         let mantissa = (bits & ((1 << MANTISSA_BITS) - 1)) | (1 << MANTISSA_BITS);
+        let (high, low) = self.0.into_words();
+        if high == 0 && low >> 127 == 0 && shift <= 128 {
+            return scaled(low, mantissa, shift);
+        }
         let product = self.0.saturating_mul(U256::from(mantissa));
         let rest = product - ((product >> shift) << shift);
         let fraction = if shift <= 128 { rest << (128 - shift) } else { rest >> (shift - 128) };
         ScaledUsage { whole: Self(product >> shift), fraction: fraction.as_u128() }
+    }
+
+    /// Appends the number in as few bytes as it has: how many follow, and whether they count whole amounts for
+    /// microseconds, as nearly always.
+    pub fn put_bytes(self, bytes: &mut Vec<u8>) {
+        let (high, low) = self.0.into_words();
+        let whole = if high == 0 { Some(low).filter(|low| low % AMOUNT_UNIT == 0) } else { None };
+        let number = whole.map_or(self.0, |low| U256::from(low / AMOUNT_UNIT)).to_le_bytes();
+        let count = number.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        bytes.push(u8::try_from(count).unwrap_or(0) | if whole.is_some() { WHOLE } else { 0 });
+        bytes.extend_from_slice(&number[..count]);
+    }
+
+    /// Reads what [`Self::put_bytes`] has written, and takes it off.
+    pub fn take_bytes(bytes: &mut &[u8]) -> Self {
+        let Some((first, rest)) = bytes.split_first() else { return Self::ZERO };
+        let (number, rest) = rest.split_at(usize::from(first & !WHOLE).min(rest.len()));
+        *bytes = rest;
+        if number.len() <= 16 {
+            let mut low = [0; 16];
+            low[..number.len()].copy_from_slice(number);
+            let low = u128::from_le_bytes(low);
+            return Self(U256::from(if first & WHOLE == 0 { low } else { low * AMOUNT_UNIT }));
+        }
+        let mut all = [0; 32];
+        all[..number.len()].copy_from_slice(number);
+        Self(U256::from_le_bytes(all))
     }
 
     /// The mean amount of a usage that was spread over `micros` microseconds, rounded half up to `10^-12`.
@@ -250,6 +281,26 @@ impl Usage {
     pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
+}
+
+/// Marks numbers that are counted in `10^-6`.
+const WHOLE: u8 = 0x80;
+
+/// `value x mantissa / 2^shift` in 128 bits, for a value below 2^127, a mantissa below 2^53, and a shift of 52 to 128.
+fn scaled(value: u128, mantissa: u64, shift: u32) -> ScaledUsage {
+    let mantissa = u128::from(mantissa);
+    let (high, low) = (value >> 64, value & u128::from(u64::MAX));
+    let lowest = low * mantissa;
+    // The product is `upper x 2^64 + lower`, of 117 and 64 bits.
+    let (upper, lower) = (high * mantissa + (lowest >> 64), lowest & u128::from(u64::MAX));
+    let (whole, rest) = if shift < 64 {
+        (upper << (64 - shift) | lower >> shift, lower & ((1 << shift) - 1))
+    } else {
+        let above = shift - 64;
+        (upper >> above, (upper & ((1 << above) - 1)) << 64 | lower)
+    };
+    let fraction = if shift == 128 { rest } else { rest << (128 - shift) };
+    ScaledUsage { whole: Usage(U256::from(whole)), fraction }
 }
 
 /// A usage with the part of its last digit, so that a sum of scaled usages is rounded once.
@@ -347,20 +398,95 @@ text_serde!(Usage);
 
 /// A computed `f64` (factor, normalised usage) as plain decimal text, at most 12 places (FAIR_SHARE §2).
 pub fn f64_text(value: f64) -> String {
-    // Most users of a large group have used nothing; formatting exactly is slow.
-    for (whole, text) in [(0.0, "0"), (1.0, "1")] {
-        if value.total_cmp(&whole).is_eq() {
-            return text.to_owned();
-        }
+    if let Some(units) = units_of(value).and_then(|units| u64::try_from(units).ok()) {
+        return units_text(units);
     }
     let text = format!("{value:.12}");
     let trimmed = text.trim_end_matches('0').trim_end_matches('.');
     trimmed.to_owned()
 }
 
+/// A count of `10^-12`, as [`write_fixed`] would write it in more time.
+fn units_text(units: u64) -> String {
+    const UNIT: u64 = 10u64.pow(AMOUNT_DECIMALS);
+    let (whole, mut fraction) = (units / UNIT, units % UNIT);
+    let mut text = String::with_capacity(16);
+    // Writing to a text cannot fail.
+    let _ = write!(text, "{whole}");
+    if fraction > 0 {
+        let mut digits = [b'0'; AMOUNT_DECIMALS as usize];
+        for digit in digits.iter_mut().rev() {
+            *digit += u8::try_from(fraction % 10).unwrap_or(0);
+            fraction /= 10;
+        }
+        text.push('.');
+        text.extend(digits.iter().map(|digit| char::from(*digit)));
+        text.truncate(text.trim_end_matches('0').len());
+    }
+    text
+}
+
+/// The value in `10^-12`, rounded half to even as the formatter of the language does, which is exact but slow. `None`: it is
+/// not one of the everyday values from 0 up.
+fn units_of(value: f64) -> Option<u128> {
+    const MANTISSA_BITS: u32 = 52;
+    const BIAS: u64 = 1023;
+    let bits = value.to_bits();
+    let biased = bits >> MANTISSA_BITS;
+    // Also false for a sign.
+    if biased >= BIAS + u64::from(MANTISSA_BITS) {
+        return None;
+    }
+    let fraction = u128::from(bits & ((1 << MANTISSA_BITS) - 1));
+    let mantissa = if biased == 0 { fraction } else { fraction | 1 << MANTISSA_BITS };
+    let shift = BIAS + u64::from(MANTISSA_BITS) - biased.max(1);
+    if shift >= 128 {
+        return Some(0);
+    }
+    let product = mantissa * AMOUNT_UNIT;
+    let (whole, rest, half) = (product >> shift, product & ((1 << shift) - 1), 1u128 << (shift - 1));
+    Some(whole + u128::from(rest > half || (rest == half && whole % 2 == 1)))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Amount;
+    use ethnum::U256;
+
+    use super::{Amount, Usage, f64_text};
+
+    #[test]
+    fn computed_numbers_are_written_as_the_language_formats_them() {
+        let slowly = |value: f64| {
+            let text = format!("{value:.12}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        };
+        // Odd multiples of 2^-13 lie half-way between two numbers with 12 places.
+        let ties = (0..5_000u32).map(|n| f64::from(n) / 8_192.0);
+        let factors = (0..5_000u32).map(|n| (-f64::from(n) / 977.0).exp2());
+        let powers = (-1_074..1_024).map(|power| 2f64.powi(power)).flat_map(|power| [power, power * 1.7]);
+        let others = [0.0, 1.0, 1.0 - f64::EPSILON / 2.0, 0.000_000_000_000_5, 4_503_599_627_370_495.5, f64::MAX];
+        for value in ties.chain(factors).chain(powers).chain(others) {
+            assert_eq!(f64_text(value), slowly(value), "{value:e}");
+        }
+    }
+
+    #[test]
+    fn small_numbers_are_scaled_as_large_ones_are() {
+        // The sum is too large for the fast way, and scaling is exact.
+        let large = Usage(U256::ONE << 140);
+        let numbers = (0..127).map(|bits| (1u128 << bits) + (1 << (bits / 2)) - 1).chain([(1 << 127) - 1]);
+        let factors = (0..77).flat_map(|power| [0.5, 0.3, 0.999_999].map(|part| part * 0.5f64.powi(power)));
+        for factor in factors {
+            for number in numbers.clone() {
+                let small = Usage(U256::from(number));
+                assert_eq!(
+                    (small + large).times(factor),
+                    small.times(factor) + large.times(factor),
+                    "{number} {factor}"
+                );
+            }
+        }
+    }
 
     #[test]
     fn multiplying_is_exact_or_refused() {

@@ -1,13 +1,16 @@
-//! From buckets to decayed usage, factor and rank (FAIR_SHARE §6, §7).
+//! From buckets to decayed usage, exponent and factor (FAIR_SHARE §6, §7).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::bucket::Bucket;
+use smallvec::SmallVec;
+
+use super::bucket::Chain;
+use super::decimal::{ScaledUsage, Usage};
 use super::maps::FastMap;
 use super::normalize::Normalizer;
 use super::options::Options;
-use super::slots::{Amounts, ScaledSum, Usages};
+use super::slots::{Amounts, SlotName, Usages};
 use super::time::Day;
 use super::weight::EffectiveWeight;
 
@@ -43,36 +46,71 @@ impl<'a> Decayer<'a> {
         self.weights.get(age.unsigned_abs() as usize).copied()
     }
 
-    /// The bucket's usage over one day of its capacity.
-    pub fn normalized(&mut self, bucket: &Bucket) -> f64 {
-        let weights = &self.options.resource_weights;
-        self.normalizers
-            .entry(Arc::as_ptr(&bucket.capacity))
-            .or_insert_with(|| (Arc::clone(&bucket.capacity), Normalizer::new(&bucket.capacity, weights)))
-            .1
-            .normalized(&bucket.usage)
+    /// A bucket's usage over one day of its capacity. The chain keeps it, because most buckets never change again.
+    pub fn normalized(&mut self, chain: &mut Chain, at: usize) -> f64 {
+        if let Some(known) = chain.normalized(at) {
+            return known;
+        }
+        let (capacity, weights) = (chain.capacity(at), &self.options.resource_weights);
+        let (_, normalizer) = self
+            .normalizers
+            .entry(Arc::as_ptr(capacity))
+            .or_insert_with(|| (Arc::clone(capacity), Normalizer::new(capacity, weights)));
+        let normalized = normalizer.normalized(&chain.usage(at));
+        chain.set_normalized(at, normalized);
+        normalized
     }
 
-    /// `buckets` ascend by start, so that the sum has one order.
-    pub fn history<'b>(&mut self, buckets: impl IntoIterator<Item = &'b Bucket>) -> History {
+    /// Buckets ascend by start, so that the sum has one order. What the chain knows of normalised usages is of the same
+    /// weights of slots.
+    pub fn history(&mut self, chain: &mut Chain) -> History {
         let mut sum = 0.0;
-        let mut total = ScaledSum::default();
-        let mut run = Usages::default();
-        let mut run_weight = 0.0;
-        for bucket in buckets {
-            let Some(weight) = self.weight(bucket.start) else { continue };
-            sum += weight * self.normalized(bucket);
-            // Equal weights are added up exactly before they are scaled.
-            #[expect(clippy::float_cmp, reason = "the very same table entry or not")]
-            if weight != run_weight {
-                total.add(&run, run_weight);
-                run = Usages::default();
-                run_weight = weight;
+        let mut decayed = DecayedSums::new(chain.slots().len());
+        for at in 0..chain.len() {
+            let Some(weight) = self.weight(chain.start(at)) else { continue };
+            sum += weight * self.normalized(chain, at);
+            decayed.weigh(weight);
+            for (slot, usage) in chain.usages(at) {
+                decayed.add(slot, usage);
             }
-            run.add(&bucket.usage);
         }
-        total.add(&run, run_weight);
-        History { normalized_usage: sum / f64::from(self.options.lookback_days), total_decayed_usage: total.rounded() }
+        History {
+            normalized_usage: sum / f64::from(self.options.lookback_days),
+            total_decayed_usage: decayed.rounded(chain.slots()),
+        }
+    }
+}
+
+/// Sums by slot. Usages of equal weight are added up exactly before they are scaled.
+struct DecayedSums {
+    weight: f64,
+    slots: SmallVec<[(Usage, ScaledUsage); 4]>,
+}
+
+impl DecayedSums {
+    fn new(slots: usize) -> Self {
+        Self { weight: 0.0, slots: SmallVec::from_elem((Usage::ZERO, ScaledUsage::default()), slots) }
+    }
+
+    /// From here on usages have this weight.
+    fn weigh(&mut self, weight: f64) {
+        #[expect(clippy::float_cmp, reason = "the very same table entry or not")]
+        if weight != self.weight {
+            for (run, total) in &mut self.slots {
+                *total = *total + std::mem::take(run).times(self.weight);
+            }
+            self.weight = weight;
+        }
+    }
+
+    fn add(&mut self, slot: usize, usage: Usage) {
+        self.slots[slot].0 += usage;
+    }
+
+    fn rounded(mut self, names: &[SlotName]) -> Usages {
+        self.weigh(f64::NAN);
+        let sums = names.iter().zip(&self.slots).map(|(name, (_, total))| (*name, total.rounded()));
+        sums.filter(|(_, usage)| !usage.is_zero()).collect()
     }
 }
 
@@ -110,19 +148,4 @@ impl Ord for Exponent {
 /// `2 ^ (-normalized_usage / effective_weight)`, in 0..=1.
 pub fn fair_share_factor(normalized_usage: f64, effective_weight: EffectiveWeight) -> f64 {
     (-normalized_usage / effective_weight.to_f64()).exp2()
-}
-
-/// Standard competition ranks (1, 2, 2, 4) of keys that ascend.
-pub fn competition_ranks<K: PartialEq>(sorted: impl IntoIterator<Item = K>) -> Vec<u32> {
-    let mut ranks: Vec<u32> = Vec::new();
-    let mut previous: Option<K> = None;
-    for (position, key) in (1u32..).zip(sorted) {
-        let rank = match (&previous, ranks.last()) {
-            (Some(p), Some(last)) if *p == key => *last,
-            _ => position,
-        };
-        ranks.push(rank);
-        previous = Some(key);
-    }
-    ranks
 }

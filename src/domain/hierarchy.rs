@@ -1,11 +1,13 @@
-//! Domain -> project -> user with weights, factors and ranks (FAIR_SHARE §7).
+//! Domain -> project -> user with weights, exponents and factors (FAIR_SHARE §7). Only what follows from a weight or a
+//! history that changed is calculated again.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::factor::{Exponent, History, competition_ranks, fair_share_factor};
+use super::factor::{Exponent, History, fair_share_factor};
 use super::ids::{Member, Owner, ProjectId};
-use super::maps::FastMap;
+use super::maps::{FastMap, FastSet};
 use super::weight::{EffectiveWeight, Weight};
 
 /// The share of one domain, project or user: what an admin set and what follows from its history.
@@ -17,8 +19,6 @@ pub struct Share {
     pub effective_weight: EffectiveWeight,
     pub fair_share_factor: f64,
     pub exponent: Exponent,
-    /// From 1; 0 outside of the ranking of a group.
-    pub rank: u32,
 }
 
 impl Share {
@@ -29,41 +29,79 @@ impl Share {
             effective_weight: EffectiveWeight::single(Weight::ONE),
             fair_share_factor: 1.0,
             exponent: Exponent::ZERO,
-            rank: 0,
         }
     }
 
-    /// The place in the group's ranking; `None` for an owner that is known but not in the group.
-    pub fn place(&self) -> Option<u32> {
-        (self.rank > 0).then_some(self.rank)
+    /// Returns whether that is another history.
+    fn take(&mut self, history: History) -> bool {
+        let differs = *self.history != history;
+        if differs {
+            self.history = Arc::new(history);
+        }
+        differs
     }
 
-    fn weigh(&mut self, effective_weight: EffectiveWeight) {
-        let used = self.history.normalized_usage;
+    /// Returns whether that changed the factor.
+    fn weigh(&mut self, effective_weight: EffectiveWeight) -> bool {
+        let (used, before) = (self.history.normalized_usage, self.fair_share_factor);
         self.effective_weight = effective_weight;
         self.fair_share_factor = fair_share_factor(used, effective_weight);
         self.exponent = Exponent::new(used, effective_weight);
+        self.fair_share_factor.to_bits() != before.to_bits()
     }
 }
+
+/// If more than one in so many has another history, all are weighed: that takes less time then.
+const MANY: usize = 4;
 
 /// Every known domain, project and user of one resource group.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Hierarchy {
-    pub domains: BTreeMap<Arc<str>, Share>,
-    /// With the domain that each project is in now.
-    pub projects: BTreeMap<ProjectId, (Arc<str>, Share)>,
-    pub users: BTreeMap<Member, Share>,
+    domains: BTreeMap<Arc<str>, Share>,
+    projects: BTreeMap<ProjectId, (Arc<str>, Share)>,
+    users: BTreeMap<Member, Share>,
+    /// Who is new, or has another weight, history or domain than when all was weighed last; and whether that reaches those
+    /// below, as all but a history does.
+    touched: BTreeMap<Owner, bool>,
+    /// The default weight by which all others are weighed; `None`: nothing is.
+    weighed_with: Option<Weight>,
 }
 
-/// Members, projects and domains in rank order; equals by id.
+/// What weighing changed; both ascend.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ranking {
-    pub domains: Vec<Arc<str>>,
-    pub projects: Vec<ProjectId>,
-    pub users: Vec<Member>,
+pub struct Weighed {
+    /// All whose shares may be others than before.
+    pub moved: Vec<Owner>,
+    /// Those of them who have another factor.
+    pub refactored: Vec<Owner>,
 }
+
+impl Weighed {
+    fn note(&mut self, owner: Owner, other_factor: bool) {
+        if other_factor {
+            self.refactored.push(owner.clone());
+        }
+        self.moved.push(owner);
+    }
+}
+
+/// The weights in force of a project and of its domain.
+type Outer = FastMap<ProjectId, (Weight, Weight)>;
 
 impl Hierarchy {
+    pub fn domains(&self) -> &BTreeMap<Arc<str>, Share> {
+        &self.domains
+    }
+
+    /// With the domain that each project is in now.
+    pub fn projects(&self) -> &BTreeMap<ProjectId, (Arc<str>, Share)> {
+        &self.projects
+    }
+
+    pub fn users(&self) -> &BTreeMap<Member, Share> {
+        &self.users
+    }
+
     pub fn share(&self, owner: &Owner) -> Option<&Share> {
         match owner {
             Owner::Domain(name) => self.domains.get(name),
@@ -72,7 +110,7 @@ impl Hierarchy {
         }
     }
 
-    pub fn share_mut(&mut self, owner: &Owner) -> Option<&mut Share> {
+    fn share_mut(&mut self, owner: &Owner) -> Option<&mut Share> {
         match owner {
             Owner::Domain(name) => self.domains.get_mut(name),
             Owner::Project(id) => self.projects.get_mut(id).map(|(_, share)| share),
@@ -86,45 +124,158 @@ impl Hierarchy {
         domains.chain(projects).chain(self.users.keys().map(|m| Owner::User(*m)))
     }
 
-    /// Recomputes effective weights, factors, exponents and ranks from weights and histories.
-    pub fn recompute(&mut self, default_weight: Weight) -> Ranking {
-        let own = |share: &Share| share.weight.unwrap_or(default_weight);
-        for share in self.domains.values_mut() {
-            share.weigh(EffectiveWeight::single(own(share)));
-        }
-        let mut outer: FastMap<ProjectId, (Weight, Weight)> = FastMap::default();
-        for (id, (domain, share)) in &mut self.projects {
-            let weight = own(share);
-            share.weigh(EffectiveWeight::single(weight));
-            let domain_weight = self.domains.get(domain).map_or(default_weight, own);
-            outer.insert(*id, (domain_weight, weight));
-        }
-        for (member, share) in &mut self.users {
-            let (domain, project) = outer.get(&member.project).copied().unwrap_or((default_weight, default_weight));
-            share.weigh(EffectiveWeight::product(domain, project, own(share)));
-        }
-        self.rank()
+    pub fn put_domain(&mut self, name: &Arc<str>, share: Share) {
+        self.domains.insert(Arc::clone(name), share);
+        self.touch(true, || Owner::Domain(Arc::clone(name)));
     }
 
-    fn rank(&mut self) -> Ranking {
-        let domains = rank_tier(self.domains.iter_mut().map(|(name, share)| ((), Arc::clone(name), share)));
-        let projects =
-            rank_tier(self.projects.iter_mut().map(|(id, (domain, share))| (Arc::clone(domain), *id, share)));
-        let users = rank_tier(self.users.iter_mut().map(|(member, share)| ((), *member, share)));
-        Ranking { domains, projects, users }
+    pub fn put_project(&mut self, id: ProjectId, domain: &Arc<str>, share: Share) {
+        self.projects.insert(id, (Arc::clone(domain), share));
+        self.touch(true, || Owner::Project(id));
+    }
+
+    pub fn put_user(&mut self, member: Member, share: Share) {
+        self.users.insert(member, share);
+        self.touch(true, || Owner::User(member));
+    }
+
+    /// Puts a project that is known into a domain.
+    pub fn move_project(&mut self, id: ProjectId, domain: &Arc<str>) {
+        if let Entry::Occupied(mut known) = self.projects.entry(id)
+            && known.get().0 != *domain
+        {
+            known.get_mut().0 = Arc::clone(domain);
+            self.touch(true, || Owner::Project(id));
+        }
+    }
+
+    pub fn set_weight(&mut self, owner: &Owner, weight: Option<Weight>) {
+        if let Some(share) = self.share_mut(owner) {
+            share.weight = weight;
+            self.touch(true, || owner.clone());
+        }
+    }
+
+    /// Takes the history of each of `owners` by `history`. Returns those who have another one than before.
+    pub fn take_histories(
+        &mut self,
+        owners: impl IntoIterator<Item = Owner>,
+        mut history: impl FnMut(&Owner) -> History,
+    ) -> Vec<Owner> {
+        let mut changed = Vec::new();
+        for owner in owners {
+            if self.share_mut(&owner).is_some_and(|share| share.take(history(&owner))) {
+                self.touch(false, || owner.clone());
+                changed.push(owner);
+            }
+        }
+        changed
+    }
+
+    /// [`Self::take_histories`] of all.
+    pub fn take_all_histories(&mut self, mut history: impl FnMut(&Owner) -> History) -> Vec<Owner> {
+        let mut changed = Vec::new();
+        let mut take = |owner: Owner, share: &mut Share| {
+            if share.take(history(&owner)) {
+                changed.push(owner);
+            }
+        };
+        self.domains.iter_mut().for_each(|(name, share)| take(Owner::Domain(Arc::clone(name)), share));
+        self.projects.iter_mut().for_each(|(id, (_, share))| take(Owner::Project(*id), share));
+        self.users.iter_mut().for_each(|(member, share)| take(Owner::User(*member), share));
+        if changed.len() > self.users.len() / MANY {
+            self.weighed_with = None;
+        } else {
+            for owner in &changed {
+                self.touch(false, || owner.clone());
+            }
+        }
+        changed
+    }
+
+    fn touch(&mut self, reaches: bool, owner: impl FnOnce() -> Owner) {
+        // Where nothing is weighed, everything will be.
+        if self.weighed_with.is_some() {
+            *self.touched.entry(owner()).or_default() |= reaches;
+        }
+    }
+
+    /// Calculates effective weights, factors and exponents where weights or histories have changed.
+    pub fn weigh(&mut self, default_weight: Weight) -> Weighed {
+        let touched = std::mem::take(&mut self.touched);
+        if self.weighed_with.replace(default_weight) == Some(default_weight) {
+            self.weigh_touched(touched, default_weight)
+        } else {
+            self.weigh_all(default_weight)
+        }
+    }
+
+    fn weigh_all(&mut self, default: Weight) -> Weighed {
+        let mut weighed = Weighed::default();
+        for (name, share) in &mut self.domains {
+            let other = share.weigh(EffectiveWeight::single(share.weight.unwrap_or(default)));
+            weighed.note(Owner::Domain(Arc::clone(name)), other);
+        }
+        let mut outer = Outer::default();
+        for (id, (domain, share)) in &mut self.projects {
+            let weight = share.weight.unwrap_or(default);
+            outer.insert(*id, (weight_of(&self.domains, domain, default), weight));
+            weighed.note(Owner::Project(*id), share.weigh(EffectiveWeight::single(weight)));
+        }
+        for (member, share) in &mut self.users {
+            let (domain, project) = outer.get(&member.project).copied().unwrap_or((default, default));
+            let weight = EffectiveWeight::product(domain, project, share.weight.unwrap_or(default));
+            weighed.note(Owner::User(*member), share.weigh(weight));
+        }
+        weighed
+    }
+
+    /// Weights reach down: that of a domain or a project to all who are in it.
+    fn weigh_touched(&mut self, touched: BTreeMap<Owner, bool>, default: Weight) -> Weighed {
+        let reached = self.reached(&touched);
+        let mut owners: BTreeSet<Owner> = touched.into_keys().collect();
+        if !reached.is_empty() {
+            let members = self.users.keys().filter(|member| reached.contains(&member.project));
+            owners.extend(members.map(|member| Owner::User(*member)));
+        }
+        let mut weighed = Weighed::default();
+        for owner in owners {
+            let weight = self.effective_weight(&owner, default);
+            let other_factor = self.share_mut(&owner).is_some_and(|share| share.weigh(weight));
+            weighed.note(owner, other_factor);
+        }
+        weighed
+    }
+
+    /// The projects whose members' effective weights may have changed.
+    fn reached(&self, touched: &BTreeMap<Owner, bool>) -> FastSet<ProjectId> {
+        let mut projects = FastSet::default();
+        let mut domains: FastSet<&str> = FastSet::default();
+        for (owner, _) in touched.iter().filter(|(_, reaches)| **reaches) {
+            match owner {
+                Owner::Domain(name) => domains.extend([&**name]),
+                Owner::Project(id) => projects.extend([*id]),
+                Owner::User(_) => {}
+            }
+        }
+        if !domains.is_empty() {
+            let inside = self.projects.iter().filter(|(_, (domain, _))| domains.contains(&**domain));
+            projects.extend(inside.map(|(id, _)| *id));
+        }
+        projects
+    }
+
+    fn effective_weight(&self, owner: &Owner, default: Weight) -> EffectiveWeight {
+        let own = self.share(owner).and_then(|share| share.weight).unwrap_or(default);
+        let Owner::User(member) = owner else { return EffectiveWeight::single(own) };
+        let Some((domain, project)) = self.projects.get(&member.project) else {
+            return EffectiveWeight::product(default, default, own);
+        };
+        let domain = weight_of(&self.domains, domain, default);
+        EffectiveWeight::product(domain, project.weight.unwrap_or(default), own)
     }
 }
 
-/// Ranks shares inside each scope, ascending by exponent; returns the ids in that order.
-fn rank_tier<'a, S: Ord, I: Ord>(shares: impl Iterator<Item = (S, I, &'a mut Share)>) -> Vec<I> {
-    let mut rows: Vec<(S, u64, I, &mut Share)> =
-        shares.map(|(scope, id, share)| (scope, share.exponent.sort_key(), id, share)).collect();
-    rows.sort_unstable_by(|a, b| (&a.0, a.1, &a.2).cmp(&(&b.0, b.1, &b.2)));
-    for scope in rows.chunk_by_mut(|a, b| a.0 == b.0) {
-        let ranks = competition_ranks(scope.iter().map(|(_, key, _, _)| *key));
-        for ((_, _, _, share), rank) in scope.iter_mut().zip(ranks) {
-            share.rank = rank;
-        }
-    }
-    rows.into_iter().map(|(_, _, id, _)| id).collect()
+fn weight_of(domains: &BTreeMap<Arc<str>, Share>, name: &str, default: Weight) -> Weight {
+    domains.get(name).and_then(|share| share.weight).unwrap_or(default)
 }

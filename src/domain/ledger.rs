@@ -4,11 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::bucket::{Bucket, Chain, Daily};
 use super::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
 use super::factor::{Decayer, History};
 use super::ids::{Member, Owner};
-use super::maps::FastMap;
+use super::maps::{FastMap, FastSet};
 use super::options::Options;
 use super::slots::{Amounts, Usages};
 use super::time::{Day, Span, Timestamp};
@@ -75,6 +77,10 @@ pub struct Ledger {
     changes: Changes,
     /// Some bucket was met while the group had no capacity at all.
     some_lack_capacity: bool,
+    /// Whose buckets have changed since histories were calculated last.
+    stale: FastSet<Owner>,
+    /// The weights of slots by which usages are normalised so far.
+    normalized_with: Amounts,
 }
 
 impl Ledger {
@@ -86,6 +92,8 @@ impl Ledger {
             loaded_from,
             changes: Changes::default(),
             some_lack_capacity: false,
+            stale: FastSet::default(),
+            normalized_with: Amounts::default(),
         }
     }
 
@@ -93,15 +101,15 @@ impl Ledger {
         self.loaded_from
     }
 
-    pub fn chain(&self, owner: &Owner) -> &[Bucket] {
-        self.chains.get(owner).map_or(&[], Chain::buckets)
+    pub fn chain(&self, owner: &Owner) -> Vec<Bucket> {
+        self.chains.get(owner).map(|chain| chain.iter().collect()).unwrap_or_default()
     }
 
-    pub fn chains(&self) -> impl Iterator<Item = (&Owner, &[Bucket])> {
-        self.chains.iter().map(|(owner, chain)| (owner, chain.buckets()))
+    pub fn chains(&self) -> impl Iterator<Item = (&Owner, &Chain)> {
+        self.chains.iter()
     }
 
-    pub fn bucket(&self, owner: &Owner, start: Day) -> Option<&Bucket> {
+    pub fn bucket(&self, owner: &Owner, start: Day) -> Option<Bucket> {
         self.chains.get(owner).and_then(|c| c.bucket(start))
     }
 
@@ -128,7 +136,7 @@ impl Ledger {
     }
 
     /// Puts a stored bucket in its place.
-    pub fn load(&mut self, owner: Owner, bucket: Bucket) {
+    pub fn load(&mut self, owner: Owner, bucket: &Bucket) {
         self.some_lack_capacity |= bucket.capacity.is_empty();
         self.chains.entry(owner).or_default().place(bucket);
     }
@@ -194,7 +202,7 @@ impl Ledger {
                 taken => taken,
             };
             match taken {
-                Ok(start) if chain.buckets().iter().any(|b| b.start == start) => self.touch(owner, start),
+                Ok(start) if chain.capacity_of(start).is_some() => self.touch(owner, start),
                 Ok(start) => self.drop_bucket(owner, start),
                 // Its bucket was purged with its records: there is nothing to take back from.
                 Err(_) if records_from.is_some_and(|from| day < from) => {}
@@ -231,19 +239,26 @@ impl Ledger {
     }
 
     fn touch(&mut self, owner: Owner, start: Day) {
+        self.stale.insert(owner.clone());
         self.changes.deletes.remove(&(owner.clone(), start));
         self.changes.upserts.insert((owner, start));
     }
 
     fn drop_bucket(&mut self, owner: Owner, start: Day) {
+        self.stale.insert(owner.clone());
         self.changes.upserts.remove(&(owner.clone(), start));
         self.changes.deletes.insert((owner, start));
     }
 
     /// The group offered `capacity` during `span`, and offers it today.
     pub fn observe_capacity(&mut self, span: Option<Span>, today: Day, capacity: &Amounts) {
-        let changed = self.calendar.observe(span, today, capacity);
-        self.recapacitate(changed);
+        let parts = span.into_iter().flat_map(Span::by_day).map(|part| part.start.day());
+        let of = |calendar: &CapacityCalendar, day| calendar.get(day).map(|known| Arc::clone(&known.capacity));
+        let before: BTreeMap<Day, _> = parts.chain([today]).map(|day| (day, of(&self.calendar, day))).collect();
+        let mut changed = self.calendar.observe(span, today, capacity);
+        self.changes.capacity_days.extend(&changed);
+        changed.retain(|day| before.get(day).is_none_or(|before| *before != of(&self.calendar, *day)));
+        self.recapacitate(&changed);
     }
 
     /// Forgets what was observed of times after `now`.
@@ -262,62 +277,76 @@ impl Ledger {
                 given.push(day);
             }
         }
-        self.recapacitate(given);
+        self.changes.capacity_days.extend(&given);
+        self.recapacitate(&given);
     }
 
     /// Buckets that end on one of `days` (ascending) take its capacity.
-    fn recapacitate(&mut self, days: Vec<Day>) {
-        if days.is_empty() {
-            return;
-        }
-        let mut touched = Vec::new();
+    fn recapacitate(&mut self, days: &[Day]) {
+        let Some(first) = days.first() else { return };
         for (owner, chain) in &mut self.chains {
-            for bucket in chain.buckets_mut().iter_mut().rev() {
-                if days.binary_search(&bucket.end).is_err() {
-                    continue;
+            let ends = chain.spans().filter(|(_, end)| end >= first && days.binary_search(end).is_ok());
+            for (start, end) in ends.collect::<SmallVec<[(Day, Day); 4]>>() {
+                let Some(known) = self.calendar.get(end) else { continue };
+                if chain.capacity_of(start).is_some_and(|(_, capacity)| *capacity != known.capacity) {
+                    self.stale.insert(owner.clone());
+                    self.changes.upserts.insert((owner.clone(), start));
                 }
-                if let Some(known) = self.calendar.get(bucket.end) {
-                    if bucket.capacity != known.capacity {
-                        touched.push((owner.clone(), bucket.start));
-                    }
-                    bucket.capacity = Arc::clone(&known.capacity);
-                }
+                chain.set_capacity(start, &known.capacity);
             }
         }
-        self.changes.upserts.extend(touched);
-        self.changes.capacity_days.extend(days);
     }
 
     /// Gives every changed bucket, and every one that still lacks it, the capacity of its last day.
     pub fn settle_capacities(&mut self) {
         let mut targets: Vec<(Owner, Day)> = self.changes.upserts.iter().cloned().collect();
         if self.some_lack_capacity {
-            let lacking = |(owner, chain): (&Owner, &Chain)| -> Vec<(Owner, Day)> {
-                let empty = chain.buckets().iter().filter(|b| b.capacity.is_empty());
-                empty.map(|b| (owner.clone(), b.start)).collect()
-            };
-            targets.extend(self.chains.iter().flat_map(lacking));
+            for (owner, chain) in &self.chains {
+                targets.extend(chain.lacking_capacity().map(|start| (owner.clone(), start)));
+            }
         }
         self.some_lack_capacity = false;
         for (owner, start) in targets {
-            let Some(bucket) = self.chains.get_mut(&owner).and_then(|c| c.bucket_mut(start)) else { continue };
-            let Some((capacity, new)) = self.calendar.settle(bucket.end) else {
+            let Some(chain) = self.chains.get_mut(&owner) else { continue };
+            let Some((end, known)) = chain.capacity_of(start) else { continue };
+            let Some((capacity, new)) = self.calendar.settle(end) else {
                 self.some_lack_capacity = true;
                 continue;
             };
             if new {
-                self.changes.capacity_days.insert(bucket.end);
+                self.changes.capacity_days.insert(end);
             }
-            if bucket.capacity != capacity {
-                bucket.capacity = capacity;
+            if *known != capacity {
+                chain.set_capacity(start, &capacity);
+                self.stale.insert(owner.clone());
                 self.changes.upserts.insert((owner, start));
             }
         }
     }
 
-    /// What the buckets of `owner` amount to.
-    pub fn history(&self, owner: &Owner, decayer: &mut Decayer) -> History {
-        decayer.history(self.chain(owner))
+    /// Has the history of `owner` calculated again.
+    pub fn doubt(&mut self, owner: Owner) {
+        self.stale.insert(owner);
+    }
+
+    /// Whose buckets have changed since this was asked last, ascending.
+    pub fn take_stale(&mut self) -> Vec<Owner> {
+        let mut stale: Vec<Owner> = std::mem::take(&mut self.stale).into_iter().collect();
+        stale.sort_unstable();
+        stale
+    }
+
+    /// From here on histories are calculated with these weights of slots.
+    pub fn normalize_with(&mut self, resource_weights: &Amounts) {
+        if self.normalized_with != *resource_weights {
+            self.chains.values_mut().for_each(Chain::forget_normalized);
+            self.normalized_with = resource_weights.clone();
+        }
+    }
+
+    /// What the buckets of `owner` amount to. The decayer has the weights of slots of [`Self::normalize_with`].
+    pub fn history(&mut self, owner: &Owner, decayer: &mut Decayer) -> History {
+        self.chains.get_mut(owner).map_or_else(History::default, |chain| decayer.history(chain))
     }
 
     /// The day before which no bucket counts any more.

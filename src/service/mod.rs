@@ -186,8 +186,8 @@ impl Service {
             _ => GroupState::load(db, &self.people, group, self.clock.now().day()).await?,
         };
         state.follow(&self.people.read());
-        let ranking = state.hierarchy.recompute(state.options.default_weight);
-        self.published.put(&Arc::new(PublishedGroup::build(&state, &self.people.read(), &ranking, None)));
+        state.hierarchy.weigh(state.options.default_weight);
+        self.published.put(&Arc::new(PublishedGroup::build(&state, &self.people.read(), None)));
         *slot = Some(state);
         Ok(())
     }

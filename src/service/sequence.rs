@@ -8,12 +8,13 @@ use utoipa::ToSchema;
 
 use super::group::published::PublishedGroup;
 use super::group::published::division::Division;
+use super::group::published::rows::Rows;
 use super::group::visible::VisibleGroup;
 use super::people::{Directory, who};
 use super::{Caller, Fault, Faults, Result, Service};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::maps::FastMap;
-use crate::domain::sequencer::{GroupShares, QueueClaims, Workload};
+use crate::domain::sequencer::{QueueClaims, Workload};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
@@ -57,8 +58,8 @@ pub struct Sequenced<'a> {
 
 impl Sequenced<'_> {
     /// What the order was made from.
-    pub fn standings(&self) -> &GroupShares {
-        &self.group.facts().standings
+    pub fn rows(&self) -> &Rows {
+        &self.group.facts().rows
     }
 }
 
@@ -91,7 +92,7 @@ impl Service {
         // They take the place of what was read, which was larger.
         workloads.shrink_to_fit();
         let order = match &claims {
-            None => group.scheduler.order(&workloads, &group.facts().standings),
+            None => group.scheduler.order(&workloads, group.facts()),
             Some((division, queue, requests)) => {
                 let claims = QueueClaims {
                     tree: &division.tree,
@@ -100,7 +101,7 @@ impl Service {
                     queue,
                     requests,
                 };
-                group.scheduler.order_by_turns(&workloads, &group.facts().standings, &claims)
+                group.scheduler.order_by_turns(&workloads, group.facts(), &claims)
             }
         };
         Ok(Sequenced { group, workloads, order })

@@ -12,6 +12,7 @@ use super::{Error, Result, Service};
 use crate::domain::filter::{Filter, TextMatch, UuidIn};
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
+use crate::domain::ranking::Placed;
 use crate::domain::weight::EffectiveWeight;
 use crate::store;
 use crate::store::people::Project;
@@ -51,7 +52,7 @@ pub fn share_list_name(tier: &str, field: ShareField, descending: bool) -> Strin
 }
 
 /// A row of one tier.
-trait Row {
+trait Row: Clone {
     fn share(&self) -> &Share;
     /// What tells equals apart, in order.
     fn id(&self) -> Vec<Key>;
@@ -123,67 +124,68 @@ impl Row for UserShare {
 }
 
 /// The order value of a row; ascending whatever the direction. A name has none.
-fn order_value(share: &Share, field: ShareField, descending: bool) -> Option<u64> {
+fn order_value<T: Row>(row: &Placed<T>, field: ShareField, descending: bool) -> Option<u64> {
+    let share = row.share();
     // Non-negative floats order like their bits.
     let value = match field {
         // The factor falls as the exponent grows, and never ties where the exponent does not (FAIR_SHARE §2).
         ShareField::FairShareFactor => u64::MAX - share.exponent.sort_key(),
         ShareField::EffectiveUsage => share.history.normalized_usage.to_bits(),
         ShareField::EffectiveWeight => share.effective_weight.to_f64().to_bits(),
-        ShareField::Rank => share.rank.into(),
+        ShareField::Rank => row.rank.into(),
         ShareField::Name => return None,
     };
     Some(if descending { u64::MAX - value } else { value })
 }
 
-fn by_name<T: Row + Clone>(list_name: &str, mut rows: Vec<&T>, list: &ShareList) -> Page<T> {
-    let key = |row: &T| {
+fn by_name<T: Row>(list_name: &str, mut rows: Vec<Placed<T>>, list: &ShareList) -> Page<Placed<T>> {
+    let key = |row: &Placed<T>| {
         let id = row.id();
         let name = row.name().map(|name| Key::Text(name.to_owned())).or_else(|| id.first().cloned());
         name.into_iter().chain(id).collect::<Vec<Key>>()
     };
-    rows.sort_by_cached_key(|row| key(row));
-    cut_ordered(list_name, &rows, |row| key(row), &list.window, list.descending).map(T::clone)
+    rows.sort_by_cached_key(key);
+    cut_ordered(list_name, &rows, key, &list.window, list.descending)
 }
 
 /// Rows that are archived are in no list.
-fn list_rows<'a, T: Row + Clone + 'a>(tier: &str, rows: impl Iterator<Item = &'a T>, list: &ShareList) -> Page<T> {
+fn list_rows<T: Row>(tier: &str, rows: impl Iterator<Item = Placed<T>>, list: &ShareList) -> Page<Placed<T>> {
     let name = share_list_name(tier, list.field, list.descending);
     let rows = rows.filter(|row| !row.is_hidden() && list.filter.matches(&|c| row.meets(c)));
     if list.field == ShareField::Name {
         return by_name(&name, rows.collect(), list);
     }
-    let valued = |row: &'a T| Some((order_value(row.share(), list.field, list.descending)?, row));
-    let mut kept: Vec<(u64, &T)> = rows.filter_map(valued).collect();
+    let valued = |row: Placed<T>| Some((order_value(&row, list.field, list.descending)?, row));
+    let mut kept: Vec<(u64, Placed<T>)> = rows.filter_map(valued).collect();
     // Published rows ascend by rank and id already; only another order costs a sort.
     let ascends = kept.windows(2).all(|w| w[0].0 < w[1].0 || (w[0].0 == w[1].0 && w[0].1.id() <= w[1].1.id()));
     if !ascends {
         kept.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.id().cmp(&b.1.id())));
     }
-    let key = |(value, row): &(u64, &T)| {
+    let key = |(value, row): &(u64, Placed<T>)| {
         let mut key = vec![Key::Number(*value)];
         key.extend(row.id());
         key
     };
-    cut(&name, &kept, key, &list.window).map(|(_, row)| row.clone())
+    cut(&name, &kept, key, &list.window).map(|(_, row)| row)
 }
 
 impl VisibleGroup {
-    pub fn domain_shares(&self, list: &ShareList) -> Result<Page<DomainShare>> {
-        Ok(list_rows("domain", self.whole()?.rows.domains.iter(), list))
+    pub fn domain_shares(&self, list: &ShareList) -> Result<Page<Placed<DomainShare>>> {
+        Ok(list_rows("domain", self.whole()?.rows.domains.placed(), list))
     }
 
-    pub fn project_shares(&self, list: &ShareList) -> Result<Page<ProjectShare>> {
-        Ok(list_rows("project", self.whole()?.rows.projects.iter(), list))
+    pub fn project_shares(&self, list: &ShareList) -> Result<Page<Placed<ProjectShare>>> {
+        Ok(list_rows("project", self.whole()?.rows.placed_projects(), list))
     }
 
     /// The users whose rows the caller may see.
-    pub fn user_shares(&self, list: &ShareList) -> Page<UserShare> {
+    pub fn user_shares(&self, list: &ShareList) -> Page<Placed<UserShare>> {
         list_rows("user", self.ranking(), list)
     }
 
     /// The users of one project whose rows the caller may see.
-    pub fn project_members(&self, project: ProjectId, list: &ShareList) -> Page<UserShare> {
+    pub fn project_members(&self, project: ProjectId, list: &ShareList) -> Page<Placed<UserShare>> {
         list_rows("user", self.members_of(project), list)
     }
 }
@@ -191,14 +193,14 @@ impl VisibleGroup {
 impl Service {
     /// A domain's share; a known domain without a row has used nothing. `None`: the domain is unknown.
     #[tracing::instrument(name = "service.shares.domain_share", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
-    pub async fn domain_share(&self, group: &VisibleGroup, name: &str) -> Result<Option<DomainShare>> {
+    pub async fn domain_share(&self, group: &VisibleGroup, name: &str) -> Result<Option<Placed<DomainShare>>> {
         group.access().require_reader()?;
         self.shares_of(group, [&Owner::Domain(Arc::from(name))]).await?.domain(name)
     }
 
     /// A project's share; a known project without a row has used nothing. `None`: the project is unknown.
     #[tracing::instrument(name = "service.shares.project_share", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
-    pub async fn project_share(&self, group: &VisibleGroup, id: ProjectId) -> Result<Option<ProjectShare>> {
+    pub async fn project_share(&self, group: &VisibleGroup, id: ProjectId) -> Result<Option<Placed<ProjectShare>>> {
         group.access().require_reader()?;
         self.shares_of(group, [&Owner::Project(id)]).await?.project(id)
     }
@@ -206,7 +208,7 @@ impl Service {
     /// A member's share; a known user in a known project without a row has used nothing. `None`: the user or the project is
     /// unknown.
     #[tracing::instrument(name = "service.shares.user_share", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
-    pub async fn user_share(&self, group: &VisibleGroup, member: Member) -> Result<Option<UserShare>> {
+    pub async fn user_share(&self, group: &VisibleGroup, member: Member) -> Result<Option<Placed<UserShare>>> {
         group.access().require_user(member.user)?;
         self.shares_of(group, [&Owner::User(member)]).await?.user(member)
     }
@@ -231,8 +233,8 @@ impl Service {
     /// Where one user stands in the group. An unknown user is an error.
     #[tracing::instrument(name = "service.shares.user_place", level = "debug", skip_all, fields(group = &*group.name), err(level = "debug"))]
     pub async fn user_place(&self, group: &VisibleGroup, user: UserId) -> Result<UserPlace> {
-        if let Some(best) = group.memberships(user)?.next() {
-            return Ok(UserPlace::Row(best.clone()));
+        if let Some(best) = group.memberships(user)?.into_iter().next() {
+            return Ok(UserPlace::Row(best));
         }
         let groups = self.published_groups();
         let elsewhere = groups.iter().flat_map(|group| group.facts.rows.memberships(user)).map(|row| row.member);
@@ -262,7 +264,7 @@ impl Service {
 #[derive(Clone, Debug)]
 pub enum UserPlace {
     /// The best row: of the ranking, else the default row of a project that the user is known in elsewhere.
-    Row(UserShare),
+    Row(Placed<UserShare>),
     /// The user was created ahead of the first project.
     NoProject { user_name: Option<Arc<str>>, share: Share },
 }
@@ -329,49 +331,49 @@ pub struct FoundShares {
 
 impl FoundShares {
     /// The domain's row, or that of a known domain that has none.
-    pub fn domain(&self, name: &str) -> Result<Option<DomainShare>> {
+    pub fn domain(&self, name: &str) -> Result<Option<Placed<DomainShare>>> {
         let facts = self.group.whole()?;
         let weight = EffectiveWeight::single(facts.options.default_weight);
-        Ok(facts.rows.domain(name).cloned().or_else(|| {
+        Ok(facts.rows.placed_domain(name).or_else(|| {
             let domain_name = Arc::clone(self.known.domains.get(name)?);
-            Some(DomainShare { domain_name, share: facts.default_share(weight), hidden: false })
+            Some(Placed::outside(DomainShare { domain_name, share: facts.default_share(weight), hidden: false }))
         }))
     }
 
     /// The project's row, or that of a known project that has none.
-    pub fn project(&self, id: ProjectId) -> Result<Option<ProjectShare>> {
+    pub fn project(&self, id: ProjectId) -> Result<Option<Placed<ProjectShare>>> {
         let facts = self.group.whole()?;
         let weight = EffectiveWeight::single(facts.options.default_weight);
-        Ok(facts.rows.project(id).cloned().or_else(|| {
+        Ok(facts.rows.placed_project(id).or_else(|| {
             let project = self.known.projects.get(&id)?;
-            Some(ProjectShare {
+            Some(Placed::outside(ProjectShare {
                 project_id: id,
                 project_name: project.shown().cloned(),
                 domain_name: Arc::clone(&project.domain_name),
                 share: facts.default_share(weight),
                 hidden: false,
-            })
+            }))
         }))
     }
 
     /// The member's row, or that of a known user in a known project who has none.
-    pub fn user(&self, member: Member) -> Result<Option<UserShare>> {
+    pub fn user(&self, member: Member) -> Result<Option<Placed<UserShare>>> {
         let row = self.group.user(member)?;
         let (facts, known) = (self.group.facts(), &self.known);
-        Ok(row.cloned().or_else(|| {
+        Ok(row.or_else(|| {
             let (project, user_name) = (known.projects.get(&member.project)?, known.users.get(&member.user)?);
             let (rows, default) = (&facts.rows, facts.options.default_weight);
             let domain_weight = rows.domain(&project.domain_name).map_or(default, |d| facts.weight(&d.share));
             let project_weight = rows.project(member.project).map_or(default, |p| facts.weight(&p.share));
             let weight = EffectiveWeight::product(domain_weight, project_weight, default);
-            Some(UserShare {
+            Some(Placed::outside(UserShare {
                 member,
                 user_name: user_name.clone(),
                 project_name: project.shown().cloned(),
                 domain_name: Arc::clone(&project.domain_name),
                 share: facts.default_share(weight),
                 hidden: false,
-            })
+            }))
         }))
     }
 }

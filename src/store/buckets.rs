@@ -42,7 +42,7 @@ pub async fn load(db: &impl ConnectionTrait, group: &str, ledger: &mut Ledger, u
                     capacity: capacities.decode(&row.capacity_snapshot)?,
                 };
                 #[allow(clippy::redundant_closure_call)]
-                ledger.load($owner(&row), bucket);
+                ledger.load($owner(&row), &bucket);
             }
         };
     }

@@ -43,17 +43,17 @@ pub async fn load(
         };
     }
     for row in rows!(domain_fair_share) {
-        hierarchy.domains.insert(Arc::from(row.domain_name.as_str()), share!(row));
+        hierarchy.put_domain(&Arc::from(row.domain_name.as_str()), share!(row));
     }
     for row in rows!(project_fair_share) {
         let id = ProjectId(row.project_id);
         if let Some(domain) = domain_of(id) {
-            hierarchy.projects.insert(id, (domain, share!(row)));
+            hierarchy.put_project(id, &domain, share!(row));
         }
     }
     for row in rows!(user_fair_share) {
         let member = Member { user: UserId(row.user_uuid), project: ProjectId(row.project_id) };
-        hierarchy.users.insert(member, share!(row));
+        hierarchy.put_user(member, share!(row));
     }
     Ok(hierarchy)
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::people::{GPU_CLUSTER, PEOPLE, PROJECTS};
+use crate::domain::ranking::Placed;
 use crate::service::group::published::rows::UserShare;
 use crate::service::{Caller, Result, Service};
 
@@ -64,14 +65,15 @@ Kernels are running and the jobs account for them as time passes. Ctrl-C ends th
     fn workloads(service: &Service) -> Result<serde_json::Value> {
         let group = service.group(&Caller::internal("demo"), GPU_CLUSTER)?;
         let users = &group.whole()?.rows.users;
-        let places = [users.len().saturating_sub(1), users.len() / 2, 0];
-        let workload = |share: &UserShare| {
+        let count = u32::try_from(users.len()).unwrap_or(u32::MAX);
+        let places = [count.saturating_sub(1), count / 2, 0];
+        let workload = |share: Placed<UserShare>| {
             json!({
                 "workload_id": share.user_name.as_deref().map_or("job".to_owned(), |name| format!("job-of-{name}")),
                 "user": share.user_name, "project": share.project_name,
             })
         };
-        let workloads: Vec<_> = places.iter().filter_map(|at| users.get(*at)).map(workload).collect();
+        let workloads: Vec<_> = places.iter().filter_map(|at| users.at(*at)).map(workload).collect();
         Ok(json!({"workloads": workloads}))
     }
 }

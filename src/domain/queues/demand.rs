@@ -7,7 +7,7 @@ use hashbrown::Equivalent;
 
 use crate::domain::ids::ProjectId;
 use crate::domain::kernel::{Kernel, Phase};
-use crate::domain::maps::FastMap;
+use crate::domain::shards::Shards;
 use crate::domain::slots::Amounts;
 
 /// What decides about a kernel's queue: the name it gives, and its project.
@@ -62,9 +62,9 @@ impl<'a> Portion<'a> {
     }
 }
 
-/// Sums over the running and pending kernels of a group, kept as kernels change.
+/// Sums over the running and pending kernels of a group, kept as kernels change. A copy shares what does not change.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Demand(FastMap<Claim, Held>);
+pub struct Demand(Shards<Claim, Held>);
 
 impl Demand {
     pub fn add(&mut self, portion: Portion) {
@@ -73,7 +73,7 @@ impl Demand {
         }
         let Portion { queue, project, slots, .. } = portion;
         let claim = ClaimRef { queue, project };
-        let held = self.0.entry_ref(&claim).or_default();
+        let held = self.0.get_or_insert_with(&claim, || (Claim::from(&claim), Held::default()));
         held.kernels += 1;
         for sum in held.sums(&portion).into_iter().flatten() {
             sum.add(slots);

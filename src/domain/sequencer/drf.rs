@@ -1,6 +1,6 @@
 //! `drf`: dominant resource fairness.
 
-use super::{GroupShares, Sequence, Workload};
+use super::{Sequence, Standings, Workload};
 
 /// The user who occupies the smallest dominant share now comes first.
 pub(super) struct Drf;
@@ -14,9 +14,8 @@ impl Sequence for Drf {
         "Sessions sequenced by ascending dominant share"
     }
 
-    fn keys(&self, workloads: &[Workload], shares: &GroupShares) -> Vec<u64> {
+    fn keys(&self, workloads: &[Workload], shares: &dyn Standings) -> Vec<u64> {
         // Shares are never negative, and non-negative floats order like their bits.
-        let share = |w: &Workload| shares.dominant_shares.get(&w.owner.user).map_or(0, |s| s.to_bits());
-        workloads.iter().map(share).collect()
+        workloads.iter().map(|w| shares.dominant_share(w.owner.user).to_bits()).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! `fairshare`: historical fair share (FAIR_SHARE §9).
 
-use super::{GroupShares, Sequence, Workload};
+use super::{Sequence, Standings, Workload};
 use crate::domain::factor::Exponent;
 use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
@@ -19,8 +19,8 @@ impl Sequence for FairShare {
         "Sessions sequenced using hierarchical Fair Share algorithm"
     }
 
-    fn keys(&self, workloads: &[Workload], shares: &GroupShares) -> Vec<u64> {
-        match shares.order {
+    fn keys(&self, workloads: &[Workload], shares: &dyn Standings) -> Vec<u64> {
+        match shares.order() {
             Order::Flat => workloads.iter().map(|w| shares.exponent(w.owner).sort_key()).collect(),
             Order::Tiered => tiered(workloads, shares),
         }
@@ -28,11 +28,10 @@ impl Sequence for FairShare {
 }
 
 /// The place of each owner's three exponents among those of all owners.
-fn tiered(workloads: &[Workload], shares: &GroupShares) -> Vec<u64> {
+fn tiered(workloads: &[Workload], shares: &dyn Standings) -> Vec<u64> {
     let mut places: FastMap<Member, u64> = workloads.iter().map(|w| (w.owner, 0)).collect();
     let exponents = |member: &Member| {
-        let (domain, project) =
-            shares.projects.get(&member.project).copied().unwrap_or((Exponent::ZERO, Exponent::ZERO));
+        let (domain, project) = shares.outer_exponents(member.project);
         [domain, project, shares.exponent(*member)].map(Exponent::sort_key)
     };
     let mut owners: Vec<([u64; 3], Member)> = places.keys().map(|member| (exponents(member), *member)).collect();

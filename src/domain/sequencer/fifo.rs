@@ -1,6 +1,6 @@
 //! `fifo`: in the order of submission.
 
-use super::{GroupShares, Sequence, Workload};
+use super::{Sequence, Standings, Workload};
 
 /// First submitted, first started.
 pub(super) struct Fifo;
@@ -14,7 +14,7 @@ impl Sequence for Fifo {
         "Sessions sequenced in submission order"
     }
 
-    fn keys(&self, workloads: &[Workload], _: &GroupShares) -> Vec<u64> {
+    fn keys(&self, workloads: &[Workload], _: &dyn Standings) -> Vec<u64> {
         vec![0; workloads.len()]
     }
 }

@@ -1,6 +1,6 @@
 //! `lifo`: in the reverse order of submission.
 
-use super::{GroupShares, Sequence, Workload};
+use super::{Sequence, Standings, Workload};
 
 /// Last submitted, first started.
 pub(super) struct Lifo;
@@ -14,7 +14,7 @@ impl Sequence for Lifo {
         "Sessions sequenced in reverse submission order"
     }
 
-    fn keys(&self, workloads: &[Workload], _: &GroupShares) -> Vec<u64> {
+    fn keys(&self, workloads: &[Workload], _: &dyn Standings) -> Vec<u64> {
         vec![0; workloads.len()]
     }
 

@@ -12,13 +12,11 @@ mod turns;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
-use std::sync::Arc;
 
 use super::factor::Exponent;
 use super::ids::{Member, ProjectId, UserId};
 use super::options::Order;
 use super::time::Timestamp;
-use crate::domain::maps::FastMap;
 
 pub use turns::QueueClaims;
 
@@ -31,31 +29,19 @@ pub struct Workload<'a> {
     pub priority: i32,
 }
 
-/// What the last published state says about one member.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MemberShare {
-    pub exponent: Exponent,
-    /// As shown, at most 12 places.
-    pub fair_share_factor: Arc<str>,
-    pub rank: u32,
-}
-
-/// Published state of one resource group that sequencers read.
-#[derive(Clone, Debug, Default)]
-pub struct GroupShares {
-    pub members: FastMap<Member, MemberShare>,
-    /// Dominant share of what each user occupies now over the group's capacity, in 0..
-    pub dominant_shares: FastMap<UserId, f64>,
-    /// The exponents of each project's domain and of the project itself.
-    pub projects: Arc<FastMap<ProjectId, (Exponent, Exponent)>>,
-    pub order: Order,
-}
-
-impl GroupShares {
+/// What sequencers read of the published state of a resource group.
+pub trait Standings {
     /// An unknown member has used nothing and comes first.
-    pub fn exponent(&self, member: Member) -> Exponent {
-        self.members.get(&member).map_or(Exponent::ZERO, |s| s.exponent)
-    }
+    fn exponent(&self, member: Member) -> Exponent;
+
+    /// The exponents of the project's domain and of the project itself.
+    fn outer_exponents(&self, project: ProjectId) -> (Exponent, Exponent);
+
+    /// Dominant share of what the user occupies now over the group's capacity, in 0..
+    fn dominant_share(&self, user: UserId) -> f64;
+
+    /// What `fairshare` compares.
+    fn order(&self) -> Order;
 }
 
 /// A policy that orders workloads.
@@ -67,7 +53,7 @@ trait Sequence: Sync {
     fn success_message(&self) -> &'static str;
 
     /// Ascending sort keys, one for each workload; equal keys keep submission order, then id.
-    fn keys(&self, workloads: &[Workload], shares: &GroupShares) -> Vec<u64>;
+    fn keys(&self, workloads: &[Workload], shares: &dyn Standings) -> Vec<u64>;
 
     /// Whether equal keys start in reverse.
     fn latest_first(&self) -> bool {
@@ -110,7 +96,7 @@ impl Sequencer {
     }
 
     /// The positions of `workloads` in the order in which they should start: a permutation, always.
-    pub fn order(self, workloads: &[Workload], shares: &GroupShares) -> Vec<u32> {
+    pub fn order(self, workloads: &[Workload], shares: &dyn Standings) -> Vec<u32> {
         let keys = self.0.keys(workloads, shares);
         let latest_first = self.0.latest_first();
         // Key and submission as one number, because comparing two costs more than the sort.
@@ -138,7 +124,7 @@ impl Sequencer {
     }
 
     /// [`Self::order`] where queues take turns.
-    pub fn order_by_turns(self, workloads: &[Workload], shares: &GroupShares, claims: &QueueClaims) -> Vec<u32> {
+    pub fn order_by_turns(self, workloads: &[Workload], shares: &dyn Standings, claims: &QueueClaims) -> Vec<u32> {
         let order = self.order(workloads, shares);
         match self.0.turns(claims) {
             Some(mut rule) => turns::take(order, claims, &mut *rule),

@@ -2,7 +2,7 @@
 
 use super::turns::score_tree::ScoreTree;
 use super::turns::{QueueClaims, TurnState, Turns, by_priority};
-use super::{GroupShares, Sequence, Workload};
+use super::{Sequence, Standings, Workload};
 use crate::domain::division::report::order::figures;
 use crate::domain::division::score_weights::ScoreWeights;
 
@@ -18,7 +18,7 @@ impl Sequence for Score {
         "Sessions sequenced by turns of queues, highest score first"
     }
 
-    fn keys(&self, workloads: &[Workload], _: &GroupShares) -> Vec<u64> {
+    fn keys(&self, workloads: &[Workload], _: &dyn Standings) -> Vec<u64> {
         by_priority(workloads)
     }
 

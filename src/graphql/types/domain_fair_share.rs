@@ -1,9 +1,8 @@
-use std::sync::Arc;
-
 use async_graphql::{Context, ID, Object, Result};
 
 use super::{ProjectFairShare, ShareFacts};
 use crate::domain::filter::{Filter, Place, TextMatch};
+use crate::domain::ranking::Placed;
 use crate::graphql::connection::{List, PageArgs};
 use crate::graphql::filters::ProjectFairShareFilter;
 use crate::graphql::global_id;
@@ -14,26 +13,27 @@ use crate::service::shares::ShareCondition;
 
 /// A domain in one resource group: weight, decayed usage, factor and rank among the group's domains.
 pub struct DomainFairShare {
-    domain_name: Arc<str>,
+    row: Placed<DomainShare>,
     facts: ShareFacts,
 }
 
 impl DomainFairShare {
     pub const KIND: &str = "DomainFairShare";
 
-    pub fn new(group: &VisibleGroup, row: DomainShare) -> Self {
-        Self { domain_name: row.domain_name, facts: ShareFacts { group: group.clone(), share: row.share } }
+    pub fn new(group: &VisibleGroup, row: Placed<DomainShare>) -> Self {
+        let facts = ShareFacts { group: group.clone(), share: row.share.clone(), rank: row.place() };
+        Self { row, facts }
     }
 }
 
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 impl DomainFairShare {
     pub async fn id(&self) -> ID {
-        global_id::encode(Self::KIND, &[&self.facts.group.name, &self.domain_name])
+        global_id::encode(Self::KIND, &[&self.facts.group.name, &self.row.domain_name])
     }
 
     async fn domain_name(&self) -> &str {
-        &self.domain_name
+        &self.row.domain_name
     }
 
     #[graphql(flatten)]
@@ -54,7 +54,8 @@ impl DomainFairShare {
         filter: Option<ProjectFairShareFilter>,
         order: Option<ProjectFairShareOrderBy>,
     ) -> Result<List<ProjectFairShare>> {
-        let own = TextMatch::Like { place: Place::Whole, pattern: self.domain_name.to_string(), ignore_case: false };
+        let own =
+            TextMatch::Like { place: Place::Whole, pattern: self.row.domain_name.to_string(), ignore_case: false };
         let filter = ProjectFairShareFilter::read(filter)?;
         let filter = Filter::All(vec![Filter::Is(ShareCondition::Domain(own)), filter]);
         let page = PageArgs { first, last, before, after, offset };

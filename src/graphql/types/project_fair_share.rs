@@ -1,10 +1,8 @@
-use std::sync::Arc;
-
 use async_graphql::{Context, ID, Object, Result};
 
 use super::{ShareFacts, UserFairShare};
 use crate::domain::filter::Filter;
-use crate::domain::ids::ProjectId;
+use crate::domain::ranking::Placed;
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::filters::UserFairShareFilter;
 use crate::graphql::global_id;
@@ -17,22 +15,16 @@ use crate::service::{Result as ServiceResult, VisibleGroup};
 
 /// A project in one resource group: weight, decayed usage, factor and rank among its domain's projects.
 pub struct ProjectFairShare {
-    project_id: ProjectId,
-    project_name: Option<Arc<str>>,
-    domain_name: Arc<str>,
+    row: Placed<ProjectShare>,
     facts: ShareFacts,
 }
 
 impl ProjectFairShare {
     pub const KIND: &str = "ProjectFairShare";
 
-    pub fn new(group: &VisibleGroup, row: ProjectShare) -> Self {
-        Self {
-            project_id: row.project_id,
-            project_name: row.project_name,
-            domain_name: row.domain_name,
-            facts: ShareFacts { group: group.clone(), share: row.share },
-        }
+    pub fn new(group: &VisibleGroup, row: Placed<ProjectShare>) -> Self {
+        let facts = ShareFacts { group: group.clone(), share: row.share.clone(), rank: row.place() };
+        Self { row, facts }
     }
 
     /// A page of `group`'s projects.
@@ -53,20 +45,20 @@ impl ProjectFairShare {
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 impl ProjectFairShare {
     pub async fn id(&self) -> ID {
-        global_id::encode(Self::KIND, &[&self.facts.group.name, &self.project_id.to_string()])
+        global_id::encode(Self::KIND, &[&self.facts.group.name, &self.row.project_id.to_string()])
     }
 
     async fn project_id(&self) -> Uuid {
-        Uuid(self.project_id.0)
+        Uuid(self.row.project_id.0)
     }
 
     /// As the scheduler calls it, if it does.
     async fn project_name(&self) -> Option<&str> {
-        self.project_name.as_deref()
+        self.row.project_name.as_deref()
     }
 
     async fn domain_name(&self) -> &str {
-        &self.domain_name
+        &self.row.domain_name
     }
 
     #[graphql(flatten)]
@@ -89,6 +81,6 @@ impl ProjectFairShare {
     ) -> Result<List<UserFairShare>> {
         let filter = UserFairShareFilter::read(filter)?;
         let page = PageArgs { first, last, before, after, offset };
-        Ok(UserFairShare::list(ctx, &self.facts.group, Some(self.project_id), filter, order, &page)?)
+        Ok(UserFairShare::list(ctx, &self.facts.group, Some(self.row.project_id), filter, order, &page)?)
     }
 }

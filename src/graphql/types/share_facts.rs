@@ -10,6 +10,8 @@ use crate::service::group::published::profile::Calculation;
 pub struct ShareFacts {
     pub group: VisibleGroup,
     pub share: Share,
+    /// `None` outside of the group.
+    pub rank: Option<u32>,
 }
 
 impl ShareFacts {
@@ -66,12 +68,12 @@ impl ShareFacts {
 
     /// Domains and users rank in the group, projects in their domain; equals share a rank. Null outside of the group.
     async fn rank(&self) -> Option<u32> {
-        self.share.place()
+        self.rank
     }
 
     /// Whether the ranking of the group lists it; else it is known, but has neither usage nor a weight here.
     async fn in_group(&self) -> bool {
-        self.share.place().is_some()
+        self.rank.is_some()
     }
 
     /// Null: never yet.

@@ -1,10 +1,9 @@
-use std::sync::Arc;
-
 use async_graphql::{Context, ID, Object};
 
 use super::ShareFacts;
 use crate::domain::filter::Filter;
-use crate::domain::ids::{Member, ProjectId};
+use crate::domain::ids::ProjectId;
+use crate::domain::ranking::Placed;
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::global_id;
 use crate::graphql::orders::UserFairShareOrderBy;
@@ -16,24 +15,16 @@ use crate::service::{Result as ServiceResult, VisibleGroup};
 
 /// A user in one project of a resource group: decayed usage, factor and rank among all the group's users.
 pub struct UserFairShare {
-    member: Member,
-    user_name: Option<Arc<str>>,
-    project_name: Option<Arc<str>>,
-    domain_name: Arc<str>,
+    row: Placed<UserShare>,
     facts: ShareFacts,
 }
 
 impl UserFairShare {
     pub const KIND: &str = "UserFairShare";
 
-    pub fn new(group: &VisibleGroup, row: UserShare) -> Self {
-        Self {
-            member: row.member,
-            user_name: row.user_name,
-            project_name: row.project_name,
-            domain_name: row.domain_name,
-            facts: ShareFacts { group: group.clone(), share: row.share },
-        }
+    pub fn new(group: &VisibleGroup, row: Placed<UserShare>) -> Self {
+        let facts = ShareFacts { group: group.clone(), share: row.share.clone(), rank: row.place() };
+        Self { row, facts }
     }
 
     /// A page of `group`'s users, or of one project's.
@@ -59,29 +50,29 @@ impl UserFairShare {
 #[Object(rename_fields = "snake_case")]
 impl UserFairShare {
     pub async fn id(&self) -> ID {
-        let (user, project) = (self.member.user.to_string(), self.member.project.to_string());
+        let (user, project) = (self.row.member.user.to_string(), self.row.member.project.to_string());
         global_id::encode(Self::KIND, &[&self.facts.group.name, &user, &project])
     }
 
     async fn user_uuid(&self) -> Uuid {
-        Uuid(self.member.user.0)
+        Uuid(self.row.member.user.0)
     }
 
     /// As the scheduler calls them, if it does.
     async fn user_name(&self) -> Option<&str> {
-        self.user_name.as_deref()
+        self.row.user_name.as_deref()
     }
 
     async fn project_id(&self) -> Uuid {
-        Uuid(self.member.project.0)
+        Uuid(self.row.member.project.0)
     }
 
     async fn project_name(&self) -> Option<&str> {
-        self.project_name.as_deref()
+        self.row.project_name.as_deref()
     }
 
     async fn domain_name(&self) -> &str {
-        &self.domain_name
+        &self.row.domain_name
     }
 
     #[graphql(flatten)]

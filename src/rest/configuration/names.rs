@@ -73,7 +73,7 @@ impl<'a> Names<'a> {
         Self {
             projects: Directory::new(
                 "project",
-                facts.rows.projects.iter().map(|p| (p.project_id.0, p.project_name.as_ref())),
+                facts.rows.projects().map(|p| (p.project_id.0, p.project_name.as_ref())),
             ),
             users: Directory::new("user", facts.rows.users.iter().map(|u| (u.member.user.0, u.user_name.as_ref()))),
             service,

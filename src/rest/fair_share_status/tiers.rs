@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::domain::decimal::f64_text;
 use crate::domain::filter::Filter;
 use crate::domain::hierarchy::Share;
+use crate::domain::ranking::Placed;
 use crate::domain::weight::EffectiveWeight;
 use crate::rest::list::{List, ListCursor};
 use crate::rest::problem::Result;
@@ -24,11 +25,11 @@ pub struct Shown {
     pub effective_weight: EffectiveWeight,
 }
 
-impl From<&Share> for Shown {
-    fn from(share: &Share) -> Self {
+impl Shown {
+    pub fn new(share: &Share, rank: Option<u32>) -> Self {
         Self {
             fair_share_factor: f64_text(share.fair_share_factor),
-            rank: share.place(),
+            rank,
             effective_usage: f64_text(share.history.normalized_usage),
             effective_weight: share.effective_weight,
         }
@@ -66,10 +67,10 @@ pub struct DomainStatus {
     pub effective_weight: EffectiveWeight,
 }
 
-impl From<DomainShare> for DomainStatus {
-    fn from(DomainShare { domain_name, share, .. }: DomainShare) -> Self {
-        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::from(&share);
-        Self { domain_name, rank, fair_share_factor, effective_usage, effective_weight }
+impl From<Placed<DomainShare>> for DomainStatus {
+    fn from(row: Placed<DomainShare>) -> Self {
+        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::new(&row.share, row.place());
+        Self { domain_name: Arc::clone(&row.domain_name), rank, fair_share_factor, effective_usage, effective_weight }
     }
 }
 
@@ -96,13 +97,13 @@ pub struct ProjectStatus {
     pub effective_weight: EffectiveWeight,
 }
 
-impl From<ProjectShare> for ProjectStatus {
-    fn from(ProjectShare { project_id, project_name, domain_name, share, .. }: ProjectShare) -> Self {
-        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::from(&share);
+impl From<Placed<ProjectShare>> for ProjectStatus {
+    fn from(row: Placed<ProjectShare>) -> Self {
+        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::new(&row.share, row.place());
         Self {
-            project_id: project_id.0,
-            project_name,
-            domain_name,
+            project_id: row.project_id.0,
+            project_name: row.project_name.clone(),
+            domain_name: Arc::clone(&row.domain_name),
             rank,
             fair_share_factor,
             effective_usage,

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::tiers::Shown;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::UserId;
+use crate::domain::ranking::Placed;
 use crate::domain::weight::EffectiveWeight;
 use crate::service::group::published::rows::UserShare;
 use crate::service::shares::UserPlace;
@@ -41,9 +42,9 @@ pub struct UserStatus {
     pub project_name: Option<Arc<str>>,
 }
 
-impl From<&UserShare> for UserStatus {
-    fn from(row: &UserShare) -> Self {
-        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::from(&row.share);
+impl From<Placed<UserShare>> for UserStatus {
+    fn from(row: Placed<UserShare>) -> Self {
+        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::new(&row.share, row.place());
         Self {
             user_uuid: row.member.user.0,
             fair_share_factor,
@@ -55,12 +56,6 @@ impl From<&UserShare> for UserStatus {
             user_name: row.user_name.clone(),
             project_name: row.project_name.clone(),
         }
-    }
-}
-
-impl From<UserShare> for UserStatus {
-    fn from(row: UserShare) -> Self {
-        Self::from(&row)
     }
 }
 
@@ -92,7 +87,7 @@ pub struct PlaceOfUser {
 
 impl PlaceOfUser {
     fn without_project(user: UserId, user_name: Option<Arc<str>>, share: &Share) -> Self {
-        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::from(share);
+        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::new(share, None);
         Self {
             user_uuid: user.0,
             fair_share_factor,
@@ -137,10 +132,10 @@ pub struct SingleUserStatus {
 impl SingleUserStatus {
     pub fn new(group: &VisibleGroup, user: UserId, place: UserPlace) -> Result<Self> {
         let (in_group, place) = match place {
-            UserPlace::Row(row) => (row.share.place().is_some(), UserStatus::from(&row).into()),
+            UserPlace::Row(row) => (row.place().is_some(), UserStatus::from(row).into()),
             UserPlace::NoProject { user_name, share } => (false, PlaceOfUser::without_project(user, user_name, &share)),
         };
-        Ok(Self { place, in_group, memberships: group.memberships(user)?.map(UserStatus::from).collect() })
+        Ok(Self { place, in_group, memberships: group.memberships(user)?.into_iter().map(UserStatus::from).collect() })
     }
 }
 

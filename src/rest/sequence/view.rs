@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::domain::decimal::f64_text;
 use crate::domain::reading::at_most;
 use crate::service::sequence::{PendingWorkload, Sequenced};
 
@@ -61,7 +62,7 @@ const ITEM_BYTES: usize = 128;
 /// Writes [`SequenceAnswer`].
 pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
     let group = &sequenced.group;
-    let standings = &sequenced.standings().members;
+    let rows = sequenced.rows();
     let mut out = Vec::with_capacity(sequenced.order.len() * ITEM_BYTES + 256);
     out.extend_from_slice(b"{\"sequencer\":");
     serde_json::to_writer(&mut out, group.scheduler.name())?;
@@ -72,7 +73,7 @@ pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
     out.extend_from_slice(b",\"items\":[");
     for (position, at) in (1u64..).zip(&sequenced.order) {
         let workload = &sequenced.workloads[*at as usize];
-        let standing = standings.get(&workload.owner);
+        let row = rows.user(workload.owner);
         if position > 1 {
             out.push(b',');
         }
@@ -81,9 +82,9 @@ pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
         out.extend_from_slice(b",\"position\":");
         serde_json::to_writer(&mut out, &position)?;
         out.extend_from_slice(b",\"fair_share_factor\":\"");
-        out.extend_from_slice(standing.map_or("1", |s| &*s.fair_share_factor).as_bytes());
+        out.extend_from_slice(f64_text(row.map_or(1.0, |row| row.share.fair_share_factor)).as_bytes());
         out.extend_from_slice(b"\",\"rank\":");
-        serde_json::to_writer(&mut out, &standing.map(|s| s.rank))?;
+        serde_json::to_writer(&mut out, &row.map(|row| rows.users.rank(row.share.exponent)))?;
         out.push(b'}');
     }
     out.extend_from_slice(b"]}");

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::folding;
-use crate::domain::bucket::Bucket;
+use super::difference::Difference;
+use super::{folding, recalculation};
+use crate::domain::bucket::Chain;
 use crate::domain::ids::Owner;
 use crate::domain::ledger::Ledger;
 use crate::domain::slots::Usages;
@@ -26,12 +27,6 @@ pub struct Conservation {
     pub totals: [Usages; 3],
     /// Records of earlier days were purged; those days are compared between tiers only.
     pub records_from: Option<Day>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    pub row: String,
-    pub detail: String,
 }
 
 impl Service {
@@ -60,7 +55,7 @@ impl Service {
                 records_from: state.group.records_from,
             };
             for (entity, buckets) in stored.chains() {
-                for bucket in buckets {
+                for bucket in buckets.iter() {
                     found.buckets += 1;
                     found.totals[tier(entity)].add(&bucket.usage);
                 }
@@ -69,7 +64,9 @@ impl Service {
                 Some((kernel, at)) => {
                     Some(Difference { row: format!("kernel:{kernel}"), detail: format!("two records overlap at {at}") })
                 }
-                None => tiers_differ(&stored, found.records_from),
+                None => {
+                    tiers_differ(&stored, found.records_from).or_else(|| recalculation::first_difference(&mut state))
+                }
             };
             if found.difference.is_none() {
                 // Folding the records again must give the very same buckets; nothing of it is kept.
@@ -102,22 +99,21 @@ impl Service {
 /// day. Where records were purged, buckets of several days may be purged in one tier and kept in
 /// another: such days tell nothing.
 fn tiers_differ(ledger: &Ledger, records_from: Option<Day>) -> Option<Difference> {
-    let mut buckets: Vec<(usize, &Bucket)> =
-        ledger.chains().flat_map(|(entity, chain)| chain.iter().map(move |b| (tier(entity), b))).collect();
-    buckets.sort_unstable_by_key(|(_, b)| b.start);
+    let mut buckets: Vec<Placed> = ledger.chains().flat_map(|(entity, chain)| places(tier(entity), chain)).collect();
+    buckets.sort_unstable_by_key(|bucket| bucket.start);
     let mut rest = buckets.as_slice();
-    while let Some((_, first)) = rest.first() {
+    while let Some(first) = rest.first() {
         let mut last_day = first.end;
         let mut one_day = true;
         let mut sums: [Usages; 3] = Default::default();
         let mut taken = 0;
-        for (tier, bucket) in rest {
+        for bucket in rest {
             if bucket.start > last_day {
                 break;
             }
             last_day = last_day.max(bucket.end);
             one_day &= bucket.start == bucket.end;
-            sums[*tier].add(&bucket.usage);
+            sums[bucket.tier].add(&bucket.chain.usage(bucket.at));
             taken += 1;
         }
         rest = &rest[taken..];
@@ -138,6 +134,19 @@ fn tiers_differ(ledger: &Ledger, records_from: Option<Day>) -> Option<Difference
         }
     }
     None
+}
+
+/// Where a bucket is, and which days it covers.
+struct Placed<'a> {
+    tier: usize,
+    start: Day,
+    end: Day,
+    chain: &'a Chain,
+    at: usize,
+}
+
+fn places(tier: usize, chain: &Chain) -> impl Iterator<Item = Placed<'_>> {
+    chain.spans().enumerate().map(move |(at, (start, end))| Placed { tier, start, end, chain, at })
 }
 
 fn tier(entity: &Owner) -> usize {

@@ -27,7 +27,10 @@ impl Service {
         let change = async |session: &mut Session| {
             let (tx, state) = session.parts();
             let changed = rebuild_buckets(tx, state).await?;
+            // Histories are calculated anew as well, whatever is known of them.
+            state.calculation = None;
             session.recompute_histories().await?;
+            session.store_all_shares();
             Ok(changed)
         };
         background(Arc::clone(self).change_in_run(work.into(), change)).await

@@ -2,7 +2,9 @@
 
 mod ahead;
 pub mod conservation;
+pub mod difference;
 pub(in crate::service) mod folding;
 mod purge;
+mod recalculation;
 mod recount;
 pub mod run;

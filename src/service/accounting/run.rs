@@ -17,7 +17,7 @@ use crate::domain::slots::Usages;
 use crate::domain::time::{MICROS_PER_SECOND, Span, Timestamp};
 use crate::service::Result;
 use crate::service::group::session::Session;
-use crate::service::group::state::{MOST_AT_HAND, Occupancy, occupied};
+use crate::service::group::state::{MOST_AT_HAND, Occupancy, occupy};
 use crate::service::ingest::inferred::time_out;
 use crate::service::work::background;
 use crate::service::work::blocking;
@@ -210,7 +210,7 @@ impl AggregateRun {
                 self.slice(session, &kernel, &mut records);
             }
             if kernel.phase == Phase::Running {
-                self.occupancy.entry(kernel.owner.user).or_default().add(&occupied(&kernel.slots));
+                occupy(&mut self.occupancy, kernel.owner.user, &kernel.slots);
             }
             part.push(kernel);
             if part.len() % KERNELS_BETWEEN_YIELDS == 0 {

@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use super::published::PublishedGroup;
 use super::session::Session;
 use super::state::window_start;
-use crate::domain::hierarchy::{Hierarchy, Ranking};
 use crate::domain::ids::Owner;
 use crate::service::Result;
 use crate::service::work::blocking;
@@ -67,14 +66,14 @@ impl Session {
 
     /// Stores what changed, commits, and publishes. Returns the group's picture; `None`: the group was removed.
     pub async fn commit(mut self) -> Result<Option<Arc<PublishedGroup>>> {
-        let ranking = self.save().await?;
+        let moved = self.save().await?;
         if let Some(work) = &self.work {
             work.check_fence(&self.tx).await?;
         }
         let before = self.service.published.get(self.group());
         let before = before.filter(|group| group.facts.revisions().created_at == self.state.group.created_at);
         let kernels = before.as_ref().and_then(|before| self.kernels_after(before));
-        let Self { service, mut slot, tx, mut state, people, starts, deleted, now, .. } = self;
+        let Self { service, mut slot, tx, mut state, loaded, people, starts, deleted, now, .. } = self;
         // From here on the database decides; on failure the slot stays empty and the next session reads the truth.
         tx.commit().await.map_err(store::StoreError::from)?;
         if let Some((lock, people)) = people {
@@ -85,13 +84,16 @@ impl Session {
             service.published.remove(&state.group.name);
             return Ok(None);
         }
-        let build = |ranking: &Ranking| PublishedGroup::build(&state, &service.people.read(), ranking, kernels.clone());
-        let published = Arc::new(match (&ranking, &before) {
-            (Some(ranking), _) => blocking(|| build(ranking)),
+        let published = Arc::new(match (moved, &before) {
             (None, Some(old)) if old.facts.revision == state.group.shares_revision => old.with_queues(&state, kernels),
-            (None, _) => {
-                let ranking = state.hierarchy.recompute(state.options.default_weight);
-                PublishedGroup::build(&state, &service.people.read(), &ranking, kernels)
+            (Some(moved), Some(old)) if old.facts.revision == loaded.shares_revision => {
+                blocking(|| old.after(&moved, &state, &service.people.read(), kernels))
+            }
+            (moved, _) => {
+                if moved.is_none() {
+                    state.hierarchy.weigh(state.options.default_weight);
+                }
+                blocking(|| PublishedGroup::build(&state, &service.people.read(), kernels))
             }
         });
         state.ledger.forget_before(window_start(&state.options, now.day()));
@@ -100,8 +102,9 @@ impl Session {
         Ok(Some(published))
     }
 
-    /// Stores what differs from what was loaded. Returns the new ranking if shares, or what is shown of them, have changed.
-    async fn save(&mut self) -> Result<Option<Ranking>> {
+    /// Stores what differs from what was loaded. Returns whose shares have changed, if any of them, or what is shown of them,
+    /// has.
+    async fn save(&mut self) -> Result<Option<Vec<Owner>>> {
         let (name, now) = (self.state.group.name.clone(), self.now);
         if self.deleted {
             return Ok(None);
@@ -116,26 +119,22 @@ impl Session {
             || self.rows_changed
             || !self.changed_shares.is_empty()
             || !self.loaded.has_same_conditions(&self.state.group);
-        let mut ranking = None;
+        let mut moved = None;
         if shares_changed {
-            ranking = Some(self.save_shares().await?);
+            moved = Some(self.save_shares().await?);
             self.state.group.shares_revision += 1;
         }
         groups::save(&self.tx, &self.loaded, &self.state.group, now).await?;
-        Ok(ranking)
+        Ok(moved)
     }
 
-    /// Recomputes factors and ranks, and stores every share whose numbers changed.
-    async fn save_shares(&mut self) -> Result<Ranking> {
+    /// Calculates factors where they may have changed, and stores every share whose numbers did. Returns whose may have.
+    async fn save_shares(&mut self) -> Result<Vec<Owner>> {
         let state = &mut self.state;
-        let entities: Vec<Owner> = state.hierarchy.owners().collect();
-        let factor = |h: &Hierarchy, e: &Owner| h.share(e).map(|s| s.fair_share_factor.to_bits());
-        let before: Vec<_> = entities.iter().map(|e| factor(&state.hierarchy, e)).collect();
-        let ranking = blocking(|| state.hierarchy.recompute(state.options.default_weight));
-        let moved = entities.into_iter().zip(before).filter(|(e, b)| factor(&state.hierarchy, e) != *b).map(|(e, _)| e);
-        self.changed_shares.extend(moved);
+        let weighed = blocking(|| state.hierarchy.weigh(state.options.default_weight));
+        self.changed_shares.append(&mut weighed.refactored.into_iter().collect());
         let name = &state.group.name;
         store::shares::save(&self.tx, name, &state.hierarchy, &self.changed_shares, self.now).await?;
-        Ok(ranking)
+        Ok(weighed.moved)
     }
 }

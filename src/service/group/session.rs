@@ -234,9 +234,7 @@ impl Session {
 
     /// Sets or unsets the weight of an entity that the group knows.
     pub fn set_weight(&mut self, entity: &Owner, weight: Option<Weight>) {
-        if let Some(share) = self.state_mut().hierarchy.share_mut(entity) {
-            share.weight = weight;
-        }
+        self.state_mut().hierarchy.set_weight(entity, weight);
         self.changed_shares.insert(entity.clone());
     }
 
@@ -244,6 +242,11 @@ impl Session {
     pub fn know(&mut self, know: impl FnOnce(&mut GroupState) -> Vec<Owner>) {
         let new = know(self.state_mut());
         self.changed_shares.extend(new);
+    }
+
+    /// Stores every share, also those that are as they were in memory: what is stored may be damaged.
+    pub fn store_all_shares(&mut self) {
+        self.changed_shares = self.state.hierarchy.owners().collect();
     }
 
     /// Publishes all rows again, because names or domains that they show have changed.
@@ -327,7 +330,7 @@ impl Session {
         self.load_back_to(day.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await
     }
 
-    /// Recomputes all decayed usage, factors and ranks (FAIR_SHARE §7).
+    /// Calculates decayed usage again, where it may have changed (FAIR_SHARE §7). Factors follow with the commit.
     pub async fn recompute_histories(&mut self) -> Result<()> {
         let now = self.certain_now();
         // A clock that jumped back, or a longer look-back, sees older buckets again.
@@ -338,7 +341,7 @@ impl Session {
             state.ledger.settle_capacities();
             state.recompute_histories(now)
         });
-        self.changed_shares.extend(changed);
+        self.changed_shares.append(&mut changed.into_iter().collect());
         Ok(())
     }
 

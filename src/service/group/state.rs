@@ -5,7 +5,6 @@
 //! either commits everything or leaves no trace.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 use crate::domain::decimal::Amount;
@@ -14,11 +13,11 @@ use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{KernelId, Member, Owner, ProjectId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Unsettled};
 use crate::domain::ledger::Ledger;
-use crate::domain::maps::FastMap;
 use crate::domain::options::Options;
 use crate::domain::queues::Queues;
 use crate::domain::queues::{Demand, Portion};
 use crate::domain::sequencer::Sequencer;
+use crate::domain::shards::Shards;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, MICROS_PER_SECOND, Timestamp};
 use crate::service::input::error::{Error, Result};
@@ -29,11 +28,16 @@ use crate::store::groups::Group;
 use crate::store::{ConnectionTrait, StreamTrait};
 
 /// Sums by user, as the usage of one second: sums of amounts would end at the largest amount.
-pub type Occupancy = FastMap<UserId, Usages>;
+pub type Occupancy = Shards<UserId, Usages>;
 
 /// What a kernel adds to [`Occupancy`].
-pub fn occupied(slots: &Amounts) -> Usages {
+fn occupied(slots: &Amounts) -> Usages {
     slots.for_micros(MICROS_PER_SECOND.unsigned_abs())
+}
+
+/// Adds a running kernel of the user.
+pub fn occupy(occupancy: &mut Occupancy, user: UserId, slots: &Amounts) {
+    occupancy.get_or_insert_with(&user, || (user, Usages::default())).add(&occupied(slots));
 }
 
 /// Unsettled kernels that are kept between runs.
@@ -103,12 +107,13 @@ impl GroupState {
             ledger,
             moves,
             queues,
-            occupancy: FastMap::default(),
+            occupancy: Occupancy::default(),
             demand: Arc::default(),
             unsettled: None,
         };
         // A project may have come here while the group had no row of its domain.
-        let domains: Vec<Arc<str>> = state.hierarchy.projects.values().map(|(domain, _)| Arc::clone(domain)).collect();
+        let domains: Vec<Arc<str>> =
+            state.hierarchy.projects().values().map(|(domain, _)| Arc::clone(domain)).collect();
         for domain in domains {
             state.know_domain(&domain);
         }
@@ -122,7 +127,7 @@ impl GroupState {
             return false;
         }
         self.moves = people.moves();
-        let moved = self.hierarchy.projects.iter().filter_map(|(id, (domain, _))| {
+        let moved = self.hierarchy.projects().iter().filter_map(|(id, (domain, _))| {
             let now_in = domain_of(people, *id).filter(|now_in| now_in != domain)?;
             Some((*id, now_in))
         });
@@ -165,7 +170,7 @@ impl GroupState {
         let mut demand = Demand::default();
         store::live_kernels::portions(db, &self.group.name, |user, portion| {
             if portion.phase == Phase::Running {
-                occupancy.entry(user).or_default().add(&occupied(portion.slots));
+                occupy(&mut occupancy, user, portion.slots);
             }
             demand.add(portion);
         })
@@ -208,7 +213,7 @@ impl GroupState {
             sum.subtract(&occupied(&old.report.slots));
         }
         if new.report.phase == Phase::Running {
-            self.occupancy.entry(new.report.owner.user).or_default().add(&occupied(&new.report.slots));
+            occupy(&mut self.occupancy, new.report.owner.user, &new.report.slots);
         }
     }
 
@@ -224,22 +229,23 @@ impl GroupState {
 
     /// Makes a domain known to the group. Returns what is new.
     pub fn know_domain(&mut self, domain: &Arc<str>) -> Vec<Owner> {
-        if self.hierarchy.domains.contains_key(domain) {
+        if self.hierarchy.domains().contains_key(domain) {
             return Vec::new();
         }
-        self.hierarchy.domains.insert(Arc::clone(domain), Share::new(None, History::default()));
+        self.hierarchy.put_domain(domain, Share::new(None, History::default()));
+        self.ledger.doubt(Owner::Domain(Arc::clone(domain)));
         vec![Owner::Domain(Arc::clone(domain))]
     }
 
     /// Makes a project known to the group in its domain, and moves it there if it was in another one. Returns what is new.
     pub fn know_project(&mut self, project: ProjectId, domain: &Arc<str>) -> Vec<Owner> {
         let mut new = self.know_domain(domain);
-        match self.hierarchy.projects.entry(project) {
-            Entry::Occupied(mut known) => known.get_mut().0 = Arc::clone(domain),
-            Entry::Vacant(place) => {
-                place.insert((Arc::clone(domain), Share::new(None, History::default())));
-                new.push(Owner::Project(project));
-            }
+        if self.hierarchy.projects().contains_key(&project) {
+            self.hierarchy.move_project(project, domain);
+        } else {
+            self.hierarchy.put_project(project, domain, Share::new(None, History::default()));
+            self.ledger.doubt(Owner::Project(project));
+            new.push(Owner::Project(project));
         }
         new
     }
@@ -247,28 +253,27 @@ impl GroupState {
     /// Makes a member, its project and its domain known to the group. Returns what is new.
     pub fn know_member(&mut self, member: Member, domain: &Arc<str>) -> Vec<Owner> {
         let mut new = self.know_project(member.project, domain);
-        if let Entry::Vacant(place) = self.hierarchy.users.entry(member) {
-            place.insert(Share::new(None, History::default()));
+        if !self.hierarchy.users().contains_key(&member) {
+            self.hierarchy.put_user(member, Share::new(None, History::default()));
+            self.ledger.doubt(Owner::User(member));
             new.push(Owner::User(member));
         }
         new
     }
 
-    /// Recomputes what buckets amount to. Returns whose history changed.
+    /// Calculates what buckets amount to: of those whose buckets changed, or of all if the day or an option did that decides
+    /// about it. Returns whose history changed.
     pub fn recompute_histories(&mut self, now: Timestamp) -> Vec<Owner> {
         let today = now.day();
-        let mut decayer = Decayer::new(&self.options, today);
-        let mut changed = Vec::new();
-        let entities: Vec<Owner> = self.hierarchy.owners().collect();
-        for entity in entities {
-            let history = self.ledger.history(&entity, &mut decayer);
-            if let Some(share) = self.hierarchy.share_mut(&entity)
-                && *share.history != history
-            {
-                share.history = Arc::new(history);
-                changed.push(entity);
-            }
-        }
+        let stands = |last: &Calculation| last.lookback_end == today && !last.options.changes_factors(&self.options);
+        let others_stand = self.calculation.as_ref().is_some_and(stands);
+        let Self { ledger, hierarchy, options, .. } = self;
+        let stale = ledger.take_stale();
+        ledger.normalize_with(&options.resource_weights);
+        let mut decayer = Decayer::new(options, today);
+        let history = |owner: &Owner| ledger.history(owner, &mut decayer);
+        let changed =
+            if others_stand { hierarchy.take_histories(stale, history) } else { hierarchy.take_all_histories(history) };
         self.group.calculated_at = Some(now);
         self.group.calculated_with = Some(self.options.to_json());
         self.calculation = Some(Calculation {

@@ -11,6 +11,7 @@ use super::published::profile::Profile;
 use super::published::rows::UserShare;
 use super::warnings::OptionWarning;
 use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::ranking::Placed;
 use crate::service::input::caller::{Access, Caller};
 use crate::service::{Error, Result};
 
@@ -80,27 +81,27 @@ impl VisibleGroup {
     }
 
     /// The users' rows that the caller may see, without those that are archived, by rank.
-    pub fn ranking(&self) -> impl Iterator<Item = &UserShare> {
+    pub fn ranking(&self) -> impl Iterator<Item = Placed<UserShare>> {
         let only = self.access.only_user();
-        let users = self.group.facts.rows.users.iter();
+        let users = self.group.facts.rows.users.placed();
         users.filter(move |u| !u.hidden && only.is_none_or(|user| user == u.member.user))
     }
 
     /// The rows of one project's users that the caller may see, best rank first.
-    pub fn members_of(&self, project: ProjectId) -> impl Iterator<Item = &UserShare> {
+    pub fn members_of(&self, project: ProjectId) -> impl Iterator<Item = Placed<UserShare>> {
         let only = self.access.only_user();
         self.group.facts.rows.members_of(project).filter(move |u| only.is_none_or(|user| user == u.member.user))
     }
 
     /// All projects' rows of one user, best rank first.
-    pub fn memberships(&self, user: UserId) -> Result<impl Iterator<Item = &UserShare>> {
+    pub fn memberships(&self, user: UserId) -> Result<Vec<Placed<UserShare>>> {
         self.access.require_user(user)?;
         Ok(self.group.facts.rows.memberships(user))
     }
 
     /// A member's row, if the group has one.
-    pub fn user(&self, member: Member) -> Result<Option<&UserShare>> {
+    pub fn user(&self, member: Member) -> Result<Option<Placed<UserShare>>> {
         self.access.require_user(member.user)?;
-        Ok(self.group.facts.rows.user(member))
+        Ok(self.group.facts.rows.placed_user(member))
     }
 }

@@ -31,9 +31,9 @@ pub async fn register(
     }
     let hierarchy = &session.state().hierarchy;
     let owners = merged.iter().map(|(_, kernel)| kernel.report.owner);
-    let members: BTreeSet<Member> = owners.filter(|member| !hierarchy.users.contains_key(member)).collect();
+    let members: BTreeSet<Member> = owners.filter(|member| !hierarchy.users().contains_key(member)).collect();
     let domains = merged.iter().map(|(_, kernel)| kernel.report.domain.as_str());
-    let domains: BTreeSet<&str> = domains.filter(|domain| !hierarchy.domains.contains_key(*domain)).collect();
+    let domains: BTreeSet<&str> = domains.filter(|domain| !hierarchy.domains().contains_key(*domain)).collect();
     let starts: Vec<Project> = std::mem::take(&mut changes.starts).into_values().collect();
     if changes.is_empty() && starts.is_empty() && members.is_empty() && domains.is_empty() {
         return Ok(false);
@@ -64,7 +64,7 @@ fn know(session: &mut Session, changes: &Changes, members: &BTreeSet<Member>, do
     session.know(|state| {
         let mut new = Vec::new();
         for project in changes.projects.values() {
-            if state.hierarchy.projects.contains_key(&project.id) {
+            if state.hierarchy.projects().contains_key(&project.id) {
                 new.extend(state.know_project(project.id, &project.domain_name));
             }
         }

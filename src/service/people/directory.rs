@@ -19,6 +19,8 @@ pub struct Directory {
     revision: i64,
     /// How often a project was put into another domain.
     moves: u64,
+    /// How often something changed that is shown of someone who was known.
+    changes: u64,
     domains: BTreeMap<Arc<str>, Arc<Domain>>,
     projects: FastMap<ProjectId, Arc<Project>>,
     users: FastMap<UserId, Arc<User>>,
@@ -53,6 +55,10 @@ impl Directory {
 
     pub fn moves(&self) -> u64 {
         self.moves
+    }
+
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     pub fn domain(&self, name: &str) -> Option<&Arc<Domain>> {
@@ -132,9 +138,13 @@ impl Directory {
     /// Takes rows that are committed; one that is known as newer stays.
     fn apply(&mut self, rows: Rows, until: i64) {
         for domain in rows.domains {
-            if self.domains.get(&domain.name).is_none_or(|known| known.revision <= domain.revision) {
-                self.domains.insert(Arc::clone(&domain.name), Arc::new(domain));
+            let known = self.domains.get(&domain.name);
+            if known.is_some_and(|known| known.revision > domain.revision) {
+                continue;
             }
+            self.changes +=
+                u64::from(known.is_some_and(|known| known.archived_at.is_some() != domain.archived_at.is_some()));
+            self.domains.insert(Arc::clone(&domain.name), Arc::new(domain));
         }
         for project in rows.projects {
             let known = self.projects.get(&project.id);
@@ -142,6 +152,8 @@ impl Directory {
                 continue;
             }
             self.moves += u64::from(known.is_some_and(|known| known.domain_name != project.domain_name));
+            let of_shown = |row: &Project| (row.domain_name.clone(), row.shown().cloned(), row.archived_at.is_some());
+            self.changes += u64::from(known.is_some_and(|known| of_shown(known) != of_shown(&project)));
             rename(
                 &mut self.project_names,
                 project.id.0,
@@ -156,6 +168,8 @@ impl Directory {
             if known.is_some_and(|known| known.revision > user.revision) {
                 continue;
             }
+            let of_shown = |row: &User| (row.shown().cloned(), row.archived_at.is_some());
+            self.changes += u64::from(known.is_some_and(|known| of_shown(known) != of_shown(&user)));
             let before = known.and_then(|known| known.name.as_ref());
             rename(&mut self.user_names, user.id.0, before, user.name.as_ref(), |name| identity::user(name).0);
             self.users.insert(user.id, Arc::new(user));

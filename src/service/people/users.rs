@@ -108,7 +108,7 @@ impl Row for User {
     }
 
     fn is_shown(&self, rows: &Rows) -> bool {
-        rows.memberships(self.id).next().is_some()
+        !rows.memberships(self.id).is_empty()
     }
 
     fn add_to(self, people: &mut People) {

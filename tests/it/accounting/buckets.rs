@@ -13,6 +13,12 @@ fn hour(day: &str) -> serde_json::Value {
     with(kernel(&format!("k-{day}"), "ann", "ml", &format!("{day}T12:00:00Z")), &ended)
 }
 
+#[expect(clippy::disallowed_methods, reason = "damage that no use-case can do")]
+async fn plant(f: &Fixture, sql: &str) {
+    use sea_orm::ConnectionTrait;
+    f.service.store().write().execute_unprepared(sql).await.unwrap();
+}
+
 on_both! {
     async fn seven_days_share_a_bucket_and_the_eighth_opens_the_next(db: TestDb) {
         let f = Fixture::new(db, "2026-01-06T14:00:00Z").await;
@@ -156,5 +162,26 @@ on_both! {
         }
         let found = f.service.audit_conservation(&crate::support::fixture::admin(), GROUP).await.unwrap();
         assert!(found.difference.unwrap().row.ends_with("2026-01-11"));
+    }
+
+    async fn the_audit_sees_shares_that_no_calculation_gives(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
+        f.ingest(&[hour("2026-01-11"), hour("2026-01-12"), hour("2026-01-10")]).await;
+        f.tick().await;
+        f.assert_conserved().await;
+        for (damage, tier, about) in [
+            ("UPDATE user_fair_shares SET normalized_usage = normalized_usage + 1e-15", "user", "its decayed usage is"),
+            ("UPDATE project_fair_shares SET total_decayed_usage = '{\"cpu\":\"1\"}'", "project", "its decayed usage is"),
+            ("UPDATE domain_fair_shares SET fair_share_factor = fair_share_factor / 2", "domain", "its factor is"),
+        ] {
+            plant(&f, damage).await;
+            let found = f.service.audit_conservation(&crate::support::fixture::admin(), GROUP).await.unwrap();
+            let difference = found.difference.unwrap();
+            assert!(difference.row.starts_with(&format!("share of {tier}:")), "{difference:?}");
+            assert!(difference.detail.starts_with(about), "{difference:?}");
+            // A rebuild calculates everything again.
+            other(&f).await.rebuild(GROUP).await.unwrap();
+            f.assert_conserved().await;
+        }
     }
 }

@@ -109,7 +109,7 @@ on_both! {
         let found = f.service.audit_conservation(&admin(), GROUP).await.unwrap();
         let expected = r#"{"mem":"483840000000000000000000000","unheard":"1451520000","x":"483.84"}"#;
         assert_eq!(found.totals.each_ref().map(Usages::to_json), [expected; 3].map(str::to_owned));
-        let share = user(&f, "ann", "ml").share;
+        let share = user(&f, "ann", "ml").share.clone();
         assert!(share.history.normalized_usage.is_finite() && share.fair_share_factor >= 0.0);
     }
 }

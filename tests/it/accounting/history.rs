@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use fairshared::domain::sequencer::Standings;
 use fairshared::domain::time::{MICROS_PER_DAY, MICROS_PER_HOUR};
 use fairshared::domain::weight::Weight;
 use fairshared::service::weights::{Target, WeightItem};
@@ -31,13 +32,14 @@ pub fn picture(group: &VisibleGroup) -> String {
         group.capacity
     );
     let tiers = [
-        facts.rows.domains.iter().map(|d| format!("{d:?}")).collect::<Vec<_>>(),
-        facts.rows.projects.iter().map(|p| format!("{p:?}")).collect(),
-        facts.rows.users.iter().map(|u| format!("{u:?} {:?}", facts.standings.members.get(&u.member))).collect(),
+        facts.rows.domains.placed().map(|d| format!("{d:?}")).collect::<Vec<_>>(),
+        facts.rows.placed_projects().map(|p| format!("{p:?}")).collect(),
+        facts.rows.users.placed().map(|u| format!("{u:?} {:?}", facts.rows.memberships(u.member.user))).collect(),
     ];
     text.extend(tiers.concat().into_iter().flat_map(|row| [row, "\n".to_owned()]));
-    let mut shares: Vec<_> = facts.standings.dominant_shares.iter().filter(|(_, s)| **s != 0.0).collect();
-    shares.sort_unstable_by_key(|(user, _)| **user);
+    let shares = facts.occupancy().map(|(user, _)| (user, facts.dominant_share(user)));
+    let mut shares: Vec<_> = shares.filter(|(_, share)| *share != 0.0).collect();
+    shares.sort_unstable_by_key(|(user, _)| *user);
     text + &format!("{shares:?}")
 }
 

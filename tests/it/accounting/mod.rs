@@ -19,6 +19,7 @@ use fairshared::domain::bucket::Bucket;
 use fairshared::domain::capacity::CapacityCalendar;
 use fairshared::domain::ids::{KernelId, Member, Owner, ProjectId, UserId};
 use fairshared::domain::ledger::Ledger;
+use fairshared::domain::ranking::Placed;
 use fairshared::domain::time::Day;
 use fairshared::service::group::published::rows::UserShare;
 use serde_json::json;
@@ -31,8 +32,8 @@ fn member(user: &str, project: &str) -> Member {
 }
 
 /// The published row of a member.
-fn user(f: &Fixture, user: &str, project: &str) -> UserShare {
-    f.service.group(&admin(), GROUP).unwrap().user(member(user, project)).unwrap().cloned().unwrap()
+fn user(f: &Fixture, user: &str, project: &str) -> Placed<UserShare> {
+    f.service.group(&admin(), GROUP).unwrap().user(member(user, project)).unwrap().unwrap()
 }
 
 /// The recorded slices of a kernel as `start-end`, without the date.
@@ -82,7 +83,7 @@ on_both! {
         assert_eq!(f.tick().await.slices_created, 1);
         f.assert_conserved().await;
         let group = f.service.group(&admin(), GROUP).unwrap();
-        let alice = group.memberships(fairshared::domain::ids::UserId(id("alice"))).unwrap().next().unwrap();
+        let [alice] = &group.memberships(UserId(id("alice"))).unwrap()[..] else { panic!("one project") };
         // 5 CPU x 1380 s over 10 CPU x 86400 s, in a window of 28 days.
         let expected: f64 = 5.0 * 1380.0 / (10.0 * 86_400.0) / 28.0;
         assert!((alice.share.history.normalized_usage - expected).abs() < 1e-15);

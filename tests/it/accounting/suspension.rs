@@ -56,7 +56,8 @@ on_both! {
             f.clock.set(time);
             f.tick().await;
             assert_eq!(recorded(&f).await, usages("1800.000001"));
-            assert!(f.service.group(&admin(), GROUP).unwrap().whole().unwrap().standings.dominant_shares.is_empty());
+            let group = f.service.group(&admin(), GROUP).unwrap();
+            assert!(group.whole().unwrap().occupancy().next().is_none());
         }
         // It stays so for a process that starts now.
         let f = f.restart().await;

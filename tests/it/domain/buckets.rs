@@ -1,8 +1,9 @@
 //! Buckets of one entity (FAIR_SHARE §5): whatever order days arrive in, the chain is the fold of the sorted days.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use fairshared::domain::bucket::{Chain, Daily, NeedsRebuild};
+use fairshared::domain::bucket::{Bucket, Chain, Daily, NeedsRebuild};
 use fairshared::domain::slots::Usages;
 use fairshared::domain::time::Day;
 use proptest::prelude::*;
@@ -23,7 +24,7 @@ fn cpu(seconds: u32) -> Daily {
 type Row = (Day, Day, Usages, u64);
 
 fn rows(chain: &Chain) -> Vec<Row> {
-    chain.buckets().iter().map(|b| (b.start, b.end, b.usage.clone(), b.records)).collect()
+    chain.iter().map(|b| (b.start, b.end, b.usage.clone(), b.records)).collect()
 }
 
 /// The definition: walk the days in order; a bucket takes what lies less than `unit` days after its start.
@@ -48,7 +49,7 @@ fn the_proposals_week() {
     for date in 6..=12 {
         let start = chain.add(day(&format!("2026-01-{date:02}")), 7, &cpu(10)).expect("a place");
         assert_eq!(start, day("2026-01-06"));
-        assert_eq!(chain.buckets()[0].end, day(&format!("2026-01-{date:02}")));
+        assert_eq!(chain.at(0).end, day(&format!("2026-01-{date:02}")));
     }
     // Jan 13 - Jan 6 = 7 days: the bucket is full.
     assert_eq!(chain.add(day("2026-01-13"), 7, &cpu(5)), Ok(day("2026-01-13")));
@@ -67,7 +68,7 @@ fn a_bucket_opens_on_the_first_day_with_usage() {
     for date in ["2026-01-06", "2026-01-15", "2026-01-21", "2026-01-22"] {
         chain.add(day(date), 7, &cpu(1)).expect("a place");
     }
-    let spans: Vec<(Day, Day)> = chain.buckets().iter().map(|b| (b.start, b.end)).collect();
+    let spans: Vec<(Day, Day)> = chain.iter().map(|b| (b.start, b.end)).collect();
     assert_eq!(
         spans,
         [
@@ -102,7 +103,7 @@ fn taking_back_needs_a_one_day_bucket_that_holds_it() {
         assert_eq!(chain, before);
     }
     assert_eq!(chain.subtract(day("2026-01-20"), &cpu(10)), Ok(day("2026-01-20")));
-    assert_eq!(chain.buckets().len(), 1);
+    assert_eq!(chain.len(), 1);
 }
 
 #[test]
@@ -111,7 +112,7 @@ fn slots_that_nobody_used_leave_no_trace() {
     let mut chain = Chain::default();
     for _ in 0..2 {
         chain.add(day("2026-01-06"), 1, &idle()).expect("a place");
-        let cpu_only = chain.buckets()[0].usage.iter().map(|(name, _)| name).collect::<Vec<_>>();
+        let cpu_only = chain.at(0).usage.iter().map(|(name, _)| name).collect::<Vec<_>>();
         assert_eq!(cpu_only, [slot("cpu")]);
     }
 }
@@ -122,18 +123,17 @@ fn forgetting_and_splitting_keep_the_rest() {
     for date in ["2026-01-06", "2026-01-13", "2026-01-20"] {
         chain.add(day(date), 7, &cpu(1)).expect("a place");
     }
-    let starts =
-        |buckets: &[fairshared::domain::bucket::Bucket]| -> Vec<Day> { buckets.iter().map(|b| b.start).collect() };
+    let starts = |buckets: &[Bucket]| -> Vec<Day> { buckets.iter().map(|b| b.start).collect() };
     // Jan 19 can still belong to the bucket of Jan 13.
     let mut split = chain.clone();
     assert_eq!(starts(&split.split_off(day("2026-01-19"))), [day("2026-01-13"), day("2026-01-20")]);
-    assert_eq!(starts(split.buckets()), [day("2026-01-06")]);
+    assert_eq!(starts(&split.iter().collect::<Vec<_>>()), [day("2026-01-06")]);
     let mut split = chain.clone();
     assert_eq!(starts(&split.split_off(day("2026-01-20"))), [day("2026-01-20")]);
     chain.forget_before(day("2026-01-07"));
-    assert_eq!(starts(chain.buckets()), [day("2026-01-13"), day("2026-01-20")]);
+    assert_eq!(starts(&chain.iter().collect::<Vec<_>>()), [day("2026-01-13"), day("2026-01-20")]);
     chain.forget_before(day("2026-01-07"));
-    assert_eq!(chain.buckets().len(), 2);
+    assert_eq!(chain.len(), 2);
 }
 
 /// One usage record: a day, slots of which some are zero.
@@ -144,8 +144,65 @@ fn record() -> impl Strategy<Value = (Day, Usages)> {
     })
 }
 
+/// Buckets of anything that can be used: numbers of any length, any slots.
+fn any_buckets() -> impl Strategy<Value = Vec<Bucket>> {
+    let number =
+        prop_oneof!["0", "[1-9][0-9]{0,9}", "[1-9][0-9]{0,14}\\.[0-9]{1,18}", "[1-9][0-9]{30,55}\\.[0-9]{1,18}"];
+    let name = prop_oneof![Just("cpu"), Just("mem"), Just("cuda.device"), Just("fpga"), Just("tpu")];
+    let usage = proptest::collection::btree_map(name, number, 0..5);
+    let bucket = (usage, 1u32..40, prop_oneof![0u64..200, Just(u64::MAX / 2)]);
+    proptest::collection::vec(bucket, 0..40).prop_map(|rows| {
+        let mut start = Day(20_400);
+        let bucket = |(usage, unit_days, records): (BTreeMap<&str, String>, u32, u64)| {
+            let usage =
+                usage.iter().map(|(name, number)| (slot(name), number.parse().expect("a legal usage"))).collect();
+            let end = start.plus(unit_days.cast_signed() - 1);
+            let capacity = Arc::new(amounts(&[("cpu", &unit_days.to_string())]));
+            let bucket = Bucket { start, end, unit_days, usage, records, capacity };
+            start = end.plus(1);
+            bucket
+        };
+        rows.into_iter().map(bucket).collect()
+    })
+}
+
 proptest! {
     #![proptest_config(cases(300))]
+
+    #[test]
+    fn a_chain_holds_exactly_what_it_was_given(buckets in any_buckets(), seed in any::<u64>(), cut in 0i32..800) {
+        let mut chain = Chain::default();
+        let mut order: Vec<usize> = (0..buckets.len()).collect();
+        order.sort_by_key(|at| seed.rotate_left(u32::try_from(at % 64).unwrap()) ^ *at as u64);
+        for at in order {
+            chain.place(&buckets[at]);
+        }
+        prop_assert_eq!(chain.iter().collect::<Vec<_>>(), buckets.clone());
+        for (at, bucket) in buckets.iter().enumerate() {
+            let named = chain.usages(at).map(|(slot, usage)| (chain.slots()[slot], usage));
+            prop_assert_eq!(&named.collect::<Usages>(), &bucket.usage);
+            prop_assert_eq!(chain.bucket(bucket.start), Some(bucket.clone()));
+        }
+        let day = Day(20_400 + cut);
+        let mut forgetting = chain.clone();
+        forgetting.forget_before(day);
+        let (old, young): (Vec<_>, Vec<_>) = buckets.iter().cloned().partition(|b| b.start < day);
+        prop_assert_eq!(forgetting.iter().collect::<Vec<_>>(), young);
+        let mut splitting = chain.clone();
+        let after = splitting.split_off(day);
+        prop_assert_eq!(splitting.iter().chain(after).collect::<Vec<_>>(), buckets.clone());
+        prop_assert!(splitting.len() <= old.len());
+        // Every bucket can grow in its place.
+        for bucket in &buckets {
+            chain.add(bucket.end, 1, &cpu(1)).expect("a place");
+        }
+        let mut expected = buckets;
+        for bucket in &mut expected {
+            bucket.usage.add(&cpu(1).usage);
+            bucket.records += 1;
+        }
+        prop_assert_eq!(chain.iter().collect::<Vec<_>>(), expected);
+    }
 
     #[test]
     fn any_order_gives_the_fold_of_the_sorted_days(
@@ -167,10 +224,10 @@ proptest! {
             }
             prop_assert_eq!(rows(&chain), expected);
         }
-        for pair in chain.buckets().windows(2) {
+        for pair in chain.iter().collect::<Vec<_>>().windows(2) {
             prop_assert!(pair[0].closes() <= pair[1].start);
         }
-        for bucket in chain.buckets() {
+        for bucket in chain.iter() {
             prop_assert!(bucket.takes(bucket.start) && bucket.takes(bucket.end) && !bucket.takes(bucket.closes()));
         }
     }
@@ -203,11 +260,11 @@ proptest! {
             direct.add(usage);
         }
         let mut summed = Usages::default();
-        for bucket in chain.buckets() {
+        for bucket in chain.iter() {
             summed.add(&bucket.usage);
         }
         prop_assert_eq!(&summed, &direct);
         prop_assert!(summed.get(slot("cpu")).is_none_or(|u| !u.is_zero()));
-        prop_assert_eq!(chain.buckets().iter().map(|b| b.records).sum::<u64>(), records.len() as u64);
+        prop_assert_eq!(chain.iter().map(|b| b.records).sum::<u64>(), records.len() as u64);
     }
 }

@@ -24,13 +24,21 @@ fn bucket(start: Day, usage: &Usages, capacity: &Arc<Amounts>) -> Bucket {
     daily.add(usage);
     let mut chain = Chain::default();
     chain.add(start, 1, &daily).expect("the only bucket");
-    let mut bucket = chain.buckets()[0].clone();
+    let mut bucket = chain.at(0);
     bucket.capacity = Arc::clone(capacity);
     bucket
 }
 
 fn history(options: &Options, today: Day, buckets: &[Bucket]) -> History {
-    Decayer::new(options, today).history(buckets)
+    Decayer::new(options, today).history(&mut chain(buckets))
+}
+
+fn chain(buckets: &[Bucket]) -> Chain {
+    let mut chain = Chain::default();
+    for bucket in buckets {
+        chain.place(bucket);
+    }
+    chain
 }
 
 #[test]
@@ -135,7 +143,8 @@ fn a_decayer_tells_capacities_apart_that_follow_each_other_in_memory() {
         let capacity = Arc::new(amounts(&[("cpu", &size.to_string())]));
         let full = capacity.for_micros(86_400_000_000);
         // Each bucket, with its capacity, is gone before the next comes.
-        assert!(close(decayer.normalized(&bucket(TODAY, &full, &capacity)), 1.0), "{size}");
+        let mut chain = chain(&[bucket(TODAY, &full, &capacity)]);
+        assert!(close(decayer.normalized(&mut chain, 0), 1.0), "{size}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Weights, factors and ranks (FAIR_SHARE §7), and the exponent that orders (FAIR_SHARE §2).
 
 use fairshared::domain::decimal::f64_text;
-use fairshared::domain::factor::{Exponent, competition_ranks, fair_share_factor};
+use fairshared::domain::factor::{Exponent, fair_share_factor};
 use fairshared::domain::weight::{EffectiveWeight, Weight, deserialize_nullable_text};
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -103,14 +103,6 @@ fn a_weight_may_be_text_number_or_null() {
 }
 
 #[test]
-fn equal_exponents_share_a_rank() {
-    assert_eq!(competition_ranks([1, 2, 2, 4]), [1, 2, 2, 4]);
-    assert_eq!(competition_ranks([5, 5, 5]), [1, 1, 1]);
-    assert_eq!(competition_ranks([0, 0, 3, 3, 9]), [1, 1, 3, 3, 5]);
-    assert_eq!(competition_ranks(Vec::<u8>::new()), Vec::<u32>::new());
-}
-
-#[test]
 fn order_is_decided_where_factors_tie() {
     let exponent = |usage| Exponent::new(usage, own("1"));
     // Heavy users all show 0, light ones all 1; the exponent still tells them apart.
@@ -190,14 +182,6 @@ proptest! {
                 prop_assert!(one > other || scaled <= other_scaled);
             }
         }
-    }
-
-    #[test]
-    fn a_rank_counts_those_ahead(mut keys in proptest::collection::vec(0u32..20, 0..60)) {
-        keys.sort_unstable();
-        let expected: Vec<usize> = keys.iter().map(|key| 1 + keys.iter().filter(|k| *k < key).count()).collect();
-        let ranks: Vec<usize> = competition_ranks(&keys).into_iter().map(|r| r as usize).collect();
-        prop_assert_eq!(ranks, expected);
     }
 
     #[test]

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use fairshared::domain::bucket::{Bucket, Daily};
 use fairshared::domain::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
+use fairshared::domain::factor::{Decayer, History};
 use fairshared::domain::ids::{Member, Owner};
 use fairshared::domain::ledger::{Increments, Ledger};
 use fairshared::domain::options::Options;
-use fairshared::domain::slots::Usages;
+use fairshared::domain::slots::{Amounts, Usages};
 use fairshared::domain::time::Day;
 use proptest::prelude::*;
 
@@ -39,7 +40,7 @@ fn by_day(records: &[Record], entity: &Owner) -> BTreeMap<Day, Daily> {
 type Buckets = BTreeMap<(Owner, Day), Bucket>;
 
 fn buckets(ledger: &Ledger) -> Buckets {
-    let rows = ledger.chains().flat_map(|(entity, chain)| chain.iter().map(|b| ((entity.clone(), b.start), b.clone())));
+    let rows = ledger.chains().flat_map(|(entity, chain)| chain.iter().map(|b| ((entity.clone(), b.start), b)));
     rows.collect()
 }
 
@@ -165,7 +166,7 @@ proptest! {
                 stored.remove(&key);
             }
             for (entity, start) in changes.upserts {
-                let bucket = ledger.bucket(&entity, start).expect("what changed is there").clone();
+                let bucket = ledger.bucket(&entity, start).expect("what changed is there");
                 stored.insert((entity, start), bucket);
             }
         }
@@ -213,5 +214,45 @@ proptest! {
             prop_assert!(!after.contains_key(&(entity, start)));
         }
         prop_assert_eq!(after, before);
+    }
+
+    #[test]
+    fn what_a_chain_keeps_for_histories_is_as_good_as_new(
+        batches in batches(), unit in 1u32..10, options in proptest::collection::vec((1u32..40, 1u32..30, any::<bool>(), 0u32..4), 8)
+    ) {
+        let (mut ledger, mut known) = (Ledger::new(calendar(), Day::MIN), Vec::new());
+        let mut histories: BTreeMap<Owner, History> = BTreeMap::new();
+        let mut before = None;
+        for (at, (batch, (lookback_days, half_life_days, flat, gpus))) in batches.iter().zip(options).enumerate() {
+            take(&mut ledger, &mut known, batch, unit);
+            ledger.observe_capacity(None, Day(20_400 + 10 * i32::try_from(at).unwrap()), &amounts(&[("cpu", "70")]));
+            let decay = if flat { "flat" } else { "continuous" }.parse().unwrap();
+            let weights = if gpus == 0 { Amounts::default() } else { amounts(&[("cuda.device", &gpus.to_string()), ("cpu", "1")]) };
+            let options = Options { lookback_days, half_life_days, decay, resource_weights: weights, ..Options::default() };
+            let conditions = (options.clone(), Day(20_430 + i32::from(lookback_days % 2 == 0)));
+            ledger.normalize_with(&options.resource_weights);
+            let mut decayer = Decayer::new(&options, conditions.1);
+            // Where the conditions stand, only those count whose buckets changed.
+            let mut owners = ledger.take_stale();
+            if before.replace(conditions.clone()) != Some(conditions.clone()) {
+                owners = ledger.chains().map(|(owner, _)| owner.clone()).collect();
+            }
+            for owner in owners {
+                let history = ledger.history(&owner, &mut decayer);
+                histories.insert(owner, history);
+            }
+            let mut fresh = Ledger::new(ledger.calendar().clone(), Day::MIN);
+            for (owner, chain) in ledger.chains() {
+                for bucket in chain.iter() {
+                    fresh.load(owner.clone(), &bucket);
+                }
+            }
+            let mut decayer = Decayer::new(&options, conditions.1);
+            for (owner, history) in &histories {
+                let anew = fresh.history(owner, &mut decayer);
+                prop_assert_eq!(history.normalized_usage.to_bits(), anew.normalized_usage.to_bits());
+                prop_assert_eq!(&history.total_decayed_usage, &anew.total_decayed_usage);
+            }
+        }
     }
 }

@@ -2,11 +2,12 @@
 
 use fairshared::domain::division::algorithm_names;
 use fairshared::domain::factor::Exponent;
-use fairshared::domain::sequencer::{GroupShares, MemberShare, Sequencer, Workload};
+use fairshared::domain::sequencer::{Sequencer, Standings, Workload};
 use fairshared::domain::time::Timestamp;
 use proptest::prelude::*;
 
 use super::support::{cases, member, own};
+use crate::support::standings::GivenStandings;
 
 fn workload(id: &str, user: u128, submitted: Option<i64>) -> Workload<'_> {
     Workload {
@@ -17,12 +18,10 @@ fn workload(id: &str, user: u128, submitted: Option<i64>) -> Workload<'_> {
     }
 }
 
-fn standings(usage: &[(u128, f64)]) -> GroupShares {
-    let mut standings = GroupShares::default();
+fn standings(usage: &[(u128, f64)]) -> GivenStandings {
+    let mut standings = GivenStandings::default();
     for (user, used) in usage {
-        let standing =
-            MemberShare { exponent: Exponent::new(*used, own("1")), fair_share_factor: "0.5".into(), rank: 1 };
-        standings.members.insert(member(*user, 1), standing);
+        standings.exponents.insert(member(*user, 1), Exponent::new(*used, own("1")));
         standings.dominant_shares.insert(member(*user, 1).user, *used);
     }
     standings
@@ -90,11 +89,11 @@ fn equals_keep_submission_order_then_id() {
     ];
     let expected = ["a", "b", "late", "untimed-z", "untimed-a"];
     for name in ["fifo", "drf", "fairshare"] {
-        assert_eq!(ids(&sequencer(name).order(&workloads, &GroupShares::default()), &workloads), expected, "{name}");
+        assert_eq!(ids(&sequencer(name).order(&workloads, &GivenStandings::default()), &workloads), expected, "{name}");
     }
     // Without any times the order in which they were given stands.
     let untimed = [workload("z", 1, None), workload("a", 1, None), workload("m", 1, None)];
-    assert_eq!(sequencer("fairshare").order(&untimed, &GroupShares::default()), [0, 1, 2]);
+    assert_eq!(sequencer("fairshare").order(&untimed, &GivenStandings::default()), [0, 1, 2]);
 }
 
 #[test]
@@ -142,7 +141,7 @@ proptest! {
         prop_assert!(sorted.into_iter().eq(0..u32::try_from(workloads.len()).expect("few")));
         for pair in order.windows(2) {
             let (ahead, behind) = (&workloads[pair[0] as usize], &workloads[pair[1] as usize]);
-            let share = |w: &Workload| standings.dominant_shares.get(&w.owner.user).copied().unwrap_or(0.0);
+            let share = |w: &Workload| standings.dominant_share(w.owner.user);
             let figures = match name {
                 "fairshare" => standings.exponent(ahead.owner).cmp(&standings.exponent(behind.owner)),
                 "drf" => share(ahead).total_cmp(&share(behind)),

@@ -5,11 +5,12 @@ use fairshared::domain::division::report::order;
 use fairshared::domain::division::score_weights::ScoreWeights;
 use fairshared::domain::division::{Grid, Tree};
 use fairshared::domain::queues::{QueueConfig, QueueSpec};
-use fairshared::domain::sequencer::{GroupShares, QueueClaims, Sequencer, Workload};
+use fairshared::domain::sequencer::{QueueClaims, Sequencer, Workload};
 use fairshared::domain::slots::Amounts;
 use proptest::prelude::*;
 
 use super::support::{cases, member, slot};
+use crate::support::standings::GivenStandings;
 
 const SLOTS: [&str; 3] = ["cpu", "gpu", "mem"];
 
@@ -119,7 +120,7 @@ fn ordered(world: &World) -> Vec<u32> {
     let workload = |_| Workload { id: "w".into(), owner: member(1, 1), submitted_at: None, priority: 0 };
     let workloads: Vec<_> = (0..queue.len()).map(workload).collect();
     let claims = QueueClaims { tree, fair_share, score_weights: weights, queue, requests };
-    Sequencer::by_name("score").unwrap().order_by_turns(&workloads, &GroupShares::default(), &claims)
+    Sequencer::by_name("score").unwrap().order_by_turns(&workloads, &GivenStandings::default(), &claims)
 }
 
 proptest! {

@@ -99,9 +99,9 @@ on_both! {
         let group = desk.fixture.service.group(&admin(), "east").unwrap();
         assert_eq!(group.scheduler.name(), "fairshare");
         let rows = &group.whole().unwrap().rows;
-        assert_eq!(rows.users[0].user_name.as_deref(), Some("ann"));
-        assert_eq!(rows.projects[0].project_name.as_deref(), Some("ml"));
-        assert_eq!(&*rows.domains[0].domain_name, "research");
+        assert_eq!(rows.users.at(0).unwrap().user_name.as_deref(), Some("ann"));
+        assert_eq!(rows.projects().next().unwrap().project_name.as_deref(), Some("ml"));
+        assert_eq!(&*rows.domains.at(0).unwrap().domain_name, "research");
         let again = desk.import(&args).await;
         assert!(again.changed_nothing() && again.known() == 2, "{again}");
         assert!(again.to_string().contains("nothing changed"), "{again}");

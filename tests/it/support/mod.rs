@@ -7,6 +7,7 @@ pub mod packages;
 pub mod plain;
 pub mod postgres;
 pub mod proxy;
+pub mod standings;
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;

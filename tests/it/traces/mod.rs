@@ -206,10 +206,10 @@ fn assert_ranking(service: &Service, group: &Facts, trace: &Trace, rows: &[&Plai
     let by_name: BTreeMap<&str, &Standing> = standings.iter().map(|s| (s.user.as_str(), s)).collect();
     assert_eq!(group.rows.users.len(), standings.len());
     let mut members = HashMap::new();
-    for user in &group.rows.users {
+    for user in group.rows.users.placed() {
         let name = user_name(group, user.member);
         let standing = by_name[name.as_str()];
-        assert_eq!(user.share.rank, standing.rank, "{}: {name} {standing:?}", group.name);
+        assert_eq!(user.rank, standing.rank, "{}: {name} {standing:?}", group.name);
         assert!((user.share.fair_share_factor - standing.factor).abs() < 1e-12, "{}: {name}", group.name);
         members.insert(name, user.member);
     }

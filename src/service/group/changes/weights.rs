@@ -68,7 +68,7 @@ pub(in crate::service) async fn book(
 fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Owner, Option<Weight>)>> {
     let (state, people) = (session.state(), session.people());
     let mut of_user: BTreeMap<UserId, Vec<Member>> = BTreeMap::new();
-    for member in state.hierarchy.users.keys() {
+    for member in state.hierarchy.users().keys() {
         of_user.entry(member.user).or_default().push(*member);
     }
     let mut faults = Faults::default();

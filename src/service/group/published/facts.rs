@@ -5,19 +5,17 @@ use std::sync::Arc;
 
 use super::profile::Profile;
 use super::rows::{ProjectShare, Rows};
-use crate::domain::decimal::{Amount, f64_text};
+use crate::domain::decimal::Amount;
 use crate::domain::division::Observed;
 use crate::domain::factor::{Decayer, Exponent};
-use crate::domain::hierarchy::{Hierarchy, Ranking, Share};
-use crate::domain::ids::{Owner, ProjectId, UserId};
-use crate::domain::maps::FastMap;
+use crate::domain::ids::{Member, Owner, ProjectId, UserId};
+use crate::domain::options::Order;
 use crate::domain::queues::{Claim, Demand, MAX_WEIGHT, ProjectNames, Queues, queue_of};
-use crate::domain::sequencer::{GroupShares, MemberShare};
+use crate::domain::sequencer::Standings;
 use crate::domain::slots::{Amounts, ScaledSum, Usages};
 use crate::domain::time::MICROS_PER_DAY;
 use crate::domain::weight::Weight;
 use crate::service::group::state::{GroupState, Occupancy};
-use crate::service::people::Directory;
 use crate::store::groups::Revisions;
 
 /// One weight that an admin has set.
@@ -33,11 +31,12 @@ pub struct WeightRow {
 pub struct Facts {
     profile: Profile,
     pub rows: Arc<Rows>,
-    pub standings: GroupShares,
     /// As admins configure them.
     pub queues: Arc<Queues>,
     /// What running and pending kernels hold and ask for.
     pub demand: Arc<Demand>,
+    /// What each user's running kernels occupy.
+    occupancy: Occupancy,
     /// What the look-back window offered, decayed like usage; empty where no history gain asks for it.
     pub(super) decayed_capacity: Usages,
 }
@@ -51,19 +50,13 @@ impl Deref for Facts {
 }
 
 impl Facts {
-    pub(super) fn build(state: &GroupState, people: &Directory, ranking: &Ranking) -> Self {
-        let rows = Rows::build(&state.hierarchy, people, ranking);
+    pub(super) fn of(state: &GroupState, rows: Rows) -> Self {
         Self {
             profile: Profile::of(state),
-            standings: GroupShares {
-                members: rows.users.iter().map(|u| (u.member, standing(&u.share))).collect(),
-                dominant_shares: dominant_shares(&state.occupancy, &state.capacity),
-                projects: Arc::new(project_exponents(&state.hierarchy)),
-                order: state.options.order,
-            },
             rows: Arc::new(rows),
             queues: Arc::clone(&state.queues),
             demand: Arc::clone(&state.demand),
+            occupancy: state.occupancy.clone(),
             decayed_capacity: decayed_capacity(state),
         }
     }
@@ -74,7 +67,7 @@ impl Facts {
         next.profile.kernels_revision = state.group.kernels_revision;
         next.queues = Arc::clone(&state.queues);
         next.demand = Arc::clone(&state.demand);
-        next.standings.dominant_shares = dominant_shares(&state.occupancy, &state.capacity);
+        next.occupancy = state.occupancy.clone();
         next
     }
 
@@ -86,11 +79,16 @@ impl Facts {
         Revisions { created_at: self.created_at, shares: self.revision, kernels: self.kernels_revision }
     }
 
+    /// What running kernels occupy, as the usage of one second; in no order.
+    pub fn occupancy(&self) -> impl Iterator<Item = (UserId, &Usages)> {
+        self.occupancy.iter().filter(|(_, occupied)| !occupied.is_zero()).map(|(user, occupied)| (*user, occupied))
+    }
+
     /// Every weight that is set: domains, then projects, then users, each by id.
     pub fn weights(&self) -> Vec<WeightRow> {
         let rows = &self.rows;
         let domains = rows.domains.iter().map(|d| (Owner::Domain(Arc::clone(&d.domain_name)), &d.share));
-        let projects = rows.projects.iter().map(|p| (Owner::Project(p.project_id), &p.share));
+        let projects = rows.projects().map(|p| (Owner::Project(p.project_id), &p.share));
         let users = rows.users.iter().map(|u| (Owner::User(u.member), &u.share));
         let all = domains.chain(projects).chain(users);
         let mut set: Vec<WeightRow> = all
@@ -140,34 +138,34 @@ impl Facts {
             });
             parts.collect()
         };
-        self.rows.projects.iter().map(|share| (self.queue_of(None, share.project_id), part(share))).collect()
+        self.rows.projects().map(|share| (self.queue_of(None, share.project_id), part(share))).collect()
     }
 }
 
-fn standing(share: &Share) -> MemberShare {
-    MemberShare {
-        exponent: share.exponent,
-        fair_share_factor: f64_text(share.fair_share_factor).into(),
-        rank: share.rank,
+impl Standings for Facts {
+    fn exponent(&self, member: Member) -> Exponent {
+        self.rows.user(member).map_or(Exponent::ZERO, |row| row.share.exponent)
     }
-}
 
-/// The exponents of each project's domain and of the project itself.
-fn project_exponents(hierarchy: &Hierarchy) -> FastMap<ProjectId, (Exponent, Exponent)> {
-    let of_domain = |name: &Arc<str>| hierarchy.domains.get(name).map_or(Exponent::ZERO, |share| share.exponent);
-    hierarchy.projects.iter().map(|(id, (domain, share))| (*id, (of_domain(domain), share.exponent))).collect()
-}
+    fn outer_exponents(&self, project: ProjectId) -> (Exponent, Exponent) {
+        let Some(project) = self.rows.project(project) else { return (Exponent::ZERO, Exponent::ZERO) };
+        let domain = self.rows.domain(&project.domain_name);
+        (domain.map_or(Exponent::ZERO, |row| row.share.exponent), project.share.exponent)
+    }
 
-/// The largest part of any slot's capacity that each user occupies; a slot without capacity does not count.
-fn dominant_shares(occupancy: &Occupancy, capacity: &Amounts) -> FastMap<UserId, f64> {
-    let share = |occupied: &Usages| {
+    /// The largest part of any slot's capacity; a slot without capacity does not count.
+    fn dominant_share(&self, user: UserId) -> f64 {
+        let Some(occupied) = self.occupancy.get(&user) else { return 0.0 };
         let parts = occupied.iter().filter_map(|(slot, of_one_second)| {
-            let offered = capacity.get(slot).filter(|c| !c.is_zero())?;
+            let offered = self.capacity.get(slot).filter(|c| !c.is_zero())?;
             Some(of_one_second.to_f64() / offered.to_f64())
         });
         parts.fold(0.0, f64::max)
-    };
-    occupancy.iter().map(|(user, occupied)| (*user, share(occupied))).collect()
+    }
+
+    fn order(&self) -> Order {
+        self.options.order
+    }
 }
 
 /// What the look-back window offered, each day weighed as its usage is (FAIR_SHARE §6).

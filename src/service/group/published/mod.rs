@@ -17,9 +17,10 @@ use self::answers::Answers;
 use self::division::Division;
 use self::facts::Facts;
 use self::live::Live;
+use self::rows::Rows;
 use super::live_kernels::LiveKernels;
 use super::state::GroupState;
-use crate::domain::hierarchy::Ranking;
+use crate::domain::ids::Owner;
 use crate::domain::time::Timestamp;
 use crate::service::Result;
 use crate::service::people::Directory;
@@ -32,8 +33,18 @@ pub struct PublishedGroup {
 }
 
 impl PublishedGroup {
-    pub fn build(state: &GroupState, people: &Directory, ranking: &Ranking, kernels: Option<LiveKernels>) -> Self {
-        Self { facts: Facts::build(state, people, ranking), live: Live::with(Answers::default(), kernels) }
+    pub fn build(state: &GroupState, people: &Directory, kernels: Option<LiveKernels>) -> Self {
+        Self::of(state, Rows::build(&state.hierarchy, people), kernels)
+    }
+
+    /// The picture that follows this one when the shares of `moved` have changed and no others.
+    #[must_use]
+    pub fn after(&self, moved: &[Owner], state: &GroupState, people: &Directory, kernels: Option<LiveKernels>) -> Self {
+        Self::of(state, self.facts.rows.after(moved, &state.hierarchy, people), kernels)
+    }
+
+    fn of(state: &GroupState, rows: Rows, kernels: Option<LiveKernels>) -> Self {
+        Self { facts: Facts::of(state, rows), live: Live::with(Answers::default(), kernels) }
     }
 
     /// The same picture with new occupancy and queues.

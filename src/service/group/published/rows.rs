@@ -1,14 +1,21 @@
-//! The rows of a picture: what each domain, project and user has in the group, by rank, and where each row is.
+//! The rows of a picture: what each domain, project and user has in the group, by rank and by id. The rows of the next
+//! picture share with those before all that did not change.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use crate::domain::hierarchy::{Hierarchy, Ranking, Share};
-use crate::domain::ids::{Member, ProjectId, UserId};
+use smallvec::SmallVec;
+
+use crate::domain::factor::Exponent;
+use crate::domain::hierarchy::{Hierarchy, Share};
+use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::maps::FastMap;
+use crate::domain::ranking::{Placed, Ranked, Ranking};
+use crate::domain::shards::Shards;
 use crate::service::people::Directory;
 
 /// A domain's row; ranked in the group.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct DomainShare {
     pub domain_name: Arc<str>,
     pub share: Share,
@@ -17,7 +24,7 @@ pub struct DomainShare {
 }
 
 /// A project's row; ranked in its domain.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ProjectShare {
     pub project_id: ProjectId,
     pub project_name: Option<Arc<str>>,
@@ -28,7 +35,7 @@ pub struct ProjectShare {
 }
 
 /// A member's row; ranked in the group.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct UserShare {
     pub member: Member,
     pub user_name: Option<Arc<str>>,
@@ -39,108 +46,261 @@ pub struct UserShare {
     pub hidden: bool,
 }
 
+macro_rules! ranked {
+    ($($row:ident: $id:ident $type:ty;)*) => {$(
+        impl Ranked for $row {
+            type Id = $type;
+
+            fn exponent(&self) -> Exponent {
+                self.share.exponent
+            }
+
+            fn id(&self) -> &$type {
+                &self.$id
+            }
+        }
+    )*};
+}
+
+ranked! {
+    DomainShare: domain_name Arc<str>;
+    ProjectShare: project_id ProjectId;
+    UserShare: member Member;
+}
+
+/// Of so many rows that change, all are made anew: that takes less time then.
+const MANY: usize = 4;
+
 /// All rows by rank, equals by id; projects by domain first.
-#[derive(Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Rows {
-    pub domains: Vec<DomainShare>,
-    pub projects: Vec<ProjectShare>,
-    pub users: Vec<UserShare>,
-    domain_at: FastMap<Arc<str>, usize>,
-    project_at: FastMap<ProjectId, usize>,
-    user_at: FastMap<Member, usize>,
-    users_of: FastMap<UserId, Vec<usize>>,
-    /// Built for the first request that asks.
-    members_of: OnceLock<FastMap<ProjectId, Vec<usize>>>,
+    pub domains: Ranking<DomainShare>,
+    pub users: Ranking<UserShare>,
+    projects: BTreeMap<Arc<str>, Ranking<ProjectShare>>,
+    domain_at: Shards<Arc<str>, Arc<DomainShare>>,
+    project_at: Shards<ProjectId, Arc<ProjectShare>>,
+    user_at: Shards<Member, Arc<UserShare>>,
+    projects_of: Shards<UserId, SmallVec<[ProjectId; 1]>>,
+    /// The places of each project's users in the ranking. Made for the first request that asks.
+    members_of: OnceLock<FastMap<ProjectId, Vec<u32>>>,
+    /// How often people who are shown had changed when the rows were made.
+    people_changes: u64,
+    /// Someone is in the hierarchy whom the directory does not know yet.
+    some_unknown: bool,
+}
+
+/// Makes rows of what is calculated and of who people are.
+struct Maker<'a> {
+    hierarchy: &'a Hierarchy,
+    people: &'a Directory,
+}
+
+impl Maker<'_> {
+    fn domain(&self, name: &Arc<str>) -> Option<DomainShare> {
+        let share = self.hierarchy.domains().get(name)?.clone();
+        Some(DomainShare { domain_name: Arc::clone(name), share, hidden: self.people.hides_domain(name) })
+    }
+
+    fn project(&self, id: ProjectId) -> Option<ProjectShare> {
+        let (domain, share) = self.hierarchy.projects().get(&id)?;
+        Some(ProjectShare {
+            project_id: id,
+            project_name: self.people.project_name(id),
+            domain_name: Arc::clone(domain),
+            share: share.clone(),
+            hidden: self.people.hides_project(id),
+        })
+    }
+
+    fn user(&self, member: Member, share: &Share, project: &ProjectShare) -> UserShare {
+        UserShare {
+            member,
+            user_name: self.people.user_name(member.user),
+            project_name: project.project_name.clone(),
+            domain_name: Arc::clone(&project.domain_name),
+            share: share.clone(),
+            hidden: project.hidden || self.people.hides_user(member.user),
+        }
+    }
+
+    /// Whether the directory does not know whom the hierarchy has.
+    fn is_unknown(&self, owner: &Owner) -> bool {
+        match owner {
+            Owner::Domain(name) => self.people.domain(name).is_none(),
+            Owner::Project(id) => self.people.project(*id).is_none(),
+            Owner::User(member) => {
+                self.people.user(member.user).is_none() || self.people.project(member.project).is_none()
+            }
+        }
+    }
 }
 
 impl Rows {
-    pub fn build(hierarchy: &Hierarchy, people: &Directory, ranking: &Ranking) -> Self {
-        let domains = domains(hierarchy, people, ranking);
-        let projects = projects(hierarchy, people, ranking);
-        let project_at: FastMap<_, _> = projects.iter().enumerate().map(|(i, p)| (p.project_id, i)).collect();
-        let users: Vec<UserShare> = ranking
-            .users
-            .iter()
-            .filter_map(|member| {
-                let project = projects.get(*project_at.get(&member.project)?)?;
-                let share = hierarchy.users.get(member)?.clone();
-                Some(UserShare {
-                    member: *member,
-                    user_name: people.user_name(member.user),
-                    project_name: project.project_name.clone(),
-                    domain_name: Arc::clone(&project.domain_name),
-                    share,
-                    hidden: project.hidden || people.hides_user(member.user),
-                })
-            })
-            .collect();
-        let mut users_of: FastMap<UserId, Vec<usize>> = FastMap::default();
-        for (at, user) in users.iter().enumerate() {
-            users_of.entry(user.member.user).or_default().push(at);
+    /// The rows of all.
+    pub fn build(hierarchy: &Hierarchy, people: &Directory) -> Self {
+        let make = Maker { hierarchy, people };
+        let domains: Vec<_> = hierarchy.domains().keys().filter_map(|name| make.domain(name)).map(Arc::new).collect();
+        let projects: Vec<_> = hierarchy.projects().keys().filter_map(|id| make.project(*id)).map(Arc::new).collect();
+        let project_at: Shards<_, _> = projects.iter().map(|row| (row.project_id, Arc::clone(row))).collect();
+        let user = |(member, share): (&Member, &Share)| {
+            Some(Arc::new(make.user(*member, share, project_at.get(&member.project)?)))
+        };
+        let users: Vec<_> = hierarchy.users().iter().filter_map(user).collect();
+        let mut projects_of = Shards::default();
+        for row in &users {
+            join(&mut projects_of, row.member);
+        }
+        let mut by_domain: BTreeMap<Arc<str>, Vec<Arc<ProjectShare>>> = BTreeMap::new();
+        for row in projects {
+            by_domain.entry(Arc::clone(&row.domain_name)).or_default().push(row);
         }
         Self {
-            domain_at: domains.iter().enumerate().map(|(i, d)| (Arc::clone(&d.domain_name), i)).collect(),
+            domain_at: domains.iter().map(|row| (Arc::clone(&row.domain_name), Arc::clone(row))).collect(),
             project_at,
-            user_at: users.iter().enumerate().map(|(i, u)| (u.member, i)).collect(),
-            users_of,
+            user_at: users.iter().map(|row| (row.member, Arc::clone(row))).collect(),
+            projects_of,
             members_of: OnceLock::new(),
-            domains,
-            projects,
-            users,
+            domains: Ranking::of(domains),
+            projects: by_domain.into_iter().map(|(domain, rows)| (domain, Ranking::of(rows))).collect(),
+            users: Ranking::of(users),
+            people_changes: people.changes(),
+            some_unknown: hierarchy.owners().any(|owner| make.is_unknown(&owner)),
         }
     }
 
-    pub fn domain(&self, name: &str) -> Option<&DomainShare> {
-        self.domain_at.get(name).map(|at| &self.domains[*at])
+    /// The rows after the shares of `moved` have changed and no others.
+    #[must_use]
+    pub fn after(&self, moved: &[Owner], hierarchy: &Hierarchy, people: &Directory) -> Self {
+        let people_are_the_same = self.people_changes == people.changes() && !self.some_unknown;
+        if !people_are_the_same || moved.len() > self.user_at.len() / MANY + MANY {
+            return Self::build(hierarchy, people);
+        }
+        let make = Maker { hierarchy, people };
+        let mut next = Self { members_of: OnceLock::new(), ..self.clone() };
+        let (mut domains, mut users) = (Replaced::default(), Replaced::default());
+        let mut projects: BTreeMap<Arc<str>, Replaced<ProjectShare>> = BTreeMap::new();
+        for owner in moved {
+            next.some_unknown |= make.is_unknown(owner);
+            match owner {
+                Owner::Domain(name) => {
+                    let Some(row) = make.domain(name) else { continue };
+                    domains.replace(&mut next.domain_at, Arc::clone(name), row);
+                }
+                Owner::Project(id) => {
+                    let Some(row) = make.project(*id) else { continue };
+                    let in_domain = projects.entry(Arc::clone(&row.domain_name)).or_default();
+                    in_domain.replace(&mut next.project_at, *id, row);
+                }
+                Owner::User(member) => {
+                    let share = hierarchy.users().get(member);
+                    let Some((share, project)) = share.zip(next.project_at.get(&member.project)) else { continue };
+                    let row = make.user(*member, share, project);
+                    if users.replace(&mut next.user_at, *member, row) {
+                        join(&mut next.projects_of, *member);
+                    }
+                }
+            }
+        }
+        next.domains = domains.ranked(&self.domains);
+        next.users = users.ranked(&self.users);
+        for (domain, replaced) in projects {
+            let ranking = next.projects.entry(domain).or_default();
+            *ranking = replaced.ranked(ranking);
+        }
+        next
     }
 
-    pub fn project(&self, id: ProjectId) -> Option<&ProjectShare> {
-        self.project_at.get(&id).map(|at| &self.projects[*at])
+    /// By domain, then by rank.
+    pub fn projects(&self) -> impl Iterator<Item = &Arc<ProjectShare>> {
+        self.projects.values().flat_map(Ranking::iter)
     }
 
-    pub fn user(&self, member: Member) -> Option<&UserShare> {
-        self.user_at.get(&member).map(|at| &self.users[*at])
+    /// [`Self::projects`], each with its rank.
+    pub fn placed_projects(&self) -> impl Iterator<Item = Placed<ProjectShare>> {
+        self.projects.values().flat_map(Ranking::placed)
+    }
+
+    pub fn domain(&self, name: &str) -> Option<&Arc<DomainShare>> {
+        self.domain_at.get(name)
+    }
+
+    pub fn project(&self, id: ProjectId) -> Option<&Arc<ProjectShare>> {
+        self.project_at.get(&id)
+    }
+
+    pub fn user(&self, member: Member) -> Option<&Arc<UserShare>> {
+        self.user_at.get(&member)
+    }
+
+    pub fn placed_domain(&self, name: &str) -> Option<Placed<DomainShare>> {
+        Some(self.domains.place(self.domain(name)?))
+    }
+
+    pub fn placed_project(&self, id: ProjectId) -> Option<Placed<ProjectShare>> {
+        let row = self.project(id)?;
+        Some(self.projects.get(&row.domain_name)?.place(row))
+    }
+
+    pub fn placed_user(&self, member: Member) -> Option<Placed<UserShare>> {
+        Some(self.users.place(self.user(member)?))
     }
 
     /// All projects' rows of one user, best rank first.
-    pub fn memberships(&self, user: UserId) -> impl Iterator<Item = &UserShare> {
-        self.users_of.get(&user).into_iter().flatten().map(|at| &self.users[*at])
+    pub fn memberships(&self, user: UserId) -> Vec<Placed<UserShare>> {
+        let of = self.projects_of.get(&user).into_iter().flatten();
+        let mut rows: Vec<_> = of.filter_map(|project| self.placed_user(Member { user, project: *project })).collect();
+        rows.sort_unstable_by_key(|row| (row.rank, row.member));
+        rows
     }
 
     /// The rows of one project's users, best rank first.
-    pub fn members_of(&self, project: ProjectId) -> impl Iterator<Item = &UserShare> {
+    pub fn members_of(&self, project: ProjectId) -> impl Iterator<Item = Placed<UserShare>> {
         let index = self.members_of.get_or_init(|| {
-            let mut index: FastMap<ProjectId, Vec<usize>> = FastMap::default();
-            for (at, user) in self.users.iter().enumerate() {
-                index.entry(user.member.project).or_default().push(at);
+            let mut index: FastMap<ProjectId, Vec<u32>> = FastMap::default();
+            for (place, user) in (0..).zip(self.users.iter()) {
+                index.entry(user.member.project).or_default().push(place);
             }
             index
         });
-        index.get(&project).into_iter().flatten().map(|at| &self.users[*at])
+        index.get(&project).into_iter().flatten().filter_map(|place| self.users.at(*place))
     }
 }
 
-fn domains(hierarchy: &Hierarchy, people: &Directory, ranking: &Ranking) -> Vec<DomainShare> {
-    let row = |name: &Arc<str>| {
-        Some(DomainShare {
-            domain_name: Arc::clone(name),
-            share: hierarchy.domains.get(name)?.clone(),
-            hidden: people.hides_domain(name),
-        })
-    };
-    ranking.domains.iter().filter_map(row).collect()
+/// Notes a project of a user.
+fn join(projects_of: &mut Shards<UserId, SmallVec<[ProjectId; 1]>>, member: Member) {
+    projects_of.get_or_insert_with(&member.user, || (member.user, SmallVec::new())).push(member.project);
 }
 
-fn projects(hierarchy: &Hierarchy, people: &Directory, ranking: &Ranking) -> Vec<ProjectShare> {
-    let row = |id: &ProjectId| {
-        let (domain, share) = hierarchy.projects.get(id)?;
-        Some(ProjectShare {
-            project_id: *id,
-            project_name: people.project_name(*id),
-            domain_name: Arc::clone(domain),
-            share: share.clone(),
-            hidden: people.hides_project(*id),
-        })
-    };
-    ranking.projects.iter().filter_map(row).collect()
+/// Rows of one ranking that others replace.
+struct Replaced<R> {
+    gone: Vec<Arc<R>>,
+    come: Vec<Arc<R>>,
+}
+
+impl<R> Default for Replaced<R> {
+    fn default() -> Self {
+        Self { gone: Vec::new(), come: Vec::new() }
+    }
+}
+
+impl<R: Ranked + Clone + PartialEq> Replaced<R> {
+    /// Puts the row in the place of the one that is known, unless it is the same. Returns whether none was known.
+    fn replace<K>(&mut self, at: &mut Shards<K, Arc<R>>, key: K, row: R) -> bool
+    where
+        K: std::hash::Hash + Eq + Clone,
+    {
+        let known = at.get(&key).cloned();
+        if known.as_ref().is_some_and(|known| **known == row) {
+            return false;
+        }
+        let (row, is_new) = (Arc::new(row), known.is_none());
+        self.gone.extend(known);
+        self.come.push(Arc::clone(&row));
+        at.insert(key, row);
+        is_new
+    }
+
+    fn ranked(self, before: &Ranking<R>) -> Ranking<R> {
+        if self.come.is_empty() { before.clone() } else { before.changed(self.gone, self.come) }
+    }
 }

@@ -1,0 +1,229 @@
+//! Rows by rank (FAIR_SHARE §7): ascending by exponent, equals by id. Ranks follow from places, so that a row that moves
+//! changes no other one, and the next ranking shares with the one before every part in which no row moved.
+
+use std::cmp::Ordering;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::factor::Exponent;
+
+/// What can be ranked.
+pub trait Ranked {
+    type Id: Ord;
+
+    fn exponent(&self) -> Exponent;
+
+    /// What tells equals apart.
+    fn id(&self) -> &Self::Id;
+}
+
+/// A row with its rank.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed<R> {
+    /// From 1; equals share one (1, 2, 2, 4). 0 outside of the ranking.
+    pub rank: u32,
+    row: Arc<R>,
+}
+
+impl<R> Placed<R> {
+    /// A row that is in no ranking.
+    pub fn outside(row: R) -> Self {
+        Self { rank: 0, row: Arc::new(row) }
+    }
+
+    /// The place in the ranking; `None` outside of it.
+    pub fn place(&self) -> Option<u32> {
+        (self.rank > 0).then_some(self.rank)
+    }
+}
+
+impl<R> Deref for Placed<R> {
+    type Target = R;
+
+    fn deref(&self) -> &R {
+        &self.row
+    }
+}
+
+/// A row beside the key of its exponent, so that most comparisons stay out of the row.
+type Entry<R> = (u64, Arc<R>);
+
+/// Rows of a chunk that is full; one is split at twice as many.
+const CHUNK: usize = 256;
+/// A chunk with fewer rows takes in the next one.
+const FEW: usize = 64;
+
+#[derive(Clone, Debug)]
+pub struct Ranking<R> {
+    chunks: Vec<Arc<[Entry<R>]>>,
+    /// The last key of each chunk.
+    bounds: Vec<u64>,
+    /// How many rows are before each chunk.
+    starts: Vec<u32>,
+    len: u32,
+}
+
+impl<R> Default for Ranking<R> {
+    fn default() -> Self {
+        Self { chunks: Vec::new(), bounds: Vec::new(), starts: Vec::new(), len: 0 }
+    }
+}
+
+impl<R> Ranking<R> {
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// By rank.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<R>> {
+        self.entries().map(|(_, row)| row)
+    }
+
+    /// By rank, each with its rank.
+    pub fn placed(&self) -> impl Iterator<Item = Placed<R>> {
+        let (mut rank, mut last) = (0, None);
+        (1u32..).zip(self.entries()).map(move |(place, (key, row))| {
+            if last != Some(*key) {
+                (rank, last) = (place, Some(*key));
+            }
+            Placed { rank, row: Arc::clone(row) }
+        })
+    }
+
+    /// The row at a place from 0 on.
+    pub fn at(&self, place: u32) -> Option<Placed<R>> {
+        let chunk = self.starts.partition_point(|start| *start <= place).checked_sub(1)?;
+        let (key, row) = self.chunks[chunk].get((place - self.starts[chunk]) as usize)?;
+        Some(Placed { rank: self.rank_of_key(*key), row: Arc::clone(row) })
+    }
+
+    /// 1 more than how many rows are before this exponent.
+    pub fn rank(&self, exponent: Exponent) -> u32 {
+        self.rank_of_key(exponent.sort_key())
+    }
+
+    fn rank_of_key(&self, key: u64) -> u32 {
+        let chunk = self.bounds.partition_point(|last| *last < key);
+        let Some(rows) = self.chunks.get(chunk) else { return self.len + 1 };
+        let before = rows.partition_point(|(other, _)| *other < key);
+        self.starts[chunk] + u32::try_from(before).unwrap_or(u32::MAX) + 1
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry<R>> {
+        self.chunks.iter().flat_map(|chunk| chunk.iter())
+    }
+
+    fn push(&mut self, chunk: Arc<[Entry<R>]>) {
+        let Some((last, _)) = chunk.last() else { return };
+        self.bounds.push(*last);
+        self.starts.push(self.len);
+        self.len += u32::try_from(chunk.len()).unwrap_or(u32::MAX);
+        self.chunks.push(chunk);
+    }
+}
+
+impl<R: Ranked> Ranking<R> {
+    /// The ranking of rows that ascend by id.
+    pub fn of(rows: Vec<Arc<R>>) -> Self {
+        let mut entries: Vec<Entry<R>> = rows.into_iter().map(entry).collect();
+        // A stable sort keeps equals in the order of their ids, without looking into the rows.
+        entries.sort_by_key(|(key, _)| *key);
+        let mut ranking = Self::default();
+        entries.chunks(CHUNK).for_each(|chunk| ranking.push(chunk.into()));
+        ranking
+    }
+
+    pub fn place(&self, row: &Arc<R>) -> Placed<R> {
+        Placed { rank: self.rank(row.exponent()), row: Arc::clone(row) }
+    }
+
+    /// The ranking without the rows that are `gone` (as they are here), and with those that `come`.
+    #[must_use]
+    pub fn changed(&self, gone: Vec<Arc<R>>, come: Vec<Arc<R>>) -> Self {
+        let (gone, come) = (sorted(gone), sorted(come));
+        let (mut gone, mut come) = (gone.as_slice(), come.as_slice());
+        let mut next = Next::default();
+        for (at, chunk) in self.chunks.iter().enumerate() {
+            let is_last = at + 1 == self.chunks.len();
+            let until = |entries: &[Entry<R>]| match chunk.last() {
+                Some(last) if !is_last => entries.partition_point(|entry| order(entry, last) != Ordering::Greater),
+                _ => entries.len(),
+            };
+            let (leave, stay) = gone.split_at(until(gone));
+            let (join, wait) = come.split_at(until(come));
+            (gone, come) = (stay, wait);
+            next.take(chunk, leave, join);
+        }
+        next.open.extend(come.iter().cloned());
+        next.finish()
+    }
+}
+
+fn entry<R: Ranked>(row: Arc<R>) -> Entry<R> {
+    (row.exponent().sort_key(), row)
+}
+
+fn order<R: Ranked>(a: &Entry<R>, b: &Entry<R>) -> Ordering {
+    a.0.cmp(&b.0).then_with(|| a.1.id().cmp(b.1.id()))
+}
+
+fn sorted<R: Ranked>(rows: Vec<Arc<R>>) -> Vec<Entry<R>> {
+    let mut entries: Vec<Entry<R>> = rows.into_iter().map(entry).collect();
+    entries.sort_unstable_by(order);
+    entries
+}
+
+/// A ranking that is made of another one, chunk by chunk.
+struct Next<R> {
+    made: Ranking<R>,
+    /// Rows that are in no chunk yet.
+    open: Vec<Entry<R>>,
+}
+
+impl<R> Default for Next<R> {
+    fn default() -> Self {
+        Self { made: Ranking::default(), open: Vec::new() }
+    }
+}
+
+impl<R: Ranked> Next<R> {
+    fn take(&mut self, chunk: &Arc<[Entry<R>]>, leave: &[Entry<R>], join: &[Entry<R>]) {
+        if self.open.len() >= FEW {
+            self.close();
+        }
+        if leave.is_empty() && join.is_empty() && self.open.is_empty() {
+            return self.made.push(Arc::clone(chunk));
+        }
+        let (mut leave, mut join) = (leave.iter().peekable(), join.iter().peekable());
+        for entry in chunk.iter() {
+            while let Some(new) = join.next_if(|new| order(new, entry) == Ordering::Less) {
+                self.open.push(new.clone());
+            }
+            while leave.next_if(|old| order(old, entry) == Ordering::Less).is_some() {}
+            if leave.next_if(|old| order(old, entry) == Ordering::Equal).is_none() {
+                self.open.push(entry.clone());
+            }
+        }
+        self.open.extend(join.cloned());
+        if self.open.len() >= 2 * CHUNK {
+            self.close();
+        }
+    }
+
+    /// Makes chunks of the open rows, all about equally long: a short rest would be carried from chunk to chunk.
+    fn close(&mut self) {
+        let count = self.open.len().div_ceil(CHUNK).max(1);
+        let rows = self.open.len().div_ceil(count).max(1);
+        self.open.chunks(rows).for_each(|chunk| self.made.push(chunk.into()));
+        self.open.clear();
+    }
+
+    fn finish(mut self) -> Ranking<R> {
+        self.close();
+        self.made
+    }
+}

@@ -1,0 +1,75 @@
+//! The proof that shares, of which runs calculate only those that may have changed, are those of a calculation of all
+//! (FAIR_SHARE §6, §7).
+
+use super::difference::Difference;
+use crate::domain::factor::{Decayer, fair_share_factor};
+use crate::domain::hierarchy::Hierarchy;
+use crate::domain::ids::Owner;
+use crate::domain::weight::{EffectiveWeight, Weight};
+use crate::service::audit::label;
+use crate::service::group::state::GroupState;
+
+/// The first share of a state as it was loaded that is not what its buckets and weights amount to.
+pub fn first_difference(state: &mut GroupState) -> Option<Difference> {
+    other_history(state).or_else(|| other_factor(state))
+}
+
+fn other_history(state: &mut GroupState) -> Option<Difference> {
+    // Of buckets that are purged it is not known what they amounted to.
+    let purged = |start| state.group.records_from.is_some_and(|from| start < from);
+    let calculation = state.calculation.as_ref().filter(|last| !purged(last.lookback_start))?;
+    let (ledger, hierarchy) = (&mut state.ledger, &state.hierarchy);
+    ledger.normalize_with(&calculation.options.resource_weights);
+    let mut decayer = Decayer::new(&calculation.options, calculation.lookback_end);
+    hierarchy.owners().find_map(|owner| {
+        let known = &hierarchy.share(&owner)?.history;
+        let should = ledger.history(&owner, &mut decayer);
+        let (is, should) = (
+            (known.normalized_usage, &known.total_decayed_usage),
+            (should.normalized_usage, &should.total_decayed_usage),
+        );
+        (is != should).then(|| Difference {
+            row: format!("share of {}", label(&owner)),
+            detail: format!(
+                "its decayed usage is {} ({}), and that of its buckets is {} ({})",
+                is.1.to_json(),
+                is.0,
+                should.1.to_json(),
+                should.0
+            ),
+        })
+    })
+}
+
+fn other_factor(state: &GroupState) -> Option<Difference> {
+    let (hierarchy, default) = (&state.hierarchy, state.options.default_weight);
+    let mut weighed = hierarchy.clone();
+    let others = weighed.weigh(default).refactored;
+    others.iter().find(|owner| !is_of_another_domain(hierarchy, owner, default)).map(|owner| {
+        let factor = |of: &Hierarchy| of.share(owner).map_or(1.0, |share| share.fair_share_factor);
+        Difference {
+            row: format!("share of {}", label(owner)),
+            detail: format!(
+                "its factor is {}, and that of its usage and weight {}",
+                factor(hierarchy),
+                factor(&weighed)
+            ),
+        }
+    })
+}
+
+/// Whether a user's factor is that of another domain of the group: a report in another group may have moved the project, and
+/// factors follow with the next change here.
+fn is_of_another_domain(hierarchy: &Hierarchy, owner: &Owner, default: Weight) -> bool {
+    let Owner::User(member) = owner else { return false };
+    let (Some(share), Some((_, project))) = (hierarchy.users().get(member), hierarchy.projects().get(&member.project))
+    else {
+        return false;
+    };
+    let weights = hierarchy.domains().values().map(|domain| domain.weight.unwrap_or(default));
+    weights.chain([default]).any(|domain| {
+        let own = share.weight.unwrap_or(default);
+        let weight = EffectiveWeight::product(domain, project.weight.unwrap_or(default), own);
+        fair_share_factor(share.history.normalized_usage, weight).to_bits() == share.fair_share_factor.to_bits()
+    })
+}

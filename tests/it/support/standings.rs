@@ -1,0 +1,31 @@
+//! What sequencers read, as a test or a bench gives it.
+
+use fairshared::domain::factor::Exponent;
+use fairshared::domain::ids::{Member, ProjectId, UserId};
+use fairshared::domain::maps::FastMap;
+use fairshared::domain::options::Order;
+use fairshared::domain::sequencer::Standings;
+
+#[derive(Default)]
+pub struct GivenStandings {
+    pub exponents: FastMap<Member, Exponent>,
+    pub dominant_shares: FastMap<UserId, f64>,
+}
+
+impl Standings for GivenStandings {
+    fn exponent(&self, member: Member) -> Exponent {
+        self.exponents.get(&member).copied().unwrap_or(Exponent::ZERO)
+    }
+
+    fn outer_exponents(&self, _: ProjectId) -> (Exponent, Exponent) {
+        (Exponent::ZERO, Exponent::ZERO)
+    }
+
+    fn dominant_share(&self, user: UserId) -> f64 {
+        self.dominant_shares.get(&user).copied().unwrap_or(0.0)
+    }
+
+    fn order(&self) -> Order {
+        Order::Flat
+    }
+}
