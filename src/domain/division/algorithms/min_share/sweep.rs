@@ -37,39 +37,49 @@ enum Phase {
 }
 
 /// Where a child begins or ends to grow: at x = limit / weight.
+#[derive(Clone, Copy)]
 struct Breakpoint {
     /// Orders most breakpoints; close keys are settled exactly.
     key: f64,
-    child: usize,
+    child: u32,
     starts: bool,
 }
 
+/// Above three roundings in each of two keys.
+const DOUBT: f64 = 1e-15;
+
 impl Breakpoint {
-    fn start(child: usize, member: &Member) -> Self {
-        Self { key: member.lower as f64 / member.weight as f64, child, starts: true }
+    fn new(child: usize, member: &Member, starts: bool) -> Self {
+        let limit = if starts { member.lower } else { member.upper };
+        Self { key: limit as f64 / member.weight as f64, child: u32::try_from(child).unwrap_or(u32::MAX), starts }
     }
 
-    fn end(child: usize, member: &Member) -> Self {
-        Self { key: member.upper as f64 / member.weight as f64, child, starts: false }
+    fn child(self) -> usize {
+        self.child as usize
     }
 
-    fn limit(&self, members: &[Member]) -> (u128, u128) {
-        let member = &members[self.child];
+    fn limit(self, members: &[Member]) -> (u128, u128) {
+        let member = &members[self.child()];
         (u128::from(if self.starts { member.lower } else { member.upper }), u128::from(member.weight))
     }
 
-    fn order(&self, other: &Self, members: &[Member]) -> Ordering {
-        /// Above three roundings in each of two keys.
-        const DOUBT: f64 = 1e-15;
-        let settled = (self.key - other.key).abs() > DOUBT * self.key.max(other.key);
-        let order = if settled {
-            self.key.total_cmp(&other.key)
-        } else {
-            let ((limit, weight), (others, others_weight)) = (self.limit(members), other.limit(members));
-            (limit * others_weight).cmp(&(others * weight))
-        };
+    /// Whether rounding may have changed the order of the two.
+    fn is_close_to(&self, next: &Self) -> bool {
+        next.key - self.key <= DOUBT * next.key
+    }
+
+    fn exactly(self, other: Self, members: &[Member]) -> Ordering {
+        let ((limit, weight), (others, others_weight)) = (self.limit(members), other.limit(members));
         // A child starts before it stops.
-        order.then_with(|| other.starts.cmp(&self.starts))
+        (limit * others_weight).cmp(&(others * weight)).then_with(|| other.starts.cmp(&self.starts))
+    }
+}
+
+/// By x. Keys are never negative, so that their bits order like them, which takes less time.
+fn sort(breakpoints: &mut [Breakpoint], members: &[Member]) {
+    breakpoints.sort_unstable_by_key(|point| point.key.to_bits());
+    for close in breakpoints.chunk_by_mut(Breakpoint::is_close_to).filter(|close| close.len() > 1) {
+        close.sort_unstable_by(|a, b| a.exactly(*b, members));
     }
 }
 
@@ -119,31 +129,31 @@ impl Solver {
             }
             // No child grows beyond the total.
             if member.upper < total {
-                breakpoints.push(Breakpoint::end(child, member));
+                breakpoints.push(Breakpoint::new(child, member, false));
             }
             if member.lower > 0 {
                 phases.push(Phase::AtLower);
                 fixed += u128::from(member.lower);
-                breakpoints.push(Breakpoint::start(child, member));
+                breakpoints.push(Breakpoint::new(child, member, true));
             } else {
                 phases.push(Phase::Growing);
                 weights += u128::from(member.weight);
             }
         }
-        breakpoints.sort_unstable_by(|a, b| a.order(b, members));
-        for point in breakpoints {
-            let member = &members[point.child];
+        sort(breakpoints, members);
+        for point in breakpoints.iter().copied() {
+            let member = &members[point.child()];
             let target = u128::from(total).saturating_sub(fixed);
             let (limit, weight) = point.limit(members);
             if cmp_products(weights, limit, target, weight) != Ordering::Less {
                 break;
             }
             if point.starts {
-                phases[point.child] = Phase::Growing;
+                phases[point.child()] = Phase::Growing;
                 fixed -= u128::from(member.lower);
                 weights += weight;
             } else {
-                phases[point.child] = Phase::AtUpper;
+                phases[point.child()] = Phase::AtUpper;
                 fixed += u128::from(member.upper);
                 weights -= weight;
             }
