@@ -183,7 +183,7 @@ impl Service {
                 state.catch_up(db, group, 0).await?;
                 state
             }
-            _ => GroupState::load(db, &self.people, group, self.clock.now().day()).await?,
+            _ => GroupState::load(db, &self.people, group).await?,
         };
         state.follow(&self.people.read());
         state.hierarchy.weigh(state.options.default_weight);

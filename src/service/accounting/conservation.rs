@@ -45,7 +45,7 @@ impl Service {
         detached(async move {
             let tx = service.store.begin_snapshot().await?;
             let stored = store::groups::find(&tx, &group).await?.ok_or_else(|| Error::unknown_group(&group))?;
-            let mut state = GroupState::load(&tx, &service.people, stored, service.clock.now().day()).await?;
+            let mut state = GroupState::load(&tx, &service.people, stored).await?;
             state.load_back_to(&tx, Day::MIN).await?;
             let stored = state.ledger.clone();
             let mut found = Conservation {

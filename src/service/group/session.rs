@@ -167,7 +167,7 @@ impl Session {
                 state.catch_up(&tx, group, 1).await?;
                 state
             }
-            _ => GroupState::load(&tx, &service.people, group, now.day()).await?,
+            _ => GroupState::load(&tx, &service.people, group).await?,
         };
         let mut session = Self {
             service: Arc::clone(service),
@@ -322,6 +322,7 @@ impl Session {
 
     /// Makes sure that every bucket that usage of `day` may fall in, or push along, is in memory.
     pub async fn load_chains_of(&mut self, day: Day) -> Result<()> {
+        self.load_back_to(window_start(&self.state.options, self.now.day())).await?;
         let unit = self.state.options.decay_unit_days.cast_signed();
         if day.plus(1 - unit) >= self.state.ledger.loaded_from() {
             return Ok(());

@@ -77,13 +77,8 @@ pub struct GroupState {
 }
 
 impl GroupState {
-    /// Reads the state of `group`, with the buckets of its look-back window.
-    pub async fn load(
-        db: &(impl ConnectionTrait + StreamTrait),
-        people: &People,
-        group: Group,
-        today: Day,
-    ) -> Result<Self> {
+    /// Reads the state of `group`. Buckets are read when they are needed: ranks follow from what is stored of shares.
+    pub async fn load(db: &(impl ConnectionTrait + StreamTrait), people: &People, group: Group) -> Result<Self> {
         let name = group.name.clone();
         let options = parse_options(&group)?;
         let scheduler = Sequencer::by_name(&group.scheduler)
@@ -92,8 +87,7 @@ impl GroupState {
         let moves = people.read().moves();
         let hierarchy = store::shares::load(db, &name, |id| domain_of(&people.read(), id)).await?;
         let calendar = store::capacity::load(db, &name).await?;
-        let mut ledger = Ledger::new(calendar, window_start(&options, today));
-        store::buckets::load(db, &name, &mut ledger, None).await?;
+        let ledger = Ledger::new(calendar, Day::MAX);
         let agents = store::agents::list(db, &name).await?;
         let queues = Arc::new(store::queues::list(db, &name).await?);
         let mut state = Self {
