@@ -99,19 +99,21 @@ pub async fn save(
             bulk::insert(db, $rows, Some(replace)).await?;
         };
     }
-    let buckets = || keys.iter().filter_map(|(owner, start)| Some((owner, ledger.bucket(owner, *start)?)));
-    let domains = buckets().filter_map(|(owner, bucket)| match owner {
-        Owner::Domain(name) => Some(row!(domain_usage_bucket, bucket, domain_name: name.to_string())),
-        _ => None,
-    });
-    let projects = buckets().filter_map(|(owner, bucket)| match owner {
-        Owner::Project(id) => Some(row!(project_usage_bucket, bucket, project_id: id.0)),
-        _ => None,
-    });
-    let users = buckets().filter_map(|(owner, bucket)| match owner {
-        Owner::User(m) => Some(row!(user_usage_bucket, bucket, user_uuid: m.user.0, project_id: m.project.0)),
-        _ => None,
-    });
+    // A bucket is unpacked for its own tier only.
+    macro_rules! of_tier {
+        ($owner:pat => $table:ident, $($key:ident: $value:expr),+) => {
+            keys.iter().filter_map(|(owner, start)| match owner {
+                $owner => {
+                    let bucket = ledger.bucket(owner, *start)?;
+                    Some(row!($table, bucket, $($key: $value),+))
+                }
+                _ => None,
+            })
+        };
+    }
+    let domains = of_tier!(Owner::Domain(name) => domain_usage_bucket, domain_name: name.to_string());
+    let projects = of_tier!(Owner::Project(id) => project_usage_bucket, project_id: id.0);
+    let users = of_tier!(Owner::User(m) => user_usage_bucket, user_uuid: m.user.0, project_id: m.project.0);
     store!(domain_usage_bucket, domains, DomainName);
     store!(project_usage_bucket, projects, ProjectId);
     store!(user_usage_bucket, users, UserUuid, ProjectId);
