@@ -3,14 +3,20 @@
 //! An amount times microseconds is a usage without any rounding, and the sum of every usage a
 //! cluster can produce fits, so accounting never rounds and never overflows.
 
+mod bytes;
+mod computed;
+mod scaled;
 pub mod written;
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::ops::{Add, AddAssign};
 use std::str::FromStr;
 
 use ethnum::U256;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub use computed::f64_text;
+pub use scaled::ScaledUsage;
 
 /// Digits after the point that an [`Amount`] keeps.
 pub(crate) const AMOUNT_DECIMALS: u32 = 12;
@@ -214,60 +220,6 @@ impl Usage {
         (high as f64 * 2f64.powi(128) + low as f64) / USAGE_UNIT as f64
     }
 
-    /// `self x factor` for a factor in 0..=1, with what rounding to `10^-18` would lose.
-    pub fn times(self, factor: f64) -> ScaledUsage {
-        const MANTISSA_BITS: i32 = 52;
-        if factor >= 1.0 {
-            return ScaledUsage { whole: self, fraction: 0 };
-        }
-        if factor.is_nan() || factor <= 0.0 {
-            return ScaledUsage::default();
-        }
-        let bits = factor.to_bits();
-        let biased = i32::try_from(bits >> MANTISSA_BITS & 0x7ff).unwrap_or(0);
-        let shift = u32::try_from(1023 + MANTISSA_BITS - biased).unwrap_or(0);
-        // So small a part of any usage is nothing.
-        if biased == 0 || shift > 255 {
-            return ScaledUsage::default();
-        }
-        let mantissa = (bits & ((1 << MANTISSA_BITS) - 1)) | (1 << MANTISSA_BITS);
-        let (high, low) = self.0.into_words();
-        if high == 0 && low >> 127 == 0 && shift <= 128 {
-            return scaled(low, mantissa, shift);
-        }
-        let product = self.0.saturating_mul(U256::from(mantissa));
-        let rest = product - ((product >> shift) << shift);
-        let fraction = if shift <= 128 { rest << (128 - shift) } else { rest >> (shift - 128) };
-        ScaledUsage { whole: Self(product >> shift), fraction: fraction.as_u128() }
-    }
-
-    /// Appends the number in as few bytes as it has: how many follow, and whether they count whole amounts for
-    /// microseconds, as nearly always.
-    pub fn put_bytes(self, bytes: &mut Vec<u8>) {
-        let (high, low) = self.0.into_words();
-        let whole = if high == 0 { Some(low).filter(|low| low % AMOUNT_UNIT == 0) } else { None };
-        let number = whole.map_or(self.0, |low| U256::from(low / AMOUNT_UNIT)).to_le_bytes();
-        let count = number.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-        bytes.push(u8::try_from(count).unwrap_or(0) | if whole.is_some() { WHOLE } else { 0 });
-        bytes.extend_from_slice(&number[..count]);
-    }
-
-    /// Reads what [`Self::put_bytes`] has written, and takes it off.
-    pub fn take_bytes(bytes: &mut &[u8]) -> Self {
-        let Some((first, rest)) = bytes.split_first() else { return Self::ZERO };
-        let (number, rest) = rest.split_at(usize::from(first & !WHOLE).min(rest.len()));
-        *bytes = rest;
-        if number.len() <= 16 {
-            let mut low = [0; 16];
-            low[..number.len()].copy_from_slice(number);
-            let low = u128::from_le_bytes(low);
-            return Self(U256::from(if first & WHOLE == 0 { low } else { low * AMOUNT_UNIT }));
-        }
-        let mut all = [0; 32];
-        all[..number.len()].copy_from_slice(number);
-        Self(U256::from_le_bytes(all))
-    }
-
     /// The mean amount of a usage that was spread over `micros` microseconds, rounded half up to `10^-12`.
     pub fn mean_over(self, micros: u64) -> Amount {
         if micros == 0 {
@@ -280,50 +232,6 @@ impl Usage {
     #[must_use]
     pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
-    }
-}
-
-/// Marks numbers that are counted in `10^-6`.
-const WHOLE: u8 = 0x80;
-
-/// `value x mantissa / 2^shift` in 128 bits, for a value below 2^127, a mantissa below 2^53, and a shift of 52 to 128.
-fn scaled(value: u128, mantissa: u64, shift: u32) -> ScaledUsage {
-    let mantissa = u128::from(mantissa);
-    let (high, low) = (value >> 64, value & u128::from(u64::MAX));
-    let lowest = low * mantissa;
-    // The product is `upper x 2^64 + lower`, of 117 and 64 bits.
-    let (upper, lower) = (high * mantissa + (lowest >> 64), lowest & u128::from(u64::MAX));
-    let (whole, rest) = if shift < 64 {
-        (upper << (64 - shift) | lower >> shift, lower & ((1 << shift) - 1))
-    } else {
-        let above = shift - 64;
-        (upper >> above, (upper & ((1 << above) - 1)) << 64 | lower)
-    };
-    let fraction = if shift == 128 { rest } else { rest << (128 - shift) };
-    ScaledUsage { whole: Usage(U256::from(whole)), fraction }
-}
-
-/// A usage with the part of its last digit, so that a sum of scaled usages is rounded once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScaledUsage {
-    whole: Usage,
-    /// In `2^-128` of the last digit.
-    fraction: u128,
-}
-
-impl ScaledUsage {
-    /// Rounded half up to `10^-18`.
-    pub fn rounded(self) -> Usage {
-        Usage(self.whole.0.saturating_add(U256::from(self.fraction >> 127)))
-    }
-}
-
-impl Add for ScaledUsage {
-    type Output = Self;
-    fn add(self, other: Self) -> Self {
-        let (fraction, carry) = self.fraction.overflowing_add(other.fraction);
-        let whole = self.whole + other.whole;
-        Self { whole: Usage(whole.0.saturating_add(U256::from(u128::from(carry)))), fraction }
     }
 }
 
@@ -396,97 +304,9 @@ pub(crate) use text_serde;
 text_serde!(Amount);
 text_serde!(Usage);
 
-/// A computed `f64` (factor, normalised usage) as plain decimal text, at most 12 places (FAIR_SHARE §2).
-pub fn f64_text(value: f64) -> String {
-    if let Some(units) = units_of(value).and_then(|units| u64::try_from(units).ok()) {
-        return units_text(units);
-    }
-    let text = format!("{value:.12}");
-    let trimmed = text.trim_end_matches('0').trim_end_matches('.');
-    trimmed.to_owned()
-}
-
-/// A count of `10^-12`, as [`write_fixed`] would write it in more time.
-fn units_text(units: u64) -> String {
-    const UNIT: u64 = 10u64.pow(AMOUNT_DECIMALS);
-    let (whole, mut fraction) = (units / UNIT, units % UNIT);
-    let mut text = String::with_capacity(16);
-    // Writing to a text cannot fail.
-    let _ = write!(text, "{whole}");
-    if fraction > 0 {
-        let mut digits = [b'0'; AMOUNT_DECIMALS as usize];
-        for digit in digits.iter_mut().rev() {
-            *digit += u8::try_from(fraction % 10).unwrap_or(0);
-            fraction /= 10;
-        }
-        text.push('.');
-        text.extend(digits.iter().map(|digit| char::from(*digit)));
-        text.truncate(text.trim_end_matches('0').len());
-    }
-    text
-}
-
-/// The value in `10^-12`, rounded half to even as the formatter of the language does, which is exact but slow. `None`: it is
-/// not one of the everyday values from 0 up.
-fn units_of(value: f64) -> Option<u128> {
-    const MANTISSA_BITS: u32 = 52;
-    const BIAS: u64 = 1023;
-    let bits = value.to_bits();
-    let biased = bits >> MANTISSA_BITS;
-    // Also false for a sign.
-    if biased >= BIAS + u64::from(MANTISSA_BITS) {
-        return None;
-    }
-    let fraction = u128::from(bits & ((1 << MANTISSA_BITS) - 1));
-    let mantissa = if biased == 0 { fraction } else { fraction | 1 << MANTISSA_BITS };
-    let shift = BIAS + u64::from(MANTISSA_BITS) - biased.max(1);
-    if shift >= 128 {
-        return Some(0);
-    }
-    let product = mantissa * AMOUNT_UNIT;
-    let (whole, rest, half) = (product >> shift, product & ((1 << shift) - 1), 1u128 << (shift - 1));
-    Some(whole + u128::from(rest > half || (rest == half && whole % 2 == 1)))
-}
-
 #[cfg(test)]
 mod tests {
-    use ethnum::U256;
-
-    use super::{Amount, Usage, f64_text};
-
-    #[test]
-    fn computed_numbers_are_written_as_the_language_formats_them() {
-        let slowly = |value: f64| {
-            let text = format!("{value:.12}");
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        };
-        // Odd multiples of 2^-13 lie half-way between two numbers with 12 places.
-        let ties = (0..5_000u32).map(|n| f64::from(n) / 8_192.0);
-        let factors = (0..5_000u32).map(|n| (-f64::from(n) / 977.0).exp2());
-        let powers = (-1_074..1_024).map(|power| 2f64.powi(power)).flat_map(|power| [power, power * 1.7]);
-        let others = [0.0, 1.0, 1.0 - f64::EPSILON / 2.0, 0.000_000_000_000_5, 4_503_599_627_370_495.5, f64::MAX];
-        for value in ties.chain(factors).chain(powers).chain(others) {
-            assert_eq!(f64_text(value), slowly(value), "{value:e}");
-        }
-    }
-
-    #[test]
-    fn small_numbers_are_scaled_as_large_ones_are() {
-        // The sum is too large for the fast way, and scaling is exact.
-        let large = Usage(U256::ONE << 140);
-        let numbers = (0..127).map(|bits| (1u128 << bits) + (1 << (bits / 2)) - 1).chain([(1 << 127) - 1]);
-        let factors = (0..77).flat_map(|power| [0.5, 0.3, 0.999_999].map(|part| part * 0.5f64.powi(power)));
-        for factor in factors {
-            for number in numbers.clone() {
-                let small = Usage(U256::from(number));
-                assert_eq!(
-                    (small + large).times(factor),
-                    small.times(factor) + large.times(factor),
-                    "{number} {factor}"
-                );
-            }
-        }
-    }
+    use super::Amount;
 
     #[test]
     fn multiplying_is_exact_or_refused() {
