@@ -51,7 +51,7 @@ fn usages(cpu_seconds: &str) -> String {
 async fn chain(f: &Fixture, user: &str, project: &str) -> Vec<Bucket> {
     let mut ledger = Ledger::new(CapacityCalendar::default(), Day::MIN);
     fairshared::store::buckets::load(f.service.store().read(), GROUP, &mut ledger, None).await.unwrap();
-    ledger.chain(&Owner::User(member(user, project))).to_vec()
+    ledger.chain(&Owner::User(member(user, project)))
 }
 
 /// The stored buckets of a member as `start..end cpu-seconds`.

@@ -158,7 +158,7 @@ prop_compose! {
 }
 
 /// One change of a cluster, by any of its ways.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Change {
     Weight(usize, Option<i64>),
     History(usize, f64),
