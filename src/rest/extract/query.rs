@@ -17,7 +17,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T>
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let query = parts.uri.query().unwrap_or_default();
-        if std::str::from_utf8(&decoded(query.as_bytes())).is_err() {
+        // Without percent signs it is the text that it is.
+        if query.contains('%') && std::str::from_utf8(&decoded(query.as_bytes())).is_err() {
             return Err(Problem::malformed("invalid_utf8", "the query string is not UTF-8 text"));
         }
         read(query.as_bytes()).map(Self)

@@ -314,7 +314,11 @@ impl Session {
     /// first capacity that a group ever knows reaches all its buckets.
     pub async fn load_buckets_of(&mut self, day: Day) -> Result<()> {
         let first = match self.state.ledger.calendar().days().next() {
-            Some(_) => day.plus(1 - self.state.options.decay_unit_days.cast_signed()),
+            // A bucket of the look-back may be longer than the option says today.
+            Some(_) => {
+                let options = &self.state.options;
+                day.plus(1 - options.decay_unit_days.cast_signed()).min(window_start(options, self.now.day()))
+            }
             None => Day::MIN,
         };
         self.load_back_to(first).await

@@ -13,6 +13,7 @@ mod model;
 mod reports;
 mod suspension;
 mod together;
+mod unread;
 mod weights;
 
 use fairshared::domain::bucket::Bucket;
