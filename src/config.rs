@@ -22,7 +22,7 @@ pub struct Setting {
 }
 
 /// Every setting there is; `.env.example` shows them all.
-pub const SETTINGS: [Setting; 20] = [
+pub const SETTINGS: [Setting; 21] = [
     Setting {
         key: "database_url",
         default: "sqlite://fairshared.db",
@@ -67,6 +67,11 @@ pub const SETTINGS: [Setting; 20] = [
         key: "keep_buckets_days",
         default: "1100",
         about: "days for which the job `purge` keeps usage buckets, never less than the longest look-back",
+    },
+    Setting {
+        key: "raw_days",
+        default: "3",
+        about: "days after which the job `compact` puts the usage records of a day together",
     },
     Setting {
         key: "wait_for_database_seconds",
@@ -135,6 +140,7 @@ pub struct Config {
     pub idle_timeout_seconds: u64,
     pub stream_silence_seconds: u64,
     pub keep_buckets_days: u32,
+    pub raw_days: u32,
     /// 0: not at all.
     pub wait_for_database_seconds: u32,
     /// 0: without limit.
@@ -239,6 +245,7 @@ impl Config {
             idle_timeout_seconds: read(values, "idle_timeout_seconds", positive)?,
             stream_silence_seconds: read(values, "stream_silence_seconds", positive)?,
             keep_buckets_days: read(values, "keep_buckets_days", positive)?,
+            raw_days: read(values, "raw_days", positive)?,
             wait_for_database_seconds: read(values, "wait_for_database_seconds", whole)?,
             key_grace_seconds: read(values, "key_grace_seconds", whole)?,
             keep_audit_days: read(values, "keep_audit_days", positive)?,

@@ -15,7 +15,7 @@ pub const KERNELS: &str = "kernels";
 pub const CURSORS: &str = "kernel_cursors";
 pub const USER_SHARES: &str = "user_fair_shares";
 /// Usage records, and the column that says when each ends.
-pub const RECORDS: &str = "kernel_usage_records";
+pub const RECORDS: &str = "usage_slices";
 pub const RECORD_END: &str = "period_end";
 
 /// A copy of a table with its columns, keys and indexes.

@@ -35,6 +35,7 @@ mod m0004_bucket_order;
 mod m0005_people;
 mod m0006_kernels;
 mod m0007_operations;
+mod m0008_time_order;
 mod steps;
 
 use sea_orm::prelude::async_trait::async_trait;
@@ -62,7 +63,10 @@ const STEPS: &[Step] = {
             &[$(Step { name: stringify!($module), loses: $module::LOSES, change: &$module::Migration }),*]
         };
     }
-    list!(m0001_initial m0002_queues m0003_kernel_cursors m0004_bucket_order m0005_people m0006_kernels m0007_operations)
+    list!(
+        m0001_initial m0002_queues m0003_kernel_cursors m0004_bucket_order m0005_people m0006_kernels m0007_operations
+        m0008_time_order
+    )
 };
 
 /// The names of the steps, in their order.

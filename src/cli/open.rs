@@ -125,5 +125,9 @@ pub fn read_input(file: &Path) -> Result<Vec<u8>, Failure> {
 
 /// What the jobs take from the configuration.
 pub fn job_settings(config: &Config) -> JobSettings {
-    JobSettings { keep_buckets_days: config.keep_buckets_days, keep_audit_days: config.keep_audit_days }
+    JobSettings {
+        keep_buckets_days: config.keep_buckets_days,
+        keep_audit_days: config.keep_audit_days,
+        raw_days: config.raw_days,
+    }
 }

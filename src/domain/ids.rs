@@ -2,6 +2,7 @@
 //! (FAIR_SHARE §1).
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -39,6 +40,30 @@ uuid_id! {
     /// A project, in one domain at a time.
     ProjectId
 }
+
+/// The short number of a resource group, under which the database has its kernels and records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GroupKey(pub i32);
+
+impl GroupKey {
+    /// The key of the group's kernel of that number.
+    pub fn kernel(self, number: i64) -> KernelKey {
+        KernelKey(self.first_kernel() + number)
+    }
+
+    /// The keys of all its kernels.
+    pub fn kernels(self) -> Range<i64> {
+        self.first_kernel()..Self(self.0.saturating_add(1)).first_kernel()
+    }
+
+    fn first_kernel(self) -> i64 {
+        i64::from(self.0) << 40
+    }
+}
+
+/// The short number of a kernel. Of two kernels of one group, the one that became known later has the larger one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KernelKey(pub i64);
 
 /// A user inside one of their projects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::changes::{Changes, MOST_CHANGES};
 use super::defaults::yes;
-use super::ids::{KernelId, Member, SessionId};
+use super::ids::{KernelId, KernelKey, Member, SessionId};
 use super::slots::Amounts;
 use super::time::{Span, Timestamp};
 
@@ -102,6 +102,8 @@ impl Report {
 /// A kernel with its accounting cursor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
+    /// `None`: the database does not have it yet.
+    pub key: Option<KernelKey>,
     pub report: Report,
     /// `last_usage_recorded_at`: usage before it is recorded.
     pub cursor: Option<Timestamp>,
@@ -174,9 +176,10 @@ impl Kernel {
             }
             report.settle_phase();
             let settled = never_ran(&report);
-            return Ok(Self { report, cursor: None, settled, end_inferred: false, applied: None, seen_at: None });
+            let (key, cursor, applied, seen_at) = Default::default();
+            return Ok(Self { key, report, cursor, settled, end_inferred: false, applied, seen_at });
         };
-        let Self { report: old, cursor, settled, end_inferred, applied, seen_at } = known;
+        let Self { key, report: old, cursor, settled, end_inferred, applied, seen_at } = known;
         if old.owner != report.owner {
             return Err(Conflict::Owner);
         }
@@ -201,7 +204,7 @@ impl Kernel {
         if merged.changes.count() > MOST_CHANGES {
             return Err(Conflict::TooManyChanges);
         }
-        let mut kernel = Self { report: merged, cursor, settled: false, end_inferred, applied, seen_at };
+        let mut kernel = Self { key, report: merged, cursor, settled: false, end_inferred, applied, seen_at };
         kernel.note_applied(&before);
         kernel.settle();
         Ok(kernel)
@@ -278,8 +281,8 @@ impl Kernel {
 /// A started kernel whose last slice is not recorded yet, as far as accounting needs it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unsettled {
+    pub key: KernelKey,
     pub id: KernelId,
-    pub session: SessionId,
     pub owner: Member,
     pub domain: Arc<str>,
     pub slots: Amounts,
@@ -311,8 +314,8 @@ impl Unsettled {
         let report = &kernel.report;
         let started_at = report.started_at.filter(|_| !kernel.settled)?;
         Some(Self {
+            key: kernel.key?,
             id: report.id,
-            session: report.session,
             owner: report.owner,
             domain: Arc::from(report.domain.as_str()),
             slots: report.slots.clone(),

@@ -2,6 +2,7 @@
 //! can be run by hand at any time. A new job is one file here and one line in [`all`].
 
 mod aggregate;
+mod compact;
 mod divide;
 mod purge;
 mod rebuild;
@@ -24,11 +25,13 @@ pub struct JobSettings {
     pub keep_buckets_days: u32,
     /// Days for which the audit log keeps what it counts of ingests.
     pub keep_audit_days: u32,
+    /// Days for which usage records stay as runs made them.
+    pub raw_days: u32,
 }
 
 impl Default for JobSettings {
     fn default() -> Self {
-        Self { keep_buckets_days: 1_100, keep_audit_days: 90 }
+        Self { keep_buckets_days: 1_100, keep_audit_days: 90, raw_days: 3 }
     }
 }
 
@@ -50,6 +53,7 @@ fn all(settings: JobSettings) -> Vec<Arc<dyn Job>> {
         Arc::new(aggregate::Aggregate),
         Arc::new(divide::Divide),
         Arc::new(rebuild::Rebuild),
+        Arc::new(compact::Compact { settings }),
         Arc::new(purge::Purge { settings }),
     ]
 }

@@ -30,7 +30,7 @@ impl Job for Purge {
     }
 
     fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {
-        let JobSettings { keep_buckets_days: keep, keep_audit_days } = self.settings;
+        let JobSettings { keep_buckets_days: keep, keep_audit_days, .. } = self.settings;
         async move {
             let group = work.group.clone();
             let (records, buckets) = service.purge(work, keep).await?;

@@ -4,7 +4,9 @@ use super::input::page::{Cursor, Key, Page, Window};
 use super::{Caller, Error, Result, Service};
 use crate::domain::ids::KernelId;
 use crate::domain::kernel::Kernel;
+use crate::domain::time::{Day, Timestamp};
 use crate::store;
+use crate::store::records::Stretch;
 
 pub use crate::store::kernels::KernelFilter;
 pub use crate::store::records::Record;
@@ -32,14 +34,14 @@ impl Service {
             caller.require_user(user)?;
         }
         filter.user = caller.only_user().or(filter.user);
-        self.group(caller, group)?;
+        let key = self.group(caller, group)?.key;
         let after = match window.after.as_ref().map(|c| c.key.as_slice()) {
             None => None,
             Some([Key::Text(id)]) => Some(id.parse().map_err(|_| Error::other_cursor())?),
             Some(_) => return Err(Error::other_cursor()),
         };
         let (mut rows, total) =
-            store::kernels::page(self.store().read(), group, &filter, after, u64::from(window.limit) + 1).await?;
+            store::kernels::page(self.store().read(), key, &filter, after, u64::from(window.limit) + 1).await?;
         let has_next = rows.len() > window.limit as usize;
         rows.truncate(window.limit as usize);
         let cursor = |k: &Kernel| Cursor::new(Self::KERNEL_LIST, vec![Key::Text(k.report.id.to_string())]);
@@ -68,13 +70,17 @@ impl Service {
         err(level = "debug")
     )]
     pub async fn kernel(&self, caller: &Caller, group: &str, id: KernelId) -> Result<(Kernel, Vec<Record>)> {
-        self.group(caller, group)?;
+        let visible = self.group(caller, group)?;
         let unknown =
             || Error::NotFound { code: "unknown_kernel", detail: format!("there is no kernel {id} in {group:?}") };
-        let kernel = store::kernels::find(self.store().read(), group, id).await?.ok_or_else(unknown)?;
+        let kernel = store::kernels::find(self.store().read(), visible.key, id).await?.ok_or_else(unknown)?;
         // A user's key is told of another user's kernel that there is none.
         caller.require_user(kernel.report.owner.user).map_err(|_| unknown())?;
-        let records = store::records::of_kernel(self.store().read(), id).await?;
+        let recorded = kernel.key.zip(kernel.report.started_at).zip(kernel.cursor);
+        let Some(((of, started_at), until)) = recorded else { return Ok((kernel, Vec::new())) };
+        let after = started_at.max(visible.records_from.map_or(Timestamp::EPOCH, Day::start));
+        let stretch = Stretch { kernel: of, after, until };
+        let records = store::records::stretch(self.store().read(), visible.key, stretch).await?;
         Ok((kernel, records))
     }
 }

@@ -79,7 +79,7 @@ impl Service {
         let db = self.store().read();
         let known = match &group.live.kernels {
             Some(known) => known.clone(),
-            None => LiveKernels::of(store::live_kernels::all(db, &group.facts.name).await?.into()),
+            None => LiveKernels::of(store::live_kernels::all(db, group.facts.key).await?.into()),
         };
         let agents = store::agents::list(db, &group.facts.name).await?;
         let group = Arc::clone(group);

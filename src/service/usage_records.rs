@@ -7,7 +7,8 @@ use super::people::who;
 use super::{Caller, Error, Result, Service};
 use crate::domain::ids::KernelId;
 use crate::domain::time::{Day, MICROS_PER_DAY, Span, Timestamp};
-use crate::store::records::{self, Record, RecordFilter};
+use crate::store::records::Record;
+use crate::store::records::list::{self as records, RecordFilter};
 
 /// The name in cursors of the records of a group.
 pub const RECORD_LIST: &str = "usage-records";
@@ -61,15 +62,18 @@ impl Service {
         query: RecordQuery<'_>,
         window: &Window,
     ) -> Result<Page<Record>> {
-        self.group(caller, group)?;
-        let filter = self.record_filter(caller, query)?;
+        let visible = self.group(caller, group)?;
+        let mut filter = self.record_filter(caller, query)?;
+        // What was purged may still be in the database.
+        let kept_from = visible.records_from.map_or(Timestamp::EPOCH, Day::start);
+        filter.span.start = filter.span.start.max(kept_from).min(filter.span.end);
         let place = |key: &[Key]| match key {
             [Key::Text(kernel), Key::Text(start)] => Some((kernel.parse::<Uuid>().ok()?, start.parse::<i64>().ok()?)),
             _ => None,
         };
-        let found = records::list(self.store().read(), group, &filter, &key_window(window, place)?).await?;
+        let found = records::list(self.store().read(), visible.key, &filter, &key_window(window, place)?).await?;
         let key = |record: &Record| {
-            let (KernelId(kernel), start) = (record.kernel, record.span.start.micros());
+            let (KernelId(kernel), start) = (record.kernel, record.span().start.micros());
             vec![Key::Text(kernel.to_string()), Key::Text(start.to_string())]
         };
         Ok(key_page(RECORD_LIST, found, key, window))

@@ -6,14 +6,12 @@
 
 use std::fmt::Write;
 
-use sea_orm::sea_query::{ArrayType, Expr, OnConflict, Query, SimpleExpr};
+use super::Result;
+use sea_orm::sea_query::{ArrayType, Expr, OnConflict, Query, SimpleExpr, ValueType};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ColumnType, ConnectionTrait, DbBackend, DbErr, EntityTrait, Iterable, Statement,
     Value,
 };
-use uuid::Uuid;
-
-use super::Result;
 
 /// `SQLite`'s limit on values in one statement.
 const SQLITE_BIND_LIMIT: usize = 32_766;
@@ -210,12 +208,16 @@ pub const MOST_IDS: usize = 30_000;
 
 /// Whether `column` is one of `ids`. `PostgreSQL` gets them as one array, because it plans long lists slowly, and as
 /// rows, because it looks through an array one by one.
-pub fn one_of(db: &impl ConnectionTrait, column: impl ColumnTrait, ids: impl Iterator<Item = Uuid>) -> SimpleExpr {
+pub fn one_of<V: Into<Value> + ValueType>(
+    db: &impl ConnectionTrait,
+    column: impl ColumnTrait,
+    ids: impl Iterator<Item = V>,
+) -> SimpleExpr {
     if db.get_database_backend() != DbBackend::Postgres {
         return column.is_in(ids);
     }
-    let ids = Value::Array(ArrayType::Uuid, Some(Box::new(ids.map(Value::from).collect())));
-    Expr::cust_with_exprs("$1 IN (SELECT UNNEST($2::uuid[]))", [column.into_expr(), Expr::value(ids)])
+    let ids = Value::Array(V::array_type(), Some(Box::new(ids.map(V::into).collect())));
+    Expr::cust_with_exprs("$1 IN (SELECT UNNEST($2))", [column.into_expr(), Expr::value(ids)])
 }
 
 fn build<A: ActiveModelTrait>(

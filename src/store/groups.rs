@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 
 use sea_orm::ActiveValue::{self, NotSet, Set, Unchanged};
-use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
-use sea_orm::{ActiveModelTrait, ColumnTrait, ConnectionTrait, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder};
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{
+    ActiveModelTrait, ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
+    Statement,
+};
 use serde_json::{Map, Value};
 
 use super::entity::resource_group::{ActiveModel, Column, Entity, Model};
 use super::{Result, decode};
+use crate::domain::ids::GroupKey;
 use crate::domain::kernel::Phase;
 use crate::domain::time::{Day, Timestamp};
 
@@ -16,6 +20,11 @@ use crate::domain::time::{Day, Timestamp};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     pub name: String,
+    pub key: GroupKey,
+    /// The number of the last kernel that the group got.
+    pub kernels_made: i64,
+    /// The number of the last kind of slices that the group got.
+    pub kinds_made: i32,
     pub scheduler: String,
     /// What an admin set; defaults are not in it.
     pub scheduler_opts: Map<String, Value>,
@@ -35,6 +44,8 @@ pub struct Group {
     pub reported_at: Option<Timestamp>,
     /// Records of earlier days were purged.
     pub records_from: Option<Day>,
+    /// Records of earlier days were put together.
+    pub compacted_before: Option<Day>,
     pub calculated_at: Option<Timestamp>,
     /// The options of the last calculation, as JSON.
     pub calculated_with: Option<Map<String, Value>>,
@@ -63,6 +74,9 @@ impl TryFrom<Model> for Group {
             scheduler_opts: decode::json(&row.scheduler_opts)?,
             calculated_with: row.calculated_with.as_deref().map(decode::json).transpose()?,
             name: row.name,
+            key: GroupKey(row.group_key),
+            kernels_made: row.kernels_made,
+            kinds_made: row.kinds_made,
             scheduler: row.scheduler,
             shares_revision: row.shares_revision,
             kernels_revision: row.kernels_revision,
@@ -72,6 +86,7 @@ impl TryFrom<Model> for Group {
             snapshot_at: row.snapshot_at.map(Timestamp::from_micros),
             reported_at: row.reported_at.map(Timestamp::from_micros),
             records_from: row.records_from_day.map(Day),
+            compacted_before: row.compacted_before.map(Day),
             calculated_at: row.calculated_at.map(Timestamp::from_micros),
             created_at: Timestamp::from_micros(row.created_at),
             updated_at: Timestamp::from_micros(row.updated_at),
@@ -120,26 +135,18 @@ pub async fn create(
     opts: &Map<String, Value>,
     now: Timestamp,
 ) -> Result<bool> {
-    let row = ActiveModel {
-        name: Set(name.to_owned()),
-        scheduler: Set(scheduler.to_owned()),
-        scheduler_opts: Set(Value::Object(opts.clone()).to_string()),
-        shares_revision: Set(1),
-        kernels_revision: Set(1),
-        queues_revision: Set(0),
-        capacity_observed_at: Set(None),
-        recorded_until: Set(None),
-        snapshot_at: Set(None),
-        reported_at: Set(None),
-        records_from_day: Set(None),
-        calculated_at: Set(None),
-        calculated_with: Set(None),
-        created_at: Set(now.micros()),
-        updated_at: Set(now.micros()),
+    let key = match db.get_database_backend() {
+        DbBackend::Postgres => "nextval('resource_group_keys')",
+        _ => "(SELECT COALESCE(MAX(group_key), 0) + 1 FROM resource_groups)",
     };
-    let keep = OnConflict::column(Column::Name).do_nothing().to_owned();
-    let created = Entity::insert(row).on_conflict(keep).exec_without_returning(db).await?;
-    Ok(created > 0)
+    let sql = format!(
+        "INSERT INTO resource_groups (name, scheduler, scheduler_opts, shares_revision, kernels_revision, queues_revision, \
+         created_at, updated_at, group_key) VALUES ($1, $2, $3, 1, 1, 0, $4, $4, {key}) ON CONFLICT (name) DO NOTHING"
+    );
+    let opts = Value::Object(opts.clone()).to_string();
+    let values = [name.into(), scheduler.into(), opts.into(), now.micros().into()];
+    let created = db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await?;
+    Ok(created.rows_affected() > 0)
 }
 
 /// Stores what differs between the group's row as it was loaded and as it is to be.
@@ -152,6 +159,9 @@ pub async fn save(db: &impl ConnectionTrait, loaded: &Group, group: &Group, now:
     let micros = |time: &Option<Timestamp>| time.map(Timestamp::micros);
     let row = ActiveModel {
         name: Unchanged(group.name.clone()),
+        group_key: NotSet,
+        kernels_made: changed(&loaded.kernels_made, &group.kernels_made, |n| *n),
+        kinds_made: changed(&loaded.kinds_made, &group.kinds_made, |n| *n),
         scheduler: changed(&loaded.scheduler, &group.scheduler, String::clone),
         scheduler_opts: changed(&loaded.scheduler_opts, &group.scheduler_opts, object),
         shares_revision: changed(&loaded.shares_revision, &group.shares_revision, |n| *n),
@@ -164,6 +174,7 @@ pub async fn save(db: &impl ConnectionTrait, loaded: &Group, group: &Group, now:
         // The lock has noted it.
         reported_at: NotSet,
         records_from_day: changed(&loaded.records_from, &group.records_from, |day| day.map(|d| d.0)),
+        compacted_before: changed(&loaded.compacted_before, &group.compacted_before, |day| day.map(|d| d.0)),
         calculated_at: changed(&loaded.calculated_at, &group.calculated_at, micros),
         calculated_with: changed(&loaded.calculated_with, &group.calculated_with, |with| with.as_ref().map(object)),
         created_at: NotSet,
@@ -204,18 +215,21 @@ pub struct Contents {
 }
 
 #[tracing::instrument(name = "db.groups.contents", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
-pub async fn contents(db: &impl ConnectionTrait, name: &str) -> Result<Contents> {
+pub async fn contents(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Result<Contents> {
     use super::entity as e;
+    let kernels = e::kernel::Entity::find().filter(e::kernel::Column::GroupKey.eq(key.0));
+    let records = e::usage_slice::Entity::find().filter(e::usage_slice::Column::GroupKey.eq(key.0));
+    // What runs has a cursor; kernels that ended are many more.
+    let running = super::kernels::live(key).filter(e::kernel::Column::Status.eq(Phase::Running.as_str()));
     macro_rules! rows {
         ($table:ident) => {
             e::$table::Entity::find().filter(e::$table::Column::ResourceGroup.eq(name))
         };
     }
-    let running = rows!(kernel).filter(e::kernel::Column::Status.eq(Phase::Running.as_str()));
     Ok(Contents {
-        kernels: rows!(kernel).count(db).await?,
+        kernels: kernels.count(db).await?,
         running: running.count(db).await?,
-        usage_records: rows!(usage_record).count(db).await?,
+        usage_records: records.count(db).await?,
         usage_buckets: rows!(domain_usage_bucket).count(db).await?
             + rows!(project_usage_bucket).count(db).await?
             + rows!(user_usage_bucket).count(db).await?,
@@ -225,7 +239,7 @@ pub async fn contents(db: &impl ConnectionTrait, name: &str) -> Result<Contents>
 /// Removes the group with its agents, capacities, kernels, records, buckets, shares and queues. Returns how many rows
 /// of each kind that were, without those kinds of which there were none.
 #[tracing::instrument(name = "db.groups.delete", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
-pub async fn delete(db: &impl ConnectionTrait, name: &str) -> Result<BTreeMap<&'static str, u64>> {
+pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Result<BTreeMap<&'static str, u64>> {
     use super::entity as e;
     let mut gone = BTreeMap::new();
     macro_rules! clear {
@@ -234,11 +248,16 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str) -> Result<BTreeMap<&'
             *gone.entry($kind).or_default() += table.exec(db).await?.rows_affected;
         )*};
     }
-    clear!(agent: "agents" capacity_day: "capacity_days" kernel: "kernels" usage_record: "usage_records");
+    clear!(agent: "agents" capacity_day: "capacity_days");
     clear!(usage_gap: "usage_gaps" queue: "queues" division_day: "division_days");
     clear!(domain_usage_bucket: "usage_buckets" project_usage_bucket: "usage_buckets" user_usage_bucket: "usage_buckets");
     clear!(domain_fair_share: "fair_shares" project_fair_share: "fair_shares" user_fair_share: "fair_shares");
-    e::kernel_cursor::Entity::delete_many().filter(e::kernel_cursor::Column::ResourceGroup.eq(name)).exec(db).await?;
+    let records = e::usage_slice::Entity::delete_many().filter(e::usage_slice::Column::GroupKey.eq(key.0));
+    gone.insert("usage_records", records.exec(db).await?.rows_affected);
+    e::slice_kind::Entity::delete_many().filter(e::slice_kind::Column::GroupKey.eq(key.0)).exec(db).await?;
+    super::kernels::cursors_of_group(key).exec(db).await?;
+    let kernels = e::kernel::Entity::delete_many().filter(e::kernel::Column::GroupKey.eq(key.0));
+    gone.insert("kernels", kernels.exec(db).await?.rows_affected);
     Entity::delete_by_id(name.to_owned()).exec(db).await?;
     gone.retain(|_, rows| *rows > 0);
     Ok(gone)

@@ -1,13 +1,14 @@
 //! Kernels with their accounting cursors.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Condition, Expr, JoinType, OnConflict, Query, SelectStatement};
+use sea_orm::sea_query::{Condition, Expr, JoinType, OnConflict, Query, SelectStatement, SimpleExpr};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
-    RelationDef, Select, Statement,
+    ColumnTrait, ConnectionTrait, DeleteMany, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter, QueryOrder,
+    QuerySelect, RelationDef, Select, Statement,
 };
 use uuid::Uuid;
 
@@ -17,7 +18,7 @@ use super::entity::{kernel_cursor, resource_group};
 use super::{Result, StoreError, bulk};
 use crate::domain::changes::Changes;
 use crate::domain::decimal::Amount;
-use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
+use crate::domain::ids::{GroupKey, KernelId, KernelKey, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Report, Traits, Unsettled};
 use crate::domain::time::Timestamp;
 
@@ -35,7 +36,7 @@ fn stored_changes(changes: &Changes) -> Option<String> {
 }
 
 fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
-    let Row { kernel: row, open, cursor, applied, seen_at } = row;
+    let Row { kernel: row, open, cursor, applied, seen_at, .. } = row;
     let phase = phase(&row.status)?;
     let report = Report {
         id: KernelId(row.kernel_id),
@@ -60,6 +61,7 @@ fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
     // Usage of a settled kernel is recorded to its end.
     let cursor = if open { cursor } else { row.started_at.and(row.terminated_at) };
     Ok(Kernel {
+        key: Some(KernelKey(row.kernel_key)),
         report,
         cursor: cursor.map(Timestamp::from_micros),
         settled: !open,
@@ -74,6 +76,7 @@ fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
 struct Row {
     #[sea_orm(nested)]
     kernel: Model,
+    group_name: String,
     open: bool,
     cursor: Option<i64>,
     applied: Option<String>,
@@ -85,24 +88,19 @@ const CURSOR: &str =
     "CASE WHEN kernel_cursors.in_step THEN resource_groups.recorded_until ELSE kernel_cursors.recorded_until END";
 
 pub(super) fn cursor_of_kernel() -> RelationDef {
-    Entity::belongs_to(kernel_cursor::Entity)
-        .from((Column::ResourceGroup, Column::KernelId))
-        .to((kernel_cursor::Column::ResourceGroup, kernel_cursor::Column::KernelId))
-        .into()
+    Entity::belongs_to(kernel_cursor::Entity).from(Column::KernelKey).to(kernel_cursor::Column::KernelKey).into()
 }
 
-fn group_of_cursor() -> RelationDef {
-    kernel_cursor::Entity::belongs_to(resource_group::Entity)
-        .from(kernel_cursor::Column::ResourceGroup)
-        .to(resource_group::Column::Name)
-        .into()
+fn group_of_kernel() -> RelationDef {
+    Entity::belongs_to(resource_group::Entity).from(Column::GroupKey).to(resource_group::Column::GroupKey).into()
 }
 
 async fn rows(db: &impl ConnectionTrait, query: Select<Entity>) -> Result<Vec<Row>> {
     let joined = query
         .join(JoinType::LeftJoin, cursor_of_kernel())
-        .join(JoinType::LeftJoin, group_of_cursor())
-        .column_as(Expr::cust("kernel_cursors.kernel_id IS NOT NULL"), "open")
+        .join(JoinType::InnerJoin, group_of_kernel())
+        .column_as(resource_group::Column::Name, "group_name")
+        .column_as(Expr::cust("kernel_cursors.kernel_key IS NOT NULL"), "open")
         .column_as(Expr::cust(CURSOR), "cursor")
         .column_as(kernel_cursor::Column::AppliedChanges, "applied")
         .column_as(kernel_cursor::Column::SeenAt, "seen_at");
@@ -122,7 +120,7 @@ pub async fn find_many(db: &impl ConnectionTrait, ids: &[KernelId]) -> Result<Ve
     for part in ids.chunks(bulk::MOST_IDS) {
         let query = Entity::find().filter(bulk::one_of(db, Column::KernelId, part.iter().map(|k| k.0)));
         for row in rows(db, query).await? {
-            found.push((row.kernel.resource_group.clone(), decode(row, &mut slots)?));
+            found.push((row.group_name.clone(), decode(row, &mut slots)?));
         }
     }
     Ok(found)
@@ -131,14 +129,15 @@ pub async fn find_many(db: &impl ConnectionTrait, ids: &[KernelId]) -> Result<Ve
 /// Kernels, each with what it was before.
 pub type Changed = [(Option<Kernel>, Kernel)];
 
-/// Stores kernels of the group. Returns how many were stored: one that another group has stays as it is.
-#[tracing::instrument(name = "db.kernels.upsert", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn upsert(db: &impl ConnectionTrait, group: &str, kernels: &Changed) -> Result<u64> {
-    let rows = kernels.iter().map(|(_, kernel)| {
+/// Stores kernels of the group, each under its key. Returns how many were stored: one that another group has stays as it is.
+#[tracing::instrument(name = "db.kernels.upsert", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Changed) -> Result<u64> {
+    let rows = kernels.iter().filter_map(|(_, kernel)| {
         let report = &kernel.report;
-        ActiveModel {
+        Some(ActiveModel {
+            kernel_key: Set(kernel.key?.0),
+            group_key: Set(group.0),
             kernel_id: Set(report.id.0),
-            resource_group: Set(group.to_owned()),
             session_id: Set(report.session.0),
             user_uuid: Set(report.owner.user.0),
             project_id: Set(report.owner.project.0),
@@ -156,7 +155,7 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, kernels: &Changed) -
             critical: Set(report.traits.critical),
             gang_id: Set(report.traits.gang_id.clone()),
             gang_min: Set(report.traits.gang_min.map(|g| i32::try_from(g).unwrap_or(i32::MAX))),
-        }
+        })
     });
     let mut replace = OnConflict::column(Column::KernelId);
     replace.update_columns([
@@ -177,104 +176,134 @@ pub async fn upsert(db: &impl ConnectionTrait, group: &str, kernels: &Changed) -
         Column::GangMin,
     ]);
     // Two groups may claim one id at the same time; the first keeps it.
-    replace.action_and_where(Expr::cust("kernels.resource_group = excluded.resource_group"));
+    replace.action_and_where(Expr::cust("kernels.group_key = excluded.group_key"));
     bulk::insert(db, rows, Some(replace)).await
 }
 
 /// Cursors come and go with what there is to record. New ones are of kernels that were reported at `seen_at`.
-#[tracing::instrument(name = "db.kernels.save_cursors", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn save_cursors(db: &impl ConnectionTrait, group: &str, kernels: &Changed, seen_at: Timestamp) -> Result<()> {
+#[tracing::instrument(name = "db.kernels.save_cursors", level = "debug", skip_all, err(level = "debug"))]
+pub async fn save_cursors(db: &impl ConnectionTrait, kernels: &Changed, seen_at: Timestamp) -> Result<()> {
     let was_open = |old: &Option<Kernel>| old.as_ref().is_some_and(|k| !k.settled);
-    let cursor = |kernel: &Kernel| kernel_cursor::ActiveModel {
-        resource_group: Set(group.to_owned()),
-        kernel_id: Set(kernel.report.id.0),
-        recorded_until: Set(kernel.cursor.map(Timestamp::micros)),
-        in_step: Set(false),
-        // That nothing was applied is not the same as that all of it was.
-        applied_changes: Set(kernel.applied.as_ref().map(Changes::to_string)),
-        seen_at: Set(Some(seen_at.micros())),
+    let cursor = |kernel: &Kernel| {
+        Some(kernel_cursor::ActiveModel {
+            kernel_key: Set(kernel.key?.0),
+            recorded_until: Set(kernel.cursor.map(Timestamp::micros)),
+            in_step: Set(false),
+            // That nothing was applied is not the same as that all of it was.
+            applied_changes: Set(kernel.applied.as_ref().map(Changes::to_string)),
+            seen_at: Set(Some(seen_at.micros())),
+        })
     };
-    let opened = kernels.iter().filter(|(old, new)| !new.settled && !was_open(old)).map(|(_, kernel)| cursor(kernel));
-    bulk::insert(db, opened, None).await?;
+    let opened = kernels.iter().filter(|(old, new)| !new.settled && !was_open(old));
+    bulk::insert(db, opened.filter_map(|(_, kernel)| cursor(kernel)), None).await?;
     let has_more_applied = |old: &Option<Kernel>, new: &Kernel| old.as_ref().is_some_and(|k| k.applied != new.applied);
     let reapplied = kernels.iter().filter(|(old, new)| was_open(old) && has_more_applied(old, new));
-    let mut replace = OnConflict::columns([kernel_cursor::Column::ResourceGroup, kernel_cursor::Column::KernelId]);
+    let mut replace = OnConflict::column(kernel_cursor::Column::KernelKey);
     replace.update_column(kernel_cursor::Column::AppliedChanges);
-    bulk::insert(db, reapplied.map(|(_, kernel)| cursor(kernel)), Some(replace)).await?;
-    let closed = kernels.iter().filter(|(old, new)| new.settled && was_open(old)).map(|(_, k)| k.report.id);
-    close(db, group, &closed.collect::<Vec<_>>()).await
+    bulk::insert(db, reapplied.filter_map(|(_, kernel)| cursor(kernel)), Some(replace)).await?;
+    let closed = kernels.iter().filter(|(old, new)| new.settled && was_open(old)).filter_map(|(_, k)| k.key);
+    close(db, &closed.collect::<Vec<_>>()).await
 }
 
 /// Notes that kernels were reported at `at`.
-#[tracing::instrument(name = "db.kernels.set_seen", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn set_seen(db: &impl ConnectionTrait, group: &str, ids: &[KernelId], at: Timestamp) -> Result<()> {
-    for part in ids.chunks(bulk::MOST_IDS) {
+#[tracing::instrument(name = "db.kernels.set_seen", level = "debug", skip_all, err(level = "debug"))]
+pub async fn set_seen(db: &impl ConnectionTrait, keys: &[KernelKey], at: Timestamp) -> Result<()> {
+    for part in keys.chunks(bulk::MOST_IDS) {
         let note =
             kernel_cursor::Entity::update_many().col_expr(kernel_cursor::Column::SeenAt, Expr::value(at.micros()));
-        note.filter(cursors_of(db, group, part)).exec(db).await?;
+        note.filter(cursors(db, part)).exec(db).await?;
     }
     Ok(())
 }
 
-async fn close(db: &impl ConnectionTrait, group: &str, ids: &[KernelId]) -> Result<()> {
-    for part in ids.chunks(bulk::MOST_IDS) {
-        kernel_cursor::Entity::delete_many().filter(cursors_of(db, group, part)).exec(db).await?;
+async fn close(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Result<()> {
+    for part in keys.chunks(bulk::MOST_IDS) {
+        kernel_cursor::Entity::delete_many().filter(cursors(db, part)).exec(db).await?;
     }
     Ok(())
 }
 
 /// Opens cursors again, in step with the group, for kernels that end after `now` and were taken for recorded to their ends.
-#[tracing::instrument(name = "db.kernels.reopen", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn reopen(db: &impl ConnectionTrait, group: &str, now: Timestamp) -> Result<()> {
-    let sql = "INSERT INTO kernel_cursors (resource_group, kernel_id, recorded_until, in_step) \
-               SELECT k.resource_group, k.kernel_id, NULL, TRUE FROM kernels k WHERE k.resource_group = $1 \
+#[tracing::instrument(name = "db.kernels.reopen", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn reopen(db: &impl ConnectionTrait, group: GroupKey, now: Timestamp) -> Result<()> {
+    let sql = "INSERT INTO kernel_cursors (kernel_key, recorded_until, in_step) \
+               SELECT k.kernel_key, NULL, TRUE FROM kernels k WHERE k.group_key = $1 \
                AND k.started_at IS NOT NULL AND k.terminated_at > $2 AND NOT EXISTS (SELECT 1 FROM kernel_cursors c \
-               WHERE c.resource_group = k.resource_group AND c.kernel_id = k.kernel_id)";
-    let values = [group.into(), now.micros().into()];
+               WHERE c.kernel_key = k.kernel_key)";
+    let values = [group.0.into(), now.micros().into()];
     db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await?;
     Ok(())
 }
 
-fn cursors_of(db: &impl ConnectionTrait, group: &str, ids: &[KernelId]) -> Condition {
-    let one_of = bulk::one_of(db, kernel_cursor::Column::KernelId, ids.iter().map(|k| k.0));
-    Condition::all().add(kernel_cursor::Column::ResourceGroup.eq(group)).add(one_of)
+fn cursors(db: &impl ConnectionTrait, keys: &[KernelKey]) -> SimpleExpr {
+    bulk::one_of(db, kernel_cursor::Column::KernelKey, keys.iter().map(|k| k.0))
 }
 
-/// The next kernels of the group, by id, whose last slice is not recorded yet, and the id to go on after; none at the
+/// Removes the cursors of a whole group.
+pub(super) fn cursors_of_group(group: GroupKey) -> DeleteMany<kernel_cursor::Entity> {
+    kernel_cursor::Entity::delete_many().filter(of_group(kernel_cursor::Column::KernelKey, group))
+}
+
+/// Whether a key is one of the group's kernels.
+fn of_group(key: impl ColumnTrait, group: GroupKey) -> Condition {
+    let Range { start, end } = group.kernels();
+    Condition::all().add(key.gte(start)).add(key.lt(end))
+}
+
+/// What runs or waits in the group: it has a cursor, as there is something left to record. Kernels that ended are many more.
+pub(super) fn live(group: GroupKey) -> Select<Entity> {
+    Entity::find()
+        .join(JoinType::InnerJoin, cursor_of_kernel())
+        .filter(of_group(kernel_cursor::Column::KernelKey, group))
+}
+
+/// The next kernels of the group, by key, whose last slice is not recorded yet, and the key to go on after; none at the
 /// end.
-#[tracing::instrument(name = "db.kernels.unsettled", level = "debug", skip_all, fields(group), err(level = "debug"))]
+#[tracing::instrument(name = "db.kernels.unsettled", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn unsettled(
     db: &impl ConnectionTrait,
-    group: &str,
-    after: Option<KernelId>,
+    group: GroupKey,
+    after: Option<KernelKey>,
     limit: u64,
-) -> Result<(Vec<Unsettled>, Option<KernelId>)> {
-    type Row = (Uuid, Uuid, Uuid, Uuid, String, String, String, i64, Option<i64>, Option<String>);
+) -> Result<(Vec<Unsettled>, Option<KernelKey>)> {
+    type Row = (i64, Uuid, Uuid, Uuid, String, String, String, i64, Option<i64>, Option<String>);
     type Cursor = (bool, Option<i64>, Option<String>);
-    // Two statements: one that joins kernels may read all of them for each page.
-    let cursors: Vec<(Uuid, bool, Option<i64>, Option<String>)> = kernel_cursor::Entity::find()
+    let recorded_until: Option<i64> = resource_group::Entity::find()
         .select_only()
-        .columns([kernel_cursor::Column::KernelId, kernel_cursor::Column::InStep])
-        .column_as(Expr::cust(CURSOR), "cursor")
-        .column(kernel_cursor::Column::AppliedChanges)
-        .join(JoinType::InnerJoin, group_of_cursor())
-        .filter(kernel_cursor::Column::ResourceGroup.eq(group))
-        .filter(Condition::all().add_option(after.map(|id| kernel_cursor::Column::KernelId.gt(id.0))))
-        .order_by_asc(kernel_cursor::Column::KernelId)
+        .column(resource_group::Column::RecordedUntil)
+        .filter(resource_group::Column::GroupKey.eq(group.0))
+        .into_tuple()
+        .one(db)
+        .await?
+        .flatten();
+    // Two statements: one that joins kernels may read all of them for each page.
+    let cursors: Vec<(i64, bool, Option<i64>, Option<String>)> = kernel_cursor::Entity::find()
+        .select_only()
+        .columns([
+            kernel_cursor::Column::KernelKey,
+            kernel_cursor::Column::InStep,
+            kernel_cursor::Column::RecordedUntil,
+            kernel_cursor::Column::AppliedChanges,
+        ])
+        .filter(of_group(kernel_cursor::Column::KernelKey, group))
+        .filter(Condition::all().add_option(after.map(|key| kernel_cursor::Column::KernelKey.gt(key.0))))
+        .order_by_asc(kernel_cursor::Column::KernelKey)
         .limit(limit)
         .into_tuple()
         .all(db)
         .await?;
     let Some((last, ..)) = cursors.last().cloned() else { return Ok((Vec::new(), None)) };
-    let mut cursors: HashMap<Uuid, Cursor> =
-        cursors.into_iter().map(|(id, in_step, cursor, applied)| (id, (in_step, cursor, applied))).collect();
+    let mut cursors: HashMap<i64, Cursor> = cursors
+        .into_iter()
+        .map(|(key, in_step, own, applied)| (key, (in_step, if in_step { recorded_until } else { own }, applied)))
+        .collect();
     let mut slots = SlotDecoder::new();
     let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
     let rows: Vec<Row> = Entity::find()
         .select_only()
         .columns([
+            Column::KernelKey,
             Column::KernelId,
-            Column::SessionId,
             Column::UserUuid,
             Column::ProjectId,
             Column::DomainName,
@@ -284,18 +313,17 @@ pub async fn unsettled(
             Column::TerminatedAt,
             Column::StatusChanges,
         ])
-        .filter(bulk::one_of(db, Column::KernelId, cursors.keys().copied()))
-        .filter(Column::ResourceGroup.eq(group))
+        .filter(bulk::one_of(db, Column::KernelKey, cursors.keys().copied()))
         .filter(Column::StartedAt.is_not_null())
         .into_tuple()
         .all(db)
         .await?;
     let decode = |row: Row| {
-        let (id, session, user, project, domain, occupied, status, started_at, terminated_at, status_changes) = row;
-        let (in_step, cursor, applied) = cursors.remove(&id).unwrap_or_default();
+        let (key, id, user, project, domain, occupied, status, started_at, terminated_at, status_changes) = row;
+        let (in_step, cursor, applied) = cursors.remove(&key).unwrap_or_default();
         Ok(Unsettled {
+            key: KernelKey(key),
             id: KernelId(id),
-            session: SessionId(session),
             owner: Member { user: UserId(user), project: ProjectId(project) },
             domain: Arc::clone(domains.get_or_insert_with(domain.as_str(), |d| Arc::from(d))),
             slots: (*slots.decode(&occupied)?).clone(),
@@ -309,23 +337,36 @@ pub async fn unsettled(
         })
     };
     let mut found: Vec<Unsettled> = rows.into_iter().map(decode).collect::<Result<_>>()?;
-    found.sort_unstable_by_key(|kernel| kernel.id);
-    Ok((found, Some(KernelId(last))))
+    found.sort_unstable_by_key(|kernel| kernel.key);
+    Ok((found, Some(KernelKey(last))))
+}
+
+/// When the first kernel started that runs may have to record from its start: one that is not in step with its group.
+#[tracing::instrument(name = "db.kernels.first_behind", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn first_behind(db: &impl ConnectionTrait, group: GroupKey) -> Result<Option<Timestamp>> {
+    let first: Option<Option<i64>> = live(group)
+        .select_only()
+        .column_as(Column::StartedAt.min(), "first")
+        .filter(kernel_cursor::Column::InStep.eq(false))
+        .into_tuple()
+        .one(db)
+        .await?;
+    Ok(first.flatten().map(Timestamp::from_micros))
 }
 
 /// Where a run at one time left the kernels that it looked at.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
     /// Recorded to their ends.
-    pub settled: Vec<KernelId>,
+    pub settled: Vec<KernelKey>,
     /// From now on as far as their group.
-    pub in_step: Vec<KernelId>,
+    pub in_step: Vec<KernelKey>,
     /// Their records follow from the changes that are known now.
-    pub recounted: Vec<KernelId>,
+    pub recounted: Vec<KernelKey>,
     /// As far as the run, which is behind their group because the clock jumped back.
-    pub behind: Vec<KernelId>,
+    pub behind: Vec<KernelKey>,
     /// Nothing is recorded of them any more.
-    pub unrecorded: Vec<KernelId>,
+    pub unrecorded: Vec<KernelKey>,
 }
 
 impl Progress {
@@ -336,10 +377,10 @@ impl Progress {
 }
 
 /// Moves cursors (FAIR_SHARE §3). What is in step already moves with its group.
-#[tracing::instrument(name = "db.kernels.advance", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn advance(db: &impl ConnectionTrait, group: &str, progress: &Progress, now: Timestamp) -> Result<()> {
+#[tracing::instrument(name = "db.kernels.advance", level = "debug", skip_all, err(level = "debug"))]
+pub async fn advance(db: &impl ConnectionTrait, progress: &Progress, now: Timestamp) -> Result<()> {
     use kernel_cursor::Column as Cursor;
-    close(db, group, &progress.settled).await?;
+    close(db, &progress.settled).await?;
     let apart =
         |until: Option<i64>| vec![(Cursor::InStep, Expr::value(false)), (Cursor::RecordedUntil, Expr::value(until))];
     let moves = [
@@ -348,9 +389,9 @@ pub async fn advance(db: &impl ConnectionTrait, group: &str, progress: &Progress
         (&progress.unrecorded, apart(None)),
         (&progress.recounted, vec![(Cursor::AppliedChanges, Expr::value(None::<String>))]),
     ];
-    for (ids, values) in moves {
-        for part in ids.chunks(bulk::MOST_IDS) {
-            let mut update = kernel_cursor::Entity::update_many().filter(cursors_of(db, group, part));
+    for (keys, values) in moves {
+        for part in keys.chunks(bulk::MOST_IDS) {
+            let mut update = kernel_cursor::Entity::update_many().filter(cursors(db, part));
             for (column, value) in &values {
                 update = update.col_expr(*column, value.clone());
             }
@@ -369,36 +410,33 @@ pub struct KernelFilter {
     pub phase: Option<Phase>,
 }
 
-/// The ids of what runs or waits: it has a cursor, as there is something left to record. Kernels that ended are many more.
-pub(super) fn open(group: &str) -> SelectStatement {
-    Query::select()
-        .column(kernel_cursor::Column::KernelId)
-        .from(kernel_cursor::Entity)
-        .and_where(kernel_cursor::Column::ResourceGroup.eq(group))
-        .to_owned()
-}
-
 /// One page by kernel id after `after`, and how many match in all.
-#[tracing::instrument(name = "db.kernels.page", level = "debug", skip_all, fields(group), err(level = "debug"))]
+#[tracing::instrument(name = "db.kernels.page", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn page(
     db: &impl ConnectionTrait,
-    group: &str,
+    group: GroupKey,
     filter: &KernelFilter,
     after: Option<KernelId>,
     limit: u64,
 ) -> Result<(Vec<Kernel>, u64)> {
+    let running = filter.phase == Some(Phase::Running);
     let matching = Condition::all()
-        .add(Column::ResourceGroup.eq(group))
         .add_option(filter.user.map(|u| Column::UserUuid.eq(u.0)))
         .add_option(filter.project.map(|p| Column::ProjectId.eq(p.0)))
         .add_option(filter.domain.as_ref().map(|d| Column::DomainName.eq(d)))
         .add_option(filter.phase.map(|p| Column::Status.eq(p.as_str())))
-        .add_option((filter.phase == Some(Phase::Running)).then(|| Column::KernelId.in_subquery(open(group))));
-    let total = Entity::find().filter(matching.clone()).count(db).await?;
+        .add_option(running.then(|| Column::KernelKey.in_subquery(open(group))));
+    let counted = Entity::find().filter(Column::GroupKey.eq(group.0)).filter(matching.clone());
+    let total = counted.count(db).await?;
+    // The index by id has the keys too, so that kernels of other groups are passed over without being read. The sign
+    // keeps the database from finding kernels by key and sorting all of them by id.
+    let Range { start, end } = group.kernels();
+    let in_group = Expr::cust(format!("+kernels.kernel_key >= {start} AND +kernels.kernel_key < {end}"));
     // Ids first: joined with their cursors, all kernels might be read for a page.
     let ids: Vec<Uuid> = Entity::find()
         .select_only()
         .column(Column::KernelId)
+        .filter(in_group)
         .filter(matching)
         .filter(Condition::all().add_option(after.map(|a| Column::KernelId.gt(a.0))))
         .order_by_asc(Column::KernelId)
@@ -410,8 +448,16 @@ pub async fn page(
     Ok((fetch(db, query).await?, total))
 }
 
-#[tracing::instrument(name = "db.kernels.find", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn find(db: &impl ConnectionTrait, group: &str, id: KernelId) -> Result<Option<Kernel>> {
-    let found = fetch(db, Entity::find_by_id(id.0).filter(Column::ResourceGroup.eq(group))).await?;
-    Ok(found.into_iter().next())
+fn open(group: GroupKey) -> SelectStatement {
+    Query::select()
+        .column(kernel_cursor::Column::KernelKey)
+        .from(kernel_cursor::Entity)
+        .cond_where(of_group(kernel_cursor::Column::KernelKey, group))
+        .to_owned()
+}
+
+#[tracing::instrument(name = "db.kernels.find", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn find(db: &impl ConnectionTrait, group: GroupKey, id: KernelId) -> Result<Option<Kernel>> {
+    let known = Entity::find().filter(Column::KernelId.eq(id.0)).filter(Column::GroupKey.eq(group.0));
+    Ok(fetch(db, known).await?.into_iter().next())
 }

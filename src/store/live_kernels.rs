@@ -3,24 +3,21 @@
 use std::sync::Arc;
 
 use futures::TryStreamExt;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select, StreamTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect, Select, StreamTrait};
 use uuid::Uuid;
 
 use super::Result;
 use super::decode::SlotDecoder;
 use super::entity::kernel::{Column, Entity};
-use super::kernels::{open, phase};
+use super::kernels::{live, phase};
 use crate::domain::decimal::Amount;
-use crate::domain::ids::{ProjectId, UserId};
+use crate::domain::ids::{GroupKey, ProjectId, UserId};
 use crate::domain::kernel::Phase;
 use crate::domain::queues::{LiveKernel, Portion};
 use crate::domain::time::Timestamp;
 
-fn of_group(group: &str) -> Select<Entity> {
-    Entity::find()
-        .filter(Column::KernelId.in_subquery(open(group)))
-        .filter(Column::ResourceGroup.eq(group))
-        .filter(Column::Status.is_in([Phase::Running.as_str(), Phase::Pending.as_str()]))
+fn of_group(group: GroupKey) -> Select<Entity> {
+    live(group).filter(Column::Status.is_in([Phase::Running.as_str(), Phase::Pending.as_str()]))
 }
 
 /// Owner and demand of everything that runs or waits in the group.
@@ -28,12 +25,12 @@ fn of_group(group: &str) -> Select<Entity> {
     name = "db.live_kernels.portions",
     level = "debug",
     skip_all,
-    fields(group),
+    fields(group = group.0),
     err(level = "debug")
 )]
 pub async fn portions(
     db: &(impl ConnectionTrait + StreamTrait),
-    group: &str,
+    group: GroupKey,
     mut each: impl FnMut(UserId, Portion),
 ) -> Result<()> {
     type Row = (Uuid, Uuid, String, String, Option<String>, bool);
@@ -65,8 +62,8 @@ pub async fn portions(
 }
 
 /// Everything that a reclaim plan needs to know of what runs or waits, by kernel id.
-#[tracing::instrument(name = "db.live_kernels.all", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn all(db: &(impl ConnectionTrait + StreamTrait), group: &str) -> Result<Vec<Arc<LiveKernel>>> {
+#[tracing::instrument(name = "db.live_kernels.all", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn all(db: &(impl ConnectionTrait + StreamTrait), group: GroupKey) -> Result<Vec<Arc<LiveKernel>>> {
     let mut slots = SlotDecoder::<Amount>::new();
     let mut rows = of_group(group).order_by_asc(Column::KernelId).stream(db).await?;
     let mut kernels = Vec::new();

@@ -30,6 +30,7 @@ pub mod key_list;
 pub mod keys;
 pub mod leases;
 pub mod live_kernels;
+mod partitions;
 pub mod people;
 mod pool;
 mod postgres;
@@ -39,6 +40,8 @@ pub mod records;
 pub mod running;
 pub mod runs;
 pub mod shares;
+pub mod slice_kinds;
+mod space;
 pub mod sqlite;
 mod watcher;
 
@@ -74,6 +77,7 @@ pub struct Store {
     home: Arc<Home>,
     statements: Arc<AtomicU64>,
     anchor: sqlite::Anchor,
+    partitions: partitions::Partitions,
 }
 
 const ACQUIRE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -105,7 +109,8 @@ impl Store {
         };
         let write = Connection::new(write, Arc::clone(&gate), true);
         let read = Connection::new(read, Arc::clone(&gate), false);
-        Ok(Self { write, read, gate, reach, home: Arc::new(home), statements, anchor })
+        let partitions = partitions::Partitions::default();
+        Ok(Self { write, read, gate, reach, home: Arc::new(home), statements, anchor, partitions })
     }
 
     /// Watches the database for those who wait for answers: from here on statements fail within about 1.6 s when it does not
@@ -141,7 +146,8 @@ impl Store {
     /// Applies every missing migration.
     pub async fn migrate_up(&self) -> Result<()> {
         self.schema().await?;
-        Ok(migration::up(&self.write.pool()).await?)
+        migration::up(&self.write.pool()).await?;
+        self.let_shrink().await
     }
 
     /// Reverts the last `steps` migrations.

@@ -1,14 +1,13 @@
 //! Kernels that run as far as is known, with when they were last reported.
 
-use sea_orm::sea_query::JoinType;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, ConnectionTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
 use super::Result;
-use super::entity::kernel::{Column, Entity};
+use super::entity::kernel::Column;
 use super::entity::kernel_cursor;
-use super::kernels::cursor_of_kernel;
-use crate::domain::ids::KernelId;
+use super::kernels::live;
+use crate::domain::ids::{GroupKey, KernelId};
 use crate::domain::kernel::Phase;
 use crate::domain::time::Timestamp;
 
@@ -22,14 +21,12 @@ pub struct Running {
 }
 
 /// Everything that runs or is suspended in the group, by kernel id.
-#[tracing::instrument(name = "db.running.all", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn all(db: &impl ConnectionTrait, group: &str) -> Result<Vec<Running>> {
-    let rows: Vec<(Uuid, Option<i64>, Option<i64>)> = Entity::find()
+#[tracing::instrument(name = "db.running.all", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn all(db: &impl ConnectionTrait, group: GroupKey) -> Result<Vec<Running>> {
+    let rows: Vec<(Uuid, Option<i64>, Option<i64>)> = live(group)
         .select_only()
         .columns([Column::KernelId, Column::StartedAt])
         .column(kernel_cursor::Column::SeenAt)
-        .join(JoinType::InnerJoin, cursor_of_kernel())
-        .filter(kernel_cursor::Column::ResourceGroup.eq(group))
         .filter(Column::Status.is_in([Phase::Running.as_str(), Phase::Suspended.as_str()]))
         .order_by_asc(Column::KernelId)
         .into_tuple()

@@ -9,7 +9,7 @@ use rustix::fs::{Access, access};
 use sea_orm::sqlx::error::DatabaseError;
 use sea_orm::sqlx::pool::PoolOptions;
 use sea_orm::sqlx::sqlite::{
-    Sqlite, SqliteConnectOptions, SqliteConnection, SqliteError, SqliteJournalMode, SqliteSynchronous,
+    Sqlite, SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteError, SqliteJournalMode, SqliteSynchronous,
 };
 use sea_orm::sqlx::{self, ConnectOptions, Connection, Executor};
 use sea_orm::{DatabaseConnection, DbErr, RuntimeErr};
@@ -99,6 +99,8 @@ fn configured(options: SqliteConnectOptions, synchronous: Synchronous) -> Sqlite
     options
         // A file that is deleted later must not come back empty.
         .create_if_missing(false)
+        // Holds for a new file only.
+        .auto_vacuum(SqliteAutoVacuum::Incremental)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(match synchronous {
             Synchronous::Full => SqliteSynchronous::Full,

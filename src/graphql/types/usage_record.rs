@@ -25,20 +25,20 @@ impl UsageRecordNode {
     }
 
     async fn period_start(&self) -> DateTime {
-        DateTime(self.0.span.start)
+        DateTime(self.0.span().start)
     }
 
     async fn period_end(&self) -> DateTime {
-        DateTime(self.0.span.end)
+        DateTime(self.0.span().end)
     }
 
     /// Slot-seconds.
     async fn resource_usage(&self) -> JsonString {
-        JsonString(serde_json::to_value(&self.0.usage).unwrap_or_default())
+        JsonString(serde_json::to_value(self.0.usage()).unwrap_or_default())
     }
 
     /// Whether slices of the same slots were put together.
     async fn compacted(&self) -> bool {
-        false
+        self.0.is_compacted()
     }
 }

@@ -92,11 +92,15 @@ pub struct SliceView {
     /// Slot-seconds.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub resource_usage: Usages,
+    /// Whether it stands for several slices of the same slots that were put together.
+    pub compacted: bool,
 }
 
 impl From<Record> for SliceView {
     fn from(record: Record) -> Self {
-        Self { period_start: record.span.start, period_end: record.span.end, resource_usage: record.usage }
+        let Span { start, end } = record.span();
+        let (resource_usage, compacted) = (record.usage(), record.is_compacted());
+        Self { period_start: start, period_end: end, resource_usage, compacted }
     }
 }
 

@@ -27,11 +27,10 @@ impl From<Record> for UsageRecordView {
     fn from(record: Record) -> Self {
         Self {
             kernel_id: record.kernel.0,
-            period_start: record.span.start,
-            period_end: record.span.end,
-            resource_usage: record.usage,
-            // Records stay as runs made them.
-            compacted: false,
+            period_start: record.span().start,
+            period_end: record.span().end,
+            resource_usage: record.usage(),
+            compacted: record.is_compacted(),
         }
     }
 }

@@ -21,7 +21,7 @@ pub async fn come_back(session: &mut Session) -> Result<()> {
     tracing::warn!(group = name, %until, %now, "usage was recorded under a clock that was ahead; what lies ahead is taken back");
     let (today, tomorrow) = (now.day(), now.day().plus(1));
     // Those that are to end ahead were taken for recorded to their ends.
-    store::kernels::reopen(session.write(), name, now).await?;
+    store::kernels::reopen(session.write(), session.key(), now).await?;
     store::capacity::forget_after(session.write(), name, today).await?;
     store::division_days::forget_after(session.write(), name, today).await?;
     store::runs::forget_gaps_after(session.write(), name, limit).await?;

@@ -60,7 +60,7 @@ impl Service {
                     found.totals[tier(entity)].add(&bucket.usage);
                 }
             }
-            found.difference = match store::records::first_overlap(&tx, &group).await? {
+            found.difference = match store::records::first_overlap(&tx, state.group.key).await? {
                 Some((kernel, at)) => {
                     Some(Difference { row: format!("kernel:{kernel}"), detail: format!("two records overlap at {at}") })
                 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::domain::bucket::{Bucket, Daily};
-use crate::domain::ids::Owner;
+use crate::domain::ids::{GroupKey, Owner};
 use crate::domain::maps::FastMap;
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::time::Day;
@@ -46,7 +46,7 @@ pub async fn refold_entities(session: &mut Session, refold: BTreeMap<Owner, Day>
     let starts: BTreeMap<Owner, Day> =
         refold.into_iter().map(|(e, day)| (e.clone(), ledger.refold_from(&e, day))).collect();
     let from = starts.values().min().copied().unwrap_or(Day::MIN);
-    let group = session.group();
+    let group = session.key();
     let daily = fold_records(session.read(), group, from, |entity| starts.contains_key(entity)).await?;
     let unit = session.state().options.decay_unit_days;
     let empty = BTreeMap::new();
@@ -61,7 +61,7 @@ type DailySums = FastMap<Owner, BTreeMap<Day, Daily>>;
 /// Sums the records since `from` by entity and day, for the entities wanted.
 async fn fold_records(
     db: &impl ConnectionTrait,
-    group: &str,
+    group: GroupKey,
     from: Day,
     wanted: impl Fn(&Owner) -> bool,
 ) -> Result<DailySums> {
@@ -76,10 +76,12 @@ async fn fold_records(
         position = next;
         for record in &records {
             let domain = Arc::clone(domains.get_or_insert_with(record.domain.as_str(), |n| Arc::from(n)));
-            let day = record.span.start.day();
+            let (day, usage) = (record.span().start.day(), record.usage());
             for entity in [Owner::User(record.owner), Owner::Project(record.owner.project), Owner::Domain(domain)] {
                 if wanted(&entity) {
-                    sums.entry(entity).or_default().entry(day).or_default().add(&record.usage);
+                    let sum = sums.entry(entity).or_default().entry(day).or_default();
+                    sum.usage.add(&usage);
+                    sum.records += u64::from(record.stored.slices);
                 }
             }
         }
@@ -93,7 +95,7 @@ pub async fn rebuild_buckets(db: &impl ConnectionTrait, state: &mut GroupState) 
     let purged = records_from.is_some();
     let from = records_from.unwrap_or(Day::MIN);
     state.load_back_to(db, from.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await?;
-    let daily = fold_records(db, &state.group.name, from, |_| true).await?;
+    let daily = fold_records(db, state.group.key, from, |_| true).await?;
     let unit = state.options.decay_unit_days;
     let mut entities: Vec<Owner> = daily.keys().cloned().chain(state.ledger.chains().map(|(e, _)| e.clone())).collect();
     entities.sort_unstable();

@@ -1,6 +1,7 @@
 //! From kernels to usage: what runs record, the buckets that it is folded into, and the proof that nothing is lost.
 
 mod ahead;
+pub mod compaction;
 pub mod conservation;
 pub mod difference;
 pub(in crate::service) mod folding;

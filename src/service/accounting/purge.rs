@@ -8,27 +8,53 @@ use crate::service::work::background;
 use crate::service::{Result, Service, Work};
 use crate::store;
 
+/// Records that are removed at once.
+const STEP: u64 = 20_000;
+/// Pages of an `SQLite` file that are given back at once. So many hold the records of a step and more.
+const PAGES: u32 = 2_000;
+
 impl Service {
     /// Removes records that no look-back can reach any more, and buckets of the days before `keep_buckets_days`.
     #[tracing::instrument(name = "service.accounting.purge.purge", level = "debug", skip_all, err(level = "debug"))]
     pub async fn purge(self: &Arc<Self>, work: impl Into<Work>, keep_buckets_days: u32) -> Result<(u64, u64)> {
         self.check_clock()?;
+        let work = work.into();
         let longest = self.longest_reach();
         let change = async move |session: &mut Session| {
             let today = session.now.day();
-            let records_before = today.plus(-longest.cast_signed());
-            let records = store::records::purge(session.write(), session.group(), records_before).await?;
+            let before = today.plus(-longest.cast_signed());
             let known_from = session.state().group.records_from;
+            let records = store::records::count(session.read(), session.key(), known_from, before).await?;
             if records > 0 || known_from.is_some() {
-                let from = known_from.map_or(records_before, |d| d.max(records_before));
-                session.state_mut().group.records_from = Some(from);
+                let from = known_from.map_or(before, |day| day.max(before));
+                store::slice_kinds::purge(session.write(), session.key(), from).await?;
+                session.state_mut().purged_before(from);
             }
             let keep = keep_buckets_days.max(longest);
-            let before = today.plus(-keep.cast_signed());
-            let buckets = store::buckets::purge(session.write(), session.group(), before).await?;
+            let buckets =
+                store::buckets::purge(session.write(), session.group(), today.plus(-keep.cast_signed())).await?;
             Ok((records, buckets))
         };
-        background(Arc::clone(self).change_in_run(work.into(), change)).await
+        let purged = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
+        self.remove_purged_records(work).await?;
+        Ok(purged)
+    }
+
+    /// Removes from the database what a group has purged, in steps that keep no other writer waiting for long.
+    async fn remove_purged_records(self: &Arc<Self>, work: Work) -> Result<()> {
+        loop {
+            let change = async |session: &mut Session| {
+                let Some(from) = session.state().group.records_from else { return Ok(0) };
+                Ok(store::records::remove(session.write(), session.key(), from, STEP).await?)
+            };
+            let removed = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
+            self.store.give_back_space(PAGES).await?;
+            if removed < STEP {
+                break;
+            }
+        }
+        self.store.drop_purged_days().await?;
+        Ok(())
     }
 
     /// Removes what is known of when the service ran before any look-back. Returns how many starts that was.
@@ -45,7 +71,7 @@ impl Service {
     }
 
     /// How many days back the calculation of some group may look.
-    fn longest_reach(&self) -> u32 {
+    pub(super) fn longest_reach(&self) -> u32 {
         let reach =
             |group: &Arc<PublishedGroup>| group.facts.options.lookback_days + group.facts.options.decay_unit_days;
         self.published_groups().iter().map(reach).max().unwrap_or(0)

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::run::{AggregateRun, record};
+use super::run::AggregateRun;
 use crate::domain::bucket::Daily;
 use crate::domain::kernel::Unsettled;
 use crate::domain::slice::{GapPolicy, overlapping};
@@ -12,7 +12,7 @@ use crate::domain::time::{Day, Span, Timestamp};
 use crate::service::Result;
 use crate::service::group::session::Session;
 use crate::store;
-use crate::store::records::Record;
+use crate::store::records::{NewRecord, Record, Stretch};
 
 impl AggregateRun {
     /// Makes the records of `kernel` again where the changes that are known now say something else than those by which
@@ -21,7 +21,7 @@ impl AggregateRun {
         &mut self,
         session: &Session,
         kernel: &Unsettled,
-        records: &mut Vec<Record>,
+        records: &mut Vec<NewRecord>,
     ) -> Result<()> {
         let (Some(applied), Some(cursor)) = (&kernel.applied, kernel.cursor) else { return Ok(()) };
         // Records that were purged cannot be taken back, so none is added there either.
@@ -29,15 +29,20 @@ impl AggregateRun {
         let until = kernel.terminated_at.map_or(cursor, |end| end.min(cursor));
         let Some(whole) = Span::new(kernel.started_at.max(first), until) else { return Ok(()) };
         for span in applied.active_but_not_in(&kernel.changes, whole) {
-            for known in store::records::overlapping(session.read(), kernel.id, span).await? {
-                self.cut(session, known, span).await?;
+            // Records end at midnight.
+            let until = span.end.plus_micros(-1).day().plus(1).start().min(cursor);
+            let overlapping = Stretch { kernel: kernel.key, after: span.start, until };
+            for known in store::records::stretch(session.read(), self.key, overlapping).await? {
+                if known.span().overlap(span).is_some() {
+                    self.cut(session, known, span).await?;
+                }
             }
         }
         for span in kernel.changes.active_but_not_in(applied, whole) {
             for part in self.served(span).into_iter().flat_map(Span::by_day) {
                 let usage = kernel.slots.for_micros(part.micros());
                 self.added.add(kernel.owner, &kernel.domain, part.start.day(), &usage);
-                records.push(record(kernel, part, usage));
+                records.push(self.record_of(kernel, part));
             }
         }
         Ok(())
@@ -53,21 +58,20 @@ impl AggregateRun {
 
     /// Takes `hole` out of a record.
     async fn cut(&mut self, session: &Session, known: Record, hole: Span) -> Result<()> {
-        self.done.slices_corrected += 1;
-        store::records::delete(session.write(), &known).await?;
-        // The same amounts over a shorter time: what was used divides exactly, it was a product.
-        let slots = known.usage.map(|usage| usage.mean_over(known.span.micros()));
-        let left = known.span.without(&[hole]);
-        let parts: Vec<Record> = left
-            .into_iter()
-            .map(|span| Record { span, usage: slots.for_micros(span.micros()), ..known.clone() })
-            .collect();
-        store::records::insert(session.write(), &self.group, &parts).await?;
-        let mut removed = Daily { usage: known.usage.clone(), records: u64::from(parts.is_empty()) };
+        let slices = known.stored.slices;
+        self.done.slices_corrected += u64::from(slices);
+        store::records::delete(session.write(), self.key, known.stored.kernel, [known.span().end]).await?;
+        let left = known.span().without(&[hole]);
+        // It is not known which of its slices lay where: the first part counts as all of them.
+        let part = |(at, span)| NewRecord { span, slices: if at == 0 { slices } else { 1 }, ..known.stored };
+        let parts: Vec<NewRecord> = left.into_iter().enumerate().map(part).collect();
+        store::records::insert(session.write(), self.key, &parts).await?;
+        let records = if parts.is_empty() { u64::from(slices) } else { 0 };
+        let mut removed = Daily { usage: known.usage(), records };
         for part in &parts {
-            removed.usage.subtract(&part.usage);
+            removed.usage.subtract(&known.slots.for_micros(part.span.micros()));
         }
-        let (domain, day): (Arc<str>, _) = (Arc::from(known.domain.as_str()), known.span.start.day());
+        let (domain, day): (Arc<str>, _) = (Arc::from(known.domain.as_str()), known.span().start.day());
         self.removed.add_daily(known.owner, &domain, day, &removed);
         if parts.len() > 1 {
             self.added.add_daily(known.owner, &domain, day, &Daily { usage: Usages::default(), records: 1 });

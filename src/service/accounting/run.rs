@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use super::ahead;
 use super::folding::refold_entities;
 use crate::domain::bucket::Daily;
-use crate::domain::ids::KernelId;
+use crate::domain::ids::{GroupKey, KernelKey};
 use crate::domain::kernel::{Advance, Phase, Unsettled};
 use crate::domain::ledger::Increments;
 use crate::domain::slice::{self, GapPolicy, Run};
 use crate::domain::slots::Usages;
-use crate::domain::time::{MICROS_PER_SECOND, Span, Timestamp};
+use crate::domain::time::{Day, MICROS_PER_SECOND, Span, Timestamp};
 use crate::service::Result;
 use crate::service::group::session::Session;
 use crate::service::group::state::{MOST_AT_HAND, Occupancy, occupy};
@@ -24,8 +24,9 @@ use crate::service::work::blocking;
 use crate::service::{Service, Work};
 use crate::store;
 use crate::store::kernels::Progress;
-use crate::store::records::Record;
+use crate::store::records::{NewRecord, Stretch};
 use crate::store::runs::Gap;
+use crate::store::slice_kinds::SliceKinds;
 
 /// Cursors that are moved at once.
 const MOVES: usize = 20_000;
@@ -34,6 +35,10 @@ const PART: usize = 5_000;
 /// Rows that are read at once.
 const PAGE: u64 = 20_000;
 const KERNELS_BETWEEN_YIELDS: usize = 100;
+/// Days that the database is prepared for before they come.
+const DAYS_AHEAD: i32 = 3;
+/// Days back from today that get a place of their own, however far look-backs reach.
+const MOST_DAYS: i32 = 400;
 
 /// What one `aggregate` run did for a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -57,31 +62,22 @@ impl Aggregated {
 
 /// What a run has gathered so far.
 pub(super) struct AggregateRun {
-    pub(super) group: String,
+    group: String,
+    pub(super) key: GroupKey,
+    /// What records have in common, and the number of the last of it.
+    kinds: (SliceKinds, i32),
     pub(super) policy: GapPolicy,
     max_gap_hours: u32,
     pub(super) downtimes: Vec<Span>,
     /// A kernel that is recorded beyond it was recorded under a clock that was ahead.
     limit: Timestamp,
     /// Kernels whose records of times that have not come yet were taken back.
-    came_back: BTreeSet<KernelId>,
+    came_back: BTreeSet<KernelKey>,
     pub(super) added: Increments,
     pub(super) removed: Increments,
     gaps: BTreeMap<usize, GapTally>,
     occupancy: Occupancy,
     pub(super) done: Aggregated,
-}
-
-/// What a kernel used in `span`, which lies in one day.
-pub(super) fn record(kernel: &Unsettled, span: Span, usage: Usages) -> Record {
-    Record {
-        kernel: kernel.id,
-        session: kernel.session,
-        owner: kernel.owner,
-        domain: kernel.domain.to_string(),
-        span,
-        usage,
-    }
 }
 
 #[derive(Default)]
@@ -96,9 +92,11 @@ impl Service {
     #[tracing::instrument(name = "service.accounting.run.aggregate", level = "debug", skip_all, err(level = "debug"))]
     pub async fn aggregate(self: &Arc<Self>, work: impl Into<Work>) -> Result<Aggregated> {
         self.check_clock()?;
+        let work = work.into();
+        self.prepare_days(&work.group).await?;
         let change = async |session: &mut Session| {
             ahead::come_back(session).await?;
-            let mut run = AggregateRun::new(session);
+            let mut run = AggregateRun::new(session).await?;
             session.observe_capacity().await?;
             session.learn_people().await?;
             time_out(session).await?;
@@ -107,16 +105,36 @@ impl Service {
             session.recompute_histories().await?;
             Ok(done)
         };
-        background(Arc::clone(self).change_in_run(work.into(), change)).await
+        background(Arc::clone(self).change_in_run(work, change)).await
+    }
+
+    /// Makes room in the database for the days that a run may write, and for some that come.
+    async fn prepare_days(&self, group: &str) -> Result<()> {
+        if !self.store.has_partitions() {
+            return Ok(());
+        }
+        let Some(group) = store::groups::find(self.store.read(), group).await? else { return Ok(()) };
+        let today = self.clock.now().day();
+        let behind = store::kernels::first_behind(self.store.read(), group.key).await?;
+        let first = behind.into_iter().chain(group.recorded_until).map(Timestamp::day).min().unwrap_or(today);
+        // What is so old that no look-back reaches it goes where the rest goes, until it is purged.
+        let reach = self.longest_reach().cast_signed().min(MOST_DAYS);
+        let first = first.max(group.records_from.unwrap_or(Day::MIN)).max(today.plus(-reach)).min(today);
+        Ok(self.store.prepare_days(first, today.plus(DAYS_AHEAD)).await?)
     }
 }
 
 impl AggregateRun {
-    fn new(session: &Session) -> Self {
+    async fn new(session: &mut Session) -> Result<Self> {
+        let last_kind = session.state().group.kinds_made;
+        let (tx, state) = session.parts();
+        let kinds = (state.take_kinds(tx).await?, last_kind);
         let options = &session.state().options;
         let shortest = u64::from(options.slice_interval_seconds) * MICROS_PER_SECOND.unsigned_abs();
-        Self {
+        Ok(Self {
             group: session.group().to_owned(),
+            key: session.key(),
+            kinds,
             policy: options.gap_policy,
             max_gap_hours: options.max_gap_hours,
             downtimes: session.service().downtimes(shortest),
@@ -127,7 +145,14 @@ impl AggregateRun {
             gaps: BTreeMap::new(),
             occupancy: Occupancy::default(),
             done: Aggregated::default(),
-        }
+        })
+    }
+
+    /// The record of `span`, which lies in one day.
+    pub(super) fn record_of(&mut self, kernel: &Unsettled, span: Span) -> NewRecord {
+        let (kinds, last) = &mut self.kinds;
+        let kind = kinds.number(&kernel.domain, &kernel.slots, span.start.day(), last);
+        NewRecord { kernel: kernel.key, span, kind, slices: 1 }
     }
 
     /// Records the slices of every unsettled kernel, and moves its cursor.
@@ -137,10 +162,9 @@ impl AggregateRun {
         let mut source = Source::new(session);
         let mut kept = Some(BTreeMap::new());
         let (mut progress, mut records) = (Progress::default(), Vec::new());
-        let group = self.group.clone();
         loop {
             // The database takes the records of one part while those of the next are made.
-            let insert = store::records::insert(session.write(), &group, &records);
+            let insert = store::records::insert(session.write(), self.key, &records);
             let (inserted, next) = futures::future::join(insert, self.record(session, &mut source)).await;
             inserted?;
             let part;
@@ -148,40 +172,44 @@ impl AggregateRun {
             let last = part.is_empty();
             for mut kernel in part {
                 if kernel.applied.take().is_some() {
-                    progress.recounted.push(kernel.id);
+                    progress.recounted.push(kernel.key);
                 }
                 match kernel.advance(now) {
                     Advance::Settled => {
-                        progress.settled.push(kernel.id);
+                        progress.settled.push(kernel.key);
                         continue;
                     }
-                    Advance::Moved if !leads => progress.behind.push(kernel.id),
+                    Advance::Moved if !leads => progress.behind.push(kernel.key),
                     Advance::Moved if !kernel.in_step => {
-                        progress.in_step.push(kernel.id);
+                        progress.in_step.push(kernel.key);
                         kernel.in_step = true;
                     }
                     // Nothing is left of what was recorded since it was last right.
-                    Advance::Stayed if self.came_back.contains(&kernel.id) => {
+                    Advance::Stayed if self.came_back.contains(&kernel.key) => {
                         let cursor =
                             if kernel.cursor.is_some() { &mut progress.behind } else { &mut progress.unrecorded };
-                        cursor.push(kernel.id);
+                        cursor.push(kernel.key);
                         kernel.in_step = false;
                     }
                     Advance::Moved | Advance::Stayed => {}
                 }
                 if let Some(kept) = &mut kept {
-                    kept.insert(kernel.id, kernel);
+                    kept.insert(kernel.key, kernel);
                 }
             }
             kept = kept.filter(|k| k.len() <= MOST_AT_HAND);
             if last || progress.count() >= MOVES {
-                store::kernels::advance(session.write(), &self.group, &std::mem::take(&mut progress), now).await?;
+                store::kernels::advance(session.write(), &std::mem::take(&mut progress), now).await?;
             }
             if last {
                 break;
             }
         }
+        let (mut kinds, last_kind) = std::mem::take(&mut self.kinds);
+        kinds.save(session.write(), self.key).await?;
         let state = session.state_mut();
+        state.keep_kinds(kinds);
+        state.group.kinds_made = last_kind;
         state.keep_unsettled(kept);
         state.occupancy = std::mem::take(&mut self.occupancy);
         if leads {
@@ -191,7 +219,7 @@ impl AggregateRun {
     }
 
     /// Makes the records of the next kernels: of so many that neither grows without bound.
-    async fn record(&mut self, session: &Session, source: &mut Source) -> Result<(Vec<Unsettled>, Vec<Record>)> {
+    async fn record(&mut self, session: &Session, source: &mut Source) -> Result<(Vec<Unsettled>, Vec<NewRecord>)> {
         let (mut part, mut records) = (Vec::new(), Vec::new());
         while part.len() < PART
             && records.len() < PART
@@ -221,7 +249,7 @@ impl AggregateRun {
         Ok((part, records))
     }
 
-    fn slice(&mut self, session: &Session, kernel: &Unsettled, records: &mut Vec<Record>) {
+    fn slice(&mut self, session: &Session, kernel: &Unsettled, records: &mut Vec<NewRecord>) {
         let run = Run {
             now: session.now,
             gap_policy: self.policy,
@@ -234,7 +262,7 @@ impl AggregateRun {
         for span in active.flat_map(Span::by_day) {
             let usage = kernel.slots.for_micros(span.micros());
             self.added.add(kernel.owner, &kernel.domain, span.start.day(), &usage);
-            records.push(record(kernel, span, usage));
+            records.push(self.record_of(kernel, span));
         }
         if slices.spanned_downtime {
             self.tally_gap(kernel, &slices);
@@ -288,33 +316,35 @@ impl AggregateRun {
     async fn come_back(&mut self, session: &Session, kernel: &mut Unsettled) -> Result<()> {
         self.correct(session, kernel, session.now).await?;
         let purged = session.state().group.records_from.is_some_and(|from| kernel.started_at.day() < from);
-        let last = store::records::last_end(session.read(), kernel.id).await?;
+        let until = kernel.cursor.unwrap_or(session.now);
+        let left = Stretch { kernel: kernel.key, after: kernel.started_at, until };
+        let last = store::records::last_end(session.read(), self.key, left).await?;
         // Where its records were purged, it is not known what is missing.
         kernel.cursor = last.or_else(|| purged.then_some(session.now));
-        self.came_back.insert(kernel.id);
+        self.came_back.insert(kernel.key);
         Ok(())
     }
 
     /// Takes back what was recorded of a kernel past `end`, because its end was reported late or the clock was ahead.
     async fn correct(&mut self, session: &Session, kernel: &Unsettled, end: Timestamp) -> Result<()> {
-        let past = store::records::past_end(session.read(), kernel.id, end).await?;
+        let past = Stretch { kernel: kernel.key, after: end, until: kernel.cursor.unwrap_or(end) };
+        let past = store::records::stretch(session.read(), self.key, past).await?;
         if past.is_empty() {
             return Ok(());
         }
-        store::records::delete_past(session.write(), kernel.id, end).await?;
-        self.done.slices_corrected += past.len() as u64;
+        let ends = past.iter().map(|record| record.span().end);
+        store::records::delete(session.write(), self.key, kernel.key, ends).await?;
         for record in past {
             let domain: Arc<str> = Arc::from(record.domain.as_str());
-            let day = record.span.start.day();
-            let kept = Span::new(record.span.start, end);
-            let mut removed = Daily { usage: record.usage.clone(), records: 1 };
-            if let Some(span) = kept {
-                // The same amounts over a shorter time: what was used divides exactly, it was a product.
-                let usage = record.usage.map(|u| u.mean_over(record.span.micros())).for_micros(span.micros());
-                removed.usage.subtract(&usage);
+            let day = record.span().start.day();
+            let slices = u64::from(record.stored.slices);
+            self.done.slices_corrected += slices;
+            let mut removed = Daily { usage: record.usage(), records: slices };
+            if let Some(span) = Span::new(record.span().start, end) {
+                removed.usage.subtract(&record.slots.for_micros(span.micros()));
                 removed.records = 0;
-                let shortened = Record { span, usage, ..record };
-                store::records::insert(session.write(), &self.group, &[shortened]).await?;
+                let shortened = NewRecord { span, ..record.stored };
+                store::records::insert(session.write(), self.key, &[shortened]).await?;
             }
             self.removed.add_daily(kernel.owner, &domain, day, &removed);
         }
@@ -345,8 +375,8 @@ impl AggregateRun {
 
 /// Where a run gets the unsettled kernels from: from memory, or else page by page from the database.
 enum Source {
-    Memory(btree_map::IntoValues<KernelId, Unsettled>),
-    Store { page: std::vec::IntoIter<Unsettled>, after: Option<KernelId> },
+    Memory(btree_map::IntoValues<KernelKey, Unsettled>),
+    Store { page: std::vec::IntoIter<Unsettled>, after: Option<KernelKey> },
 }
 
 impl Source {
@@ -367,8 +397,7 @@ impl Source {
             if let Some(kernel) = page.next() {
                 return Ok(Some(kernel));
             }
-            let group = session.group();
-            let (read, last) = store::kernels::unsettled(session.read(), group, *after, PAGE).await?;
+            let (read, last) = store::kernels::unsettled(session.read(), session.key(), *after, PAGE).await?;
             if last.is_none() {
                 return Ok(None);
             }

@@ -12,7 +12,7 @@ use super::live_kernels::{self, LiveKernels};
 use super::published::PublishedGroup;
 use super::state::{GroupState, capacity_of, window_start};
 use super::visible::VisibleGroup;
-use crate::domain::ids::Owner;
+use crate::domain::ids::{GroupKey, Owner};
 use crate::domain::kernel::Kernel;
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::queues::Queues;
@@ -196,6 +196,11 @@ impl Session {
         &self.state.group.name
     }
 
+    /// The group, as the database has it in kernels and records.
+    pub fn key(&self) -> GroupKey {
+        self.state.group.key
+    }
+
     pub fn state(&self) -> &GroupState {
         &self.state
     }
@@ -276,7 +281,6 @@ impl Session {
         }
         self.touched = true;
         let Self { tx, state, kernels: noted, .. } = self;
-        let group = state.group.name.clone();
         let note = async {
             for part in changed.chunks(KERNELS_BETWEEN_YIELDS) {
                 for (old, new) in part {
@@ -289,7 +293,7 @@ impl Session {
             }
         };
         // The state takes the kernels while the database takes their cursors.
-        let (saved, ()) = join(store::kernels::save_cursors(tx, &group, changed, seen_at), note).await;
+        let (saved, ()) = join(store::kernels::save_cursors(tx, changed, seen_at), note).await;
         Ok(saved?)
     }
 

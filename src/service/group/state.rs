@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::domain::decimal::Amount;
 use crate::domain::factor::{Decayer, History};
 use crate::domain::hierarchy::{Hierarchy, Share};
-use crate::domain::ids::{KernelId, Member, Owner, ProjectId, UserId};
+use crate::domain::ids::{KernelKey, Member, Owner, ProjectId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Unsettled};
 use crate::domain::ledger::Ledger;
 use crate::domain::options::Options;
@@ -25,6 +25,7 @@ use crate::service::people::{Directory, People};
 use crate::store;
 use crate::store::agents::Agent;
 use crate::store::groups::Group;
+use crate::store::slice_kinds::SliceKinds;
 use crate::store::{ConnectionTrait, StreamTrait};
 
 /// Sums by user, as the usage of one second: sums of amounts would end at the largest amount.
@@ -73,7 +74,9 @@ pub struct GroupState {
     /// What running and pending kernels hold and ask for, by queue.
     pub demand: Arc<Demand>,
     /// What runs still have to record; read when it is first needed.
-    unsettled: Option<BTreeMap<KernelId, Unsettled>>,
+    unsettled: Option<BTreeMap<KernelKey, Unsettled>>,
+    /// What records have in common; read when it is first needed.
+    kinds: Option<SliceKinds>,
 }
 
 impl GroupState {
@@ -104,6 +107,7 @@ impl GroupState {
             occupancy: Occupancy::default(),
             demand: Arc::default(),
             unsettled: None,
+            kinds: None,
         };
         // A project may have come here while the group had no row of its domain.
         let domains: Vec<Arc<str>> =
@@ -158,11 +162,11 @@ impl GroupState {
     /// Reads what kernels hold and ask for, and whether runs still have to record anything of them.
     async fn load_kernels(&mut self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<()> {
         // Where nothing is unsettled, nothing has to be read before the next run.
-        let (_, some_unsettled) = store::kernels::unsettled(db, &self.group.name, None, 1).await?;
+        let (_, some_unsettled) = store::kernels::unsettled(db, self.group.key, None, 1).await?;
         self.unsettled = some_unsettled.is_none().then(BTreeMap::new);
         let mut occupancy = Occupancy::default();
         let mut demand = Demand::default();
-        store::live_kernels::portions(db, &self.group.name, |user, portion| {
+        store::live_kernels::portions(db, self.group.key, |user, portion| {
             if portion.phase == Phase::Running {
                 occupy(&mut occupancy, user, portion.slots);
             }
@@ -175,22 +179,50 @@ impl GroupState {
     }
 
     /// Takes out what runs still have to record; `None`: it has to be read.
-    pub fn take_unsettled(&mut self) -> Option<BTreeMap<KernelId, Unsettled>> {
+    pub fn take_unsettled(&mut self) -> Option<BTreeMap<KernelKey, Unsettled>> {
         self.unsettled.take()
     }
 
     /// Keeps what the next run has to look at, unless it is so much that reading it again is better.
-    pub fn keep_unsettled(&mut self, kernels: Option<BTreeMap<KernelId, Unsettled>>) {
+    pub fn keep_unsettled(&mut self, kernels: Option<BTreeMap<KernelKey, Unsettled>>) {
         self.unsettled = kernels.filter(|k| k.len() <= MOST_AT_HAND);
+    }
+
+    /// Takes out what records have in common, for a run that adds to it.
+    pub async fn take_kinds(&mut self, db: &impl ConnectionTrait) -> Result<SliceKinds> {
+        match self.kinds.take() {
+            Some(kinds) => Ok(kinds),
+            None => Ok(SliceKinds::load(db, self.group.key).await?),
+        }
+    }
+
+    pub fn keep_kinds(&mut self, kinds: SliceKinds) {
+        self.kinds = Some(kinds);
+    }
+
+    /// Records of days before `day` do not count any more.
+    pub fn purged_before(&mut self, day: Day) {
+        self.group.records_from = Some(day);
+        if let Some(kinds) = &mut self.kinds {
+            kinds.forget_before(day);
+        }
+    }
+
+    /// Gives new kernels their keys.
+    pub fn number_kernels(&mut self, kernels: &mut [(Option<Kernel>, Kernel)]) {
+        for (_, kernel) in kernels.iter_mut().filter(|(_, kernel)| kernel.key.is_none()) {
+            self.group.kernels_made += 1;
+            kernel.key = Some(self.group.key.kernel(self.group.kernels_made));
+        }
     }
 
     /// Notes what an ingest made of a kernel.
     pub fn kernel_changed(&mut self, old: Option<&Kernel>, new: &Kernel) {
-        if let Some(known) = &mut self.unsettled {
-            let before = known.remove(&new.report.id);
+        if let (Some(known), Some(key)) = (&mut self.unsettled, new.key) {
+            let before = known.remove(&key);
             if let Some(kernel) = Unsettled::of(new) {
                 let in_step = before.is_some_and(|k| k.in_step);
-                known.insert(kernel.id, Unsettled { in_step, ..kernel });
+                known.insert(key, Unsettled { in_step, ..kernel });
             }
             if known.len() > MOST_AT_HAND {
                 self.unsettled = None;

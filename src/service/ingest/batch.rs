@@ -264,7 +264,7 @@ async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
     let (mut merged, seen) = merge(session, reports, taken_at, &mut refused).await?;
     let seen_at = taken_at.unwrap_or(session.now);
     save(session, &names, &mut merged, &mut refused, seen_at).await?;
-    store::kernels::set_seen(session.write(), session.group(), &seen, seen_at).await?;
+    store::kernels::set_seen(session.write(), &seen, seen_at).await?;
     let refused_at: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
     let taken: Vec<&Named> =
         names.iter().enumerate().filter(|(at, _)| !refused_at.contains(at)).map(|(_, n)| n).collect();
@@ -341,7 +341,8 @@ async fn save(
     seen_at: Timestamp,
 ) -> Result<()> {
     let group = session.group().to_owned();
-    if store::kernels::upsert(session.write(), &group, merged).await? != merged.len() as u64 {
+    session.state_mut().number_kernels(merged);
+    if store::kernels::upsert(session.write(), session.key(), merged).await? != merged.len() as u64 {
         let ids: Vec<KernelId> = merged.iter().map(|(_, kernel)| kernel.report.id).collect();
         let found = store::kernels::find_many(session.read(), &ids).await?;
         let lost: BTreeSet<KernelId> =

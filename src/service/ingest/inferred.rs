@@ -73,7 +73,7 @@ impl Service {
         let change = async move |session: &mut Session| {
             let before = session.state().group.snapshot_at;
             check_order(before, snapshot.taken_at)?;
-            let running = store::running::all(session.read(), session.group()).await?;
+            let running = store::running::all(session.read(), session.key()).await?;
             let count = running.len();
             let missing = running.into_iter().filter(|kernel| {
                 let unseen = kernel.seen_at.max(before).is_none_or(|at| at < snapshot.taken_at);
@@ -125,7 +125,7 @@ pub(in crate::service) async fn time_out(session: &mut Session) -> Result<()> {
         let served = whole.without(&downtimes[overlapping(&downtimes, whole)]);
         served.into_iter().map(Span::micros).sum::<u64>()
     };
-    let running = store::running::all(session.read(), &state.group.name).await?;
+    let running = store::running::all(session.read(), state.group.key).await?;
     let seen = running.iter().filter_map(|kernel| Some((kernel.id, kernel.seen_at.max(snapshot_at)?)));
     let ends: BTreeMap<KernelId, Timestamp> = seen.filter(|(_, seen)| silent(*seen) >= limit).collect();
     end_all(session, &Caller::internal("aggregate"), &ends, "kernel_timeout_seconds").await?;
@@ -150,7 +150,7 @@ async fn end_all(
         changed.push((Some(kernel.clone()), kernel.ended_at(*end)));
     }
     changed.sort_unstable_by_key(|(_, kernel)| kernel.report.id);
-    store::kernels::upsert(session.write(), session.group(), &changed).await?;
+    store::kernels::upsert(session.write(), session.key(), &changed).await?;
     session.kernels_changed(&changed, now).await?;
     let named: Vec<String> = ids.iter().take(NAMED_ENDS).map(ToString::to_string).collect();
     let change = Change {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::homes::{Placed, settle_domains};
 use super::incoming::{Incoming, Refused};
-use crate::domain::ids::KernelId;
+use crate::domain::ids::{KernelId, KernelKey};
 use crate::domain::kernel::{Doubt, Kernel};
 use crate::domain::options::Options;
 use crate::domain::slice::GapPolicy;
@@ -87,7 +87,7 @@ pub(super) async fn merge(
     reports: Placed,
     taken_at: Option<Timestamp>,
     refused: &mut Vec<Refused>,
-) -> Result<(Merged, Vec<KernelId>)> {
+) -> Result<(Merged, Vec<KernelKey>)> {
     let group = &session.state().group;
     let mut known = Known::look_up(session.read(), &group.name, &reports).await?;
     let doubt = doubt(&session.state().options, session.now);
@@ -102,17 +102,15 @@ pub(super) async fn merge(
 
 /// Kernels of which it has to be stored that they were reported. Where all of a group is reported again and again, that
 /// is not every time; where snapshots are taken it is, because they compare it with their own time.
-fn to_be_noted(session: &Session, known: &Known, current: &BTreeMap<KernelId, Kernel>) -> Vec<KernelId> {
+fn to_be_noted(session: &Session, known: &Known, current: &BTreeMap<KernelId, Kernel>) -> Vec<KernelKey> {
     let state = session.state();
     let stale = match (state.group.snapshot_at, state.options.kernel_timeout_seconds) {
         (Some(_), _) => 0,
         (None, timeout) => timeout.map_or(SEEN_WITHIN, |seconds| (seconds / 4).min(SEEN_WITHIN)),
     };
     let before = session.now.plus_micros(-i64::from(stale) * MICROS_PER_SECOND);
-    let is_due = |id: &KernelId| {
-        known.here.get(id).is_some_and(|kernel| !kernel.settled && kernel.seen_at.is_none_or(|at| at <= before))
-    };
-    current.keys().filter(|id| is_due(id)).copied().collect()
+    let is_due = |kernel: &&Kernel| !kernel.settled && kernel.seen_at.is_none_or(|at| at <= before);
+    current.keys().filter_map(|id| known.here.get(id)).filter(is_due).filter_map(|kernel| kernel.key).collect()
 }
 
 /// What becomes of the time after an inferred end.

@@ -4,9 +4,11 @@ use sea_orm::entity::prelude::*;
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
 #[sea_orm(table_name = "kernels")]
 pub struct Model {
+    /// The key of its group times 2^40, plus its number in the group.
     #[sea_orm(primary_key, auto_increment = false)]
+    pub kernel_key: i64,
+    pub group_key: i32,
     pub kernel_id: Uuid,
-    pub resource_group: String,
     pub session_id: Uuid,
     pub user_uuid: Uuid,
     pub project_id: Uuid,

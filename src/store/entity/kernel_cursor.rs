@@ -5,9 +5,7 @@ use sea_orm::entity::prelude::*;
 #[sea_orm(table_name = "kernel_cursors")]
 pub struct Model {
     #[sea_orm(primary_key, auto_increment = false)]
-    pub resource_group: String,
-    #[sea_orm(primary_key, auto_increment = false)]
-    pub kernel_id: Uuid,
+    pub kernel_key: i64,
     pub recorded_until: Option<i64>,
     pub in_step: bool,
     /// The changes of status that the records were made by; `None`: by those that are known.

@@ -6,6 +6,12 @@ use sea_orm::entity::prelude::*;
 pub struct Model {
     #[sea_orm(primary_key, auto_increment = false)]
     pub name: String,
+    /// The group in other tables.
+    pub group_key: i32,
+    /// The number of the last kernel.
+    pub kernels_made: i64,
+    /// The number of the last row of `slice_kinds`.
+    pub kinds_made: i32,
     pub scheduler: String,
     #[sea_orm(column_type = "Text")]
     pub scheduler_opts: String,
@@ -17,6 +23,7 @@ pub struct Model {
     pub snapshot_at: Option<i64>,
     pub reported_at: Option<i64>,
     pub records_from_day: Option<i32>,
+    pub compacted_before: Option<i32>,
     pub calculated_at: Option<i64>,
     #[sea_orm(column_type = "Text", nullable)]
     pub calculated_with: Option<String>,

@@ -1,5 +1,7 @@
 //! Buckets (FAIR_SHARE §5): when they open, what late usage does to them, rebuilding and purging.
 
+use fairshared::domain::time::Day;
+use fairshared::store::records;
 use serde_json::json;
 
 use super::history::other;
@@ -157,9 +159,8 @@ on_both! {
         f.ingest(&[hour("2026-01-11"), hour("2026-01-12")]).await;
         f.tick().await;
         let db = f.service.store();
-        for record in fairshared::store::records::page(db.read(), GROUP, fairshared::domain::time::Day::MIN, None, 1).await.unwrap().0 {
-            fairshared::store::records::delete_past(db.write(), record.kernel, record.span.start).await.unwrap();
-        }
+        let (first, _) = records::page(db.read(), f.key(), Day::MIN, None, 1).await.unwrap();
+        records::delete(db.write(), f.key(), first[0].stored.kernel, [first[0].span().end]).await.unwrap();
         let found = f.service.audit_conservation(&crate::support::fixture::admin(), GROUP).await.unwrap();
         assert!(found.difference.unwrap().row.ends_with("2026-01-11"));
     }

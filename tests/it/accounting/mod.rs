@@ -3,6 +3,7 @@
 mod buckets;
 mod capacity;
 mod clock;
+mod compaction;
 mod cursors;
 mod gaps;
 mod history;
@@ -39,9 +40,9 @@ fn user(f: &Fixture, user: &str, project: &str) -> Placed<UserShare> {
 
 /// The recorded slices of a kernel as `start-end`, without the date.
 async fn spans(f: &Fixture, kernel: &str) -> Vec<String> {
-    let records = fairshared::store::records::of_kernel(f.service.store().read(), KernelId(id(kernel))).await.unwrap();
+    let records = f.records(kernel).await;
     let time = |t: fairshared::domain::time::Timestamp| t.to_string()[11..19].to_owned();
-    records.iter().map(|r| format!("{}-{}", time(r.span.start), time(r.span.end))).collect()
+    records.iter().map(|r| format!("{}-{}", time(r.span().start), time(r.span().end))).collect()
 }
 
 fn usages(cpu_seconds: &str) -> String {

@@ -198,13 +198,13 @@ impl Model {
         let db = f.service.store().read();
         let mut sums: BTreeMap<(Uuid, Uuid, String, i64), Usages> = BTreeMap::new();
         let (records, _) =
-            fairshared::store::records::page(db, GROUP, fairshared::domain::time::Day::MIN, None, 1_000_000)
+            fairshared::store::records::page(db, f.key(), fairshared::domain::time::Day::MIN, None, 1_000_000)
                 .await
                 .unwrap();
         for record in records {
-            let day = i64::from(record.span.start.day().0);
-            let key = (record.owner.user.0, record.owner.project.0, record.domain, day);
-            sums.entry(key).or_default().add(&record.usage);
+            let day = i64::from(record.span().start.day().0);
+            let key = (record.owner.user.0, record.owner.project.0, record.domain.clone(), day);
+            sums.entry(key).or_default().add(&record.usage());
         }
         let expected: BTreeMap<_, _> =
             self.usage().into_iter().map(|(key, micros)| (key, cpu_seconds(micros))).collect();

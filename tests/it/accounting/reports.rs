@@ -40,10 +40,12 @@ on_both! {
         // The first ingest has stored the kernel, and is about to commit.
         let row = named("k1", "ann", "ml", &json!({"domain_name": "nowhere", "user_name": "Ann"}));
         let first = f.service.store().begin().await.unwrap();
-        let claimed = Kernel::merge(None, incoming(&row).report).unwrap();
+        let second = f.service.group(&admin(), "second").unwrap().key;
+        let mut claimed = Kernel::merge(None, incoming(&row).report).unwrap();
+        claimed.key = Some(second.kernel(1));
         let claimed = [(None, claimed)];
-        assert_eq!(store::kernels::upsert(&first, "second", &claimed).await.unwrap(), 1);
-        store::kernels::save_cursors(&first, "second", &claimed, crate::support::time(START)).await.unwrap();
+        assert_eq!(store::kernels::upsert(&first, second, &claimed).await.unwrap(), 1);
+        store::kernels::save_cursors(&first, &claimed, crate::support::time(START)).await.unwrap();
         let late = [named("k0", "bob", "ml", &json!({})), row.clone(), row, named("k2", "bob", "ml", &json!({}))];
         let (service, batch) = (Arc::clone(&f.service), late.iter().map(incoming).collect());
         let second = tokio::spawn(async move { service.ingest(&admin(), GROUP, batch).await.unwrap() });

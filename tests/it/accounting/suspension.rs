@@ -29,10 +29,10 @@ fn ended(at: &str) -> Value {
 
 /// Everything that is recorded of the kernel.
 async fn recorded(f: &Fixture) -> String {
-    let records = fairshared::store::records::of_kernel(f.service.store().read(), KernelId(id("k"))).await.unwrap();
+    let records = f.records("k").await;
     let mut sum = Usages::default();
     for record in &records {
-        sum.add(&record.usage);
+        sum.add(&record.usage());
     }
     sum.to_json()
 }
@@ -102,15 +102,15 @@ on_both! {
             }
             f.clock.advance_seconds(1);
             f.tick().await;
-            let records = fairshared::store::records::of_kernel(f.service.store().read(), KernelId(id(&name))).await.unwrap();
+            let records = f.records(&name).await;
             let mut sum = Usages::default();
             for record in &records {
-                sum.add(&record.usage);
+                sum.add(&record.usage());
             }
             assert_eq!(sum.to_json(), usages("46800"), "{order:?}");
             let mut merged: Vec<(String, String)> = Vec::new();
             for record in &records {
-                let (start, end) = (record.span.start.to_string(), record.span.end.to_string());
+                let (start, end) = (record.span().start.to_string(), record.span().end.to_string());
                 match merged.last_mut().filter(|(_, last)| *last == start) {
                     Some((_, last)) => *last = end,
                     None => merged.push((start, end)),

@@ -54,9 +54,7 @@ async fn trusted_by_command(db: TestDb, days: i64) -> (Fixture, Server, reqwest:
 }
 
 async fn records(f: &Fixture) -> Vec<(Timestamp, Timestamp)> {
-    let kernel = fairshared::domain::ids::KernelId(crate::support::fixture::id("k1"));
-    let records = fairshared::store::records::of_kernel(f.service.store().read(), kernel).await.unwrap();
-    records.iter().map(|record| (record.span.start, record.span.end)).collect()
+    f.records("k1").await.iter().map(|record| (record.span().start, record.span().end)).collect()
 }
 
 on_both! {

@@ -1,7 +1,7 @@
 //! Reports of kernels, in any order and any number of times.
 
 use fairshared::domain::changes::Changes;
-use fairshared::domain::ids::{KernelId, SessionId};
+use fairshared::domain::ids::{KernelId, KernelKey, SessionId};
 use fairshared::domain::kernel::{Advance, Conflict, Kernel, Phase, Report, Traits, Unsettled};
 use fairshared::domain::names::check_name;
 use fairshared::domain::slots::{Amounts, SlotName, Usages};
@@ -45,6 +45,7 @@ fn a_late_earlier_report_only_fills_what_is_missing() {
 #[test]
 fn reports_that_contradict_recorded_facts_are_refused() {
     let known = Kernel {
+        key: None,
         report: report(Phase::Running, Some(clock("10:00")), None),
         cursor: Some(clock("10:05")),
         settled: false,
@@ -70,6 +71,7 @@ fn reports_that_contradict_recorded_facts_are_refused() {
     // A kernel that ended as it started used nothing: it may start anew.
     let empty = report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:00")));
     let empty = Kernel {
+        key: None,
         report: empty,
         cursor: Some(clock("10:00")),
         settled: true,
@@ -81,7 +83,15 @@ fn reports_that_contradict_recorded_facts_are_refused() {
     let anew = Kernel::merge(Some(empty), moved.clone()).expect("a kernel");
     assert_eq!(
         anew,
-        Kernel { report: moved, cursor: None, settled: false, end_inferred: false, applied: None, seen_at: None }
+        Kernel {
+            key: None,
+            report: moved,
+            cursor: None,
+            settled: false,
+            end_inferred: false,
+            applied: None,
+            seen_at: None
+        }
     );
 }
 
@@ -89,6 +99,7 @@ fn reports_that_contradict_recorded_facts_are_refused() {
 fn a_recorded_kernel_stays_settled_until_its_end_moves() {
     let ended = report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:23")));
     let known = Kernel {
+        key: Some(KernelKey(1)),
         report: ended.clone(),
         cursor: Some(clock("10:23")),
         settled: true,
@@ -112,6 +123,7 @@ fn a_recorded_kernel_stays_settled_until_its_end_moves() {
 fn a_run_moves_the_cursor_to_now_or_lets_the_kernel_go() {
     let running = Kernel::merge(None, report(Phase::Running, Some(clock("10:00")), None)).expect("a kernel");
     let ended = Kernel {
+        key: None,
         report: report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:23"))),
         cursor: Some(clock("10:10")),
         settled: false,
@@ -120,7 +132,8 @@ fn a_run_moves_the_cursor_to_now_or_lets_the_kernel_go() {
         seen_at: None,
     };
     let after = |kernel: &Kernel, now: &str| {
-        let mut unsettled = Unsettled::of(kernel).expect("a started kernel");
+        let stored = Kernel { key: Some(KernelKey(1)), ..kernel.clone() };
+        let mut unsettled = Unsettled::of(&stored).expect("a started kernel");
         (unsettled.advance(clock(now)), unsettled.cursor)
     };
     assert_eq!(after(&running, "10:05"), (Advance::Moved, Some(clock("10:05"))));

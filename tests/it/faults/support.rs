@@ -137,8 +137,12 @@ impl Reporter {
     pub async fn lost_in(&self, url: &str) -> Vec<&String> {
         let store = Store::connect(url).await.unwrap();
         let mut lost = Vec::new();
+        // A copy that was made while the file was written may be torn.
+        let Ok(Some(group)) = store::groups::find(store.read(), GROUP).await else {
+            return self.acknowledged.iter().collect();
+        };
         for name in &self.acknowledged {
-            let found = store::kernels::find(store.read(), GROUP, KernelId(id(name))).await;
+            let found = store::kernels::find(store.read(), group.key, KernelId(id(name))).await;
             if !matches!(found, Ok(Some(_))) {
                 lost.push(name);
             }

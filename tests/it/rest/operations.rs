@@ -19,7 +19,7 @@ on_both! {
         server.call("POST", &group("/kernels"), Some(&row)).await.json(200);
         let jobs = server.get("/jobs").await;
         let names: Vec<_> = jobs["items"].as_array().unwrap().iter().map(|j| j["name"].as_str().unwrap()).collect();
-        assert_eq!(names, ["aggregate", "divide", "purge", "rebuild"]);
+        assert_eq!(names, ["aggregate", "compact", "divide", "purge", "rebuild"]);
         let run = server.call("POST", "/jobs/aggregate/run", Some(&json!({"resource_group": GROUP}))).await.json(200);
         let run = run["items"][0].clone();
         assert_eq!((&run["status"], &run["resource_group"]), (&json!("succeeded"), &json!(GROUP)));
@@ -38,7 +38,7 @@ on_both! {
     async fn a_wrong_clock_holds_jobs_until_it_is_trusted(db: TestDb) {
         let server = Server::with_usage(db).await;
         server.clock.jump("2027-01-13T12:00:00Z");
-        for job in ["aggregate", "divide", "purge", "rebuild"] {
+        for job in ["aggregate", "compact", "divide", "purge", "rebuild"] {
             let refused = server.call("POST", &format!("/jobs/{job}/run"), None).await;
             refused.refused(503, "clock_untrusted");
             assert_eq!(refused.header("retry-after"), "1");

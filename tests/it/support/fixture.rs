@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairshared::cli::Client;
+use fairshared::domain::ids::{GroupKey, KernelId};
 use fairshared::domain::slots::Amounts;
 use fairshared::jobs::{JobSettings, Runner};
 use fairshared::server::App;
@@ -11,6 +12,7 @@ use fairshared::service::agents::AgentSpec;
 use fairshared::service::groups::{Deletion, SchedulerPatch};
 use fairshared::service::ingest::incoming::Refused;
 use fairshared::service::ingest::incoming::{Incoming, KernelInput};
+use fairshared::service::kernels::Record;
 use fairshared::service::people::Directory;
 use fairshared::service::{Caller, Service};
 use serde_json::{Value, json};
@@ -55,6 +57,16 @@ impl Fixture {
         let fixture = Self { db, clock, service };
         fixture.group(GROUP, &json!({})).await;
         fixture
+    }
+
+    /// The group, as the database has it in kernels and records.
+    pub fn key(&self) -> GroupKey {
+        self.service.group(&admin(), GROUP).unwrap().key
+    }
+
+    /// Everything that is recorded of a kernel, by time.
+    pub async fn records(&self, kernel: &str) -> Vec<Record> {
+        self.service.kernel(&admin(), GROUP, KernelId(id(kernel))).await.unwrap().1
     }
 
     /// The same database after a stop of the service, at the clock's time.

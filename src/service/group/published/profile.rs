@@ -9,10 +9,11 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::factor::History;
 use crate::domain::hierarchy::Share;
+use crate::domain::ids::GroupKey;
 use crate::domain::options::Options;
 use crate::domain::sequencer::Sequencer;
 use crate::domain::slots::Amounts;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::{EffectiveWeight, Weight};
 use crate::service::group::state::GroupState;
 
@@ -22,6 +23,9 @@ pub use crate::service::group::state::Calculation;
 #[derive(Clone, Debug)]
 pub struct Profile {
     pub name: Arc<str>,
+    pub key: GroupKey,
+    /// Records of earlier days were purged.
+    pub(in crate::service) records_from: Option<Day>,
     pub scheduler: Sequencer,
     /// As the admin set them.
     pub scheduler_opts: Map<String, Value>,
@@ -37,6 +41,8 @@ impl Profile {
     pub(super) fn of(state: &GroupState) -> Self {
         Self {
             name: Arc::from(state.group.name.as_str()),
+            key: state.group.key,
+            records_from: state.group.records_from,
             scheduler: state.scheduler,
             scheduler_opts: state.group.scheduler_opts.clone(),
             options: state.options.clone(),

@@ -2,20 +2,17 @@ use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]
 #[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
-#[sea_orm(table_name = "kernel_usage_records")]
+#[sea_orm(table_name = "slice_kinds")]
 pub struct Model {
     #[sea_orm(primary_key, auto_increment = false)]
-    pub kernel_id: Uuid,
+    pub group_key: i32,
     #[sea_orm(primary_key, auto_increment = false)]
-    pub period_start: i64,
-    pub period_end: i64,
-    pub session_id: Uuid,
-    pub user_uuid: Uuid,
-    pub project_id: Uuid,
+    pub kind: i32,
+    /// The last day for which a record was made of it.
+    pub used_on: i32,
     pub domain_name: String,
-    pub resource_group: String,
     #[sea_orm(column_type = "Text")]
-    pub resource_usage: String,
+    pub slots: String,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

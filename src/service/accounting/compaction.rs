@@ -1,0 +1,144 @@
+//! Records of closed days are put together: slices of one kernel that touch, with the same slots and the same domain, become
+//! one record. Its usage is what its slices used, exactly: slots times time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::domain::ids::KernelKey;
+use crate::domain::time::{Day, Timestamp};
+use crate::service::group::session::Session;
+use crate::service::work::background;
+use crate::service::{Error, Result, Service, Work};
+use crate::store::records::NewRecord;
+use crate::store::records::ranges::{self, Range, Totals};
+
+/// Records that are read together, so that no writer waits for long.
+const STEP: u64 = 50_000;
+/// Pages of an `SQLite` file that are given back after a step.
+const PAGES: u32 = 1_000;
+
+/// What a run has put together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compacted {
+    pub days: u64,
+    /// Records that are not there any more.
+    pub records_saved: u64,
+}
+
+/// What one step did.
+struct Step {
+    saved: u64,
+    /// Where the next step goes on; `None`: the day is done.
+    next: Option<Timestamp>,
+}
+
+impl Service {
+    /// Puts the records of each day together that ended at least `raw_days` days ago.
+    #[tracing::instrument(
+        name = "service.accounting.compaction.compact",
+        level = "debug",
+        skip_all,
+        err(level = "debug")
+    )]
+    pub async fn compact(self: &Arc<Self>, work: impl Into<Work>, raw_days: u32) -> Result<Compacted> {
+        self.check_clock()?;
+        let work = work.into();
+        let mut done = Compacted::default();
+        while let Some(day) = self.next_closed_day(&work, raw_days).await? {
+            let mut from = Some(day.start().plus_micros(1));
+            while let Some(at) = from {
+                let change = async move |session: &mut Session| compact_from(session, day, at).await;
+                let step = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
+                done.records_saved += step.saved;
+                from = step.next;
+                self.store().give_back_space(PAGES).await?;
+            }
+            done.days += 1;
+            self.store().tidy_day(day).await?;
+        }
+        Ok(done)
+    }
+
+    /// The first day that is closed and not compacted.
+    async fn next_closed_day(self: &Arc<Self>, work: &Work, raw_days: u32) -> Result<Option<Day>> {
+        let change = async move |session: &mut Session| {
+            let closed_before = session.now.day().plus(-raw_days.cast_signed());
+            let from = session.state().group.compacted_before;
+            if from.is_some_and(|day| day >= closed_before) {
+                return Ok(None);
+            }
+            let from = from.unwrap_or(Day::MIN).start().plus_micros(1);
+            let next = ranges::first_end_from(session.read(), session.key(), from).await?;
+            // A record that ends at midnight is of the day before.
+            Ok(next.map(|end| end.plus_micros(-1).day()).filter(|day| *day < closed_before))
+        };
+        background(Arc::clone(self).change_in_run(work.clone(), change)).await
+    }
+}
+
+/// Puts some records of a day together, from `at` on.
+async fn compact_from(session: &mut Session, day: Day, at: Timestamp) -> Result<Step> {
+    let whole = Range { from: at, to: day.plus(1).start() };
+    let (group, tx) = (session.key(), session.read());
+    let part = ranges::first_part(tx, group, whole, STEP).await?;
+    let records = ranges::read(tx, group, part).await?;
+    let before = held(&records);
+    let count = records.len();
+    let merged = merge(records);
+    let saved = (count - merged.len()) as u64;
+    if saved > 0 {
+        if held(&merged) != before {
+            return Err(Error::internal(format!("records of {day} would not add up to what they were")));
+        }
+        ranges::replace(session.write(), group, part, &merged).await?;
+        let stored = ranges::totals(session.read(), group, part).await?;
+        if stored != totals(&merged) {
+            return Err(Error::internal(format!("records of {day} were not stored as they are")));
+        }
+    }
+    let is_last = part.to == whole.to;
+    if is_last {
+        session.state_mut().group.compacted_before = Some(day.plus(1));
+    }
+    Ok(Step { saved, next: (!is_last).then_some(part.to) })
+}
+
+/// Records of a day, put together where one begins as another of its kernel ends and both are of one kind.
+pub fn merge(mut records: Vec<NewRecord>) -> Vec<NewRecord> {
+    records.sort_unstable_by_key(|record| (record.kernel, record.span.end));
+    let mut merged: Vec<NewRecord> = Vec::with_capacity(records.len() / 2);
+    for record in records {
+        match merged.last_mut() {
+            Some(last)
+                if (last.kernel, last.kind, last.span.end) == (record.kernel, record.kind, record.span.start) =>
+            {
+                last.span.end = record.span.end;
+                last.slices = last.slices.saturating_add(record.slices);
+            }
+            _ => merged.push(record),
+        }
+    }
+    // Records are stored in the order of their key.
+    merged.sort_unstable_by_key(|record| (record.span.end, record.kernel));
+    merged
+}
+
+/// For how long each kernel held what, and in how many slices.
+fn held(records: &[NewRecord]) -> BTreeMap<(KernelKey, i32), (u64, u64)> {
+    let mut held = BTreeMap::new();
+    for record in records {
+        let (micros, slices): &mut (u64, u64) = held.entry((record.kernel, record.kind)).or_default();
+        *micros += record.span.micros();
+        *slices += u64::from(record.slices);
+    }
+    held
+}
+
+fn totals(records: &[NewRecord]) -> Totals {
+    let mut totals = Totals { records: i64::try_from(records.len()).unwrap_or(i64::MAX), ..Totals::default() };
+    for record in records {
+        totals.micros += record.span.micros().cast_signed();
+        totals.slices += i64::from(record.slices);
+    }
+    totals
+}

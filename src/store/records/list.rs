@@ -1,0 +1,135 @@
+//! The records of a user, a project or a whole group in a period, by kernel, then by time, a window at a time.
+
+use std::fmt::Write;
+
+use sea_orm::{ConnectionTrait, FromQueryResult, Statement, Value};
+use uuid::Uuid;
+
+use super::{ITS, ROW, Record, chains, end_of_last, read};
+use crate::domain::ids::{GroupKey, ProjectId, UserId};
+use crate::domain::time::Span;
+use crate::store::Result;
+use crate::store::key_list::{KeyPage, KeyWindow};
+
+/// Whose records, and of when.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordFilter {
+    pub user: Option<UserId>,
+    pub project: Option<ProjectId>,
+    pub span: Span,
+}
+
+/// A kernel and the start of a record.
+pub type Place = (Uuid, i64);
+
+/// The values of a statement, numbered from $1 on; the first is the group.
+struct Values(Vec<Value>);
+
+impl Values {
+    fn bind(&mut self, value: impl Into<Value>) -> String {
+        self.0.push(value.into());
+        format!("${}", self.0.len())
+    }
+}
+
+/// A query of the kernels that have records of the period, and of which of their records that may be. The last of these ends
+/// with the kernel's usage, but at the latest with the last day of the period: records end at midnight.
+fn kernels(filter: &RecordFilter, values: &mut Values) -> String {
+    let midnight = filter.span.end.plus_micros(-1).day().plus(1).start();
+    let (from, to) = (values.bind(filter.span.start.micros()), values.bind(filter.span.end.micros()));
+    let midnight = values.bind(midnight.micros());
+    let recorded = "CASE WHEN c.kernel_key IS NULL THEN k.terminated_at \
+                    WHEN c.in_step THEN g.recorded_until ELSE c.recorded_until END";
+    // Writing to a text cannot fail.
+    let mut kernels = format!(
+        "SELECT t.kernel_key, t.kernel_id, t.after_micros, \
+         CASE WHEN t.recorded < {midnight} THEN t.recorded ELSE {midnight} END AS until_micros FROM (\
+         SELECT k.kernel_key, k.kernel_id, CASE WHEN k.started_at > {from} THEN k.started_at ELSE {from} END AS after_micros, \
+         COALESCE({recorded}, 0) AS recorded FROM kernels k JOIN resource_groups g ON g.group_key = k.group_key \
+         LEFT JOIN kernel_cursors c ON c.kernel_key = k.kernel_key WHERE k.group_key = $1 \
+         AND k.started_at < {to} AND (k.terminated_at IS NULL OR k.terminated_at > {from})"
+    );
+    let whose =
+        [("user_uuid", filter.user.map(|user| user.0)), ("project_id", filter.project.map(|project| project.0))];
+    for (column, id) in whose {
+        if let Some(id) = id {
+            let _ = write!(kernels, " AND k.{column} = {}", values.bind(id));
+        }
+    }
+    kernels + ") t WHERE t.recorded > t.after_micros"
+}
+
+/// How many records there are.
+async fn count(db: &impl ConnectionTrait, group: GroupKey, filter: &RecordFilter) -> Result<u64> {
+    #[derive(FromQueryResult)]
+    struct Count {
+        records: i64,
+    }
+    let mut values = Values(vec![group.0.into()]);
+    let sql = if filter.user.is_none() && filter.project.is_none() {
+        let next_day = filter.span.end.plus_micros(-1).day().plus(1).start();
+        let (from, to) = (values.bind(filter.span.start.micros()), values.bind(filter.span.end.micros()));
+        let midnight = values.bind(next_day.micros());
+        format!(
+            "SELECT COUNT(*) AS records FROM usage_slices WHERE group_key = $1 AND period_end > {from} \
+             AND period_end <= {midnight} AND period_start < {to}"
+        )
+    } else {
+        let kernels = kernels(filter, &mut values);
+        let chains = chains(
+            db.get_database_backend(),
+            &format!("SELECT kernel_key, after_micros, until_micros FROM ({kernels}) AS those"),
+        );
+        let to = values.bind(filter.span.end.micros());
+        format!("{chains} SELECT COUNT(*) AS records FROM chain WHERE period_start < {to}")
+    };
+    let statement = Statement::from_sql_and_values(db.get_database_backend(), sql, values.0);
+    let found = Count::find_by_statement(statement).one(db).await?;
+    Ok(found.map_or(0, |count| count.records.unsigned_abs()))
+}
+
+/// One window on the records of a group.
+#[tracing::instrument(name = "db.records.list", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn list(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    filter: &RecordFilter,
+    window: &KeyWindow<Place>,
+) -> Result<KeyPage<Record>> {
+    let total = count(db, group, filter).await?;
+    let mut values = Values(vec![group.0.into()]);
+    let kernels = kernels(filter, &mut values);
+    let has_records = end_of_last!("those.kernel_key", "those.after_micros", "those.until_micros");
+    let mut picked = format!(
+        "SELECT kernel_key, after_micros, until_micros FROM ({kernels}) AS those WHERE {has_records} IS NOT NULL"
+    );
+    let mut places = String::new();
+    for (place, sign) in [(&window.after, ">"), (&window.before, "<")] {
+        let Some((kernel, start)) = place else { continue };
+        let (kernel, start) = (values.bind(*kernel), values.bind(*start));
+        let _ = write!(picked, " AND those.kernel_id {sign}= {kernel}");
+        let _ = write!(
+            places,
+            " AND (k.kernel_id {sign} {kernel} OR (k.kernel_id = {kernel} AND s.period_start {sign} {start}))"
+        );
+    }
+    let direction = if window.from_end { "DESC" } else { "ASC" };
+    // Every kernel has a record, but for the one that the window goes on after.
+    let _ = write!(picked, " ORDER BY those.kernel_id {direction} LIMIT {}", window.offset + window.limit + 2);
+    let to = values.bind(filter.span.end.micros());
+    let sql = format!(
+        "{} SELECT {ROW} FROM chain s {ITS} WHERE s.period_start < {to}{places} \
+         ORDER BY k.kernel_id {direction}, s.period_start {direction} LIMIT {} OFFSET {}",
+        chains(db.get_database_backend(), &picked),
+        window.limit + 1,
+        window.offset
+    );
+    let mut rows = read(db, &sql, values.0).await?;
+    let wanted = usize::try_from(window.limit).unwrap_or(usize::MAX);
+    let cut = rows.len() > wanted;
+    rows.truncate(wanted);
+    if window.from_end {
+        rows.reverse();
+    }
+    Ok(KeyPage { rows, cut, total })
+}

@@ -1,0 +1,309 @@
+//! Usage records: one slice of one kernel, or several that were put together, inside one day. The source of truth for
+//! buckets.
+//!
+//! Records are kept in the order of time, because a run writes those of all kernels at once. The records of one kernel are
+//! found one from the other: where one begins, the one before it ends, but for times that were not recorded.
+
+use std::sync::Arc;
+
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::Condition;
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter, Statement,
+    Value,
+};
+use uuid::Uuid;
+
+use super::decode::SlotDecoder;
+use super::entity::usage_slice::{ActiveModel, Column, Entity};
+use super::{Result, StoreError, bulk};
+use crate::domain::decimal::Amount;
+use crate::domain::ids::{GroupKey, KernelId, KernelKey, Member, ProjectId, SessionId, UserId};
+use crate::domain::slots::{Amounts, Usages};
+use crate::domain::time::{Day, Span, Timestamp};
+
+pub mod list;
+pub mod ranges;
+
+/// A record as it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewRecord {
+    pub kernel: KernelKey,
+    pub span: Span,
+    /// The row of `slice_kinds` that says for which domain it counts, and what was held.
+    pub kind: i32,
+    /// How many slices it was made of.
+    pub slices: u32,
+}
+
+/// A record with all that it stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    pub stored: NewRecord,
+    pub kernel: KernelId,
+    pub session: SessionId,
+    pub owner: Member,
+    pub domain: String,
+    /// What the kernel held.
+    pub slots: Arc<Amounts>,
+}
+
+impl Record {
+    pub fn span(&self) -> Span {
+        self.stored.span
+    }
+
+    /// Slot-seconds.
+    pub fn usage(&self) -> Usages {
+        self.slots.for_micros(self.span().micros())
+    }
+
+    /// Whether several slices were put together.
+    pub fn is_compacted(&self) -> bool {
+        self.stored.slices > 1
+    }
+}
+
+/// The columns of a [`Row`], where `s` is a record and `k` and `d` are its kernel and its kind.
+const ROW: &str = "s.kernel_key, s.period_start, s.period_end, s.kind, s.slices, \
+                   k.kernel_id, k.session_id, k.user_uuid, k.project_id, d.domain_name, d.slots AS held";
+/// The kernel and the kind of a record `s`.
+const ITS: &str = "JOIN kernels k ON k.kernel_key = s.kernel_key \
+                   LEFT JOIN slice_kinds d ON d.group_key = $1 AND d.kind = s.kind";
+
+#[derive(FromQueryResult)]
+struct Row {
+    kernel_key: i64,
+    period_start: i64,
+    period_end: i64,
+    kind: i32,
+    slices: i32,
+    kernel_id: Uuid,
+    session_id: Uuid,
+    user_uuid: Uuid,
+    project_id: Uuid,
+    domain_name: Option<String>,
+    held: Option<String>,
+}
+
+impl Row {
+    fn decode(self, slots: &mut SlotDecoder<Amount>) -> Result<Record> {
+        let (Some(domain), Some(held)) = (self.domain_name, self.held) else {
+            return Err(StoreError::Damaged(format!("there is no slice kind {}", self.kind)));
+        };
+        Ok(Record {
+            stored: NewRecord {
+                kernel: KernelKey(self.kernel_key),
+                span: Span {
+                    start: Timestamp::from_micros(self.period_start),
+                    end: Timestamp::from_micros(self.period_end),
+                },
+                kind: self.kind,
+                slices: u32::try_from(self.slices).unwrap_or(1),
+            },
+            kernel: KernelId(self.kernel_id),
+            session: SessionId(self.session_id),
+            owner: Member { user: UserId(self.user_uuid), project: ProjectId(self.project_id) },
+            domain,
+            slots: slots.decode(&held)?,
+        })
+    }
+}
+
+async fn read(db: &impl ConnectionTrait, sql: &str, values: Vec<Value>) -> Result<Vec<Record>> {
+    let mut slots = SlotDecoder::new();
+    let statement = Statement::from_sql_and_values(db.get_database_backend(), sql, values);
+    let rows = Row::find_by_statement(statement).all(db).await?;
+    rows.into_iter().map(|row| row.decode(&mut slots)).collect()
+}
+
+/// Stores new records. A record that exists already is an error, never a silent second count.
+#[tracing::instrument(name = "db.records.insert", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn insert(db: &impl ConnectionTrait, group: GroupKey, records: &[NewRecord]) -> Result<()> {
+    let rows = records.iter().map(|record| ActiveModel {
+        group_key: Set(group.0),
+        period_end: Set(record.span.end.micros()),
+        kernel_key: Set(record.kernel.0),
+        period_start: Set(record.span.start.micros()),
+        kind: Set(record.kind),
+        slices: Set(record.slices.cast_signed()),
+    });
+    bulk::insert(db, rows, None).await?;
+    Ok(())
+}
+
+/// Which of one kernel's records are wanted: those that end after `after`, of those that end by `until`.
+#[derive(Clone, Copy, Debug)]
+pub struct Stretch {
+    pub kernel: KernelKey,
+    pub after: Timestamp,
+    pub until: Timestamp,
+}
+
+/// The end of the last record of a kernel `$key` that ends by `$until` and after `$after`. Mostly one ends just then. Where
+/// none does, because the kernel was suspended or no run recorded it, the records of the group are looked through back from
+/// there.
+macro_rules! end_of_last {
+    ($key:literal, $after:literal, $until:literal) => {
+        concat!(
+            "COALESCE((SELECT e.period_end FROM usage_slices e WHERE e.group_key = $1 AND e.period_end = ",
+            $until,
+            " AND e.kernel_key = ",
+            $key,
+            " AND e.period_end > ",
+            $after,
+            "), (SELECT e.period_end FROM usage_slices e WHERE e.group_key = $1 AND e.period_end < ",
+            $until,
+            " AND e.period_end > ",
+            $after,
+            " AND e.kernel_key = ",
+            $key,
+            " ORDER BY e.period_end DESC LIMIT 1))"
+        )
+    };
+}
+
+use end_of_last;
+
+/// The records of the kernels that a query `picked` names, with the bounds of the stretch of each of them, as `chain`.
+fn chains(backend: DbBackend, picked: &str) -> String {
+    let first = end_of_last!("o.kernel_key", "o.after_micros", "o.until_micros");
+    let next = end_of_last!("o.kernel_key", "o.after_micros", "o.period_start");
+    format!(
+        "WITH RECURSIVE picked (kernel_key, after_micros, until_micros) AS ({picked}), \
+         chain (kernel_key, period_start, period_end, kind, slices, after_micros) AS (\
+         SELECT s.kernel_key, s.period_start, s.period_end, s.kind, s.slices, o.after_micros FROM picked o {} UNION ALL \
+         SELECT s.kernel_key, s.period_start, s.period_end, s.kind, s.slices, o.after_micros FROM chain o {} \
+         WHERE o.period_start > o.after_micros)",
+        ending(backend, first),
+        ending(backend, next),
+    )
+}
+
+/// Joins the record `s` of the kernel of `o` that ends at `end`. `PostgreSQL` has to be told to find the end first, and then
+/// the one record: it would look into every partition, or read them whole.
+fn ending(backend: DbBackend, end: &str) -> String {
+    let its = "s.group_key = $1 AND s.kernel_key = o.kernel_key AND s.period_end";
+    match backend {
+        DbBackend::Postgres => format!(
+            "CROSS JOIN LATERAL (SELECT {end} AS period_end OFFSET 0) x \
+             CROSS JOIN LATERAL (SELECT * FROM usage_slices s WHERE {its} = x.period_end LIMIT 1) s"
+        ),
+        _ => format!("JOIN usage_slices s ON {its} = {end}"),
+    }
+}
+
+/// Records of one kernel by start.
+#[tracing::instrument(name = "db.records.stretch", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn stretch(db: &impl ConnectionTrait, group: GroupKey, wanted: Stretch) -> Result<Vec<Record>> {
+    let chains = chains(db.get_database_backend(), "SELECT CAST($2 AS BIGINT), CAST($3 AS BIGINT), CAST($4 AS BIGINT)");
+    let sql = format!("{chains} SELECT {ROW} FROM chain s {ITS} ORDER BY s.period_end");
+    let values = [wanted.kernel.0, wanted.after.micros(), wanted.until.micros()].map(Value::from);
+    read(db, &sql, [vec![group.0.into()], values.into()].concat()).await
+}
+
+/// When the last record of a stretch ends.
+#[tracing::instrument(name = "db.records.last_end", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn last_end(db: &impl ConnectionTrait, group: GroupKey, wanted: Stretch) -> Result<Option<Timestamp>> {
+    let end = end_of_last!("w.kernel_key", "w.after_micros", "w.until_micros");
+    let sql = format!(
+        "SELECT {end} AS last_end FROM (SELECT CAST($2 AS BIGINT) AS kernel_key, CAST($3 AS BIGINT) AS after_micros, \
+         CAST($4 AS BIGINT) AS until_micros) w"
+    );
+    let values = [wanted.kernel.0, wanted.after.micros(), wanted.until.micros()].map(Value::from);
+    let values = [vec![group.0.into()], values.into()].concat();
+    let row = db.query_one_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await?;
+    let end: Option<i64> = row.map(|row| row.try_get("", "last_end")).transpose()?.flatten();
+    Ok(end.map(Timestamp::from_micros))
+}
+
+/// How many records a group has of days before `before`, from `from` on.
+#[tracing::instrument(name = "db.records.count", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn count(db: &impl ConnectionTrait, group: GroupKey, from: Option<Day>, before: Day) -> Result<u64> {
+    let later = from.map(|day| Column::PeriodEnd.gt(day.start().micros()));
+    let counted = Entity::find()
+        .filter(Column::GroupKey.eq(group.0))
+        .filter(Condition::all().add_option(later))
+        .filter(Column::PeriodEnd.lte(before.start().micros()));
+    Ok(counted.count(db).await?)
+}
+
+/// The position after the last record of a page.
+pub type Position = (i64, i64);
+
+/// The next page of a group's records by end, from the start of `from` on.
+#[tracing::instrument(name = "db.records.page", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn page(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    from: Day,
+    after: Option<Position>,
+    limit: u64,
+) -> Result<(Vec<Record>, Option<Position>)> {
+    let (end, kernel) = after.unwrap_or((from.start().micros(), i64::MAX));
+    let sql = format!(
+        "SELECT {ROW} FROM usage_slices s {ITS} WHERE s.group_key = $1 AND s.period_end >= $2 \
+         AND (s.period_end > $2 OR s.kernel_key > $3) ORDER BY s.period_end, s.kernel_key LIMIT {limit}"
+    );
+    let records = read(db, &sql, vec![group.0.into(), end.into(), kernel.into()]).await?;
+    let position = records.last().map(|record| (record.span().end.micros(), record.stored.kernel.0));
+    Ok((records, position))
+}
+
+/// Removes those records of one kernel that end at `ends`.
+#[tracing::instrument(name = "db.records.delete", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn delete(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    kernel: KernelKey,
+    ends: impl IntoIterator<Item = Timestamp>,
+) -> Result<()> {
+    Entity::delete_many()
+        .filter(Column::GroupKey.eq(group.0))
+        .filter(Column::PeriodEnd.is_in(ends.into_iter().map(Timestamp::micros)))
+        .filter(Column::KernelKey.eq(kernel.0))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+/// Removes records of a group of days before `before`, at most `most`, the oldest first. Returns how many. On `PostgreSQL`
+/// those in the partition of a day go with it.
+#[tracing::instrument(name = "db.records.remove", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn remove(db: &impl ConnectionTrait, group: GroupKey, before: Day, most: u64) -> Result<u64> {
+    // A record that ends at midnight is of the day before.
+    let table = match db.get_database_backend() {
+        DbBackend::Postgres => "usage_slices_other",
+        _ => "usage_slices",
+    };
+    let sql = format!(
+        "DELETE FROM {table} WHERE group_key = $1 AND (period_end, kernel_key) IN (SELECT period_end, kernel_key \
+         FROM {table} WHERE group_key = $1 AND period_end <= $2 ORDER BY period_end, kernel_key LIMIT {most})"
+    );
+    let values = [group.0.into(), before.start().micros().into()];
+    let done = db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await?;
+    Ok(done.rows_affected())
+}
+
+/// The first kernel of a group two of whose records overlap.
+#[tracing::instrument(
+    name = "db.records.first_overlap",
+    level = "debug",
+    skip_all,
+    fields(group = group.0),
+    err(level = "debug")
+)]
+pub async fn first_overlap(db: &impl ConnectionTrait, group: GroupKey) -> Result<Option<(KernelId, Timestamp)>> {
+    #[derive(FromQueryResult)]
+    struct Overlap {
+        kernel_id: Uuid,
+        period_start: i64,
+    }
+    let sql = "SELECT k.kernel_id, o.period_start FROM (SELECT kernel_key, period_start, \
+               LAG(period_end) OVER (PARTITION BY kernel_key ORDER BY period_end) AS previous_end \
+               FROM usage_slices WHERE group_key = $1) AS o JOIN kernels k ON k.kernel_key = o.kernel_key \
+               WHERE o.previous_end > o.period_start ORDER BY k.kernel_id, o.period_start LIMIT 1";
+    let statement = Statement::from_sql_and_values(db.get_database_backend(), sql, [group.0.into()]);
+    let found = Overlap::find_by_statement(statement).one(db).await?;
+    Ok(found.map(|o| (KernelId(o.kernel_id), Timestamp::from_micros(o.period_start))))
+}

@@ -1,0 +1,39 @@
+//! Space that removed rows leave in the file of an `SQLite` database goes back to the system.
+
+use sea_orm::{ConnectionTrait, DbBackend, Statement};
+
+use super::{Result, Store};
+
+/// The value of `PRAGMA auto_vacuum` that lets the file shrink when it is told to.
+const INCREMENTAL: i32 = 2;
+
+impl Store {
+    /// Gives at most so many free pages of the file back. The end of the file is moved, so this takes time with the number of
+    /// pages.
+    #[tracing::instrument(name = "db.space.give_back", level = "debug", skip_all, err(level = "debug"))]
+    pub async fn give_back_space(&self, pages: u32) -> Result<()> {
+        if self.backend() == DbBackend::Sqlite {
+            // The pragma does one step for each row that is read.
+            let shrink = Statement::from_string(DbBackend::Sqlite, format!("PRAGMA incremental_vacuum({pages})"));
+            self.write().query_all_raw(shrink).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes the file anew if it is of a version that did not let it shrink.
+    pub(super) async fn let_shrink(&self) -> Result<()> {
+        if self.backend() != DbBackend::Sqlite {
+            return Ok(());
+        }
+        let mode = Statement::from_string(DbBackend::Sqlite, "PRAGMA auto_vacuum");
+        let mode: Option<i32> =
+            self.write().query_one_raw(mode).await?.map(|row| row.try_get_by_index(0)).transpose()?;
+        if mode == Some(INCREMENTAL) {
+            return Ok(());
+        }
+        tracing::info!("the database file is made anew, so that it can shrink later");
+        self.write().execute_unprepared("PRAGMA auto_vacuum = INCREMENTAL").await?;
+        self.write().execute_unprepared("VACUUM").await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! Records of closed days are put together, and nothing else changes: usage, factors, corrections, audits.
+
+use fairshared::domain::ids::KernelKey;
+use fairshared::domain::time::{Span, Timestamp};
+use fairshared::service::accounting::compaction::merge;
+use fairshared::service::input::page::Window;
+use fairshared::store::records::NewRecord;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{buckets, spans, user};
+use crate::support::fixture::{Fixture, GROUP, admin, kernel, with};
+use crate::support::on_both;
+
+/// A group with two kernels that ran for three days, with a run every six hours.
+async fn three_days(db: crate::support::database::TestDb) -> Fixture {
+    let f = Fixture::new(db, "2026-01-10T00:00:00Z").await;
+    f.ingest(&[kernel("k1", "ann", "ml", "2026-01-10T00:00:00Z"), kernel("k2", "bob", "ml", "2026-01-10T03:00:00Z")])
+        .await;
+    for day in 10..13 {
+        for hour in [6, 12, 18] {
+            f.clock.set(&format!("2026-01-{day}T{hour:02}:00:00Z"));
+            f.tick().await;
+        }
+    }
+    f.clock.set("2026-01-13T00:00:00Z");
+    f.tick().await;
+    f
+}
+
+on_both! {
+    async fn closed_days_become_one_record_a_kernel(db: TestDb) {
+        let f = three_days(db).await;
+        let before = (buckets(&f, "ann", "ml").await, buckets(&f, "bob", "ml").await);
+        let rank = user(&f, "ann", "ml").share;
+        assert_eq!(f.records("k1").await.len(), 12);
+        let done = f.service.compact(GROUP, 1).await.unwrap();
+        // The 10th and the 11th: four records a day and kernel become one.
+        assert_eq!((done.days, done.records_saved), (2, 12));
+        let k1 = f.records("k1").await;
+        let compacted: Vec<_> = k1.iter().map(|record| (record.stored.slices, record.is_compacted())).collect();
+        assert_eq!(compacted, [(4, true), (4, true), (1, false), (1, false), (1, false), (1, false)]);
+        assert_eq!(spans(&f, "k1").await[..2], ["00:00:00-00:00:00", "00:00:00-00:00:00"]);
+        assert_eq!(spans(&f, "k2").await[0], "03:00:00-00:00:00");
+        assert_eq!((buckets(&f, "ann", "ml").await, buckets(&f, "bob", "ml").await), before);
+        f.assert_conserved().await;
+        // Nothing is left to do, and folding the records again changes nothing.
+        assert_eq!(f.service.compact(GROUP, 1).await.unwrap().days, 0);
+        assert_eq!(f.service.rebuild(GROUP).await.unwrap(), 0);
+        assert_eq!(user(&f, "ann", "ml").share.history, rank.history);
+        f.tick().await;
+        f.assert_conserved().await;
+    }
+
+    async fn a_late_end_cuts_a_record_that_was_put_together(db: TestDb) {
+        let f = three_days(db).await;
+        f.service.compact(GROUP, 1).await.unwrap();
+        let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-11T09:00:00Z"});
+        f.ingest(&[with(kernel("k1", "ann", "ml", "2026-01-10T00:00:00Z"), &ended)]).await;
+        f.tick().await;
+        assert_eq!(spans(&f, "k1").await, ["00:00:00-00:00:00", "00:00:00-09:00:00"]);
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-10..2026-01-10 86400", "2026-01-11..2026-01-11 32400"]);
+        f.assert_conserved().await;
+        assert_eq!(f.service.rebuild(GROUP).await.unwrap(), 0);
+    }
+
+    async fn a_late_suspension_is_taken_out_of_a_record_that_was_put_together(db: TestDb) {
+        let f = three_days(db).await;
+        f.service.compact(GROUP, 1).await.unwrap();
+        let of = |at: &str, status: &str| {
+            with(kernel("k1", "ann", "ml", "2026-01-10T00:00:00Z"), &json!({"status": status, "status_at": at}))
+        };
+        f.ingest(&[of("2026-01-11T06:00:00Z", "SUSPENDED"), of("2026-01-11T09:00:00Z", "RUNNING")]).await;
+        f.tick().await;
+        assert_eq!(spans(&f, "k1").await[1..3], ["00:00:00-06:00:00", "09:00:00-00:00:00"]);
+        f.assert_conserved().await;
+        assert_eq!(f.service.rebuild(GROUP).await.unwrap(), 0);
+    }
+
+    async fn records_are_listed_whether_they_were_put_together_or_not(db: TestDb) {
+        let f = three_days(db).await;
+        f.service.compact(GROUP, 1).await.unwrap();
+        let period = fairshared::service::usage_records::Period::read("2026-01-11", "2026-01-12").unwrap();
+        for user in [None, Some("bob")] {
+            let user = user.map(|name| crate::support::fixture::id(name).to_string());
+            let query = fairshared::service::usage_records::RecordQuery { user: user.as_deref(), project: None, period };
+            let window = Window::forward(100, None);
+            let page = f.service.usage_records(&admin(), GROUP, query, &window).await.unwrap();
+            let per_kernel = 5;
+            let kernels = if user.is_some() { 1 } else { 2 };
+            assert_eq!((page.rows.len(), page.total), (kernels * per_kernel, (kernels * per_kernel) as u64));
+        }
+    }
+}
+
+proptest! {
+    /// Whatever is put together: every moment of every kernel counts for the same kind as before, and nothing that touches
+    /// is left apart.
+    #[test]
+    fn merging_keeps_every_moment(
+        parts in prop::collection::vec((0i64..4, prop::collection::vec((1i64..50, 0i64..3, 0i32..2), 1..12)), 1..6)
+    ) {
+        let mut records = Vec::new();
+        for (at, (_, slices)) in parts.iter().enumerate() {
+            let mut start = 1_000;
+            for (length, gap, kind) in slices {
+                start += gap;
+                let span = Span { start: Timestamp::from_micros(start), end: Timestamp::from_micros(start + length) };
+                records.push(NewRecord { kernel: KernelKey(at as i64), span, kind: *kind, slices: 1 });
+                start += length;
+            }
+        }
+        let merged = merge(records.clone());
+        let moments = |records: &[NewRecord]| {
+            let mut moments = std::collections::BTreeMap::new();
+            for record in records {
+                for at in record.span.start.micros()..record.span.end.micros() {
+                    prop_assert!(moments.insert((record.kernel, at), record.kind).is_none());
+                }
+            }
+            Ok(moments)
+        };
+        prop_assert_eq!(moments(&merged)?, moments(&records)?);
+        let slices: u32 = merged.iter().map(|record| record.slices).sum();
+        prop_assert_eq!(slices as usize, records.len());
+        for one in &merged {
+            let follows = |other: &&NewRecord| {
+                (other.kernel, other.kind, other.span.start) == (one.kernel, one.kind, one.span.end)
+            };
+            prop_assert!(!merged.iter().any(|other| follows(&other)));
+        }
+    }
+}
