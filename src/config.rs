@@ -22,7 +22,7 @@ pub struct Setting {
 }
 
 /// Every setting there is; `.env.example` shows them all.
-pub const SETTINGS: [Setting; 21] = [
+pub const SETTINGS: [Setting; 22] = [
     Setting {
         key: "database_url",
         default: "sqlite://fairshared.db",
@@ -67,6 +67,11 @@ pub const SETTINGS: [Setting; 21] = [
         key: "keep_buckets_days",
         default: "1100",
         about: "days for which the job `purge` keeps usage buckets, never less than the longest look-back",
+    },
+    Setting {
+        key: "keep_kernels_days",
+        default: "0",
+        about: "days for which the job `purge` keeps ended kernels; 0: the longest look-back and a week",
     },
     Setting {
         key: "raw_days",
@@ -140,6 +145,8 @@ pub struct Config {
     pub idle_timeout_seconds: u64,
     pub stream_silence_seconds: u64,
     pub keep_buckets_days: u32,
+    /// 0: the longest look-back and a week.
+    pub keep_kernels_days: u32,
     pub raw_days: u32,
     /// 0: not at all.
     pub wait_for_database_seconds: u32,
@@ -245,6 +252,7 @@ impl Config {
             idle_timeout_seconds: read(values, "idle_timeout_seconds", positive)?,
             stream_silence_seconds: read(values, "stream_silence_seconds", positive)?,
             keep_buckets_days: read(values, "keep_buckets_days", positive)?,
+            keep_kernels_days: read(values, "keep_kernels_days", whole)?,
             raw_days: read(values, "raw_days", positive)?,
             wait_for_database_seconds: read(values, "wait_for_database_seconds", whole)?,
             key_grace_seconds: read(values, "key_grace_seconds", whole)?,

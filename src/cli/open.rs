@@ -128,6 +128,7 @@ pub fn job_settings(config: &Config) -> JobSettings {
     JobSettings {
         keep_buckets_days: config.keep_buckets_days,
         keep_audit_days: config.keep_audit_days,
+        keep_kernels_days: config.keep_kernels_days,
         raw_days: config.raw_days,
     }
 }

@@ -25,13 +25,15 @@ pub struct JobSettings {
     pub keep_buckets_days: u32,
     /// Days for which the audit log keeps what it counts of ingests.
     pub keep_audit_days: u32,
+    /// Days for which ended kernels are kept; 0: the longest look-back and a week.
+    pub keep_kernels_days: u32,
     /// Days for which usage records stay as runs made them.
     pub raw_days: u32,
 }
 
 impl Default for JobSettings {
     fn default() -> Self {
-        Self { keep_buckets_days: 1_100, keep_audit_days: 90, raw_days: 3 }
+        Self { keep_buckets_days: 1_100, keep_audit_days: 90, keep_kernels_days: 0, raw_days: 3 }
     }
 }
 

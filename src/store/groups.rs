@@ -46,6 +46,8 @@ pub struct Group {
     pub records_from: Option<Day>,
     /// Records of earlier days were put together.
     pub compacted_before: Option<Day>,
+    /// Kernels that ended before were removed.
+    pub kernels_from: Option<Timestamp>,
     pub calculated_at: Option<Timestamp>,
     /// The options of the last calculation, as JSON.
     pub calculated_with: Option<Map<String, Value>>,
@@ -87,6 +89,7 @@ impl TryFrom<Model> for Group {
             reported_at: row.reported_at.map(Timestamp::from_micros),
             records_from: row.records_from_day.map(Day),
             compacted_before: row.compacted_before.map(Day),
+            kernels_from: row.kernels_from.map(Timestamp::from_micros),
             calculated_at: row.calculated_at.map(Timestamp::from_micros),
             created_at: Timestamp::from_micros(row.created_at),
             updated_at: Timestamp::from_micros(row.updated_at),
@@ -175,6 +178,7 @@ pub async fn save(db: &impl ConnectionTrait, loaded: &Group, group: &Group, now:
         reported_at: NotSet,
         records_from_day: changed(&loaded.records_from, &group.records_from, |day| day.map(|d| d.0)),
         compacted_before: changed(&loaded.compacted_before, &group.compacted_before, |day| day.map(|d| d.0)),
+        kernels_from: changed(&loaded.kernels_from, &group.kernels_from, micros),
         calculated_at: changed(&loaded.calculated_at, &group.calculated_at, micros),
         calculated_with: changed(&loaded.calculated_with, &group.calculated_with, |with| with.as_ref().map(object)),
         created_at: NotSet,

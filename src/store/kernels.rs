@@ -341,6 +341,39 @@ pub async fn unsettled(
     Ok((found, Some(KernelKey(last))))
 }
 
+/// The next kernels of the group, by key, that ended before `before` and whose usage is recorded to the end.
+#[tracing::instrument(name = "db.kernels.ended_before", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn ended_before(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    before: Timestamp,
+    after: Option<KernelKey>,
+    limit: u64,
+) -> Result<Vec<KernelKey>> {
+    let keys: Vec<i64> = Entity::find()
+        .select_only()
+        .column(Column::KernelKey)
+        .filter(of_group(Column::KernelKey, group))
+        .filter(Condition::all().add_option(after.map(|key| Column::KernelKey.gt(key.0))))
+        .filter(Column::TerminatedAt.lt(before.micros()))
+        .filter(Column::KernelKey.not_in_subquery(open(group)))
+        .order_by_asc(Column::KernelKey)
+        .limit(limit)
+        .into_tuple()
+        .all(db)
+        .await?;
+    Ok(keys.into_iter().map(KernelKey).collect())
+}
+
+#[tracing::instrument(name = "db.kernels.remove", level = "debug", skip_all, err(level = "debug"))]
+pub async fn remove(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Result<()> {
+    for part in keys.chunks(bulk::MOST_IDS) {
+        let those = bulk::one_of(db, Column::KernelKey, part.iter().map(|key| key.0));
+        Entity::delete_many().filter(those).exec(db).await?;
+    }
+    Ok(())
+}
+
 /// When the first kernel started that runs may have to record from its start: one that is not in step with its group.
 #[tracing::instrument(name = "db.kernels.first_behind", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn first_behind(db: &impl ConnectionTrait, group: GroupKey) -> Result<Option<Timestamp>> {

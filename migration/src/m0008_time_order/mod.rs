@@ -15,7 +15,7 @@ use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr};
 
 use super::Change;
 use super::changes::{add_column, create, drop_column, drop_index, drop_table, run};
-use super::columns::{big_integer, index, integer, integer_null};
+use super::columns::{big_integer, big_integer_null, index, integer, integer_null};
 
 pub struct Migration;
 
@@ -76,7 +76,7 @@ impl Change for Migration {
             run(db, &["DROP SEQUENCE resource_group_keys"]).await?;
         }
         drop_index(db, "resource_groups", "ux_resource_groups_key").await?;
-        for column in ["compacted_before", "kinds_made", "kernels_made", "group_key"] {
+        for column in ["kernels_from", "compacted_before", "kinds_made", "kernels_made", "group_key"] {
             drop_column(db, "resource_groups", column).await?;
         }
         Ok(())
@@ -103,6 +103,8 @@ async fn number_groups(db: &DatabaseTransaction) -> Result<(), DbErr> {
     }
     // The first day whose records were not put together; NULL: none were.
     add_column(db, "resource_groups", integer_null("compacted_before")).await?;
+    // Kernels that ended before were removed, in microseconds since 1970; NULL: none were.
+    add_column(db, "resource_groups", big_integer_null("kernels_from")).await?;
     let number = "UPDATE resource_groups SET group_key = \
                   (SELECT COUNT(*) FROM resource_groups o WHERE o.name <= resource_groups.name)";
     run(db, &[number]).await?;

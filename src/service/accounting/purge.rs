@@ -10,6 +10,8 @@ use crate::store;
 
 /// Records that are removed at once.
 const STEP: u64 = 20_000;
+/// Days for which ended kernels are kept beyond every look-back.
+const SPARE_DAYS: u32 = 7;
 /// Pages of an `SQLite` file that are given back at once. So many hold the records of a step and more.
 const PAGES: u32 = 2_000;
 
@@ -55,6 +57,42 @@ impl Service {
         }
         self.store.drop_purged_days().await?;
         Ok(())
+    }
+
+    /// Removes kernels of a group that ended `keep_days` ago, but none whose records some look-back may still reach; 0: the
+    /// longest of these and a week more. Returns how many.
+    #[tracing::instrument(
+        name = "service.accounting.purge.purge_kernels",
+        level = "debug",
+        skip_all,
+        err(level = "debug")
+    )]
+    pub async fn purge_kernels(self: &Arc<Self>, work: impl Into<Work>, keep_days: u32) -> Result<u64> {
+        self.check_clock()?;
+        let work = work.into();
+        let reach = self.longest_reach();
+        let keep = if keep_days == 0 { reach + SPARE_DAYS } else { keep_days.max(reach) };
+        let mut removed = 0;
+        let mut after = None;
+        loop {
+            let change = async move |session: &mut Session| {
+                let before = session.now.day().plus(-keep.cast_signed()).start();
+                let ended = store::kernels::ended_before(session.read(), session.key(), before, after, STEP).await?;
+                if !ended.is_empty() {
+                    store::kernels::remove(session.write(), &ended).await?;
+                    let group = &mut session.state_mut().group;
+                    group.kernels_from = group.kernels_from.max(Some(before));
+                }
+                Ok(ended)
+            };
+            let ended = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
+            removed += ended.len() as u64;
+            after = ended.last().copied();
+            self.store.give_back_space(PAGES).await?;
+            if (ended.len() as u64) < STEP {
+                return Ok(removed);
+            }
+        }
     }
 
     /// Removes what is known of when the service ran before any look-back. Returns how many starts that was.

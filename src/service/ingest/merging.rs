@@ -12,6 +12,7 @@ use crate::domain::slice::GapPolicy;
 use crate::domain::time::{Day, MICROS_PER_HOUR, MICROS_PER_SECOND, Timestamp};
 use crate::service::group::session::Session;
 use crate::service::{Caller, Error, Fault, Result, Service};
+use crate::store::groups::Group;
 use crate::store::{self, ConnectionTrait};
 
 /// How stale it may be stored when a kernel was last reported, in seconds.
@@ -41,16 +42,14 @@ impl Known {
         Ok(known)
     }
 
-    /// Merges every report with what is known about its kernel, in the order of the batch. Records before `purged` are
-    /// gone.
+    /// Merges every report with what is known about its kernel, in the order of the batch.
     fn merge(
         &self,
         reports: Placed,
         doubt: Doubt,
-        purged: Option<Day>,
+        kept: Kept,
         refused: &mut Vec<Refused>,
     ) -> BTreeMap<KernelId, Kernel> {
-        let kept_from = purged.map_or(Timestamp::EPOCH, Day::start);
         let mut current: BTreeMap<KernelId, Kernel> = BTreeMap::new();
         for (at, report) in reports {
             let id = report.id;
@@ -59,9 +58,13 @@ impl Known {
                 continue;
             }
             let before = current.get(&id).or_else(|| self.here.get(&id)).cloned();
-            let kept = before.as_ref().map_or(Ok(()), |known| known.check_purged(&report, kept_from));
+            if before.is_none() && report.terminated_at.is_some_and(|end| end < kept.kernels_from) {
+                refused.push(too_old(at, kept.kernels_from));
+                continue;
+            }
+            let is_kept = before.as_ref().map_or(Ok(()), |known| known.check_purged(&report, kept.records_from));
             let before = before.map(|kernel| kernel.doubted(&report, doubt));
-            match kept.and_then(|()| Kernel::merge(before, report)) {
+            match is_kept.and_then(|()| Kernel::merge(before, report)) {
                 Ok(kernel) => {
                     current.insert(id, kernel);
                 }
@@ -80,6 +83,31 @@ pub(super) fn of_another_group(at: usize) -> Refused {
     Refused { at, fault: Fault::new("/kernel_id", "kernel_of_another_group", detail) }
 }
 
+fn too_old(at: usize, kept_from: Timestamp) -> Refused {
+    let detail = format!(
+        "the kernel ended before {kept_from}; kernels that ended before are removed, so it may have been counted already"
+    );
+    Refused { at, fault: Fault::new("/terminated_at", "too_old", detail) }
+}
+
+/// From when on a group has kept what it knew.
+#[derive(Clone, Copy)]
+struct Kept {
+    /// Records of earlier times were purged.
+    records_from: Timestamp,
+    /// Kernels that ended earlier were removed.
+    kernels_from: Timestamp,
+}
+
+impl Kept {
+    fn of(group: &Group) -> Self {
+        Self {
+            records_from: group.records_from.map_or(Timestamp::EPOCH, Day::start),
+            kernels_from: group.kernels_from.unwrap_or(Timestamp::EPOCH),
+        }
+    }
+}
+
 /// Merges every report with what is known about its kernel, in the order of the batch. Beside what changed, the kernels
 /// of which it has to be stored that they were reported; of a snapshot the group notes when it was taken.
 pub(super) async fn merge(
@@ -91,7 +119,7 @@ pub(super) async fn merge(
     let group = &session.state().group;
     let mut known = Known::look_up(session.read(), &group.name, &reports).await?;
     let doubt = doubt(&session.state().options, session.now);
-    let current = known.merge(reports, doubt, group.records_from, refused);
+    let current = known.merge(reports, doubt, Kept::of(group), refused);
     let seen = if taken_at.is_none() { to_be_noted(session, &known, &current) } else { Vec::new() };
     let merged = current
         .into_iter()
@@ -150,9 +178,9 @@ impl Service {
         let rehearsed = reports.iter().filter_map(|(_, r)| Some((r.id, rehearsal.0.get(&r.id)?.clone())));
         known.here.extend(rehearsed);
         let stored = store::groups::find(self.store().read(), group).await?;
-        let purged = stored.ok_or_else(|| Error::unknown_group(group))?.records_from;
+        let kept = Kept::of(&stored.ok_or_else(|| Error::unknown_group(group))?);
         let doubt = doubt(&picture.options, self.certain_now());
-        rehearsal.0.extend(known.merge(reports, doubt, purged, &mut refused));
+        rehearsal.0.extend(known.merge(reports, doubt, kept, &mut refused));
         Ok(refused)
     }
 }

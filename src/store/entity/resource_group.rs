@@ -24,6 +24,7 @@ pub struct Model {
     pub reported_at: Option<i64>,
     pub records_from_day: Option<i32>,
     pub compacted_before: Option<i32>,
+    pub kernels_from: Option<i64>,
     pub calculated_at: Option<i64>,
     #[sea_orm(column_type = "Text", nullable)]
     pub calculated_with: Option<String>,

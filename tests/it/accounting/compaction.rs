@@ -101,12 +101,12 @@ proptest! {
         parts in prop::collection::vec((0i64..4, prop::collection::vec((1i64..50, 0i64..3, 0i32..2), 1..12)), 1..6)
     ) {
         let mut records = Vec::new();
-        for (at, (_, slices)) in parts.iter().enumerate() {
+        for (at, (_, slices)) in (0i64..).zip(&parts) {
             let mut start = 1_000;
             for (length, gap, kind) in slices {
                 start += gap;
                 let span = Span { start: Timestamp::from_micros(start), end: Timestamp::from_micros(start + length) };
-                records.push(NewRecord { kernel: KernelKey(at as i64), span, kind: *kind, slices: 1 });
+                records.push(NewRecord { kernel: KernelKey(at), span, kind: *kind, slices: 1 });
                 start += length;
             }
         }

@@ -19,7 +19,7 @@ mod weights;
 
 use fairshared::domain::bucket::Bucket;
 use fairshared::domain::capacity::CapacityCalendar;
-use fairshared::domain::ids::{KernelId, Member, Owner, ProjectId, UserId};
+use fairshared::domain::ids::{Member, Owner, ProjectId, UserId};
 use fairshared::domain::ledger::Ledger;
 use fairshared::domain::ranking::Placed;
 use fairshared::domain::time::Day;
