@@ -33,6 +33,7 @@ impl Job for Compact {
         let raw_days = self.settings.raw_days;
         async move {
             let done = service.compact(work, raw_days).await?;
+            service.watch_partitions().await?;
             Ok(json!({"days": done.days, "records_saved": done.records_saved}))
         }
         .boxed()

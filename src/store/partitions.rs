@@ -3,6 +3,7 @@
 //! for the rest, `usage_slices_other`, until the day gets its own.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sea_orm::{ConnectionTrait, DbBackend, Statement};
@@ -12,19 +13,25 @@ use crate::domain::time::Day;
 
 /// Days of which this process knows that they have a partition.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Partitions(Arc<Mutex<BTreeSet<Day>>>);
+pub(super) struct Partitions {
+    days: Arc<Mutex<BTreeSet<Day>>>,
+    /// Records that were found in no partition of their day.
+    strays: Arc<AtomicU64>,
+}
 
 impl Partitions {
     fn lack(&self, days: impl Iterator<Item = Day>) -> Vec<Day> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.days.lock().unwrap_or_else(PoisonError::into_inner);
         days.filter(|day| !known.contains(day)).collect()
     }
 
     fn know(&self, days: BTreeSet<Day>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = days;
+        *self.days.lock().unwrap_or_else(PoisonError::into_inner) = days;
     }
 }
 
+/// Partitions that are made in one transaction.
+const AT_ONCE: usize = 20;
 /// Only one process at a time makes or removes partitions. No more than a readable number.
 const LOCK: i64 = 20_260_113;
 /// How long partitions wait for readers before they are left as they are. Others wait behind them for so long.
@@ -42,18 +49,17 @@ impl Store {
         if !self.has_partitions() {
             return Ok(());
         }
-        let days = || (first.0..=last.0).map(Day);
-        if self.partitions.lack(days()).is_empty() {
-            return Ok(());
+        for part in self.partitions.lack((first.0..=last.0).map(Day)).chunks(AT_ONCE) {
+            let tx = self.begin().await?;
+            let mut known = lock(&tx).await?;
+            for day in part {
+                if known.insert(*day) {
+                    make(&tx, *day).await?;
+                }
+            }
+            tx.commit().await?;
+            self.partitions.know(known);
         }
-        let tx = self.begin().await?;
-        let mut known = lock(&tx).await?;
-        for day in days().filter(|day| !known.contains(day)).collect::<Vec<_>>() {
-            make(&tx, day).await?;
-            known.insert(day);
-        }
-        tx.commit().await?;
-        self.partitions.know(known);
         Ok(())
     }
 
@@ -117,7 +123,14 @@ impl Store {
         let sql = format!("SELECT COUNT(*) AS strays FROM usage_slices_other WHERE period_end > {from}");
         let row = self.read().query_one_raw(Statement::from_string(DbBackend::Postgres, sql)).await?;
         let strays: Option<i64> = row.map(|row| row.try_get("", "strays")).transpose()?;
-        Ok(strays.unwrap_or(0).unsigned_abs())
+        let strays = strays.unwrap_or(0).unsigned_abs();
+        self.partitions.strays.store(strays, Ordering::Relaxed);
+        Ok(strays)
+    }
+
+    /// What [`Store::stray_records`] found last.
+    pub fn known_strays(&self) -> u64 {
+        self.partitions.strays.load(Ordering::Relaxed)
     }
 }
 

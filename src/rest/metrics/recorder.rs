@@ -17,6 +17,7 @@ const GROUPS: &str = "fairshared_resource_groups";
 const AGE: &str = "fairshared_published_age_seconds";
 const USERS: &str = "fairshared_ranked_users";
 const WAITING: &str = "fairshared_ingests_waiting";
+const STRAYS: &str = "fairshared_stray_records";
 /// Seconds.
 const LATENCY_BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
 
@@ -35,6 +36,7 @@ pub fn describe() -> Option<&'static PrometheusHandle> {
             describe_gauge!(GROUPS, "Resource groups");
             describe_gauge!(AGE, "Age of the published factors and ranks, by resource group");
             describe_gauge!(USERS, "Users in projects that are ranked, by resource group");
+            describe_gauge!(STRAYS, "Usage records of recent days that lie in no partition of their day (PostgreSQL)");
             describe_gauge!(WAITING, "Requests whose reports wait to be committed, by resource group");
             Some(handle)
         })
@@ -93,6 +95,7 @@ pub(super) fn render(service: &Service) -> String {
     let now = service.clock().now();
     counter!(STATEMENTS).absolute(service.store().statements());
     gauge!(GROUPS).set(groups.len() as f64);
+    gauge!(STRAYS).set(service.store().known_strays() as f64);
     for group in groups {
         let users = group.whole().map_or(0, |facts| facts.rows.users.len());
         gauge!(USERS, "resource_group" => group.name.to_string()).set(users as f64);

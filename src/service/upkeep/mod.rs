@@ -3,6 +3,7 @@
 pub mod clock_trust;
 pub(in crate::service) mod clock_watch;
 pub mod health;
+mod partitions;
 mod storage;
 
 use std::sync::Arc;

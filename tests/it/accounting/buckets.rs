@@ -185,4 +185,22 @@ on_both! {
             f.assert_conserved().await;
         }
     }
+
+    async fn ended_kernels_are_removed_and_never_taken_again(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
+        f.ingest(&[hour("2026-01-13")]).await;
+        f.ingest(&[kernel("runs", "bob", "ml", "2026-01-13T12:00:00Z")]).await;
+        f.tick().await;
+        f.clock.set("2026-03-01T14:00:00Z");
+        f.tick().await;
+        // 28 days, one of a bucket, and a week: from the 24th of January on.
+        f.service.purge(GROUP, 1_000).await.unwrap();
+        assert_eq!(f.service.purge_kernels(GROUP, 0).await.unwrap(), 1);
+        assert_eq!(f.service.purge_kernels(GROUP, 0).await.unwrap(), 0);
+        let refused = f.ingest(&[hour("2026-01-13")]).await;
+        assert_eq!((refused[0].fault.code.as_ref(), refused[0].fault.pointer.as_str()), ("too_old", "/terminated_at"));
+        assert!(f.ingest(&[hour("2026-01-25")]).await.is_empty());
+        assert_eq!(f.tick().await.kernels, 2);
+        f.assert_conserved().await;
+    }
 }

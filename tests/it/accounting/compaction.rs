@@ -32,7 +32,7 @@ on_both! {
     async fn closed_days_become_one_record_a_kernel(db: TestDb) {
         let f = three_days(db).await;
         let before = (buckets(&f, "ann", "ml").await, buckets(&f, "bob", "ml").await);
-        let rank = user(&f, "ann", "ml").share;
+        let history = user(&f, "ann", "ml").share.history.clone();
         assert_eq!(f.records("k1").await.len(), 12);
         let done = f.service.compact(GROUP, 1).await.unwrap();
         // The 10th and the 11th: four records a day and kernel become one.
@@ -47,7 +47,7 @@ on_both! {
         // Nothing is left to do, and folding the records again changes nothing.
         assert_eq!(f.service.compact(GROUP, 1).await.unwrap().days, 0);
         assert_eq!(f.service.rebuild(GROUP).await.unwrap(), 0);
-        assert_eq!(user(&f, "ann", "ml").share.history, rank.history);
+        assert_eq!(user(&f, "ann", "ml").share.history, history);
         f.tick().await;
         f.assert_conserved().await;
     }

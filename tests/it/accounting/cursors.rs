@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::spans;
+use super::{buckets, spans};
 use crate::support::fixture::{Fixture, kernel, with};
 use crate::support::on_both;
 
@@ -31,13 +31,23 @@ on_both! {
         f.ingest(&[kernel("k1", "ann", "ml", start), with(kernel("k2", "bob", "ml", start), &ended)]).await;
         f.tick().await;
         f.ingest(&[kernel("k3", "cem", "ml", "2026-01-13T10:04:00Z")]).await;
+        let odd = json!({"occupied_slots": {"cpu": "0.000000000001", "mem": "123456789012.3"}});
+        f.ingest(&[with(kernel("k4", "dee", "ml", "2026-01-12T23:59:59.999999Z"), &odd)]).await;
+        f.group("other", &json!({})).await;
+        let before = buckets(&f, "ann", "ml").await;
         // Back to before cursors had a table of their own.
         let applied = f.service.store().schema().await.unwrap().applied;
         f.service.store().migrate_down(u32::try_from(applied.len()).unwrap() - 2).await.unwrap();
         f.service.store().migrate_up().await.unwrap();
         let f = f.restart().await;
         f.clock.set("2026-01-13T10:10:00Z");
-        assert_eq!(f.tick().await.kernels, 2);
+        assert_eq!(buckets(&f, "ann", "ml").await, before);
+        assert_eq!(f.tick().await.kernels, 3);
+        f.service.store().migrate_down(1).await.unwrap();
+        f.service.store().migrate_up().await.unwrap();
+        let f = f.restart().await;
+        let k4: Vec<String> = f.records("k4").await.iter().map(|record| record.usage().to_json()).collect();
+        assert_eq!(k4[0], r#"{"cpu":"0.000000000000000001","mem":"123456.7890123"}"#);
         assert_eq!(spans(&f, "k1").await, ["10:00:00-10:05:00", "10:05:00-10:10:00"]);
         assert_eq!(spans(&f, "k2").await, ["10:00:00-10:02:00"]);
         assert_eq!(spans(&f, "k3").await, ["10:04:00-10:10:00"]);

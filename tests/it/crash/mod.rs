@@ -2,6 +2,7 @@
 
 mod backlog;
 mod clock;
+mod compaction;
 mod kills;
 mod servers;
 

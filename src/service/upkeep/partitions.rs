@@ -1,0 +1,24 @@
+//! Watches that records of recent days lie in the partitions of their days.
+
+use super::health::Condition;
+use crate::service::{Result, Service};
+
+const STRAYS: &str = "records_without_partition";
+
+impl Service {
+    /// Notes whether records of recent days lie in no partition of their day.
+    #[tracing::instrument(name = "service.upkeep.partitions.watch", level = "debug", skip_all, err(level = "debug"))]
+    pub async fn watch_partitions(&self) -> Result<()> {
+        let strays = self.store.stray_records().await?;
+        if strays == 0 {
+            self.health.end(STRAYS);
+            return Ok(());
+        }
+        let detail = format!(
+            "{strays} usage records of recent days lie in no partition of their day; they are moved when a partition can be \
+             made, and removed row by row otherwise"
+        );
+        self.health.begin(Condition { code: STRAYS, detail, refuses_writes: false }, self.clock.now());
+        Ok(())
+    }
+}
