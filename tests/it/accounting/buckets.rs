@@ -198,7 +198,7 @@ on_both! {
         assert_eq!(f.service.purge_kernels(GROUP, 0).await.unwrap(), 1);
         assert_eq!(f.service.purge_kernels(GROUP, 0).await.unwrap(), 0);
         let refused = f.ingest(&[hour("2026-01-13")]).await;
-        assert_eq!((refused[0].fault.code.as_ref(), refused[0].fault.pointer.as_str()), ("too_old", "/terminated_at"));
+        assert_eq!((refused[0].fault.code, refused[0].fault.pointer.as_str()), ("too_old", "/terminated_at"));
         assert!(f.ingest(&[hour("2026-01-25")]).await.is_empty());
         assert_eq!(f.tick().await.kernels, 2);
         f.assert_conserved().await;
