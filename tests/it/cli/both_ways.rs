@@ -1,6 +1,7 @@
 //! Every command asks a server and the database by itself, and says the same both ways.
 
 use std::collections::BTreeSet;
+use std::process::Stdio;
 
 use fairshared::cli::COMMANDS;
 use serde_json::json;
