@@ -2,18 +2,15 @@
 
 use std::time::Duration;
 
-use fairshared::domain::reading::read_from;
-use fairshared::service::ingest::incoming::KernelInput;
-use fairshared::service::input::json;
 use serde_json::Value;
 
-use crate::common::figure::{Bar, Bench, FRESH_AND_GROWN, Figure, MEMORY, On, Unit};
+use crate::common::figure::{Bar, Bench, FRESH_AND_GROWN, Figure, On, Unit};
 use crate::common::grown::{self, USERS as EARLIER};
 use crate::common::http::Server;
 use crate::common::twin::{CURSORS, KERNELS, Twin};
-use crate::common::{block_on, percentile, repeat, timed_async, world};
+use crate::common::{block_on, percentile, timed_async, world};
 
-pub const BENCH: Bench = Bench { name: "ingest", figures: &[&BULK, &READING, &CLIENTS_ALL, &CLIENTS_P99], run };
+pub const BENCH: Bench = Bench { name: "ingest", figures: &[&BULK, &CLIENTS_ALL, &CLIENTS_P99], run };
 
 static BULK: Figure = Figure {
     name: "100,000 kernels as NDJSON over HTTP, 10,000 new users",
@@ -21,16 +18,6 @@ static BULK: Figure = Figure {
     unit: Unit::Time,
     bars: &[Bar::Floors(2.5)],
     on: FRESH_AND_GROWN,
-};
-
-/// Rows are read as long as they are right, against the reader that finds out what is wrong with one: it could do both, and
-/// `service/input/objects.rs` could go.
-static READING: Figure = Figure {
-    name: "100,000 kernels read as JSON",
-    floor: "the same by the reader that finds out what is wrong with a row",
-    unit: Unit::Time,
-    bars: &[Bar::Floors(0.67)],
-    on: MEMORY,
 };
 
 static CLIENTS_ALL: Figure = Figure {
@@ -51,22 +38,12 @@ const CLIENTS: usize = 200;
 const EACH: usize = 25;
 
 fn run() {
-    reading();
     block_on(async {
         for on in FRESH_AND_GROWN {
             bulk(*on).await;
             many_clients(*on).await;
         }
     });
-}
-
-fn reading() {
-    let lines = world::running(0..COUNT, USERS);
-    let all = |read: &dyn Fn(&str) -> bool| repeat(3, || assert!(lines.lines().all(read)));
-    let plain = all(&|line| json::read::<KernelInput>(line.as_bytes()).is_ok());
-    let explained =
-        all(&|line| read_from::<KernelInput, _>(&mut serde_json::Deserializer::from_str(line), "invalid_type").is_ok());
-    READING.took(On::Memory, plain, Some(explained));
 }
 
 async fn bulk(on: On) {

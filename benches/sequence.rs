@@ -1,7 +1,6 @@
 //! Ordering pending workloads from published state.
 
 use std::borrow::Cow;
-use std::fs::DirEntry;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +18,6 @@ use fairshared::domain::slots::{Amounts, SlotName};
 use fairshared::domain::weight::{EffectiveWeight, Weight};
 use fairshared::rest::sequence::view::SequenceRequest;
 use fairshared::service::input::json::read;
-use rustix::process::{Pid, setpriority_process};
 use serde_json::{Value, json};
 
 use crate::common::figure::{Bar, Bench, FRESH, Figure, MEMORY, On, POSTGRES, SQLITE, Unit};
@@ -34,7 +32,7 @@ use crate::support::{self, postgres};
 
 pub const BENCH: Bench = Bench {
     name: "sequence",
-    figures: &[&FAIRSHARE, &FIFO, &DRF, &SATURATION, &SCORE, &OVER_HTTP, &RATE, &BUSY, &GIVING_WAY, &AWAY],
+    figures: &[&FAIRSHARE, &FIFO, &DRF, &SATURATION, &SCORE, &OVER_HTTP, &RATE, &BUSY, &AWAY],
     run,
 };
 
@@ -72,14 +70,6 @@ static BUSY: Figure = Figure {
     floor: "the same without a run",
     unit: Unit::Time,
     bars: &[Bar::Most(0.005)],
-    on: FRESH,
-};
-
-static GIVING_WAY: Figure = Figure {
-    name: "p99 of 1,000 workloads over HTTP while `aggregate` runs on threads that give way",
-    floor: "the same while they do not",
-    unit: Unit::Time,
-    bars: &[Bar::Floors(0.67)],
     on: FRESH,
 };
 
@@ -187,13 +177,8 @@ async fn during_aggregation() {
             }
         });
         let busy = requests(&server, 1_000).await;
-        let alike = if renice(0) { Some(requests(&server, 1_000).await) } else { None };
-        renice(10);
         runs.abort();
         BUSY.took(*on, busy, Some(floor));
-        if alike.is_some() {
-            GIVING_WAY.took(*on, busy, alike);
-        }
     }
 }
 
@@ -215,20 +200,6 @@ async fn without_a_database() {
     assert!(cluster.service.data_age().is_some());
     upkeep.abort();
     AWAY.took(POSTGRES[0], away, Some(floor));
-}
-
-/// Sets the niceness of the threads that jobs run on. To take some back needs a permission, without which nothing changes.
-fn renice(niceness: i32) -> bool {
-    let threads = std::fs::read_dir("/proc/self/task").unwrap().map(|thread| thread.unwrap());
-    let is_of_jobs = |thread: &DirEntry| {
-        std::fs::read_to_string(thread.path().join("comm")).is_ok_and(|name| name.starts_with("fairshared-back"))
-    };
-    let set = |thread: DirEntry| {
-        let id = thread.file_name().to_str().and_then(|id| id.parse().ok()).and_then(Pid::from_raw);
-        setpriority_process(id, niceness).is_ok()
-    };
-    let mut threads = threads.filter(is_of_jobs);
-    threads.all(set)
 }
 
 /// The slow end of so many requests by a client that shares no thread with the server.

@@ -31,6 +31,15 @@ impl<R> Placed<R> {
         Self { rank: 0, row: Arc::new(row) }
     }
 
+    /// A row that has this rank.
+    pub fn new(rank: u32, row: Arc<R>) -> Self {
+        Self { rank, row }
+    }
+
+    pub fn into_parts(self) -> (u32, Arc<R>) {
+        (self.rank, self.row)
+    }
+
     /// The place in the ranking; `None` outside of it.
     pub fn place(&self) -> Option<u32> {
         (self.rank > 0).then_some(self.rank)
@@ -84,14 +93,19 @@ impl<R> Ranking<R> {
     }
 
     /// By rank, each with its rank.
-    pub fn placed(&self) -> impl Iterator<Item = Placed<R>> {
+    pub fn ranked(&self) -> impl Iterator<Item = (u32, &Arc<R>)> {
         let (mut rank, mut last) = (0, None);
         (1u32..).zip(self.entries()).map(move |(place, (key, row))| {
             if last != Some(*key) {
                 (rank, last) = (place, Some(*key));
             }
-            Placed { rank, row: Arc::clone(row) }
+            (rank, row)
         })
+    }
+
+    /// [`Ranking::ranked`], for those who keep the rows.
+    pub fn placed(&self) -> impl Iterator<Item = Placed<R>> {
+        self.ranked().map(|(rank, row)| Placed::new(rank, Arc::clone(row)))
     }
 
     /// The row at a place from 0 on.

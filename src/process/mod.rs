@@ -1,8 +1,7 @@
-//! How the process gets on with its machine: memory that it gives back, files that it may open, threads that give way, and
+//! How the process gets on with its machine: memory that it gives back, files that it may open, and
 //! randomness.
 
 pub mod files;
 pub mod memory;
 pub mod name;
-pub mod priority;
 pub mod random;

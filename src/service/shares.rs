@@ -1,6 +1,7 @@
 //! Fair shares of the three tiers: filtered, ordered and paged from the published picture, so that
 //! one page never mixes two calculations and no list needs SQL.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -124,7 +125,7 @@ impl Row for UserShare {
 }
 
 /// The order value of a row; ascending whatever the direction. A name has none.
-fn order_value<T: Row>(row: &Placed<T>, field: ShareField, descending: bool) -> Option<u64> {
+fn order_value<T: Row>(rank: u32, row: &T, field: ShareField, descending: bool) -> Option<u64> {
     let share = row.share();
     // Non-negative floats order like their bits.
     let value = match field {
@@ -132,7 +133,7 @@ fn order_value<T: Row>(row: &Placed<T>, field: ShareField, descending: bool) -> 
         ShareField::FairShareFactor => u64::MAX - share.exponent.sort_key(),
         ShareField::EffectiveUsage => share.history.normalized_usage.to_bits(),
         ShareField::EffectiveWeight => share.effective_weight.to_f64().to_bits(),
-        ShareField::Rank => row.rank.into(),
+        ShareField::Rank => rank.into(),
         ShareField::Name => return None,
     };
     Some(if descending { u64::MAX - value } else { value })
@@ -148,45 +149,56 @@ fn by_name<T: Row>(list_name: &str, mut rows: Vec<Placed<T>>, list: &ShareList) 
     cut_ordered(list_name, &rows, key, &list.window, list.descending)
 }
 
-/// Rows that are archived are in no list.
-fn list_rows<T: Row>(tier: &str, rows: impl Iterator<Item = Placed<T>>, list: &ShareList) -> Page<Placed<T>> {
+/// Rows that are archived are in no list. `are_ranked`: the rows come by rank, equals by id, so that most orders cost no sort.
+fn list_rows<T: Row, B: Borrow<Arc<T>> + Clone>(
+    tier: &str,
+    rows: impl Iterator<Item = (u32, B)>,
+    are_ranked: bool,
+    list: &ShareList,
+) -> Page<Placed<T>> {
     let name = share_list_name(tier, list.field, list.descending);
-    let rows = rows.filter(|row| !row.is_hidden() && list.filter.matches(&|c| row.meets(c)));
+    let placed = |rank: u32, row: &B| Placed::new(rank, Arc::clone(row.borrow()));
+    let is_listed = |row: &Arc<T>| !row.is_hidden() && list.filter.matches(&|c| row.meets(c));
+    let rows = rows.filter(|(_, row)| is_listed(row.borrow()));
     if list.field == ShareField::Name {
-        return by_name(&name, rows.collect(), list);
+        return by_name(&name, rows.map(|(rank, row)| placed(rank, &row)).collect(), list);
     }
-    let valued = |row: Placed<T>| Some((order_value(&row, list.field, list.descending)?, row));
-    let mut kept: Vec<(u64, Placed<T>)> = rows.filter_map(valued).collect();
-    // Published rows ascend by rank and id already; only another order costs a sort.
-    let ascends = kept.windows(2).all(|w| w[0].0 < w[1].0 || (w[0].0 == w[1].0 && w[0].1.id() <= w[1].1.id()));
-    if !ascends {
-        kept.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| a.1.id().cmp(&b.1.id())));
+    let valued = |(rank, row): (u32, B)| {
+        let of: &Arc<T> = row.borrow();
+        Some((order_value(rank, &**of, list.field, list.descending)?, rank, row))
+    };
+    let id = |row: &B| Borrow::<Arc<T>>::borrow(row).id();
+    let mut kept: Vec<(u64, u32, B)> = rows.filter_map(valued).collect();
+    let by_rank =
+        matches!((list.field, list.descending), (ShareField::Rank, false) | (ShareField::FairShareFactor, true));
+    if !(are_ranked && by_rank) {
+        kept.sort_by(|a, b| a.0.cmp(&b.0).then_with(|| id(&a.2).cmp(&id(&b.2))));
     }
-    let key = |(value, row): &(u64, Placed<T>)| {
+    let key = |(value, _, row): &(u64, u32, B)| {
         let mut key = vec![Key::Number(*value)];
-        key.extend(row.id());
+        key.extend(id(row));
         key
     };
-    cut(&name, &kept, key, &list.window).map(|(_, row)| row)
+    cut(&name, &kept, key, &list.window).map(|(_, rank, row)| placed(rank, &row))
 }
 
 impl VisibleGroup {
     pub fn domain_shares(&self, list: &ShareList) -> Result<Page<Placed<DomainShare>>> {
-        Ok(list_rows("domain", self.whole()?.rows.domains.placed(), list))
+        Ok(list_rows("domain", self.whole()?.rows.domains.ranked(), true, list))
     }
 
     pub fn project_shares(&self, list: &ShareList) -> Result<Page<Placed<ProjectShare>>> {
-        Ok(list_rows("project", self.whole()?.rows.placed_projects(), list))
+        Ok(list_rows("project", self.whole()?.rows.placed_projects().map(Placed::into_parts), false, list))
     }
 
     /// The users whose rows the caller may see.
     pub fn user_shares(&self, list: &ShareList) -> Page<Placed<UserShare>> {
-        list_rows("user", self.ranking(), list)
+        list_rows("user", self.ranked(), true, list)
     }
 
     /// The users of one project whose rows the caller may see.
     pub fn project_members(&self, project: ProjectId, list: &ShareList) -> Page<Placed<UserShare>> {
-        list_rows("user", self.members_of(project), list)
+        list_rows("user", self.members_of(project).map(Placed::into_parts), false, list)
     }
 }
 

@@ -1,4 +1,4 @@
-//! How work is run, at one place: to its end even if its request goes away (`detached`), on threads of low priority (`background`),
+//! How work is run, at one place: to its end even if its request goes away (`detached`), on threads of their own (`background`),
 //! in the middle of other work (`blocking`), or as many at once as there are cores (`ComputePermits`).
 
 use std::future::Future;
@@ -9,7 +9,6 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 
 use super::input::error::{Error, Result};
-use crate::process::priority::give_way;
 
 /// One for the process, like its threads; without it work runs beside the requests.
 static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
@@ -18,7 +17,6 @@ static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
         .worker_threads(threads)
         .thread_name("fairshared-background")
         .enable_all()
-        .on_thread_start(give_way)
         .build()
         .inspect_err(|error| tracing::warn!(%error, "no threads for work in the background"))
         .ok()
@@ -39,7 +37,7 @@ fn ended<T>(task: std::result::Result<Result<T>, JoinError>) -> Result<T> {
     }
 }
 
-/// Runs a job's work to its end on threads of low priority.
+/// Runs a job's work to its end on threads that no request needs.
 pub async fn background<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
     let task = match &*RUNTIME {
         Some(runtime) => runtime.spawn(work),

@@ -32,6 +32,17 @@ pub struct KeyPage<T> {
 }
 
 impl<T> KeyPage<T> {
+    /// The page that a window shows: of one row more than it takes, in the order in which they were read.
+    pub(super) fn of<K>(mut rows: Vec<T>, total: u64, window: &KeyWindow<K>) -> Self {
+        let wanted = usize::try_from(window.limit).unwrap_or(usize::MAX);
+        let cut = rows.len() > wanted;
+        rows.truncate(wanted);
+        if window.from_end {
+            rows.reverse();
+        }
+        Self { rows, cut, total }
+    }
+
     pub(super) fn try_map<U>(self, decode: impl Fn(T) -> Result<U>) -> Result<KeyPage<U>> {
         let rows = self.rows.into_iter().map(decode).collect::<Result<_>>()?;
         Ok(KeyPage { rows, cut: self.cut, total: self.total })
@@ -68,14 +79,7 @@ where
     for column in columns.iter().cloned() {
         query = query.order_by(column, direction.clone());
     }
-    let mut rows = query.all(db).await?;
-    let wanted = usize::try_from(window.limit).unwrap_or(usize::MAX);
-    let cut = rows.len() > wanted;
-    rows.truncate(wanted);
-    if window.from_end {
-        rows.reverse();
-    }
-    Ok(KeyPage { rows, cut, total })
+    Ok(KeyPage::of(query.all(db).await?, total, window))
 }
 
 /// [`page`] by the numbers that the database gave, newest first.

@@ -73,11 +73,17 @@ impl Store {
         let mut known = lock(&tx).await?;
         let mut dropped = 0;
         for day in known.clone() {
+            // A day that is needed is not locked, so that its readers go on.
             if is_needed(&tx, day).await? {
                 // Purges go by day: later days are needed too.
                 break;
             }
             let name = partition(day);
+            // A run may have written records of the day that it has not committed yet.
+            tx.execute_unprepared(&format!("LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE")).await?;
+            if is_needed(&tx, day).await? {
+                break;
+            }
             tx.execute_unprepared(&format!("ALTER TABLE usage_slices DETACH PARTITION {name}")).await?;
             tx.execute_unprepared(&format!("DROP TABLE {name}")).await?;
             known.remove(&day);

@@ -2,7 +2,6 @@
 //! its subject. Deserialisers tell such faults as texts of their own; here they keep their kind.
 
 mod lists;
-pub(crate) mod methods;
 mod read_only;
 mod traced;
 mod words;

@@ -122,7 +122,7 @@ impl Service {
         let first = first.max(group.records_from.unwrap_or(Day::MIN)).max(today.plus(-reach)).min(today);
         if let Err(error) = self.store.prepare_days(first, today.plus(DAYS_AHEAD)).await {
             // A reader holds the table, mostly. Records that find no place of their own are moved by a later run.
-            tracing::warn!(%error, "no partitions were made for the days of a run");
+            tracing::info!(%error, "no partitions were made for the days of a run");
         }
         Ok(())
     }

@@ -82,9 +82,14 @@ impl VisibleGroup {
 
     /// The users' rows that the caller may see, without those that are archived, by rank.
     pub fn ranking(&self) -> impl Iterator<Item = Placed<UserShare>> {
+        self.ranked().map(|(rank, row)| Placed::new(rank, Arc::clone(row)))
+    }
+
+    /// [`VisibleGroup::ranking`], for those who look at many rows and keep few.
+    pub(in crate::service) fn ranked(&self) -> impl Iterator<Item = (u32, &Arc<UserShare>)> {
         let only = self.access.only_user();
-        let users = self.group.facts.rows.users.placed();
-        users.filter(move |u| !u.hidden && only.is_none_or(|user| user == u.member.user))
+        let users = self.group.facts.rows.users.ranked();
+        users.filter(move |(_, u)| !u.hidden && only.is_none_or(|user| user == u.member.user))
     }
 
     /// The rows of one project's users that the caller may see, best rank first.

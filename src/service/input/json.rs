@@ -4,7 +4,6 @@ use serde::Deserialize;
 use serde_json::error::Category;
 
 use super::error::{Error, Fault};
-use super::objects::Objects;
 use crate::domain::reading::{Misread, read_from};
 
 /// Deeper JSON than this is refused as unreadable; nothing here needs ten levels.
@@ -49,12 +48,15 @@ impl From<Misread> for Fault {
 /// Reads one JSON document.
 pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = T::deserialize(Objects(&mut deserializer)).and_then(|value| deserializer.end().map(|()| value));
-    value.map_err(|_| why::<T>(bytes))
+    let read = read_from::<T, _>(&mut deserializer, "invalid_type");
+    match read {
+        Ok(value) if deserializer.end().is_ok() => Ok(value),
+        read => Err(why(bytes, read.err())),
+    }
 }
 
-/// Looks for the reason at leisure: whether the document is JSON, and which place has the fault.
-fn why<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Unreadable {
+/// Looks for the reason at leisure: whether the document is JSON, and if it is, which place has the fault.
+fn why(bytes: &[u8], misread: Option<Misread>) -> Unreadable {
     if let Err(error) = std::str::from_utf8(bytes) {
         let detail = format!("{WHOLE} is not UTF-8 text from byte {} on", error.valid_up_to());
         return Unreadable::Malformed { code: "invalid_utf8", detail };
@@ -65,9 +67,9 @@ fn why<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Unreadable {
     if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(bytes) {
         return Unreadable::Malformed { code: "malformed_json", detail: not_json(&error) };
     }
-    match read_from::<T, _>(&mut serde_json::Deserializer::from_slice(bytes), "invalid_type") {
-        Err(misread) => Unreadable::Wrong(misread.into()),
-        Ok(_) => Unreadable::Malformed { code: "malformed_json", detail: format!("{WHOLE} cannot be read") },
+    match misread {
+        Some(misread) => Unreadable::Wrong(misread.into()),
+        None => Unreadable::Malformed { code: "malformed_json", detail: format!("{WHOLE} cannot be read") },
     }
 }
 

@@ -4,5 +4,4 @@ pub mod caller;
 pub mod clock;
 pub mod error;
 pub mod json;
-mod objects;
 pub mod page;

@@ -124,12 +124,5 @@ pub async fn list(
         window.limit + 1,
         window.offset
     );
-    let mut rows = read(db, &sql, values.0).await?;
-    let wanted = usize::try_from(window.limit).unwrap_or(usize::MAX);
-    let cut = rows.len() > wanted;
-    rows.truncate(wanted);
-    if window.from_end {
-        rows.reverse();
-    }
-    Ok(KeyPage { rows, cut, total })
+    Ok(KeyPage::of(read(db, &sql, values.0).await?, total, window))
 }

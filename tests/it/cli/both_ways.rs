@@ -1,7 +1,7 @@
 //! Every command asks a server and the database by itself, and says the same both ways.
 
 use std::collections::BTreeSet;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use fairshared::cli::COMMANDS;
 use serde_json::json;
@@ -17,7 +17,14 @@ use crate::support::on_both;
 type Step<'a> = (Vec<&'a str>, &'a str);
 
 fn local(db: &TestDb, (args, input): &Step) -> Ended {
-    fed(over(&db.url).args(args), input.as_bytes())
+    fed(keeping(db).args(args), input.as_bytes())
+}
+
+/// The program over a database, with jobs that keep the kernels of a trace of long ago.
+fn keeping(db: &TestDb) -> Command {
+    let mut command = over(&db.url);
+    command.env("FAIRSHARED_KEEP_KERNELS_DAYS", "36500");
+    command
 }
 
 fn remote(server: &Server, key: &str, (args, input): &Step) -> Ended {
@@ -213,10 +220,9 @@ fn writes(one: &TestDb, other: &TestDb) {
     run(one, ["migrate", "up"]).ok();
     // The same entry of the audit log.
     key(one);
-    // The jobs of a server would remove the kernels of the trace, which ended long ago.
-    let mut serve = over(&other.url);
-    serve.env("FAIRSHARED_KEEP_KERNELS_DAYS", "36500").args(["serve", "--listen", "127.0.0.1:0"]);
-    let (key, server) = (key(other), Server::start(serve.stderr(Stdio::null())));
+    let mut serve = keeping(other);
+    serve.args(["serve", "--listen", "127.0.0.1:0"]).stderr(Stdio::null());
+    let (key, server) = (key(other), Server::start(&mut serve));
     let compare = |step: &Step| {
         let (here, there) = (local(one, step), remote(&server, &key, step));
         assert_eq!(masked(&here), masked(&there), "{:?}", step.0);

@@ -120,19 +120,6 @@ impl Server {
         self.child.id()
     }
 
-    /// Its threads.
-    pub fn threads(&self) -> Vec<Thread> {
-        let folder = format!("/proc/{}/task", self.child.id());
-        // One that has ended since has no text any more.
-        let threads = std::fs::read_dir(folder).unwrap().filter_map(|thread| {
-            let thread = thread.unwrap();
-            let stat = std::fs::read_to_string(thread.path().join("stat")).ok()?;
-            let (name, fields) = stat.split_once('(').unwrap().1.rsplit_once(')').unwrap();
-            Some(Thread { name: name.to_owned(), nice: fields.split_whitespace().nth(16).unwrap().parse().unwrap() })
-        });
-        threads.collect()
-    }
-
     /// The most memory that it had so far, in KiB.
     pub fn peak_memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
@@ -149,13 +136,6 @@ impl Server {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
-}
-
-/// A thread as the system sees it.
-#[derive(Debug)]
-pub struct Thread {
-    pub name: String,
-    pub nice: i32,
 }
 
 impl Drop for Server {

@@ -199,7 +199,12 @@ async fn long_lists_and_files_go_through_and_a_reader_that_leaves_ends_it_quietl
     let db = sqlite().await;
     let (key, server) = (admin_key(&db), Server::over(&db.url));
     let folder = tempfile::tempdir().unwrap();
-    let row = |n: u32| kernel(&format!("k{n}"), &format!("u{n}"), "ml", "2026-11-01T00:00:00Z").to_string() + "\n";
+    // Kernels that wait: no run changes them between two lists.
+    let row = |n: u32| {
+        let mut waits = kernel(&format!("k{n}"), &format!("u{n}"), "ml", "2026-11-01T00:00:00Z");
+        (waits["status"], waits["started_at"]) = ("PENDING".into(), serde_json::Value::Null);
+        waits.to_string() + "\n"
+    };
     let rows: String = (0..2_345).map(row).collect();
     let array: String = format!("[{}]", rows.trim_end().replace('\n', ",\n"));
     let (lines, array) = (file(folder.path(), "rows.ndjson", rows), file(folder.path(), "rows.json", array));

@@ -63,25 +63,6 @@ async fn end_to_end_on_postgres() {
     from_nothing_to_a_ranking(postgres_unmigrated().await).await;
 }
 
-/// Threads of jobs get out of the way of those that answer.
-#[cfg(target_os = "linux")]
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn work_that_nobody_waits_for_gives_way() {
-    let db = sqlite_unmigrated();
-    let (server, key, client) = (Server::over(&db.url), key(&db), reqwest::Client::new());
-    let send = async |method: reqwest::Method, path: &str| {
-        let request = client.request(method, format!("{}{path}", server.address)).bearer_auth(&key);
-        assert!(request.json(&json!({})).send().await.unwrap().status().is_success());
-    };
-    send(reqwest::Method::PUT, "/resource-groups/g").await;
-    send(reqwest::Method::POST, "/jobs/aggregate/run").await;
-    let threads = server.threads();
-    let named = |name: &'static str| threads.iter().filter(move |thread| thread.name.starts_with(name));
-    assert!(named("fairshared-back").count() > 0 && named("tokio-rt").count() > 0, "{threads:?}");
-    assert!(named("fairshared-back").all(|thread| thread.nice == 10), "{threads:?}");
-    assert!(named("tokio-rt").all(|thread| thread.nice == 0), "{threads:?}");
-}
-
 #[test]
 fn both_signals_stop_it_and_an_open_connection_does_not_keep_it() {
     for signal in ["INT", "TERM"] {

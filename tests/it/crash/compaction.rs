@@ -77,7 +77,7 @@ async fn lives_through(db: TestDb, kills: u64) {
             slices.iter().all(|slice| slice["compacted"] == json!(true) && slice["resource_usage"]["cpu"] == "86400")
         );
     }
-    let options = json!({"lookback_days": 1}).to_string();
+    let options = json!({"scheduler_opts": {"lookback_days": 1}}).to_string();
     let path = format!("/resource-groups/{GROUP}/scheduler-options");
     let (status, answer) = client.send(&server.address, Method::PATCH, &path, options).await;
     assert_eq!(status, 200, "{answer}");
