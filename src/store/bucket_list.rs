@@ -159,32 +159,16 @@ pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[Str
         Some(row) => row.try_get("", "total")?,
         None => 0,
     };
+    // The page is cut before its projects are joined: otherwise PostgreSQL may look at the buckets of every project first.
     let mut select = Query::select();
-    select.from_as(query.tier.table(), "b");
-    join_projects(&mut select, query.tier);
-    select.cond_where(matching);
-    for column in [
-        "period_start",
-        "period_end",
-        "decay_unit_days",
-        "resource_usage",
-        "capacity_snapshot",
-        "created_at",
-        "updated_at",
-    ] {
+    select.from_as(query.tier.table(), "b").cond_where(matching);
+    if names_domain(&query.filter) {
+        join_projects(&mut select, query.tier);
+    }
+    for column in columns(query.tier) {
         select.column(("b", column));
     }
-    for key in query.tier.keys() {
-        select.column(("b", *key));
-    }
-    if query.tier != Tier::Domain {
-        select.column(("p", "domain_name"));
-    }
-    let reversed = query.descending != query.from_end;
-    let order = if reversed { Order::Desc } else { Order::Asc };
-    for column in order_columns(query) {
-        select.order_by(("b", column), order.clone());
-    }
+    in_order(&mut select, query);
     if let Some(place) = &query.after {
         select.and_where(beyond(query, place, !query.descending));
     }
@@ -192,7 +176,17 @@ pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[Str
         select.and_where(beyond(query, place, query.descending));
     }
     select.offset(query.offset).limit(query.limit + 1);
-    let found = db.query_all(&select).await?;
+    let mut page = Query::select();
+    for column in columns(query.tier) {
+        page.column(("b", column));
+    }
+    page.from_subquery(select, "b");
+    join_projects(&mut page, query.tier);
+    if query.tier != Tier::Domain {
+        page.column(("p", "domain_name"));
+    }
+    in_order(&mut page, query);
+    let found = db.query_all(&page).await?;
     let mut rows = found.iter().map(|row| decode_row(query.tier, row)).collect::<Result<Vec<_>>>()?;
     let wanted = usize::try_from(query.limit).unwrap_or(usize::MAX);
     let cut = rows.len() > wanted;
@@ -201,6 +195,29 @@ pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[Str
         rows.reverse();
     }
     Ok(BucketPage { rows, cut, total: u64::try_from(total).unwrap_or(0) })
+}
+
+/// What is read of a bucket.
+fn columns(tier: Tier) -> impl Iterator<Item = &'static str> {
+    let own = [
+        "period_start",
+        "period_end",
+        "decay_unit_days",
+        "resource_usage",
+        "capacity_snapshot",
+        "created_at",
+        "updated_at",
+    ];
+    own.into_iter().chain(tier.keys().iter().copied())
+}
+
+/// Orders buckets as they are read.
+fn in_order(select: &mut SelectStatement, query: &BucketQuery) {
+    let reversed = query.descending != query.from_end;
+    let order = if reversed { Order::Desc } else { Order::Asc };
+    for column in order_columns(query) {
+        select.order_by(("b", column), order.clone());
+    }
 }
 
 fn join_projects(select: &mut SelectStatement, tier: Tier) {
