@@ -3,7 +3,7 @@
 use crate::common::figure::{Bar, Bench, FRESH_AND_GROWN, Figure, On, Unit};
 use crate::common::grown::{self, USERS as EARLIER};
 use crate::common::twin::{RECORD_END, RECORDS, Twin};
-use crate::common::{block_on, median, timed_async, world};
+use crate::common::{median, on_each, timed_async, world};
 use crate::support::fixture::GROUP;
 
 pub const BENCH: Bench = Bench { name: "aggregate", figures: &[&TICK], run };
@@ -24,11 +24,7 @@ const TICKS: usize = 7;
 const _: () = assert!(USERS <= EARLIER, "all of them have a history in a grown database");
 
 fn run() {
-    block_on(async {
-        for on in TICK.on {
-            measure(*on).await;
-        }
-    });
+    on_each(TICK.on, measure);
 }
 
 async fn measure(on: On) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::common::figure::{Bar, Bench, FRESH_AND_GROWN, Figure, On, Unit};
 use crate::common::http::Server;
 use crate::common::twin::{KERNELS, RECORDS, Twin};
-use crate::common::{block_on, grown, timed_async, world};
+use crate::common::{grown, on_each, timed_async, world};
 use crate::support::fixture::GROUP;
 
 pub const BENCH: Bench = Bench { name: "day", figures: &[&DAY], run };
@@ -22,11 +22,7 @@ const COUNT: usize = 100_000;
 const USERS: usize = 10_000;
 
 fn run() {
-    block_on(async {
-        for on in DAY.on {
-            measure(*on).await;
-        }
-    });
+    on_each(DAY.on, measure);
 }
 
 async fn measure(on: On) {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::common::figure::{Bar, Bench, FRESH, Figure, On, Unit};
 use crate::common::http::Server;
-use crate::common::{block_on, grown, percentile, world};
+use crate::common::{grown, on_each, percentile, world};
 use crate::support::fixture::{Fixture, GROUP};
 
 pub const BENCH: Bench =
@@ -39,11 +39,7 @@ const USERS: usize = 100_000;
 const PAGES: usize = 200;
 
 fn run() {
-    block_on(async {
-        for on in FRESH {
-            measure(*on).await;
-        }
-    });
+    on_each(FRESH, measure);
 }
 
 async fn measure(on: On) {

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::common::figure::{Bar, Bench, FRESH, Figure, On, Unit};
-use crate::common::{block_on, grown, median, timed_async, world};
+use crate::common::{grown, median, on_each, timed_async, world};
 use crate::support::fixture::{Fixture, GROUP};
 
 pub const BENCH: Bench = Bench { name: "runs", figures: &[&NONE, &FEW, &ALL], run };
@@ -22,11 +22,7 @@ const DAYS: usize = 7;
 const TIMES: usize = 5;
 
 fn run() {
-    block_on(async {
-        for on in FRESH {
-            measure(*on).await;
-        }
-    });
+    on_each(FRESH, measure);
 }
 
 async fn measure(on: On) {

@@ -6,7 +6,7 @@ use crate::common::figure::{Bar, Bench, FRESH_AND_GROWN, Figure, On, Unit};
 use crate::common::http::Server;
 use crate::common::twin::{Twin, USER_SHARES};
 use crate::common::world::member;
-use crate::common::{block_on, grown, median, world};
+use crate::common::{grown, median, on_each, world};
 use crate::support::fixture::GROUP;
 
 pub const BENCH: Bench = Bench { name: "weights", figures: &[&ALL], run };
@@ -22,11 +22,7 @@ static ALL: Figure = Figure {
 const USERS: usize = 10_000;
 
 fn run() {
-    block_on(async {
-        for on in ALL.on {
-            measure(*on).await;
-        }
-    });
+    on_each(ALL.on, measure);
 }
 
 async fn measure(on: On) {

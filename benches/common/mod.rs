@@ -40,6 +40,15 @@ pub fn block_on<F: Future>(work: F) -> F::Output {
     tokio::runtime::Runtime::new().unwrap().block_on(work)
 }
 
+/// Measures on one database after the other.
+pub fn on_each<F: Future>(places: &[figure::On], measure: impl Fn(figure::On) -> F) {
+    block_on(async {
+        for on in places {
+            measure(*on).await;
+        }
+    });
+}
+
 pub async fn timed_async(work: impl Future) -> Duration {
     let start = Instant::now();
     work.await;

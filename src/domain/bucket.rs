@@ -55,8 +55,13 @@ pub struct Daily {
 
 impl Daily {
     pub fn add(&mut self, usage: &Usages) {
+        self.add_records(usage, 1);
+    }
+
+    /// What so many records sum to.
+    pub fn add_records(&mut self, usage: &Usages, records: u64) {
         self.usage.add(usage);
-        self.records += 1;
+        self.records += records;
     }
 }
 

@@ -27,9 +27,7 @@ impl Increments {
 
     /// Several records at once, or a part of one.
     pub fn add_daily(&mut self, member: Member, domain: &Arc<str>, day: Day, daily: &Daily) {
-        let sum = self.0.entry((member, Arc::clone(domain), day)).or_default();
-        sum.usage.add(&daily.usage);
-        sum.records += daily.records;
+        self.0.entry((member, Arc::clone(domain), day)).or_default().add_records(&daily.usage, daily.records);
     }
 
     pub fn is_empty(&self) -> bool {
@@ -45,9 +43,7 @@ impl Increments {
         let mut tiers: FastMap<(Day, Owner), Daily> = FastMap::default();
         for ((member, domain, day), daily) in &self.0 {
             for owner in [Owner::User(*member), Owner::Project(member.project), Owner::Domain(Arc::clone(domain))] {
-                let sum = tiers.entry((*day, owner)).or_default();
-                sum.usage.add(&daily.usage);
-                sum.records += daily.records;
+                tiers.entry((*day, owner)).or_default().add_records(&daily.usage, daily.records);
             }
         }
         tiers.into_iter().collect()

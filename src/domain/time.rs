@@ -43,6 +43,17 @@ impl Timestamp {
         Day(i32::try_from(self.0.div_euclid(MICROS_PER_DAY)).unwrap_or(i32::MAX))
     }
 
+    /// The day of what ends now: at midnight it is the day before.
+    pub fn day_ending(self) -> Day {
+        self.plus_micros(-1).day()
+    }
+
+    /// The first midnight from now on: until then lasts what ends now and lies in one day.
+    #[must_use]
+    pub fn midnight(self) -> Self {
+        self.day_ending().plus(1).start()
+    }
+
     #[must_use]
     pub fn plus_micros(self, micros: i64) -> Self {
         Self::from_micros(self.0.saturating_add(micros))

@@ -84,7 +84,7 @@ struct Row {
 }
 
 /// The cursor of a kernel that runs still have to record.
-const CURSOR: &str =
+pub(super) const CURSOR: &str =
     "CASE WHEN kernel_cursors.in_step THEN resource_groups.recorded_until ELSE kernel_cursors.recorded_until END";
 
 pub(super) fn cursor_of_kernel() -> RelationDef {
@@ -257,25 +257,19 @@ pub(super) fn live(group: GroupKey) -> Select<Entity> {
         .filter(of_group(kernel_cursor::Column::KernelKey, group))
 }
 
-/// The next kernels of the group, by key, whose last slice is not recorded yet, and the key to go on after; none at the
-/// end.
+/// The next kernels, by key, whose last slice is not recorded yet, of a group that is recorded until `recorded_until`; and
+/// the key to go on after, none at the end.
 #[tracing::instrument(name = "db.kernels.unsettled", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn unsettled(
     db: &impl ConnectionTrait,
     group: GroupKey,
+    recorded_until: Option<Timestamp>,
     after: Option<KernelKey>,
     limit: u64,
 ) -> Result<(Vec<Unsettled>, Option<KernelKey>)> {
     type Row = (i64, Uuid, Uuid, Uuid, String, String, String, i64, Option<i64>, Option<String>);
     type Cursor = (bool, Option<i64>, Option<String>);
-    let recorded_until: Option<i64> = resource_group::Entity::find()
-        .select_only()
-        .column(resource_group::Column::RecordedUntil)
-        .filter(resource_group::Column::GroupKey.eq(group.0))
-        .into_tuple()
-        .one(db)
-        .await?
-        .flatten();
+    let recorded_until = recorded_until.map(Timestamp::micros);
     // Two statements: one that joins kernels may read all of them for each page.
     let cursors: Vec<(i64, bool, Option<i64>, Option<String>)> = kernel_cursor::Entity::find()
         .select_only()

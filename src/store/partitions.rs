@@ -63,35 +63,35 @@ impl Store {
         Ok(())
     }
 
-    /// Removes the partitions of days that no group has records of any more. Returns how many.
+    /// Removes the partitions of days before `before` that no group has records of any more.
     #[tracing::instrument(name = "db.partitions.drop", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn drop_purged_days(&self) -> Result<u64> {
+    pub async fn drop_purged_days(&self, before: Day) -> Result<()> {
         if !self.has_partitions() {
-            return Ok(0);
+            return Ok(());
         }
         let tx = self.begin().await?;
         let mut known = lock(&tx).await?;
-        let mut dropped = 0;
-        for day in known.clone() {
+        for day in known.range(..before).copied().collect::<Vec<_>>() {
             // A day that is needed is not locked, so that its readers go on.
             if is_needed(&tx, day).await? {
                 // Purges go by day: later days are needed too.
                 break;
             }
+            // First the whole and then its part, as every reader locks them: in the other order each may wait for the other.
+            tx.execute_unprepared("LOCK TABLE ONLY usage_slices IN ACCESS EXCLUSIVE MODE").await?;
             let name = partition(day);
-            // A run may have written records of the day that it has not committed yet.
             tx.execute_unprepared(&format!("LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE")).await?;
+            // A run may have written records of the day before it was locked.
             if is_needed(&tx, day).await? {
                 break;
             }
             tx.execute_unprepared(&format!("ALTER TABLE usage_slices DETACH PARTITION {name}")).await?;
             tx.execute_unprepared(&format!("DROP TABLE {name}")).await?;
             known.remove(&day);
-            dropped += 1;
         }
         tx.commit().await?;
         self.partitions.know(known);
-        Ok(dropped)
+        Ok(())
     }
 
     /// Writes the partition of a day anew, without the room that removed records left, once no group will remove more.

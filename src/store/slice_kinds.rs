@@ -1,6 +1,7 @@
 //! What many records have in common: for which domain they count, and what was held. It is stored once, and records have its
 //! number.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sea_orm::ActiveValue::Set;
@@ -24,7 +25,10 @@ const MOST_KNOWN: usize = 50_000;
 pub struct SliceKinds {
     known: FastMap<Arc<str>, FastMap<Amounts, Kind>>,
     count: usize,
-    unsaved: Vec<(Arc<str>, Amounts, Kind)>,
+    /// The number of the last one that was made.
+    last: i32,
+    /// By number: what has to be stored.
+    unsaved: BTreeMap<i32, (Arc<str>, Amounts, Day)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -34,11 +38,11 @@ struct Kind {
 }
 
 impl SliceKinds {
-    /// The kinds that were made last.
+    /// The kinds that were made last, of which `last` is the number of the very last.
     #[tracing::instrument(name = "db.slice_kinds.load", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-    pub async fn load(db: &impl ConnectionTrait, group: GroupKey) -> Result<Self> {
+    pub async fn load(db: &impl ConnectionTrait, group: GroupKey, last: i32) -> Result<Self> {
         let mut slots = SlotDecoder::<Amount>::new();
-        let mut kinds = Self::default();
+        let mut kinds = Self { last, ..Self::default() };
         let rows = Entity::find()
             .filter(Column::GroupKey.eq(group.0))
             .order_by_desc(Column::Kind)
@@ -61,38 +65,38 @@ impl SliceKinds {
         self.count += usize::from(of_domain.insert(slots.clone(), kind).is_none());
     }
 
-    /// The number of a kind that is used on `day`. A new one gets the number after `last`.
-    pub fn number(&mut self, domain: &Arc<str>, slots: &Amounts, day: Day, last: &mut i32) -> i32 {
+    /// The number of the last kind that was made.
+    pub fn last(&self) -> i32 {
+        self.last
+    }
+
+    /// The number of a kind that is used on `day`.
+    pub fn number(&mut self, domain: &Arc<str>, slots: &Amounts, day: Day) -> i32 {
         let known = self.known.get_mut(domain).and_then(|kinds| kinds.get_mut(slots));
-        let kind = match known {
+        let number = match known {
             Some(kind) if kind.used_on >= day => return kind.number,
             Some(kind) => {
                 kind.used_on = day;
-                *kind
+                kind.number
             }
             None => {
-                *last += 1;
-                let kind = Kind { number: *last, used_on: day };
-                self.know(domain, slots, kind);
-                kind
+                self.last += 1;
+                self.know(domain, slots, Kind { number: self.last, used_on: day });
+                self.last
             }
         };
-        self.unsaved.push((Arc::clone(domain), slots.clone(), kind));
-        kind.number
+        self.unsaved.insert(number, (Arc::clone(domain), slots.clone(), day));
+        number
     }
 
     /// Stores what is new, and when it was last used.
     #[tracing::instrument(name = "db.slice_kinds.save", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
     pub async fn save(&mut self, db: &impl ConnectionTrait, group: GroupKey) -> Result<()> {
-        let mut unsaved = std::mem::take(&mut self.unsaved);
-        // The last word on each counts: it names the latest day.
-        unsaved.reverse();
-        unsaved.sort_by_key(|(_, _, kind)| kind.number);
-        unsaved.dedup_by_key(|(_, _, kind)| kind.number);
-        let rows = unsaved.iter().map(|(domain, slots, kind)| ActiveModel {
+        let unsaved = std::mem::take(&mut self.unsaved);
+        let rows = unsaved.iter().map(|(number, (domain, slots, used_on))| ActiveModel {
             group_key: Set(group.0),
-            kind: Set(kind.number),
-            used_on: Set(kind.used_on.0),
+            kind: Set(*number),
+            used_on: Set(used_on.0),
             domain_name: Set(domain.to_string()),
             slots: Set(slots.to_json()),
         });

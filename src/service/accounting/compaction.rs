@@ -9,6 +9,7 @@ use crate::domain::time::{Day, Timestamp};
 use crate::service::group::session::Session;
 use crate::service::work::background;
 use crate::service::{Error, Result, Service, Work};
+use crate::store;
 use crate::store::records::NewRecord;
 use crate::store::records::ranges::{self, Range, Totals};
 
@@ -44,7 +45,7 @@ impl Service {
         self.check_clock()?;
         let work = work.into();
         let mut done = Compacted::default();
-        while let Some(day) = self.next_closed_day(&work, raw_days).await? {
+        while let Some(day) = self.next_closed_day(&work.group, raw_days).await? {
             let mut from = Some(day.start().plus_micros(1));
             while let Some(at) = from {
                 let change = async move |session: &mut Session| compact_from(session, day, at).await;
@@ -62,19 +63,16 @@ impl Service {
     }
 
     /// The first day that is closed and not compacted.
-    async fn next_closed_day(self: &Arc<Self>, work: &Work, raw_days: u32) -> Result<Option<Day>> {
-        let change = async move |session: &mut Session| {
-            let closed_before = session.now.day().plus(-raw_days.cast_signed());
-            let from = session.state().group.compacted_before;
-            if from.is_some_and(|day| day >= closed_before) {
-                return Ok(None);
-            }
-            let from = from.unwrap_or(Day::MIN).start().plus_micros(1);
-            let next = ranges::first_end_from(session.read(), session.key(), from).await?;
-            // A record that ends at midnight is of the day before.
-            Ok(next.map(|end| end.plus_micros(-1).day()).filter(|day| *day < closed_before))
-        };
-        background(Arc::clone(self).change_in_run(work.clone(), change)).await
+    async fn next_closed_day(&self, group: &str, raw_days: u32) -> Result<Option<Day>> {
+        let db = self.store().read();
+        let group = store::groups::find(db, group).await?.ok_or_else(|| Error::unknown_group(group))?;
+        let closed_before = self.clock().now().day().plus(-raw_days.cast_signed());
+        let from = group.compacted_before.unwrap_or(Day::MIN);
+        if from >= closed_before {
+            return Ok(None);
+        }
+        let next = ranges::first_end_from(db, group.key, from.start().plus_micros(1)).await?;
+        Ok(next.map(Timestamp::day_ending).filter(|day| *day < closed_before))
     }
 }
 

@@ -80,8 +80,7 @@ async fn fold_records(
             for entity in [Owner::User(record.owner), Owner::Project(record.owner.project), Owner::Domain(domain)] {
                 if wanted(&entity) {
                     let sum = sums.entry(entity).or_default().entry(day).or_default();
-                    sum.usage.add(&usage);
-                    sum.records += u64::from(record.stored.slices);
+                    sum.add_records(&usage, record.stored.slices.into());
                 }
             }
         }

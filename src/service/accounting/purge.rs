@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::domain::time::Day;
 use crate::service::group::published::PublishedGroup;
 use crate::service::group::session::Session;
 use crate::service::work::background;
@@ -21,10 +22,9 @@ impl Service {
     pub async fn purge(self: &Arc<Self>, work: impl Into<Work>, keep_buckets_days: u32) -> Result<(u64, u64)> {
         self.check_clock()?;
         let work = work.into();
-        let longest = self.longest_reach();
+        let (today, longest) = (self.clock.now().day(), self.longest_reach());
+        let before = today.plus(-longest.cast_signed());
         let change = async move |session: &mut Session| {
-            let today = session.now.day();
-            let before = today.plus(-longest.cast_signed());
             let known_from = session.state().group.records_from;
             let records = store::records::count(session.read(), session.key(), known_from, before).await?;
             if records > 0 || known_from.is_some() {
@@ -38,12 +38,12 @@ impl Service {
             Ok((records, buckets))
         };
         let purged = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
-        self.remove_purged_records(work).await?;
+        self.remove_purged_records(work, before).await?;
         Ok(purged)
     }
 
     /// Removes from the database what a group has purged, in steps that keep no other writer waiting for long.
-    async fn remove_purged_records(self: &Arc<Self>, work: Work) -> Result<()> {
+    async fn remove_purged_records(self: &Arc<Self>, work: Work, before: Day) -> Result<()> {
         loop {
             let change = async |session: &mut Session| {
                 let Some(from) = session.state().group.records_from else { return Ok(0) };
@@ -55,7 +55,7 @@ impl Service {
                 break;
             }
         }
-        if let Err(error) = self.store.drop_purged_days().await {
+        if let Err(error) = self.store.drop_purged_days(before).await {
             // A reader holds the table, mostly. The next purge tries again.
             tracing::info!(%error, "partitions of purged days stay for now");
         }

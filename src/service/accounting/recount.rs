@@ -30,7 +30,7 @@ impl AggregateRun {
         let Some(whole) = Span::new(kernel.started_at.max(first), until) else { return Ok(()) };
         for span in applied.active_but_not_in(&kernel.changes, whole) {
             // Records end at midnight.
-            let until = span.end.plus_micros(-1).day().plus(1).start().min(cursor);
+            let until = span.end.midnight().min(cursor);
             let overlapping = Stretch { kernel: kernel.key, after: span.start, until };
             for known in store::records::stretch(session.read(), self.key, overlapping).await? {
                 if known.span().overlap(span).is_some() {

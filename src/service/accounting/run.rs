@@ -64,8 +64,8 @@ impl Aggregated {
 pub(super) struct AggregateRun {
     group: String,
     pub(super) key: GroupKey,
-    /// What records have in common, and the number of the last of it.
-    kinds: (SliceKinds, i32),
+    /// What records have in common.
+    kinds: SliceKinds,
     pub(super) policy: GapPolicy,
     max_gap_hours: u32,
     pub(super) downtimes: Vec<Span>,
@@ -130,9 +130,8 @@ impl Service {
 
 impl AggregateRun {
     async fn new(session: &mut Session) -> Result<Self> {
-        let last_kind = session.state().group.kinds_made;
         let (tx, state) = session.parts();
-        let kinds = (state.take_kinds(tx).await?, last_kind);
+        let kinds = state.take_kinds(tx).await?;
         let options = &session.state().options;
         let shortest = u64::from(options.slice_interval_seconds) * MICROS_PER_SECOND.unsigned_abs();
         Ok(Self {
@@ -154,8 +153,7 @@ impl AggregateRun {
 
     /// The record of `span`, which lies in one day.
     pub(super) fn record_of(&mut self, kernel: &Unsettled, span: Span) -> NewRecord {
-        let (kinds, last) = &mut self.kinds;
-        let kind = kinds.number(&kernel.domain, &kernel.slots, span.start.day(), last);
+        let kind = self.kinds.number(&kernel.domain, &kernel.slots, span.start.day());
         NewRecord { kernel: kernel.key, span, kind, slices: 1 }
     }
 
@@ -209,11 +207,10 @@ impl AggregateRun {
                 break;
             }
         }
-        let (mut kinds, last_kind) = std::mem::take(&mut self.kinds);
+        let mut kinds = std::mem::take(&mut self.kinds);
         kinds.save(session.write(), self.key).await?;
         let state = session.state_mut();
         state.keep_kinds(kinds);
-        state.group.kinds_made = last_kind;
         state.keep_unsettled(kept);
         state.occupancy = std::mem::take(&mut self.occupancy);
         if leads {
@@ -401,7 +398,8 @@ impl Source {
             if let Some(kernel) = page.next() {
                 return Ok(Some(kernel));
             }
-            let (read, last) = store::kernels::unsettled(session.read(), session.key(), *after, PAGE).await?;
+            let until = session.state().group.recorded_until;
+            let (read, last) = store::kernels::unsettled(session.read(), session.key(), until, *after, PAGE).await?;
             if last.is_none() {
                 return Ok(None);
             }

@@ -162,7 +162,8 @@ impl GroupState {
     /// Reads what kernels hold and ask for, and whether runs still have to record anything of them.
     async fn load_kernels(&mut self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<()> {
         // Where nothing is unsettled, nothing has to be read before the next run.
-        let (_, some_unsettled) = store::kernels::unsettled(db, self.group.key, None, 1).await?;
+        let (_, some_unsettled) =
+            store::kernels::unsettled(db, self.group.key, self.group.recorded_until, None, 1).await?;
         self.unsettled = some_unsettled.is_none().then(BTreeMap::new);
         let mut occupancy = Occupancy::default();
         let mut demand = Demand::default();
@@ -192,11 +193,12 @@ impl GroupState {
     pub async fn take_kinds(&mut self, db: &impl ConnectionTrait) -> Result<SliceKinds> {
         match self.kinds.take() {
             Some(kinds) => Ok(kinds),
-            None => Ok(SliceKinds::load(db, self.group.key).await?),
+            None => Ok(SliceKinds::load(db, self.group.key, self.group.kinds_made).await?),
         }
     }
 
     pub fn keep_kinds(&mut self, kinds: SliceKinds) {
+        self.group.kinds_made = kinds.last();
         self.kinds = Some(kinds);
     }
 

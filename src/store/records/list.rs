@@ -9,6 +9,7 @@ use super::{ITS, ROW, Record, chains, end_of_last, read};
 use crate::domain::ids::{GroupKey, ProjectId, UserId};
 use crate::domain::time::Span;
 use crate::store::Result;
+use crate::store::kernels::CURSOR;
 use crate::store::key_list::{KeyPage, KeyWindow};
 
 /// Whose records, and of when.
@@ -35,18 +36,16 @@ impl Values {
 /// A query of the kernels that have records of the period, and of which of their records that may be. The last of these ends
 /// with the kernel's usage, but at the latest with the last day of the period: records end at midnight.
 fn kernels(filter: &RecordFilter, values: &mut Values) -> String {
-    let midnight = filter.span.end.plus_micros(-1).day().plus(1).start();
     let (from, to) = (values.bind(filter.span.start.micros()), values.bind(filter.span.end.micros()));
-    let midnight = values.bind(midnight.micros());
-    let recorded = "CASE WHEN c.kernel_key IS NULL THEN k.terminated_at \
-                    WHEN c.in_step THEN g.recorded_until ELSE c.recorded_until END";
+    let midnight = values.bind(filter.span.end.midnight().micros());
     // Writing to a text cannot fail.
     let mut kernels = format!(
         "SELECT t.kernel_key, t.kernel_id, t.after_micros, \
          CASE WHEN t.recorded < {midnight} THEN t.recorded ELSE {midnight} END AS until_micros FROM (\
          SELECT k.kernel_key, k.kernel_id, CASE WHEN k.started_at > {from} THEN k.started_at ELSE {from} END AS after_micros, \
-         COALESCE({recorded}, 0) AS recorded FROM kernels k JOIN resource_groups g ON g.group_key = k.group_key \
-         LEFT JOIN kernel_cursors c ON c.kernel_key = k.kernel_key WHERE k.group_key = $1 \
+         COALESCE(CASE WHEN kernel_cursors.kernel_key IS NULL THEN k.terminated_at ELSE {CURSOR} END, 0) AS recorded \
+         FROM kernels k JOIN resource_groups ON resource_groups.group_key = k.group_key \
+         LEFT JOIN kernel_cursors ON kernel_cursors.kernel_key = k.kernel_key WHERE k.group_key = $1 \
          AND k.started_at < {to} AND (k.terminated_at IS NULL OR k.terminated_at > {from})"
     );
     let whose =
@@ -67,9 +66,8 @@ async fn count(db: &impl ConnectionTrait, group: GroupKey, filter: &RecordFilter
     }
     let mut values = Values(vec![group.0.into()]);
     let sql = if filter.user.is_none() && filter.project.is_none() {
-        let next_day = filter.span.end.plus_micros(-1).day().plus(1).start();
         let (from, to) = (values.bind(filter.span.start.micros()), values.bind(filter.span.end.micros()));
-        let midnight = values.bind(next_day.micros());
+        let midnight = values.bind(filter.span.end.midnight().micros());
         format!(
             "SELECT COUNT(*) AS records FROM usage_slices WHERE group_key = $1 AND period_end > {from} \
              AND period_end <= {midnight} AND period_start < {to}"

@@ -11,6 +11,7 @@ mod inferred;
 mod joint;
 mod leases;
 mod model;
+mod partitions;
 mod reports;
 mod suspension;
 mod together;

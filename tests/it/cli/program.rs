@@ -20,6 +20,8 @@ pub fn program() -> Command {
 pub fn over(url: &str) -> Command {
     let mut command = program();
     command.env("FAIRSHARED_DATABASE_URL", url);
+    // Tests that run at the same time do not ask for the same port.
+    command.env("FAIRSHARED_LISTEN", "127.0.0.1:0");
     command
 }
 
