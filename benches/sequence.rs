@@ -12,7 +12,10 @@ use fairshared::domain::decimal::Amount;
 use fairshared::domain::division::score_weights::ScoreWeights;
 use fairshared::domain::division::{Grid, Tree};
 use fairshared::domain::factor::Exponent;
+use fairshared::domain::ids::{Member, ProjectId};
+use fairshared::domain::options::Order;
 use fairshared::domain::queues::QueueSpec;
+use fairshared::domain::sequencer::progressive::{self, Account, Accounts, Charge};
 use fairshared::domain::sequencer::{QueueClaims, Sequencer, Standings, Workload};
 use fairshared::domain::slots::{Amounts, SlotName};
 use fairshared::domain::weight::{EffectiveWeight, Weight};
@@ -32,7 +35,21 @@ use crate::support::{self, postgres};
 
 pub const BENCH: Bench = Bench {
     name: "sequence",
-    figures: &[&FAIRSHARE, &FIFO, &DRF, &SATURATION, &SCORE, &OVER_HTTP, &RATE, &BUSY, &AWAY],
+    figures: &[
+        &FAIRSHARE,
+        &FIFO,
+        &DRF,
+        &SATURATION,
+        &SCORE,
+        &PROGRESSIVE,
+        &IN_TIERS,
+        &OVER_HTTP,
+        &PROGRESSIVE_OVER_HTTP,
+        &RATE,
+        &BUSY,
+        &PROGRESSIVE_BUSY,
+        &AWAY,
+    ],
     run,
 };
 
@@ -48,6 +65,33 @@ static SATURATION: Figure = engine_of("`saturation`, 320,000 workloads in 2,000 
 static SCORE: Figure = engine_of("`score`, 320,000 workloads in 2,000 sibling queues, engine alone", IN_TURN);
 const ORDERED: &[Bar] = &[Bar::Most(0.06)];
 const IN_TURN: &[Bar] = &[Bar::Most(1.0)];
+
+/// Workloads charged one by one, by the engine alone.
+const fn charged_one_by_one(name: &'static str) -> Figure {
+    let bars = &[Bar::Most(0.15), Bar::Floors(3.0)];
+    Figure { name, floor: "the plain order of the same", unit: Unit::Time, bars, on: MEMORY }
+}
+
+static PROGRESSIVE: Figure =
+    charged_one_by_one("progressive `fairshare`, 320,000 workloads of 10,000 users, engine alone");
+static IN_TIERS: Figure =
+    charged_one_by_one("progressive `fairshare` in tiers, 320,000 workloads of 10,000 users, engine alone");
+
+static PROGRESSIVE_OVER_HTTP: Figure = Figure {
+    name: "the same in progressive mode",
+    floor: "the same in plain mode",
+    unit: Unit::Time,
+    bars: &[Bar::Floors(1.5)],
+    on: SQLITE,
+};
+
+static PROGRESSIVE_BUSY: Figure = Figure {
+    name: "p99 of 1,000 workloads over HTTP in progressive mode while 50,000 kernels run",
+    floor: "the same in plain mode",
+    unit: Unit::Time,
+    bars: &[Bar::Most(0.005)],
+    on: FRESH,
+};
 
 static OVER_HTTP: Figure = Figure {
     name: "320,000 workloads of 10,000 users over HTTP, JSON both ways",
@@ -98,7 +142,7 @@ fn run() {
 }
 
 /// `count` pending workloads as a scheduler sends them.
-fn request(count: usize) -> Bytes {
+fn request(count: usize, mode: &str) -> Bytes {
     let workloads: Vec<Value> = (0..count)
         .map(|n| {
             let owner = member(n * 31 % USERS);
@@ -109,7 +153,7 @@ fn request(count: usize) -> Bytes {
             })
         })
         .collect();
-    json!({"workloads": workloads}).to_string().into()
+    json!({"workloads": workloads, "mode": mode}).to_string().into()
 }
 
 async fn over_http() {
@@ -122,13 +166,18 @@ async fn over_http() {
 
 async fn whole_queue(cluster: &Fixture) {
     let server = Server::start(cluster).await;
-    let body = request(WORKLOADS);
-    let (mut times, mut answer) = (Vec::new(), Bytes::new());
-    for _ in 0..5 {
-        let (time, bytes) = server.post("/sequence", "application/json", body.clone()).await;
-        times.push(time);
-        answer = bytes;
-    }
+    let body = request(WORKLOADS, "plain");
+    let asked = async |body: &Bytes| {
+        let (mut times, mut answer) = (Vec::new(), Bytes::new());
+        for _ in 0..5 {
+            let (time, bytes) = server.post("/sequence", "application/json", body.clone()).await;
+            times.push(time);
+            answer = bytes;
+        }
+        (median(times), answer)
+    };
+    let (plain_time, answer) = asked(&body).await;
+    let (progressive_time, _) = asked(&request(WORKLOADS, "progressive")).await;
     // The floor sends the same bytes both ways without reading them.
     let ready = answer.clone();
     let echo = post(move |_: Bytes| async move { ready }).layer(DefaultBodyLimit::disable());
@@ -137,13 +186,14 @@ async fn whole_queue(cluster: &Fixture) {
     for _ in 0..5 {
         floors.push(plain.post("/sequence", "application/json", body.clone()).await.0);
     }
-    OVER_HTTP.took(SQLITE[0], median(times), Some(median(floors)));
+    OVER_HTTP.took(SQLITE[0], plain_time, Some(median(floors)));
+    PROGRESSIVE_OVER_HTTP.took(SQLITE[0], progressive_time, Some(plain_time));
 }
 
 /// Many small requests, against a server that reads them and does nothing else.
 async fn many_clients(cluster: &Fixture) {
     let server = Server::start(cluster).await;
-    let body = request(1_000);
+    let body = request(1_000, "plain");
     let (_, ready) = server.post("/sequence", "application/json", body.clone()).await;
     let reads = post(move |body: Bytes| async move {
         assert_eq!(read::<SequenceRequest>(&body).unwrap().workloads.len(), 1_000);
@@ -166,7 +216,8 @@ async fn during_aggregation() {
         world::ingest(&cluster, &world::running(0..50_000, USERS)).await;
         cluster.service.aggregate(GROUP).await.unwrap();
         let server = Server::start(&cluster).await;
-        let floor = requests(&server, 500).await;
+        let floor = requests(&server, 1_000, "plain").await;
+        PROGRESSIVE_BUSY.took(*on, requests(&server, 1_000, "progressive").await, Some(floor));
         let runs = tokio::spawn({
             let cluster = Arc::clone(&cluster);
             async move {
@@ -176,7 +227,7 @@ async fn during_aggregation() {
                 }
             }
         });
-        let busy = requests(&server, 1_000).await;
+        let busy = requests(&server, 1_000, "plain").await;
         runs.abort();
         BUSY.took(*on, busy, Some(floor));
     }
@@ -191,22 +242,22 @@ async fn without_a_database() {
     cluster.service.aggregate(GROUP).await.unwrap();
     let server = Server::start(&cluster).await;
     let upkeep = tokio::spawn(Arc::clone(&cluster.service).keep_up());
-    let floor = requests(&server, 1_000).await;
+    let floor = requests(&server, 1_000, "plain").await;
     proxy.set(Mode::Blackhole);
     while cluster.service.data_age().is_none() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let away = requests(&server, 1_000).await;
+    let away = requests(&server, 1_000, "plain").await;
     assert!(cluster.service.data_age().is_some());
     upkeep.abort();
     AWAY.took(POSTGRES[0], away, Some(floor));
 }
 
 /// The slow end of so many requests by a client that shares no thread with the server.
-async fn requests(server: &Server, count: usize) -> Duration {
+async fn requests(server: &Server, count: usize, mode: &'static str) -> Duration {
     let server = server.of_another_client();
     let client = async move {
-        let body = request(1_000);
+        let body = request(1_000, mode);
         let mut times = Vec::new();
         for _ in 0..count {
             times.push(server.post("/sequence", "application/json", body.clone()).await.0);
@@ -249,6 +300,39 @@ fn engine() {
         figure.took(On::Memory, measured, Some(floor));
     }
     turns(&workloads, &standings, floor);
+    charged(&workloads, &standings);
+}
+
+/// Everybody has used something, and every workload costs a little.
+struct Used<'a>(&'a GivenStandings);
+
+impl Accounts for Used<'_> {
+    fn user(&self, member: Member) -> Account {
+        let used = self.0.exponents.get(&member).map_or(0.0, |exponent| exponent.sort_key() as f64 / 1e22);
+        account(used)
+    }
+
+    fn project(&self, _: ProjectId) -> Account {
+        account(0.1)
+    }
+
+    fn domain(&self, project: ProjectId) -> (Option<Arc<str>>, Account) {
+        (Some(Arc::from(if project.0.as_u128().is_multiple_of(2) { "even" } else { "odd" })), account(0.2))
+    }
+}
+
+fn account(normalized_usage: f64) -> Account {
+    Account { normalized_usage, charged: Charge::ZERO, weight: EffectiveWeight::single(Weight::ONE) }
+}
+
+fn charged(workloads: &[Workload], standings: &GivenStandings) {
+    let fairshare = Sequencer::by_name("fairshare").unwrap_or_else(|| panic!("no fairshare"));
+    let floor = repeat(10, || fairshare.order(workloads, standings));
+    let charges: Vec<Charge> = (0..workloads.len()).map(|n| Charge::of((1 + n % 7) as f64 / 1e6)).collect();
+    for (order, figure) in [(Order::Flat, &PROGRESSIVE), (Order::Tiered, &IN_TIERS)] {
+        let measured = repeat(10, || progressive::order(order, workloads, &charges, &Used(standings), usize::MAX));
+        figure.took(On::Memory, measured, Some(floor));
+    }
 }
 
 /// Queues that take turns; all of them are siblings, no two alike.

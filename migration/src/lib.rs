@@ -36,6 +36,7 @@ mod m0005_people;
 mod m0006_kernels;
 mod m0007_operations;
 mod m0008_time_order;
+mod m0009_expectations;
 mod steps;
 
 use sea_orm::prelude::async_trait::async_trait;
@@ -65,7 +66,7 @@ const STEPS: &[Step] = {
     }
     list!(
         m0001_initial m0002_queues m0003_kernel_cursors m0004_bucket_order m0005_people m0006_kernels m0007_operations
-        m0008_time_order
+        m0008_time_order m0009_expectations
     )
 };
 

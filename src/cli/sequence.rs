@@ -13,6 +13,9 @@ use super::open::{input_name, read_input};
 use super::output::{Format, OutputArgs, print_answer, print_list};
 use crate::config::Config;
 
+const PLAIN: &[&str] = &["position", "workload_id", "fair_share_factor", "rank"];
+const CHARGED: &[&str] = &["position", "workload_id", "fair_share_factor", "rank", "charge", "factor_after"];
+
 /// Order pending workloads
 #[derive(Parser)]
 #[command(name = "sequence")]
@@ -36,8 +39,8 @@ impl Command for Sequence {
             format => {
                 let mut answer: Value = answer.json().await?;
                 let items = answer["items"].take();
-                let columns = &["position", "workload_id", "fair_share_factor", "rank"];
-                print_list(format, columns, items.as_array().into_iter().flatten())?;
+                let charged = items.get(0).is_some_and(|item| item.get("charge").is_some());
+                print_list(format, if charged { CHARGED } else { PLAIN }, items.as_array().into_iter().flatten())?;
             }
         }
         Ok(ExitCode::SUCCESS)

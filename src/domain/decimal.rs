@@ -105,6 +105,7 @@ pub struct Amount(u128);
 
 impl Amount {
     pub const ZERO: Self = Self(0);
+    pub const ONE: Self = Self(AMOUNT_UNIT);
     pub const MAX: Self = Self(AMOUNT_MAX);
 
     /// The amount of so many `10^-12`, at most the largest amount.

@@ -79,6 +79,8 @@ pub struct Report {
     pub terminated_at: Option<Timestamp>,
     /// When it was suspended and went on.
     pub changes: Changes,
+    /// How long it will run from its start, as far as somebody said so.
+    pub expected_seconds: Option<u32>,
     pub traits: Traits,
 }
 
@@ -197,6 +199,8 @@ impl Kernel {
         merged.started_at = merged.started_at.or(other.started_at);
         merged.terminated_at = merged.terminated_at.or(other.terminated_at);
         merged.changes.merge(&other.changes);
+        // The report of a start need not repeat what the one before it said.
+        merged.expected_seconds = merged.expected_seconds.or(other.expected_seconds);
         merged.settle_phase();
         if ends_before_start(&merged) {
             return Err(Conflict::End);
@@ -295,6 +299,8 @@ pub struct Unsettled {
     pub changes: Changes,
     /// The changes that its records were made by, where they have to be made again.
     pub applied: Option<Changes>,
+    /// How long it was said to run.
+    pub expected_seconds: Option<u32>,
 }
 
 /// Where a run left a kernel.
@@ -326,6 +332,7 @@ impl Unsettled {
             in_step: false,
             changes: report.changes.clone(),
             applied: kernel.applied.clone(),
+            expected_seconds: report.expected_seconds,
         })
     }
 

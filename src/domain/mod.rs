@@ -21,6 +21,7 @@ pub mod maps;
 pub mod names;
 pub mod normalize;
 pub mod options;
+pub mod outstanding;
 mod packed;
 pub mod quantity;
 pub mod queues;

@@ -3,10 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures::TryStreamExt;
 use hashbrown::HashSet;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Condition, OnConflict};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, StreamTrait};
+use uuid::Uuid;
 
 use super::decode::SlotDecoder;
 use super::entity::{domain_usage_bucket, project_usage_bucket, user_usage_bucket};
@@ -17,44 +19,59 @@ use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::ledger::Ledger;
 use crate::domain::time::{Day, Timestamp};
 
-/// Loads every bucket of the group that starts at or after the ledger's `loaded_from`, and before `until`.
+/// Loads every bucket of the group that starts at or after the ledger's `loaded_from`, and before `until`. There may be millions:
+/// they are packed one by one as they come.
 #[tracing::instrument(name = "db.buckets.load", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn load(db: &impl ConnectionTrait, group: &str, ledger: &mut Ledger, until: Option<Day>) -> Result<()> {
+pub async fn load(
+    db: &(impl ConnectionTrait + StreamTrait),
+    group: &str,
+    ledger: &mut Ledger,
+    until: Option<Day>,
+) -> Result<()> {
     let from = ledger.loaded_from();
     let mut capacities = SlotDecoder::<Amount>::new();
     let mut domains: HashSet<Arc<str>> = HashSet::new();
     macro_rules! tier {
-        ($table:ident, $owner:expr) => {
-            let rows = $table::Entity::find()
+        ($table:ident, $($key:ident $part:ident: $type:ty),+ => $owner:expr) => {{
+            let mut rows = $table::Entity::find()
+                .select_only()
+                .columns([
+                    $($table::Column::$key,)+
+                    $table::Column::PeriodStart,
+                    $table::Column::PeriodEnd,
+                    $table::Column::DecayUnitDays,
+                    $table::Column::ResourceUsage,
+                    $table::Column::Records,
+                    $table::Column::CapacitySnapshot,
+                ])
                 .filter($table::Column::ResourceGroup.eq(group))
                 .filter($table::Column::PeriodStart.gte(from.0))
                 .filter(Condition::all().add_option(until.map(|day| $table::Column::PeriodStart.lt(day.0))))
                 .order_by_asc($table::Column::PeriodStart)
-                .all(db)
+                .into_tuple::<($($type,)+ i32, i32, i32, String, i64, String)>()
+                .stream(db)
                 .await?;
-            for row in rows {
+            while let Some(row) = rows.try_next().await? {
+                let ($($part,)+ start, end, unit, usage, records, capacity) = row;
                 let bucket = Bucket {
-                    start: Day(row.period_start),
-                    end: Day(row.period_end),
-                    unit_days: u32::try_from(row.decay_unit_days).unwrap_or(1),
-                    usage: decode::slots(&row.resource_usage)?,
-                    records: u64::try_from(row.records).unwrap_or(0),
-                    capacity: capacities.decode(&row.capacity_snapshot)?,
+                    start: Day(start),
+                    end: Day(end),
+                    unit_days: u32::try_from(unit).unwrap_or(1),
+                    usage: decode::slots(&usage)?,
+                    records: u64::try_from(records).unwrap_or(0),
+                    capacity: capacities.decode(&capacity)?,
                 };
-                #[allow(clippy::redundant_closure_call)]
-                ledger.load($owner(&row), &bucket);
+                ledger.load($owner, &bucket);
             }
-        };
+        }};
     }
-    tier!(domain_usage_bucket, |row: &domain_usage_bucket::Model| {
-        let name = domains.get_or_insert_with(row.domain_name.as_str(), |n| Arc::from(n));
-        Owner::Domain(Arc::clone(name))
+    tier!(domain_usage_bucket, DomainName name: String => {
+        Owner::Domain(Arc::clone(domains.get_or_insert_with(name.as_str(), |n| Arc::from(n))))
     });
-    tier!(project_usage_bucket, |row: &project_usage_bucket::Model| Owner::Project(ProjectId(row.project_id)));
-    tier!(user_usage_bucket, |row: &user_usage_bucket::Model| Owner::User(Member {
-        user: UserId(row.user_uuid),
-        project: ProjectId(row.project_id)
-    }));
+    tier!(project_usage_bucket, ProjectId id: Uuid => Owner::Project(ProjectId(id)));
+    tier!(user_usage_bucket, UserUuid user: Uuid, ProjectId project: Uuid => {
+        Owner::User(Member { user: UserId(user), project: ProjectId(project) })
+    });
     Ok(())
 }
 

@@ -26,7 +26,7 @@ pub(super) fn phase(status: &str) -> Result<Phase> {
     Phase::parse(status).ok_or_else(|| StoreError::Damaged(format!("kernel status {status}")))
 }
 
-fn changes(stored: Option<&str>) -> Result<Changes> {
+pub(super) fn changes(stored: Option<&str>) -> Result<Changes> {
     let parse = |text: &str| text.parse().map_err(|_| StoreError::Damaged(format!("changes of status {text}")));
     stored.map_or_else(|| Ok(Changes::default()), parse)
 }
@@ -48,6 +48,7 @@ fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
         started_at: row.started_at.map(Timestamp::from_micros),
         terminated_at: row.terminated_at.map(Timestamp::from_micros),
         changes: changes(row.status_changes.as_deref())?,
+        expected_seconds: expected(row.expected_seconds),
         traits: Traits {
             agent_id: row.agent_id,
             queue: row.queue,
@@ -69,6 +70,11 @@ fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
         applied: applied.as_deref().map(|text| changes(Some(text))).transpose()?,
         seen_at: seen_at.map(Timestamp::from_micros),
     })
+}
+
+/// How long a kernel was said to run.
+pub(super) fn expected(stored: Option<i32>) -> Option<u32> {
+    stored.and_then(|seconds| u32::try_from(seconds).ok())
 }
 
 /// A kernel with what its row of `kernel_cursors` says.
@@ -148,6 +154,7 @@ pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Change
             terminated_at: Set(report.terminated_at.map(Timestamp::micros)),
             status_changes: Set(stored_changes(&report.changes)),
             end_inferred: Set(kernel.end_inferred),
+            expected_seconds: Set(report.expected_seconds.map(|s| i32::try_from(s).unwrap_or(i32::MAX))),
             agent_id: Set(report.traits.agent_id.clone()),
             queue: Set(report.traits.queue.clone()),
             priority: Set(report.traits.priority),
@@ -167,6 +174,7 @@ pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Change
         Column::TerminatedAt,
         Column::StatusChanges,
         Column::EndInferred,
+        Column::ExpectedSeconds,
         Column::AgentId,
         Column::Queue,
         Column::Priority,
@@ -267,7 +275,7 @@ pub async fn unsettled(
     after: Option<KernelKey>,
     limit: u64,
 ) -> Result<(Vec<Unsettled>, Option<KernelKey>)> {
-    type Row = (i64, Uuid, Uuid, Uuid, String, String, String, i64, Option<i64>, Option<String>);
+    type Row = (i64, Uuid, Uuid, Uuid, String, String, String, i64, Option<i64>, Option<String>, Option<i32>);
     type Cursor = (bool, Option<i64>, Option<String>);
     let recorded_until = recorded_until.map(Timestamp::micros);
     // Two statements: one that joins kernels may read all of them for each page.
@@ -306,6 +314,7 @@ pub async fn unsettled(
             Column::StartedAt,
             Column::TerminatedAt,
             Column::StatusChanges,
+            Column::ExpectedSeconds,
         ])
         .filter(bulk::one_of(db, Column::KernelKey, cursors.keys().copied()))
         .filter(Column::StartedAt.is_not_null())
@@ -313,7 +322,7 @@ pub async fn unsettled(
         .all(db)
         .await?;
     let decode = |row: Row| {
-        let (key, id, user, project, domain, occupied, status, started_at, terminated_at, status_changes) = row;
+        let (key, id, user, project, domain, occupied, status, started_at, terminated_at, status_changes, told) = row;
         let (in_step, cursor, applied) = cursors.remove(&key).unwrap_or_default();
         Ok(Unsettled {
             key: KernelKey(key),
@@ -328,6 +337,7 @@ pub async fn unsettled(
             in_step,
             changes: changes(status_changes.as_deref())?,
             applied: applied.as_deref().map(|text| changes(Some(text))).transpose()?,
+            expected_seconds: expected(told),
         })
     };
     let mut found: Vec<Unsettled> = rows.into_iter().map(decode).collect::<Result<_>>()?;

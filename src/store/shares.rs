@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures::TryStreamExt;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::OnConflict;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, StreamTrait};
 
 use super::entity::{domain_fair_share, project_fair_share, user_fair_share};
 use super::{Result, bulk, decode};
@@ -18,7 +19,7 @@ use crate::domain::weight::Weight;
 /// Loads the group's hierarchy; `domain_of` tells a project's current domain. Ranks are not stored.
 #[tracing::instrument(name = "db.shares.load", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn load(
-    db: &impl ConnectionTrait,
+    db: &(impl ConnectionTrait + StreamTrait),
     group: &str,
     domain_of: impl Fn(ProjectId) -> Option<Arc<str>>,
 ) -> Result<Hierarchy> {
@@ -39,19 +40,24 @@ pub async fn load(
     }
     macro_rules! rows {
         ($table:ident) => {
-            $table::Entity::find().filter($table::Column::ResourceGroup.eq(group)).all(db).await?
+            $table::Entity::find().filter($table::Column::ResourceGroup.eq(group)).stream(db).await?
         };
     }
-    for row in rows!(domain_fair_share) {
+    let mut rows = rows!(domain_fair_share);
+    while let Some(row) = rows.try_next().await? {
         hierarchy.put_domain(&Arc::from(row.domain_name.as_str()), share!(row));
     }
-    for row in rows!(project_fair_share) {
+    drop(rows);
+    let mut rows = rows!(project_fair_share);
+    while let Some(row) = rows.try_next().await? {
         let id = ProjectId(row.project_id);
         if let Some(domain) = domain_of(id) {
             hierarchy.put_project(id, &domain, share!(row));
         }
     }
-    for row in rows!(user_fair_share) {
+    drop(rows);
+    let mut rows = rows!(user_fair_share);
+    while let Some(row) = rows.try_next().await? {
         let member = Member { user: UserId(row.user_uuid), project: ProjectId(row.project_id) };
         hierarchy.put_user(member, share!(row));
     }

@@ -131,6 +131,7 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
         started_at: kernel.placed.map(|(_, start)| Timestamp::from_seconds(start)),
         terminated_at: kernel.ended_at.map(Timestamp::from_seconds),
         changes: Changes::default(),
+        expected_seconds: None,
         traits: traits(kernel, &job),
     };
     let told = |name: &str| Told { name: Some(name.to_owned()), display_name: None };

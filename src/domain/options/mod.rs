@@ -4,7 +4,9 @@ mod division;
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::decay::Decay;
 use super::fault::{Fault, escaped};
@@ -15,6 +17,8 @@ use super::weight::Weight;
 
 pub use division::DivisionChoice;
 
+/// No charge counts more of a kernel's time to come.
+pub const MOST_EXPECTED_SECONDS: u32 = 86_400;
 /// The longest bucket that options allow.
 pub const MAX_DECAY_UNIT_DAYS: u32 = 365;
 
@@ -42,6 +46,36 @@ pub struct Options {
     pub order: Order,
     /// After how many seconds without a report a running kernel ends, 60..=31536000; `None`: never.
     pub kernel_timeout_seconds: Option<u32>,
+    /// How a sequence is made unless its request says.
+    pub sequence_mode: SequenceMode,
+    /// How long a kernel is expected to run of which nothing else is known, 1..=86400; `None`: `slice_interval_seconds`.
+    pub expected_seconds: Option<u32>,
+}
+
+/// Whether a workload that is placed in a sequence counts before the next one is chosen (FAIR_SHARE §10).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SequenceMode {
+    /// All workloads are compared once.
+    #[default]
+    Plain,
+    /// What runs, and what is placed in this very sequence, counts as used.
+    Progressive,
+}
+
+impl SequenceMode {
+    const ALL: [(&'static str, Self); 2] = [("plain", Self::Plain), ("progressive", Self::Progressive)];
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(name, _)| *name == text).map(|(_, mode)| mode)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Progressive => "progressive",
+        }
+    }
 }
 
 /// Whether `fairshare` compares users across the group, or domains, then projects, then users (FAIR_SHARE §9).
@@ -82,6 +116,8 @@ impl Default for Options {
             division: DivisionChoice::default(),
             order: Order::default(),
             kernel_timeout_seconds: None,
+            sequence_mode: SequenceMode::default(),
+            expected_seconds: None,
         }
     }
 }
@@ -95,7 +131,7 @@ fn unknown(key: &str) -> Fault {
     about(key, "unknown_option", format!("is not known here; known are {}", KEYS.join(", ")))
 }
 
-const KEYS: [&str; 12] = [
+const KEYS: [&str; 14] = [
     "half_life_days",
     "lookback_days",
     "decay_unit_days",
@@ -108,6 +144,8 @@ const KEYS: [&str; 12] = [
     "division",
     "order",
     "kernel_timeout_seconds",
+    "sequence_mode",
+    "expected_seconds",
 ];
 
 impl Options {
@@ -173,6 +211,12 @@ impl Options {
             "kernel_timeout_seconds" => {
                 self.kernel_timeout_seconds = Some(integer(key, value, 60, 31_536_000)?);
             }
+            "sequence_mode" => {
+                let names = SequenceMode::ALL.map(|(name, _)| name);
+                self.sequence_mode = value.as_str().and_then(SequenceMode::parse).ok_or_else(|| none_of(key, names))?;
+            }
+            "expected_seconds" if value.is_null() => self.expected_seconds = None,
+            "expected_seconds" => self.expected_seconds = Some(integer(key, value, 1, MOST_EXPECTED_SECONDS)?),
             _ => return Err(unknown(key)),
         }
         Ok(())
@@ -183,7 +227,7 @@ impl Options {
         // The default is written as the documents print it.
         let default_weight =
             if self.default_weight == Weight::ONE { "1.0".to_owned() } else { self.default_weight.to_string() };
-        let values: [Value; 12] = [
+        let values: [Value; 14] = [
             self.half_life_days.into(),
             self.lookback_days.into(),
             self.decay_unit_days.into(),
@@ -196,6 +240,8 @@ impl Options {
             self.division.to_json(),
             self.order.as_str().into(),
             self.kernel_timeout_seconds.into(),
+            self.sequence_mode.as_str().into(),
+            self.expected_seconds.into(),
         ];
         // What is off is left out.
         KEYS.iter().map(|k| (*k).to_owned()).zip(values).filter(|(_, value)| !value.is_null()).collect()

@@ -1,6 +1,6 @@
 //! `drf`: dominant resource fairness.
 
-use super::{Sequence, Standings, Workload};
+use super::{Growing, Sequence, Standings, Workload};
 
 /// The user who occupies the smallest dominant share now comes first.
 pub(super) struct Drf;
@@ -17,5 +17,9 @@ impl Sequence for Drf {
     fn keys(&self, workloads: &[Workload], shares: &dyn Standings) -> Vec<u64> {
         // Shares are never negative, and non-negative floats order like their bits.
         workloads.iter().map(|w| shares.dominant_share(w.owner.user).to_bits()).collect()
+    }
+
+    fn grows(&self) -> Option<Growing> {
+        Some(Growing::DominantShare)
     }
 }

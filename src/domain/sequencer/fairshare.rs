@@ -1,6 +1,6 @@
 //! `fairshare`: historical fair share (FAIR_SHARE §9).
 
-use super::{Sequence, Standings, Workload};
+use super::{Growing, Sequence, Standings, Workload};
 use crate::domain::factor::Exponent;
 use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
@@ -24,6 +24,10 @@ impl Sequence for FairShare {
             Order::Flat => workloads.iter().map(|w| shares.exponent(w.owner).sort_key()).collect(),
             Order::Tiered => tiered(workloads, shares),
         }
+    }
+
+    fn grows(&self) -> Option<Growing> {
+        Some(Growing::Usage)
     }
 }
 

@@ -5,6 +5,7 @@ mod drf;
 mod fairshare;
 mod fifo;
 mod lifo;
+pub mod progressive;
 mod saturation;
 mod score;
 mod turns;
@@ -16,6 +17,7 @@ use std::fmt;
 use super::factor::Exponent;
 use super::ids::{Member, ProjectId, UserId};
 use super::options::Order;
+use super::slots::Usages;
 use super::time::Timestamp;
 
 pub use turns::QueueClaims;
@@ -40,8 +42,20 @@ pub trait Standings {
     /// Dominant share of what the user occupies now over the group's capacity, in 0..
     fn dominant_share(&self, user: UserId) -> f64;
 
+    /// The same of a user who occupies so much more than now, as the usage of one second.
+    fn dominant_share_with(&self, user: UserId, more: &Usages) -> f64;
+
     /// What `fairshare` compares.
     fn order(&self) -> Order;
+}
+
+/// What a progressive order compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growing {
+    /// Usage over weight.
+    Usage,
+    /// The dominant share of what is occupied.
+    DominantShare,
 }
 
 /// A policy that orders workloads.
@@ -63,6 +77,11 @@ trait Sequence: Sync {
     /// Whether queues take turns; each queue's own workloads keep the order of their keys.
     fn takes_turns(&self) -> bool {
         false
+    }
+
+    /// What grows by each workload that is placed, if the policy can count it (FAIR_SHARE §10).
+    fn grows(&self) -> Option<Growing> {
+        None
     }
 
     /// Which queue gives its next workload first.
@@ -97,23 +116,12 @@ impl Sequencer {
 
     /// The positions of `workloads` in the order in which they should start: a permutation, always.
     pub fn order(self, workloads: &[Workload], shares: &dyn Standings) -> Vec<u32> {
-        let keys = self.0.keys(workloads, shares);
-        let latest_first = self.0.latest_first();
-        // Key and submission as one number, because comparing two costs more than the sort.
-        let number = |key: u64, workload: &Workload| {
-            let submitted = workload.submitted_at.map_or(u64::MAX, |t| t.micros().unsigned_abs());
-            u128::from(key) << 64 | u128::from(if latest_first { !submitted } else { submitted })
-        };
-        let numbers = keys.into_iter().zip(workloads).map(|(key, workload)| number(key, workload));
-        let mut order: Vec<(u128, u32)> = numbers.zip(0u32..).collect();
-        order.sort_unstable_by_key(|(number, _)| *number);
-        for equals in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
-            equals.sort_unstable_by(|a, b| {
-                let by_id = tie_break(workloads, a.1, b.1);
-                if latest_first { by_id.reverse() } else { by_id }
-            });
-        }
-        order.into_iter().map(|(_, at)| at).collect()
+        by_keys(self.0.keys(workloads, shares), workloads, self.0.latest_first())
+    }
+
+    /// What a progressive order of this policy compares; `None`: it has none.
+    pub fn grows(self) -> Option<Growing> {
+        self.0.grows()
     }
 }
 
@@ -137,6 +145,30 @@ impl fmt::Debug for Sequencer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// Positions by ascending key; equal keys by submission, then id, or in the reverse of that.
+fn by_keys(keys: Vec<u64>, workloads: &[Workload], latest_first: bool) -> Vec<u32> {
+    // Key and submission as one number, because comparing two costs more than the sort.
+    let number = |key: u64, workload: &Workload| {
+        let submitted = workload.submitted_at.map_or(u64::MAX, |t| t.micros().unsigned_abs());
+        u128::from(key) << 64 | u128::from(if latest_first { !submitted } else { submitted })
+    };
+    let numbers = keys.into_iter().zip(workloads).map(|(key, workload)| number(key, workload));
+    let mut order: Vec<(u128, u32)> = numbers.zip(0u32..).collect();
+    order.sort_unstable_by_key(|(number, _)| *number);
+    for equals in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
+        equals.sort_unstable_by(|a, b| {
+            let by_id = tie_break(workloads, a.1, b.1);
+            if latest_first { by_id.reverse() } else { by_id }
+        });
+    }
+    order.into_iter().map(|(_, at)| at).collect()
+}
+
+/// Positions by submission, then id.
+fn by_submission(workloads: &[Workload]) -> Vec<u32> {
+    by_keys(vec![0; workloads.len()], workloads, false)
 }
 
 /// Among workloads of one submission time by id; those without a time keep the order they were given.

@@ -42,6 +42,8 @@ pub struct KernelView {
     /// Usage before it is recorded.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_usage_recorded_at: Option<Timestamp>,
+    /// How long it was said to run from its start; `null`: nobody said so.
+    pub expected_seconds: Option<u32>,
     pub agent_id: Option<String>,
     pub queue: Option<String>,
     pub priority: i32,
@@ -71,6 +73,7 @@ impl KernelView {
             terminated_at: report.terminated_at,
             end_inferred,
             last_usage_recorded_at: cursor,
+            expected_seconds: report.expected_seconds,
             agent_id: traits.agent_id,
             queue: traits.queue,
             priority: traits.priority,

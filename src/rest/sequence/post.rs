@@ -32,10 +32,7 @@ pub async fn handle(
     let is_short = body.len() <= SHORT_BYTES && service.sequences_at_once(&caller, &path.rg);
     let work = move || {
         let request: SequenceRequest = read(&body)?;
-        let mut sequenced = service.sequence(&caller, &path.rg, request.workloads)?;
-        if let Some(limit) = request.limit {
-            sequenced.order.truncate(limit.get() as usize);
-        }
+        let sequenced = service.sequence(&caller, &path.rg, request.into())?;
         Ok::<_, Problem>(write(&sequenced).map_err(|e| Error::failed("the answer was not written", e))?)
     };
     let answer = if is_short {

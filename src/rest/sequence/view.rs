@@ -1,17 +1,21 @@
 //! The answer is written straight from the sequenced workloads: hundreds of thousands of items
 //! never become a tree of values.
 
+use std::io::Write as _;
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::decimal::f64_text;
+use crate::domain::options::SequenceMode;
 use crate::domain::reading::at_most;
-use crate::service::sequence::{PendingWorkload, Sequenced};
+use crate::service::sequence::{PendingWorkload, PlacedWorkload, SequenceInput, Sequenced};
 
 /// The most workloads that one request may name.
 const MAX_WORKLOADS: usize = 1_000_000;
+/// The most started workloads that one request may name.
+const MAX_PLACED: usize = 100_000;
 
 /// Pending workloads of one resource group.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -27,17 +31,31 @@ pub struct SequenceRequest<'a> {
     /// How many of them the answer names, the first to start first; all unless given.
     #[schema(value_type = Option<u32>, minimum = 1)]
     pub limit: Option<NonZeroU32>,
+    /// How the order is made; unless given, as the group's option `sequence_mode` says.
+    pub mode: Option<SequenceMode>,
+    /// What has started and is not reported as a kernel yet, so that a progressive order counts it.
+    #[serde(borrow, default, deserialize_with = "at_most::<MAX_PLACED, _, _>")]
+    #[schema(max_items = 100_000)]
+    pub placed: Vec<PlacedWorkload<'a>>,
+}
+
+impl<'a> From<SequenceRequest<'a>> for SequenceInput<'a> {
+    fn from(request: SequenceRequest<'a>) -> Self {
+        let SequenceRequest { workloads, limit, mode, placed } = request;
+        Self { workloads, mode, placed, limit }
+    }
 }
 
 /// The same workloads, or the first of them, in the order in which they should start.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(example = json!({
-    "sequencer": "fairshare", "message": "Ordered by fair-share factor", "calculated_at": "2026-01-13T10:05:00Z",
+    "sequencer": "fairshare", "mode": "plain", "message": "Ordered by fair-share factor", "calculated_at": "2026-01-13T10:05:00Z",
     "items": [{"workload_id": "job-1", "position": 1, "fair_share_factor": "0.949342117601", "rank": 1}]
 }))]
 pub struct SequenceAnswer {
     /// The group's scheduler.
     pub sequencer: String,
+    pub mode: SequenceMode,
     pub message: String,
     /// When the factors were calculated; `null` before the first run.
     #[schema(format = DateTime)]
@@ -54,6 +72,13 @@ pub struct SequenceItem {
     pub fair_share_factor: String,
     /// The owner's rank; `null` for an owner that nobody knows yet.
     pub rank: Option<u32>,
+    /// What the workload counts as used from its place on, as a part of the look-back window's capacity; in a progressive
+    /// order by `fairshare`.
+    #[schema(nullable = false)]
+    pub charge: Option<String>,
+    /// The user's factor once the workload counts; in a progressive order by `fairshare`.
+    #[schema(nullable = false)]
+    pub factor_after: Option<String>,
 }
 
 /// Bytes that one item takes, about.
@@ -66,11 +91,14 @@ pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
     let mut out = Vec::with_capacity(sequenced.order.len() * ITEM_BYTES + 256);
     out.extend_from_slice(b"{\"sequencer\":");
     serde_json::to_writer(&mut out, group.scheduler.name())?;
+    out.extend_from_slice(b",\"mode\":");
+    serde_json::to_writer(&mut out, &sequenced.mode)?;
     out.extend_from_slice(b",\"message\":");
     serde_json::to_writer(&mut out, group.scheduler.success_message())?;
     out.extend_from_slice(b",\"calculated_at\":");
     serde_json::to_writer(&mut out, &group.calculation.as_ref().map(|c| c.at))?;
     out.extend_from_slice(b",\"items\":[");
+    let mut charged = sequenced.charged.iter();
     for (position, at) in (1u64..).zip(&sequenced.order) {
         let workload = &sequenced.workloads[*at as usize];
         let row = rows.user(workload.owner);
@@ -85,6 +113,10 @@ pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
         out.extend_from_slice(f64_text(row.map_or(1.0, |row| row.share.fair_share_factor)).as_bytes());
         out.extend_from_slice(b"\",\"rank\":");
         serde_json::to_writer(&mut out, &row.map(|row| rows.users.rank(row.share.exponent)))?;
+        if let Some(charged) = charged.next() {
+            let (charge, after) = (f64_text(charged.charge.to_f64()), f64_text(charged.factor_after));
+            write!(out, ",\"charge\":\"{charge}\",\"factor_after\":\"{after}\"")?;
+        }
         out.push(b'}');
     }
     out.extend_from_slice(b"]}");

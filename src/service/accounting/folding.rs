@@ -14,7 +14,7 @@ use crate::service::group::state::GroupState;
 use crate::service::work::background;
 use crate::service::{Service, Work};
 use crate::store;
-use crate::store::ConnectionTrait;
+use crate::store::{ConnectionTrait, StreamTrait};
 
 /// Records that are in memory at the same time.
 const PAGE: u64 = 20_000;
@@ -89,7 +89,7 @@ async fn fold_records(
 
 /// Folds all buckets of the group again, for the days that records cover in full; snapshots of
 /// capacities are kept. Returns how many buckets changed.
-pub async fn rebuild_buckets(db: &impl ConnectionTrait, state: &mut GroupState) -> Result<u64> {
+pub async fn rebuild_buckets(db: &(impl ConnectionTrait + StreamTrait), state: &mut GroupState) -> Result<u64> {
     let records_from = state.group.records_from;
     let purged = records_from.is_some();
     let from = records_from.unwrap_or(Day::MIN);

@@ -12,6 +12,7 @@ use crate::domain::bucket::Daily;
 use crate::domain::ids::{GroupKey, KernelKey};
 use crate::domain::kernel::{Advance, Phase, Unsettled};
 use crate::domain::ledger::Increments;
+use crate::domain::outstanding::Outstanding;
 use crate::domain::slice::{self, GapPolicy, Run};
 use crate::domain::slots::Usages;
 use crate::domain::time::{Day, MICROS_PER_SECOND, Span, Timestamp};
@@ -77,6 +78,7 @@ pub(super) struct AggregateRun {
     pub(super) removed: Increments,
     gaps: BTreeMap<usize, GapTally>,
     occupancy: Occupancy,
+    outstanding: Outstanding,
     pub(super) done: Aggregated,
 }
 
@@ -147,6 +149,7 @@ impl AggregateRun {
             removed: Increments::default(),
             gaps: BTreeMap::new(),
             occupancy: Occupancy::default(),
+            outstanding: Outstanding::default(),
             done: Aggregated::default(),
         })
     }
@@ -195,6 +198,7 @@ impl AggregateRun {
                     }
                     Advance::Moved | Advance::Stayed => {}
                 }
+                self.outstanding.put(&kernel);
                 if let Some(kept) = &mut kept {
                     kept.insert(kernel.key, kernel);
                 }
@@ -213,6 +217,7 @@ impl AggregateRun {
         state.keep_kinds(kinds);
         state.keep_unsettled(kept);
         state.occupancy = std::mem::take(&mut self.occupancy);
+        state.outstanding = std::mem::take(&mut self.outstanding);
         if leads {
             state.group.recorded_until = Some(now);
         }

@@ -14,6 +14,7 @@ use crate::domain::ids::{KernelKey, Member, Owner, ProjectId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Unsettled};
 use crate::domain::ledger::Ledger;
 use crate::domain::options::Options;
+use crate::domain::outstanding::Outstanding;
 use crate::domain::queues::Queues;
 use crate::domain::queues::{Demand, Portion};
 use crate::domain::sequencer::Sequencer;
@@ -73,6 +74,8 @@ pub struct GroupState {
     pub occupancy: Occupancy,
     /// What running and pending kernels hold and ask for, by queue.
     pub demand: Arc<Demand>,
+    /// What is used that no run has recorded, and what will be.
+    pub outstanding: Outstanding,
     /// What runs still have to record; read when it is first needed.
     unsettled: Option<BTreeMap<KernelKey, Unsettled>>,
     /// What records have in common; read when it is first needed.
@@ -106,6 +109,7 @@ impl GroupState {
             queues,
             occupancy: Occupancy::default(),
             demand: Arc::default(),
+            outstanding: Outstanding::default(),
             unsettled: None,
             kinds: None,
         };
@@ -167,15 +171,20 @@ impl GroupState {
         self.unsettled = some_unsettled.is_none().then(BTreeMap::new);
         let mut occupancy = Occupancy::default();
         let mut demand = Demand::default();
-        store::live_kernels::portions(db, self.group.key, |user, portion| {
+        let mut outstanding = Outstanding::default();
+        store::live_kernels::portions(db, self.group.key, self.group.recorded_until, |user, portion, unsettled| {
             if portion.phase == Phase::Running {
                 occupy(&mut occupancy, user, portion.slots);
             }
             demand.add(portion);
+            if let Some(kernel) = unsettled {
+                outstanding.put(&kernel);
+            }
         })
         .await?;
         self.occupancy = occupancy;
         self.demand = Arc::new(demand);
+        self.outstanding = outstanding;
         Ok(())
     }
 
@@ -230,6 +239,7 @@ impl GroupState {
                 self.unsettled = None;
             }
         }
+        self.outstanding.changed(new);
         let demand = Arc::make_mut(&mut self.demand);
         if let Some(old) = old {
             demand.remove(Portion::of(old));
@@ -246,7 +256,7 @@ impl GroupState {
     }
 
     /// Makes sure that buckets from `day` on are in memory.
-    pub async fn load_back_to(&mut self, db: &impl ConnectionTrait, day: Day) -> Result<()> {
+    pub async fn load_back_to(&mut self, db: &(impl ConnectionTrait + StreamTrait), day: Day) -> Result<()> {
         let known_from = self.ledger.loaded_from();
         if day < known_from {
             self.ledger.reach_back(day);

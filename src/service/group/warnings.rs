@@ -4,6 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::published::facts::Facts;
+use crate::domain::options::SequenceMode;
 use crate::domain::slots::SlotName;
 
 /// Something in the options that a person should look at.
@@ -24,7 +25,7 @@ pub struct OptionWarning {
 type Rule = fn(&Facts, &mut Vec<OptionWarning>);
 
 /// Every rule, in the order of the answers. A new rule is one function and one entry.
-const RULES: [Rule; 3] = [unused_slots, only_zeros, no_capacity];
+const RULES: [Rule; 4] = [unused_slots, only_zeros, no_capacity, not_progressive];
 
 const RESOURCE_WEIGHTS: &str = "/scheduler_opts/resource_weights";
 
@@ -66,6 +67,20 @@ fn unused_slots(group: &Facts, warnings: &mut Vec<OptionWarning>) {
                 detail: format!("`{slot}` has a weight, but no agent offers this slot and nobody uses it"),
             });
         }
+    }
+}
+
+/// The mode is not that of the scheduler.
+fn not_progressive(group: &Facts, warnings: &mut Vec<OptionWarning>) {
+    if group.options.sequence_mode == SequenceMode::Progressive && group.scheduler.grows().is_none() {
+        warnings.push(OptionWarning {
+            code: "mode_without_effect",
+            pointer: Some("/scheduler_opts/sequence_mode".to_owned()),
+            detail: format!(
+                "the scheduler `{}` has no progressive order; its sequences are plain",
+                group.scheduler.name()
+            ),
+        });
     }
 }
 

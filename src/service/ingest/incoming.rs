@@ -20,6 +20,9 @@ use crate::service::people::{Directory, who};
 pub const MAX_KERNEL_DAYS: i32 = 3_660;
 pub const LIVES_TOO_LONG: &str = "a kernel lives at most 3660 days";
 
+/// The longest time that a kernel may be said to run: a year.
+const MOST_TOLD_SECONDS: u32 = 31_536_000;
+
 /// A kernel as a scheduler sends it.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -50,6 +53,10 @@ pub struct KernelInput {
     pub started_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub terminated_at: Option<Timestamp>,
+    /// How long it will run from its start, 1 to 31536000 seconds, for progressive sequences; a later report need not repeat
+    /// it.
+    #[schema(minimum = 1, maximum = 31_536_000)]
+    pub expected_seconds: Option<u32>,
     pub agent_id: Option<String>,
     pub queue: Option<String>,
     #[serde(default)]
@@ -158,6 +165,9 @@ impl KernelInput {
         if outlives(self.started_at, self.terminated_at, now) {
             fault("/started_at", "out_of_range", &format!("lies too far back: {LIVES_TOO_LONG}"));
         }
+        if let Some(said) = self.expected_seconds.and_then(expected_fault) {
+            fault("/expected_seconds", "out_of_range", said);
+        }
         if self.gang_min == Some(0) {
             fault("/gang_min", "out_of_range", "must be at least 1");
         }
@@ -178,6 +188,7 @@ impl KernelInput {
                 (Phase::Running, Some(at)) => Changes::one(at, false),
                 _ => Changes::default(),
             },
+            expected_seconds: self.expected_seconds,
             traits: Traits {
                 agent_id: self.agent_id,
                 queue: self.queue,
@@ -197,6 +208,11 @@ impl KernelInput {
 
 fn found<T>(outcome: std::result::Result<T, Fault>, faults: &mut Vec<Fault>) -> Option<T> {
     outcome.map_err(|fault| faults.push(fault)).ok()
+}
+
+/// What is wrong with how long a kernel or workload is said to run.
+pub fn expected_fault(seconds: u32) -> Option<&'static str> {
+    (!(1..=MOST_TOLD_SECONDS).contains(&seconds)).then_some("must be 1 to 31536000 seconds")
 }
 
 /// Whether a kernel from `start` to `end`, or still running at `now`, lives longer than a kernel may.

@@ -22,6 +22,7 @@ fn report(phase: Phase, started_at: Option<Timestamp>, terminated_at: Option<Tim
         started_at,
         terminated_at,
         changes: Changes::default(),
+        expected_seconds: None,
         traits: Traits::default(),
     }
 }

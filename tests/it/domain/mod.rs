@@ -11,6 +11,7 @@ mod kernels;
 mod ledger;
 mod normalization;
 mod options;
+mod progressive;
 mod quantities;
 mod ranking;
 mod sequencing;

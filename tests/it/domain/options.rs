@@ -43,7 +43,7 @@ fn the_defaults_are_the_documented_ones() {
                     "node_order": "pack", "search_budget_ms": 1000,
                 },
             },
-            "order": "flat",
+            "order": "flat", "sequence_mode": "plain",
         })
     );
 }

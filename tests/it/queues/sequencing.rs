@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use fairshared::domain::ids::{ProjectId, UserId};
 use fairshared::service::groups::SchedulerPatch;
-use fairshared::service::sequence::PendingWorkload;
+use fairshared::service::sequence::{PendingWorkload, SequenceInput};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -32,6 +32,7 @@ fn workload<'a>((name, queue, cpu, priority): &Wish, minute: usize) -> PendingWo
         priority: *priority,
         queue: Some(Cow::Borrowed(queue)),
         requested_slots: Some(Box::new(slots(&json!({"cpu": cpu})))),
+        expected_seconds: None,
     }
 }
 
@@ -41,7 +42,8 @@ fn sequence(f: &Fixture, wishes: &[Wish]) -> Vec<String> {
 }
 
 fn order(f: &Fixture, pending: Vec<PendingWorkload<'_>>) -> Vec<String> {
-    let sequenced = f.service.sequence(&admin(), GROUP, pending).unwrap();
+    let sequenced =
+        f.service.sequence(&admin(), GROUP, SequenceInput { workloads: pending, ..SequenceInput::default() }).unwrap();
     sequenced.order.iter().map(|at| sequenced.workloads[*at as usize].id.to_string()).collect()
 }
 

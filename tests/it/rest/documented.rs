@@ -13,7 +13,7 @@ on_both! {
         let defaults = json!({
             "half_life_days": 7, "lookback_days": 28, "decay_unit_days": 1, "slice_interval_seconds": 300,
             "default_weight": "1.0", "gap_policy": "interpolate", "max_gap_hours": 24, "resource_weights": {},
-            "decay": "flat", "order": "flat",
+            "decay": "flat", "order": "flat", "sequence_mode": "plain",
         });
         let mut shown = server.get(&path).await;
         let division = shown["scheduler_opts"].as_object_mut().unwrap().remove("division").unwrap();

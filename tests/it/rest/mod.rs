@@ -16,6 +16,7 @@ mod messages;
 mod operations;
 mod people;
 mod permits;
+mod progressive;
 mod queues;
 mod read_back;
 mod records;

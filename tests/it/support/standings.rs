@@ -5,6 +5,7 @@ use fairshared::domain::ids::{Member, ProjectId, UserId};
 use fairshared::domain::maps::FastMap;
 use fairshared::domain::options::Order;
 use fairshared::domain::sequencer::Standings;
+use fairshared::domain::slots::Usages;
 
 #[derive(Default)]
 pub struct GivenStandings {
@@ -23,6 +24,11 @@ impl Standings for GivenStandings {
 
     fn dominant_share(&self, user: UserId) -> f64 {
         self.dominant_shares.get(&user).copied().unwrap_or(0.0)
+    }
+
+    /// As if the cluster had one of each slot.
+    fn dominant_share_with(&self, user: UserId, more: &Usages) -> f64 {
+        more.iter().map(|(_, usage)| usage.to_f64()).fold(0.0, f64::max) + self.dominant_share(user)
     }
 
     fn order(&self) -> Order {

@@ -16,7 +16,7 @@ use fairshared::service::buckets::{BucketField, BucketList, BucketRow, Tier};
 use fairshared::service::group::published::facts::Facts;
 use fairshared::service::input::page::{MAX_PAGE, Window};
 use fairshared::service::kernels::KernelFilter;
-use fairshared::service::sequence::PendingWorkload;
+use fairshared::service::sequence::{PendingWorkload, SequenceInput};
 use fairshared::service::{Service, VisibleGroup};
 
 use crate::support::database::{TestDb, postgres, sqlite};
@@ -226,11 +226,14 @@ fn assert_ranking(service: &Service, group: &Facts, trace: &Trace, rows: &[&Plai
         priority: 0,
         queue: None,
         requested_slots: None,
+        expected_seconds: None,
     };
     let stranger = Member { user: id("nobody").to_string().parse().unwrap(), ..members[&standings[0].user] };
     let mut pending: Vec<_> = submitted.iter().map(|s| workload(&s.user, members[&s.user])).collect();
     pending.push(workload("stranger", stranger));
-    let sequenced = service.sequence(&admin(), &group.name, pending).unwrap();
+    let sequenced = service
+        .sequence(&admin(), &group.name, SequenceInput { workloads: pending, ..SequenceInput::default() })
+        .unwrap();
     let order: Vec<&str> = sequenced.order.iter().map(|at| &*sequenced.workloads[*at as usize].id).collect();
     let mut expected: Vec<(f64, &str)> = submitted.iter().map(|s| (s.exponent, s.user.as_str())).collect();
     expected.push((0.0, "stranger"));

@@ -10,10 +10,11 @@ use crate::domain::division::Observed;
 use crate::domain::factor::{Decayer, Exponent};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::options::Order;
+use crate::domain::outstanding::Outstanding;
 use crate::domain::queues::{Claim, Demand, MAX_WEIGHT, ProjectNames, Queues, queue_of};
 use crate::domain::sequencer::Standings;
 use crate::domain::slots::{Amounts, ScaledSum, Usages};
-use crate::domain::time::MICROS_PER_DAY;
+use crate::domain::time::{MICROS_PER_DAY, Timestamp};
 use crate::domain::weight::Weight;
 use crate::service::group::state::{GroupState, Occupancy};
 use crate::store::groups::Revisions;
@@ -37,6 +38,12 @@ pub struct Facts {
     pub demand: Arc<Demand>,
     /// What each user's running kernels occupy.
     occupancy: Occupancy,
+    /// What is used that no run has recorded, and what will be.
+    pub outstanding: Outstanding,
+    /// Until when the usage of most kernels is recorded.
+    pub recorded_until: Option<Timestamp>,
+    /// What the day of the last calculation offers.
+    pub today: Arc<Amounts>,
     /// What the look-back window offered, decayed like usage; empty where no history gain asks for it.
     pub(super) decayed_capacity: Usages,
 }
@@ -57,6 +64,9 @@ impl Facts {
             queues: Arc::clone(&state.queues),
             demand: Arc::clone(&state.demand),
             occupancy: state.occupancy.clone(),
+            outstanding: state.outstanding.clone(),
+            recorded_until: state.group.recorded_until,
+            today: today(state),
             decayed_capacity: decayed_capacity(state),
         }
     }
@@ -68,6 +78,9 @@ impl Facts {
         next.queues = Arc::clone(&state.queues);
         next.demand = Arc::clone(&state.demand);
         next.occupancy = state.occupancy.clone();
+        next.outstanding = state.outstanding.clone();
+        next.recorded_until = state.group.recorded_until;
+        next.today = today(state);
         next
     }
 
@@ -140,6 +153,15 @@ impl Facts {
         };
         self.rows.projects().map(|share| (self.queue_of(None, share.project_id), part(share))).collect()
     }
+
+    /// The largest part of any slot's capacity; a slot without capacity does not count.
+    fn dominant_part(&self, occupied: &Usages) -> f64 {
+        let parts = occupied.iter().filter_map(|(slot, of_one_second)| {
+            let offered = self.capacity.get(slot).filter(|c| !c.is_zero())?;
+            Some(of_one_second.to_f64() / offered.to_f64())
+        });
+        parts.fold(0.0, f64::max)
+    }
 }
 
 impl Standings for Facts {
@@ -153,19 +175,26 @@ impl Standings for Facts {
         (domain.map_or(Exponent::ZERO, |row| row.share.exponent), project.share.exponent)
     }
 
-    /// The largest part of any slot's capacity; a slot without capacity does not count.
     fn dominant_share(&self, user: UserId) -> f64 {
-        let Some(occupied) = self.occupancy.get(&user) else { return 0.0 };
-        let parts = occupied.iter().filter_map(|(slot, of_one_second)| {
-            let offered = self.capacity.get(slot).filter(|c| !c.is_zero())?;
-            Some(of_one_second.to_f64() / offered.to_f64())
-        });
-        parts.fold(0.0, f64::max)
+        self.occupancy.get(&user).map_or(0.0, |occupied| self.dominant_part(occupied))
+    }
+
+    fn dominant_share_with(&self, user: UserId, more: &Usages) -> f64 {
+        let Some(occupied) = self.occupancy.get(&user) else { return self.dominant_part(more) };
+        let mut sum = occupied.clone();
+        sum.add(more);
+        self.dominant_part(&sum)
     }
 
     fn order(&self) -> Order {
         self.options.order
     }
+}
+
+fn today(state: &GroupState) -> Arc<Amounts> {
+    let day = state.calculation.as_ref().map(|calculation| calculation.lookback_end);
+    let known = day.and_then(|day| state.ledger.calendar().get(day));
+    known.map_or_else(|| Arc::new(state.capacity.clone()), |day| Arc::clone(&day.capacity))
 }
 
 /// What the look-back window offered, each day weighed as its usage is (FAIR_SHARE §6).

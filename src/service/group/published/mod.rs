@@ -1,5 +1,6 @@
 //! What readers see: one immutable picture of each resource group, swapped whole.
 
+pub mod accounts;
 pub mod answers;
 pub mod cluster;
 pub mod division;

@@ -1,0 +1,134 @@
+//! What kernels have used since their records end, and what those that run will still use (FAIR_SHARE §10). It follows from the
+//! kernels at the moment when somebody asks, so nothing is stored that could be left behind.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::changes::Changes;
+use super::ids::{KernelId, KernelKey, Member};
+use super::kernel::{Kernel, Unsettled};
+use super::shards::Shards;
+use super::slots::{Amounts, Usages};
+use super::time::{MICROS_PER_SECOND, Span, Timestamp};
+
+/// A kernel whose last slice is not recorded yet.
+#[derive(Clone, Debug, PartialEq)]
+struct Holding {
+    slots: Amounts,
+    started_at: Timestamp,
+    ended_at: Option<Timestamp>,
+    /// It has started and not ended, but uses nothing for now.
+    suspended: bool,
+    /// Until when its usage is recorded, if that is not the time of the group's last run.
+    cursor: Option<Timestamp>,
+    in_step: bool,
+    /// How long it was said to run.
+    told_seconds: Option<u32>,
+    /// Mostly none.
+    changes: Option<Box<Changes>>,
+}
+
+/// How long kernels run.
+pub trait Expectation {
+    /// Seconds from its start that a kernel of `owner` is expected to run that was said to run `told` seconds.
+    fn seconds(&self, owner: Member, told: Option<u32>) -> u32;
+}
+
+/// When something is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    pub now: Timestamp,
+    /// The group's last run: until then usage of kernels in step is recorded.
+    pub recorded_until: Option<Timestamp>,
+}
+
+/// The started kernels of a group whose last slice is not recorded yet, by owner.
+#[derive(Clone, Debug, Default)]
+pub struct Outstanding {
+    by_owner: Shards<Member, Arc<BTreeMap<KernelKey, Holding>>>,
+    /// All of them, whoever has them.
+    known: Shards<KernelId, ()>,
+}
+
+impl Holding {
+    fn of(kernel: &Unsettled) -> Self {
+        let changes = &kernel.changes;
+        Self {
+            slots: kernel.slots.clone(),
+            started_at: kernel.started_at,
+            ended_at: kernel.terminated_at,
+            suspended: changes.ends_suspended(),
+            cursor: kernel.cursor.filter(|_| !kernel.in_step),
+            in_step: kernel.in_step,
+            told_seconds: kernel.expected_seconds,
+            changes: (!changes.is_empty()).then(|| Box::new(changes.clone())),
+        }
+    }
+
+    /// From its last record on, as far as it has come, and on to its expected end.
+    fn micros(&self, owner: Member, moment: Moment, expectation: &impl Expectation) -> u64 {
+        let cursor = if self.in_step { moment.recorded_until } else { self.cursor };
+        let from = cursor.unwrap_or(self.started_at).max(self.started_at);
+        let until = self.ended_at.map_or(moment.now, |end| end.min(moment.now));
+        let used = Span::new(from, until).map_or(0, |whole| match &self.changes {
+            None => whole.micros(),
+            Some(changes) => changes.active(whole).map(Span::micros).sum(),
+        });
+        if self.ended_at.is_some_and(|end| end <= moment.now) || self.suspended {
+            return used;
+        }
+        let seconds = expectation.seconds(owner, self.told_seconds);
+        let expected = self.started_at.plus_micros(i64::from(seconds) * MICROS_PER_SECOND);
+        let end = self.ended_at.map_or(expected, |end| end.min(expected));
+        used + Span::new(from.max(moment.now), end).map_or(0, Span::micros)
+    }
+}
+
+impl Outstanding {
+    pub fn put(&mut self, kernel: &Unsettled) {
+        self.known.insert(kernel.id, ());
+        let kernels = self.by_owner.get_or_insert_with(&kernel.owner, || (kernel.owner, Arc::default()));
+        Arc::make_mut(kernels).insert(kernel.key, Holding::of(kernel));
+    }
+
+    fn remove(&mut self, key: KernelKey, id: KernelId, owner: Member) {
+        self.known.remove(&id);
+        let Some(kernels) = self.by_owner.get_mut(&owner) else { return };
+        let left = Arc::make_mut(kernels);
+        left.remove(&key);
+        if left.is_empty() {
+            self.by_owner.remove(&owner);
+        }
+    }
+
+    /// Notes what a report made of a kernel.
+    pub fn changed(&mut self, kernel: &Kernel) {
+        let Some(key) = kernel.key else { return };
+        let (id, owner) = (kernel.report.id, kernel.report.owner);
+        let known = self.by_owner.get(&owner).and_then(|kernels| kernels.get(&key));
+        let in_step = known.is_some_and(|holding| holding.in_step);
+        match Unsettled::of(kernel) {
+            Some(unsettled) => self.put(&Unsettled { in_step, ..unsettled }),
+            None => self.remove(key, id, owner),
+        }
+    }
+
+    /// Whether the kernel has started, and its end is not recorded yet.
+    pub fn knows(&self, id: KernelId) -> bool {
+        self.known.contains_key(&id)
+    }
+
+    /// What the owner's kernels have used since their records end, and will still use.
+    pub fn usage(&self, owner: Member, moment: Moment, expectation: &impl Expectation) -> Usages {
+        let mut sum = Usages::default();
+        for holding in self.by_owner.get(&owner).into_iter().flat_map(|kernels| kernels.values()) {
+            sum.add(&holding.slots.for_micros(holding.micros(owner, moment, expectation)));
+        }
+        sum
+    }
+
+    /// Who has such kernels, in no order.
+    pub fn owners(&self) -> impl Iterator<Item = Member> + '_ {
+        self.by_owner.iter().map(|(owner, _)| *owner)
+    }
+}

@@ -1,0 +1,40 @@
+//! What usage costs.
+
+use super::charge::Charge;
+use crate::domain::decimal::Amount;
+use crate::domain::normalize::Normalizer;
+use crate::domain::options::Options;
+use crate::domain::slots::{Amounts, Usages};
+
+/// Turns usage into a charge, as a bucket of today is turned into normalised usage (FAIR_SHARE §6).
+pub struct Tariff {
+    normalizer: Normalizer,
+    /// The decay weight of today, over the days of the window.
+    scale: f64,
+    unit: Amounts,
+}
+
+impl Tariff {
+    /// `capacity` is that of today.
+    pub fn new(capacity: &Amounts, options: &Options) -> Self {
+        let weights = &options.resource_weights;
+        let counts = |slot, amount: Amount| {
+            !amount.is_zero() && (weights.is_empty() || weights.get(slot).is_some_and(|weight| !weight.is_zero()))
+        };
+        let counted = capacity.iter().filter(|(slot, amount)| counts(*slot, *amount));
+        Self {
+            normalizer: Normalizer::new(capacity, weights),
+            scale: options.decay.weight(0, options.half_life_days) / f64::from(options.lookback_days),
+            unit: counted.map(|(slot, _)| (slot, Amount::ONE)).collect(),
+        }
+    }
+
+    pub fn charge(&self, usage: &Usages) -> Charge {
+        Charge::of(self.normalizer.normalized(usage) * self.scale)
+    }
+
+    /// What a workload is taken to ask for that does not say: one of each slot that counts.
+    pub fn unit(&self) -> &Amounts {
+        &self.unit
+    }
+}

@@ -1,0 +1,297 @@
+//! The order of pending workloads, from published state only (FAIR_SHARE §9).
+
+mod progressive;
+
+use std::borrow::Cow;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::group::published::PublishedGroup;
+use super::group::published::division::Division;
+use super::group::published::facts::Facts;
+use super::group::published::rows::Rows;
+use super::group::visible::VisibleGroup;
+use super::ingest::incoming::expected_fault;
+use super::people::{Directory, who};
+use super::{Caller, Error, Fault, Faults, Result, Service};
+use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
+use crate::domain::maps::FastMap;
+use crate::domain::options::SequenceMode;
+use crate::domain::sequencer::progressive::Charge;
+use crate::domain::sequencer::{Growing, QueueClaims, Workload};
+use crate::domain::slots::Amounts;
+use crate::domain::time::Timestamp;
+
+/// A pending workload as a scheduler sends it. Texts borrow from the request's body.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PendingWorkload<'a> {
+    #[serde(borrow)]
+    #[schema(value_type = String)]
+    pub workload_id: Cow<'a, str>,
+    /// This or `user`.
+    #[schema(value_type = Option<Uuid>)]
+    pub user_uuid: Option<UserId>,
+    /// The user's name instead of the UUID.
+    #[schema(value_type = Option<String>)]
+    pub user: Option<Cow<'a, str>>,
+    /// This or `project`.
+    #[schema(value_type = Option<Uuid>)]
+    pub project_id: Option<ProjectId>,
+    /// The project's name instead of the UUID.
+    #[schema(value_type = Option<String>)]
+    pub project: Option<Cow<'a, str>>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub submitted_at: Option<Timestamp>,
+    #[serde(default)]
+    pub priority: i32,
+    /// Where it waits, for sequencers that let queues take turns; absent: as for kernels.
+    #[schema(value_type = Option<String>)]
+    pub queue: Option<Cow<'a, str>>,
+    // Apart, because most have none, and hundreds of thousands of workloads are read.
+    pub requested_slots: Option<Box<Amounts>>,
+    /// How long it will run once it has started, 1 to 31536000 seconds; for progressive sequences.
+    #[schema(minimum = 1, maximum = 31_536_000)]
+    pub expected_seconds: Option<u32>,
+}
+
+/// A workload that has started as a kernel which is not reported yet.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlacedWorkload<'a> {
+    /// Once the kernel is known as started, this entry has no effect.
+    pub kernel_id: Uuid,
+    /// This or `user`.
+    #[schema(value_type = Option<Uuid>)]
+    pub user_uuid: Option<UserId>,
+    /// The user's name instead of the UUID.
+    #[serde(borrow)]
+    #[schema(value_type = Option<String>)]
+    pub user: Option<Cow<'a, str>>,
+    /// This or `project`.
+    #[schema(value_type = Option<Uuid>)]
+    pub project_id: Option<ProjectId>,
+    /// The project's name instead of the UUID.
+    #[schema(value_type = Option<String>)]
+    pub project: Option<Cow<'a, str>>,
+    pub requested_slots: Option<Box<Amounts>>,
+    /// As of a workload.
+    #[schema(minimum = 1, maximum = 31_536_000)]
+    pub expected_seconds: Option<u32>,
+}
+
+/// What is to be put in order, and how.
+#[derive(Debug, Default)]
+pub struct SequenceInput<'a> {
+    pub workloads: Vec<PendingWorkload<'a>>,
+    /// `None`: the group's option says.
+    pub mode: Option<SequenceMode>,
+    pub placed: Vec<PlacedWorkload<'a>>,
+    /// How many the answer names; `None`: all.
+    pub limit: Option<NonZeroU32>,
+}
+
+/// Workloads in the order in which they should start.
+pub struct Sequenced<'a> {
+    pub group: VisibleGroup,
+    pub mode: SequenceMode,
+    pub workloads: Vec<Workload<'a>>,
+    /// Positions in `workloads`, first to start first.
+    pub order: Vec<u32>,
+    /// What each of `order` is charged, and the factor of its user then; empty where nothing is charged.
+    pub charged: Vec<Charged>,
+}
+
+/// What placing a workload does to its user.
+#[derive(Clone, Copy, Debug)]
+pub struct Charged {
+    pub charge: Charge,
+    pub factor_after: f64,
+}
+
+impl Sequenced<'_> {
+    /// What the order was made from.
+    pub fn rows(&self) -> &Rows {
+        &self.group.facts().rows
+    }
+}
+
+impl Service {
+    /// Whether nothing but the workloads has to be looked at; else the queues may have to be divided first.
+    pub fn sequences_at_once(&self, caller: &Caller, group: &str) -> bool {
+        self.group(caller, group).is_ok_and(|group| !group.scheduler.takes_turns())
+    }
+
+    /// Orders pending workloads; nothing is invented, and nothing is dropped but for the limit.
+    pub fn sequence<'a>(&self, caller: &Caller, group: &str, input: SequenceInput<'a>) -> Result<Sequenced<'a>> {
+        caller.require_scheduler()?;
+        let group = self.group(caller, group)?;
+        let growing = growing(&group, input.mode)?;
+        let people = self.people();
+        let owners = owners(&people, &input.workloads)?;
+        let most = input.limit.map_or(usize::MAX, |limit| limit.get() as usize);
+        let mode = if growing.is_some() { SequenceMode::Progressive } else { SequenceMode::Plain };
+        let (workloads, order, charged);
+        match growing {
+            None => {
+                (workloads, order) = plain(&group, input.workloads, owners, self.clock().now(), most)?;
+                charged = Vec::new();
+            }
+            Some(growing) => {
+                let placed = placed(&people, group.facts(), &input.placed)?;
+                let asked = progressive::Asked { workloads: input.workloads, owners, placed, most };
+                (workloads, order, charged) = asked.order(group.facts(), growing, self.clock().now());
+            }
+        }
+        drop(people);
+        Ok(Sequenced { group, mode, workloads, order, charged })
+    }
+}
+
+/// What a progressive order compares, if the order is to be progressive.
+fn growing(group: &VisibleGroup, asked: Option<SequenceMode>) -> Result<Option<Growing>> {
+    let growing = group.scheduler.grows();
+    match (asked, growing) {
+        (Some(SequenceMode::Progressive), None) => {
+            let name = group.scheduler.name();
+            let detail = format!("is `progressive`, and the group's scheduler `{name}` has no progressive order");
+            Err(Error::about("/mode", "unsupported_mode", detail))
+        }
+        _ if asked.unwrap_or(group.options.sequence_mode) == SequenceMode::Plain => Ok(None),
+        _ => Ok(growing),
+    }
+}
+
+/// The workloads, and the positions of the first of them.
+type Ordered<'a> = (Vec<Workload<'a>>, Vec<u32>);
+
+fn plain<'a>(
+    group: &VisibleGroup,
+    mut pending: Vec<PendingWorkload<'a>>,
+    owners: Vec<Member>,
+    now: Timestamp,
+    most: usize,
+) -> Result<Ordered<'a>> {
+    let claims =
+        group.scheduler.takes_turns().then(|| claims(group.published(), &mut pending, &owners, now)).transpose()?;
+    let workloads = workloads(pending, owners);
+    let mut order = match &claims {
+        None => group.scheduler.order(&workloads, group.facts()),
+        Some((division, queue, requests)) => {
+            let claims = QueueClaims {
+                tree: &division.tree,
+                fair_share: &division.shares.fair_share,
+                score_weights: &group.options.division.options.score.score_weights,
+                queue,
+                requests,
+            };
+            group.scheduler.order_by_turns(&workloads, group.facts(), &claims)
+        }
+    };
+    order.truncate(most);
+    Ok((workloads, order))
+}
+
+fn workloads<'a>(pending: Vec<PendingWorkload<'a>>, owners: Vec<Member>) -> Vec<Workload<'a>> {
+    let of = |(w, owner): (PendingWorkload<'a>, Member)| Workload {
+        id: w.workload_id,
+        owner,
+        submitted_at: w.submitted_at,
+        priority: w.priority,
+    };
+    let mut workloads: Vec<Workload<'a>> = pending.into_iter().zip(owners).map(of).collect();
+    // They take the place of what was read, which was larger.
+    workloads.shrink_to_fit();
+    workloads
+}
+
+/// Those that are not among the kernels yet, and whose they are.
+fn placed<'p, 'a>(
+    people: &Directory,
+    facts: &Facts,
+    placed: &'p [PlacedWorkload<'a>],
+) -> Result<Vec<(Member, &'p PlacedWorkload<'a>)>> {
+    let mut faults = Faults::default();
+    let mut found = Vec::with_capacity(placed.len());
+    for (at, entry) in placed.iter().enumerate() {
+        let owner =
+            owner(people, (entry.user_uuid, entry.user.as_deref()), (entry.project_id, entry.project.as_deref()));
+        match owner.and_then(|owner| expected(entry.expected_seconds).map(|()| owner)) {
+            Ok(owner) if !facts.outstanding.knows(KernelId(entry.kernel_id)) => found.push((owner, entry)),
+            Ok(_) => {}
+            Err(fault) => faults.push(Fault { pointer: format!("/placed/{at}{}", fault.pointer), ..fault }),
+        }
+        if faults.are_enough() {
+            break;
+        }
+    }
+    faults.or(found)
+}
+
+fn expected(seconds: Option<u32>) -> std::result::Result<(), Fault> {
+    let said = seconds.and_then(expected_fault);
+    said.map_or(Ok(()), |said| Err(Fault::about("/expected_seconds", "out_of_range", said)))
+}
+
+/// Whose a workload is, by id or by name.
+fn owner(
+    people: &Directory,
+    (user, user_name): (Option<UserId>, Option<&str>),
+    (project, project_name): (Option<ProjectId>, Option<&str>),
+) -> std::result::Result<Member, Fault> {
+    Ok(Member { user: who::user(people, user, user_name)?, project: who::project(people, project, project_name)? })
+}
+
+/// Whose each workload is, by one look into the directory for all of them.
+fn owners(people: &Directory, pending: &[PendingWorkload]) -> Result<Vec<Member>> {
+    let owner = |w: &PendingWorkload| {
+        let owner = owner(people, (w.user_uuid, w.user.as_deref()), (w.project_id, w.project.as_deref()))?;
+        expected(w.expected_seconds)?;
+        Ok::<_, Fault>(owner)
+    };
+    let mut owners = Vec::with_capacity(pending.len());
+    let mut faults = Faults::default();
+    for (at, workload) in pending.iter().enumerate() {
+        match owner(workload) {
+            Ok(owner) => owners.push(owner),
+            Err(fault) => {
+                faults.push(Fault { pointer: format!("/workloads/{at}{}", fault.pointer), ..fault });
+                if faults.are_enough() {
+                    break;
+                }
+            }
+        }
+    }
+    faults.or(owners)
+}
+
+type Claims = (Arc<Division>, Vec<usize>, Vec<Amounts>);
+
+/// What queues deserve, and by workload its queue and what it asks for.
+fn claims(
+    group: &PublishedGroup,
+    pending: &mut [PendingWorkload],
+    owners: &[Member],
+    now: Timestamp,
+) -> Result<Claims> {
+    let division = group.division(now)?;
+    let mut places: FastMap<(Option<&str>, ProjectId), usize> = FastMap::default();
+    let place = |workload: &PendingWorkload, project: ProjectId| {
+        let name = group.facts.queue_of(workload.queue.as_deref(), project);
+        // Every queue that workloads resolve to is in the tree, `default` included.
+        division.tree.find(name).unwrap_or(0)
+    };
+    let mut queues = Vec::with_capacity(pending.len());
+    for (workload, owner) in pending.iter().zip(owners) {
+        let claim = (workload.queue.as_deref(), owner.project);
+        queues.push(*places.entry(claim).or_insert_with(|| place(workload, owner.project)));
+    }
+    drop(places);
+    let requests =
+        pending.iter_mut().map(|w| w.requested_slots.take().map(|slots| *slots).unwrap_or_default()).collect();
+    Ok((division, queues, requests))
+}

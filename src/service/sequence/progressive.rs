@@ -1,0 +1,71 @@
+//! The progressive order of pending workloads (FAIR_SHARE §10).
+
+use super::{Charged, PendingWorkload, PlacedWorkload, Workload, workloads};
+use crate::domain::ids::Member;
+use crate::domain::maps::FastMap;
+use crate::domain::sequencer::progressive::{self, Charge};
+use crate::domain::sequencer::{Growing, Standings};
+use crate::domain::slots::Usages;
+use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+use crate::service::group::published::accounts::GroupAccounts;
+use crate::service::group::published::facts::Facts;
+
+/// What is to be put in order, and how much of it is to be told.
+pub(super) struct Asked<'a, 'p> {
+    pub workloads: Vec<PendingWorkload<'a>>,
+    /// Theirs, one by one.
+    pub owners: Vec<Member>,
+    /// What has started and is not among the kernels yet.
+    pub placed: Vec<(Member, &'p PlacedWorkload<'a>)>,
+    pub most: usize,
+}
+
+impl<'a> Asked<'a, '_> {
+    /// The workloads, the positions of the first of them, and what those are charged.
+    pub fn order(self, facts: &Facts, growing: Growing, now: Timestamp) -> (Vec<Workload<'a>>, Vec<u32>, Vec<Charged>) {
+        let mut accounts = GroupAccounts::new(facts, now);
+        match growing {
+            Growing::Usage => self.by_usage(facts, &mut accounts),
+            Growing::DominantShare => self.by_dominant_share(facts, &accounts),
+        }
+    }
+
+    fn by_usage(self, facts: &Facts, accounts: &mut GroupAccounts) -> (Vec<Workload<'a>>, Vec<u32>, Vec<Charged>) {
+        let Self { workloads: pending, owners, placed, most } = self;
+        for (owner, entry) in placed {
+            accounts.place(owner, entry.requested_slots.as_deref(), entry.expected_seconds);
+        }
+        let charge = |(w, owner): (&PendingWorkload, &Member)| {
+            accounts.charge(*owner, w.requested_slots.as_deref(), w.expected_seconds)
+        };
+        let charges: Vec<Charge> = pending.iter().zip(&owners).map(charge).collect();
+        let workloads = workloads(pending, owners);
+        let turns = progressive::order(facts.options.order, &workloads, &charges, accounts, most);
+        let charged = turns.iter().map(|turn| Charged { charge: turn.charge, factor_after: turn.factor_after });
+        let charged = charged.collect();
+        (workloads, turns.into_iter().map(|turn| turn.at).collect(), charged)
+    }
+
+    /// Usage costs nothing here: what counts is what is occupied.
+    fn by_dominant_share(self, facts: &Facts, accounts: &GroupAccounts) -> (Vec<Workload<'a>>, Vec<u32>, Vec<Charged>) {
+        let Self { workloads: pending, owners, placed, most } = self;
+        let second = MICROS_PER_SECOND.unsigned_abs();
+        let request = |slots: Option<&_>| slots.unwrap_or_else(|| accounts.tariff.unit()).for_micros(second);
+        let mut started = FastMap::<_, Usages>::default();
+        for (owner, entry) in placed {
+            started.entry(owner.user).or_default().add(&request(entry.requested_slots.as_deref()));
+        }
+        let requests: Vec<Usages> = pending.iter().map(|w| request(w.requested_slots.as_deref())).collect();
+        let workloads = workloads(pending, owners);
+        let share = |user, more: &Usages| match started.get(&user) {
+            None => facts.dominant_share_with(user, more),
+            Some(started) => {
+                let mut sum = started.clone();
+                sum.add(more);
+                facts.dominant_share_with(user, &sum)
+            }
+        };
+        let order = progressive::dominant_order(&workloads, &requests, share, most);
+        (workloads, order, Vec::new())
+    }
+}
