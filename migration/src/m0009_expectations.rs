@@ -1,25 +1,49 @@
-//! How long kernels are said to run, for progressive sequences.
+//! How long kernels are said to run and how long they ran, for progressive sequences.
 
 use sea_orm::prelude::async_trait::async_trait;
+use sea_orm::sea_query::TableCreateStatement;
 use sea_orm::{DatabaseTransaction, DbErr};
 
 use super::Change;
-use super::changes::{add_column, drop_column};
-use super::columns::integer_null;
+use super::changes::{add_column, create, drop_column, drop_table};
+use super::columns::{boolean, integer, integer_null, primary, table, text, text_null, uuid};
 
 pub struct Migration;
 
 /// What its reversal loses.
-pub const LOSES: &str = "how long kernels were said to run";
+pub const LOSES: &str = "how long kernels were said to run and how long they ran";
+
+/// One row for each owner and day on which kernels of the owner ended.
+fn run_times() -> TableCreateStatement {
+    table("run_times")
+        .col(integer("group_key"))
+        // On which the kernels ended, days since 1970.
+        .col(integer("day"))
+        .col(uuid("user_uuid"))
+        .col(uuid("project_id"))
+        // Five numbers with a space between them: how many kernels ended; how long they ran, microseconds; the sum of the
+        // squares of that; and of the kernels of which somebody had said it, how long they were to run and ran, microseconds.
+        .col(text("times"))
+        .primary_key(&mut primary(&["group_key", "day", "user_uuid", "project_id"]))
+        .to_owned()
+}
 
 #[async_trait]
 impl Change for Migration {
     async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+        create(db, run_times()).await?;
+        // Whether `run_times` has all kernels that have ended in the look-back window; else the next run counts them.
+        add_column(db, "resource_groups", boolean("run_times_made").default(false).take()).await?;
         // Seconds from the kernel's start; NULL: nobody said.
-        add_column(db, "kernels", integer_null("expected_seconds")).await
+        add_column(db, "kernels", integer_null("expected_seconds")).await?;
+        // The sums of `run_times` over the look-back window; NULL: no kernel has ended in it.
+        add_column(db, "user_fair_shares", text_null("run_times")).await
     }
 
     async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
-        drop_column(db, "kernels", "expected_seconds").await
+        drop_column(db, "user_fair_shares", "run_times").await?;
+        drop_column(db, "kernels", "expected_seconds").await?;
+        drop_column(db, "resource_groups", "run_times_made").await?;
+        drop_table(db, "run_times").await
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::factor::{Exponent, History, fair_share_factor};
 use super::ids::{Member, Owner, ProjectId};
 use super::maps::{FastMap, FastSet};
+use super::run_times::RunTimes;
 use super::weight::{EffectiveWeight, Weight};
 
 /// The share of one domain, project or user: what an admin set and what follows from its history.
@@ -19,6 +20,8 @@ pub struct Share {
     pub effective_weight: EffectiveWeight,
     pub fair_share_factor: f64,
     pub exponent: Exponent,
+    /// How long the user's kernels ran that ended in the look-back window; of users only.
+    pub run_times: RunTimes,
 }
 
 impl Share {
@@ -29,6 +32,7 @@ impl Share {
             effective_weight: EffectiveWeight::single(Weight::ONE),
             fair_share_factor: 1.0,
             exponent: Exponent::ZERO,
+            run_times: RunTimes::default(),
         }
     }
 
@@ -65,6 +69,8 @@ pub struct Hierarchy {
     touched: BTreeMap<Owner, bool>,
     /// The default weight by which all others are weighed; `None`: nothing is.
     weighed_with: Option<Weight>,
+    /// The sum over all users.
+    run_times: RunTimes,
 }
 
 /// What weighing changed; both ascend.
@@ -135,7 +141,10 @@ impl Hierarchy {
     }
 
     pub fn put_user(&mut self, member: Member, share: Share) {
-        self.users.insert(member, share);
+        self.run_times += share.run_times;
+        if let Some(before) = self.users.insert(member, share) {
+            self.run_times += -before.run_times;
+        }
         self.touch(true, || Owner::User(member));
     }
 
@@ -154,6 +163,34 @@ impl Hierarchy {
             share.weight = weight;
             self.touch(true, || owner.clone());
         }
+    }
+
+    /// How long all kernels ran that ended in the look-back window.
+    pub fn run_times(&self) -> RunTimes {
+        self.run_times
+    }
+
+    /// Adds to how long a user's kernels ran. Returns whether the user is known.
+    pub fn add_run_times(&mut self, member: Member, more: RunTimes) -> bool {
+        let Some(share) = self.users.get_mut(&member) else { return false };
+        share.run_times += more;
+        self.run_times += more;
+        self.touch(false, || Owner::User(member));
+        true
+    }
+
+    /// Takes how long kernels ran from `times`, of all users. Returns whose is another than before.
+    pub fn take_run_times(&mut self, times: &BTreeMap<Member, RunTimes>) -> Vec<Owner> {
+        let other = |(member, share): (&Member, &Share)| {
+            let now = times.get(member).copied().unwrap_or_default();
+            (now != share.run_times).then_some((*member, now, share.run_times))
+        };
+        let changed: Vec<_> = self.users.iter().filter_map(other).collect();
+        for (member, now, before) in &changed {
+            self.add_run_times(*member, -*before);
+            self.add_run_times(*member, *now);
+        }
+        changed.into_iter().map(|(member, ..)| Owner::User(member)).collect()
     }
 
     /// Takes the history of each of `owners` by `history`. Returns those who have another one than before.

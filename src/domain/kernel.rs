@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::changes::{Changes, MOST_CHANGES};
 use super::defaults::yes;
 use super::ids::{KernelId, KernelKey, Member, SessionId};
+use super::run_times::RunTimes;
 use super::slots::Amounts;
-use super::time::{Span, Timestamp};
+use super::time::{Day, Span, Timestamp};
 
 /// Where a kernel is in its life. Later stages win over earlier ones, whatever order reports arrive in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -169,7 +170,24 @@ impl Conflict {
     }
 }
 
+/// How long a kernel ran whose usage is recorded to its end, and the day on which it ended.
+fn run_times(
+    report: (Option<Timestamp>, Option<Timestamp>),
+    changes: &Changes,
+    told: Option<u32>,
+) -> Option<(Day, RunTimes)> {
+    let (Some(start), Some(end)) = report else { return None };
+    Some((end.day(), RunTimes::of(start, end, changes, told)))
+}
+
 impl Kernel {
+    /// How long it ran, and the day on which it ended; `None` before its usage is recorded to the end.
+    pub fn run_times(&self) -> Option<(Day, RunTimes)> {
+        let report = &self.report;
+        let times = (report.started_at, report.terminated_at);
+        self.settled.then(|| run_times(times, &report.changes, report.expected_seconds)).flatten()
+    }
+
     /// What is known after `report`, given what was known before.
     pub fn merge(known: Option<Self>, mut report: Report) -> Result<Self, Conflict> {
         let Some(known) = known else {
@@ -334,6 +352,11 @@ impl Unsettled {
             applied: kernel.applied.clone(),
             expected_seconds: report.expected_seconds,
         })
+    }
+
+    /// How long it ran, and the day on which it ended; `None` before it has ended.
+    pub fn run_times(&self) -> Option<(Day, RunTimes)> {
+        run_times((Some(self.started_at), self.terminated_at), &self.changes, self.expected_seconds)
     }
 
     /// Usage was recorded past `limit`.

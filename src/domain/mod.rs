@@ -28,6 +28,7 @@ pub mod queues;
 pub mod ranking;
 pub mod reading;
 pub mod reclaim;
+pub mod run_times;
 pub mod schemas;
 pub mod sequencer;
 pub mod shards;

@@ -9,7 +9,7 @@ use super::ids::{KernelId, KernelKey, Member};
 use super::kernel::{Kernel, Unsettled};
 use super::shards::Shards;
 use super::slots::{Amounts, Usages};
-use super::time::{MICROS_PER_SECOND, Span, Timestamp};
+use super::time::{Span, Timestamp};
 
 /// A kernel whose last slice is not recorded yet.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,10 +28,10 @@ struct Holding {
     changes: Option<Box<Changes>>,
 }
 
-/// How long kernels run.
+/// How long an owner's kernels run.
 pub trait Expectation {
-    /// Seconds from its start that a kernel of `owner` is expected to run that was said to run `told` seconds.
-    fn seconds(&self, owner: Member, told: Option<u32>) -> u32;
+    /// From its start, of a kernel that was said to run `told` seconds.
+    fn micros(&self, told: Option<u32>) -> u64;
 }
 
 /// When something is asked.
@@ -66,7 +66,7 @@ impl Holding {
     }
 
     /// From its last record on, as far as it has come, and on to its expected end.
-    fn micros(&self, owner: Member, moment: Moment, expectation: &impl Expectation) -> u64 {
+    fn micros(&self, moment: Moment, expectation: &impl Expectation) -> u64 {
         let cursor = if self.in_step { moment.recorded_until } else { self.cursor };
         let from = cursor.unwrap_or(self.started_at).max(self.started_at);
         let until = self.ended_at.map_or(moment.now, |end| end.min(moment.now));
@@ -77,8 +77,8 @@ impl Holding {
         if self.ended_at.is_some_and(|end| end <= moment.now) || self.suspended {
             return used;
         }
-        let seconds = expectation.seconds(owner, self.told_seconds);
-        let expected = self.started_at.plus_micros(i64::from(seconds) * MICROS_PER_SECOND);
+        let micros = expectation.micros(self.told_seconds);
+        let expected = self.started_at.plus_micros(i64::try_from(micros).unwrap_or(i64::MAX));
         let end = self.ended_at.map_or(expected, |end| end.min(expected));
         used + Span::new(from.max(moment.now), end).map_or(0, Span::micros)
     }
@@ -122,7 +122,7 @@ impl Outstanding {
     pub fn usage(&self, owner: Member, moment: Moment, expectation: &impl Expectation) -> Usages {
         let mut sum = Usages::default();
         for holding in self.by_owner.get(&owner).into_iter().flat_map(|kernels| kernels.values()) {
-            sum.add(&holding.slots.for_micros(holding.micros(owner, moment, expectation)));
+            sum.add(&holding.slots.for_micros(holding.micros(moment, expectation)));
         }
         sum
     }

@@ -48,6 +48,8 @@ pub struct Group {
     pub compacted_before: Option<Day>,
     /// Kernels that ended before were removed.
     pub kernels_from: Option<Timestamp>,
+    /// Whether `run_times` has all kernels that have ended in the look-back window; else the next run counts them.
+    pub run_times_made: bool,
     pub calculated_at: Option<Timestamp>,
     /// The options of the last calculation, as JSON.
     pub calculated_with: Option<Map<String, Value>>,
@@ -90,6 +92,7 @@ impl TryFrom<Model> for Group {
             records_from: row.records_from_day.map(Day),
             compacted_before: row.compacted_before.map(Day),
             kernels_from: row.kernels_from.map(Timestamp::from_micros),
+            run_times_made: row.run_times_made,
             calculated_at: row.calculated_at.map(Timestamp::from_micros),
             created_at: Timestamp::from_micros(row.created_at),
             updated_at: Timestamp::from_micros(row.updated_at),
@@ -179,6 +182,7 @@ pub async fn save(db: &impl ConnectionTrait, loaded: &Group, group: &Group, now:
         records_from_day: changed(&loaded.records_from, &group.records_from, |day| day.map(|d| d.0)),
         compacted_before: changed(&loaded.compacted_before, &group.compacted_before, |day| day.map(|d| d.0)),
         kernels_from: changed(&loaded.kernels_from, &group.kernels_from, micros),
+        run_times_made: changed(&loaded.run_times_made, &group.run_times_made, |made| *made),
         calculated_at: changed(&loaded.calculated_at, &group.calculated_at, micros),
         calculated_with: changed(&loaded.calculated_with, &group.calculated_with, |with| with.as_ref().map(object)),
         created_at: NotSet,
@@ -259,6 +263,7 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Res
     let records = e::usage_slice::Entity::delete_many().filter(e::usage_slice::Column::GroupKey.eq(key.0));
     gone.insert("usage_records", records.exec(db).await?.rows_affected);
     e::slice_kind::Entity::delete_many().filter(e::slice_kind::Column::GroupKey.eq(key.0)).exec(db).await?;
+    e::run_time::Entity::delete_many().filter(e::run_time::Column::GroupKey.eq(key.0)).exec(db).await?;
     super::kernels::cursors_of_group(key).exec(db).await?;
     let kernels = e::kernel::Entity::delete_many().filter(e::kernel::Column::GroupKey.eq(key.0));
     gone.insert("kernels", kernels.exec(db).await?.rows_affected);

@@ -37,6 +37,7 @@ mod postgres;
 pub mod queues;
 mod reach;
 pub mod records;
+pub mod run_times;
 pub mod running;
 pub mod runs;
 pub mod shares;

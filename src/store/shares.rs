@@ -9,10 +9,11 @@ use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, StreamTrait};
 
 use super::entity::{domain_fair_share, project_fair_share, user_fair_share};
-use super::{Result, bulk, decode};
+use super::{Result, bulk, decode, run_times};
 use crate::domain::factor::History;
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
+use crate::domain::run_times::RunTimes;
 use crate::domain::time::Timestamp;
 use crate::domain::weight::Weight;
 
@@ -59,9 +60,15 @@ pub async fn load(
     let mut rows = rows!(user_fair_share);
     while let Some(row) = rows.try_next().await? {
         let member = Member { user: UserId(row.user_uuid), project: ProjectId(row.project_id) };
-        hierarchy.put_user(member, share!(row));
+        let run_times = row.run_times.as_deref().map(run_times::decode).transpose()?.unwrap_or_default();
+        hierarchy.put_user(member, Share { run_times, ..share!(row) });
     }
     Ok(hierarchy)
+}
+
+/// How long kernels ran, if any has ended.
+fn stored(times: RunTimes) -> Option<String> {
+    (!times.is_zero()).then(|| times.to_string())
 }
 
 /// Stores the named shares.
@@ -74,10 +81,10 @@ pub async fn save(
     now: Timestamp,
 ) -> Result<()> {
     macro_rules! row {
-        ($table:ident, $share:expr, $($key:ident: $value:expr),+) => {
+        ($table:ident, $share:expr, $($column:ident: $value:expr),+) => {
             $table::ActiveModel {
                 resource_group: Set(group.to_owned()),
-                $($key: Set($value),)+
+                $($column: Set($value),)+
                 weight: Set($share.weight.map(Weight::ten_thousandths)),
                 total_decayed_usage: Set($share.history.total_decayed_usage.to_json()),
                 normalized_usage: Set($share.history.normalized_usage),
@@ -88,9 +95,10 @@ pub async fn save(
         };
     }
     macro_rules! store {
-        ($table:ident, $rows:ident, $($key:ident),+) => {
+        ($table:ident, $rows:ident, $($key:ident),+; $($more:ident)?) => {
             let mut replace = OnConflict::columns([$table::Column::ResourceGroup, $($table::Column::$key),+]);
             replace.update_columns([
+                $($table::Column::$more,)?
                 $table::Column::Weight,
                 $table::Column::TotalDecayedUsage,
                 $table::Column::NormalizedUsage,
@@ -110,11 +118,11 @@ pub async fn save(
         _ => None,
     });
     let users = shares().filter_map(|(owner, share)| match owner {
-        Owner::User(m) => Some(row!(user_fair_share, share, user_uuid: m.user.0, project_id: m.project.0)),
+        Owner::User(m) => Some(row!(user_fair_share, share, user_uuid: m.user.0, project_id: m.project.0, run_times: stored(share.run_times))),
         _ => None,
     });
-    store!(domain_fair_share, domains, DomainName);
-    store!(project_fair_share, projects, ProjectId);
-    store!(user_fair_share, users, UserUuid, ProjectId);
+    store!(domain_fair_share, domains, DomainName;);
+    store!(project_fair_share, projects, ProjectId;);
+    store!(user_fair_share, users, UserUuid, ProjectId; RunTimes);
     Ok(())
 }

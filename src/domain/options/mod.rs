@@ -48,7 +48,7 @@ pub struct Options {
     pub kernel_timeout_seconds: Option<u32>,
     /// How a sequence is made unless its request says.
     pub sequence_mode: SequenceMode,
-    /// How long a kernel is expected to run of which nothing else is known, 1..=86400; `None`: `slice_interval_seconds`.
+    /// How long a kernel is expected to run while no kernel has ended, 1..=86400; `None`: `slice_interval_seconds`.
     pub expected_seconds: Option<u32>,
 }
 

@@ -22,6 +22,7 @@ pub async fn come_back(session: &mut Session) -> Result<()> {
     let (today, tomorrow) = (now.day(), now.day().plus(1));
     // Those that are to end ahead were taken for recorded to their ends.
     store::kernels::reopen(session.write(), session.key(), now).await?;
+    session.state_mut().group.run_times_made = false;
     store::capacity::forget_after(session.write(), name, today).await?;
     store::division_days::forget_after(session.write(), name, today).await?;
     store::runs::forget_gaps_after(session.write(), name, limit).await?;

@@ -29,6 +29,7 @@ impl Service {
             let changed = rebuild_buckets(tx, state).await?;
             // Histories are calculated anew as well, whatever is known of them.
             state.calculation = None;
+            session.recount_run_times().await?;
             session.recompute_histories().await?;
             session.store_all_shares();
             Ok(changed)

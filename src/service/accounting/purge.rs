@@ -32,6 +32,7 @@ impl Service {
                 store::slice_kinds::purge(session.write(), session.key(), from).await?;
                 session.state_mut().purged_before(from);
             }
+            store::run_times::purge(session.write(), session.key(), before).await?;
             let keep = keep_buckets_days.max(longest);
             let buckets =
                 store::buckets::purge(session.write(), session.group(), today.plus(-keep.cast_signed())).await?;

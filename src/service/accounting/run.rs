@@ -26,6 +26,7 @@ use crate::service::{Service, Work};
 use crate::store;
 use crate::store::kernels::Progress;
 use crate::store::records::{NewRecord, Stretch};
+use crate::store::run_times::ByDay;
 use crate::store::runs::Gap;
 use crate::store::slice_kinds::SliceKinds;
 
@@ -79,6 +80,7 @@ pub(super) struct AggregateRun {
     gaps: BTreeMap<usize, GapTally>,
     occupancy: Occupancy,
     outstanding: Outstanding,
+    ended: ByDay,
     pub(super) done: Aggregated,
 }
 
@@ -98,6 +100,9 @@ impl Service {
         self.prepare_days(&work.group).await?;
         let change = async |session: &mut Session| {
             ahead::come_back(session).await?;
+            if !session.state().group.run_times_made {
+                session.recount_run_times().await?;
+            }
             let mut run = AggregateRun::new(session).await?;
             session.observe_capacity().await?;
             session.learn_people().await?;
@@ -150,6 +155,7 @@ impl AggregateRun {
             gaps: BTreeMap::new(),
             occupancy: Occupancy::default(),
             outstanding: Outstanding::default(),
+            ended: ByDay::new(),
             done: Aggregated::default(),
         })
     }
@@ -181,6 +187,9 @@ impl AggregateRun {
                 }
                 match kernel.advance(now) {
                     Advance::Settled => {
+                        if let Some((day, times)) = kernel.run_times() {
+                            *self.ended.entry((day, kernel.owner)).or_default() += times;
+                        }
                         progress.settled.push(kernel.key);
                         continue;
                     }
@@ -218,6 +227,9 @@ impl AggregateRun {
         state.keep_unsettled(kept);
         state.occupancy = std::mem::take(&mut self.occupancy);
         state.outstanding = std::mem::take(&mut self.outstanding);
+        for ((day, owner), times) in std::mem::take(&mut self.ended) {
+            state.ended(owner, day, times);
+        }
         if leads {
             state.group.recorded_until = Some(now);
         }

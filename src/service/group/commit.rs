@@ -109,6 +109,7 @@ impl Session {
         if self.deleted {
             return Ok(None);
         }
+        self.save_ended().await?;
         let changes = self.state.ledger.take_changes();
         if !changes.is_empty() {
             store::buckets::delete(&self.tx, &name, &changes.deletes).await?;

@@ -339,12 +339,50 @@ impl Session {
         self.load_back_to(day.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await
     }
 
+    /// Stores how long kernels ran that this session has recorded to the end, and counts it for their owners.
+    pub async fn save_ended(&mut self) -> Result<()> {
+        let ended = self.state.take_ended();
+        if ended.is_empty() {
+            return Ok(());
+        }
+        self.touched = true;
+        store::run_times::add(&self.tx, self.key(), &ended).await?;
+        let from = self.state.run_times_from();
+        for ((_, owner), times) in ended.into_iter().filter(|((day, _), _)| from.is_none_or(|from| *day >= from)) {
+            if self.state.hierarchy.add_run_times(owner, times) {
+                self.changed_shares.insert(Owner::User(owner));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes anew what is stored of how long kernels ran, from the kernels that have ended in the look-back window.
+    pub async fn recount_run_times(&mut self) -> Result<()> {
+        self.save_ended().await?;
+        let from = window_start(&self.state.options, self.now.day());
+        store::run_times::rebuild(&self.tx, self.key(), from).await?;
+        self.state_mut().group.run_times_made = true;
+        self.count_run_times(from).await
+    }
+
+    /// Counts again how long kernels ran that ended since `from`.
+    async fn count_run_times(&mut self, from: Day) -> Result<()> {
+        self.save_ended().await?;
+        let times = store::run_times::since(&self.tx, self.key(), from).await?;
+        let changed = self.state_mut().hierarchy.take_run_times(&times);
+        self.changed_shares.extend(changed);
+        Ok(())
+    }
+
     /// Calculates decayed usage again, where it may have changed (FAIR_SHARE §7). Factors follow with the commit.
     pub async fn recompute_histories(&mut self) -> Result<()> {
         let now = self.certain_now();
         // A clock that jumped back, or a longer look-back, sees older buckets again.
         let from = window_start(&self.state.options, now.day());
         self.load_back_to(from).await?;
+        if self.state.run_times_from() != Some(from) {
+            self.count_run_times(from).await?;
+        }
         let state = self.state_mut();
         let changed = blocking(|| {
             state.ledger.settle_capacities();

@@ -17,6 +17,7 @@ use crate::domain::options::Options;
 use crate::domain::outstanding::Outstanding;
 use crate::domain::queues::Queues;
 use crate::domain::queues::{Demand, Portion};
+use crate::domain::run_times::RunTimes;
 use crate::domain::sequencer::Sequencer;
 use crate::domain::shards::Shards;
 use crate::domain::slots::{Amounts, Usages};
@@ -26,6 +27,7 @@ use crate::service::people::{Directory, People};
 use crate::store;
 use crate::store::agents::Agent;
 use crate::store::groups::Group;
+use crate::store::run_times::ByDay;
 use crate::store::slice_kinds::SliceKinds;
 use crate::store::{ConnectionTrait, StreamTrait};
 
@@ -76,6 +78,8 @@ pub struct GroupState {
     pub demand: Arc<Demand>,
     /// What is used that no run has recorded, and what will be.
     pub outstanding: Outstanding,
+    /// How long kernels ran whose usage this session has recorded to the end, or takes back.
+    ended: ByDay,
     /// What runs still have to record; read when it is first needed.
     unsettled: Option<BTreeMap<KernelKey, Unsettled>>,
     /// What records have in common; read when it is first needed.
@@ -110,6 +114,7 @@ impl GroupState {
             occupancy: Occupancy::default(),
             demand: Arc::default(),
             outstanding: Outstanding::default(),
+            ended: ByDay::new(),
             unsettled: None,
             kinds: None,
         };
@@ -219,6 +224,23 @@ impl GroupState {
         }
     }
 
+    /// From which day on run times count, as of the last calculation.
+    pub fn run_times_from(&self) -> Option<Day> {
+        self.calculation.as_ref().map(|calculation| calculation.lookback_start)
+    }
+
+    /// Notes how long a kernel ran that ended on `day`.
+    pub fn ended(&mut self, owner: Member, day: Day, times: RunTimes) {
+        *self.ended.entry((day, owner)).or_default() += times;
+    }
+
+    /// Takes out what was noted since it was stored last.
+    pub fn take_ended(&mut self) -> ByDay {
+        let mut ended = std::mem::take(&mut self.ended);
+        ended.retain(|_, times| !times.is_zero());
+        ended
+    }
+
     /// Gives new kernels their keys.
     pub fn number_kernels(&mut self, kernels: &mut [(Option<Kernel>, Kernel)]) {
         for (_, kernel) in kernels.iter_mut().filter(|(_, kernel)| kernel.key.is_none()) {
@@ -240,6 +262,15 @@ impl GroupState {
             }
         }
         self.outstanding.changed(new);
+        let (before, now) = (old.and_then(Kernel::run_times), new.run_times());
+        if before != now {
+            if let Some((day, times)) = before {
+                self.ended(new.report.owner, day, -times);
+            }
+            if let Some((day, times)) = now {
+                self.ended(new.report.owner, day, times);
+            }
+        }
         let demand = Arc::make_mut(&mut self.demand);
         if let Some(old) = old {
             demand.remove(Portion::of(old));

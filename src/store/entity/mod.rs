@@ -20,6 +20,7 @@ pub mod project_fair_share;
 pub mod project_usage_bucket;
 pub mod queue;
 pub mod resource_group;
+pub mod run_time;
 pub mod service_clock;
 pub mod service_run;
 pub mod slice_kind;

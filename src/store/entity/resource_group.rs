@@ -25,6 +25,7 @@ pub struct Model {
     pub records_from_day: Option<i32>,
     pub compacted_before: Option<i32>,
     pub kernels_from: Option<i64>,
+    pub run_times_made: bool,
     pub calculated_at: Option<i64>,
     #[sea_orm(column_type = "Text", nullable)]
     pub calculated_with: Option<String>,

@@ -15,6 +15,9 @@ pub struct Model {
     pub total_decayed_usage: String,
     pub normalized_usage: f64,
     pub fair_share_factor: f64,
+    /// `None`: no kernel has ended in the look-back window.
+    #[sea_orm(column_type = "Text", nullable)]
+    pub run_times: Option<String>,
     pub created_at: i64,
     pub updated_at: i64,
 }

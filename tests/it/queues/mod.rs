@@ -1,5 +1,6 @@
 //! Queues, demand, divisions and plans of live groups, on real databases.
 
+mod closed_loop;
 mod configuration;
 mod demand;
 mod history;

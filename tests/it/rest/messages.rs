@@ -16,7 +16,7 @@ const FOREIGN: [&str; 22] = [
     "unknown field",
     "missing field",
     "duplicate field",
-    "expected",
+    "expected ",
     "at line",
     "struct ",
     "enum ",

@@ -111,6 +111,50 @@ on_both! {
         near(used(&sequence(&server, &body).await, 1), HOUR * 2.0);
     }
 
+    async fn what_ended_tells_how_long_the_next_will_run(db: TestDb) {
+        let server = empty(db).await;
+        let job = |name: &str, user: &str, end: &str, told: Value| with(kernel(name, user, "ml", "2026-01-13T10:00:00Z"), &json!({
+            "status": "TERMINATED", "terminated_at": format!("2026-01-13T{end}Z"), "expected_seconds": told,
+        }));
+        let untold = |name: &str, user: &str| with(workload(name, user), &json!({"expected_seconds": null}));
+        let body = json!({"mode": "progressive", "workloads": [untold("a", "ann"), untold("b", "bob"), untold("e", "eve"), workload("t", "bob")]});
+        let hours = async |server: &Server| {
+            let answer = sequence(server, &body).await;
+            let charge = |name| charges(&answer)[ids(&answer).iter().position(|id| *id == name).unwrap()].0 / HOUR;
+            ["a", "b", "e", "t"].map(charge)
+        };
+        let are = |found: [f64; 4], expected: [f64; 4]| {
+            assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-6), "{found:?}");
+        };
+        // Nothing has ended: the slice interval, and what was told.
+        are(hours(&server).await, [1.0 / 12.0, 1.0 / 12.0, 1.0 / 12.0, 1.0]);
+        // ann's ran 1 h and 2 h: (1 + 4) / (1 + 2). bob's ran four times as long as he had said.
+        server.ingest(&[
+            job("k1", "ann", "11:00:00", Value::Null), job("k2", "ann", "12:00:00", Value::Null),
+            job("k3", "bob", "11:00:00", json!(900)),
+        ]).await;
+        server.tick().await;
+        let learned = [5.0 / 3.0, 1.0, 6.0 / 4.0, 4.0];
+        are(hours(&server).await, learned);
+        server.assert_conserved().await;
+        let key = server.key.clone();
+        let server = Server::over(server.fixture.restart().await, key);
+        are(hours(&server).await, learned);
+        // An end is corrected: 1 h becomes half an hour, first unknown and then known.
+        server.ingest(&[job("k1", "ann", "10:30:00", Value::Null)]).await;
+        server.tick().await;
+        are(hours(&server).await, [(0.25 + 4.0) / 2.5, 1.0, (0.25 + 4.0 + 1.0) / 3.5, 4.0]);
+        server.assert_conserved().await;
+        server.service.rebuild(crate::support::fixture::GROUP).await.unwrap();
+        are(hours(&server).await, [(0.25 + 4.0) / 2.5, 1.0, (0.25 + 4.0 + 1.0) / 3.5, 4.0]);
+        // When the window has passed, nothing is known of them any more.
+        server.clock.set("2026-01-24T12:00:00Z");
+        server.tick().await;
+        are(hours(&server).await, [1.0 / 12.0, 1.0 / 12.0, 1.0 / 12.0, 1.0]);
+        server.service.purge(crate::support::fixture::GROUP, 1_000).await.unwrap();
+        server.assert_conserved().await;
+    }
+
     async fn what_has_started_and_is_not_reported_counts_once(db: TestDb) {
         let server = empty(db).await;
         let placed = json!([{"kernel_id": id("k1"), "user_uuid": id("ann"), "project_id": id("ml"),
@@ -196,7 +240,7 @@ on_both! {
         }
         let bad = with(kernel("k9", "ann", "ml", NOW), &json!({"expected_seconds": 0}));
         let answer = server.call("POST", &group("/kernels"), Some(&json!([bad]))).await.json(200);
-        assert_eq!((&answer["rejected"], &answer["errors"][0]["faults"][0]["pointer"]), (&json!(1), &json!("/expected_seconds")), "{answer}");
+        assert_eq!((&answer["rejected"], &answer["errors"][0]["errors"][0]["pointer"]), (&json!(1), &json!("/expected_seconds")), "{answer}");
         // A scheduler that has no such order refuses the request, and says so of the option.
         let patch = json!({"scheduler": "fifo", "scheduler_opts": {"sequence_mode": "progressive"}});
         let patched = server.call("PATCH", &group("/scheduler-options"), Some(&patch)).await.json(200);

@@ -14,7 +14,8 @@ use fairshared::service::ingest::incoming::Refused;
 use fairshared::service::ingest::incoming::{Incoming, KernelInput};
 use fairshared::service::kernels::Record;
 use fairshared::service::people::Directory;
-use fairshared::service::{Caller, Service};
+use fairshared::service::{Caller, Clock, Service};
+use fairshared::store::{groups, run_times};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -115,8 +116,27 @@ impl Fixture {
 
     /// Fails unless the audit of the group is clean.
     pub async fn assert_conserved(&self) {
+        self.assert_run_times().await;
         let found = self.service.audit_conservation(&admin(), GROUP).await.unwrap();
         assert_eq!(found.difference, None);
+    }
+
+    /// What is stored of how long kernels ran is what follows from the kernels.
+    async fn assert_run_times(&self) {
+        let group = self.service.group(&admin(), GROUP).unwrap();
+        // What no look-back reaches may be purged.
+        let first = self.clock.now().day().plus(1 - group.options.lookback_days.cast_signed());
+        let Some(from) = group.calculation.as_ref().map(|last| last.lookback_start.max(first)) else { return };
+        let tx = self.service.store().begin().await.unwrap();
+        if !groups::find(&tx, GROUP).await.unwrap().unwrap().run_times_made {
+            return;
+        }
+        let mut stored = run_times::since(&tx, group.key, from).await.unwrap();
+        run_times::rebuild(&tx, group.key, from).await.unwrap();
+        let anew = run_times::since(&tx, group.key, from).await.unwrap();
+        drop(tx);
+        stored.retain(|_, times| !times.is_zero());
+        assert_eq!(stored, anew);
     }
 }
 

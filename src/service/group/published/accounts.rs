@@ -8,30 +8,46 @@ use crate::domain::ids::{Member, ProjectId};
 use crate::domain::maps::FastMap;
 use crate::domain::options::MOST_EXPECTED_SECONDS;
 use crate::domain::outstanding::{Expectation, Moment};
+use crate::domain::run_times::RunTimes;
 use crate::domain::sequencer::progressive::{Account, Accounts, Charge, Tariff};
 use crate::domain::slots::Amounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::domain::weight::EffectiveWeight;
 
-/// How long kernels of a group are taken to run.
+/// How long the kernels of one owner are taken to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected {
-    /// Of which nobody said anything.
-    otherwise: u32,
+    own: RunTimes,
+    /// Of kernels of which nobody said anything.
+    otherwise: u64,
+}
+
+impl Expected {
+    fn of(facts: &Facts, owner: Member) -> Self {
+        let own = facts.rows.user(owner).map(|row| row.share.run_times).unwrap_or_default();
+        let options = &facts.options;
+        let seconds = options.expected_seconds.unwrap_or(options.slice_interval_seconds);
+        let learned = own.mean_micros().or_else(|| facts.run_times.mean_micros());
+        Self { own, otherwise: learned.unwrap_or_else(|| micros(seconds)) }
+    }
 }
 
 impl Expectation for Expected {
-    fn seconds(&self, _: Member, told: Option<u32>) -> u32 {
-        told.unwrap_or(self.otherwise).min(MOST_EXPECTED_SECONDS)
+    fn micros(&self, told: Option<u32>) -> u64 {
+        let expected = told.map_or(self.otherwise, |told| self.own.corrected_micros(micros(told)));
+        expected.min(micros(MOST_EXPECTED_SECONDS))
     }
+}
+
+fn micros(seconds: u32) -> u64 {
+    u64::from(seconds) * MICROS_PER_SECOND.unsigned_abs()
 }
 
 /// The accounts of a group. Charges are added to those whom they concern when they are first asked for.
 pub struct GroupAccounts<'a> {
     facts: &'a Facts,
     pub tariff: Tariff,
-    pub expected: Expected,
-    moment: Moment,
+
     users: FastMap<Member, Charge>,
     projects: FastMap<ProjectId, Charge>,
     domains: FastMap<Arc<str>, Charge>,
@@ -39,18 +55,16 @@ pub struct GroupAccounts<'a> {
 
 impl<'a> GroupAccounts<'a> {
     pub fn new(facts: &'a Facts, now: Timestamp) -> Self {
-        let options = &facts.options;
         let mut accounts = Self {
             facts,
-            tariff: Tariff::new(&facts.today, options),
-            expected: Expected { otherwise: options.expected_seconds.unwrap_or(options.slice_interval_seconds) },
-            moment: Moment { now, recorded_until: facts.recorded_until },
+            tariff: Tariff::new(&facts.today, &facts.options),
             users: FastMap::default(),
             projects: FastMap::default(),
             domains: FastMap::default(),
         };
+        let moment = Moment { now, recorded_until: facts.recorded_until };
         for owner in facts.outstanding.owners() {
-            let usage = facts.outstanding.usage(owner, accounts.moment, &accounts.expected);
+            let usage = facts.outstanding.usage(owner, moment, &Expected::of(facts, owner));
             accounts.add(owner, accounts.tariff.charge(&usage));
         }
         accounts
@@ -66,8 +80,7 @@ impl<'a> GroupAccounts<'a> {
 
     /// What a workload costs that was said to run so long.
     pub fn charge(&self, owner: Member, slots: Option<&Amounts>, told: Option<u32>) -> Charge {
-        let seconds = i64::from(self.expected.seconds(owner, told));
-        let micros = (seconds * MICROS_PER_SECOND).unsigned_abs();
+        let micros = Expected::of(self.facts, owner).micros(told);
         self.tariff.charge(&slots.unwrap_or_else(|| self.tariff.unit()).for_micros(micros))
     }
 

@@ -12,6 +12,7 @@ use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::options::Order;
 use crate::domain::outstanding::Outstanding;
 use crate::domain::queues::{Claim, Demand, MAX_WEIGHT, ProjectNames, Queues, queue_of};
+use crate::domain::run_times::RunTimes;
 use crate::domain::sequencer::Standings;
 use crate::domain::slots::{Amounts, ScaledSum, Usages};
 use crate::domain::time::{MICROS_PER_DAY, Timestamp};
@@ -42,6 +43,8 @@ pub struct Facts {
     pub outstanding: Outstanding,
     /// Until when the usage of most kernels is recorded.
     pub recorded_until: Option<Timestamp>,
+    /// How long all kernels ran that ended in the look-back window.
+    pub run_times: RunTimes,
     /// What the day of the last calculation offers.
     pub today: Arc<Amounts>,
     /// What the look-back window offered, decayed like usage; empty where no history gain asks for it.
@@ -66,6 +69,7 @@ impl Facts {
             occupancy: state.occupancy.clone(),
             outstanding: state.outstanding.clone(),
             recorded_until: state.group.recorded_until,
+            run_times: state.hierarchy.run_times(),
             today: today(state),
             decayed_capacity: decayed_capacity(state),
         }

@@ -1,0 +1,92 @@
+//! How long kernels that have ended ran, in sums that can be taken back.
+
+use std::fmt;
+use std::ops::{AddAssign, Neg};
+use std::str::FromStr;
+
+use super::changes::Changes;
+use super::time::{Span, Timestamp};
+
+/// Sums over kernels that have ended. Times are in microseconds and leave out suspensions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunTimes {
+    kernels: i64,
+    ran: i128,
+    /// Of the squares.
+    squares: i128,
+    /// Of kernels that somebody had said about how long they would run: what was said.
+    told: i128,
+    /// Of the same kernels: how long they ran.
+    took: i128,
+}
+
+impl RunTimes {
+    /// Of one kernel.
+    pub fn of(start: Timestamp, end: Timestamp, changes: &Changes, told_seconds: Option<u32>) -> Self {
+        let active = Span::new(start, end).into_iter().flat_map(|whole| changes.active(whole));
+        let ran = i128::from(active.map(Span::micros).sum::<u64>());
+        let told = i128::from(told_seconds.unwrap_or(0)) * 1_000_000;
+        let took = if told_seconds.is_some() { ran } else { 0 };
+        Self { kernels: 1, ran, squares: ran.saturating_mul(ran), told, took }
+    }
+
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// How long a kernel ran on average, weighed by how long each ran: the mean that a running kernel is found in. `None`: none
+    /// has run.
+    pub fn mean_micros(&self) -> Option<u64> {
+        (self.ran > 0).then(|| u64::try_from(self.squares / self.ran).unwrap_or(0))
+    }
+
+    /// What is to be expected of a kernel that was said to run so long: more, if those before it ran longer than was said.
+    pub fn corrected_micros(&self, told: u64) -> u64 {
+        if self.told <= 0 || self.took <= self.told {
+            return told;
+        }
+        let corrected = i128::from(told).saturating_mul(self.took) / self.told;
+        u64::try_from(corrected).unwrap_or(u64::MAX)
+    }
+}
+
+impl AddAssign for RunTimes {
+    fn add_assign(&mut self, other: Self) {
+        self.kernels = self.kernels.saturating_add(other.kernels);
+        self.ran = self.ran.saturating_add(other.ran);
+        self.squares = self.squares.saturating_add(other.squares);
+        self.told = self.told.saturating_add(other.told);
+        self.took = self.took.saturating_add(other.took);
+    }
+}
+
+impl Neg for RunTimes {
+    type Output = Self;
+
+    fn neg(self) -> Self {
+        let Self { kernels, ran, squares, told, took } = self;
+        Self { kernels: -kernels, ran: -ran, squares: -squares, told: -told, took: -took }
+    }
+}
+
+/// The stored form: kernels, sum, squares, told and took.
+impl fmt::Display for RunTimes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {} {} {}", self.kernels, self.ran, self.squares, self.told, self.took)
+    }
+}
+
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("not the sums of run times")]
+pub struct RunTimesError;
+
+impl FromStr for RunTimes {
+    type Err = RunTimesError;
+
+    fn from_str(text: &str) -> Result<Self, RunTimesError> {
+        let mut parts = text.split(' ').map(|part| part.parse::<i128>().map_err(|_| RunTimesError));
+        let mut next = || parts.next().ok_or(RunTimesError)?;
+        let kernels = i64::try_from(next()?).map_err(|_| RunTimesError)?;
+        Ok(Self { kernels, ran: next()?, squares: next()?, told: next()?, took: next()? })
+    }
+}
