@@ -131,24 +131,16 @@ impl Service {
         caller.require_scheduler()?;
         let group = self.group(caller, group)?;
         let growing = growing(&group, input.mode)?;
-        let people = self.people();
-        let owners = owners(&people, &input.workloads)?;
-        let most = input.limit.map_or(usize::MAX, |limit| limit.get() as usize);
-        let mode = if growing.is_some() { SequenceMode::Progressive } else { SequenceMode::Plain };
-        let (workloads, order, charged);
-        match growing {
-            None => {
-                (workloads, order) = plain(&group, input.workloads, owners, self.clock().now(), most)?;
-                charged = Vec::new();
-            }
-            Some(growing) => {
-                let placed = placed(&people, group.facts(), &input.placed)?;
-                let asked = progressive::Asked { workloads: input.workloads, owners, placed, most };
-                (workloads, order, charged) = asked.order(group.facts(), growing, self.clock().now());
-            }
-        }
-        drop(people);
-        Ok(Sequenced { group, mode, workloads, order, charged })
+        let owners = owners(&self.people(), &input.workloads)?;
+        let (most, now) = (input.limit.map_or(usize::MAX, |limit| limit.get() as usize), self.clock().now());
+        let Some(growing) = growing else {
+            let (workloads, order) = plain(&group, input.workloads, owners, now, most)?;
+            return Ok(Sequenced { group, mode: SequenceMode::Plain, workloads, order, charged: Vec::new() });
+        };
+        let placed = placed(&self.people(), group.facts(), &input.placed)?;
+        let asked = progressive::Asked { workloads: input.workloads, owners, placed, most };
+        let (workloads, order, charged) = asked.order(group.facts(), growing, now);
+        Ok(Sequenced { group, mode: SequenceMode::Progressive, workloads, order, charged })
     }
 }
 
