@@ -19,9 +19,8 @@ struct Holding {
     ended_at: Option<Timestamp>,
     /// It has started and not ended, but uses nothing for now.
     suspended: bool,
-    /// Until when its usage is recorded, if that is not the time of the group's last run.
+    /// Until when its usage is recorded; every run makes all of this anew.
     cursor: Option<Timestamp>,
-    in_step: bool,
     /// How long it was said to run.
     told_seconds: Option<u32>,
     /// Mostly none.
@@ -32,14 +31,6 @@ struct Holding {
 pub trait Expectation {
     /// From its start, of a kernel that was said to run `told` seconds.
     fn micros(&self, told: Option<u32>) -> u64;
-}
-
-/// When something is asked.
-#[derive(Clone, Copy, Debug)]
-pub struct Moment {
-    pub now: Timestamp,
-    /// The group's last run: until then usage of kernels in step is recorded.
-    pub recorded_until: Option<Timestamp>,
 }
 
 /// The started kernels of a group whose last slice is not recorded yet, by owner.
@@ -58,8 +49,7 @@ impl Holding {
             started_at: kernel.started_at,
             ended_at: kernel.terminated_at,
             suspended: changes.ends_suspended(),
-            cursor: kernel.cursor.filter(|_| !kernel.in_step),
-            in_step: kernel.in_step,
+            cursor: kernel.cursor,
             told_seconds: kernel.expected_seconds,
             changes: (!changes.is_empty()).then(|| Box::new(changes.clone())),
         }
