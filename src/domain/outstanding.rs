@@ -7,9 +7,10 @@ use std::sync::Arc;
 use super::changes::Changes;
 use super::ids::{KernelId, KernelKey, Member};
 use super::kernel::{Kernel, Unsettled};
+use super::options::MOST_EXPECTED_SECONDS;
 use super::shards::Shards;
 use super::slots::{Amounts, Usages};
-use super::time::{Span, Timestamp};
+use super::time::{MICROS_PER_SECOND, Span, Timestamp};
 
 /// A kernel whose last slice is not recorded yet.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,21 +57,24 @@ impl Holding {
     }
 
     /// From its last record on, as far as it has come, and on to its expected end.
-    fn micros(&self, moment: Moment, expectation: &impl Expectation) -> u64 {
-        let cursor = if self.in_step { moment.recorded_until } else { self.cursor };
-        let from = cursor.unwrap_or(self.started_at).max(self.started_at);
-        let until = self.ended_at.map_or(moment.now, |end| end.min(moment.now));
+    fn micros(&self, now: Timestamp, expectation: &impl Expectation) -> u64 {
+        let from = self.cursor.unwrap_or(self.started_at).max(self.started_at);
+        let until = self.ended_at.map_or(now, |end| end.min(now));
         let used = Span::new(from, until).map_or(0, |whole| match &self.changes {
             None => whole.micros(),
             Some(changes) => changes.active(whole).map(Span::micros).sum(),
         });
-        if self.ended_at.is_some_and(|end| end <= moment.now) || self.suspended {
+        if self.ended_at.is_some_and(|end| end <= now) || self.suspended {
             return used;
         }
-        let micros = expectation.micros(self.told_seconds);
-        let expected = self.started_at.plus_micros(i64::try_from(micros).unwrap_or(i64::MAX));
-        let end = self.ended_at.map_or(expected, |end| end.min(expected));
-        used + Span::new(from.max(moment.now), end).map_or(0, Span::micros)
+        let expected = || {
+            let micros = expectation.micros(self.told_seconds);
+            self.started_at.plus_micros(i64::try_from(micros).unwrap_or(i64::MAX))
+        };
+        // An end that is told ahead is known, and no charge counts more of the time to come.
+        let most = now.plus_micros(i64::from(MOST_EXPECTED_SECONDS) * MICROS_PER_SECOND);
+        let end = self.ended_at.map_or_else(expected, |end| end.min(most));
+        used + Span::new(from.max(now), end).map_or(0, Span::micros)
     }
 }
 
@@ -95,10 +99,8 @@ impl Outstanding {
     pub fn changed(&mut self, kernel: &Kernel) {
         let Some(key) = kernel.key else { return };
         let (id, owner) = (kernel.report.id, kernel.report.owner);
-        let known = self.by_owner.get(&owner).and_then(|kernels| kernels.get(&key));
-        let in_step = known.is_some_and(|holding| holding.in_step);
         match Unsettled::of(kernel) {
-            Some(unsettled) => self.put(&Unsettled { in_step, ..unsettled }),
+            Some(unsettled) => self.put(&unsettled),
             None => self.remove(key, id, owner),
         }
     }
@@ -109,10 +111,10 @@ impl Outstanding {
     }
 
     /// What the owner's kernels have used since their records end, and will still use.
-    pub fn usage(&self, owner: Member, moment: Moment, expectation: &impl Expectation) -> Usages {
+    pub fn usage(&self, owner: Member, now: Timestamp, expectation: &impl Expectation) -> Usages {
         let mut sum = Usages::default();
         for holding in self.by_owner.get(&owner).into_iter().flat_map(|kernels| kernels.values()) {
-            sum.add(&holding.slots.for_micros(holding.micros(moment, expectation)));
+            sum.add(&holding.slots.for_micros(holding.micros(now, expectation)));
         }
         sum
     }

@@ -7,7 +7,7 @@ use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, ProjectId};
 use crate::domain::maps::FastMap;
 use crate::domain::options::MOST_EXPECTED_SECONDS;
-use crate::domain::outstanding::{Expectation, Moment};
+use crate::domain::outstanding::Expectation;
 use crate::domain::run_times::RunTimes;
 use crate::domain::sequencer::progressive::{Account, Accounts, Charge, Tariff};
 use crate::domain::slots::Amounts;
@@ -62,9 +62,8 @@ impl<'a> GroupAccounts<'a> {
             projects: FastMap::default(),
             domains: FastMap::default(),
         };
-        let moment = Moment { now, recorded_until: facts.recorded_until };
         for owner in facts.outstanding.owners() {
-            let usage = facts.outstanding.usage(owner, moment, &Expected::of(facts, owner));
+            let usage = facts.outstanding.usage(owner, now, &Expected::of(facts, owner));
             accounts.add(owner, accounts.tariff.charge(&usage));
         }
         accounts

@@ -15,7 +15,7 @@ use crate::domain::queues::{Claim, Demand, MAX_WEIGHT, ProjectNames, Queues, que
 use crate::domain::run_times::RunTimes;
 use crate::domain::sequencer::Standings;
 use crate::domain::slots::{Amounts, ScaledSum, Usages};
-use crate::domain::time::{MICROS_PER_DAY, Timestamp};
+use crate::domain::time::MICROS_PER_DAY;
 use crate::domain::weight::Weight;
 use crate::service::group::state::{GroupState, Occupancy};
 use crate::store::groups::Revisions;
@@ -41,8 +41,6 @@ pub struct Facts {
     occupancy: Occupancy,
     /// What is used that no run has recorded, and what will be.
     pub outstanding: Outstanding,
-    /// Until when the usage of most kernels is recorded.
-    pub recorded_until: Option<Timestamp>,
     /// How long all kernels ran that ended in the look-back window.
     pub run_times: RunTimes,
     /// What the day of the last calculation offers.
@@ -68,7 +66,6 @@ impl Facts {
             demand: Arc::clone(&state.demand),
             occupancy: state.occupancy.clone(),
             outstanding: state.outstanding.clone(),
-            recorded_until: state.group.recorded_until,
             run_times: state.hierarchy.run_times(),
             today: today(state),
             decayed_capacity: decayed_capacity(state),
@@ -83,7 +80,6 @@ impl Facts {
         next.demand = Arc::clone(&state.demand);
         next.occupancy = state.occupancy.clone();
         next.outstanding = state.outstanding.clone();
-        next.recorded_until = state.group.recorded_until;
         next.today = today(state);
         next
     }
