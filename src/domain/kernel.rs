@@ -170,22 +170,12 @@ impl Conflict {
     }
 }
 
-/// How long a kernel ran whose usage is recorded to its end, and the day on which it ended.
-fn run_times(
-    report: (Option<Timestamp>, Option<Timestamp>),
-    changes: &Changes,
-    told: Option<u32>,
-) -> Option<(Day, RunTimes)> {
-    let (Some(start), Some(end)) = report else { return None };
-    Some((end.day(), RunTimes::of(start, end, changes, told)))
-}
-
 impl Kernel {
     /// How long it ran, and the day on which it ended; `None` before its usage is recorded to the end.
     pub fn run_times(&self) -> Option<(Day, RunTimes)> {
-        let report = &self.report;
-        let times = (report.started_at, report.terminated_at);
-        self.settled.then(|| run_times(times, &report.changes, report.expected_seconds)).flatten()
+        let Report { started_at, terminated_at, changes, expected_seconds, .. } = &self.report;
+        let (start, end) = (*started_at.as_ref()?, terminated_at.filter(|_| self.settled)?);
+        Some((end.day(), RunTimes::of(start, end, changes, *expected_seconds)))
     }
 
     /// What is known after `report`, given what was known before.
@@ -356,7 +346,8 @@ impl Unsettled {
 
     /// How long it ran, and the day on which it ended; `None` before it has ended.
     pub fn run_times(&self) -> Option<(Day, RunTimes)> {
-        run_times((Some(self.started_at), self.terminated_at), &self.changes, self.expected_seconds)
+        let end = self.terminated_at?;
+        Some((end.day(), RunTimes::of(self.started_at, end, &self.changes, self.expected_seconds)))
     }
 
     /// Usage was recorded past `limit`.

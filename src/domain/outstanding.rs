@@ -10,7 +10,7 @@ use super::kernel::{Kernel, Unsettled};
 use super::options::MOST_EXPECTED_SECONDS;
 use super::shards::Shards;
 use super::slots::{Amounts, Usages};
-use super::time::{MICROS_PER_SECOND, Span, Timestamp};
+use super::time::{MICROS_PER_HOUR, MICROS_PER_SECOND, Span, Timestamp};
 
 /// A kernel whose last slice is not recorded yet.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,16 +30,30 @@ struct Holding {
 
 /// How long an owner's kernels run.
 pub trait Expectation {
-    /// From its start, of a kernel that was said to run `told` seconds.
+    /// From its start, without suspensions, of a kernel that was said to run `told` seconds.
     fn micros(&self, told: Option<u32>) -> u64;
 }
+
+/// When something is asked, and from when on usage counts at all.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    pub since: Timestamp,
+    pub now: Timestamp,
+}
+
+/// No kernel is committed to more of the time to come, in microseconds.
+const MOST_TO_COME: u64 = MOST_EXPECTED_SECONDS as u64 * MICROS_PER_SECOND.unsigned_abs();
+/// For so long kernels that have ended are remembered, in microseconds.
+const MEMORY: i64 = MICROS_PER_HOUR;
 
 /// The started kernels of a group whose last slice is not recorded yet, by owner.
 #[derive(Clone, Debug, Default)]
 pub struct Outstanding {
-    by_owner: Shards<Member, Arc<BTreeMap<KernelKey, Holding>>>,
+    by_owner: Shards<Member, Arc<BTreeMap<KernelKey, Arc<Holding>>>>,
     /// All of them, whoever has them.
     known: Shards<KernelId, ()>,
+    /// Those that have ended and are recorded, with their ends.
+    ended: Shards<KernelId, Timestamp>,
 }
 
 impl Holding {
@@ -57,24 +71,23 @@ impl Holding {
     }
 
     /// From its last record on, as far as it has come, and on to its expected end.
-    fn micros(&self, now: Timestamp, expectation: &impl Expectation) -> u64 {
-        let from = self.cursor.unwrap_or(self.started_at).max(self.started_at);
-        let until = self.ended_at.map_or(now, |end| end.min(now));
-        let used = Span::new(from, until).map_or(0, |whole| match &self.changes {
-            None => whole.micros(),
-            Some(changes) => changes.active(whole).map(Span::micros).sum(),
-        });
-        if self.ended_at.is_some_and(|end| end <= now) || self.suspended {
-            return used;
-        }
-        let expected = || {
-            let micros = expectation.micros(self.told_seconds);
-            self.started_at.plus_micros(i64::try_from(micros).unwrap_or(i64::MAX))
+    fn micros(&self, moment: Moment, expectation: &impl Expectation) -> u64 {
+        let Moment { since, now } = moment;
+        let active = |from: Timestamp, until: Timestamp| {
+            Span::new(from, until).map_or(0, |whole| match &self.changes {
+                None => whole.micros(),
+                Some(changes) => changes.active(whole).map(Span::micros).sum(),
+            })
         };
-        // An end that is told ahead is known, and no charge counts more of the time to come.
-        let most = now.plus_micros(i64::from(MOST_EXPECTED_SECONDS) * MICROS_PER_SECOND);
-        let end = self.ended_at.map_or_else(expected, |end| end.min(most));
-        used + Span::new(from.max(now), end).map_or(0, Span::micros)
+        let until = self.ended_at.map_or(now, |end| end.min(now));
+        let used = active(self.cursor.unwrap_or(self.started_at).max(self.started_at).max(since), until);
+        let to_come = match self.ended_at {
+            // An end that is told ahead is known.
+            Some(end) => Span::new(now.max(self.started_at), end).map_or(0, Span::micros),
+            None if self.suspended => 0,
+            None => expectation.micros(self.told_seconds).saturating_sub(active(self.started_at, now)),
+        };
+        used + to_come.min(MOST_TO_COME)
     }
 }
 
@@ -82,7 +95,7 @@ impl Outstanding {
     pub fn put(&mut self, kernel: &Unsettled) {
         self.known.insert(kernel.id, ());
         let kernels = self.by_owner.get_or_insert_with(&kernel.owner, || (kernel.owner, Arc::default()));
-        Arc::make_mut(kernels).insert(kernel.key, Holding::of(kernel));
+        Arc::make_mut(kernels).insert(kernel.key, Arc::new(Holding::of(kernel)));
     }
 
     fn remove(&mut self, key: KernelKey, id: KernelId, owner: Member) {
@@ -103,18 +116,45 @@ impl Outstanding {
             Some(unsettled) => self.put(&unsettled),
             None => self.remove(key, id, owner),
         }
+        if let Some(end) = kernel.report.terminated_at.filter(|_| kernel.settled) {
+            self.ended.insert(id, end);
+        }
     }
 
-    /// Whether the kernel has started, and its end is not recorded yet.
+    /// Notes that a kernel has ended, and that all of it is recorded.
+    pub fn settled(&mut self, id: KernelId, end: Timestamp) {
+        self.ended.insert(id, end);
+    }
+
+    /// Remembers kernels that had ended in `before`, unless that is long ago.
+    pub fn remember(&mut self, before: &Self, now: Timestamp) {
+        let first = now.plus_micros(-MEMORY);
+        let mut recent = Shards::default();
+        for (id, end) in self.ended.iter().chain(before.ended.iter()).filter(|(_, end)| **end >= first) {
+            recent.insert(*id, *end);
+        }
+        self.ended = recent;
+    }
+
+    /// Whether the kernel has started and runs, or has ended within the last hour.
     pub fn knows(&self, id: KernelId) -> bool {
-        self.known.contains_key(&id)
+        self.known.contains_key(&id) || self.ended.contains_key(&id)
+    }
+
+    /// How many kernels there are that have started.
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
     }
 
     /// What the owner's kernels have used since their records end, and will still use.
-    pub fn usage(&self, owner: Member, now: Timestamp, expectation: &impl Expectation) -> Usages {
+    pub fn usage(&self, owner: Member, moment: Moment, expectation: &impl Expectation) -> Usages {
         let mut sum = Usages::default();
         for holding in self.by_owner.get(&owner).into_iter().flat_map(|kernels| kernels.values()) {
-            sum.add(&holding.slots.for_micros(holding.micros(now, expectation)));
+            sum.add(&holding.slots.for_micros(holding.micros(moment, expectation)));
         }
         sum
     }

@@ -10,6 +10,7 @@ use super::time::{Span, Timestamp};
 /// Sums over kernels that have ended. Times are in microseconds and leave out suspensions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunTimes {
+    /// Tells kernels that ran for no time from none.
     kernels: i64,
     ran: i128,
     /// Of the squares.

@@ -109,6 +109,11 @@ impl Service {
         &self.clock
     }
 
+    /// `now`, or the latest time that is certain to have come while the clock is doubted.
+    pub(in crate::service) fn certain(&self, now: Timestamp) -> Timestamp {
+        self.clock.doubt().map_or(now, |doubt| doubt.reference)
+    }
+
     pub fn store(&self) -> &Store {
         &self.store
     }

@@ -1,4 +1,5 @@
-//! Kernels that run or wait, read in one statement each, so that what is read belongs together.
+//! Kernels that run or wait, or of which something is left to record, read in one statement each, so that what is read belongs
+//! together.
 
 use std::sync::Arc;
 

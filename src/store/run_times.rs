@@ -45,7 +45,11 @@ pub async fn add(db: &impl ConnectionTrait, group: GroupKey, more: &ByDay) -> Re
                 .all(db)
                 .await?;
             for (user, project, times) in known {
-                if let Some(sum) = sums.get_mut(&(part[0].0, member(user, project))) {
+                let key = (part[0].0, member(user, project));
+                // The user's other projects may be in the next part.
+                if part.binary_search(&key).is_ok()
+                    && let Some(sum) = sums.get_mut(&key)
+                {
                     *sum += decode(&times)?;
                 }
             }

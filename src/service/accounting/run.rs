@@ -190,6 +190,9 @@ impl AggregateRun {
                         if let Some((day, times)) = kernel.run_times() {
                             *self.ended.entry((day, kernel.owner)).or_default() += times;
                         }
+                        if let Some(end) = kernel.terminated_at {
+                            self.outstanding.settled(kernel.id, end);
+                        }
                         progress.settled.push(kernel.key);
                         continue;
                     }
@@ -226,6 +229,7 @@ impl AggregateRun {
         state.keep_kinds(kinds);
         state.keep_unsettled(kept);
         state.occupancy = std::mem::take(&mut self.occupancy);
+        self.outstanding.remember(&state.outstanding, now);
         state.outstanding = std::mem::take(&mut self.outstanding);
         for ((day, owner), times) in std::mem::take(&mut self.ended) {
             state.ended(owner, day, times);

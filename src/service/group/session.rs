@@ -230,7 +230,7 @@ impl Session {
 
     /// Now, or the latest time that is certain to have come while the clock is doubted.
     fn certain_now(&self) -> Timestamp {
-        self.service.clock.doubt().map_or(self.now, |doubt| doubt.reference)
+        self.service.certain(self.now)
     }
 
     pub fn service(&self) -> &Arc<Service> {
@@ -356,11 +356,12 @@ impl Session {
         Ok(())
     }
 
-    /// Makes anew what is stored of how long kernels ran, from the kernels that have ended in the look-back window.
+    /// Makes anew what is stored of how long kernels ran, from all kernels that are kept.
     pub async fn recount_run_times(&mut self) -> Result<()> {
         self.save_ended().await?;
+        // A later look-back may be longer.
+        store::run_times::rebuild(&self.tx, self.key(), Day::MIN).await?;
         let from = window_start(&self.state.options, self.now.day());
-        store::run_times::rebuild(&self.tx, self.key(), from).await?;
         self.state_mut().group.run_times_made = true;
         self.count_run_times(from).await
     }

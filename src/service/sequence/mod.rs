@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::group::published::PublishedGroup;
+use super::group::published::accounts::Homes;
 use super::group::published::division::Division;
 use super::group::published::facts::Facts;
 use super::group::published::rows::Rows;
@@ -19,12 +20,15 @@ use super::ingest::incoming::expected_fault;
 use super::people::{Directory, who};
 use super::{Caller, Error, Fault, Faults, Result, Service};
 use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
-use crate::domain::maps::FastMap;
-use crate::domain::options::SequenceMode;
+use crate::domain::maps::{FastMap, FastSet};
+use crate::domain::options::{Order, SequenceMode};
 use crate::domain::sequencer::progressive::Charge;
 use crate::domain::sequencer::{Growing, QueueClaims, Workload};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
+
+/// Started kernels that are charged within about a millisecond.
+const MOST_AT_ONCE: usize = 5_000;
 
 /// A pending workload as a scheduler sends it. Texts borrow from the request's body.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -63,7 +67,7 @@ pub struct PendingWorkload<'a> {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlacedWorkload<'a> {
-    /// Once the kernel is known as started, this entry has no effect.
+    /// While the kernel is known to run, and for an hour after its end, this entry has no effect.
     pub kernel_id: Uuid,
     /// This or `user`.
     #[schema(value_type = Option<Uuid>)]
@@ -121,9 +125,13 @@ impl Sequenced<'_> {
 }
 
 impl Service {
-    /// Whether nothing but the workloads has to be looked at; else the queues may have to be divided first.
+    /// Whether little but the workloads has to be looked at; else the queues may have to be divided first, or many kernels
+    /// have to be charged.
     pub fn sequences_at_once(&self, caller: &Caller, group: &str) -> bool {
-        self.group(caller, group).is_ok_and(|group| !group.scheduler.takes_turns())
+        self.group(caller, group).is_ok_and(|group| {
+            let few = group.options.order == Order::Flat || group.facts().outstanding.len() <= MOST_AT_ONCE;
+            few && !group.scheduler.takes_turns()
+        })
     }
 
     /// Orders pending workloads; nothing is invented, and nothing is dropped but for the limit.
@@ -131,15 +139,21 @@ impl Service {
         caller.require_scheduler()?;
         let group = self.group(caller, group)?;
         let growing = growing(&group, input.mode)?;
-        let owners = owners(&self.people(), &input.workloads)?;
+        // The directory is not held while workloads are ordered.
+        let (owners, placed, homes) = {
+            let people = self.people();
+            let owners = owners(&people, &input.workloads)?;
+            let placed = placed(&people, group.facts(), &input.placed)?;
+            let homes = homes(&people, group.facts(), owners.iter().chain(placed.iter().map(|(owner, _)| owner)));
+            (owners, placed, homes)
+        };
         let (most, now) = (input.limit.map_or(usize::MAX, |limit| limit.get() as usize), self.clock().now());
         let Some(growing) = growing else {
             let (workloads, order) = plain(&group, input.workloads, owners, now, most)?;
             return Ok(Sequenced { group, mode: SequenceMode::Plain, workloads, order, charged: Vec::new() });
         };
-        let placed = placed(&self.people(), group.facts(), &input.placed)?;
-        let asked = progressive::Asked { workloads: input.workloads, owners, placed, most };
-        let (workloads, order, charged) = asked.order(group.facts(), growing, now);
+        let asked = progressive::Asked { workloads: input.workloads, owners, placed, homes, most };
+        let (workloads, order, charged) = asked.order(group.facts(), growing, self.certain(now));
         Ok(Sequenced { group, mode: SequenceMode::Progressive, workloads, order, charged })
     }
 }
@@ -201,6 +215,12 @@ fn workloads<'a>(pending: Vec<PendingWorkload<'a>>, owners: Vec<Member>) -> Vec<
     workloads
 }
 
+/// The domains of projects that the group does not have yet.
+fn homes<'o>(people: &Directory, facts: &Facts, owners: impl Iterator<Item = &'o Member>) -> Homes {
+    let new = owners.map(|owner| owner.project).filter(|project| facts.rows.project(*project).is_none());
+    new.filter_map(|id| Some((id, Arc::clone(&people.project(id)?.domain_name)))).collect()
+}
+
 /// Those that are not among the kernels yet, and whose they are.
 fn placed<'p, 'a>(
     people: &Directory,
@@ -208,11 +228,14 @@ fn placed<'p, 'a>(
     placed: &'p [PlacedWorkload<'a>],
 ) -> Result<Vec<(Member, &'p PlacedWorkload<'a>)>> {
     let mut faults = Faults::default();
-    let mut found = Vec::with_capacity(placed.len());
+    let (mut found, mut listed) = (Vec::with_capacity(placed.len()), FastSet::default());
     for (at, entry) in placed.iter().enumerate() {
         let owner =
             owner(people, (entry.user_uuid, entry.user.as_deref()), (entry.project_id, entry.project.as_deref()));
         match owner.and_then(|owner| expected(entry.expected_seconds).map(|()| owner)) {
+            Ok(_) if !listed.insert(entry.kernel_id) => {
+                faults.push(Fault::about(format!("/placed/{at}/kernel_id"), "duplicate", "is listed twice"));
+            }
             Ok(owner) if !facts.outstanding.knows(KernelId(entry.kernel_id)) => found.push((owner, entry)),
             Ok(_) => {}
             Err(fault) => faults.push(Fault { pointer: format!("/placed/{at}{}", fault.pointer), ..fault }),

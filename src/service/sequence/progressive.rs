@@ -3,11 +3,11 @@
 use super::{Charged, PendingWorkload, PlacedWorkload, Workload, workloads};
 use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
-use crate::domain::sequencer::progressive::{self, Charge};
+use crate::domain::sequencer::progressive::{self, Charge, Tariff};
 use crate::domain::sequencer::{Growing, Standings};
 use crate::domain::slots::Usages;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
-use crate::service::group::published::accounts::GroupAccounts;
+use crate::service::group::published::accounts::{GroupAccounts, Homes};
 use crate::service::group::published::facts::Facts;
 
 /// What is to be put in order, and how much of it is to be told.
@@ -17,21 +17,22 @@ pub(super) struct Asked<'a, 'p> {
     pub owners: Vec<Member>,
     /// What has started and is not among the kernels yet.
     pub placed: Vec<(Member, &'p PlacedWorkload<'a>)>,
+    pub homes: Homes,
     pub most: usize,
 }
 
 impl<'a> Asked<'a, '_> {
     /// The workloads, the positions of the first of them, and what those are charged.
     pub fn order(self, facts: &Facts, growing: Growing, now: Timestamp) -> (Vec<Workload<'a>>, Vec<u32>, Vec<Charged>) {
-        let mut accounts = GroupAccounts::new(facts, now);
         match growing {
-            Growing::Usage => self.by_usage(facts, &mut accounts),
-            Growing::DominantShare => self.by_dominant_share(facts, &accounts),
+            Growing::Usage => self.by_usage(facts, now),
+            Growing::DominantShare => self.by_dominant_share(facts),
         }
     }
 
-    fn by_usage(self, facts: &Facts, accounts: &mut GroupAccounts) -> (Vec<Workload<'a>>, Vec<u32>, Vec<Charged>) {
-        let Self { workloads: pending, owners, placed, most } = self;
+    fn by_usage(self, facts: &Facts, now: Timestamp) -> (Vec<Workload<'a>>, Vec<u32>, Vec<Charged>) {
+        let Self { workloads: pending, owners, placed, homes, most } = self;
+        let mut accounts = GroupAccounts::new(facts, &homes, &owners, now);
         for (owner, entry) in placed {
             accounts.place(owner, entry.requested_slots.as_deref(), entry.expected_seconds);
         }
@@ -40,17 +41,18 @@ impl<'a> Asked<'a, '_> {
         };
         let charges: Vec<Charge> = pending.iter().zip(&owners).map(charge).collect();
         let workloads = workloads(pending, owners);
-        let turns = progressive::order(facts.options.order, &workloads, &charges, accounts, most);
+        let turns = progressive::order(facts.options.order, &workloads, &charges, &accounts, most);
         let charged = turns.iter().map(|turn| Charged { charge: turn.charge, factor_after: turn.factor_after });
         let charged = charged.collect();
         (workloads, turns.into_iter().map(|turn| turn.at).collect(), charged)
     }
 
     /// Usage costs nothing here: what counts is what is occupied.
-    fn by_dominant_share(self, facts: &Facts, accounts: &GroupAccounts) -> (Vec<Workload<'a>>, Vec<u32>, Vec<Charged>) {
-        let Self { workloads: pending, owners, placed, most } = self;
+    fn by_dominant_share(self, facts: &Facts) -> (Vec<Workload<'a>>, Vec<u32>, Vec<Charged>) {
+        let Self { workloads: pending, owners, placed, most, .. } = self;
+        let tariff = Tariff::new(&facts.today, &facts.options);
         let second = MICROS_PER_SECOND.unsigned_abs();
-        let request = |slots: Option<&_>| slots.unwrap_or_else(|| accounts.tariff.unit()).for_micros(second);
+        let request = |slots: Option<&_>| tariff.asked(slots).for_micros(second);
         let mut started = FastMap::<_, Usages>::default();
         for (owner, entry) in placed {
             started.entry(owner.user).or_default().add(&request(entry.requested_slots.as_deref()));

@@ -4,13 +4,14 @@ use super::charge::Charge;
 use crate::domain::decimal::Amount;
 use crate::domain::normalize::Normalizer;
 use crate::domain::options::Options;
-use crate::domain::slots::{Amounts, Usages};
+use crate::domain::slots::{Amounts, SlotName, Usages};
 
 /// Turns usage into a charge, as a bucket of today is turned into normalised usage (FAIR_SHARE §6).
 pub struct Tariff {
     normalizer: Normalizer,
     /// The decay weight of today, over the days of the window.
     scale: f64,
+    /// One of each slot that counts.
     unit: Amounts,
 }
 
@@ -33,8 +34,9 @@ impl Tariff {
         Charge::of(self.normalizer.normalized(usage) * self.scale)
     }
 
-    /// What a workload is taken to ask for that does not say: one of each slot that counts.
-    pub fn unit(&self) -> &Amounts {
-        &self.unit
+    /// What a workload is taken to ask for: one of each slot that counts, if it names no such slot.
+    pub fn asked<'a>(&'a self, slots: Option<&'a Amounts>) -> &'a Amounts {
+        let counts = |(slot, amount): (SlotName, Amount)| !amount.is_zero() && self.unit.get(slot).is_some();
+        slots.filter(|slots| slots.iter().any(counts)).unwrap_or(&self.unit)
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use super::facts::Facts;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, ProjectId};
-use crate::domain::maps::FastMap;
-use crate::domain::options::MOST_EXPECTED_SECONDS;
-use crate::domain::outstanding::Expectation;
+use crate::domain::maps::{FastMap, FastSet};
+use crate::domain::options::{MOST_EXPECTED_SECONDS, Order};
+use crate::domain::outstanding::{Expectation, Moment};
 use crate::domain::run_times::RunTimes;
 use crate::domain::sequencer::progressive::{Account, Accounts, Charge, Tariff};
 use crate::domain::slots::Amounts;
@@ -34,8 +34,8 @@ impl Expected {
 
 impl Expectation for Expected {
     fn micros(&self, told: Option<u32>) -> u64 {
-        let expected = told.map_or(self.otherwise, |told| self.own.corrected_micros(micros(told)));
-        expected.min(micros(MOST_EXPECTED_SECONDS))
+        // Nothing is free: a job that failed at once says little about the next.
+        told.map_or(self.otherwise, |told| self.own.corrected_micros(micros(told))).max(micros(1))
     }
 }
 
@@ -43,44 +43,64 @@ fn micros(seconds: u32) -> u64 {
     u64::from(seconds) * MICROS_PER_SECOND.unsigned_abs()
 }
 
-/// The accounts of a group. Charges are added to those whom they concern when they are first asked for.
+/// Which domain a project is in that the group does not have yet.
+pub type Homes = FastMap<ProjectId, Arc<str>>;
+
+/// The accounts of a group at one moment.
 pub struct GroupAccounts<'a> {
     facts: &'a Facts,
+    homes: &'a Homes,
     pub tariff: Tariff,
-
+    /// What is charged besides what runs have recorded.
     users: FastMap<Member, Charge>,
     projects: FastMap<ProjectId, Charge>,
-    domains: FastMap<Arc<str>, Charge>,
+    /// `None`: what is in no domain that anybody knows.
+    domains: FastMap<Option<Arc<str>>, Charge>,
 }
 
 impl<'a> GroupAccounts<'a> {
-    pub fn new(facts: &'a Facts, now: Timestamp) -> Self {
+    /// Where users are compared without their projects and domains, only those of `owners` have accounts.
+    pub fn new(facts: &'a Facts, homes: &'a Homes, owners: &[Member], now: Timestamp) -> Self {
         let mut accounts = Self {
             facts,
+            homes,
             tariff: Tariff::new(&facts.today, &facts.options),
             users: FastMap::default(),
             projects: FastMap::default(),
             domains: FastMap::default(),
         };
-        for owner in facts.outstanding.owners() {
-            let usage = facts.outstanding.usage(owner, now, &Expected::of(facts, owner));
-            accounts.add(owner, accounts.tariff.charge(&usage));
+        let days = facts.options.lookback_days.cast_signed();
+        let moment = Moment { since: now.day().plus(1 - days).start(), now };
+        match facts.options.order {
+            Order::Flat => {
+                let named: FastSet<Member> = owners.iter().copied().collect();
+                named.into_iter().for_each(|owner| accounts.charge_kernels(owner, moment));
+            }
+            Order::Tiered => facts.outstanding.owners().for_each(|owner| accounts.charge_kernels(owner, moment)),
         }
         accounts
+    }
+
+    fn charge_kernels(&mut self, owner: Member, moment: Moment) {
+        let usage = self.facts.outstanding.usage(owner, moment, &Expected::of(self.facts, owner));
+        self.add(owner, self.tariff.charge(&usage));
     }
 
     fn add(&mut self, owner: Member, charge: Charge) {
         *self.users.entry(owner).or_default() += charge;
         *self.projects.entry(owner.project).or_default() += charge;
-        if let Some(project) = self.facts.rows.project(owner.project) {
-            *self.domains.entry(Arc::clone(&project.domain_name)).or_default() += charge;
-        }
+        *self.domains.entry(self.home(owner.project)).or_default() += charge;
+    }
+
+    fn home(&self, project: ProjectId) -> Option<Arc<str>> {
+        let known = self.facts.rows.project(project).map(|project| &project.domain_name);
+        known.or_else(|| self.homes.get(&project)).cloned()
     }
 
     /// What a workload costs that was said to run so long.
     pub fn charge(&self, owner: Member, slots: Option<&Amounts>, told: Option<u32>) -> Charge {
-        let micros = Expected::of(self.facts, owner).micros(told);
-        self.tariff.charge(&slots.unwrap_or_else(|| self.tariff.unit()).for_micros(micros))
+        let expected = Expected::of(self.facts, owner).micros(told).min(micros(MOST_EXPECTED_SECONDS));
+        self.tariff.charge(&self.tariff.asked(slots).for_micros(expected))
     }
 
     /// A workload has started that is not among the kernels yet.
@@ -117,11 +137,10 @@ impl Accounts for GroupAccounts<'_> {
     }
 
     fn domain(&self, project: ProjectId) -> (Option<Arc<str>>, Account) {
-        let name = self.facts.rows.project(project).map(|project| Arc::clone(&project.domain_name));
+        let name = self.home(project);
         let row = name.as_deref().and_then(|name| self.facts.rows.domain(name));
-        let charged = name.as_deref().and_then(|name| self.domains.get(name));
         let otherwise = EffectiveWeight::single(self.facts.options.default_weight);
-        let account = Self::account(row.map(|row| &row.share), charged, otherwise);
+        let account = Self::account(row.map(|row| &row.share), self.domains.get(&name), otherwise);
         (name, account)
     }
 }

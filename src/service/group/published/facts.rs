@@ -72,7 +72,8 @@ impl Facts {
         }
     }
 
-    /// The same facts with new occupancy and queues.
+    /// The same facts with new queues and with what kernels hold, use and ask for. How long kernels ran is of shares, and with
+    /// them all facts are made anew.
     pub(super) fn with_queues(&self, state: &GroupState) -> Self {
         let mut next = self.clone();
         next.profile.kernels_revision = state.group.kernels_revision;
