@@ -172,6 +172,16 @@ on_both! {
         server.ingest(&[reported]).await;
         near(used(&sequence(&server, &body).await, 1), HOUR * 2.0);
         assert_eq!(server.get(&group(&format!("/kernels/{}", id("k1")))).await["expected_seconds"], 3_600);
+        // Nor does it count again once it has ended and a run has recorded it.
+        server.clock.advance_seconds(3_600);
+        let end = json!({"occupied_slots": {"cpu": "2"}, "status": "TERMINATED", "terminated_at": "2026-01-13T13:00:00Z"});
+        server.ingest(&[with(kernel("k1", "ann", "ml", NOW), &end)]).await;
+        server.tick().await;
+        near(used(&sequence(&server, &body).await, 1), HOUR * 2.0);
+        let mut twice = body.clone();
+        twice["placed"] = json!([placed[0], placed[0]]);
+        let refused = server.call("POST", &group("/sequence"), Some(&twice)).await;
+        assert_eq!(refused.refused(422, "duplicate"), ["/placed/1/kernel_id"]);
     }
 
     async fn a_suspended_kernel_is_committed_to_nothing(db: TestDb) {
@@ -183,6 +193,37 @@ on_both! {
         server.ingest(&[with(running, &json!({"status": "SUSPENDED", "status_at": at}))]).await;
         let body = json!({"mode": "progressive", "workloads": [workload("a", "ann")]});
         near(used(&sequence(&server, &body).await, 0), HOUR / 2.0);
+        // Once it goes on, all that it had left is to come: 10 h less the half that it ran.
+        server.clock.set("2026-01-13T20:00:00Z");
+        let back = with(kernel("k1", "ann", "ml", NOW), &json!({"status": "RUNNING", "status_at": "2026-01-13T20:00:00Z"}));
+        assert!(server.ingest(&[back]).await.is_empty());
+        near(used(&sequence(&server, &body).await, 0), HOUR * 10.0);
+    }
+
+    async fn a_long_job_is_committed_to_a_day_at_most_and_as_long_as_it_lasts(db: TestDb) {
+        let server = empty(db).await;
+        server.ingest(&[with(kernel("k1", "ann", "ml", NOW), &json!({"expected_seconds": 604_800}))]).await;
+        let body = json!({"mode": "progressive", "workloads": [workload("a", "ann")]});
+        near(used(&sequence(&server, &body).await, 0), HOUR * 24.0);
+        server.clock.advance_seconds(25 * 3_600);
+        near(used(&sequence(&server, &body).await, 0), HOUR * 49.0);
+    }
+
+    async fn a_new_project_is_in_its_domain(db: TestDb) {
+        let server = empty(db).await;
+        server.options(&json!({"order": "tiered", "sequence_mode": "progressive"})).await;
+        server.ingest(&[with(kernel("k1", "ann", "ml", NOW), &json!({"domain_name": "north", "expected_seconds": 60}))]).await;
+        let project = json!({"name": "fresh", "domain_name": "north"});
+        server.call("PUT", &format!("/projects/{}", id("fresh")), Some(&project)).await;
+        let of = |name: &str, user: &str, project: &str| with(workload(name, user), &json!({"project_id": id(project)}));
+        // The north has used something, and what is in no domain has not.
+        let body = json!({"workloads": [of("n", "bob", "fresh"), of("u", "eve", "unheard-of")]});
+        assert_eq!(ids(&sequence(&server, &body).await), ["u", "n"]);
+        // What is placed counts for what is in no domain as well.
+        let placed = json!([{"kernel_id": id("k2"), "user_uuid": id("eve"), "project_id": id("unheard-of"),
+            "requested_slots": {"cpu": "5"}, "expected_seconds": 3_600}]);
+        let body = json!({"workloads": body["workloads"], "placed": placed});
+        assert_eq!(ids(&sequence(&server, &body).await), ["n", "u"]);
     }
 
     async fn in_tiers_the_domain_comes_first(db: TestDb) {
