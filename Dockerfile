@@ -4,6 +4,7 @@ WORKDIR /src
 COPY Cargo.toml Cargo.lock rustfmt.toml schema.graphql ./
 COPY migration migration
 COPY src src
+COPY ui/dist ui/dist
 COPY benches benches
 COPY tests tests
 RUN cargo build --release --locked --bin fairshared && mkdir /data

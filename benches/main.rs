@@ -10,11 +10,14 @@
 #![recursion_limit = "256"]
 
 mod aggregate;
+mod closed_loop;
 mod commands;
 mod common;
 mod day;
 mod division;
+mod explain;
 mod factors;
+mod fairness;
 mod growth;
 mod ingest;
 mod lists;
@@ -22,13 +25,16 @@ mod memory;
 mod queues;
 mod ranking;
 mod reclaim;
+mod replay;
 mod runs;
 mod sequence;
 #[allow(dead_code, unused_imports, unused_macros, reason = "benches use a part of what tests have")]
 #[path = "../tests/it/support/mod.rs"]
 mod support;
 mod synchronous;
+mod usage_report;
 mod weights;
+mod what_if;
 
 use std::process::{Command, ExitCode};
 
@@ -45,13 +51,19 @@ const BENCHES: &[&Bench] = &[
     &synchronous::BENCH,
     &day::BENCH,
     &weights::BENCH,
+    &what_if::BENCH,
     &ranking::BENCH,
+    &fairness::BENCH,
+    &explain::BENCH,
     &lists::BENCH,
+    &usage_report::BENCH,
     &commands::BENCH,
     &memory::BENCH,
     &queues::BENCH,
     &division::BENCH,
     &reclaim::BENCH,
+    &replay::BENCH,
+    &closed_loop::BENCH,
     &growth::BENCH,
 ];
 

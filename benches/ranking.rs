@@ -78,6 +78,6 @@ async fn one(cluster: &Fixture) {
 }
 
 /// A server that answers `body` and does nothing else.
-async fn ready(path: &str, body: Bytes) -> Server {
+pub async fn ready(path: &str, body: Bytes) -> Server {
     Server::of(Router::new().route(path, get(move || async move { body }))).await
 }

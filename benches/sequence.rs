@@ -19,8 +19,8 @@ use fairshared::domain::sequencer::progressive::{self, Account, Accounts, Charge
 use fairshared::domain::sequencer::{QueueClaims, Sequencer, Standings, Workload};
 use fairshared::domain::slots::{Amounts, SlotName};
 use fairshared::domain::weight::{EffectiveWeight, Weight};
-use fairshared::rest::sequence::view::SequenceRequest;
 use fairshared::service::input::json::read;
+use fairshared::service::sequence::request::SequenceRequest;
 use serde_json::{Value, json};
 
 use crate::common::figure::{Bar, Bench, FRESH, Figure, MEMORY, On, POSTGRES, SQLITE, Unit};

@@ -22,7 +22,7 @@ pub struct Setting {
 }
 
 /// Every setting there is; `.env.example` shows them all.
-pub const SETTINGS: [Setting; 22] = [
+pub const SETTINGS: [Setting; 24] = [
     Setting {
         key: "database_url",
         default: "sqlite://fairshared.db",
@@ -34,6 +34,11 @@ pub const SETTINGS: [Setting; 22] = [
         about: "what a commit waits for on SQLite: full, for the disk; normal, which a power cut may undo",
     },
     Setting { key: "listen", default: "127.0.0.1:8080", about: "address and port that `serve` listens on" },
+    Setting {
+        key: "public_url",
+        default: "",
+        about: "address at which browsers find `serve` behind a proxy, like https://example.org/fairshared; empty: as it is asked",
+    },
     Setting {
         key: "log",
         default: "info",
@@ -72,6 +77,11 @@ pub const SETTINGS: [Setting; 22] = [
         key: "keep_kernels_days",
         default: "0",
         about: "days for which the job `purge` keeps ended kernels; 0: the longest look-back and a week",
+    },
+    Setting {
+        key: "keep_history_days",
+        default: "400",
+        about: "days for which the job `purge` keeps the history of fairness, factors and ranks",
     },
     Setting {
         key: "raw_days",
@@ -133,6 +143,8 @@ pub struct Config {
     pub database_url: String,
     pub sqlite_synchronous: Synchronous,
     pub listen: SocketAddr,
+    /// Where browsers find the server, if not where it is asked.
+    pub public_url: Option<Uri>,
     pub log: String,
     /// Whether a flag, a variable or the file set the log; otherwise it is the default.
     pub log_chosen: bool,
@@ -147,6 +159,7 @@ pub struct Config {
     pub keep_buckets_days: u32,
     /// 0: the longest look-back and a week.
     pub keep_kernels_days: u32,
+    pub keep_history_days: u32,
     pub raw_days: u32,
     /// 0: not at all.
     pub wait_for_database_seconds: u32,
@@ -253,6 +266,7 @@ impl Config {
             stream_silence_seconds: read(values, "stream_silence_seconds", positive)?,
             keep_buckets_days: read(values, "keep_buckets_days", positive)?,
             keep_kernels_days: read(values, "keep_kernels_days", whole)?,
+            keep_history_days: read(values, "keep_history_days", positive)?,
             raw_days: read(values, "raw_days", positive)?,
             wait_for_database_seconds: read(values, "wait_for_database_seconds", whole)?,
             key_grace_seconds: read(values, "key_grace_seconds", whole)?,
@@ -260,6 +274,7 @@ impl Config {
             migrate_on_start: read(values, "migrate_on_start", |text| {
                 text.parse().map_err(|_| format!("{text:?} is neither true nor false"))
             })?,
+            public_url: read_filled(values, "public_url", server)?,
             server: read_filled(values, "server", server)?,
             key: read_filled(values, "key", |text| Ok(text.to_owned()))?,
             ca_file: read_filled(values, "ca_file", |text| Ok(PathBuf::from(text)))?,

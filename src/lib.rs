@@ -11,3 +11,4 @@ pub mod server;
 pub mod service;
 pub mod store;
 pub mod telemetry;
+pub mod ui;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
 use axum::routing::get;
@@ -26,10 +26,12 @@ pub use connections::serve_router;
 pub use door::Door;
 pub use limits::ConnectionLimits;
 
+use self::access::Gate;
 use crate::graphql;
 use crate::rest::{self, ApiState, Limits};
 use crate::service::Service;
 use crate::service::jobs::JobControl;
+use crate::ui::{self, Site};
 
 /// What the server is made of.
 #[derive(Clone)]
@@ -37,36 +39,47 @@ pub struct App {
     pub service: Arc<Service>,
     pub jobs: Arc<dyn JobControl>,
     pub limits: Limits,
+    pub site: Site,
 }
 
 impl App {
     pub fn new(service: Arc<Service>, jobs: Arc<dyn JobControl>) -> Self {
-        Self { service, jobs, limits: Limits::default() }
+        Self { service, jobs, limits: Limits::default(), site: Site::default() }
     }
 }
 
 /// Every path of the server.
 pub fn router(app: App) -> Router {
-    let App { service, jobs, limits } = app;
+    let App { service, jobs, limits, site } = app;
+    let gate = Gate { service: Arc::clone(&service), site: site.clone() };
     rest::metrics::describe();
     let docs = SwaggerUi::new("/docs").url("/openapi.json", rest::openapi());
     let graphql = graphql::router(graphql::schema(Arc::clone(&service), Arc::clone(&jobs)))
         .layer(from_fn_with_state(limits, rest::in_time))
         .layer(DefaultBodyLimit::max(limits.body_bytes));
+    let pages = ui::router(Arc::clone(&service), site).layer(from_fn_with_state(limits, rest::in_time));
     // The last layer is the outermost.
-    rest::router(ApiState { service: Arc::clone(&service), jobs, limits })
+    rest::router(ApiState { service, jobs, limits })
         .merge(graphql)
         .merge(docs)
-        .route("/", get(|| async { Redirect::temporary("/docs/") }))
-        .layer(from_fn_with_state(service, access::authenticate))
+        .merge(pages)
+        .route("/", get(front_page))
+        .layer(from_fn_with_state(gate, access::authenticate))
         .layer(CatchPanicLayer::custom(layers::panicked))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         .layer(from_fn(layers::identify))
 }
 
+/// People with a browser see the web pages, programs the documentation. The first address is relative, so that it is right
+/// behind a proxy that adds a path.
+async fn front_page(headers: HeaderMap) -> Redirect {
+    let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if accepts.contains("text/html") { Redirect::temporary("ui/") } else { Redirect::temporary("/docs/") }
+}
+
 /// The endpoints of REST for this process alone: `actor` asks as an admin, without a key.
 pub fn internal_router(app: App, actor: &str) -> Router {
-    let App { service, jobs, limits } = app;
+    let App { service, jobs, limits, .. } = app;
     rest::router(ApiState { service, jobs, limits })
         .fallback(|| async { StatusCode::NOT_FOUND })
         .layer(from_fn_with_state(Arc::<str>::from(actor), access::trust))

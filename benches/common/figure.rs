@@ -34,6 +34,8 @@ pub enum Unit {
     PerSecond,
     /// A quotient of two figures.
     Times,
+    /// A part of a whole.
+    Share,
     /// The exponent of a growth law: 1 is linear.
     Exponent,
 }
@@ -119,6 +121,7 @@ impl Unit {
             Self::Statements => format!("{value} statements"),
             Self::PerSecond => format!("{} a second", digits(value)),
             Self::Times => format!("{} times", digits(value)),
+            Self::Share => format!("{value:.4}").trim_end_matches('0').trim_end_matches('.').to_owned(),
             Self::Exponent => format!("n^{value:.2}"),
         }
     }

@@ -2,25 +2,40 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
+use serde_json::{Value, json};
 
 use super::client::Client;
 use super::command::Command;
-use super::failure::Outcome;
+use super::failure::{Failure, Outcome, eprint_line};
 use super::list::List;
 use super::output::{Format, OutputArgs};
 use crate::config::Config;
 
-/// Show the audit log, newest first
+/// Show the audit log, newest first, or undo a change
 #[derive(Parser)]
-#[command(name = "log")]
+#[command(name = "log", args_conflicts_with_subcommands = true)]
 pub struct Log {
+    #[command(subcommand)]
+    command: Option<LogCommand>,
     /// Only changes of this resource group
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
     /// Only changes of this kind, like `weights.put`
     #[arg(long)]
     action: Option<String>,
+    /// Only changes by this one: the label of a key, or `cli:` and a user of the system
+    #[arg(long)]
+    actor: Option<String>,
+    /// Only changes of this, like domain:research, option:order or what entries show as target
+    #[arg(long)]
+    target: Option<String>,
+    /// The beginning: a day like 2026-01-13, or an instant like 2026-01-13T10:00:00Z
+    #[arg(long, value_name = "WHEN")]
+    from: Option<String>,
+    /// The end: an instant, or a day, which is then included
+    #[arg(long, value_name = "WHEN")]
+    to: Option<String>,
     /// How many changes
     #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u64).range(1..))]
     limit: u64,
@@ -28,16 +43,40 @@ pub struct Log {
     output: OutputArgs,
 }
 
-const TABLE: &[&str] = &["at", "actor", "action", "resource_group", "target", "reason"];
+#[derive(Subcommand)]
+enum LogCommand {
+    /// Make what a change has set of weights, options and domains as it was before, unless somebody has changed the same since
+    Undo {
+        /// The entry, as `log` shows it
+        id: i64,
+        /// Why, for the audit log
+        #[arg(long)]
+        reason: Option<String>,
+    },
+}
+
+const TABLE: &[&str] = &["id", "at", "actor", "action", "resource_group", "target", "reason"];
 const CSV: &[&str] =
     &["id", "at", "actor", "key_id", "request_id", "action", "resource_group", "target", "before", "after", "reason"];
 
 impl Command for Log {
     async fn run(self, config: Config) -> Outcome {
-        let call = Client::of(&config).await?.get(["audit-log"]);
-        let call = call.maybe("resource_group", self.group).maybe("action", self.action);
+        let client = Client::of(&config).await?;
+        if let Some(LogCommand::Undo { id, reason }) = self.command {
+            return undo(&client, id, reason).await;
+        }
+        let call = client.get(["audit-log"]);
+        let call = call.maybe("resource_group", self.group).maybe("action", self.action).maybe("actor", self.actor);
+        let call = call.maybe("target", self.target).maybe("from", self.from).maybe("to", self.to);
         let columns = if self.output.output == Format::Table { TABLE } else { CSV };
         List::of(call, Some(self.limit)).print(self.output.output, columns).await?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+async fn undo(client: &Client, id: i64, reason: Option<String>) -> Outcome {
+    let call = client.post(["audit-log", &id.to_string(), "undo"]).json(&json!({"reason": reason}))?;
+    let answer: Value = call.send().await.map_err(Failure::without_places)?.json().await?;
+    eprint_line(&format!("change {id} is undone; that is the change {}", answer["audit_id"]));
+    Ok(ExitCode::SUCCESS)
 }

@@ -12,10 +12,13 @@ pub mod demo;
 mod divide;
 mod division;
 mod domains;
+mod explain;
 mod export;
 mod failure;
+mod fairness;
 mod front;
 mod groups;
+mod history;
 mod id;
 pub mod import;
 mod jobs;
@@ -34,8 +37,11 @@ mod queues;
 mod rank;
 mod reclaim;
 mod refusal;
+mod replay;
 mod sequence;
 mod serve;
+mod simulate;
+mod simulated;
 mod usage;
 mod users;
 mod weights;
@@ -71,13 +77,18 @@ pub const COMMANDS: &[Entry] = &[
     Entry::of::<projects::Projects>(),
     Entry::of::<users::Users>(),
     Entry::of::<rank::Rank>(),
+    Entry::of::<fairness::Fairness>(),
+    Entry::of::<history::History>(),
+    Entry::of::<explain::Explain>(),
     Entry::of::<weights::Weights>(),
     Entry::of::<queues::Queues>(),
     Entry::of::<division::Division>(),
     Entry::of::<plan::Plan>(),
     Entry::of::<sequence::Sequence>(),
+    Entry::of::<simulate::Simulate>(),
     Entry::of::<divide::Divide>(),
     Entry::of::<reclaim::Reclaim>(),
+    Entry::of::<replay::Replay>(),
     Entry::of::<log::Log>(),
     Entry::of::<audit::Audit>(),
     Entry::of::<backup::Backup>(),

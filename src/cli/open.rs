@@ -49,7 +49,13 @@ pub async fn connect_existing(config: &Config) -> Result<Store, Failure> {
 pub async fn service(config: &Config) -> Result<Arc<Service>, Failure> {
     let store = connect_existing(config).await?;
     check_schema(&store, &config.database_url).await?;
-    Ok(Service::new(store, Arc::new(SystemClock)).await?)
+    over(store, config).await
+}
+
+async fn over(store: Store, config: &Config) -> Result<Arc<Service>, Failure> {
+    let service = Service::new(store, Arc::new(SystemClock)).await?;
+    service.set_keep_buckets_days(config.keep_buckets_days);
+    Ok(service)
 }
 
 /// The service over a database that is made, or brought to this version's schema, where it is not.
@@ -60,7 +66,7 @@ pub async fn service_made(config: &Config) -> Result<Arc<Service>, Failure> {
     } else {
         check_schema(&store, &config.database_url).await?;
     }
-    Ok(Service::new(store, Arc::new(SystemClock)).await?)
+    over(store, config).await
 }
 
 /// [`service_made`] over a database that may not answer yet: tries again after growing pauses, as long as the setting
@@ -129,6 +135,7 @@ pub fn job_settings(config: &Config) -> JobSettings {
         keep_buckets_days: config.keep_buckets_days,
         keep_audit_days: config.keep_audit_days,
         keep_kernels_days: config.keep_kernels_days,
+        keep_history_days: config.keep_history_days,
         raw_days: config.raw_days,
     }
 }

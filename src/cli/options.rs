@@ -10,7 +10,8 @@ use super::client::Client;
 use super::command::Command;
 use super::failure::{Failure, Outcome, eprint_line};
 use super::open::{input_name, read_input};
-use super::output::{print, print_answer, warn};
+use super::output::{Format, print, print_answer, warn};
+use super::simulated;
 use crate::config::Config;
 use crate::service::Error;
 use crate::service::input::json;
@@ -48,6 +49,12 @@ struct SetArgs {
     /// Pairs, one a line, or JSON as `get` prints it; `-` for standard input
     #[arg(short = 'f', long, conflicts_with = "pairs")]
     file: Option<PathBuf>,
+    /// Show whose ranks and factors that would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Form of what `--dry-run` shows
+    #[arg(short, long, value_enum, default_value_t = Format::Table, requires = "dry_run")]
+    output: Format,
     /// Why, for the audit log
     #[arg(long)]
     reason: Option<String>,
@@ -99,11 +106,18 @@ async fn set(args: SetArgs, config: &Config) -> Result<(), Failure> {
         body["reason"] = json!(reason);
     }
     let client = Client::of(config).await?;
-    let call = client.patch(["resource-groups", &args.group, "scheduler-options"]).json(&body)?;
-    let answer = call.send().await.map_err(|failure| match &args.file {
+    let located = |failure: Failure| match &args.file {
         Some(file) => failure.in_input(&input_name(file)),
         None => failure.without_places(),
-    })?;
+    };
+    if args.dry_run {
+        // What `get -o json` prints has more keys than these two.
+        let changes = json!({SCHEDULER: body[SCHEDULER], "scheduler_opts": body["scheduler_opts"]});
+        let answer = simulated::ask(&client, &args.group, &changes).await.map_err(located)?;
+        return simulated::show(&answer, args.output);
+    }
+    let call = client.patch(["resource-groups", &args.group, "scheduler-options"]).json(&body)?;
+    let answer = call.send().await.map_err(located)?;
     warn(&answer.json().await?);
     eprint_line(&format!("options of {} set", args.group));
     Ok(())

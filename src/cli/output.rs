@@ -79,7 +79,7 @@ pub fn warn(answer: &Value) {
 
 /// A list that is written row by row, so that it may be longer than memory.
 pub struct Rows {
-    columns: &'static [&'static str],
+    columns: Vec<String>,
     sink: Sink,
     count: u64,
 }
@@ -95,7 +95,7 @@ enum Sink {
 
 impl Rows {
     /// A list with these columns in tables and CSV; JSON rows keep all their keys.
-    pub fn start(format: Format, columns: &'static [&'static str]) -> Result<Self, Failure> {
+    pub fn start(format: Format, columns: &[&str]) -> Result<Self, Failure> {
         let sink = match format {
             Format::Table => Sink::Table(Box::new(table(columns))),
             Format::Json => {
@@ -110,13 +110,13 @@ impl Rows {
                 Sink::Csv(Box::new(writer))
             }
         };
-        Ok(Self { columns, sink, count: 0 })
+        Ok(Self { columns: columns.iter().map(|column| (*column).to_owned()).collect(), sink, count: 0 })
     }
 
     pub fn add(&mut self, row: &impl Serialize) -> Result<(), Failure> {
         match &mut self.sink {
             Sink::Table(table) => {
-                table.add_row(cells(row, self.columns)?);
+                table.add_row(cells(row, &self.columns)?);
             }
             Sink::Json(out) => {
                 out.write_all(if self.count == 0 { b"" } else { b"," })?;
@@ -126,7 +126,7 @@ impl Rows {
                 serde_json::to_writer(&mut *out, row).map_err(io::Error::from)?;
                 writeln!(out)?;
             }
-            Sink::Csv(writer) => writer.write_record(cells(row, self.columns)?).map_err(written)?,
+            Sink::Csv(writer) => writer.write_record(cells(row, &self.columns)?).map_err(written)?,
         }
         self.count += 1;
         Ok(())
@@ -162,7 +162,7 @@ pub async fn print_object(answer: Answer, format: Format) -> Result<(), Failure>
 /// Writes a whole list.
 pub fn print_list<T: Serialize>(
     format: Format,
-    columns: &'static [&'static str],
+    columns: &[&str],
     rows: impl IntoIterator<Item = T>,
 ) -> Result<(), Failure> {
     let mut list = Rows::start(format, columns)?;
@@ -221,9 +221,9 @@ pub fn fit(rows: &mut [Vec<String>], room: usize) {
 }
 
 /// The cells of `row`: texts as they are, absent values empty.
-fn cells(row: &impl Serialize, columns: &[&str]) -> Result<Vec<String>, Failure> {
+fn cells(row: &impl Serialize, columns: &[String]) -> Result<Vec<String>, Failure> {
     let value = serde_json::to_value(row).map_err(io::Error::from)?;
-    let cell = |column: &&str| match value.get(*column) {
+    let cell = |column: &String| match value.get(column) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),

@@ -51,8 +51,12 @@ const USERS: Tier = Tier {
         "fair_share_factor",
         "effective_usage",
         "effective_weight",
+        "nominal_share",
+        "nominal_share_of_parent",
+        "entitled_share",
+        "entitled_share_of_parent",
     ],
-    table: &["rank", "user", "project", "domain", "factor", "usage", "weight"],
+    table: &["rank", "user", "project", "domain", "factor", "usage", "weight", "entitled"],
     names: &[
         ("user", &["user_name", "user_uuid"]),
         ("project", &["project_name", "project_id"]),
@@ -70,15 +74,29 @@ const PROJECTS: Tier = Tier {
         "fair_share_factor",
         "effective_usage",
         "effective_weight",
+        "nominal_share",
+        "nominal_share_of_parent",
+        "entitled_share",
+        "entitled_share_of_parent",
     ],
-    table: &["domain", "rank", "project", "factor", "usage", "weight"],
+    table: &["domain", "rank", "project", "factor", "usage", "weight", "entitled"],
     names: &[("domain", &["domain_name"]), ("project", &["project_name", "project_id"])],
 };
 
 const DOMAINS: Tier = Tier {
     path: &["fair-share-status", "domains"],
-    csv: &["rank", "domain_name", "fair_share_factor", "effective_usage", "effective_weight"],
-    table: &["rank", "domain", "factor", "usage", "weight"],
+    csv: &[
+        "rank",
+        "domain_name",
+        "fair_share_factor",
+        "effective_usage",
+        "effective_weight",
+        "nominal_share",
+        "nominal_share_of_parent",
+        "entitled_share",
+        "entitled_share_of_parent",
+    ],
+    table: &["rank", "domain", "factor", "usage", "weight", "entitled"],
     names: &[("domain", &["domain_name"])],
 };
 
@@ -109,7 +127,7 @@ impl Command for Rank {
 }
 
 /// Columns that the names of a table may take together, so that a line fits into 80.
-const ROOM: usize = 34;
+const ROOM: usize = 23;
 
 /// The ranking for a person: names where there are some, short figures, lines of at most 80 columns.
 fn lines(tier: &Tier, rows: &[Value]) -> Vec<Value> {
@@ -123,6 +141,7 @@ fn lines(tier: &Tier, rows: &[Value]) -> Vec<Value> {
         let mut line = json!({
             "rank": row["rank"], "factor": format!("{:.6}", figure("fair_share_factor")),
             "usage": format!("{:.6}", figure("effective_usage")), "weight": row["effective_weight"],
+            "entitled": format!("{:.2}%", 100.0 * figure("entitled_share")),
         });
         for ((column, _), name) in tier.names.iter().zip(names) {
             line[column] = Value::from(name);

@@ -1,10 +1,12 @@
 //! `fairshared sequence`: the order of pending workloads (`FAIR_SHARE` §9).
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::client::{Client, JSON};
 use super::command::Command;
@@ -13,6 +15,8 @@ use super::open::{input_name, read_input};
 use super::output::{Format, OutputArgs, print_answer, print_list};
 use crate::config::Config;
 
+const EXPLAINED: &[&str] =
+    &["position", "workload_id", "fair_share_factor", "rank", "ahead", "owners_ahead", "because"];
 const PLAIN: &[&str] = &["position", "workload_id", "fair_share_factor", "rank"];
 const CHARGED: &[&str] = &["position", "workload_id", "fair_share_factor", "rank", "charge", "factor_after"];
 
@@ -24,13 +28,19 @@ pub struct Sequence {
     group: String,
     /// JSON as the REST API takes it, `{"workloads": […]}`; `-` for standard input
     file: PathBuf,
+    /// Say of each how many are ahead, of how many owners, and why
+    #[arg(long)]
+    explain: bool,
     #[command(flatten)]
     output: OutputArgs,
 }
 
 impl Command for Sequence {
     async fn run(self, config: Config) -> Outcome {
-        let body = read_input(&self.file)?;
+        let mut body = read_input(&self.file)?;
+        if self.explain {
+            body = asking_why(body);
+        }
         let client = Client::of(&config).await?;
         let call = client.post(["resource-groups", &self.group, "sequence"]).body(JSON, body);
         let answer = call.send().await.map_err(|failure| failure.in_input(&input_name(&self.file)))?;
@@ -38,11 +48,27 @@ impl Command for Sequence {
             Format::Json => print_answer(answer).await?,
             format => {
                 let mut answer: Value = answer.json().await?;
-                let items = answer["items"].take();
-                let charged = items.get(0).is_some_and(|item| item.get("charge").is_some());
-                print_list(format, if charged { CHARGED } else { PLAIN }, items.as_array().into_iter().flatten())?;
+                let mut items = answer["items"].take();
+                let has = |key: &str| items.get(0).is_some_and(|item| item.get(key).is_some());
+                let columns = match (has("ahead"), has("charge")) {
+                    (true, _) => EXPLAINED,
+                    (false, true) => CHARGED,
+                    (false, false) => PLAIN,
+                };
+                for item in items.as_array_mut().into_iter().flatten() {
+                    let because = item["reason"]["because"].take();
+                    item["because"] = because;
+                }
+                print_list(format, columns, items.as_array().into_iter().flatten())?;
             }
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The request with `explain` set. What is no object is sent as it is, and refused.
+fn asking_why(body: Vec<u8>) -> Vec<u8> {
+    let Ok(mut request) = serde_json::from_slice::<BTreeMap<String, Box<RawValue>>>(&body) else { return body };
+    request.extend(RawValue::from_string("true".to_owned()).ok().map(|yes| ("explain".to_owned(), yes)));
+    serde_json::to_vec(&request).unwrap_or(body)
 }

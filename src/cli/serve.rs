@@ -17,6 +17,7 @@ use crate::jobs::Runner;
 use crate::rest::Limits;
 use crate::server::App;
 use crate::service::{Caller, Service};
+use crate::ui::{PublicUrl, Site};
 
 /// How long connections to the database may take to end.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -98,7 +99,8 @@ pub async fn until_stopped(
         timeout: Duration::from_secs(config.request_timeout_seconds),
         silence: Duration::from_secs(config.stream_silence_seconds),
     };
-    front.open(App { service: Arc::clone(&service), jobs: Arc::clone(&runner) as _, limits });
+    let site = Site { public: config.public_url.as_ref().and_then(PublicUrl::new) };
+    front.open(App { service: Arc::clone(&service), jobs: Arc::clone(&runner) as _, limits, site });
     ready(&front.address)?;
     front.until_stopped().await?;
     service.health.drain();

@@ -58,6 +58,16 @@ impl Daily {
         self.add_records(usage, 1);
     }
 
+    pub fn is_nothing(&self) -> bool {
+        self.records == 0
+    }
+
+    /// Takes back what was added before.
+    pub fn take_back(&mut self, removed: &Self) {
+        self.usage.subtract(&removed.usage);
+        self.records = self.records.saturating_sub(removed.records);
+    }
+
     /// What so many records sum to.
     pub fn add_records(&mut self, usage: &Usages, records: u64) {
         self.usage.add(usage);
@@ -144,6 +154,12 @@ impl Chain {
     /// The first and the last day with usage of each bucket.
     pub fn spans(&self) -> impl Iterator<Item = (Day, Day)> + '_ {
         self.heads.iter().map(|head| (head.start, head.end()))
+    }
+
+    /// The first and the last day with usage of the bucket at a place.
+    pub fn span(&self, at: usize) -> (Day, Day) {
+        let head = &self.heads[at];
+        (head.start, head.end())
     }
 
     pub fn bucket(&self, start: Day) -> Option<Bucket> {

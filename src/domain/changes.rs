@@ -45,6 +45,16 @@ impl Changes {
         self.0.last().is_some_and(|(_, suspended)| *suspended)
     }
 
+    /// Whether the kernel is suspended at an instant, by what is told.
+    pub fn suspended_at(&self, at: Timestamp) -> bool {
+        self.0.iter().rev().find(|(from, _)| *from <= at).is_some_and(|(_, suspended)| *suspended)
+    }
+
+    /// The first change after an instant.
+    pub fn next_after(&self, at: Timestamp) -> Option<Timestamp> {
+        self.0.iter().map(|(change, _)| *change).find(|change| *change > at)
+    }
+
     /// Since when the kernel is in the state that it is in.
     pub fn last(&self) -> Option<Timestamp> {
         let (at, suspended) = self.0.last()?;
@@ -76,6 +86,11 @@ impl Changes {
                 }
             }
         })
+    }
+
+    /// For how long the kernel was not suspended between two instants, in microseconds.
+    pub fn active_micros(&self, from: Timestamp, until: Timestamp) -> u64 {
+        Span::new(from, until).into_iter().flat_map(|whole| self.active(whole)).map(Span::micros).sum()
     }
 
     /// The parts of `whole` that were active by `self` and are not by `other`.

@@ -15,7 +15,7 @@ use std::str::FromStr;
 use ethnum::U256;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub use computed::f64_text;
+pub use computed::{f64_text, signed_text};
 pub use scaled::ScaledUsage;
 
 /// Digits after the point that an [`Amount`] keeps.

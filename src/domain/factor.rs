@@ -7,11 +7,13 @@ use smallvec::SmallVec;
 
 use super::bucket::Chain;
 use super::decimal::{ScaledUsage, Usage};
+use super::fairness::{Days, Recent};
 use super::maps::FastMap;
 use super::normalize::Normalizer;
 use super::options::Options;
 use super::slots::{Amounts, SlotName, Usages};
 use super::time::Day;
+use super::trail::{Part, Trail};
 use super::weight::EffectiveWeight;
 
 /// What an entity's buckets in the look-back window amount to.
@@ -59,6 +61,22 @@ impl<'a> Decayer<'a> {
         let normalized = normalizer.normalized(&chain.usage(at));
         chain.set_normalized(at, normalized);
         normalized
+    }
+
+    /// What the buckets of the last days amount to, not decayed. Days before the look-back window are not known.
+    pub fn recent(&mut self, chain: &mut Chain) -> Recent {
+        let mut recent = Recent::default();
+        for at in 0..chain.len() {
+            let (first, last) = chain.span(at);
+            let normalized = self.normalized(chain, at);
+            recent.add(Days { first, last }, self.today, normalized);
+        }
+        recent
+    }
+
+    /// What each bucket comes to before decay.
+    pub fn trail(&mut self, chain: &mut Chain) -> Trail {
+        (0..chain.len()).map(|at| Part::new(chain.start(at), self.normalized(chain, at))).collect()
     }
 
     /// Buckets ascend by start, so that the sum has one order. What the chain knows of normalised usages is of the same
@@ -123,7 +141,22 @@ impl Exponent {
     pub const ZERO: Self = Self(0.0);
 
     pub fn new(normalized_usage: f64, effective_weight: EffectiveWeight) -> Self {
-        Self((normalized_usage / effective_weight.to_f64() * 1e12).round())
+        Self::over(normalized_usage, effective_weight.to_f64())
+    }
+
+    /// [`Self::new`], for those who compare at one weight often.
+    pub fn over(normalized_usage: f64, effective_weight: f64) -> Self {
+        Self((normalized_usage / effective_weight * 1e12).round())
+    }
+
+    /// The exponent that has this sort key.
+    pub fn of_key(key: u64) -> Self {
+        Self(f64::from_bits(key))
+    }
+
+    /// What is compared, before it is multiplied by `10^12`.
+    pub fn to_f64(self) -> f64 {
+        self.0 / 1e12
     }
 
     /// A key whose integer order is the exponent's order, for sorting without comparisons.

@@ -148,6 +148,13 @@ impl Hierarchy {
         self.touch(true, || Owner::User(member));
     }
 
+    /// Takes a user out of a project; what was used there stays the project's and the domain's.
+    pub fn remove_user(&mut self, member: Member) {
+        if let Some(gone) = self.users.remove(&member) {
+            self.run_times += -gone.run_times;
+        }
+    }
+
     /// Puts a project that is known into a domain.
     pub fn move_project(&mut self, id: ProjectId, domain: &Arc<str>) {
         if let Entry::Occupied(mut known) = self.projects.entry(id)

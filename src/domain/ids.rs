@@ -79,3 +79,13 @@ pub enum Owner {
     Project(ProjectId),
     User(Member),
 }
+
+impl Owner {
+    /// `None` of domains and projects.
+    pub fn member(&self) -> Option<Member> {
+        match self {
+            Self::User(member) => Some(*member),
+            Self::Domain(_) | Self::Project(_) => None,
+        }
+    }
+}

@@ -9,11 +9,13 @@ use smallvec::SmallVec;
 use super::bucket::{Bucket, Chain, Daily};
 use super::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
 use super::factor::{Decayer, History};
+use super::fairness::Recent;
 use super::ids::{Member, Owner};
 use super::maps::{FastMap, FastSet};
 use super::options::Options;
 use super::slots::{Amounts, Usages};
 use super::time::{Day, Span, Timestamp};
+use super::trail::Trails;
 
 /// New usage, summed before it touches any bucket.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +38,11 @@ impl Increments {
 
     pub fn first_day(&self) -> Option<Day> {
         self.0.keys().map(|(_, _, day)| *day).min()
+    }
+
+    /// The usage of each member on each day, by the domain that it counts for.
+    pub fn iter(&self) -> impl Iterator<Item = (Member, &Arc<str>, Day, &Daily)> {
+        self.0.iter().map(|((member, domain, day), daily)| (*member, domain, *day, daily))
     }
 
     /// The same usage seen from all three tiers, by day and then by owner.
@@ -107,6 +114,12 @@ impl Ledger {
 
     pub fn bucket(&self, owner: &Owner, start: Day) -> Option<Bucket> {
         self.chains.get(owner).and_then(|c| c.bucket(start))
+    }
+
+    /// The start of the bucket of `owner` that has `day` in its days with usage.
+    pub fn start_of(&self, owner: &Owner, day: Day) -> Option<Day> {
+        let spans = self.chains.get(owner)?.spans();
+        spans.take_while(|(start, _)| *start <= day).last().filter(|(_, end)| *end >= day).map(|(start, _)| start)
     }
 
     pub fn calendar(&self) -> &CapacityCalendar {
@@ -343,6 +356,28 @@ impl Ledger {
     /// What the buckets of `owner` amount to. The decayer has the weights of slots of [`Self::normalize_with`].
     pub fn history(&mut self, owner: &Owner, decayer: &mut Decayer) -> History {
         self.chains.get_mut(owner).map_or_else(History::default, |chain| decayer.history(chain))
+    }
+
+    /// What `owner` used in the last days. The decayer is as for [`Self::history`].
+    pub fn recent(&mut self, owner: &Owner, decayer: &mut Decayer) -> Recent {
+        self.chains.get_mut(owner).map_or_else(Recent::default, |chain| decayer.recent(chain))
+    }
+
+    /// The trail of every owner. The decayer is as for [`Self::history`].
+    pub fn trails(&mut self, decayer: &mut Decayer) -> Trails {
+        self.chains.iter_mut().map(|(owner, chain)| (owner.clone(), decayer.trail(chain))).collect()
+    }
+
+    /// Brings the trails of `owners` up to their buckets.
+    pub fn follow(&mut self, owners: &[Owner], decayer: &mut Decayer, trails: &mut Trails) {
+        for owner in owners {
+            match self.chains.get_mut(owner).filter(|chain| !chain.is_empty()) {
+                Some(chain) => trails.insert(owner.clone(), decayer.trail(chain)),
+                None => {
+                    trails.remove(owner);
+                }
+            }
+        }
     }
 
     /// The day before which no bucket counts any more.

@@ -5,7 +5,8 @@ use std::ops::{AddAssign, Neg};
 use std::str::FromStr;
 
 use super::changes::Changes;
-use super::time::{Span, Timestamp};
+use super::options::Options;
+use super::time::{MICROS_PER_SECOND, Timestamp};
 
 /// Sums over kernels that have ended. Times are in microseconds and leave out suspensions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,9 +25,8 @@ pub struct RunTimes {
 impl RunTimes {
     /// Of one kernel.
     pub fn of(start: Timestamp, end: Timestamp, changes: &Changes, told_seconds: Option<u32>) -> Self {
-        let active = Span::new(start, end).into_iter().flat_map(|whole| changes.active(whole));
-        let ran = i128::from(active.map(Span::micros).sum::<u64>());
-        let told = i128::from(told_seconds.unwrap_or(0)) * 1_000_000;
+        let ran = i128::from(changes.active_micros(start, end));
+        let told = i128::from(told_seconds.unwrap_or(0)) * i128::from(MICROS_PER_SECOND);
         let took = if told_seconds.is_some() { ran } else { 0 };
         Self { kernels: 1, ran, squares: ran.saturating_mul(ran), told, took }
     }
@@ -49,6 +49,33 @@ impl RunTimes {
         let corrected = i128::from(told).saturating_mul(self.took) / self.told;
         u64::try_from(corrected).unwrap_or(u64::MAX)
     }
+}
+
+/// How long the kernels of one owner are taken to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expected {
+    own: RunTimes,
+    /// Of kernels of which nobody said anything, in microseconds.
+    otherwise: u64,
+}
+
+impl Expected {
+    /// As the owner's kernels ran, else as those of the whole group did, else as the options say.
+    pub fn new(own: RunTimes, group: RunTimes, options: &Options) -> Self {
+        let seconds = options.expected_seconds.unwrap_or(options.slice_interval_seconds);
+        let learned = own.mean_micros().or_else(|| group.mean_micros());
+        Self { own, otherwise: learned.unwrap_or_else(|| micros(seconds)) }
+    }
+
+    /// From its start, without suspensions, of a kernel that was said to run `told` seconds.
+    pub fn micros(&self, told: Option<u32>) -> u64 {
+        // Nothing is free: a job that failed at once says little about the next.
+        told.map_or(self.otherwise, |told| self.own.corrected_micros(micros(told))).max(micros(1))
+    }
+}
+
+fn micros(seconds: u32) -> u64 {
+    u64::from(seconds) * MICROS_PER_SECOND.unsigned_abs()
 }
 
 impl AddAssign for RunTimes {

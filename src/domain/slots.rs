@@ -59,12 +59,16 @@ impl SlotName {
         Self::intern(name, MAX_NAMES)
     }
 
+    /// Whether a slot can have the name. Asking does not make the name known.
+    pub fn is_legal(name: &str) -> bool {
+        !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(|b| b.is_ascii_graphic())
+    }
+
     fn intern(name: &str, most: usize) -> Result<Self, SlotNameError> {
         if let Some(known) = read_names().get(name) {
             return Ok(Self(known));
         }
-        let legal = !name.is_empty() && name.len() <= MAX_NAME && name.bytes().all(|b| b.is_ascii_graphic());
-        if !legal {
+        if !Self::is_legal(name) {
             return Err(SlotNameError::Illegal);
         }
         let mut names = NAMES.write().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -234,6 +238,16 @@ impl Usages {
 
     pub fn is_zero(&self) -> bool {
         self.0.iter().all(|(_, v)| v.is_zero())
+    }
+
+    /// Of what is occupied, as the usage of one second: the largest part of any slot's capacity. A slot without capacity does
+    /// not count.
+    pub fn dominant_part(&self, capacity: &Amounts) -> f64 {
+        let parts = self.iter().filter_map(|(slot, of_one_second)| {
+            let offered = capacity.get(slot).filter(|c| !c.is_zero())?;
+            Some(of_one_second.to_f64() / offered.to_f64())
+        });
+        parts.fold(0.0, f64::max)
     }
 }
 

@@ -4,6 +4,7 @@
 use async_graphql::{ErrorExtensionValues, Response, ServerError, Value, value};
 
 use crate::service::Error;
+use crate::service::input::error::Found;
 
 /// A query that cannot be read or does not fit the schema.
 const INVALID_QUERY: &str = "invalid_query";
@@ -58,10 +59,25 @@ fn extensions(error: &ServerError) -> ErrorExtensionValues {
                 .collect();
             extensions.set("errors", Value::List(list));
         }
+        if let Error::Overtaken { found, .. } = cause {
+            set_found(&mut extensions, found);
+        }
     } else if extensions.get("code").is_none() {
         extensions.set("code", INVALID_QUERY);
     }
     extensions
+}
+
+/// Tells what is there instead of what the request goes out from, as REST does.
+fn set_found(extensions: &mut ErrorExtensionValues, found: &Found) {
+    if let Some(revision) = &found.config_revision {
+        extensions.set("config_revision", revision.as_str());
+    }
+    if let Some(by) = &found.by {
+        extensions.set("audit_id", by.id);
+        extensions.set("actor", by.actor.as_str());
+        extensions.set("at", by.at.to_string());
+    }
 }
 
 /// An answer that is nothing but one error.

@@ -156,6 +156,12 @@ impl DateFilter {
     }
 }
 
+/// Whether anything was used in the look-back window.
+fn lower_active(active: bool, measure: &mut Measure) -> Result<Filter<ShareCondition>> {
+    measure.condition(1)?;
+    Ok(Filter::Is(ShareCondition::Active(active)))
+}
+
 /// A condition on a weight that is set.
 #[derive(Clone, Debug)]
 pub enum WeightCondition {
@@ -229,12 +235,15 @@ filter_input! {
 filter_input! {
     DomainFairShareFilter: ShareCondition {
         domain_name: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, ShareCondition::Domain),
+        active: bool => lower_active,
     }
 }
 filter_input! {
     ProjectFairShareFilter: ShareCondition {
         project_id: UuidFilter => |f: UuidFilter, m: &mut Measure| f.lower(m, ShareCondition::Project),
         domain_name: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, ShareCondition::Domain),
+        project_name: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, ShareCondition::ProjectName),
+        active: bool => lower_active,
     }
 }
 filter_input! {
@@ -242,6 +251,9 @@ filter_input! {
         user_uuid: UuidFilter => |f: UuidFilter, m: &mut Measure| f.lower(m, ShareCondition::User),
         project_id: UuidFilter => |f: UuidFilter, m: &mut Measure| f.lower(m, ShareCondition::Project),
         domain_name: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, ShareCondition::Domain),
+        user_name: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, ShareCondition::UserName),
+        project_name: StringFilter => |f: StringFilter, m: &mut Measure| f.lower(m, ShareCondition::ProjectName),
+        active: bool => lower_active,
     }
 }
 filter_input! {

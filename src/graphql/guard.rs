@@ -1,11 +1,12 @@
-//! Limits that a query meets before it is validated or run. Parser and validator recurse into what
-//! they read and expand fragments as often as they are spread, so both are bounded here first.
+//! Limits that a query meets before it is validated or run. Parser and validator recurse into what they read, variables
+//! included, and expand fragments as often as they are spread, so all of it is bounded here first.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use async_graphql::Value as ConstValue;
 use async_graphql::parser::types::{ExecutableDocument, Selection, SelectionSet};
-use async_graphql::{Context, Name, Positioned, SelectionField};
+use async_graphql::{Context, Name, Positioned, SelectionField, Variables};
 
 use crate::domain::reading::{INVALID_CHARACTER, NUL};
 use crate::service::{Error, Result};
@@ -51,6 +52,25 @@ pub fn check_text(query: &str) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses variables that nest deeper than the text may: whoever reads them recurses likewise.
+pub fn check_variables(variables: &Variables) -> Result<()> {
+    if variables.values().any(|value| nests(value, MAX_NESTING)) {
+        let detail = format!("variables nest at most {MAX_NESTING} deep");
+        return Err(Error::invalid("/variables", "query_too_deep", detail));
+    }
+    Ok(())
+}
+
+/// Whether there is more inside of each other than `most`.
+fn nests(value: &ConstValue, most: usize) -> bool {
+    let deeper = |inner: &ConstValue| most == 0 || nests(inner, most - 1);
+    match value {
+        ConstValue::List(items) => items.iter().any(deeper),
+        ConstValue::Object(fields) => fields.values().any(deeper),
+        _ => false,
+    }
 }
 
 /// What follows the string that `text` starts with; an unclosed one ends with the text.

@@ -47,7 +47,8 @@ pub fn sdl() -> String {
 
 /// Answers one request. Every error has a code; a query beyond the limits is never validated or run.
 pub async fn execute(schema: &FairShareSchema, caller: Caller, mut request: Request) -> Response {
-    if let Err(error) = guard::check_text(&request.query) {
+    let limits = guard::check_text(&request.query).and_then(|()| guard::check_variables(&request.variables));
+    if let Err(error) = limits {
         return errors::refuse(error);
     }
     let checked = match request.parsed_query() {

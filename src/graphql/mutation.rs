@@ -2,20 +2,22 @@
 
 use std::sync::Arc;
 
-use async_graphql::{Context, MaybeUndefined, Object, Result};
+use async_graphql::{Context, ID, MaybeUndefined, Object, Result};
 
 use super::inputs::{FairShareWeightInput, FairShareWeightsBulkInput, Items, read_target, relocate};
 use super::orders::FairShareTargetType;
 use super::query::{caller, operations, service};
 use super::queue_input::{QueueInput, read_queues};
-use super::scalars::{Decimal, JsonString, Uuid};
+use super::scalars::{DateTime, Decimal, JsonString, Uuid};
 use super::types::{
-    Domain, DomainFairShare, JobRun, Project, ProjectFairShare, ScalingGroup, UpsertFairShareWeightsResult,
-    UpsertQueuesResult, User, UserFairShare, weight_rows,
+    ApiKey, AuditEntry, CreatedKey, Domain, DomainFairShare, JobRun, KeyRole, Project, ProjectFairShare, ScalingGroup,
+    UpsertFairShareWeightsResult, UpsertQueuesResult, User, UserFairShare, weight_rows,
 };
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::service::groups::SchedulerPatch;
-use crate::service::people::{DomainChange, ProjectChange, Set, UserChange};
+use crate::service::input::terms::Terms;
+use crate::service::keys::NewKey;
+use crate::service::people::{DomainChange, ProjectChange, Set, UserChange, who};
 use crate::service::queues::QueuesWrite;
 use crate::service::weights::{Target, WeightsChanged};
 use crate::service::{Error, Result as ServiceResult};
@@ -25,12 +27,12 @@ async fn write(
     ctx: &Context<'_>,
     resource_group: String,
     items: Items,
-    reason: Option<String>,
+    terms: impl Into<Terms>,
 ) -> ServiceResult<WeightsChanged> {
     // Who may not write learns nothing about the items.
     caller(ctx)?.require_admin()?;
     let (items, places) = items.finish()?;
-    let written = service(ctx)?.put_weights(caller(ctx)?.clone(), resource_group, items, reason).await;
+    let written = service(ctx)?.put_weights(caller(ctx)?.clone(), resource_group, items, terms).await;
     written.map_err(|e| relocate(e, &places))
 }
 
@@ -126,7 +128,8 @@ impl Mutation {
         Ok(true)
     }
 
-    /// Sets and unsets many weights, all or none: `items`, or the same by kind as `input`, or both.
+    /// Sets and unsets many weights, all or none: `items`, or the same by kind as `input`, or both. Refused where the group has
+    /// another `config_revision` than `if_revision`.
     async fn upsert_fair_share_weights(
         &self,
         ctx: &Context<'_>,
@@ -134,6 +137,7 @@ impl Mutation {
         items: Option<Vec<FairShareWeightInput>>,
         input: Option<FairShareWeightsBulkInput>,
         reason: Option<String>,
+        if_revision: Option<String>,
     ) -> Result<UpsertFairShareWeightsResult> {
         caller(ctx)?.require_admin()?;
         if items.is_none() && input.is_none() {
@@ -149,7 +153,7 @@ impl Mutation {
         if let Some(input) = input {
             all.add_bulk(input);
         }
-        let changed = write(ctx, resource_group, all, reason).await?;
+        let changed = write(ctx, resource_group, all, Terms { reason, if_revision }).await?;
         Ok(UpsertFairShareWeightsResult {
             upserted_count: changed.upserted,
             deleted_count: changed.deleted,
@@ -158,7 +162,7 @@ impl Mutation {
     }
 
     /// Chooses a group's scheduler and merges options into those that are set; a null option goes back
-    /// to its default.
+    /// to its default. Refused where the group has another `config_revision` than `if_revision`.
     async fn update_scheduler_options(
         &self,
         ctx: &Context<'_>,
@@ -166,6 +170,7 @@ impl Mutation {
         scheduler: Option<String>,
         scheduler_opts: Option<JsonString>,
         reason: Option<String>,
+        if_revision: Option<String>,
     ) -> Result<ScalingGroup> {
         let scheduler_opts = match scheduler_opts.map(|o| o.0) {
             None => None,
@@ -174,9 +179,34 @@ impl Mutation {
                 return Err(Error::about("/scheduler_opts", "invalid_value", "is not an object").into());
             }
         };
-        let patch = SchedulerPatch { scheduler, scheduler_opts, reason, if_match: None };
+        let patch = SchedulerPatch { scheduler, scheduler_opts, reason, if_match: None, if_revision };
         let group = service(ctx)?.patch_scheduler_options(caller(ctx)?.clone(), resource_group, patch).await?;
         Ok(ScalingGroup(group))
+    }
+
+    /// Makes the changes of a simulation (weights, options and domains of projects) in one transaction, and answers what they
+    /// do; the shapes are those of `POST /resource-groups/{rg}/fair-share-simulations` with `apply`.
+    async fn apply_fair_share_simulation(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        input: JsonString,
+    ) -> Result<JsonString> {
+        let JsonString(mut input) = input;
+        if let Some(keys) = input.as_object_mut() {
+            keys.insert("apply".to_owned(), true.into());
+        }
+        let document = input.to_string().into();
+        let made = service(ctx)?.simulate_fair_shares(caller(ctx)?.clone(), resource_group, document).await?;
+        Ok(JsonString::of(&made.answer))
+    }
+
+    /// Makes the weights, options and domains of projects that a change has set as they were before it, all or nothing. The
+    /// change is told by its id, or by the number that it has in REST. Answers the entry of the undo.
+    async fn undo_change(&self, ctx: &Context<'_>, id: ID, reason: Option<String>) -> Result<AuditEntry> {
+        let undone = service(ctx)?.undo(caller(ctx)?.clone(), AuditEntry::number(&id)?, reason).await?;
+        let entries = service(ctx)?.audit_entries(caller(ctx)?, [undone]).await?;
+        Ok(AuditEntry(entries.into_iter().next().ok_or_else(|| vanished("entry"))?))
     }
 
     /// Creates and replaces queues, all or none; with `prune` the queues that are not named go.
@@ -255,6 +285,34 @@ impl Mutation {
         let change = UserChange { name: set(name), display_name: set(display_name), archived, reason };
         let (row, _) = service(ctx)?.put_user(caller(ctx)?.clone(), UserId(user_uuid.0), change).await?;
         Ok(User(row))
+    }
+
+    /// Makes an API key and shows it once. A key of the role USER is for one user, by id or by name.
+    #[expect(clippy::too_many_arguments, reason = "what a key has")]
+    async fn create_key(
+        &self,
+        ctx: &Context<'_>,
+        role: KeyRole,
+        label: String,
+        user_uuid: Option<Uuid>,
+        user: Option<String>,
+        expires_at: Option<DateTime>,
+        resource_groups: Option<Vec<String>>,
+    ) -> Result<CreatedKey> {
+        // Who may not write learns nothing about names.
+        caller(ctx)?.require_admin()?;
+        let user = who::some_user(&service(ctx)?.people(), user_uuid.map(|id| UserId(id.0)), user.as_deref());
+        let user = user.map_err(|fault| Error::Invalid(vec![fault]))?;
+        let (expires_at, groups) = (expires_at.map(|at| at.0), resource_groups.unwrap_or_default());
+        let new = NewKey { role: role.into(), label, user, expires_at, groups };
+        let (key, row) = service(ctx)?.create_key(caller(ctx)?.clone(), new).await?;
+        Ok(CreatedKey { key, row: ApiKey::new(row, &service(ctx)?.people()) })
+    }
+
+    /// Revokes an API key, and signs out who signed in with it.
+    async fn revoke_key(&self, ctx: &Context<'_>, id: Uuid) -> Result<bool> {
+        service(ctx)?.revoke_key(caller(ctx)?.clone(), id.0).await?;
+        Ok(true)
     }
 
     /// Runs a job now and waits for its end.

@@ -19,6 +19,15 @@ pub enum FairShareWeightTargetType {
     User,
 }
 
+/// A tier of the hierarchy.
+#[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
+#[graphql(remote = "crate::service::buckets::Tier")]
+pub enum FairnessTier {
+    Domain,
+    Project,
+    User,
+}
+
 /// The same kinds, by the name that `reset_fair_share_weight` uses.
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
 #[graphql(remote = "FairShareWeightTargetType")]

@@ -8,7 +8,7 @@ use super::{Job, elapsed};
 use crate::domain::time::Timestamp;
 use crate::service::{Result, Service, VisibleGroup, Work};
 
-/// Keeps what every queue deserves as the day's division, every `slice_interval_seconds` of the group.
+/// Keeps how fair the day was so far, and what every queue deserves as the day's division, every `slice_interval_seconds` of the group.
 pub(super) struct Divide;
 
 impl Job for Divide {
@@ -17,7 +17,7 @@ impl Job for Divide {
     }
 
     fn description(&self) -> &'static str {
-        "divides the capacity over the queues and keeps the day's last division"
+        "keeps how fair the day was, divides the capacity over the queues and keeps the day's last division"
     }
 
     fn is_due(&self, group: &VisibleGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
@@ -25,6 +25,11 @@ impl Job for Divide {
     }
 
     fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {
-        async move { service.keep_division(work).await }.boxed()
+        async move {
+            // Fairness does not depend on queues, which may not be divisible.
+            service.keep_fairness(work.clone()).await?;
+            service.keep_division(work).await
+        }
+        .boxed()
     }
 }

@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use crate::domain::time::Timestamp;
-use crate::service::{Result, Service, VisibleGroup, Work};
+use crate::service::{KEEP_BUCKETS_DAYS, Result, Service, VisibleGroup, Work};
 
 pub use runner::Runner;
 
@@ -27,13 +27,21 @@ pub struct JobSettings {
     pub keep_audit_days: u32,
     /// Days for which ended kernels are kept; 0: the longest look-back and a week.
     pub keep_kernels_days: u32,
+    /// Days for which the history of fairness, factors and ranks is kept.
+    pub keep_history_days: u32,
     /// Days for which usage records stay as runs made them.
     pub raw_days: u32,
 }
 
 impl Default for JobSettings {
     fn default() -> Self {
-        Self { keep_buckets_days: 1_100, keep_audit_days: 90, keep_kernels_days: 0, raw_days: 3 }
+        Self {
+            keep_buckets_days: KEEP_BUCKETS_DAYS,
+            keep_audit_days: 90,
+            keep_kernels_days: 0,
+            keep_history_days: 400,
+            raw_days: 3,
+        }
     }
 }
 

@@ -22,7 +22,7 @@ impl Job for Purge {
     }
 
     fn description(&self) -> &'static str {
-        "removes usage records, ended kernels and downtimes beyond every look-back, and buckets, divisions, job runs and counts of ingests past their retention"
+        "removes usage records, ended kernels and downtimes beyond every look-back, and buckets, divisions, histories, job runs and counts of ingests past their retention"
     }
 
     fn is_due(&self, _: &VisibleGroup, last: Option<Timestamp>, now: Timestamp) -> bool {
@@ -30,7 +30,8 @@ impl Job for Purge {
     }
 
     fn run(&self, service: Arc<Service>, work: Work) -> BoxFuture<'static, Result<Value>> {
-        let JobSettings { keep_buckets_days: keep, keep_audit_days, keep_kernels_days, .. } = self.settings;
+        let JobSettings { keep_buckets_days: keep, keep_audit_days, keep_kernels_days, keep_history_days, .. } =
+            self.settings;
         async move {
             let group = work.group.clone();
             let (records, buckets) = service.purge(work.clone(), keep).await?;
@@ -38,10 +39,12 @@ impl Job for Purge {
             let runs = service.purge_job_runs(KEEP_RUNS_DAYS).await?;
             let starts = service.purge_service_runs().await?;
             let audit_entries = service.purge_ingest_audit(keep_audit_days).await?;
+            let fairness = service.purge_fairness(&group, keep_history_days).await?;
+            let shares = service.purge_share_history(&group, keep_history_days).await?;
             let divisions = service.purge_divisions(&group, keep).await?;
             Ok(json!({
                 "records": records, "kernels": kernels, "buckets": buckets, "divisions": divisions, "job_runs": runs,
-                "service_runs": starts, "audit_entries": audit_entries,
+                "service_runs": starts, "audit_entries": audit_entries, "fairness_days": fairness, "share_days": shares,
             }))
         }
         .boxed()

@@ -62,6 +62,14 @@ pub struct KeyPath {
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Path)]
+pub struct AuditPath {
+    /// The entry of the audit log.
+    #[param(example = 7)]
+    pub id: i64,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
 pub struct DomainPath {
     /// Name of the domain.
     #[param(example = "research")]

@@ -11,6 +11,8 @@ use axum::response::IntoResponse;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::domain::time::Timestamp;
+use crate::service::input::error::Found;
 use crate::service::{Error, Fault};
 
 /// What a handler answers instead of a result.
@@ -22,8 +24,10 @@ pub struct Problem {
     pub faults: Vec<Fault>,
     /// What a refused removal would destroy.
     pub counts: BTreeMap<&'static str, u64>,
+    /// What is there instead of what the request goes out from.
+    found: Option<Box<Found>>,
     /// Headers that belong to the refusal, like `WWW-Authenticate`.
-    headers: Vec<(HeaderName, &'static str)>,
+    headers: Box<[(HeaderName, &'static str)]>,
 }
 
 pub type Result<T> = std::result::Result<T, Problem>;
@@ -63,6 +67,22 @@ pub struct ProblemView<'a> {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(value_type = BTreeMap<String, u64>, required = false)]
     counts: BTreeMap<&'static str, u64>,
+    /// The configuration as it is, where the request named another revision.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    config_revision: Option<String>,
+    /// The change in the audit log that stands against the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    audit_id: Option<i64>,
+    /// Who made that change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    actor: Option<String>,
+    /// When that was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, format = DateTime, required = false)]
+    at: Option<Timestamp>,
 }
 
 /// After how many seconds a refused request may be tried again.
@@ -73,7 +93,15 @@ const WRONG_KEY: &str = "Bearer realm=\"fairshared\", error=\"invalid_token\"";
 
 impl Problem {
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, code, detail: detail.into(), faults: Vec::new(), counts: BTreeMap::new(), headers: Vec::new() }
+        Self {
+            status,
+            code,
+            detail: detail.into(),
+            faults: Vec::new(),
+            counts: BTreeMap::new(),
+            found: None,
+            headers: Box::default(),
+        }
     }
 
     /// 400: cannot be read.
@@ -104,7 +132,7 @@ impl Problem {
     }
 
     fn header(mut self, name: HeaderName, value: &'static str) -> Self {
-        self.headers.push((name, value));
+        self.headers = self.headers.into_iter().chain([(name, value)]).collect();
         self
     }
 
@@ -120,6 +148,7 @@ impl Problem {
     }
 
     fn write(self, request_id: &str) -> Response<Body> {
+        let Found { config_revision, by } = self.found.map_or_else(Found::default, |found| *found);
         let view = ProblemView {
             kind: format!("urn:fairshared:problem:{}", self.code),
             title: self.status.canonical_reason().unwrap_or("Error"),
@@ -129,6 +158,10 @@ impl Problem {
             request_id,
             errors: self.faults,
             counts: self.counts,
+            config_revision,
+            audit_id: by.as_ref().map(|by| by.id),
+            at: by.as_ref().map(|by| by.at),
+            actor: by.map(|by| by.actor),
         };
         let mut response = Response::new(Body::from(serde_json::to_vec(&view).unwrap_or_default()));
         *response.status_mut() = self.status;
@@ -149,7 +182,7 @@ impl From<Error> for Problem {
             Error::Forbidden(_) => StatusCode::FORBIDDEN,
             Error::NotFound { .. } => StatusCode::NOT_FOUND,
             Error::TimedOut(_) => StatusCode::REQUEST_TIMEOUT,
-            Error::Conflict { .. } | Error::Guarded { .. } => StatusCode::CONFLICT,
+            Error::Conflict { .. } | Error::Guarded { .. } | Error::Overtaken { .. } => StatusCode::CONFLICT,
             Error::StaleMatch => StatusCode::PRECONDITION_FAILED,
             Error::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Error::Invalid(_) => StatusCode::UNPROCESSABLE_ENTITY,
@@ -160,6 +193,7 @@ impl From<Error> for Problem {
         match error {
             Error::Invalid(faults) => Self { faults, ..problem },
             Error::Guarded { counts, .. } => Self { counts, ..problem },
+            Error::Overtaken { found, .. } => Self { found: Some(found), ..problem },
             Error::Unavailable { .. } => problem.retry_soon(),
             Error::Unauthorized { code: "missing_key", .. } => problem.header(header::WWW_AUTHENTICATE, MISSING_KEY),
             Error::Unauthorized { .. } => problem.header(header::WWW_AUTHENTICATE, WRONG_KEY),

@@ -12,9 +12,10 @@ use super::problem::Problem;
 use super::state::{ApiState, Limits};
 use super::undeclared::{Takers, refuse};
 use super::{
-    agents, audit, audit_log, capacity_days, configuration, division, domains, fair_share_status, fair_share_weights,
-    health, job_runs, jobs, kernels, keys, metrics, projects, queues, reclaim, reclaim_plans, resource_groups,
-    scheduler_options, sequence, usage_buckets, usage_gaps, usage_records, users, whoami,
+    agents, audit, audit_log, capacity_days, configuration, division, domains, explain, fair_share_history,
+    fair_share_simulations, fair_share_status, fair_share_weights, fairness, health, job_runs, jobs, kernels, keys,
+    metrics, projects, queues, reclaim, reclaim_plans, resource_groups, scheduler_options, sequence, usage_buckets,
+    usage_gaps, usage_histories, usage_records, usage_report, users, whoami,
 };
 
 /// Endpoints that answer within the time limit.
@@ -28,6 +29,10 @@ pub(super) fn prompt() -> OpenApiRouter<ApiState> {
         .routes(routes!(fair_share_status::get::handle))
         .routes(routes!(fair_share_status::domains::handle))
         .routes(routes!(fair_share_status::projects::handle))
+        .routes(routes!(fair_share_history::list::handle))
+        .routes(routes!(fairness::get::handle))
+        .routes(routes!(fairness::history::handle))
+        .routes(routes!(explain::get::handle))
         .routes(routes!(agents::list::handle, agents::put_many::handle))
         .routes(routes!(agents::put::handle, agents::delete::handle))
         .routes(routes!(capacity_days::list::handle, capacity_days::put::handle))
@@ -41,10 +46,15 @@ pub(super) fn prompt() -> OpenApiRouter<ApiState> {
         .routes(routes!(usage_buckets::list::handle))
         .routes(routes!(usage_gaps::list::handle))
         .routes(routes!(usage_records::list::handle))
+        .routes(routes!(usage_histories::list::handle))
+        .routes(routes!(usage_histories::put::handle, usage_histories::delete::handle))
+        .routes(routes!(usage_report::get::handle))
+        .routes(routes!(usage_report::several::handle))
         .routes(routes!(jobs::list::handle))
         .routes(routes!(jobs::trust_clock::handle))
         .routes(routes!(job_runs::list::handle))
         .routes(routes!(audit_log::list::handle))
+        .routes(routes!(audit_log::undo::handle))
         .routes(routes!(keys::list::handle, keys::create::handle))
         .routes(routes!(keys::revoke::handle))
         .routes(routes!(domains::list::handle))
@@ -65,6 +75,7 @@ pub(super) fn bulk() -> OpenApiRouter<ApiState> {
         .routes(routes!(kernels::list::handle, kernels::post::handle))
         .routes(routes!(kernels::snapshot::handle))
         .routes(routes!(sequence::post::handle))
+        .routes(routes!(fair_share_simulations::post::handle))
         .routes(routes!(division::simulate::handle))
         .routes(routes!(reclaim::simulate::handle))
 }

@@ -10,37 +10,61 @@ use axum::response::Response;
 use super::layers::RequestId;
 use crate::rest::problem::Problem;
 use crate::service::{Caller, Error, Service};
+use crate::ui::{Site, session_of};
 
 /// How many seconds ago the database answered last; only while it does not.
 const DATA_AGE: HeaderName = HeaderName::from_static("x-data-age");
 
-/// Paths that show no data: health, documentation, and the page that lets a person type a query. No path takes
-/// TRACE, and that is answered without a key.
+/// What is asked before a request is let in.
+#[derive(Clone)]
+pub struct Gate {
+    pub service: Arc<Service>,
+    pub site: Site,
+}
+
+/// Paths that show no data: health, documentation, the web pages, and the page that lets a person type a query. Signing in
+/// and out needs no key in a header. No path takes TRACE, and that is answered without a key.
 fn is_open(method: &Method, path: &str) -> bool {
     if method == Method::TRACE {
         return true;
     }
     let reads = method == Method::GET || method == Method::HEAD;
-    let open = ["/", "/healthz", "/readyz", "/openapi.json", "/docs", "/graphql"];
-    reads && (open.contains(&path) || path.starts_with("/docs/"))
+    let open = ["/", "/healthz", "/readyz", "/openapi.json", "/docs", "/graphql", "/ui"];
+    let is_open = open.contains(&path) || path.starts_with("/docs/") || path.starts_with("/ui/");
+    (reads && is_open) || path == "/ui/session"
 }
 
 /// Puts the caller into the request, or refuses it.
 pub async fn authenticate(
-    State(service): State<Arc<Service>>,
+    State(Gate { service, site }): State<Gate>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
     if is_open(request.method(), request.uri().path()) {
         return Ok(next.run(request).await);
     }
-    let caller = service.authenticate(bearer(request.headers())?, request_id(&request)).await?;
+    let caller = match session(&request, &site)? {
+        Some(id) => service.resume_session(&id, request_id(&request)).await?,
+        None => service.authenticate(bearer(request.headers())?, request_id(&request)).await?,
+    };
     request.extensions_mut().insert(caller);
     let mut response = next.run(request).await;
     if let Some(age) = service.data_age() {
         response.headers_mut().insert(DATA_AGE, age.as_secs().into());
     }
     Ok(response)
+}
+
+/// The session of a web page that asks without a key; sessions are for GraphQL alone. Another site cannot make a browser
+/// send such a request.
+fn session(request: &Request, site: &Site) -> Result<Option<String>, Error> {
+    let headers = request.headers();
+    if request.uri().path() != "/graphql" || headers.contains_key(header::AUTHORIZATION) {
+        return Ok(None);
+    }
+    let Some(id) = session_of(headers) else { return Ok(None) };
+    site.require_own_page(headers)?;
+    Ok(Some(id.to_owned()))
 }
 
 /// Makes every request one of `actor`, an admin of this process.

@@ -1,10 +1,12 @@
 //! What use-cases tell the audit log.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::input::caller::Caller;
 use super::input::error::Result;
-use crate::domain::ids::Owner;
+use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::time::Timestamp;
 use crate::store::ConnectionTrait;
 use crate::store::audit::{self, Entry};
@@ -24,13 +26,14 @@ pub struct Change {
     pub reason: Option<String>,
 }
 
+/// Returns the id of the entry.
 pub(super) async fn write(
     db: &impl ConnectionTrait,
     caller: &Caller,
     change: Change,
     group: Option<&str>,
     now: Timestamp,
-) -> Result<()> {
+) -> Result<i64> {
     let entry = Entry {
         id: 0,
         at: now,
@@ -54,4 +57,24 @@ pub fn label(entity: &Owner) -> String {
         Owner::Project(id) => format!("project:{id}"),
         Owner::User(m) => format!("user:{}/{}", m.user, m.project),
     }
+}
+
+/// The entity that [`label`] names so.
+pub fn owner_of(label: &str) -> Option<Owner> {
+    let (kind, id) = label.split_once(':')?;
+    match kind {
+        "domain" => Some(Owner::Domain(Arc::from(id))),
+        "project" => Some(Owner::Project(ProjectId(id.parse().ok()?))),
+        "user" => {
+            let (user, project) = id.split_once('/')?;
+            let (user, project) = (UserId(user.parse().ok()?), ProjectId(project.parse().ok()?));
+            Some(Owner::User(Member { user, project }))
+        }
+        _ => None,
+    }
+}
+
+/// How the audit log names an option, and the scheduler, when it is among what an entry has changed.
+pub fn option_label(key: &str) -> String {
+    format!("option:{key}")
 }

@@ -1,11 +1,40 @@
 //! The audit log as admins read it: who changed what, when and why.
 
+use std::collections::BTreeMap;
+
 use super::audit::{INFERRED, INGEST};
+use super::input::moment;
 use super::input::page::{Page, Window, id_page, id_window};
-use super::{Caller, Result, Service};
-use crate::store::audit;
+use super::{Caller, Error, Result, Service};
+use crate::store::{audit, audit_targets};
 
 pub use crate::store::audit::{AuditFilter, Entry as AuditEntry};
+pub use crate::store::audit_targets::Author;
+
+/// Which entries are wanted, as requests say it.
+#[derive(Clone, Debug, Default)]
+pub struct AuditQuery {
+    pub resource_group: Option<String>,
+    pub action: Option<String>,
+    pub actor: Option<String>,
+    pub target: Option<String>,
+    /// An instant or a day.
+    pub from: Option<String>,
+    /// An instant, or a day, which is then included.
+    pub to: Option<String>,
+}
+
+impl AuditQuery {
+    pub fn read(self) -> Result<AuditFilter> {
+        let Self { resource_group, action, actor, target, from, to } = self;
+        let from = from.map(|text| moment::beginning("/from", &text)).transpose()?;
+        let until = to.map(|text| moment::end("/to", &text)).transpose()?;
+        if from.zip(until).is_some_and(|(from, until)| until < from) {
+            return Err(Error::about("/to", "contradiction", "lies before `from`"));
+        }
+        Ok(AuditFilter { resource_group, action, actor, target, from, until, groups: None })
+    }
+}
 
 impl Service {
     /// The name in cursors of the audit log.
@@ -28,6 +57,16 @@ impl Service {
     pub async fn purge_ingest_audit(&self, keep_days: u32) -> Result<u64> {
         let before = self.clock().now().day().plus(-keep_days.cast_signed()).start();
         Ok(audit::purge(self.store().write(), &[INGEST, INFERRED], before).await?)
+    }
+
+    /// Who changed weights, options and projects of the group last, by their names in the audit log ([`super::audit::label`] and
+    /// [`super::audit::option_label`]), as far as the audit log knows.
+    pub(in crate::service) async fn last_changes(
+        &self,
+        group: &str,
+        targets: &[String],
+    ) -> Result<BTreeMap<String, Author>> {
+        Ok(audit_targets::last(self.store().read(), group, targets).await?)
     }
 
     /// Newest first. A key that is limited to groups sees the entries of those groups.

@@ -52,6 +52,7 @@ impl Service {
             session.load_buckets_of(*first).await?;
             let count = days.len() as u64;
             session.state_mut().ledger.give_capacities(days);
+            session.reconfigure();
             session.recompute_histories().await?;
             let entry = Change {
                 action: "capacities.give",

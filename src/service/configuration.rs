@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::group::changes::queues::{self, QueuesChanged};
 use super::group::changes::weights::{self, WeightChange, WeightItem};
 use super::group::session::Session;
+use super::input::terms::Terms;
 use super::work::detached;
 use super::{Caller, Result, Service};
 use crate::domain::ids::Owner;
@@ -52,10 +53,12 @@ impl Service {
         caller: Caller,
         group: String,
         wanted: Configuration,
-        reason: Option<String>,
+        terms: impl Into<Terms>,
     ) -> Result<ConfigurationChanged> {
         caller.require_admin()?;
+        let Terms { reason, if_revision } = terms.into();
         let change = async move |session: &mut Session| {
+            session.require_revision(if_revision.as_deref()).await?;
             let changed = plan(session, wanted).await?;
             if let Some(queues) = &changed.queues {
                 queues::book(session, "queues.put", reason.clone(), queues).await?;

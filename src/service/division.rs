@@ -6,11 +6,10 @@ use serde_json::{Value, json};
 
 use super::group::published::division::Division;
 use super::group::visible::VisibleGroup;
-use super::input::page::{Key, Page, Window, key_page, key_window};
+use super::input::page::{Key, Page, Window, day_key, key_day, key_page, key_window};
 use super::work::detached;
 use super::{Caller, Error, Result, Service, Work};
 use crate::domain::division::Trace;
-use crate::domain::time::Day;
 use crate::store;
 
 pub use super::group::published::division::QueueFigures;
@@ -116,13 +115,4 @@ impl Service {
         let before = self.clock().now().day().plus(-keep_days.cast_signed());
         Ok(store::division_days::purge(self.store().write(), group, before).await?)
     }
-}
-
-/// Days as numbers that ascend like them from 0 on.
-fn day_key(day: Day) -> Key {
-    Key::Number(u64::from(day.0.cast_unsigned() ^ (1 << 31)))
-}
-
-fn key_day(key: u64) -> Day {
-    Day((u32::try_from(key).unwrap_or(u32::MAX) ^ (1 << 31)).cast_signed())
 }

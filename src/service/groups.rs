@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::accounting::folding::rebuild_buckets;
 use super::audit::Change;
+use super::group::changes::options::{OptionsChange, OptionsPatch, changed, check_scheduler, describe, option_faults};
 use super::group::published::profile::is_etag_of;
 use super::group::session::Session;
 use super::group::visible::VisibleGroup;
 use super::work::detached;
-use super::{Caller, Error, Fault, Result, Service};
+use super::{Caller, Error, Result, Service};
 use crate::domain::names::check_name;
-use crate::domain::options::{Options, merge_patch};
-use crate::domain::sequencer::Sequencer;
+use crate::domain::options::merge_patch;
 use crate::store;
 use crate::store::groups::Contents;
 
@@ -27,6 +26,8 @@ pub struct SchedulerPatch {
     pub reason: Option<String>,
     /// The `options_etag` that the caller has seen; a newer one refuses the patch.
     pub if_match: Option<String>,
+    /// The `config_revision` that the caller has seen; another one refuses the patch.
+    pub if_revision: Option<String>,
 }
 
 impl Service {
@@ -57,6 +58,7 @@ impl Service {
                 if patch.if_match.is_some() {
                     return Err(Error::StaleMatch);
                 }
+                session.require_revision(patch.if_revision.as_deref()).await?;
                 let entry = Change {
                     action: "resource_group.create",
                     target: name.clone(),
@@ -149,51 +151,28 @@ impl Deletion {
 
 /// Merges or replaces the scheduler and its options; what depends on them follows.
 async fn change_group(session: &mut Session, patch: SchedulerPatch, replace: bool) -> Result<()> {
+    session.require_revision(patch.if_revision.as_deref()).await?;
     let group = session.state().group.clone();
     if patch.if_match.is_some_and(|seen| !is_etag_of(&seen, &group.scheduler, &group.scheduler_opts)) {
         return Err(Error::StaleMatch);
     }
-    let scheduler = patch.scheduler.unwrap_or_else(|| group.scheduler.clone());
-    let sequencer = check_scheduler(&scheduler)?;
     let base = if replace && patch.scheduler_opts.is_some() { Map::new() } else { group.scheduler_opts.clone() };
-    let opts = merge_patch(&base, &patch.scheduler_opts.unwrap_or_default()).map_err(option_faults)?;
-    let options = Options::parse(&opts).map_err(option_faults)?;
-    if scheduler == group.scheduler && opts == group.scheduler_opts {
+    let wanted = OptionsPatch { scheduler: patch.scheduler, scheduler_opts: patch.scheduler_opts };
+    let change = OptionsChange::plan(&group.scheduler, &base, wanted)?;
+    if change.is_of(&group) {
         return Ok(());
     }
-    let state = session.state_mut();
-    let before = std::mem::replace(&mut state.options, options.clone());
-    state.scheduler = sequencer;
-    state.group.scheduler.clone_from(&scheduler);
-    state.group.scheduler_opts.clone_from(&opts);
-    if before.decay_unit_days != options.decay_unit_days {
-        let (tx, state) = session.parts();
-        rebuild_buckets(tx, state).await?;
-    }
-    if before.changes_factors(&options) {
-        session.recompute_histories().await?;
-    }
+    let before = describe(&group.scheduler, &group.scheduler_opts);
+    let after = describe(&change.scheduler, &change.opts);
+    change.make(session).await?;
+    let targets = changed(&before, &after);
     let entry = Change {
         action: if replace { "resource_group.put" } else { "scheduler_options.patch" },
         target: group.name,
-        before: Some(describe(&group.scheduler, &group.scheduler_opts)),
-        after: Some(describe(&scheduler, &opts)),
+        before: Some(before),
+        after: Some(after),
         reason: patch.reason,
     };
-    session.audit(entry).await
-}
-
-fn describe(scheduler: &str, opts: &Map<String, Value>) -> Value {
-    json!({"scheduler": scheduler, "scheduler_opts": opts})
-}
-
-fn check_scheduler(name: &str) -> Result<Sequencer> {
-    Sequencer::by_name(name).ok_or_else(|| {
-        let known: Vec<_> = Sequencer::names().collect();
-        Error::about("/scheduler", "unknown_scheduler", format!("is not one of {}", known.join(", ")))
-    })
-}
-
-fn option_faults(faults: Vec<Fault>) -> Error {
-    Error::Invalid(faults.into_iter().map(|fault| fault.below("/scheduler_opts")).collect())
+    session.audit_of(entry, &targets).await?;
+    Ok(())
 }

@@ -9,6 +9,8 @@ pub mod buckets;
 mod capacities;
 pub mod configuration;
 pub mod division;
+pub mod explain;
+pub mod fairness;
 pub mod gaps;
 pub mod group;
 pub mod groups;
@@ -21,11 +23,17 @@ pub mod people;
 pub mod plans;
 pub mod queues;
 pub mod sequence;
+pub mod share_history;
 pub mod shares;
 pub mod simulate;
+pub mod undo;
 pub mod upkeep;
+pub mod usage_history;
 pub mod usage_records;
+pub mod usage_report;
+pub mod weight_input;
 pub mod weights;
+pub mod what_if;
 pub mod work;
 
 use std::collections::HashMap;
@@ -41,6 +49,7 @@ pub use jobs::leases::Work;
 use group::published::{Published, PublishedGroup};
 use group::state::GroupState;
 use ingest::batch::Lines;
+use keys::sessions::SessionTable;
 use keys::table::KeyTable;
 use upkeep::clock_trust::Runs;
 use upkeep::clock_watch::Watch;
@@ -50,7 +59,10 @@ use work::ComputePermits;
 
 use crate::domain::time::Timestamp;
 use crate::process::random;
-use crate::store::{self, Store};
+use crate::store::{self, ConnectionTrait, Store, StreamTrait};
+
+/// For how many days usage is kept, unless the settings say.
+pub const KEEP_BUCKETS_DAYS: u32 = 1_100;
 
 type Slot = Arc<tokio::sync::Mutex<Option<GroupState>>>;
 type SlotGuard = tokio::sync::OwnedMutexGuard<Option<GroupState>>;
@@ -68,9 +80,15 @@ pub struct Service {
     /// When the service ran.
     runs: Mutex<Runs>,
     keys: KeyTable,
+    /// Who is signed in to the web pages.
+    sessions: SessionTable,
     /// For how long keys are believed that cannot be read again.
     key_grace: OnceLock<Option<Duration>>,
     people: people::People,
+    /// For how many days usage is kept.
+    keep_buckets_days: OnceLock<u32>,
+    /// What schedulers were told last.
+    sequences: sequence::memory::Memory,
     /// Permits for work that computes long.
     pub permits: ComputePermits,
     /// What is wrong now.
@@ -90,7 +108,10 @@ impl Service {
             id: random::id(),
             runs: Mutex::default(),
             keys: KeyTable::default(),
+            sessions: SessionTable::default(),
             key_grace: OnceLock::new(),
+            keep_buckets_days: OnceLock::new(),
+            sequences: sequence::memory::Memory::default(),
             permits: ComputePermits::default(),
             health: Health::default(),
         });
@@ -112,6 +133,18 @@ impl Service {
     /// `now`, or the latest time that is certain to have come while the clock is doubted.
     pub(in crate::service) fn certain(&self, now: Timestamp) -> Timestamp {
         self.clock.doubt().map_or(now, |doubt| doubt.reference)
+    }
+
+    /// For how many days usage is kept.
+    pub fn keep_buckets_days(&self) -> u32 {
+        self.keep_buckets_days.get().copied().unwrap_or(KEEP_BUCKETS_DAYS)
+    }
+
+    /// Says for how many days usage is kept; once.
+    pub fn set_keep_buckets_days(&self, days: u32) {
+        if self.keep_buckets_days.set(days).is_err() {
+            tracing::warn!("for how many days usage is kept is said twice");
+        }
     }
 
     pub fn store(&self) -> &Store {
@@ -166,8 +199,8 @@ impl Service {
                 continue;
             }
             // The task that holds the slot publishes for itself.
-            let Ok(slot) = self.slot(name).try_lock_owned() else { continue };
-            self.reload(name, slot).await?;
+            let Ok(mut slot) = self.slot(name).try_lock_owned() else { continue };
+            self.reload(self.store.read(), name, &mut slot).await?;
             changed += 1;
         }
         self.forget_slots();
@@ -176,10 +209,9 @@ impl Service {
 
     /// Publishes the group as it is stored. The slot keeps writers of this process out meanwhile, so that no
     /// picture replaces a newer one.
-    async fn reload(&self, name: &str, mut slot: SlotGuard) -> Result<()> {
-        let db = self.store.read();
+    async fn reload(&self, db: &(impl ConnectionTrait + StreamTrait), name: &str, slot: &mut SlotGuard) -> Result<()> {
         let Some(group) = store::groups::find(db, name).await? else {
-            *slot = None;
+            **slot = None;
             self.published.remove(name);
             return Ok(());
         };
@@ -193,7 +225,7 @@ impl Service {
         state.follow(&self.people.read());
         state.hierarchy.weigh(state.options.default_weight);
         self.published.put(&Arc::new(PublishedGroup::build(&state, &self.people.read(), None)));
-        *slot = Some(state);
+        **slot = Some(state);
         Ok(())
     }
 

@@ -24,6 +24,11 @@ pub enum ShareCondition {
     Domain(TextMatch),
     Project(UuidIn),
     User(UuidIn),
+    /// What is shown beside the project's id; a project without a name has none.
+    ProjectName(TextMatch),
+    UserName(TextMatch),
+    /// Whether anything was used in the look-back window.
+    Active(bool),
 }
 
 /// What a list of shares is ordered by; equals by id, ascending. An order by name is one of names and
@@ -76,7 +81,11 @@ impl Row for DomainShare {
         self.hidden
     }
     fn meets(&self, condition: &ShareCondition) -> bool {
-        matches!(condition, ShareCondition::Domain(text) if text.holds(&self.domain_name))
+        match condition {
+            ShareCondition::Domain(text) => text.holds(&self.domain_name),
+            ShareCondition::Active(active) => is_active(&self.share) == *active,
+            _ => false,
+        }
     }
 }
 
@@ -97,7 +106,9 @@ impl Row for ProjectShare {
         match condition {
             ShareCondition::Domain(text) => text.holds(&self.domain_name),
             ShareCondition::Project(ids) => ids.contains(&self.project_id.0),
-            ShareCondition::User(_) => false,
+            ShareCondition::ProjectName(text) => text.holds(self.project_name.as_deref().unwrap_or_default()),
+            ShareCondition::Active(active) => is_active(&self.share) == *active,
+            ShareCondition::User(_) | ShareCondition::UserName(_) => false,
         }
     }
 }
@@ -120,8 +131,15 @@ impl Row for UserShare {
             ShareCondition::Domain(text) => text.holds(&self.domain_name),
             ShareCondition::Project(ids) => ids.contains(&self.member.project.0),
             ShareCondition::User(ids) => ids.contains(&self.member.user.0),
+            ShareCondition::ProjectName(text) => text.holds(self.project_name.as_deref().unwrap_or_default()),
+            ShareCondition::UserName(text) => text.holds(self.user_name.as_deref().unwrap_or_default()),
+            ShareCondition::Active(active) => is_active(&self.share) == *active,
         }
     }
+}
+
+fn is_active(share: &Share) -> bool {
+    share.history.normalized_usage > 0.0
 }
 
 /// The order value of a row; ascending whatever the direction. A name has none.

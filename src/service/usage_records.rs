@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::input::moment;
 use super::input::page::{Key, Page, Window, key_page, key_window};
 use super::people::who;
 use super::{Caller, Error, Result, Service};
@@ -22,14 +23,7 @@ pub struct Period(Span);
 impl Period {
     /// Reads instants, or days, of which the last is included.
     pub fn read(from: &str, to: &str) -> Result<Self> {
-        let instant = |pointer: &str, text: &str, past: i32| {
-            let day = text.parse::<Day>().map(|day| day.plus(past).start()).ok();
-            day.or_else(|| text.parse::<Timestamp>().ok()).ok_or_else(|| {
-                let said = "is neither a time like 2026-01-13T10:00:00Z nor a day like 2026-01-13";
-                Error::about(format!("/{pointer}"), "invalid_value", said)
-            })
-        };
-        let (from, to) = (instant("from", from, 0)?, instant("to", to, 1)?);
+        let (from, to) = (moment::beginning("/from", from)?, moment::end("/to", to)?);
         let span = Span::new(from, to).ok_or_else(|| Error::about("/to", "contradiction", "lies before `from`"))?;
         if span.micros() > (MOST_DAYS * MICROS_PER_DAY).unsigned_abs() {
             return Err(Error::about("/to", "out_of_range", "must be at most 31 days after `from`"));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::group::changes::weights;
 use super::group::session::Session;
 use super::group::visible::VisibleGroup;
+use super::input::terms::Terms;
 use super::work::detached;
 use super::{Caller, Result, Service};
 
@@ -40,10 +41,12 @@ impl Service {
         caller: Caller,
         group: String,
         items: Vec<WeightItem>,
-        reason: Option<String>,
+        terms: impl Into<Terms>,
     ) -> Result<WeightsChanged> {
         caller.require_admin()?;
+        let Terms { reason, if_revision } = terms.into();
         let change = async move |session: &mut Session| {
+            session.require_revision(if_revision.as_deref()).await?;
             let mut changes = weights::plan(session, &items).await?;
             // A weight that is confirmed is a change; one that was not set before and is not set now is none.
             changes.retain(|change| change.from.is_some() || change.to.is_some());

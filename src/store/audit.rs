@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use sea_orm::ActiveValue::{NotSet, Set};
-use sea_orm::sea_query::{Condition, Expr, OnConflict};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::sea_query::{Condition, Expr, OnConflict, UnionType};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::entity::audit_entry::{ActiveModel, Column, Entity, Model};
 use super::key_list::{IdWindow, KeyPage};
-use super::{Result, decode, key_list};
+use super::{Result, audit_targets, decode, key_list};
 use crate::domain::time::{MICROS_PER_MINUTE, Timestamp};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -49,8 +49,9 @@ fn decode_row(row: Model) -> Result<Entry> {
     })
 }
 
+/// Returns the number that the database gives to the entry.
 #[tracing::instrument(name = "db.audit.add", level = "debug", skip_all, err(level = "debug"))]
-pub async fn add(db: &impl ConnectionTrait, entry: Entry) -> Result<()> {
+pub async fn add(db: &impl ConnectionTrait, entry: Entry) -> Result<i64> {
     let text = |value: Option<Value>| value.map(|v| v.to_string());
     let row = ActiveModel {
         id: NotSet,
@@ -68,8 +69,7 @@ pub async fn add(db: &impl ConnectionTrait, entry: Entry) -> Result<()> {
         accepted: Set(None),
         rejected: Set(None),
     };
-    Entity::insert(row).exec_without_returning(db).await?;
-    Ok(())
+    Ok(Entity::insert(row).exec(db).await?.last_insert_id)
 }
 
 /// What one key delivered.
@@ -147,16 +147,43 @@ pub async fn by_ids(
 pub struct AuditFilter {
     pub resource_group: Option<String>,
     pub action: Option<String>,
+    pub actor: Option<String>,
+    /// What was changed, alone or among other things.
+    pub target: Option<String>,
+    pub from: Option<Timestamp>,
+    /// The first moment that does not count any more.
+    pub until: Option<Timestamp>,
     /// Only entries of these groups.
     pub groups: Option<Arc<[String]>>,
+}
+
+impl AuditFilter {
+    fn condition(&self) -> Condition {
+        Condition::all()
+            .add_option(self.resource_group.as_ref().map(|group| Column::ResourceGroup.eq(group)))
+            .add_option(self.action.as_ref().map(|action| Column::Action.eq(action)))
+            .add_option(self.actor.as_ref().map(|actor| Column::Actor.eq(actor)))
+            .add_option(self.from.map(|from| Column::At.gte(from.micros())))
+            .add_option(self.until.map(|until| Column::At.lt(until.micros())))
+            .add_option(self.groups.as_ref().map(|names| Column::ResourceGroup.is_in(names.iter())))
+            .add_option(self.target.as_deref().map(|target| self.about(target)))
+    }
+
+    /// Entries are found by two indexes: an entry about one thing names it, and one about many is among their targets.
+    fn about(&self, target: &str) -> Expr {
+        let group = self.resource_group.as_deref();
+        let mut alone = Entity::find().select_only().column(Column::Id).filter(Column::Target.eq(target));
+        if let Some(group) = group {
+            alone = alone.filter(Column::ResourceGroup.eq(group));
+        }
+        let either = alone.into_query().union(UnionType::All, audit_targets::entries_about(target, group)).to_owned();
+        Column::Id.in_subquery(either)
+    }
 }
 
 /// One page, newest first.
 #[tracing::instrument(name = "db.audit.page", level = "debug", skip_all, err(level = "debug"))]
 pub async fn page(db: &impl ConnectionTrait, filter: &AuditFilter, window: &IdWindow) -> Result<KeyPage<Entry>> {
-    let matching = Condition::all()
-        .add_option(filter.resource_group.as_ref().map(|g| Column::ResourceGroup.eq(g)))
-        .add_option(filter.action.as_ref().map(|a| Column::Action.eq(a)))
-        .add_option(filter.groups.as_ref().map(|names| Column::ResourceGroup.is_in(names.iter())));
-    key_list::newest_first(db, Entity::find().filter(matching), Column::Id, window).await?.try_map(decode_row)
+    let matching = Entity::find().filter(filter.condition());
+    key_list::newest_first(db, matching, Column::Id, window).await?.try_map(decode_row)
 }

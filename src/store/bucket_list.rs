@@ -21,6 +21,17 @@ pub enum Tier {
 }
 
 impl Tier {
+    /// From the top down.
+    pub const ALL: [Self; 3] = [Self::Domain, Self::Project, Self::User];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Domain => "domain",
+            Self::Project => "project",
+            Self::User => "user",
+        }
+    }
+
     fn table(self) -> &'static str {
         match self {
             Self::Domain => "domain_usage_buckets",

@@ -15,6 +15,7 @@ use super::entity::{domain_usage_bucket, project_usage_bucket, user_usage_bucket
 use super::{Result, bulk, decode};
 use crate::domain::bucket::Bucket;
 use crate::domain::decimal::Amount;
+use crate::domain::fairness::Days;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::ledger::Ledger;
 use crate::domain::time::{Day, Timestamp};
@@ -73,6 +74,84 @@ pub async fn load(
         Owner::User(Member { user: UserId(user), project: ProjectId(project) })
     });
     Ok(())
+}
+
+/// Every bucket of the group's users that has usage of some of `days`.
+#[tracing::instrument(name = "db.buckets.of_users", level = "debug", skip_all, fields(group), err(level = "debug"))]
+pub async fn of_users(
+    db: &(impl ConnectionTrait + StreamTrait),
+    group: &str,
+    days: Days,
+    mut each: impl FnMut(Member, &Bucket),
+) -> Result<()> {
+    use user_usage_bucket::{Column, Entity};
+    // Domains are few, and their buckets have as many days as those of their users.
+    let longest: Option<i32> = domain_usage_bucket::Entity::find()
+        .select_only()
+        .expr(domain_usage_bucket::Column::DecayUnitDays.max())
+        .filter(domain_usage_bucket::Column::ResourceGroup.eq(group))
+        .into_tuple()
+        .one(db)
+        .await?
+        .flatten();
+    let mut rows = Entity::find()
+        .select_only()
+        .columns([Column::UserUuid, Column::ProjectId])
+        .columns([Column::PeriodStart, Column::PeriodEnd, Column::DecayUnitDays])
+        .columns([Column::ResourceUsage, Column::Records, Column::CapacitySnapshot])
+        .filter(Column::ResourceGroup.eq(group))
+        .filter(Column::PeriodStart.gt(days.first.plus(-longest.unwrap_or(1)).0))
+        .filter(Column::PeriodStart.lte(days.last.0))
+        .filter(Column::PeriodEnd.gte(days.first.0))
+        .order_by_asc(Column::PeriodStart)
+        .into_tuple::<(Uuid, Uuid, i32, i32, i32, String, i64, String)>()
+        .stream(db)
+        .await?;
+    let mut capacities = SlotDecoder::<Amount>::new();
+    while let Some((user, project, start, end, unit, usage, records, capacity)) = rows.try_next().await? {
+        let bucket = Bucket {
+            start: Day(start),
+            end: Day(end),
+            unit_days: u32::try_from(unit).unwrap_or(1),
+            usage: decode::slots(&usage)?,
+            records: u64::try_from(records).unwrap_or(0),
+            capacity: capacities.decode(&capacity)?,
+        };
+        each(Member { user: UserId(user), project: ProjectId(project) }, &bucket);
+    }
+    Ok(())
+}
+
+/// The buckets of one owner that start on `from` or later, ascending.
+#[tracing::instrument(name = "db.buckets.of_owner", level = "debug", skip_all, fields(group), err(level = "debug"))]
+pub async fn of_owner(db: &impl ConnectionTrait, group: &str, owner: &Owner, from: Day) -> Result<Vec<Bucket>> {
+    macro_rules! tier {
+        ($table:ident, $($key:ident = $value:expr),+) => {{
+            let rows = $table::Entity::find()
+                .filter($table::Column::ResourceGroup.eq(group))
+                $(.filter($table::Column::$key.eq($value)))+
+                .filter($table::Column::PeriodStart.gte(from.0))
+                .order_by_asc($table::Column::PeriodStart)
+                .all(db)
+                .await?;
+            let bucket = |row: $table::Model| {
+                Ok(Bucket {
+                    start: Day(row.period_start),
+                    end: Day(row.period_end),
+                    unit_days: u32::try_from(row.decay_unit_days).unwrap_or(1),
+                    usage: decode::slots(&row.resource_usage)?,
+                    records: u64::try_from(row.records).unwrap_or(0),
+                    capacity: Arc::new(decode::slots(&row.capacity_snapshot)?),
+                })
+            };
+            rows.into_iter().map(bucket).collect()
+        }};
+    }
+    match owner {
+        Owner::Domain(name) => tier!(domain_usage_bucket, DomainName = &**name),
+        Owner::Project(id) => tier!(project_usage_bucket, ProjectId = id.0),
+        Owner::User(member) => tier!(user_usage_bucket, UserUuid = member.user.0, ProjectId = member.project.0),
+    }
 }
 
 /// Stores the named buckets of the ledger.

@@ -1,15 +1,16 @@
 //! One capacity for each group and day.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::OnConflict;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::entity::capacity_day::{ActiveModel, Column, Entity};
 use super::{Result, StoreError, bulk, decode};
 use crate::domain::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
+use crate::domain::slots::Amounts;
 use crate::domain::time::Day;
 
 #[tracing::instrument(name = "db.capacity.load", level = "debug", skip_all, fields(group), err(level = "debug"))]
@@ -28,6 +29,28 @@ pub async fn load(db: &impl ConnectionTrait, group: &str) -> Result<CapacityCale
         calendar.insert(Day(row.day), day);
     }
     Ok(calendar)
+}
+
+/// Capacities by group and day.
+pub type ByGroup = BTreeMap<Arc<str>, BTreeMap<Day, Arc<Amounts>>>;
+
+/// The capacities of some groups by day, until `to`.
+#[tracing::instrument(name = "db.capacity.until", level = "debug", skip_all, err(level = "debug"))]
+pub async fn until(db: &impl ConnectionTrait, groups: &[Arc<str>], to: Day) -> Result<ByGroup> {
+    let rows: Vec<(String, i32, String)> = Entity::find()
+        .select_only()
+        .columns([Column::ResourceGroup, Column::Day, Column::Capacity])
+        .filter(Column::ResourceGroup.is_in(groups.iter().map(|name| &**name)))
+        .filter(Column::Day.lte(to.0))
+        .into_tuple()
+        .all(db)
+        .await?;
+    let mut shared = decode::SlotDecoder::new();
+    let mut known = ByGroup::new();
+    for (group, day, capacity) in rows {
+        known.entry(Arc::from(group)).or_default().insert(Day(day), shared.decode(&capacity)?);
+    }
+    Ok(known)
 }
 
 /// Forgets what was observed on days after `today`, or copied to them; what was given stays.

@@ -34,6 +34,8 @@ pub struct Group {
     pub kernels_revision: i64,
     /// Grows with every change of the queues.
     pub queues_revision: i64,
+    /// Grows with every change of weights, options, agents, capacities, queues and people.
+    pub config_revision: i64,
     /// Until when the group's capacity has been observed.
     pub capacity_observed_at: Option<Timestamp>,
     /// Until when usage is recorded of every kernel that is in step with the group's runs.
@@ -50,6 +52,8 @@ pub struct Group {
     pub kernels_from: Option<Timestamp>,
     /// Whether `run_times` has all kernels that have ended in the look-back window; else the next run counts them.
     pub run_times_made: bool,
+    /// Whether `day_totals` has all that was recorded; else the next run makes them.
+    pub day_totals_made: bool,
     pub calculated_at: Option<Timestamp>,
     /// The options of the last calculation, as JSON.
     pub calculated_with: Option<Map<String, Value>>,
@@ -58,6 +62,10 @@ pub struct Group {
 }
 
 impl Group {
+    pub fn revisions(&self) -> Revisions {
+        Revisions { created_at: self.created_at, shares: self.shares_revision, kernels: self.kernels_revision }
+    }
+
     /// Whether everything is the same that shares depend on, or are shown with.
     pub fn has_same_conditions(&self, other: &Self) -> bool {
         fn conditions(group: &Group) -> impl PartialEq + '_ {
@@ -85,6 +93,7 @@ impl TryFrom<Model> for Group {
             shares_revision: row.shares_revision,
             kernels_revision: row.kernels_revision,
             queues_revision: row.queues_revision,
+            config_revision: row.config_revision,
             capacity_observed_at: row.capacity_observed_at.map(Timestamp::from_micros),
             recorded_until: row.recorded_until.map(Timestamp::from_micros),
             snapshot_at: row.snapshot_at.map(Timestamp::from_micros),
@@ -93,6 +102,7 @@ impl TryFrom<Model> for Group {
             compacted_before: row.compacted_before.map(Day),
             kernels_from: row.kernels_from.map(Timestamp::from_micros),
             run_times_made: row.run_times_made,
+            day_totals_made: row.day_totals_made,
             calculated_at: row.calculated_at.map(Timestamp::from_micros),
             created_at: Timestamp::from_micros(row.created_at),
             updated_at: Timestamp::from_micros(row.updated_at),
@@ -174,6 +184,7 @@ pub async fn save(db: &impl ConnectionTrait, loaded: &Group, group: &Group, now:
         // The lock has raised it.
         kernels_revision: NotSet,
         queues_revision: changed(&loaded.queues_revision, &group.queues_revision, |n| *n),
+        config_revision: changed(&loaded.config_revision, &group.config_revision, |n| *n),
         capacity_observed_at: changed(&loaded.capacity_observed_at, &group.capacity_observed_at, micros),
         recorded_until: changed(&loaded.recorded_until, &group.recorded_until, micros),
         snapshot_at: changed(&loaded.snapshot_at, &group.snapshot_at, micros),
@@ -183,6 +194,7 @@ pub async fn save(db: &impl ConnectionTrait, loaded: &Group, group: &Group, now:
         compacted_before: changed(&loaded.compacted_before, &group.compacted_before, |day| day.map(|d| d.0)),
         kernels_from: changed(&loaded.kernels_from, &group.kernels_from, micros),
         run_times_made: changed(&loaded.run_times_made, &group.run_times_made, |made| *made),
+        day_totals_made: changed(&loaded.day_totals_made, &group.day_totals_made, |made| *made),
         calculated_at: changed(&loaded.calculated_at, &group.calculated_at, micros),
         calculated_with: changed(&loaded.calculated_with, &group.calculated_with, |with| with.as_ref().map(object)),
         created_at: NotSet,
@@ -258,12 +270,17 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Res
     }
     clear!(agent: "agents" capacity_day: "capacity_days");
     clear!(usage_gap: "usage_gaps" queue: "queues" division_day: "division_days");
+    clear!(fairness_day: "fairness_days");
     clear!(domain_usage_bucket: "usage_buckets" project_usage_bucket: "usage_buckets" user_usage_bucket: "usage_buckets");
     clear!(domain_fair_share: "fair_shares" project_fair_share: "fair_shares" user_fair_share: "fair_shares");
     let records = e::usage_slice::Entity::delete_many().filter(e::usage_slice::Column::GroupKey.eq(key.0));
     gone.insert("usage_records", records.exec(db).await?.rows_affected);
     e::slice_kind::Entity::delete_many().filter(e::slice_kind::Column::GroupKey.eq(key.0)).exec(db).await?;
+    let days = e::share_day::Entity::delete_many().filter(e::share_day::Column::GroupKey.eq(key.0));
+    gone.insert("share_days", days.exec(db).await?.rows_affected);
     e::run_time::Entity::delete_many().filter(e::run_time::Column::GroupKey.eq(key.0)).exec(db).await?;
+    e::day_total::Entity::delete_many().filter(e::day_total::Column::GroupKey.eq(key.0)).exec(db).await?;
+    e::usage_history::Entity::delete_many().filter(e::usage_history::Column::GroupKey.eq(key.0)).exec(db).await?;
     super::kernels::cursors_of_group(key).exec(db).await?;
     let kernels = e::kernel::Entity::delete_many().filter(e::kernel::Column::GroupKey.eq(key.0));
     gone.insert("kernels", kernels.exec(db).await?.rows_affected);

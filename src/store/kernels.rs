@@ -1,9 +1,7 @@
 //! Kernels with their accounting cursors.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use hashbrown::HashMap;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Condition, Expr, JoinType, OnConflict, Query, SelectStatement, SimpleExpr};
 use sea_orm::{
@@ -19,7 +17,7 @@ use super::{Result, StoreError, bulk};
 use crate::domain::changes::Changes;
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{GroupKey, KernelId, KernelKey, Member, ProjectId, SessionId, UserId};
-use crate::domain::kernel::{Kernel, Phase, Report, Traits, Unsettled};
+use crate::domain::kernel::{Kernel, Phase, Report, Traits};
 use crate::domain::time::Timestamp;
 
 pub(super) fn phase(status: &str) -> Result<Phase> {
@@ -253,7 +251,7 @@ pub(super) fn cursors_of_group(group: GroupKey) -> DeleteMany<kernel_cursor::Ent
 }
 
 /// Whether a key is one of the group's kernels.
-fn of_group(key: impl ColumnTrait, group: GroupKey) -> Condition {
+pub(super) fn of_group(key: impl ColumnTrait, group: GroupKey) -> Condition {
     let Range { start, end } = group.kernels();
     Condition::all().add(key.gte(start)).add(key.lt(end))
 }
@@ -263,86 +261,6 @@ pub(super) fn live(group: GroupKey) -> Select<Entity> {
     Entity::find()
         .join(JoinType::InnerJoin, cursor_of_kernel())
         .filter(of_group(kernel_cursor::Column::KernelKey, group))
-}
-
-/// The next kernels, by key, whose last slice is not recorded yet, of a group that is recorded until `recorded_until`; and
-/// the key to go on after, none at the end.
-#[tracing::instrument(name = "db.kernels.unsettled", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn unsettled(
-    db: &impl ConnectionTrait,
-    group: GroupKey,
-    recorded_until: Option<Timestamp>,
-    after: Option<KernelKey>,
-    limit: u64,
-) -> Result<(Vec<Unsettled>, Option<KernelKey>)> {
-    type Row = (i64, Uuid, Uuid, Uuid, String, String, String, i64, Option<i64>, Option<String>, Option<i32>);
-    type Cursor = (bool, Option<i64>, Option<String>);
-    let recorded_until = recorded_until.map(Timestamp::micros);
-    // Two statements: one that joins kernels may read all of them for each page.
-    let cursors: Vec<(i64, bool, Option<i64>, Option<String>)> = kernel_cursor::Entity::find()
-        .select_only()
-        .columns([
-            kernel_cursor::Column::KernelKey,
-            kernel_cursor::Column::InStep,
-            kernel_cursor::Column::RecordedUntil,
-            kernel_cursor::Column::AppliedChanges,
-        ])
-        .filter(of_group(kernel_cursor::Column::KernelKey, group))
-        .filter(Condition::all().add_option(after.map(|key| kernel_cursor::Column::KernelKey.gt(key.0))))
-        .order_by_asc(kernel_cursor::Column::KernelKey)
-        .limit(limit)
-        .into_tuple()
-        .all(db)
-        .await?;
-    let Some((last, ..)) = cursors.last().cloned() else { return Ok((Vec::new(), None)) };
-    let mut cursors: HashMap<i64, Cursor> = cursors
-        .into_iter()
-        .map(|(key, in_step, own, applied)| (key, (in_step, if in_step { recorded_until } else { own }, applied)))
-        .collect();
-    let mut slots = SlotDecoder::new();
-    let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
-    let rows: Vec<Row> = Entity::find()
-        .select_only()
-        .columns([
-            Column::KernelKey,
-            Column::KernelId,
-            Column::UserUuid,
-            Column::ProjectId,
-            Column::DomainName,
-            Column::OccupiedSlots,
-            Column::Status,
-            Column::StartedAt,
-            Column::TerminatedAt,
-            Column::StatusChanges,
-            Column::ExpectedSeconds,
-        ])
-        .filter(bulk::one_of(db, Column::KernelKey, cursors.keys().copied()))
-        .filter(Column::StartedAt.is_not_null())
-        .into_tuple()
-        .all(db)
-        .await?;
-    let decode = |row: Row| {
-        let (key, id, user, project, domain, occupied, status, started_at, terminated_at, status_changes, told) = row;
-        let (in_step, cursor, applied) = cursors.remove(&key).unwrap_or_default();
-        Ok(Unsettled {
-            key: KernelKey(key),
-            id: KernelId(id),
-            owner: Member { user: UserId(user), project: ProjectId(project) },
-            domain: Arc::clone(domains.get_or_insert_with(domain.as_str(), |d| Arc::from(d))),
-            slots: (*slots.decode(&occupied)?).clone(),
-            phase: phase(&status)?,
-            started_at: Timestamp::from_micros(started_at),
-            terminated_at: terminated_at.map(Timestamp::from_micros),
-            cursor: cursor.map(Timestamp::from_micros),
-            in_step,
-            changes: changes(status_changes.as_deref())?,
-            applied: applied.as_deref().map(|text| changes(Some(text))).transpose()?,
-            expected_seconds: expected(told),
-        })
-    };
-    let mut found: Vec<Unsettled> = rows.into_iter().map(decode).collect::<Result<_>>()?;
-    found.sort_unstable_by_key(|kernel| kernel.key);
-    Ok((found, Some(KernelKey(last))))
 }
 
 /// The next kernels of the group, by key, that ended before `before` and whose usage is recorded to the end.

@@ -7,15 +7,14 @@ use futures::TryStreamExt;
 use sea_orm::{
     ColumnTrait, ConnectionTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, Select, StreamTrait,
 };
-use uuid::Uuid;
 
 use super::decode::SlotDecoder;
 use super::entity::kernel::{Column, Entity};
 use super::entity::kernel_cursor;
-use super::kernels::{changes, expected, live, phase};
-use super::{Result, StoreError};
+use super::kernels::{live, phase};
+use super::{Result, unsettled};
 use crate::domain::decimal::Amount;
-use crate::domain::ids::{GroupKey, KernelId, KernelKey, Member, ProjectId, UserId};
+use crate::domain::ids::{GroupKey, ProjectId, UserId};
 use crate::domain::kernel::{Phase, Unsettled};
 use crate::domain::queues::{LiveKernel, Portion};
 use crate::domain::time::Timestamp;
@@ -26,17 +25,8 @@ fn of_group(group: GroupKey) -> Select<Entity> {
 
 #[derive(FromQueryResult)]
 struct Row {
-    kernel_key: i64,
-    kernel_id: Uuid,
-    user_uuid: Uuid,
-    project_id: Uuid,
-    domain_name: String,
-    occupied_slots: String,
-    status: String,
-    started_at: Option<i64>,
-    terminated_at: Option<i64>,
-    status_changes: Option<String>,
-    expected_seconds: Option<i32>,
+    #[sea_orm(nested)]
+    kernel: unsettled::Row,
     queue: Option<String>,
     preemptible: bool,
     in_step: bool,
@@ -58,54 +48,23 @@ pub async fn portions(
     recorded_until: Option<Timestamp>,
     mut each: impl FnMut(UserId, Portion, Option<Unsettled>),
 ) -> Result<()> {
-    let mut slots = SlotDecoder::<Amount>::new();
-    let mut domains: hashbrown::HashSet<Arc<str>> = hashbrown::HashSet::new();
+    let mut decoder = unsettled::Decoder::new();
     let mut rows = live(group)
         .select_only()
-        .columns([
-            Column::KernelKey,
-            Column::KernelId,
-            Column::UserUuid,
-            Column::ProjectId,
-            Column::DomainName,
-            Column::OccupiedSlots,
-            Column::Status,
-            Column::StartedAt,
-            Column::TerminatedAt,
-            Column::StatusChanges,
-            Column::ExpectedSeconds,
-            Column::Queue,
-            Column::Preemptible,
-        ])
+        .columns(unsettled::COLUMNS)
+        .columns([Column::Queue, Column::Preemptible])
         .column(kernel_cursor::Column::InStep)
         .column_as(kernel_cursor::Column::RecordedUntil, "cursor")
         .into_model::<Row>()
         .stream(db)
         .await?;
-    while let Some(row) = rows.try_next().await? {
-        let occupied = slots.decode(&row.occupied_slots)?;
-        let phase = phase(&row.status)?;
-        let owner = Member { user: UserId(row.user_uuid), project: ProjectId(row.project_id) };
-        let unsettled = |started_at: i64| {
-            Ok::<_, StoreError>(Unsettled {
-                key: KernelKey(row.kernel_key),
-                id: KernelId(row.kernel_id),
-                owner,
-                domain: Arc::clone(domains.get_or_insert_with(row.domain_name.as_str(), |d| Arc::from(d))),
-                slots: (*occupied).clone(),
-                phase,
-                started_at: Timestamp::from_micros(started_at),
-                terminated_at: row.terminated_at.map(Timestamp::from_micros),
-                cursor: if row.in_step { recorded_until } else { row.cursor.map(Timestamp::from_micros) },
-                in_step: row.in_step,
-                changes: changes(row.status_changes.as_deref())?,
-                applied: None,
-                expected_seconds: expected(row.expected_seconds),
-            })
-        };
-        let unsettled = row.started_at.map(unsettled).transpose()?;
-        let (queue, preemptible) = (row.queue.as_deref(), row.preemptible);
-        let portion = Portion { queue, project: owner.project, phase, preemptible, slots: &occupied };
+    while let Some(Row { kernel, queue, preemptible, in_step, cursor }) = rows.try_next().await? {
+        let until = if in_step { recorded_until } else { cursor.map(Timestamp::from_micros) };
+        // What a run has to make again is of no concern here.
+        let unsettled = decoder.decode(&kernel, unsettled::Cursor { in_step, until, applied: None })?;
+        let slots = &*decoder.slots.decode(&kernel.occupied_slots)?;
+        let (owner, phase) = (kernel.owner(), phase(&kernel.status)?);
+        let portion = Portion { queue: queue.as_deref(), project: owner.project, phase, preemptible, slots };
         each(owner.user, portion, unsettled);
     }
     Ok(())

@@ -40,7 +40,7 @@ const until = async (what) => {
 })().catch((error) => tell({ error: String(error) }));
 </script>"#;
 
-fn chromium() -> PathBuf {
+pub fn chromium() -> PathBuf {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     let find = || {
         let folders = std::env::var_os("PATH").unwrap_or_default();

@@ -17,3 +17,4 @@ mod reclaim;
 mod rest;
 mod support;
 mod traces;
+mod ui;

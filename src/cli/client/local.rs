@@ -18,7 +18,7 @@ pub async fn open(config: &Config) -> Result<App, Failure> {
     let service = open::service(config).await?;
     let jobs = Runner::new(Arc::clone(&service), open::job_settings(config));
     let limits = Limits { body_bytes: usize::MAX, bulk_bytes: usize::MAX, timeout: EVER, silence: EVER };
-    Ok(App { service, jobs, limits })
+    Ok(App { limits, ..App::new(service, jobs) })
 }
 
 /// Makes the database where there is none, or an empty one; one of another version stays as it is.

@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use super::cluster::{self, Cluster};
 use super::fill::fill;
 use super::people::GPU_CLUSTER;
+use super::pulse;
 use super::welcome::Welcome;
 use crate::cli::command::Command;
 use crate::cli::failure::{Failure, Outcome};
@@ -34,6 +35,9 @@ pub struct Demo {
     /// Days of history
     #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=365))]
     days: u32,
+    /// Nothing changes by itself: no kernel starts or ends
+    #[arg(long)]
+    still: bool,
     /// Address and port [default: 127.0.0.1:8080, or a free port if that one is taken]
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
@@ -57,11 +61,16 @@ impl Command for Demo {
         let (key, _) = service.create_key(Caller::internal("demo"), new).await?;
         let listener = listen(&self, &config).await?;
         let shown = Arc::clone(&service);
+        let pulse = (!self.still).then(|| tokio::spawn(pulse::run(Arc::clone(&service), self.seed)));
         let ready = |address: &str| {
             let welcome = Welcome { address: address.to_owned(), key, data: place.describe(), origin };
             output::print(&welcome.text(&shown)?)
         };
-        serve::until_stopped(service, Front::new(listener, &config)?, &config, ready).await
+        let ended = serve::until_stopped(service, Front::new(listener, &config)?, &config, ready).await;
+        if let Some(pulse) = pulse {
+            pulse.abort();
+        }
+        ended
     }
 }
 

@@ -52,12 +52,14 @@ pub async fn fill(service: &Arc<Service>, cluster: &Cluster, seed: u64) -> Resul
         }
         service.aggregate(group.name).await?;
     }
+    let reason = Some("her thesis is due".to_owned());
+    service.put_weights(caller, GPU_CLUSTER.to_owned(), vec![thesis()], reason).await?;
     Ok(())
 }
 
-/// On the GPU cluster an accelerator counts most.
+/// On the GPU cluster an accelerator counts most. Runs are frequent, so that one sees what they change.
 fn options(group: &GroupPlan) -> Map<String, Value> {
-    let mut options = Map::new();
+    let mut options = Map::from_iter([("slice_interval_seconds".to_owned(), json!(30))]);
     if group.name == GPU_CLUSTER {
         options.insert("resource_weights".to_owned(), json!({GPU: "1", CPU: "0.25", MEM: "0.1"}));
     }
@@ -70,10 +72,17 @@ fn weights() -> Vec<WeightItem> {
         (domain("research"), 20_000),
         (domain("education"), 5_000),
         (Target::Project(identity::project("language")), 15_000),
-        (Target::User(identity::user("priya"), Some(identity::project("theses"))), 20_000),
     ];
-    let item = |(target, weight)| WeightItem { target, weight: Weight::from_ten_thousandths(weight) };
-    weighed.into_iter().map(item).collect()
+    weighed.into_iter().map(|(target, weight)| item(target, weight)).collect()
+}
+
+/// A change that was made when everything was as it is.
+fn thesis() -> WeightItem {
+    item(Target::User(identity::user("priya"), Some(identity::project("theses"))), 20_000)
+}
+
+fn item(target: Target, ten_thousandths: i64) -> WeightItem {
+    WeightItem { target, weight: Weight::from_ten_thousandths(ten_thousandths) }
 }
 
 /// Capacities of the past days, nodes as they are now.

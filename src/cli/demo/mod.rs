@@ -4,6 +4,7 @@ pub mod cluster;
 pub mod command;
 pub mod fill;
 pub mod people;
+pub mod pulse;
 mod queues;
-mod random;
+pub mod random;
 mod welcome;

@@ -37,6 +37,7 @@ impl Welcome {
         Ok(format!(
             "Welcome to fairshared. {origin}: {} users, {} projects, {} domains.
 
+  Look     {address}/ui/#key={key}
   Key      {key}
   REST     {address}/docs
   GraphQL  {address}/graphql
@@ -54,7 +55,7 @@ The same ranking, with names, over GraphQL:
 
 {graphql}
 
-Kernels are running and the jobs account for them as time passes. Ctrl-C ends the demo.",
+Kernels start and end, and the jobs account for them as time passes. Ctrl-C ends the demo.",
             users.len(),
             PROJECTS.len(),
             domains.len(),

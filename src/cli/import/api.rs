@@ -62,6 +62,13 @@ pub(super) struct Taken {
     pub errors: Vec<Rejected>,
 }
 
+/// What became of rows of a history.
+#[derive(Debug, Deserialize)]
+pub(super) struct HistoryTaken {
+    pub stored: u64,
+    pub left_out: u64,
+}
+
 #[derive(Debug, Deserialize)]
 pub(super) struct Rejected {
     /// From 1.
@@ -170,6 +177,21 @@ impl Api {
             self.0.put(["resource-groups", group, "agents"]).json(&json!({"agents": agents}))?.send().await?;
         }
         Ok(())
+    }
+
+    /// Whether the group has a history of that name, and whether it is complete.
+    pub async fn history(&self, group: &str, source: &str) -> Result<Option<bool>> {
+        let rows = List::of(self.0.get(["resource-groups", group, "usage-histories"]), None).rows().await?;
+        Ok(rows.iter().find(|row| row["source"] == source).map(|row| row["complete"] == true))
+    }
+
+    /// Adds rows to a history.
+    pub async fn put_history(&self, group: &str, source: &str, body: &Value) -> Result<HistoryTaken> {
+        self.0.put(["resource-groups", group, "usage-histories", source]).json(body)?.send().await?.json().await
+    }
+
+    pub async fn delete_history(&self, group: &str, source: &str) -> Result<()> {
+        self.0.delete(["resource-groups", group, "usage-histories", source]).send().await.map(|_| ())
     }
 
     /// Records the usage of the group: how many slices that made. `None`: a run was under way, and the next one does it.

@@ -15,6 +15,7 @@ use super::api::Api;
 use super::capacities::{Capacity, read_capacities};
 use super::domain_map::read_domain_map;
 use super::format::Format;
+use super::history::{self, HistoryReport};
 use super::load::{Extras, load};
 use super::rebase::{Shift, survey};
 use super::report::{Rebased, Report};
@@ -71,6 +72,13 @@ pub struct ImportArgs {
     /// Where known jobs have starts that are all shifted against the file, take those of the file.
     #[arg(long)]
     pub replace: bool,
+    /// Take what ended jobs used on each day as usage of years gone by, for reports alone: no kernels are made, no share
+    /// changes, and a second import is refused.
+    #[arg(long, conflicts_with_all = ["capacities", "rebase_to_now", "replace", "no_aggregate"])]
+    pub history: bool,
+    /// What the history is called; the name of the file unless told.
+    #[arg(long, value_name = "NAME", requires = "history")]
+    pub source: Option<String>,
     /// Leave slices and factors to the next run of the aggregate job.
     #[arg(long)]
     pub no_aggregate: bool,
@@ -93,6 +101,15 @@ impl Command for Import {
             return Err(Failure::Unusable("an import reports as table or json".to_owned()));
         }
         let client = Client::of_new(&config).await?;
+        if self.import.history {
+            let report = import_history(&self.import, &client, &SystemClock).await.map_err(|error| failure(&error))?;
+            if format == output::Format::Json {
+                output::print_json(&report.to_json())?;
+            } else {
+                output::print(&report.to_string())?;
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
         let report = import(&self.import, &client, &SystemClock).await.map_err(|error| failure(&error))?;
         if format == output::Format::Json {
             output::print_json(&report.to_json())?;
@@ -111,19 +128,40 @@ fn failure(error: &anyhow::Error) -> Failure {
     }
 }
 
-/// The import without its output.
-pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> anyhow::Result<Report> {
-    let api = Api(client.clone());
+/// What the arguments say of the file that it does not.
+fn options(args: &ImportArgs) -> anyhow::Result<Options> {
     let memory = MemoryUnit::ALL.into_iter().find(|(name, _)| *name == args.swf_memory);
     let (_, swf_memory) = memory.context("no such unit of memory")?;
-    let options = Options {
+    Ok(Options {
         resource_group: args.resource_group.clone(),
         swf_memory,
         zone: args.timezone,
         delimiter: args.delimiter,
         fields: args.fields.clone(),
-    };
-    let format = Format::named(&args.format).with_context(|| format!("no such format: {}", args.format))?;
+    })
+}
+
+/// The format that the arguments name.
+fn format_of(args: &ImportArgs) -> anyhow::Result<&'static Format> {
+    Format::named(&args.format).with_context(|| format!("no such format: {}", args.format))
+}
+
+/// The import of a history without its output.
+pub async fn import_history(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> anyhow::Result<HistoryReport> {
+    let named = args.source.clone().or_else(|| {
+        let name = args.file.file_name().filter(|_| args.file.as_os_str() != "-")?;
+        Some(name.to_string_lossy().into_owned())
+    });
+    let source = named.context("standard input has no name: --source gives the history one")?;
+    let domains = read_beside(args.domain_map.as_deref(), read_domain_map)?;
+    let reader = Reader::new(format_of(args)?, Source::open(&args.file)?, &options(args)?)?;
+    history::load(&Api(client.clone()), clock, reader, &domains, &source).await
+}
+
+/// The import without its output.
+pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> anyhow::Result<Report> {
+    let api = Api(client.clone());
+    let (format, options) = (format_of(args)?, options(args)?);
     let open = || Reader::new(format, Source::open(&args.file)?, &options);
     let domains = read_beside(args.domain_map.as_deref(), read_domain_map)?;
     let mut capacities = read_beside(args.capacities.as_deref(), read_capacities)?;

@@ -35,6 +35,8 @@ pub struct ImportedJob {
     pub agent: Option<String>,
     pub queue: Option<String>,
     pub priority: i32,
+    /// The longest that it was allowed to run, where the trace says so.
+    pub limit_seconds: Option<u32>,
     pub times: TimesRead,
 }
 

@@ -12,6 +12,7 @@ mod csv_lines;
 pub mod domain_map;
 mod feed;
 pub mod format;
+pub mod history;
 pub mod job;
 mod later_runs;
 pub mod load;
@@ -78,6 +79,11 @@ pub enum ImportError {
     UnixStartTime { line: u64 },
     #[error("{option} says nothing about the format {format}")]
     NotOfFormat { option: &'static str, format: &'static str },
+    #[error(
+        "the resource group {group:?} has the history {name:?} already, and would count it twice; --source gives another \
+         file another name"
+    )]
+    HistoryKnown { group: String, name: String },
     #[error("shifted: {0}")]
     Shifted(shifted::Shifted),
     #[error("the resource group {0}")]

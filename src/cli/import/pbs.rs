@@ -181,6 +181,7 @@ impl<'a> Facts<'a> {
             slots: self.slots()?,
             agent: self.single_node(),
             queue: Some(queue.to_owned()),
+            limit_seconds: self.get("Resource_List.walltime").and_then(limit),
             ..ImportedJob::default()
         })
     }
@@ -313,6 +314,11 @@ fn power_of(scale: u8) -> Option<usize> {
 fn seconds(text: &str, field: &'static str) -> Result<Timestamp, Reason> {
     let time = text.parse::<i64>().ok().filter(|seconds| *seconds >= 0).map(Timestamp::from_seconds);
     time.filter(|time| *time != Timestamp::MAX).ok_or(Reason::BadTime(field))
+}
+
+/// One that cannot be read says nothing.
+fn limit(text: &str) -> Option<u32> {
+    u32::try_from(duration(text).ok()?).ok().filter(|seconds| *seconds > 0)
 }
 
 /// `HH:MM:SS` or seconds.

@@ -30,33 +30,43 @@ struct Row<'a> {
 /// A user by name; one whose name reads as a UUID, by what the rule of names makes of it.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum User<'a> {
+pub(super) enum User<'a> {
     Named { user: &'a str },
     ByRule { user_uuid: UserId, user_name: &'a str },
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Project<'a> {
+pub(super) enum Project<'a> {
     Named { project: &'a str },
     ByRule { project_id: ProjectId, project_name: &'a str },
 }
 
+impl<'a> User<'a> {
+    pub fn of(name: &'a str) -> Self {
+        match check_label(name) {
+            Ok(()) => Self::Named { user: name },
+            Err(_) => Self::ByRule { user_uuid: identity::user(name), user_name: name },
+        }
+    }
+}
+
+impl<'a> Project<'a> {
+    pub fn of(name: &'a str) -> Self {
+        match check_label(name) {
+            Ok(()) => Self::Named { project: name },
+            Err(_) => Self::ByRule { project_id: identity::project(name), project_name: name },
+        }
+    }
+}
+
 /// The job as a line of a report.
 pub fn line(job: &ImportedJob) -> serde_json::Result<Vec<u8>> {
-    let user = match check_label(&job.user) {
-        Ok(()) => User::Named { user: &job.user },
-        Err(_) => User::ByRule { user_uuid: identity::user(&job.user), user_name: &job.user },
-    };
-    let project = match check_label(&job.project) {
-        Ok(()) => Project::Named { project: &job.project },
-        Err(_) => Project::ByRule { project_id: identity::project(&job.project), project_name: &job.project },
-    };
     let row = Row {
         kernel_id: job.kernel_id(),
         session_id: job.session_id(),
-        user,
-        project,
+        user: User::of(&job.user),
+        project: Project::of(&job.project),
         domain_name: &job.domain,
         occupied_slots: &job.slots,
         status: job.phase().as_str(),

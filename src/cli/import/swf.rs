@@ -9,6 +9,7 @@
 //!   node `n` is `node<n>`. A name in place of a number is the name.
 //! - A job starts at `UnixStartTime` + submit + wait. Without the header submit is absolute; an
 //!   unknown wait counts as none. Times and processors may have decimals.
+//! - The requested time is the limit of the job.
 //! - Processors: allocated, else requested. Memory: requested (it is what nobody else could
 //!   have), else used, in the unit of [`MemoryUnit`].
 
@@ -23,7 +24,7 @@ use super::reason::Reason;
 use crate::domain::decimal::Amount;
 use crate::domain::names::check_name;
 use crate::domain::slots::Amounts;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 pub(super) const FORMAT: Format = Format {
     name: "swf",
@@ -124,6 +125,7 @@ impl Swf {
             slots: self.slots(&fields, nodes.len().max(1) as u64)?,
             agent: single_node(&nodes),
             queue: queue.or_else(|| named(fields[14], &self.queues, "q")),
+            limit_seconds: limit(fields[8]),
             ..ImportedJob::default()
         })
     }
@@ -206,6 +208,12 @@ fn amount(text: &str, bad: Reason) -> Result<Option<Amount>, Reason> {
 fn micros(text: &str, field: &'static str) -> Result<Option<u64>, Reason> {
     let seconds = amount(text, Reason::BadNumber(field))?;
     Ok(seconds.map(|seconds| u64::try_from(seconds.units() / UNITS_PER_MICRO).unwrap_or(u64::MAX)))
+}
+
+/// The time that was asked for; one that cannot be read says nothing.
+fn limit(text: &str) -> Option<u32> {
+    let seconds = micros(text, "requested time").ok()?? / MICROS_PER_SECOND.unsigned_abs();
+    u32::try_from(seconds).ok().filter(|seconds| *seconds > 0)
 }
 
 fn is_minus_one(text: &str) -> bool {

@@ -16,6 +16,7 @@ use super::failure::{FAILED, Failure, Outcome, eprint_line};
 use super::list::List;
 use super::open::{input_name, read_input};
 use super::output::{Format, print, print_answer, print_bytes, print_list};
+use super::simulated;
 use crate::config::Config;
 use crate::domain::weight::Weight;
 use crate::rest::configuration::view::{Configuration, UserEntry, WeightText};
@@ -55,7 +56,13 @@ enum WeightsCommand {
         reason: Option<String>,
     },
     /// Show what `apply` would change; exits with 1 when that is anything
-    Diff(FileArgs),
+    Diff {
+        #[command(flatten)]
+        file: FileArgs,
+        /// Show whose ranks and factors the weights of the file would change, instead of the weights
+        #[arg(long)]
+        ranks: bool,
+    },
 }
 
 #[derive(Args)]
@@ -114,7 +121,8 @@ impl Command for Weights {
             WeightsCommand::Apply { file, dry_run, yes, reason } => {
                 apply(&Plan::read(file, &config).await?, dry_run, yes, reason).await?;
             }
-            WeightsCommand::Diff(file) => return diff(&Plan::read(file, &config).await?).await,
+            WeightsCommand::Diff { file, ranks: false } => return diff(&Plan::read(file, &config).await?).await,
+            WeightsCommand::Diff { file, ranks: true } => return ranks(&Plan::read(file, &config).await?).await,
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -245,6 +253,23 @@ async fn apply(plan: &Plan, dry_run: bool, yes: bool, reason: Option<String>) ->
 async fn diff(plan: &Plan) -> Outcome {
     let changed = plan.show().await?;
     let differs = items(&changed).next().is_some();
+    Ok(if differs { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+}
+
+/// Shows what the weights of the file would do to ranks and factors.
+async fn ranks(plan: &Plan) -> Outcome {
+    let changed = read(&plan.send(true, None).await?)?;
+    let weights = items(&changed).filter(|item| item["key"] == "weight").map(|item| {
+        let mut weight =
+            json!({"target_type": item["target_type"], "target_id": item["target_id"], "weight": item["to"]});
+        if item["project_id"].is_string() {
+            weight["project_id"] = item["project_id"].clone();
+        }
+        weight
+    });
+    let changes = json!({"weights": weights.collect::<Vec<_>>()});
+    let differs = changes["weights"].as_array().is_some_and(|weights| !weights.is_empty());
+    simulated::show(&simulated::ask(&plan.client, &plan.group, &changes).await?, plan.args.output)?;
     Ok(if differs { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 

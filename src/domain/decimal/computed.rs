@@ -14,6 +14,12 @@ pub fn f64_text(value: f64) -> String {
     trimmed.to_owned()
 }
 
+/// [`f64_text`] of a number that may be below 0.
+pub fn signed_text(value: f64) -> String {
+    let text = f64_text(value.abs());
+    if value < 0.0 && text != "0" { format!("-{text}") } else { text }
+}
+
 /// A count of `10^-12`, as `write_fixed` would write it in more time.
 fn units_text(units: u64) -> String {
     const UNIT: u64 = 10u64.pow(AMOUNT_DECIMALS);

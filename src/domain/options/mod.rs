@@ -3,6 +3,7 @@
 mod division;
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -63,12 +64,16 @@ pub enum SequenceMode {
     Progressive,
 }
 
+impl FromStr for SequenceMode {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|(name, _)| *name == text).map(|(_, mode)| mode).ok_or(())
+    }
+}
+
 impl SequenceMode {
     const ALL: [(&'static str, Self); 2] = [("plain", Self::Plain), ("progressive", Self::Progressive)];
-
-    fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|(name, _)| *name == text).map(|(_, mode)| mode)
-    }
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -88,10 +93,6 @@ pub enum Order {
 
 impl Order {
     const ALL: [(&'static str, Self); 2] = [("flat", Self::Flat), ("tiered", Self::Tiered)];
-
-    fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|(name, _)| *name == text).map(|(_, order)| order)
-    }
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -203,18 +204,12 @@ impl Options {
                 self.resource_weights = read_from(value.clone(), "invalid_value")
                     .map_err(|misread: Misread| misread.below(key).option_fault())?;
             }
-            "order" => {
-                let names = Order::ALL.map(|(name, _)| name);
-                self.order = value.as_str().and_then(Order::parse).ok_or_else(|| none_of(key, names))?;
-            }
+            "order" => self.order = named(key, value, Order::ALL)?,
             "kernel_timeout_seconds" if value.is_null() => self.kernel_timeout_seconds = None,
             "kernel_timeout_seconds" => {
                 self.kernel_timeout_seconds = Some(integer(key, value, 60, 31_536_000)?);
             }
-            "sequence_mode" => {
-                let names = SequenceMode::ALL.map(|(name, _)| name);
-                self.sequence_mode = value.as_str().and_then(SequenceMode::parse).ok_or_else(|| none_of(key, names))?;
-            }
+            "sequence_mode" => self.sequence_mode = named(key, value, SequenceMode::ALL)?,
             "expected_seconds" if value.is_null() => self.expected_seconds = None,
             "expected_seconds" => self.expected_seconds = Some(integer(key, value, 1, MOST_EXPECTED_SECONDS)?),
             _ => return Err(unknown(key)),
@@ -342,6 +337,13 @@ fn integer(key: &str, value: &Value, min: u32, max: u32) -> Result<u32, Fault> {
         .and_then(|v| u32::try_from(v).ok())
         .filter(|v| (min..=max).contains(v))
         .ok_or_else(|| about(key, "out_of_range", format!("is not a whole number from {min} to {max}")))
+}
+
+/// One of the values that have names.
+fn named<T, const N: usize>(key: &str, value: &Value, all: [(&'static str, T); N]) -> Result<T, Fault> {
+    let names = all.each_ref().map(|(name, _)| *name);
+    let chosen = all.into_iter().find(|(name, _)| value == name);
+    chosen.map(|(_, chosen)| chosen).ok_or_else(|| none_of(key, names))
 }
 
 fn none_of(key: &str, names: impl IntoIterator<Item = &'static str>) -> Fault {

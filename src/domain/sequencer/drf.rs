@@ -1,6 +1,6 @@
 //! `drf`: dominant resource fairness.
 
-use super::{Growing, Sequence, Standings, Workload};
+use super::{Decision, Growing, Sequence, Standings, Workload};
 
 /// The user who occupies the smallest dominant share now comes first.
 pub(super) struct Drf;
@@ -17,6 +17,11 @@ impl Sequence for Drf {
     fn keys(&self, workloads: &[Workload], shares: &dyn Standings) -> Vec<u64> {
         // Shares are never negative, and non-negative floats order like their bits.
         workloads.iter().map(|w| shares.dominant_share(w.owner.user).to_bits()).collect()
+    }
+
+    fn decides(&self, one: &Workload, other: &Workload, shares: &dyn Standings) -> Option<Decision> {
+        let share = |workload: &Workload| shares.dominant_share(workload.owner.user).to_bits();
+        (share(one) != share(other)).then_some(Decision::DominantShare)
     }
 
     fn grows(&self) -> Option<Growing> {

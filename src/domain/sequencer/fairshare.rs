@@ -1,6 +1,6 @@
 //! `fairshare`: historical fair share (FAIR_SHARE §9).
 
-use super::{Growing, Sequence, Standings, Workload};
+use super::{Decision, Growing, Sequence, Standings, Workload};
 use crate::domain::factor::Exponent;
 use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
@@ -24,6 +24,19 @@ impl Sequence for FairShare {
             Order::Flat => workloads.iter().map(|w| shares.exponent(w.owner).sort_key()).collect(),
             Order::Tiered => tiered(workloads, shares),
         }
+    }
+
+    fn decides(&self, one: &Workload, other: &Workload, shares: &dyn Standings) -> Option<Decision> {
+        let exponents = |workload: &Workload| {
+            let outer = match shares.order() {
+                Order::Flat => (Exponent::ZERO, Exponent::ZERO),
+                Order::Tiered => shares.outer_exponents(workload.owner.project),
+            };
+            [outer.0, outer.1, shares.exponent(workload.owner)]
+        };
+        let tiers = [Decision::Domain, Decision::Project, Decision::User];
+        let pairs = exponents(one).into_iter().zip(exponents(other)).zip(tiers);
+        pairs.into_iter().find(|((a, b), _)| a != b).map(|(_, tier)| tier)
     }
 
     fn grows(&self) -> Option<Growing> {

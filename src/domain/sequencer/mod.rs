@@ -1,6 +1,7 @@
 //! The order in which pending workloads start (FAIR_SHARE §9). A sequencer is one file here and one line in
 //! [`SEQUENCERS`].
 
+mod decision;
 mod drf;
 mod fairshare;
 mod fifo;
@@ -20,6 +21,7 @@ use super::options::Order;
 use super::slots::Usages;
 use super::time::Timestamp;
 
+pub use decision::Decision;
 pub use turns::QueueClaims;
 
 /// One pending workload, as far as an order needs it.
@@ -29,6 +31,13 @@ pub struct Workload<'a> {
     pub owner: Member,
     pub submitted_at: Option<Timestamp>,
     pub priority: i32,
+}
+
+impl Workload<'_> {
+    /// Ascends with the time of submission; those without one come last.
+    fn submission(&self) -> u64 {
+        self.submitted_at.map_or(u64::MAX, |t| t.micros().unsigned_abs())
+    }
 }
 
 /// What sequencers read of the published state of a resource group.
@@ -68,6 +77,11 @@ trait Sequence: Sync {
 
     /// Ascending sort keys, one for each workload; equal keys keep submission order, then id.
     fn keys(&self, workloads: &[Workload], shares: &dyn Standings) -> Vec<u64>;
+
+    /// What of their owners decides between two workloads; `None`: nothing does.
+    fn decides(&self, _: &Workload, _: &Workload, _: &dyn Standings) -> Option<Decision> {
+        None
+    }
 
     /// Whether equal keys start in reverse.
     fn latest_first(&self) -> bool {
@@ -119,6 +133,33 @@ impl Sequencer {
         by_keys(self.0.keys(workloads, shares), workloads, self.0.latest_first())
     }
 
+    /// Whether of equals the one that was submitted last starts first.
+    pub fn latest_first(self) -> bool {
+        self.0.latest_first()
+    }
+
+    /// Why each workload of a plain `order` does not come before the one before it; `queues` are theirs, where queues take
+    /// turns.
+    pub fn decisions(
+        self,
+        order: &[u32],
+        workloads: &[Workload],
+        shares: &dyn Standings,
+        queues: Option<&[usize]>,
+    ) -> Vec<Decision> {
+        let between = |pair: &[u32]| {
+            let (before, next) = (pair[0] as usize, pair[1] as usize);
+            let (one, other) = (&workloads[before], &workloads[next]);
+            match queues {
+                Some(queues) if queues[before] != queues[next] => Decision::Queue,
+                Some(_) if one.priority != other.priority => Decision::Priority,
+                _ => self.0.decides(one, other, shares).unwrap_or_else(|| decision::tie(one, other)),
+            }
+        };
+        let first = order.first().map(|_| Decision::First);
+        first.into_iter().chain(order.windows(2).map(between)).collect()
+    }
+
     /// What a progressive order of this policy compares; `None`: it has none.
     pub fn grows(self) -> Option<Growing> {
         self.0.grows()
@@ -150,25 +191,29 @@ impl fmt::Debug for Sequencer {
 /// Positions by ascending key; equal keys by submission, then id, or in the reverse of that.
 fn by_keys(keys: Vec<u64>, workloads: &[Workload], latest_first: bool) -> Vec<u32> {
     // Key and submission as one number, because comparing two costs more than the sort.
-    let number = |key: u64, workload: &Workload| {
-        let submitted = workload.submitted_at.map_or(u64::MAX, |t| t.micros().unsigned_abs());
+    let number = |(key, workload): (u64, &Workload)| {
+        let submitted = workload.submission();
         u128::from(key) << 64 | u128::from(if latest_first { !submitted } else { submitted })
     };
-    let numbers = keys.into_iter().zip(workloads).map(|(key, workload)| number(key, workload));
-    let mut order: Vec<(u128, u32)> = numbers.zip(0u32..).collect();
-    order.sort_unstable_by_key(|(number, _)| *number);
-    for equals in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
-        equals.sort_unstable_by(|a, b| {
-            let by_id = tie_break(workloads, a.1, b.1);
-            if latest_first { by_id.reverse() } else { by_id }
-        });
-    }
-    order.into_iter().map(|(_, at)| at).collect()
+    sorted(keys.into_iter().zip(workloads).map(number), |a, b| {
+        let by_id = tie_break(workloads, a, b);
+        if latest_first { by_id.reverse() } else { by_id }
+    })
 }
 
 /// Positions by submission, then id.
 fn by_submission(workloads: &[Workload]) -> Vec<u32> {
-    by_keys(vec![0; workloads.len()], workloads, false)
+    sorted(workloads.iter().map(Workload::submission), |a, b| tie_break(workloads, a, b))
+}
+
+/// Positions by ascending number; `among_equals` says how those of one number follow each other.
+fn sorted<N: Ord + Copy>(numbers: impl Iterator<Item = N>, among_equals: impl Fn(u32, u32) -> Ordering) -> Vec<u32> {
+    let mut order: Vec<(N, u32)> = numbers.zip(0u32..).collect();
+    order.sort_unstable_by_key(|(number, _)| *number);
+    for equals in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
+        equals.sort_unstable_by(|a, b| among_equals(a.1, b.1));
+    }
+    order.into_iter().map(|(_, at)| at).collect()
 }
 
 /// Among workloads of one submission time by id; those without a time keep the order they were given.

@@ -1,8 +1,12 @@
 //! Queries, one file for each kind of row.
 
+pub mod access;
 pub mod buckets;
 pub mod division;
+pub mod explain;
+pub mod fairness;
 pub mod groups;
+pub mod kernels;
 pub mod nodes;
 pub mod operations;
 pub mod people;
@@ -10,6 +14,7 @@ pub mod queues;
 pub mod shares;
 pub mod simulations;
 pub mod usage_records;
+pub mod usage_report;
 
 use std::sync::Arc;
 
@@ -18,20 +23,31 @@ use async_graphql::{Context, MergedObject};
 use super::anonymous;
 use crate::service::{Caller, Error, Result, Service};
 
-/// Everything that can be read.
+/// Everything that can be read. Queries are merged in groups: one long row of them would need more stack for each request.
 #[derive(MergedObject, Default)]
-pub struct Query(
+pub struct Query(ShareQueries, PlanQueries, UsageQueries, PeopleQueries);
+
+/// Groups, and how people stand in them.
+#[derive(MergedObject, Default)]
+struct ShareQueries(
     groups::GroupQuery,
     shares::ShareQuery,
     buckets::BucketQuery,
-    operations::OperationsQuery,
-    queues::QueueQuery,
-    division::DivisionQuery,
-    nodes::NodeQuery,
-    simulations::SimulationQuery,
-    people::PeopleQuery,
-    usage_records::UsageRecordQuery,
+    fairness::FairnessQuery,
+    explain::ExplainQuery,
 );
+
+/// What runs, what is to run, and what would be.
+#[derive(MergedObject, Default)]
+struct PlanQueries(queues::QueueQuery, division::DivisionQuery, simulations::SimulationQuery, kernels::KernelQuery);
+
+/// What was used.
+#[derive(MergedObject, Default)]
+struct UsageQueries(usage_records::UsageRecordQuery, usage_report::UsageReportQuery, operations::OperationsQuery);
+
+/// People and keys, and anything by its global id.
+#[derive(MergedObject, Default)]
+struct PeopleQueries(people::PeopleQuery, access::AccessQuery, nodes::NodeQuery);
 
 /// The service behind the schema.
 pub fn service<'a>(ctx: &Context<'a>) -> Result<&'a Arc<Service>> {

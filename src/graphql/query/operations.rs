@@ -7,7 +7,7 @@ use super::{caller, service};
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::types::{AuditEntry, Job, JobRun};
-use crate::service::audit_log::AuditFilter;
+use crate::service::audit_log::AuditQuery;
 use crate::service::jobs::JobControl;
 use crate::service::{Error, Result as ServiceResult, Service};
 
@@ -50,12 +50,17 @@ impl OperationsQuery {
         Ok(connect(ctx, "", page, JobRun)?)
     }
 
-    /// Changes by people, newest first.
+    /// Changes by people, newest first: of a group, of a kind, by an actor, of a target (alone or among other things, like
+    /// `domain:research` or `option:order`), from `from` until `to` (instants, or days of which the last is included).
     async fn audit_log(
         &self,
         ctx: &Context<'_>,
         resource_group: Option<String>,
         action: Option<String>,
+        actor: Option<String>,
+        target: Option<String>,
+        from: Option<String>,
+        to: Option<String>,
         first: Option<i64>,
         last: Option<i64>,
         before: Option<String>,
@@ -63,7 +68,7 @@ impl OperationsQuery {
         offset: Option<i64>,
     ) -> Result<List<AuditEntry>> {
         let window = PageArgs { first, last, before, after, offset }.window(Service::AUDIT_LIST, "")?;
-        let filter = AuditFilter { resource_group, action, groups: None };
+        let filter = AuditQuery { resource_group, action, actor, target, from, to }.read()?;
         let page = service(ctx)?.audit_log(caller(ctx)?, &filter, &window).await?;
         Ok(connect(ctx, "", page, AuditEntry)?)
     }

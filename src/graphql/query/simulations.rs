@@ -2,7 +2,7 @@ use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
 use crate::graphql::scalars::JsonString;
-use crate::service::simulate;
+use crate::service::{Error, simulate};
 
 #[derive(Default)]
 pub struct SimulationQuery;
@@ -14,6 +14,23 @@ impl SimulationQuery {
         caller(ctx)?;
         let work = move || simulate::division(input.0.to_string().as_bytes());
         Ok(JsonString::of(&service(ctx)?.permits.run(work).await?))
+    }
+
+    /// What changes of weights, options, capacity and people would do in a live group; the shapes are those of
+    /// `POST /resource-groups/{rg}/fair-share-simulations`. Nothing is changed.
+    async fn simulate_fair_shares(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        input: JsonString,
+    ) -> Result<JsonString> {
+        if input.0["apply"] == true {
+            let said = "is for the mutation `apply_fair_share_simulation`";
+            return Err(Error::about("/input/apply", "not_applicable", said).into());
+        }
+        let document = input.0.to_string().into();
+        let what_if = service(ctx)?.simulate_fair_shares(caller(ctx)?.clone(), resource_group, document).await?;
+        Ok(JsonString::of(&what_if.answer))
     }
 
     /// Plans who gives back for the input's pending workload; the shapes are those of `POST /reclaim/simulate`.

@@ -2,13 +2,22 @@ use async_graphql::{ID, Object};
 
 use crate::graphql::global_id;
 use crate::graphql::scalars::{DateTime, JsonString, Uuid};
-use crate::service::audit_log;
+use crate::service::{Error, Result, audit_log};
 
 /// One change: who, what, when and why.
 pub struct AuditEntry(pub audit_log::AuditEntry);
 
 impl AuditEntry {
     pub const KIND: &str = "AuditEntry";
+
+    /// The number of the entry that an id means: a global one, or the number itself.
+    pub fn number(id: &ID) -> Result<i64> {
+        let number = match global_id::decode(id) {
+            Some((kind, key)) if kind == Self::KIND => key.first().and_then(|number| number.parse().ok()),
+            _ => id.parse().ok(),
+        };
+        number.ok_or_else(|| Error::about("/id", "invalid_value", "is not the id of an entry of the audit log"))
+    }
 }
 
 #[Object(rename_fields = "snake_case")]

@@ -1,5 +1,8 @@
-use async_graphql::Object;
+use async_graphql::{Context, Object, Result};
 
+use crate::domain::explain::count::Count;
+use crate::domain::explain::exact;
+use crate::graphql::query::{caller, service};
 use crate::graphql::scalars::{Date, DateTime, JsonString};
 use crate::service::buckets::BucketRow;
 
@@ -7,6 +10,15 @@ use crate::service::buckets::BucketRow;
 pub struct BucketFacts {
     pub group: String,
     pub row: BucketRow,
+}
+
+impl BucketFacts {
+    fn count(&self, ctx: &Context<'_>) -> Result<Count> {
+        let (service, row) = (service(ctx)?, &self.row);
+        let group = service.group(caller(ctx)?, &self.group)?;
+        let scale = group.scale(service.clock().now());
+        Ok(scale.count(row.period_start, &row.resource_usage, &row.capacity_snapshot))
+    }
 }
 
 #[Object(rename_fields = "snake_case")]
@@ -42,6 +54,16 @@ impl BucketFacts {
     /// What the group offered then, by slot.
     async fn capacity_snapshot(&self) -> JsonString {
         JsonString::of(&self.row.capacity_snapshot)
+    }
+
+    /// By how much the bucket counts now; "0" once it has left the look-back window.
+    async fn decay_weight(&self, ctx: &Context<'_>) -> Result<String> {
+        Ok(exact(self.count(ctx)?.decay_weight))
+    }
+
+    /// What it adds to the normalised usage of its owner, as a part of the window's capacity.
+    async fn contribution(&self, ctx: &Context<'_>) -> Result<String> {
+        Ok(exact(self.count(ctx)?.contribution))
     }
 
     async fn created_at(&self) -> DateTime {

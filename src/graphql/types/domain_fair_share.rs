@@ -1,7 +1,10 @@
+use std::sync::Arc;
+
 use async_graphql::{Context, ID, Object, Result};
 
 use super::{ProjectFairShare, ShareFacts};
 use crate::domain::filter::{Filter, Place, TextMatch};
+use crate::domain::ids::Owner;
 use crate::domain::ranking::Placed;
 use crate::graphql::connection::{List, PageArgs};
 use crate::graphql::filters::ProjectFairShareFilter;
@@ -21,7 +24,8 @@ impl DomainFairShare {
     pub const KIND: &str = "DomainFairShare";
 
     pub fn new(group: &VisibleGroup, row: Placed<DomainShare>) -> Self {
-        let facts = ShareFacts { group: group.clone(), share: row.share.clone(), rank: row.place() };
+        let owner = Owner::Domain(Arc::clone(&row.domain_name));
+        let facts = ShareFacts { group: group.clone(), owner, share: row.share.clone(), rank: row.place() };
         Self { row, facts }
     }
 }

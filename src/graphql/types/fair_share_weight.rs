@@ -1,7 +1,6 @@
-use std::sync::Arc;
-
 use async_graphql::{Context, ID, Object, Result, SimpleObject};
 
+use crate::domain::decimal::f64_text;
 use crate::domain::ids::Owner;
 use crate::domain::weight::Weight;
 use crate::graphql::global_id;
@@ -9,12 +8,13 @@ use crate::graphql::orders::FairShareWeightTargetType;
 use crate::graphql::query::service;
 use crate::graphql::scalars::Uuid;
 use crate::service::VisibleGroup;
+use crate::service::group::published::entitlements::Entitlement;
 use crate::service::weights::WeightRow;
 
 /// A weight of a domain, a project, or a user in a project.
 #[derive(Clone)]
 pub struct FairShareWeightNode {
-    pub group: Arc<str>,
+    pub group: VisibleGroup,
     pub target: Owner,
     pub weight: Weight,
 }
@@ -25,7 +25,7 @@ impl FairShareWeightNode {
     /// The weight in force: a row whose weight was unset shows the group's default.
     pub fn new(group: &VisibleGroup, row: WeightRow) -> Self {
         let weight = row.weight.unwrap_or(group.options.default_weight);
-        Self { group: Arc::clone(&group.name), target: row.target, weight }
+        Self { group: group.clone(), target: row.target, weight }
     }
 
     pub fn target_type(&self) -> FairShareWeightTargetType {
@@ -42,6 +42,10 @@ impl FairShareWeightNode {
             Owner::Project(id) => id.to_string(),
             Owner::User(member) => member.user.to_string(),
         }
+    }
+
+    fn entitlement(&self) -> Entitlement {
+        self.group.entitlement(&self.target)
     }
 
     pub fn project_id(&self) -> Option<uuid::Uuid> {
@@ -65,13 +69,13 @@ impl FairShareWeightNode {
             Owner::Project(id) => vec!["project".to_owned(), id.to_string()],
             Owner::User(m) => vec!["user".to_owned(), m.user.to_string(), m.project.to_string()],
         };
-        let mut parts = vec![&*self.group];
+        let mut parts = vec![&*self.group.name];
         parts.extend(key.iter().map(String::as_str));
         global_id::encode(Self::KIND, &parts)
     }
 
     async fn resource_group(&self) -> &str {
-        &self.group
+        &self.group.name
     }
 
     #[graphql(name = "target_type")]
@@ -111,6 +115,26 @@ impl FairShareWeightNode {
     #[graphql(name = "weight")]
     async fn in_force(&self) -> String {
         self.weight.to_string()
+    }
+
+    /// What the weight stands for: a part of the whole group from 0 to 1, by weight among all siblings of each tier.
+    async fn nominal_share(&self) -> String {
+        f64_text(self.entitlement().nominal.of_group)
+    }
+
+    /// A part of what the parent has.
+    async fn nominal_share_of_parent(&self) -> String {
+        f64_text(self.entitlement().nominal.of_parent)
+    }
+
+    /// A part of the whole group, by weight among those siblings that are active.
+    async fn entitled_share(&self) -> String {
+        f64_text(self.entitlement().entitled.of_group)
+    }
+
+    /// A part of what the parent has, among those siblings.
+    async fn entitled_share_of_parent(&self) -> String {
+        f64_text(self.entitlement().entitled.of_parent)
     }
 }
 

@@ -2,6 +2,7 @@ use async_graphql::{Context, ID, Object, Result};
 
 use super::{ShareFacts, UserFairShare};
 use crate::domain::filter::Filter;
+use crate::domain::ids::Owner;
 use crate::domain::ranking::Placed;
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::filters::UserFairShareFilter;
@@ -23,7 +24,8 @@ impl ProjectFairShare {
     pub const KIND: &str = "ProjectFairShare";
 
     pub fn new(group: &VisibleGroup, row: Placed<ProjectShare>) -> Self {
-        let facts = ShareFacts { group: group.clone(), share: row.share.clone(), rank: row.place() };
+        let owner = Owner::Project(row.project_id);
+        let facts = ShareFacts { group: group.clone(), owner, share: row.share.clone(), rank: row.place() };
         Self { row, facts }
     }
 

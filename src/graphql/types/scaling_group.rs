@@ -64,9 +64,29 @@ impl ScalingGroup {
         JsonString::of(&self.0.capacity)
     }
 
+    /// What running kernels hold together, by slot.
+    async fn in_use(&self) -> JsonString {
+        JsonString::of(&self.0.in_use())
+    }
+
+    /// What pending kernels ask for together, by slot.
+    async fn waiting(&self) -> JsonString {
+        JsonString::of(&self.0.waiting())
+    }
+
+    /// Another text whenever anything of the group has changed, kernels included.
+    async fn revision(&self) -> String {
+        self.0.etag().trim_matches('"').to_owned()
+    }
+
     /// What looks like a mistake in the options as the group is now; never a refusal.
     async fn warnings(&self) -> Vec<OptionWarning> {
         self.0.warnings().into_iter().map(OptionWarning::from).collect()
+    }
+
+    /// Moves with every change of weights, options, agents, capacities, queues and people; for `if_revision`.
+    async fn config_revision(&self) -> String {
+        self.0.config_revision.to_string()
     }
 
     /// When fair shares were last calculated; null: never yet.

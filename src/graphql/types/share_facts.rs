@@ -2,19 +2,26 @@ use async_graphql::Object;
 
 use crate::domain::decimal::f64_text;
 use crate::domain::hierarchy::Share;
+use crate::domain::ids::Owner;
 use crate::graphql::scalars::{Date, DateTime, JsonString};
 use crate::service::VisibleGroup;
+use crate::service::group::published::entitlements::Entitlement;
 use crate::service::group::published::profile::Calculation;
 
 /// What the fair shares of all three tiers tell.
 pub struct ShareFacts {
     pub group: VisibleGroup,
+    pub owner: Owner,
     pub share: Share,
     /// `None` outside of the group.
     pub rank: Option<u32>,
 }
 
 impl ShareFacts {
+    fn entitlement(&self) -> Entitlement {
+        self.group.entitlement(&self.owner)
+    }
+
     fn calculation(&self) -> Option<&Calculation> {
         self.group.calculation.as_ref()
     }
@@ -44,6 +51,27 @@ impl ShareFacts {
     /// The same as `effective_weight`.
     async fn share(&self) -> String {
         self.share.effective_weight.to_string()
+    }
+
+    /// What the weight stands for: a part of the whole group from 0 to 1, by weight among all siblings of each tier.
+    async fn nominal_share(&self) -> String {
+        f64_text(self.entitlement().nominal.of_group)
+    }
+
+    /// A part of what the parent has: of a domain the group, of a project its domain, of a user the project.
+    async fn nominal_share_of_parent(&self) -> String {
+        f64_text(self.entitlement().nominal.of_parent)
+    }
+
+    /// A part of the whole group, by weight among those siblings that used something in the look-back window, or that hold or
+    /// ask for something now.
+    async fn entitled_share(&self) -> String {
+        f64_text(self.entitlement().entitled.of_group)
+    }
+
+    /// A part of what the parent has, among those siblings.
+    async fn entitled_share_of_parent(&self) -> String {
+        f64_text(self.entitlement().entitled.of_parent)
     }
 
     /// Decayed usage as a part of the window's capacity: `fair_share_factor = 2 ^ -(effective_usage / effective_weight)`.

@@ -2,7 +2,7 @@ use async_graphql::{Context, ID, Object};
 
 use super::ShareFacts;
 use crate::domain::filter::Filter;
-use crate::domain::ids::ProjectId;
+use crate::domain::ids::{Owner, ProjectId};
 use crate::domain::ranking::Placed;
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::global_id;
@@ -23,7 +23,8 @@ impl UserFairShare {
     pub const KIND: &str = "UserFairShare";
 
     pub fn new(group: &VisibleGroup, row: Placed<UserShare>) -> Self {
-        let facts = ShareFacts { group: group.clone(), share: row.share.clone(), rank: row.place() };
+        let owner = Owner::User(row.member);
+        let facts = ShareFacts { group: group.clone(), owner, share: row.share.clone(), rank: row.place() };
         Self { row, facts }
     }
 

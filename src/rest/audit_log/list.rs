@@ -9,17 +9,29 @@ use super::view::AuditEntryView;
 use crate::rest::extract::QueryParams;
 use crate::rest::list::{List, ListCursor};
 use crate::rest::problem::Result;
-use crate::service::audit_log::AuditFilter;
+use crate::service::audit_log::AuditQuery;
 use crate::service::{Caller, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub struct AuditQuery {
+pub struct Parameters {
     /// Only changes of this group.
     pub resource_group: Option<String>,
     /// Only changes of this kind, like `weights.put`.
     pub action: Option<String>,
+    /// Only changes by this one: the label of a key, or `cli:` and a user of the system.
+    pub actor: Option<String>,
+    /// Only changes of this, alone or among other things: what entries show as `target`, or one of `domain:NAME`, `project:UUID`,
+    /// `user:UUID/UUID` (user and project) and `option:NAME`.
+    #[param(example = "domain:research")]
+    pub target: Option<String>,
+    /// The beginning, an instant or a day.
+    #[param(example = "2026-01-13")]
+    pub from: Option<String>,
+    /// The end, an instant or a day, which is then included.
+    #[param(example = "2026-01-14")]
+    pub to: Option<String>,
     /// Rows of a page, 1 to 1000; 100 unless given.
     #[param(default = 100)]
     pub limit: Option<i64>,
@@ -30,15 +42,16 @@ pub struct AuditQuery {
 /// Changes, newest first.
 #[utoipa::path(
     get, path = "/audit-log", operation_id = "list_audit_log", tag = "Operations",
-    params(AuditQuery), responses((status = 200, body = List<AuditEntryView>))
+    params(Parameters), responses((status = 200, body = List<AuditEntryView>))
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Caller>,
-    QueryParams(query): QueryParams<AuditQuery>,
+    QueryParams(query): QueryParams<Parameters>,
 ) -> Result<Json<List<AuditEntryView>>> {
     let cursor = ListCursor::new(Service::AUDIT_LIST, "");
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
-    let filter = AuditFilter { resource_group: query.resource_group, action: query.action, groups: None };
+    let Parameters { resource_group, action, actor, target, from, to, .. } = query;
+    let filter = AuditQuery { resource_group, action, actor, target, from, to }.read()?;
     Ok(Json(cursor.answer(service.audit_log(&caller, &filter, &window).await?)))
 }

@@ -12,6 +12,7 @@ use super::wanted::{located, wanted};
 use crate::rest::extract::{JsonBody, PathParams, QueryParams};
 use crate::rest::paths::{GroupPath, same_as_path};
 use crate::rest::problem::Result;
+use crate::service::input::terms::Terms;
 use crate::service::{Caller, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -24,6 +25,8 @@ pub struct ConfigurationQuery {
     /// Whether the answer tells what would change, and nothing does.
     #[serde(default)]
     pub dry_run: bool,
+    /// The `config_revision` that the document is based on; another one refuses it with 409 `config_changed`.
+    pub if_revision: Option<String>,
     /// Why, for the audit log.
     pub reason: Option<String>,
 }
@@ -33,7 +36,11 @@ pub struct ConfigurationQuery {
 #[utoipa::path(
     put, path = "/resource-groups/{rg}/configuration", operation_id = "put_configuration", tag = "Configuration",
     params(GroupPath, ConfigurationQuery), request_body = Configuration,
-    responses((status = 200, body = ConfigurationWritten))
+    responses(
+        (status = 200, body = ConfigurationWritten),
+        (status = 409, description = "The configuration has changed since `if_revision`.", body = crate::rest::problem::ProblemView,
+            content_type = "application/problem+json")
+    )
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
@@ -48,11 +55,12 @@ pub async fn handle(
     same_as_path("/resource_group", body.resource_group.as_deref(), &path.rg)?;
     let names = Names::of(&service, group.whole()?);
     let (wanted, pointers) = wanted(body, &names, query.prune)?;
+    let terms = Terms { reason: query.reason, if_revision: query.if_revision };
     let queues = wanted.queues.clone().unwrap_or_default();
     let changed = if query.dry_run {
         service.preview_configuration(&caller, &path.rg, wanted).await
     } else {
-        service.put_configuration(caller.clone(), path.rg.clone(), wanted, query.reason).await
+        service.put_configuration(caller.clone(), path.rg.clone(), wanted, terms).await
     };
     let changed = changed.map_err(|error| located(error, &pointers))?;
     Ok(Json(ConfigurationWritten::of(&names, &changed, &queues)))

@@ -13,9 +13,9 @@ use crate::domain::queues::MAX_QUEUES;
 use crate::domain::queues::QueueConfig;
 use crate::domain::reading::{at_most, at_most_if_any, too_long};
 use crate::domain::weight::{Weight, deserialize_nullable_text};
-use crate::rest::fair_share_weights::view::MAX_ITEMS;
 use crate::service::Service;
 use crate::service::group::published::facts::Facts;
+use crate::service::weight_input::MAX_ITEMS;
 use crate::service::weights::WeightRow;
 
 /// Weights and queues of a resource group by names.

@@ -9,7 +9,7 @@ mod reason;
 pub use elements::{Element, Elements};
 pub use json::{JsonBody, is_silence, json_answer, media_type, read_body, written};
 pub use path::PathParams;
-pub use query::QueryParams;
+pub use query::{GroupParams, QueryParams};
 pub use reason::WithReason;
 
 pub use crate::service::input::json::{Unreadable, read};

@@ -16,13 +16,37 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for QueryParams<T>
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let query = parts.uri.query().unwrap_or_default();
-        // Without percent signs it is the text that it is.
-        if query.contains('%') && std::str::from_utf8(&decoded(query.as_bytes())).is_err() {
-            return Err(Problem::malformed("invalid_utf8", "the query string is not UTF-8 text"));
-        }
-        read(query.as_bytes()).map(Self)
+        read(text_of(parts)?.as_bytes()).map(Self)
     }
+}
+
+/// The parameters of a query string in which `group` may come several times.
+pub struct GroupParams<T> {
+    pub groups: Vec<String>,
+    pub rest: T,
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for GroupParams<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let all: Vec<_> = form_urlencoded::parse(text_of(parts)?.as_bytes()).collect();
+        let (groups, rest): (Vec<_>, Vec<_>) = all.iter().partition(|(name, _)| name == "group");
+        Ok(Self {
+            groups: groups.into_iter().map(|(_, group)| group.to_string()).collect(),
+            rest: pairs(rest.into_iter().map(|(name, value)| (&**name, &**value)))?,
+        })
+    }
+}
+
+/// The query string of a request.
+fn text_of(parts: &Parts) -> Result<&str, Problem> {
+    let query = parts.uri.query().unwrap_or_default();
+    // Without percent signs it is the text that it is.
+    if query.contains('%') && std::str::from_utf8(&decoded(query.as_bytes())).is_err() {
+        return Err(Problem::malformed("invalid_utf8", "the query string is not UTF-8 text"));
+    }
+    Ok(query)
 }
 
 /// Reads a query string, with the place of its first fault.

@@ -22,7 +22,8 @@ pub async fn handle(
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<List<DomainStatus>>> {
     page("domain", &path.rg, (query.limit, query.cursor.as_deref()), |list| {
-        Ok(service.group(&caller, &path.rg)?.domain_shares(list)?)
+        let group = service.group(&caller, &path.rg)?;
+        Ok(group.domain_shares(list)?.map(|row| DomainStatus::new(&group, &row)))
     })
     .map(Json)
 }

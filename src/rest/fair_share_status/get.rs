@@ -92,7 +92,7 @@ impl StatusQuery {
 
 /// All users' rows that the caller may see.
 fn whole(group: &VisibleGroup) -> List<UserStatus> {
-    List::whole(group.ranking().map(UserStatus::from).collect())
+    List::whole(group.ranking().map(|row| UserStatus::new(group, &row)).collect())
 }
 
 fn contradiction(pointer: &str, said: &str) -> crate::rest::problem::Problem {
@@ -103,7 +103,9 @@ fn ranking(group: &VisibleGroup, query: &StatusQuery) -> Result<List<UserStatus>
     if query.limit.is_none() && query.cursor.is_none() {
         return Ok(whole(group));
     }
-    page("user", &group.name, (query.limit, query.cursor.as_deref()), |list| Ok(group.user_shares(list)))
+    page("user", &group.name, (query.limit, query.cursor.as_deref()), |list| {
+        Ok(group.user_shares(list).map(|row| UserStatus::new(group, &row)))
+    })
 }
 
 async fn single(

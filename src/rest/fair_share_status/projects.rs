@@ -22,7 +22,8 @@ pub async fn handle(
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<List<ProjectStatus>>> {
     page("project", &path.rg, (query.limit, query.cursor.as_deref()), |list| {
-        Ok(service.group(&caller, &path.rg)?.project_shares(list)?)
+        let group = service.group(&caller, &path.rg)?;
+        Ok(group.project_shares(list)?.map(|row| ProjectStatus::new(&group, &row)))
     })
     .map(Json)
 }

@@ -9,10 +9,13 @@ use uuid::Uuid;
 use crate::domain::decimal::f64_text;
 use crate::domain::filter::Filter;
 use crate::domain::hierarchy::Share;
+use crate::domain::ids::Owner;
 use crate::domain::ranking::Placed;
 use crate::domain::weight::EffectiveWeight;
 use crate::rest::list::{List, ListCursor};
 use crate::rest::problem::Result;
+use crate::service::VisibleGroup;
+use crate::service::group::published::entitlements::Entitlement;
 use crate::service::group::published::rows::{DomainShare, ProjectShare};
 use crate::service::input::page::Page;
 use crate::service::shares::{ShareField, ShareList, share_list_name};
@@ -36,12 +39,37 @@ impl Shown {
     }
 }
 
+/// What a weight stands for, as parts from 0 to 1.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ShareParts {
+    /// Of the whole group, by weight among all siblings of each tier.
+    pub nominal_share: String,
+    /// Of what the parent has: of a domain the group, of a project its domain, of a user the project.
+    pub nominal_share_of_parent: String,
+    /// Of the whole group, by weight among those that used something in the look-back window, or that hold or ask for something
+    /// now.
+    pub entitled_share: String,
+    /// Of what the parent has, likewise.
+    pub entitled_share_of_parent: String,
+}
+
+impl From<Entitlement> for ShareParts {
+    fn from(of: Entitlement) -> Self {
+        Self {
+            nominal_share: f64_text(of.nominal.of_group),
+            nominal_share_of_parent: f64_text(of.nominal.of_parent),
+            entitled_share: f64_text(of.entitled.of_group),
+            entitled_share_of_parent: f64_text(of.entitled.of_parent),
+        }
+    }
+}
+
 /// One page of the ranking of a tier; `rows` are those of a group as the caller may see it.
-pub fn page<T, V: From<T>>(
+pub fn page<V>(
     tier: &str,
     group: &str,
     (limit, cursor): (Option<i64>, Option<&str>),
-    rows: impl FnOnce(&ShareList) -> Result<Page<T>>,
+    rows: impl FnOnce(&ShareList) -> Result<Page<V>>,
 ) -> Result<List<V>> {
     let list = ListCursor::new(share_list_name(tier, ShareField::Rank, false), group);
     let window = list.window(limit, cursor)?;
@@ -53,7 +81,8 @@ pub fn page<T, V: From<T>>(
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "domain_name": "research", "rank": 1, "fair_share_factor": "0.949342117601", "effective_usage": "0.15",
-    "effective_weight": "2"
+    "effective_weight": "2", "nominal_share": "0.4", "nominal_share_of_parent": "0.4", "entitled_share": "0.5",
+    "entitled_share_of_parent": "0.5"
 }))]
 pub struct DomainStatus {
     #[schema(value_type = String)]
@@ -65,12 +94,16 @@ pub struct DomainStatus {
     pub effective_usage: String,
     #[schema(value_type = String)]
     pub effective_weight: EffectiveWeight,
+    #[serde(flatten)]
+    pub shares: ShareParts,
 }
 
-impl From<Placed<DomainShare>> for DomainStatus {
-    fn from(row: Placed<DomainShare>) -> Self {
+impl DomainStatus {
+    pub fn new(group: &VisibleGroup, row: &Placed<DomainShare>) -> Self {
         let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::new(&row.share, row.place());
-        Self { domain_name: Arc::clone(&row.domain_name), rank, fair_share_factor, effective_usage, effective_weight }
+        let domain_name = Arc::clone(&row.domain_name);
+        let shares = group.entitlement(&Owner::Domain(Arc::clone(&domain_name))).into();
+        Self { domain_name, rank, fair_share_factor, effective_usage, effective_weight, shares }
     }
 }
 
@@ -78,7 +111,8 @@ impl From<Placed<DomainShare>> for DomainStatus {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(example = json!({
     "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f", "project_name": "climate", "domain_name": "research", "rank": 1,
-    "fair_share_factor": "0.949342117601", "effective_usage": "0.15", "effective_weight": "2"
+    "fair_share_factor": "0.949342117601", "effective_usage": "0.15", "effective_weight": "2", "nominal_share": "0.2",
+    "nominal_share_of_parent": "0.5", "entitled_share": "0.5", "entitled_share_of_parent": "1"
 }))]
 pub struct ProjectStatus {
     pub project_id: Uuid,
@@ -95,10 +129,12 @@ pub struct ProjectStatus {
     /// Domain weight x project weight.
     #[schema(value_type = String)]
     pub effective_weight: EffectiveWeight,
+    #[serde(flatten)]
+    pub shares: ShareParts,
 }
 
-impl From<Placed<ProjectShare>> for ProjectStatus {
-    fn from(row: Placed<ProjectShare>) -> Self {
+impl ProjectStatus {
+    pub fn new(group: &VisibleGroup, row: &Placed<ProjectShare>) -> Self {
         let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::new(&row.share, row.place());
         Self {
             project_id: row.project_id.0,
@@ -108,6 +144,7 @@ impl From<Placed<ProjectShare>> for ProjectStatus {
             fair_share_factor,
             effective_usage,
             effective_weight,
+            shares: group.entitlement(&Owner::Project(row.project_id)).into(),
         }
     }
 }

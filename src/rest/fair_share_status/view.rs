@@ -4,11 +4,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::tiers::Shown;
+use super::tiers::{ShareParts, Shown};
 use crate::domain::hierarchy::Share;
-use crate::domain::ids::UserId;
+use crate::domain::ids::{Owner, UserId};
 use crate::domain::ranking::Placed;
 use crate::domain::weight::EffectiveWeight;
+use crate::service::group::published::entitlements::Entitlement;
 use crate::service::group::published::rows::UserShare;
 use crate::service::shares::UserPlace;
 use crate::service::{Result, VisibleGroup};
@@ -18,7 +19,8 @@ use crate::service::{Result, VisibleGroup};
 #[schema(example = json!({
     "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "fair_share_factor": "0.949342117601", "rank": 1,
     "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f", "domain_name": "research", "effective_usage": "0.15",
-    "effective_weight": "2", "user_name": "alice", "project_name": "climate"
+    "effective_weight": "2", "user_name": "alice", "project_name": "climate", "nominal_share": "0.1",
+    "nominal_share_of_parent": "0.5", "entitled_share": "0.25", "entitled_share_of_parent": "0.5"
 }))]
 pub struct UserStatus {
     pub user_uuid: Uuid,
@@ -40,10 +42,12 @@ pub struct UserStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub project_name: Option<Arc<str>>,
+    #[serde(flatten)]
+    pub shares: ShareParts,
 }
 
-impl From<Placed<UserShare>> for UserStatus {
-    fn from(row: Placed<UserShare>) -> Self {
+impl UserStatus {
+    pub fn new(group: &VisibleGroup, row: &Placed<UserShare>) -> Self {
         let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::new(&row.share, row.place());
         Self {
             user_uuid: row.member.user.0,
@@ -55,6 +59,7 @@ impl From<Placed<UserShare>> for UserStatus {
             effective_weight,
             user_name: row.user_name.clone(),
             project_name: row.project_name.clone(),
+            shares: group.entitlement(&Owner::User(row.member)).into(),
         }
     }
 }
@@ -83,6 +88,8 @@ pub struct PlaceOfUser {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub project_name: Option<Arc<str>>,
+    #[serde(flatten)]
+    pub shares: ShareParts,
 }
 
 impl PlaceOfUser {
@@ -98,6 +105,7 @@ impl PlaceOfUser {
             effective_weight,
             user_name,
             project_name: None,
+            shares: Entitlement::default().into(),
         }
     }
 }
@@ -114,6 +122,7 @@ impl From<UserStatus> for PlaceOfUser {
             effective_weight: row.effective_weight,
             user_name: row.user_name,
             project_name: row.project_name,
+            shares: row.shares,
         }
     }
 }
@@ -132,10 +141,11 @@ pub struct SingleUserStatus {
 impl SingleUserStatus {
     pub fn new(group: &VisibleGroup, user: UserId, place: UserPlace) -> Result<Self> {
         let (in_group, place) = match place {
-            UserPlace::Row(row) => (row.place().is_some(), UserStatus::from(row).into()),
+            UserPlace::Row(row) => (row.place().is_some(), UserStatus::new(group, &row).into()),
             UserPlace::NoProject { user_name, share } => (false, PlaceOfUser::without_project(user, user_name, &share)),
         };
-        Ok(Self { place, in_group, memberships: group.memberships(user)?.into_iter().map(UserStatus::from).collect() })
+        let memberships = group.memberships(user)?.iter().map(|row| UserStatus::new(group, row)).collect();
+        Ok(Self { place, in_group, memberships })
     }
 }
 

@@ -24,8 +24,8 @@ pub async fn handle(
     let facts = group.whole()?;
     let list = || {
         let people = service.people();
-        let rows = facts.weights().into_iter().map(|row| WeightView::new(&group.name, &people, row));
-        WeightList { items: rows.collect() }
+        let rows = facts.weights().into_iter().map(|row| WeightView::new(&group, &people, row));
+        WeightList { items: rows.collect(), config_revision: group.config_revision.to_string() }
     };
     Ok(written(group.answers()?.weights.json(list)))
 }

@@ -7,12 +7,17 @@ use super::view::{WeightChanges, WeightsWritten};
 use crate::rest::extract::{JsonBody, PathParams};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
+use crate::service::input::terms::Terms;
 use crate::service::{Caller, Service};
 
 /// Sets and unsets weights in one transaction; factors and ranks follow at once.
 #[utoipa::path(
     put, path = "/resource-groups/{rg}/fair-share-weights", operation_id = "put_fair_share_weights", tag = "Fair share",
-    params(GroupPath), request_body = WeightChanges, responses((status = 200, body = WeightsWritten))
+    params(GroupPath), request_body = WeightChanges, responses(
+        (status = 200, body = WeightsWritten),
+        (status = 409, description = "The configuration has changed since `if_revision`.", body = crate::rest::problem::ProblemView,
+            content_type = "application/problem+json")
+    )
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,
@@ -20,8 +25,8 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
     JsonBody(mut body): JsonBody<WeightChanges>,
 ) -> Result<Json<WeightsWritten>> {
-    let reason = body.reason.take();
+    let terms = Terms { reason: body.reason.take(), if_revision: body.if_revision.take() };
     let items = body.into_items(&service.people())?;
-    let changed = service.put_weights(caller, path.rg, items, reason).await?;
+    let changed = service.put_weights(caller, path.rg, items, terms).await?;
     Ok(Json(WeightsWritten { ok: true, upserted: changed.upserted, deleted: changed.deleted }))
 }

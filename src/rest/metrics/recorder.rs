@@ -17,6 +17,7 @@ const GROUPS: &str = "fairshared_resource_groups";
 const AGE: &str = "fairshared_published_age_seconds";
 const USERS: &str = "fairshared_ranked_users";
 const WAITING: &str = "fairshared_ingests_waiting";
+const MISALLOCATED: &str = "fairshared_misallocated_share";
 const STRAYS: &str = "fairshared_stray_records";
 /// Seconds.
 const LATENCY_BUCKETS: [f64; 10] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
@@ -36,6 +37,10 @@ pub fn describe() -> Option<&'static PrometheusHandle> {
             describe_gauge!(GROUPS, "Resource groups");
             describe_gauge!(AGE, "Age of the published factors and ranks, by resource group");
             describe_gauge!(USERS, "Users in projects that are ranked, by resource group");
+            describe_gauge!(
+                MISALLOCATED,
+                "Part of what was used that is in the wrong hands, by resource group, tier and window of days"
+            );
             describe_gauge!(STRAYS, "Usage records of recent days that lie in no partition of their day (PostgreSQL)");
             describe_gauge!(WAITING, "Requests whose reports wait to be committed, by resource group");
             Some(handle)
@@ -100,6 +105,10 @@ pub(super) fn render(service: &Service) -> String {
         let users = group.whole().map_or(0, |facts| facts.rows.users.len());
         gauge!(USERS, "resource_group" => group.name.to_string()).set(users as f64);
         gauge!(WAITING, "resource_group" => group.name.to_string()).set(service.reports_waiting(&group.name) as f64);
+        for (days, tier, share) in service.misallocated(&group) {
+            let (name, tier, window) = (group.name.to_string(), tier.as_str(), format!("{days}d"));
+            gauge!(MISALLOCATED, "resource_group" => name, "tier" => tier, "window" => window).set(share);
+        }
         if let Some(calculation) = &group.calculation {
             let age = (now.micros() - calculation.at.micros()) as f64 / MICROS_PER_SECOND as f64;
             gauge!(AGE, "resource_group" => group.name.to_string()).set(age);

@@ -22,6 +22,8 @@ use crate::service::{Caller, Service};
     responses(
         (status = 200, description = "Replaced.", body = ResourceGroup),
         (status = 201, description = "Created.", body = ResourceGroup),
+        (status = 409, description = "The configuration has changed since `if_revision`.", body = crate::rest::problem::ProblemView,
+            content_type = "application/problem+json"),
         (status = 412, description = "The options have changed since that `ETag`.", body = crate::rest::problem::ProblemView,
             content_type = "application/problem+json")
     )

@@ -19,7 +19,7 @@ use crate::service::group::warnings::OptionWarning;
         "division": {"algorithm": "quota_over_quota", "options": {"rounding": "exact", "history_gain": "0"}}, "order": "flat"
     },
     "capacity": {"cpu": "100", "cuda.device": "16", "mem": "1099511627776"},
-    "calculated_at": "2026-01-13T10:05:00Z", "warnings": []
+    "calculated_at": "2026-01-13T10:05:00Z", "warnings": [], "config_revision": "17.3fa9c2d1"
 }))]
 pub struct ResourceGroup {
     #[schema(value_type = String)]
@@ -36,6 +36,8 @@ pub struct ResourceGroup {
     pub calculated_at: Option<Timestamp>,
     /// What looks like a mistake in the options as the group is now; never a refusal.
     pub warnings: Vec<OptionWarning>,
+    /// Moves with every change of weights, options, agents, capacities, queues and people; for `if_revision`.
+    pub config_revision: String,
 }
 
 impl From<&VisibleGroup> for ResourceGroup {
@@ -47,6 +49,7 @@ impl From<&VisibleGroup> for ResourceGroup {
             capacity: group.capacity.clone(),
             calculated_at: group.calculation.as_ref().map(|c| c.at),
             warnings: group.warnings(),
+            config_revision: group.config_revision.to_string(),
         }
     }
 }

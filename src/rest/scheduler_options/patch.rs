@@ -19,6 +19,8 @@ use crate::service::{Caller, Service};
     request_body = SchedulerOptionsPatch,
     responses(
         (status = 200, body = SchedulerOptions, headers(("ETag" = String, description = "For `If-Match` and `If-None-Match`."))),
+        (status = 409, description = "The configuration has changed since `if_revision`.", body = crate::rest::problem::ProblemView,
+            content_type = "application/problem+json"),
         (status = 412, description = "The options have changed since that `ETag`.", body = crate::rest::problem::ProblemView,
             content_type = "application/problem+json")
     )

@@ -17,7 +17,7 @@ use crate::service::{Result, VisibleGroup};
         "default_weight": "1.0", "gap_policy": "interpolate", "max_gap_hours": 24, "resource_weights": {}, "decay": "flat",
         "division": {"algorithm": "quota_over_quota", "options": {"rounding": "exact", "history_gain": "0"}}, "order": "flat"
     },
-    "warnings": []
+    "warnings": [], "config_revision": "17.3fa9c2d1"
 }))]
 pub struct SchedulerOptions {
     #[schema(schema_with = crate::domain::schemas::sequencer)]
@@ -26,11 +26,18 @@ pub struct SchedulerOptions {
     pub scheduler_opts: Map<String, Value>,
     /// What looks like a mistake in the options as the group is now; never a refusal.
     pub warnings: Vec<OptionWarning>,
+    /// Moves with every change of the group's configuration; for `if_revision`.
+    pub config_revision: String,
 }
 
 impl From<&VisibleGroup> for SchedulerOptions {
     fn from(group: &VisibleGroup) -> Self {
-        Self { scheduler: group.scheduler.name(), scheduler_opts: group.options.to_json(), warnings: group.warnings() }
+        Self {
+            scheduler: group.scheduler.name(),
+            scheduler_opts: group.options.to_json(),
+            warnings: group.warnings(),
+            config_revision: group.config_revision.to_string(),
+        }
     }
 }
 
@@ -46,6 +53,8 @@ pub struct SchedulerOptionsPatch {
     pub scheduler_opts: Option<Map<String, Value>>,
     /// Why, for the audit log.
     pub reason: Option<String>,
+    /// The `config_revision` that the change is based on; another one refuses it with 409 `config_changed`.
+    pub if_revision: Option<String>,
     /// The group of the path, if it is named at all.
     pub name: Option<String>,
     #[serde(default)]
@@ -57,13 +66,16 @@ pub struct SchedulerOptionsPatch {
     #[serde(default)]
     #[schema(inline)]
     pub warnings: ReadOnly,
+    #[serde(default)]
+    #[schema(inline)]
+    pub config_revision: ReadOnly,
 }
 
 impl SchedulerOptionsPatch {
     /// The patch of the group `rg`.
     pub fn into_patch(self, rg: &str, if_match: Option<String>) -> Result<SchedulerPatch> {
         same_as_path("/name", self.name.as_deref(), rg)?;
-        let Self { scheduler, scheduler_opts, reason, .. } = self;
-        Ok(SchedulerPatch { scheduler, scheduler_opts, reason, if_match })
+        let Self { scheduler, scheduler_opts, reason, if_revision, .. } = self;
+        Ok(SchedulerPatch { scheduler, scheduler_opts, reason, if_match, if_revision })
     }
 }

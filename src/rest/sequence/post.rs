@@ -5,10 +5,11 @@ use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
-use super::view::{SequenceAnswer, SequenceRequest, write};
+use super::view::{SequenceAnswer, write};
 use crate::rest::extract::{PathParams, media_type, read, read_body};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::{Problem, Result};
+use crate::service::sequence::request::SequenceRequest;
 use crate::service::{Caller, Error, Service};
 
 /// So much is read, ordered and answered within about a millisecond: less than a busy machine takes to wake another
@@ -33,7 +34,11 @@ pub async fn handle(
     let work = move || {
         let request: SequenceRequest = read(&body)?;
         let sequenced = service.sequence(&caller, &path.rg, request.into())?;
-        Ok::<_, Problem>(write(&sequenced).map_err(|e| Error::failed("the answer was not written", e))?)
+        let answer = write(&sequenced).map_err(|e| Error::failed("the answer was not written", e))?;
+        let (group, at) = (sequenced.group.clone(), sequenced.at);
+        drop(sequenced);
+        service.remember_sequence(group, at, body);
+        Ok::<_, Problem>(answer)
     };
     let answer = if is_short {
         work()

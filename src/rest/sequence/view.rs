@@ -2,49 +2,14 @@
 //! never become a tree of values.
 
 use std::io::Write as _;
-use std::num::NonZeroU32;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::decimal::f64_text;
 use crate::domain::options::SequenceMode;
-use crate::domain::reading::at_most;
-use crate::service::sequence::{PendingWorkload, PlacedWorkload, SequenceInput, Sequenced};
-
-/// The most workloads that one request may name.
-const MAX_WORKLOADS: usize = 1_000_000;
-/// The most started workloads that one request may name.
-const MAX_PLACED: usize = 100_000;
-
-/// Pending workloads of one resource group.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(example = json!({"workloads": [{
-    "workload_id": "job-1", "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69",
-    "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f", "submitted_at": "2026-01-13T10:00:00Z"
-}]}))]
-pub struct SequenceRequest<'a> {
-    #[serde(borrow, deserialize_with = "at_most::<MAX_WORKLOADS, _, _>")]
-    #[schema(max_items = 1_000_000)]
-    pub workloads: Vec<PendingWorkload<'a>>,
-    /// How many of them the answer names, the first to start first; all unless given.
-    #[schema(value_type = Option<u32>, minimum = 1)]
-    pub limit: Option<NonZeroU32>,
-    /// How the order is made; unless given, as the group's option `sequence_mode` says.
-    pub mode: Option<SequenceMode>,
-    /// What has started and is not reported as a kernel yet, so that a progressive order counts it.
-    #[serde(borrow, default, deserialize_with = "at_most::<MAX_PLACED, _, _>")]
-    #[schema(max_items = 100_000)]
-    pub placed: Vec<PlacedWorkload<'a>>,
-}
-
-impl<'a> From<SequenceRequest<'a>> for SequenceInput<'a> {
-    fn from(request: SequenceRequest<'a>) -> Self {
-        let SequenceRequest { workloads, limit, mode, placed } = request;
-        Self { workloads, mode, placed, limit }
-    }
-}
+use crate::service::explain::answer::WaitingReason;
+use crate::service::sequence::Sequenced;
 
 /// The same workloads, or the first of them, in the order in which they should start.
 #[derive(Debug, Serialize, ToSchema)]
@@ -79,6 +44,15 @@ pub struct SequenceItem {
     /// The user's factor once the workload counts; in a progressive order by `fairshare`.
     #[schema(nullable = false)]
     pub factor_after: Option<String>,
+    /// How many workloads are before it; with `explain`, like all that follows.
+    #[schema(nullable = false)]
+    pub ahead: Option<u64>,
+    /// Of how many owners those are.
+    #[schema(nullable = false)]
+    pub owners_ahead: Option<u64>,
+    /// Why it does not come before the one right before it.
+    #[schema(nullable = false)]
+    pub reason: Option<WaitingReason>,
 }
 
 /// Bytes that one item takes, about.
@@ -98,7 +72,7 @@ pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
     out.extend_from_slice(b",\"calculated_at\":");
     serde_json::to_writer(&mut out, &group.calculation.as_ref().map(|c| c.at))?;
     out.extend_from_slice(b",\"items\":[");
-    let mut charged = sequenced.charged.iter();
+    let (mut charged, mut explained) = (sequenced.charged.iter(), sequenced.explained.iter());
     for (position, at) in (1u64..).zip(&sequenced.order) {
         let workload = &sequenced.workloads[*at as usize];
         let row = rows.user(workload.owner);
@@ -116,6 +90,13 @@ pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
         if let Some(charged) = charged.next() {
             let (charge, after) = (f64_text(charged.charge.to_f64()), f64_text(charged.factor_after));
             write!(out, ",\"charge\":\"{charge}\",\"factor_after\":\"{after}\"")?;
+        }
+        if let Some(explained) = explained.next() {
+            let (ahead, owners_ahead) = (position - 1, explained.owners_ahead);
+            write!(out, ",\"ahead\":{ahead},\"owners_ahead\":{owners_ahead},\"reason\":")?;
+            let (decided_by, because) =
+                (explained.decision.as_str(), explained.decision.because(group.scheduler.latest_first()));
+            serde_json::to_writer(&mut out, &WaitingReason { decided_by, because })?;
         }
         out.push(b'}');
     }

@@ -101,6 +101,7 @@ pub async fn handle(
     let filter = query.filter(&service.people(), path.tier)?;
     let list = BucketList { tier, filter, field, descending: false, window };
     let page = service.usage_buckets(&caller, &path.rg, list).await?;
-    let people = service.people();
-    Ok(Json(cursor.answer(page.map(|row| UsageBucket::new(row, &people)))))
+    let group = service.group(&caller, &path.rg)?;
+    let (scale, people) = (group.scale(service.clock().now()), service.people());
+    Ok(Json(cursor.answer(page.map(|row| UsageBucket::new(row, scale, &people)))))
 }

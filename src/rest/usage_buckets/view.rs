@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::domain::explain::count::Scale;
+use crate::domain::explain::exact;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, Timestamp};
 use crate::service::buckets::{BucketRow, Tier};
@@ -34,6 +36,7 @@ impl From<TierName> for Tier {
     "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f",
     "domain_name": "research", "period_start": "2026-01-13", "period_end": "2026-01-13", "decay_unit_days": 1,
     "resource_usage": {"cpu": "86400"}, "capacity_snapshot": {"cpu": "100"},
+    "decay_weight": "1", "contribution": "0.00035714285714285714",
     "created_at": "2026-01-13T10:05:00Z", "updated_at": "2026-01-13T23:55:00Z"
 }))]
 pub struct UsageBucket {
@@ -62,6 +65,10 @@ pub struct UsageBucket {
     /// The group's capacity by which the usage is divided.
     #[schema(value_type = BTreeMap<String, String>)]
     pub capacity_snapshot: Amounts,
+    /// By how much the bucket counts now; "0" once it has left the look-back window.
+    pub decay_weight: String,
+    /// What it adds to the normalised usage of its owner, as a part of the window's capacity.
+    pub contribution: String,
     #[schema(value_type = String, format = DateTime)]
     pub created_at: Timestamp,
     #[schema(value_type = String, format = DateTime)]
@@ -69,8 +76,11 @@ pub struct UsageBucket {
 }
 
 impl UsageBucket {
-    pub fn new(row: BucketRow, people: &Directory) -> Self {
+    pub fn new(row: BucketRow, scale: Scale, people: &Directory) -> Self {
+        let count = scale.count(row.period_start, &row.resource_usage, &row.capacity_snapshot);
         Self {
+            decay_weight: exact(count.decay_weight),
+            contribution: exact(count.contribution),
             user_uuid: row.user.map(|u| u.0),
             project_id: row.project.map(|p| p.0),
             user_name: row.user.and_then(|user| people.user_name(user)),

@@ -25,6 +25,8 @@ pub async fn come_back(session: &mut Session) -> Result<()> {
     session.state_mut().group.run_times_made = false;
     store::capacity::forget_after(session.write(), name, today).await?;
     store::division_days::forget_after(session.write(), name, today).await?;
+    store::fairness_days::forget_after(session.write(), name, today).await?;
+    store::share_days::forget_after(session.write(), session.key(), today).await?;
     store::runs::forget_gaps_after(session.write(), name, limit).await?;
     let state = session.state_mut();
     state.take_unsettled();

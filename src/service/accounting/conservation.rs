@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::difference::Difference;
-use super::{folding, recalculation};
+use super::{day_totals, folding, recalculation};
 use crate::domain::bucket::Chain;
 use crate::domain::ids::Owner;
 use crate::domain::ledger::Ledger;
@@ -88,6 +88,9 @@ impl Service {
                         ),
                     })
                 });
+            }
+            if found.difference.is_none() {
+                found.difference = day_totals::first_difference(&tx, &state, &stored).await?;
             }
             Ok(found)
         })

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::day_totals;
 use crate::domain::bucket::{Bucket, Daily};
 use crate::domain::ids::{GroupKey, Owner};
 use crate::domain::maps::FastMap;
@@ -27,9 +28,10 @@ impl Service {
         let change = async |session: &mut Session| {
             let (tx, state) = session.parts();
             let changed = rebuild_buckets(tx, state).await?;
+            day_totals::rebuild(tx, state).await?;
             // Histories are calculated anew as well, whatever is known of them.
             state.calculation = None;
-            session.recount_run_times().await?;
+            state.group.run_times_made = false;
             session.recompute_histories().await?;
             session.store_all_shares();
             Ok(changed)

@@ -3,6 +3,7 @@
 mod ahead;
 pub mod compaction;
 pub mod conservation;
+pub(in crate::service) mod day_totals;
 pub mod difference;
 pub(in crate::service) mod folding;
 mod purge;

@@ -17,7 +17,7 @@ const SPARE_DAYS: u32 = 7;
 const PAGES: u32 = 2_000;
 
 impl Service {
-    /// Removes records that no look-back can reach any more, and buckets of the days before `keep_buckets_days`.
+    /// Removes records that no look-back can reach any more, and buckets and day totals of the days before `keep_buckets_days`.
     #[tracing::instrument(name = "service.accounting.purge.purge", level = "debug", skip_all, err(level = "debug"))]
     pub async fn purge(self: &Arc<Self>, work: impl Into<Work>, keep_buckets_days: u32) -> Result<(u64, u64)> {
         self.check_clock()?;
@@ -33,9 +33,9 @@ impl Service {
                 session.state_mut().purged_before(from);
             }
             store::run_times::purge(session.write(), session.key(), before).await?;
-            let keep = keep_buckets_days.max(longest);
-            let buckets =
-                store::buckets::purge(session.write(), session.group(), today.plus(-keep.cast_signed())).await?;
+            let kept_from = today.plus(-keep_buckets_days.max(longest).cast_signed());
+            let buckets = store::buckets::purge(session.write(), session.group(), kept_from).await?;
+            store::day_totals::purge(session.write(), session.key(), kept_from).await?;
             Ok((records, buckets))
         };
         let purged = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::ahead;
 use super::folding::refold_entities;
+use super::{ahead, day_totals};
 use crate::domain::bucket::Daily;
 use crate::domain::ids::{GroupKey, KernelKey};
 use crate::domain::kernel::{Advance, Phase, Unsettled};
@@ -26,7 +26,6 @@ use crate::service::{Service, Work};
 use crate::store;
 use crate::store::kernels::Progress;
 use crate::store::records::{NewRecord, Stretch};
-use crate::store::run_times::ByDay;
 use crate::store::runs::Gap;
 use crate::store::slice_kinds::SliceKinds;
 
@@ -80,7 +79,6 @@ pub(super) struct AggregateRun {
     gaps: BTreeMap<usize, GapTally>,
     occupancy: Occupancy,
     outstanding: Outstanding,
-    ended: ByDay,
     pub(super) done: Aggregated,
 }
 
@@ -97,12 +95,11 @@ impl Service {
     pub async fn aggregate(self: &Arc<Self>, work: impl Into<Work>) -> Result<Aggregated> {
         self.check_clock()?;
         let work = work.into();
+        self.close_day(work.clone()).await?;
         self.prepare_days(&work.group).await?;
         let change = async |session: &mut Session| {
+            day_totals::make_missing(session).await?;
             ahead::come_back(session).await?;
-            if !session.state().group.run_times_made {
-                session.recount_run_times().await?;
-            }
             let mut run = AggregateRun::new(session).await?;
             session.observe_capacity().await?;
             session.learn_people().await?;
@@ -155,7 +152,6 @@ impl AggregateRun {
             gaps: BTreeMap::new(),
             occupancy: Occupancy::default(),
             outstanding: Outstanding::default(),
-            ended: ByDay::new(),
             done: Aggregated::default(),
         })
     }
@@ -188,7 +184,7 @@ impl AggregateRun {
                 match kernel.advance(now) {
                     Advance::Settled => {
                         if let Some((day, times)) = kernel.run_times() {
-                            *self.ended.entry((day, kernel.owner)).or_default() += times;
+                            session.state_mut().ended(kernel.owner, day, times);
                         }
                         if let Some(end) = kernel.terminated_at {
                             self.outstanding.settled(kernel.id, end);
@@ -230,10 +226,7 @@ impl AggregateRun {
         state.keep_unsettled(kept);
         state.occupancy = std::mem::take(&mut self.occupancy);
         self.outstanding.remember(&state.outstanding, now);
-        state.outstanding = std::mem::take(&mut self.outstanding);
-        for ((day, owner), times) in std::mem::take(&mut self.ended) {
-            state.ended(owner, day, times);
-        }
+        state.take_outstanding(std::mem::take(&mut self.outstanding));
         if leads {
             state.group.recorded_until = Some(now);
         }
@@ -390,6 +383,7 @@ impl AggregateRun {
             });
             refold_entities(session, refold).await?;
         }
+        day_totals::book(session, &self.added, &self.removed).await?;
         self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;
         Ok(self.done)
     }
@@ -420,7 +414,7 @@ impl Source {
                 return Ok(Some(kernel));
             }
             let until = session.state().group.recorded_until;
-            let (read, last) = store::kernels::unsettled(session.read(), session.key(), until, *after, PAGE).await?;
+            let (read, last) = store::unsettled::page(session.read(), session.key(), until, *after, PAGE).await?;
             if last.is_none() {
                 return Ok(None);
             }

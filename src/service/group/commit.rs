@@ -109,6 +109,7 @@ impl Session {
         if self.deleted {
             return Ok(None);
         }
+        self.state.group.config_revision += i64::from(self.reconfigured);
         self.save_ended().await?;
         let changes = self.state.ledger.take_changes();
         if !changes.is_empty() {

@@ -1,10 +1,15 @@
 //! One resource group: its working state, the session that changes it, and the picture of it that readers see.
 
+pub(in crate::service) mod calculate;
 pub mod changes;
 mod commit;
+pub(in crate::service) mod fork;
 pub(in crate::service) mod live_kernels;
 pub mod published;
+pub(in crate::service) mod recent;
+pub mod revision;
 pub(in crate::service) mod session;
+mod shared;
 pub(in crate::service) mod state;
 pub mod visible;
 pub mod warnings;

@@ -8,19 +8,20 @@ use std::sync::{Arc, RwLockReadGuard};
 use futures::future::join;
 use serde_json::{Map, Value};
 
+use super::calculate::Moment;
 use super::live_kernels::{self, LiveKernels};
 use super::published::PublishedGroup;
+use super::revision::ConfigRevision;
 use super::state::{GroupState, capacity_of, window_start};
 use super::visible::VisibleGroup;
 use crate::domain::ids::{GroupKey, Owner};
 use crate::domain::kernel::Kernel;
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::queues::Queues;
-use crate::domain::time::{Day, Span, Timestamp};
+use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::Weight;
 use crate::service::audit::{self, Change};
 use crate::service::people::Directory;
-use crate::service::work::blocking;
 use crate::service::{Caller, Error, Result, Service, SlotGuard, Work};
 use crate::store::agents::Agent;
 use crate::store::groups::{self, Group};
@@ -30,6 +31,7 @@ use crate::store::{self, Tx};
 const KERNELS_BETWEEN_YIELDS: usize = 200;
 
 /// A write of one group: its lock, its transaction and its state.
+#[expect(clippy::struct_excessive_bools, reason = "each is one thing that the commit has to do")]
 pub struct Session {
     pub(super) service: Arc<Service>,
     caller: Caller,
@@ -56,6 +58,8 @@ pub struct Session {
     pub(super) starts: Vec<Project>,
     /// Whether the group itself is removed.
     pub(super) deleted: bool,
+    /// Whether the group's configuration is another than before.
+    pub(super) reconfigured: bool,
     pub now: Timestamp,
 }
 
@@ -185,6 +189,7 @@ impl Session {
             people: None,
             starts: Vec::new(),
             deleted: false,
+            reconfigured: false,
             now,
         };
         session.follow_moves();
@@ -239,6 +244,7 @@ impl Session {
 
     /// Sets or unsets the weight of an entity that the group knows.
     pub fn set_weight(&mut self, entity: &Owner, weight: Option<Weight>) {
+        self.reconfigured |= self.state.hierarchy.share(entity).is_some_and(|share| share.weight != weight);
         self.state_mut().hierarchy.set_weight(entity, weight);
         self.changed_shares.insert(entity.clone());
     }
@@ -259,9 +265,26 @@ impl Session {
         self.rows_changed = true;
     }
 
+    /// Gives the group's configuration another revision.
+    pub fn reconfigure(&mut self) {
+        self.reconfigured = true;
+        self.touched = true;
+    }
+
+    /// Refuses what was asked for on the grounds of another configuration than the group has.
+    pub async fn require_revision(&mut self, seen: Option<&str>) -> Result<()> {
+        let Some(seen) = seen else { return Ok(()) };
+        self.learn_people().await?;
+        let known = ConfigRevision::of(&self.state.group);
+        if self.reconfigured { known.next() } else { known }.require(seen)
+    }
+
     /// Replaces the agents of the group, whose rows the caller stores. The picture shows their capacity.
     pub fn set_agents(&mut self, agents: Vec<Agent>) {
         self.rows_changed = true;
+        let same = |(old, new): (&Agent, &Agent)| Agent { updated_at: new.updated_at, ..old.clone() } == *new;
+        let before = &self.state.agents;
+        self.reconfigured |= before.len() != agents.len() || !before.iter().zip(&agents).all(same);
         let state = self.state_mut();
         state.capacity = capacity_of(&agents);
         state.agents = agents;
@@ -269,6 +292,7 @@ impl Session {
 
     /// Replaces the queues of the group, whose rows the caller stores.
     pub fn set_queues(&mut self, queues: Arc<Queues>) {
+        self.reconfigured = true;
         let state = self.state_mut();
         state.queues = queues;
         state.group.queues_revision += 1;
@@ -297,35 +321,22 @@ impl Session {
         Ok(saved?)
     }
 
-    /// Counts the time since the last observation at the capacity that the group had (FAIR_SHARE §5). A group that has no
-    /// agents observes nothing; its time passes all the same.
+    /// Counts the time since the last observation at the capacity that the group had (FAIR_SHARE §5).
     pub async fn observe_capacity(&mut self) -> Result<()> {
-        let (now, started_at) = (self.certain_now(), self.service.started_at());
-        let since = self.state.group.capacity_observed_at;
-        if !self.state.agents.is_empty() {
-            let span = since.and_then(|t| Span::new(started_at.map_or(t, |s| t.max(s)), now));
-            let first_change = span.map_or(now, |s| s.start).day();
-            self.load_buckets_of(first_change).await?;
-            let state = self.state_mut();
-            let capacity = state.capacity.clone();
-            state.ledger.observe_capacity(span, now.day(), &capacity);
-        }
-        self.state_mut().group.capacity_observed_at = Some(since.map_or(now, |t| t.max(now)));
-        Ok(())
+        let moment = self.moment();
+        self.touched = true;
+        self.state.observe_capacity(&self.tx, moment).await
     }
 
-    /// Makes sure that every bucket whose capacity a change from `day` on may touch is in memory. The
-    /// first capacity that a group ever knows reaches all its buckets.
+    fn moment(&self) -> Moment {
+        Moment { now: self.now, certain: self.certain_now(), started_at: self.service.started_at() }
+    }
+
+    /// Makes sure that every bucket whose capacity a change from `day` on may touch is in memory.
     pub async fn load_buckets_of(&mut self, day: Day) -> Result<()> {
-        let first = match self.state.ledger.calendar().days().next() {
-            // A bucket of the look-back may be longer than the option says today.
-            Some(_) => {
-                let options = &self.state.options;
-                day.plus(1 - options.decay_unit_days.cast_signed()).min(window_start(options, self.now.day()))
-            }
-            None => Day::MIN,
-        };
-        self.load_back_to(first).await
+        let loaded = self.state.load_buckets_of(&self.tx, day, self.now.day()).await;
+        self.touched |= loaded.is_err();
+        loaded
     }
 
     /// Makes sure that every bucket that usage of `day` may fall in, or push along, is in memory.
@@ -340,7 +351,7 @@ impl Session {
     }
 
     /// Stores how long kernels ran that this session has recorded to the end, and counts it for their owners.
-    pub async fn save_ended(&mut self) -> Result<()> {
+    pub(super) async fn save_ended(&mut self) -> Result<()> {
         let ended = self.state.take_ended();
         if ended.is_empty() {
             return Ok(());
@@ -356,40 +367,28 @@ impl Session {
         Ok(())
     }
 
-    /// Makes anew what is stored of how long kernels ran, from all kernels that are kept.
-    pub async fn recount_run_times(&mut self) -> Result<()> {
-        self.save_ended().await?;
-        // A later look-back may be longer.
-        store::run_times::rebuild(&self.tx, self.key(), Day::MIN).await?;
-        let from = window_start(&self.state.options, self.now.day());
-        self.state_mut().group.run_times_made = true;
-        self.count_run_times(from).await
-    }
-
-    /// Counts again how long kernels ran that ended since `from`.
-    async fn count_run_times(&mut self, from: Day) -> Result<()> {
-        self.save_ended().await?;
-        let times = store::run_times::since(&self.tx, self.key(), from).await?;
-        let changed = self.state_mut().hierarchy.take_run_times(&times);
-        self.changed_shares.extend(changed);
-        Ok(())
-    }
-
     /// Calculates decayed usage again, where it may have changed (FAIR_SHARE §7). Factors follow with the commit.
     pub async fn recompute_histories(&mut self) -> Result<()> {
         let now = self.certain_now();
-        // A clock that jumped back, or a longer look-back, sees older buckets again.
-        let from = window_start(&self.state.options, now.day());
-        self.load_back_to(from).await?;
-        if self.state.run_times_from() != Some(from) {
-            self.count_run_times(from).await?;
+        self.touched = true;
+        let recount = !self.state.knows_run_times(window_start(&self.state.options, now.day()));
+        if recount {
+            self.settle_run_times().await?;
         }
-        let state = self.state_mut();
-        let changed = blocking(|| {
-            state.ledger.settle_capacities();
-            state.recompute_histories(now)
-        });
-        self.changed_shares.append(&mut changed.into_iter().collect());
+        let changed = self.state.prepare(&self.tx, now, recount).await?;
+        self.changed_shares.extend(changed);
+        self.changed_shares.extend(self.state.calculate(now));
+        Ok(())
+    }
+
+    /// Stores what was noted of run times. What is stored of them is made anew first where it is not right.
+    async fn settle_run_times(&mut self) -> Result<()> {
+        self.save_ended().await?;
+        if !self.state.group.run_times_made {
+            // From all kernels that are kept: a later look-back may be longer.
+            store::run_times::rebuild(&self.tx, self.key(), Day::MIN).await?;
+            self.state.group.run_times_made = true;
+        }
         Ok(())
     }
 
@@ -436,6 +435,7 @@ impl Session {
         if self.state.follow(&self.service.people.read()) {
             self.touched = true;
             self.rows_changed = true;
+            self.reconfigured = true;
         }
     }
 
@@ -451,7 +451,15 @@ impl Session {
 
     /// Writes an entry about a change of this session that `caller` has made.
     pub async fn audit_as(&self, caller: &Caller, entry: Change) -> Result<()> {
-        audit::write(self.write(), caller, entry, Some(self.group()), self.now).await
+        audit::write(self.write(), caller, entry, Some(self.group()), self.now).await?;
+        Ok(())
+    }
+
+    /// Writes an entry about a change of several things, to be found by the name of each. Returns its id.
+    pub async fn audit_of(&self, entry: Change, targets: &[String]) -> Result<i64> {
+        let id = audit::write(self.write(), &self.caller, entry, Some(self.group()), self.now).await?;
+        store::audit_targets::add(self.write(), self.group(), id, targets).await?;
+        Ok(id)
     }
 
     /// The kernels of the picture `before` and what this session made of them, if no other writer came in between.

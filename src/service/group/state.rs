@@ -7,8 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::shared::Shared;
+use crate::domain::day_domains::DayDomains;
 use crate::domain::decimal::Amount;
 use crate::domain::factor::{Decayer, History};
+use crate::domain::fairness::Asking;
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{KernelKey, Member, Owner, ProjectId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Unsettled};
@@ -22,6 +25,8 @@ use crate::domain::sequencer::Sequencer;
 use crate::domain::shards::Shards;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, MICROS_PER_SECOND, Timestamp};
+use crate::domain::trail::Trails;
+use crate::service::group::recent::RecentUsage;
 use crate::service::input::error::{Error, Result};
 use crate::service::people::{Directory, People};
 use crate::store;
@@ -66,8 +71,10 @@ pub struct GroupState {
     pub agents: Vec<Agent>,
     /// Sum over the agents that are alive and schedulable.
     pub capacity: Amounts,
-    pub hierarchy: Hierarchy,
-    pub ledger: Ledger,
+    pub hierarchy: Shared<Hierarchy>,
+    pub ledger: Shared<Ledger>,
+    /// What the buckets of everybody come to before decay; `None`: not calculated since the state was read.
+    pub trails: Option<Trails>,
     /// How many moves of projects between domains the hierarchy has seen.
     moves: u64,
     /// As admins configure them.
@@ -78,6 +85,14 @@ pub struct GroupState {
     pub demand: Arc<Demand>,
     /// What is used that no run has recorded, and what will be.
     pub outstanding: Outstanding,
+    /// Whose kernels wait to be started.
+    pub asking: Asking,
+    /// Grows whenever users may have become active, or have ceased to be, without any usage that is recorded.
+    pub active_changes: u64,
+    /// What users used in the last days; `None` before the first calculation of this process.
+    pub recent: Option<RecentUsage>,
+    /// In which domains projects have counted on the last days.
+    pub day_domains: DayDomains,
     /// How long kernels ran whose usage this session has recorded to the end, or takes back.
     ended: ByDay,
     /// What runs still have to record; read when it is first needed.
@@ -107,13 +122,18 @@ impl GroupState {
             scheduler,
             options,
             agents,
-            hierarchy,
-            ledger,
+            hierarchy: Shared::new(hierarchy),
+            ledger: Shared::new(ledger),
+            trails: None,
             moves,
             queues,
             occupancy: Occupancy::default(),
             demand: Arc::default(),
             outstanding: Outstanding::default(),
+            asking: Asking::default(),
+            active_changes: 0,
+            recent: None,
+            day_domains: DayDomains::default(),
             ended: ByDay::new(),
             unsettled: None,
             kinds: None,
@@ -128,9 +148,41 @@ impl GroupState {
         Ok(state)
     }
 
+    /// The state for somebody who changes it and stores nothing. Histories and buckets are copied once one side changes them.
+    pub fn fork(&self) -> Self {
+        Self {
+            group: self.group.clone(),
+            scheduler: self.scheduler,
+            options: self.options.clone(),
+            calculation: self.calculation.clone(),
+            agents: self.agents.clone(),
+            capacity: self.capacity.clone(),
+            hierarchy: self.hierarchy.clone(),
+            ledger: self.ledger.clone(),
+            moves: self.moves,
+            queues: Arc::clone(&self.queues),
+            occupancy: self.occupancy.clone(),
+            demand: Arc::clone(&self.demand),
+            outstanding: self.outstanding.clone(),
+            trails: self.trails.clone(),
+            asking: self.asking.clone(),
+            active_changes: self.active_changes,
+            recent: self.recent.clone(),
+            day_domains: self.day_domains.clone(),
+            ended: ByDay::new(),
+            unsettled: None,
+            kinds: None,
+        }
+    }
+
+    /// Whether projects were moved that the state has where they were before.
+    pub fn is_behind(&self, people: &Directory) -> bool {
+        self.moves != people.moves()
+    }
+
     /// Puts projects that were moved, here or elsewhere, into their domains. Returns whether any was.
     pub fn follow(&mut self, people: &Directory) -> bool {
-        if self.moves == people.moves() {
+        if !self.is_behind(people) {
             return false;
         }
         self.moves = people.moves();
@@ -170,16 +222,16 @@ impl GroupState {
 
     /// Reads what kernels hold and ask for, and whether runs still have to record anything of them.
     async fn load_kernels(&mut self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<()> {
-        // Where nothing is unsettled, nothing has to be read before the next run.
-        let (_, some_unsettled) =
-            store::kernels::unsettled(db, self.group.key, self.group.recorded_until, None, 1).await?;
-        self.unsettled = some_unsettled.is_none().then(BTreeMap::new);
         let mut occupancy = Occupancy::default();
         let mut demand = Demand::default();
         let mut outstanding = Outstanding::default();
+        let mut asking = Asking::default();
         store::live_kernels::portions(db, self.group.key, self.group.recorded_until, |user, portion, unsettled| {
             if portion.phase == Phase::Running {
                 occupy(&mut occupancy, user, portion.slots);
+            }
+            if portion.phase == Phase::Pending {
+                asking.add(Member { user, project: portion.project });
             }
             demand.add(portion);
             if let Some(kernel) = unsettled {
@@ -189,8 +241,17 @@ impl GroupState {
         .await?;
         self.occupancy = occupancy;
         self.demand = Arc::new(demand);
-        self.outstanding = outstanding;
+        // Where nothing is unsettled, nothing has to be read before the next run.
+        self.unsettled = (outstanding.count() == 0).then(BTreeMap::new);
+        self.take_outstanding(outstanding);
+        self.asking = asking;
         Ok(())
+    }
+
+    /// Takes what is used that no run has recorded, made anew.
+    pub fn take_outstanding(&mut self, outstanding: Outstanding) {
+        self.outstanding = outstanding;
+        self.active_changes += 1;
     }
 
     /// Takes out what runs still have to record; `None`: it has to be read.
@@ -261,7 +322,7 @@ impl GroupState {
                 self.unsettled = None;
             }
         }
-        self.outstanding.changed(new);
+        self.note_activity(old, new);
         let (before, now) = (old.and_then(Kernel::run_times), new.run_times());
         if before != now {
             if let Some((day, times)) = before {
@@ -283,6 +344,24 @@ impl GroupState {
         }
         if new.report.phase == Phase::Running {
             occupy(&mut self.occupancy, new.report.owner.user, &new.report.slots);
+        }
+    }
+
+    /// Notes what the owner of a kernel holds and asks for now.
+    fn note_activity(&mut self, old: Option<&Kernel>, new: &Kernel) {
+        let owner = new.report.owner;
+        let is_active = |state: &Self| state.outstanding.holds(owner) || state.asking.waits(owner);
+        let before = is_active(self);
+        self.outstanding.changed(new);
+        if old.is_some_and(|kernel| kernel.report.phase == Phase::Pending) {
+            self.asking.remove(owner);
+        }
+        if new.report.phase == Phase::Pending {
+            self.asking.add(owner);
+        }
+        if before != is_active(self) {
+            let used = |share: &Share| !share.history.total_decayed_usage.is_empty();
+            self.active_changes += u64::from(!self.hierarchy.users().get(&owner).is_some_and(used));
         }
     }
 
@@ -336,10 +415,21 @@ impl GroupState {
         let today = now.day();
         let stands = |last: &Calculation| last.lookback_end == today && !last.options.changes_factors(&self.options);
         let others_stand = self.calculation.as_ref().is_some_and(stands);
-        let Self { ledger, hierarchy, options, .. } = self;
+        let Self { ledger, hierarchy, options, recent, trails, .. } = self;
+        let ledger: &mut Ledger = ledger;
         let stale = ledger.take_stale();
         ledger.normalize_with(&options.resource_weights);
         let mut decayer = Decayer::new(options, today);
+        let known = recent.take().filter(|_| others_stand);
+        let used = |member: Member| ledger.recent(&Owner::User(member), &mut decayer);
+        *recent = Some(match known {
+            Some(known) => known.with(stale.iter().filter_map(Owner::member), used),
+            None => RecentUsage::of(today, options.lookback_days, hierarchy.users().keys().copied(), used),
+        });
+        match trails.as_mut().filter(|_| others_stand) {
+            Some(trails) => ledger.follow(&stale, &mut decayer, trails),
+            None => *trails = Some(ledger.trails(&mut decayer)),
+        }
         let history = |owner: &Owner| ledger.history(owner, &mut decayer);
         let changed =
             if others_stand { hierarchy.take_histories(stale, history) } else { hierarchy.take_all_histories(history) };

@@ -6,12 +6,15 @@ use std::sync::Arc;
 
 use super::published::PublishedGroup;
 use super::published::answers::Answers;
+use super::published::entitlements::Entitlement;
 use super::published::facts::Facts;
 use super::published::profile::Profile;
 use super::published::rows::UserShare;
 use super::warnings::OptionWarning;
-use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::ids::{Member, Owner, ProjectId, UserId};
+use crate::domain::queues::Held;
 use crate::domain::ranking::Placed;
+use crate::domain::slots::Amounts;
 use crate::service::input::caller::{Access, Caller};
 use crate::service::{Error, Result};
 
@@ -68,6 +71,27 @@ impl VisibleGroup {
     pub fn answers(&self) -> Result<&Answers> {
         self.access.require_reader()?;
         Ok(&self.group.live.answers)
+    }
+
+    /// What running kernels hold together.
+    pub fn in_use(&self) -> Amounts {
+        self.sum(|held| &held.allocated)
+    }
+
+    /// What pending kernels ask for together.
+    pub fn waiting(&self) -> Amounts {
+        self.sum(|held| &held.pending)
+    }
+
+    fn sum(&self, of: impl Fn(&Held) -> &Amounts) -> Amounts {
+        let mut sum = Amounts::default();
+        self.group.facts.demand.iter().for_each(|(_, held)| sum.add(of(held)));
+        sum
+    }
+
+    /// What the weight stands for of someone whose row the caller sees; nothing, if the group has no row.
+    pub fn entitlement(&self, owner: &Owner) -> Entitlement {
+        self.group.entitlements().entitlement(owner)
     }
 
     /// What looks like a mistake in the options.

@@ -44,6 +44,9 @@ pub async fn register(
     if !changes.is_empty() || !members.is_empty() || !domains.is_empty() {
         session.show_again();
     }
+    if !changes.moved.is_empty() {
+        session.reconfigure();
+    }
     know(session, &changes, &members, &domains);
     if let Some(lock) = lock.filter(|_| !changes.is_empty()) {
         book(session, lock, callers, taken, changes).await?;

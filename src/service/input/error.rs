@@ -8,6 +8,7 @@ use std::sync::Arc;
 pub use crate::domain::fault::Fault;
 use crate::domain::fault::MAX_FAULTS;
 use crate::domain::names::NameError;
+use crate::store::audit_targets::Author;
 use crate::store::{Fault as Cause, StoreError};
 
 /// The faults of one request, as many as an answer names.
@@ -32,6 +33,16 @@ impl Faults {
         if self.0.is_empty() { Ok(value) } else { Err(Error::Invalid(self.0)) }
     }
 }
+
+/// What is there instead of what a request goes out from.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The revision of the configuration as it is now.
+    pub config_revision: Option<String>,
+    /// Who has changed it.
+    pub by: Option<Author>,
+}
+
 /// What caused an error; shared, because one cause may fail many requests.
 pub type Source = Arc<dyn std::error::Error + Send + Sync>;
 
@@ -58,6 +69,9 @@ pub enum Error {
     /// 409: it would destroy what is counted, and so has to be asked for once more.
     #[error("{detail}")]
     Guarded { code: &'static str, detail: String, counts: BTreeMap<&'static str, u64> },
+    /// 409: what the request goes out from has changed meanwhile.
+    #[error("{detail}")]
+    Overtaken { code: &'static str, detail: String, found: Box<Found> },
     /// 412.
     #[error("the resource has changed since the version that If-Match names")]
     StaleMatch,
@@ -93,6 +107,7 @@ impl Error {
             | Self::NotFound { code, .. }
             | Self::Conflict { code, .. }
             | Self::Guarded { code, .. }
+            | Self::Overtaken { code, .. }
             | Self::Unavailable { code, .. } => code,
             Self::Forbidden(_) => "forbidden",
             Self::TimedOut(_) => "request_timeout",

@@ -1,7 +1,9 @@
-//! What every use-case takes and gives: the caller, the clock, documents, pages and errors.
+//! What every use-case takes and gives: the caller, the clock, documents, moments, pages, terms and errors.
 
 pub mod caller;
 pub mod clock;
 pub mod error;
 pub mod json;
+pub mod moment;
 pub mod page;
+pub mod terms;

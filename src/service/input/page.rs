@@ -6,6 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
 use super::error::{Error, Result};
+use crate::domain::time::Day;
 use crate::store::key_list::{IdWindow, KeyPage, KeyWindow};
 
 /// The largest page of a list.
@@ -127,6 +128,15 @@ impl<T> Page<T> {
         let Self { rows, has_next, has_previous, total } = self;
         Page { rows: rows.into_iter().map(|(c, t)| (c, f(t))).collect(), has_next, has_previous, total }
     }
+}
+
+/// Days as numbers that ascend like them from 0 on.
+pub(in crate::service) fn day_key(day: Day) -> Key {
+    Key::Number(u64::from(day.0.cast_unsigned() ^ (1 << 31)))
+}
+
+pub(in crate::service) fn key_day(key: u64) -> Day {
+    Day((u32::try_from(key).unwrap_or(u32::MAX) ^ (1 << 31)).cast_signed())
 }
 
 /// A window on a list that the store reads by a key, which `key` finds in a cursor.

@@ -1,5 +1,6 @@
 //! API keys: 32 random bytes, shown once, stored as sha256.
 
+pub mod sessions;
 pub(in crate::service) mod table;
 
 use std::sync::Arc;
@@ -134,13 +135,17 @@ impl Service {
     /// Who holds the key `text`. A key that is in memory needs no database.
     #[tracing::instrument(name = "service.keys.authenticate", level = "debug", skip_all, err(level = "debug"))]
     pub async fn authenticate(&self, text: &str, request_id: String) -> Result<Caller> {
-        let now = self.clock.now();
         let key_hash = hash(text);
         let known = match self.keys.get(&key_hash) {
             Some(known) => known,
             None => self.look_up(&key_hash).await?,
         };
-        let key = &known.key;
+        self.admit(&known, request_id)
+    }
+
+    /// The holder of a key that is known, unless it is worth nothing any more.
+    fn admit(&self, known: &Known, request_id: String) -> Result<Caller> {
+        let (now, key) = (self.clock.now(), &known.key);
         if key.revoked_at.is_some() {
             return Err(refused("revoked_key", "the key was revoked"));
         }
@@ -200,12 +205,12 @@ impl Service {
         }
     }
 
-    /// Reads all keys again: what another process created or revoked counts from here on.
+    /// Reads all keys and sessions again: what another process created or revoked counts from here on.
     #[tracing::instrument(name = "service.keys.refresh_keys", level = "debug", skip_all, err(level = "debug"))]
     pub async fn refresh_keys(&self) -> Result<()> {
         let changes = self.keys.changes();
         self.keys.replace(&store::keys::hashed(self.store.read()).await?, changes);
-        Ok(())
+        self.refresh_sessions().await
     }
 
     /// Stores when keys were last used, as far as that is not known there. No request waits for it.

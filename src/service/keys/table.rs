@@ -61,6 +61,10 @@ impl KeyTable {
         self.0.load().by_hash.get(key_hash).cloned()
     }
 
+    pub fn by_id(&self, id: Uuid) -> Option<Arc<Known>> {
+        self.0.load().by_hash.values().find(|known| known.key.id == id).cloned()
+    }
+
     /// What a read of the database is compared with when it comes back.
     pub fn changes(&self) -> u64 {
         self.0.load().changes

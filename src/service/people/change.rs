@@ -161,20 +161,26 @@ impl<'a> Write<'a> {
         audit::write(&self.tx, self.caller, change, None, self.now).await?;
         self.tx.commit().await.map_err(store::StoreError::from)?;
         self.service.people.committed(new, self.revision);
-        let groups = self.service.published_groups();
-        for group in groups.into_iter().filter(|group| row.is_shown(&group.facts.rows)) {
-            // What is stored counts; a group that cannot be written now follows with its next write.
-            if let Err(error) = publish_again(self.service, &group.facts.name).await {
-                tracing::warn!(group = &*group.facts.name, %error, "a change of people shows later in this group");
-            }
-        }
+        publish_where(self.service, |_, rows| row.is_shown(rows)).await;
         Ok((Arc::new(row), known.is_none()))
+    }
+}
+
+/// Publishes the groups again of which `shows` says that they show what has changed of people.
+pub async fn publish_where(service: &Arc<Service>, shows: impl Fn(&str, &Rows) -> bool) {
+    let groups = service.published_groups();
+    for group in groups.into_iter().filter(|group| shows(&group.facts.name, &group.facts.rows)) {
+        // What is stored counts; a group that cannot be written now follows with its next write.
+        if let Err(error) = publish_again(service, &group.facts.name).await {
+            tracing::warn!(group = &*group.facts.name, %error, "a change of people shows later in this group");
+        }
     }
 }
 
 async fn publish_again(service: &Arc<Service>, group: &str) -> Result<()> {
     let change = async |session: &mut Session| {
         session.show_again();
+        session.reconfigure();
         Ok(())
     };
     Arc::clone(service).change(Caller::job(), group.to_owned(), change).await

@@ -13,6 +13,7 @@ pub mod who;
 
 pub use crate::store::people::{Domain, Project, User};
 pub use change::Set;
+pub(super) use change::publish_where;
 pub use directory::{Ambiguous, Directory, People};
 pub use domains::DomainChange;
 pub use list::{PeopleFilter, PeopleList};

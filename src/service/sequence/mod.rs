@@ -1,6 +1,11 @@
 //! The order of pending workloads, from published state only (FAIR_SHARE §9).
 
+mod explained;
+pub mod memory;
+mod pending;
 mod progressive;
+pub mod request;
+pub mod waiting;
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -10,8 +15,8 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+pub use self::explained::Explained;
 use super::group::published::PublishedGroup;
-use super::group::published::accounts::Homes;
 use super::group::published::division::Division;
 use super::group::published::facts::Facts;
 use super::group::published::rows::Rows;
@@ -22,8 +27,8 @@ use super::{Caller, Error, Fault, Faults, Result, Service};
 use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
 use crate::domain::maps::{FastMap, FastSet};
 use crate::domain::options::{Order, SequenceMode};
-use crate::domain::sequencer::progressive::Charge;
-use crate::domain::sequencer::{Growing, QueueClaims, Workload};
+use crate::domain::sequencer::progressive::{Charge, Homes};
+use crate::domain::sequencer::{Decision, Growing, QueueClaims, Workload};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 
@@ -31,7 +36,7 @@ use crate::domain::time::Timestamp;
 const MOST_AT_ONCE: usize = 5_000;
 
 /// A pending workload as a scheduler sends it. Texts borrow from the request's body.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PendingWorkload<'a> {
     #[serde(borrow)]
@@ -64,7 +69,7 @@ pub struct PendingWorkload<'a> {
 }
 
 /// A workload that has started as a kernel which is not reported yet.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlacedWorkload<'a> {
     /// While the kernel is known to run, and for an hour after its end, this entry has no effect.
@@ -97,17 +102,23 @@ pub struct SequenceInput<'a> {
     pub placed: Vec<PlacedWorkload<'a>>,
     /// How many the answer names; `None`: all.
     pub limit: Option<NonZeroU32>,
+    /// Whether the answer says of each why it waits.
+    pub explain: bool,
 }
 
 /// Workloads in the order in which they should start.
 pub struct Sequenced<'a> {
     pub group: VisibleGroup,
+    /// When it was made.
+    pub at: Timestamp,
     pub mode: SequenceMode,
     pub workloads: Vec<Workload<'a>>,
     /// Positions in `workloads`, first to start first.
     pub order: Vec<u32>,
     /// What each of `order` is charged, and the factor of its user then; empty where nothing is charged.
     pub charged: Vec<Charged>,
+    /// Why each of `order` waits; empty unless that was asked.
+    pub explained: Vec<Explained>,
 }
 
 /// What placing a workload does to its user.
@@ -129,7 +140,7 @@ impl Service {
     /// have to be charged.
     pub fn sequences_at_once(&self, caller: &Caller, group: &str) -> bool {
         self.group(caller, group).is_ok_and(|group| {
-            let few = group.options.order == Order::Flat || group.facts().outstanding.len() <= MOST_AT_ONCE;
+            let few = group.options.order == Order::Flat || group.facts().outstanding.count() <= MOST_AT_ONCE;
             few && !group.scheduler.takes_turns()
         })
     }
@@ -137,7 +148,16 @@ impl Service {
     /// Orders pending workloads; nothing is invented, and nothing is dropped but for the limit.
     pub fn sequence<'a>(&self, caller: &Caller, group: &str, input: SequenceInput<'a>) -> Result<Sequenced<'a>> {
         caller.require_scheduler()?;
-        let group = self.group(caller, group)?;
+        self.order_of(self.group(caller, group)?, input, self.clock().now())
+    }
+
+    /// [`Service::sequence`] of a group that need not be as it is stored, as of `now`.
+    pub(in crate::service) fn order_of<'a>(
+        &self,
+        group: VisibleGroup,
+        input: SequenceInput<'a>,
+        now: Timestamp,
+    ) -> Result<Sequenced<'a>> {
         let growing = growing(&group, input.mode)?;
         // The directory is not held while workloads are ordered.
         let (owners, placed, homes) = {
@@ -147,14 +167,17 @@ impl Service {
             let homes = homes(&people, group.facts(), owners.iter().chain(placed.iter().map(|(owner, _)| owner)));
             (owners, placed, homes)
         };
-        let (most, now) = (input.limit.map_or(usize::MAX, |limit| limit.get() as usize), self.clock().now());
-        let Some(growing) = growing else {
-            let (workloads, order) = plain(&group, input.workloads, owners, now, most)?;
-            return Ok(Sequenced { group, mode: SequenceMode::Plain, workloads, order, charged: Vec::new() });
+        let (most, explain) = (input.limit.map_or(usize::MAX, |limit| limit.get() as usize), input.explain);
+        let (mode, ordered) = match growing {
+            None => (SequenceMode::Plain, plain(&group, input.workloads, owners, now, most, explain)?),
+            Some(growing) => {
+                let asked = progressive::Asked { workloads: input.workloads, owners, placed, homes, most, explain };
+                (SequenceMode::Progressive, asked.order(group.facts(), growing, self.certain(now)))
+            }
         };
-        let asked = progressive::Asked { workloads: input.workloads, owners, placed, homes, most };
-        let (workloads, order, charged) = asked.order(group.facts(), growing, self.certain(now));
-        Ok(Sequenced { group, mode: SequenceMode::Progressive, workloads, order, charged })
+        let Ordered { workloads, order, charged, decisions } = ordered;
+        let explained = explained::explained(&workloads, &order, decisions);
+        Ok(Sequenced { group, at: now, mode, workloads, order, charged, explained })
     }
 }
 
@@ -172,8 +195,15 @@ fn growing(group: &VisibleGroup, asked: Option<SequenceMode>) -> Result<Option<G
     }
 }
 
-/// The workloads, and the positions of the first of them.
-type Ordered<'a> = (Vec<Workload<'a>>, Vec<u32>);
+/// Workloads with the positions of the first of them.
+struct Ordered<'a> {
+    workloads: Vec<Workload<'a>>,
+    order: Vec<u32>,
+    /// What those are charged; empty where nothing is charged.
+    charged: Vec<Charged>,
+    /// Why those do not come before the ones before them; empty unless that was asked.
+    decisions: Vec<Decision>,
+}
 
 fn plain<'a>(
     group: &VisibleGroup,
@@ -181,6 +211,7 @@ fn plain<'a>(
     owners: Vec<Member>,
     now: Timestamp,
     most: usize,
+    explain: bool,
 ) -> Result<Ordered<'a>> {
     let claims =
         group.scheduler.takes_turns().then(|| claims(group.published(), &mut pending, &owners, now)).transpose()?;
@@ -199,7 +230,12 @@ fn plain<'a>(
         }
     };
     order.truncate(most);
-    Ok((workloads, order))
+    let mut decisions = Vec::new();
+    if explain {
+        let queues = claims.as_ref().map(|(_, queues, _)| queues.as_slice());
+        decisions = group.scheduler.decisions(&order, &workloads, group.facts(), queues);
+    }
+    Ok(Ordered { workloads, order, charged: Vec::new(), decisions })
 }
 
 fn workloads<'a>(pending: Vec<PendingWorkload<'a>>, owners: Vec<Member>) -> Vec<Workload<'a>> {

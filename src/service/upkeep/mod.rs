@@ -17,13 +17,20 @@ use super::upkeep::health::Condition;
 /// A key that another process revoked is refused after about this time.
 const READ_KEYS_EVERY: Duration = Duration::from_secs(2);
 const STORE_USES_EVERY: Duration = Duration::from_secs(10);
+const FORGET_SEQUENCES_EVERY: Duration = Duration::from_mins(1);
 /// The condition while the database does not answer.
 const UNREACHABLE: &str = "database_unreachable";
 
 impl Service {
     /// Watches the database, keeps keys in memory, and stores their uses. Never ends by itself.
     pub async fn keep_up(self: Arc<Self>) {
-        tokio::join!(self.store.watch(), self.tell_reach(), self.keep_reading_keys(), self.keep_storing_uses());
+        tokio::join!(
+            self.store.watch(),
+            self.tell_reach(),
+            self.keep_reading_keys(),
+            self.keep_storing_uses(),
+            self.keep_forgetting_sequences()
+        );
     }
 
     /// How long ago the database answered last, while it is out of reach: what is answered meanwhile is so old.
@@ -55,6 +62,13 @@ impl Service {
             if let Err(error) = self.refresh_keys().await {
                 tracing::debug!(%error, "keys not read");
             }
+        }
+    }
+
+    async fn keep_forgetting_sequences(&self) {
+        loop {
+            sleep(FORGET_SEQUENCES_EVERY).await;
+            self.forget_sequences();
         }
     }
 

@@ -18,6 +18,7 @@ pub struct Model {
     pub shares_revision: i64,
     pub kernels_revision: i64,
     pub queues_revision: i64,
+    pub config_revision: i64,
     pub capacity_observed_at: Option<i64>,
     pub recorded_until: Option<i64>,
     pub snapshot_at: Option<i64>,
@@ -26,6 +27,7 @@ pub struct Model {
     pub compacted_before: Option<i32>,
     pub kernels_from: Option<i64>,
     pub run_times_made: bool,
+    pub day_totals_made: bool,
     pub calculated_at: Option<i64>,
     #[sea_orm(column_type = "Text", nullable)]
     pub calculated_with: Option<String>,

@@ -22,8 +22,10 @@ use crate::domain::ids::{GroupKey, KernelId, KernelKey, Member, ProjectId, Sessi
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, Span, Timestamp};
 
+pub mod day_sums;
 pub mod list;
 pub mod ranges;
+pub mod sums;
 
 /// A record as it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

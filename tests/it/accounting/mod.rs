@@ -5,6 +5,7 @@ mod capacity;
 mod clock;
 mod compaction;
 mod cursors;
+mod day_totals;
 mod gaps;
 mod history;
 mod inferred;

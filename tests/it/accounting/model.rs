@@ -209,6 +209,10 @@ impl Model {
         let expected: BTreeMap<_, _> =
             self.usage().into_iter().map(|(key, micros)| (key, cpu_seconds(micros))).collect();
         assert_eq!(sums, expected);
+        let totals = f.day_totals().await.into_iter().map(|((day, (member, domain)), daily)| {
+            ((member.user.0, member.project.0, domain.to_string(), i64::from(day.0)), daily.usage)
+        });
+        assert_eq!(totals.collect::<BTreeMap<_, _>>(), expected);
         let window = fairshared::store::key_list::IdWindow { limit: 1_000_000, ..Default::default() };
         let gaps = fairshared::store::runs::gaps(db, GROUP, &window).await.unwrap().rows;
         let mut dropped = Usages::default();

@@ -4,6 +4,8 @@ mod bodies;
 mod both_ways;
 mod client;
 mod config;
+mod explain;
+mod fairness;
 mod ids;
 mod keys;
 mod live;
@@ -13,11 +15,13 @@ mod migrate;
 pub mod program;
 mod reading;
 mod remote;
+mod replay;
 mod serve;
 mod simulations;
 mod slots;
 mod usage;
 mod weights;
+mod what_if;
 
 use serde_json::json;
 

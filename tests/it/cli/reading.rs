@@ -37,8 +37,8 @@ on_both! {
         assert_eq!(lines[0][..2], ["RANK", "USER"]);
         assert_eq!(lines[1][..2], ["1", "alice"]);
         assert_eq!(lines[2][..2], ["2", "bob"]);
-        assert_eq!(lines[0], ["RANK", "USER", "PROJECT", "DOMAIN", "FACTOR", "USAGE", "WEIGHT"]);
-        assert_eq!(lines[2], ["2", "bob", "course", "teaching", "0.999587", "0.000595", "1"]);
+        assert_eq!(lines[0], ["RANK", "USER", "PROJECT", "DOMAIN", "FACTOR", "USAGE", "WEIGHT", "ENTITLED"]);
+        assert_eq!(lines[2], ["2", "bob", "course", "teaching", "0.999587", "0.000595", "1", "50.00%"]);
         assert!(!table.contains('\u{1b}'), "{table}");
         let csv = run(&f.db, ["rank", GROUP, "-o", "csv", "--limit", "1"]).ok();
         assert_eq!(csv.lines().count(), 2);

@@ -191,7 +191,7 @@ queues:
         // A file that does not speak of queues leaves them alone.
         assert_eq!(apply(&f, &["--prune"], "domains: {}").stderr, "0 set, 0 unset, 0 unchanged\n");
         assert_eq!(queues().lines().count(), 2);
-        let log = f.service.audit_log(&admin(), &AuditFilter { action: Some("queues.put".to_owned()), resource_group: None, groups: None }, &Window::forward(9, None)).await.unwrap();
+        let log = f.service.audit_log(&admin(), &AuditFilter { action: Some("queues.put".to_owned()), ..AuditFilter::default() }, &Window::forward(9, None)).await.unwrap();
         let reasons: Vec<_> = log.rows.iter().map(|(_, e)| e.reason.as_deref()).collect();
         assert_eq!(reasons, [None, None, Some("new cluster")]);
         let before = queues();

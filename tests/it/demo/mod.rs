@@ -4,3 +4,4 @@ mod cluster;
 mod documented;
 mod plans;
 mod program;
+mod pulse;

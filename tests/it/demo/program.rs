@@ -16,7 +16,7 @@ impl Demo {
         let mut command = Command::new(env!("CARGO_BIN_EXE_fairshared"));
         // A database address in the environment must not lead the demo to a real one.
         command.env_clear().env("FAIRSHARED_DATABASE_URL", "sqlite:///nowhere/at/all.db");
-        command.arg("demo").args(args).args(["--listen", "127.0.0.1:0"]);
+        command.args(["demo", "--still"]).args(args).args(["--listen", "127.0.0.1:0"]);
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut demo = Self { child, welcome: Vec::new() };

@@ -2,18 +2,23 @@
 
 mod buckets;
 mod capacity;
+mod closed_loop;
 mod decay;
 mod decimals;
+mod explain;
 mod factors;
+mod fairness;
 mod filters;
 mod hierarchy;
 mod kernels;
 mod ledger;
 mod normalization;
 mod options;
+mod outstanding;
 mod progressive;
 mod quantities;
 mod ranking;
+mod replays;
 mod sequencing;
 mod shards;
 mod slices;

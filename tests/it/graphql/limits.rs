@@ -53,6 +53,9 @@ on_both! {
         let deep = (0..50).fold(json!({}), |inner, _| json!({"AND": [inner]}));
         let query = r#"query ($f: UserFairShareFilter) { user_fair_shares(resource_group: "gpu-cluster", filter: $f) { count } }"#;
         let answer = api.send(admin(), query, json!({"f": deep})).await;
+        assert_eq!(answer["errors"][0]["extensions"]["code"], "query_too_deep");
+        let less = (0..20).fold(json!({}), |inner, _| json!({"AND": [inner]}));
+        let answer = api.send(admin(), query, json!({"f": less})).await;
         assert_eq!(answer["errors"][0]["extensions"]["code"], "filter_too_deep");
     }
 

@@ -2,6 +2,7 @@
 
 mod access;
 mod bad_input;
+mod explain;
 mod filters;
 mod http;
 mod limits;

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::imports::{House, Module};
 
 /// The layers, and which others each may import. `docs/ARCHITECTURE.md` says what they hold.
-pub const LAYERS: [(&str, &[&str]); 11] = [
+pub const LAYERS: [(&str, &[&str]); 12] = [
     ("domain", &[]),
     ("process", &[]),
     ("store", &["domain", "process"]),
@@ -16,8 +16,12 @@ pub const LAYERS: [(&str, &[&str]); 11] = [
     ("jobs", &["domain", "service"]),
     ("rest", &["domain", "service"]),
     ("graphql", &["domain", "service"]),
-    ("server", &["graphql", "process", "rest", "service"]),
-    ("cli", &["config", "domain", "graphql", "jobs", "process", "rest", "server", "service", "store", "telemetry"]),
+    ("ui", &["rest", "service"]),
+    ("server", &["graphql", "process", "rest", "service", "ui"]),
+    (
+        "cli",
+        &["config", "domain", "graphql", "jobs", "process", "rest", "server", "service", "store", "telemetry", "ui"],
+    ),
 ];
 
 /// Imports that the table of layers does not allow.

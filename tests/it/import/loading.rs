@@ -52,6 +52,8 @@ impl Desk {
             rebase_to_now: false,
             replace: false,
             no_aggregate: false,
+            history: false,
+            source: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Reading traces: every quirk of every format, and real files against sums taken another way.
 
 mod csv;
+mod history;
 mod hostile;
 mod jobs;
 mod loading;

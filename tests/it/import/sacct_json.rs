@@ -70,14 +70,16 @@ fn a_job_of_the_database() {
     assert_eq!(job.terminated_at, Some(at("2026-02-02T03:50:00Z")));
     assert_eq!(slots(&job), "cpu=8 cuda.device=2 license/matlab=1 mem=25165824000");
     assert_eq!((job.agent.as_deref(), job.queue.as_deref(), job.priority), (Some("n01"), Some("long"), i32::MAX));
+    assert_eq!(job.limit_seconds, Some(3_600));
 }
 
 #[test]
 fn text_and_json_and_the_controller_mean_the_same_kernel() {
-    let text = "JobID|JobIDRaw|Cluster|Partition|User|Account|State|Submit|Start|End|AllocTRES|NodeList|Priority\n\
+    let text = "JobID|JobIDRaw|Cluster|Partition|User|Account|State|Submit|Start|End|AllocTRES|NodeList|Priority|Timelimit\n\
         12_3|15|alpha|long|ann|physics|COMPLETED|2026-02-02T02:40:00|2026-02-02T02:50:00|2026-02-02T03:50:00|\
-        billing=8,cpu=8,gres/gpu:a100=2,gres/gpu=2,license/matlab=1,mem=24000M,node=1|n01|4294901759\n";
+        billing=8,cpu=8,gres/gpu:a100=2,gres/gpu=2,license/matlab=1,mem=24000M,node=1|n01|4294901759|01:00:00\n";
     let text = read("sacct", text).only_job();
+    assert_eq!(text.limit_seconds, Some(3_600));
     let of_database = document(&[job()]).only_job();
     let of_controller = document(&[json!({
         "account": "physics", "cluster": "alpha", "partition": "long", "user_id": 1001, "user_name": "ann", "job_id": 15,
@@ -90,6 +92,7 @@ fn text_and_json_and_the_controller_mean_the_same_kernel() {
     for other in [of_database, of_controller] {
         assert_eq!((other.kernel_id(), other.session_id()), (text.kernel_id(), text.session_id()));
         assert_eq!(report(&other), report(&text));
+        assert_eq!(other.limit_seconds, Some(3_600));
     }
 }
 

@@ -1,145 +1,203 @@
-//! A cluster in a closed loop: a strict scheduler starts workloads in the order that it is given, on a simulated clock. What
-//! owners use is held against what their weights entitle them to (FAIR_SHARE §10).
+//! The whole service in a closed loop: a strict scheduler reports what ended, asks for an order, starts workloads in it and reports
+//! those, on a simulated clock. What owners get is held against what their weights entitle them to (FAIR_SHARE §10).
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use fairshared::domain::ids::{ProjectId, UserId};
-use fairshared::domain::options::SequenceMode;
+use axum::http::StatusCode;
+use fairshared::domain::options::{Order, SequenceMode};
 use fairshared::domain::weight::Weight;
-use fairshared::service::Clock;
-use fairshared::service::sequence::{PendingWorkload, SequenceInput};
+use fairshared::jobs::{JobSettings, Runner};
+use fairshared::server::{self, App};
+use fairshared::service::keys::NewKey;
+use fairshared::service::sequence::SequenceInput;
+use fairshared::service::sequence::request::SequenceRequest;
 use fairshared::service::weights::{Target, WeightItem};
+use fairshared::service::{Clock, Role};
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
+use crate::support::closed_loop::{Cast, DOMAINS, SMALL, misallocated};
 use crate::support::database;
-use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, slots, with};
+use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, with};
 
 const START: &str = "2026-01-01T00:00:00Z";
-const GPUS: usize = 16;
-const USERS: usize = 40;
-const PROJECTS: usize = 8;
-const DOMAINS: [(&str, f64); 4] = [("a", 2.0), ("b", 1.0), ("c", 1.0), ("d", 0.5)];
-const USER_WEIGHTS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
 /// Each user has so many workloads waiting, always.
 const WAITING: usize = 4;
 const JOB_SECONDS: i64 = 600;
 /// Most sequences are asked for when much has been started since the last run.
 const ROUNDS_BETWEEN_RUNS: i64 = 6;
-const DAYS: i64 = 7;
+const ROUNDS_A_DAY: i64 = 86_400 / JOB_SECONDS;
+const LOOKBACK: i64 = 7;
+const CAST: Cast = SMALL;
 
-fn user(n: usize) -> String {
-    format!("user-{n:02}")
+/// When the scheduler reports what started and ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reports {
+    AtOnce,
+    /// Only when the order of the next round has been asked for.
+    Late,
+    /// The same, and what started is told with the request for the order.
+    LateAndPlaced,
 }
 
-fn project(n: usize) -> String {
-    format!("project-{}", n % PROJECTS)
+/// How the scheduler reaches the service.
+enum Way {
+    Direct,
+    Http { url: String, key: String, client: reqwest::Client },
 }
 
-fn domain(n: usize) -> (&'static str, f64) {
-    DOMAINS[n % PROJECTS % DOMAINS.len()]
-}
+impl Way {
+    async fn http(f: &Fixture) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/resource-groups/{GROUP}", listener.local_addr().unwrap());
+        let new = NewKey {
+            role: Role::Scheduler,
+            label: "scheduler".to_owned(),
+            user: None,
+            expires_at: None,
+            groups: Vec::new(),
+        };
+        let (key, _) = f.service.create_key(admin(), new).await.unwrap();
+        let jobs = Runner::new(Arc::clone(&f.service), JobSettings::default());
+        let app = App::new(Arc::clone(&f.service), jobs);
+        tokio::spawn(server::serve(app, listener, CancellationToken::new()));
+        Self::Http { url, key, client: reqwest::Client::new() }
+    }
 
-fn user_weight(n: usize) -> f64 {
-    USER_WEIGHTS[n / PROJECTS]
-}
-
-/// The part of the cluster that each user's weights entitle it to.
-fn entitled(order: &str) -> Vec<f64> {
-    let part = |n: usize| {
-        if order == "flat" {
-            return domain(n).1 * user_weight(n);
+    async fn report(&self, f: &Fixture, kernels: &[Value]) {
+        match self {
+            Self::Direct => assert!(f.ingest(kernels).await.is_empty()),
+            Self::Http { .. } => {
+                let answer = self.post("/kernels", &json!(kernels)).await;
+                assert_eq!(answer["rejected"], 0, "{answer}");
+            }
         }
-        let siblings: f64 = (0..USERS).filter(|m| m % PROJECTS == n % PROJECTS).map(user_weight).sum();
-        // Two projects of equal weight in each domain.
-        domain(n).1 * user_weight(n) / siblings / 2.0
-    };
-    let all: f64 = (0..USERS).map(part).sum();
-    (0..USERS).map(|n| part(n) / all).collect()
+    }
+
+    /// The ids of the workloads in order.
+    async fn sequence(&self, f: &Fixture, request: &Value) -> Vec<String> {
+        match self {
+            Self::Direct => {
+                let text = request.to_string();
+                let request: SequenceRequest = serde_json::from_str(&text).unwrap();
+                let sequenced = f.service.sequence(&admin(), GROUP, SequenceInput::from(request)).unwrap();
+                sequenced.order.iter().map(|at| sequenced.workloads[*at as usize].id.to_string()).collect()
+            }
+            Self::Http { .. } => {
+                let answer = self.post("/sequence", request).await;
+                let items = answer["items"].as_array().unwrap();
+                items.iter().map(|item| item["workload_id"].as_str().unwrap().to_owned()).collect()
+            }
+        }
+    }
+
+    async fn post(&self, path: &str, body: &Value) -> Value {
+        let Self::Http { url, key, client } = self else { return Value::Null };
+        let answer = client.post(format!("{url}{path}")).bearer_auth(key).json(body).send().await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK);
+        answer.json().await.unwrap()
+    }
 }
 
-async fn cluster(order: &str) -> Fixture {
+async fn cluster(order: Order) -> Fixture {
     let f = Fixture::new(database::sqlite().await, START).await;
-    f.agent("node-1", &json!({"cuda.device": GPUS})).await;
+    f.agent("node-1", &json!({"cuda.device": CAST.devices})).await;
     let interval = ROUNDS_BETWEEN_RUNS * JOB_SECONDS;
-    let options =
-        json!({"lookback_days": DAYS, "half_life_days": 1, "order": order, "slice_interval_seconds": interval});
+    let options = json!({
+        "lookback_days": LOOKBACK, "half_life_days": 1, "order": order.as_str(), "slice_interval_seconds": interval
+    });
     f.options(&options).await;
     // Everybody is known by a kernel that used nothing.
-    let known: Vec<Value> = (0..USERS).map(|n| ended(&format!("known-{n}"), n, START, START)).collect();
+    let known: Vec<Value> = (0..CAST.users).map(|user| ended(&format!("known-{user}"), user, START, START)).collect();
     assert!(f.ingest(&known).await.is_empty());
     let weight = |value: f64| Some(Weight::parse(&value.to_string()).unwrap());
     let domains =
         DOMAINS.iter().map(|(name, w)| WeightItem { target: Target::Domain((*name).into()), weight: weight(*w) });
-    let users = (0..USERS).map(|n| {
-        let target = Target::User(UserId(id(&user(n))), Some(ProjectId(id(&project(n)))));
-        WeightItem { target, weight: weight(user_weight(n)) }
+    let users = (0..CAST.users).map(|user| {
+        let member = CAST.member(user);
+        WeightItem { target: Target::User(member.user, Some(member.project)), weight: weight(CAST.weight(user)) }
     });
     f.service.put_weights(admin(), GROUP.into(), domains.chain(users).collect(), None).await.unwrap();
     f
 }
 
-fn running(name: &str, n: usize, start: &str) -> Value {
-    with(
-        kernel(name, &user(n), &project(n), start),
-        &json!({"domain_name": domain(n).0, "occupied_slots": {"cuda.device": 1}}),
-    )
+fn running(name: &str, user: usize, start: &str) -> Value {
+    let member = CAST.member(user);
+    let own = json!({
+        "user_uuid": member.user, "project_id": member.project, "domain_name": CAST.domain(user).0,
+        "occupied_slots": {"cuda.device": "1"}
+    });
+    with(kernel(name, "", "", start), &own)
 }
 
-fn ended(name: &str, n: usize, start: &str, end: &str) -> Value {
-    with(running(name, n, start), &json!({"status": "TERMINATED", "terminated_at": end}))
+fn ended(name: &str, user: usize, start: &str, end: &str) -> Value {
+    with(running(name, user, start), &json!({"status": "TERMINATED", "terminated_at": end}))
 }
 
-/// Who is to start next on each free device.
-fn first(f: &Fixture, mode: SequenceMode) -> Vec<usize> {
+/// A job on a device.
+#[derive(Clone, Debug)]
+struct Job {
+    name: String,
+    user: usize,
+    start: String,
+}
+
+/// The workloads of everybody; the answer names one for each free device.
+fn request(mode: SequenceMode, placed: &[Job]) -> Value {
     let workload = |at: usize| {
-        let n = at % USERS;
-        PendingWorkload {
-            workload_id: Cow::Owned(format!("{n}/{at}")),
-            user_uuid: Some(UserId(id(&user(n)))),
-            user: None,
-            project_id: Some(ProjectId(id(&project(n)))),
-            project: None,
-            submitted_at: None,
-            priority: 0,
-            queue: None,
-            requested_slots: Some(Box::new(slots(&json!({"cuda.device": 1})))),
-            expected_seconds: None,
-        }
+        let member = CAST.member(at % CAST.users);
+        json!({
+            "workload_id": format!("{}/{at}", at % CAST.users), "user_uuid": member.user, "project_id": member.project,
+            "requested_slots": {"cuda.device": "1"}
+        })
     };
-    let workloads = (0..USERS * WAITING).map(workload).collect();
-    let limit = u32::try_from(GPUS).ok().and_then(std::num::NonZeroU32::new);
-    let input = SequenceInput { workloads, mode: Some(mode), limit, ..SequenceInput::default() };
-    let sequenced = f.service.sequence(&admin(), GROUP, input).unwrap();
-    let owner = |at: &u32| {
-        let (n, _) = sequenced.workloads[*at as usize].id.split_once('/').unwrap();
-        n.parse().unwrap()
-    };
-    sequenced.order.iter().map(owner).collect()
+    let placed = placed.iter().map(|job| {
+        let member = CAST.member(job.user);
+        json!({
+            "kernel_id": id(&job.name), "user_uuid": member.user, "project_id": member.project,
+            "requested_slots": {"cuda.device": "1"}
+        })
+    });
+    json!({
+        "mode": mode, "limit": CAST.devices, "workloads": (0..CAST.users * WAITING).map(workload).collect::<Vec<_>>(),
+        "placed": placed.collect::<Vec<_>>()
+    })
 }
 
-/// The part of the cluster that each user had, after a week of warming up.
-async fn achieved(f: &Fixture, mode: SequenceMode) -> Vec<f64> {
-    let rounds = 2 * DAYS * 86_400 / JOB_SECONDS;
-    let mut jobs = vec![0.0; USERS];
-    let (mut on_devices, mut began) = (Vec::<usize>::new(), String::new());
+/// What happens in a round, as it is reported.
+fn reports(ended_jobs: &[Job], end: &str, started: &[Job]) -> Vec<Value> {
+    let ends = ended_jobs.iter().map(|job| ended(&job.name, job.user, &job.start, end));
+    ends.chain(started.iter().map(|job| running(&job.name, job.user, &job.start))).collect()
+}
+
+/// The part of the cluster that each user had in so many days, after as many of warming up.
+async fn achieved(f: &Fixture, way: &Way, mode: SequenceMode, when: Reports, days: i64) -> Vec<f64> {
+    let rounds = 2 * days * ROUNDS_A_DAY;
+    let mut jobs = vec![0.0; CAST.users];
+    let (mut on_devices, mut late) = (Vec::<Job>::new(), Vec::new());
     for round in 0..rounds {
         let now = f.clock.now().to_string();
-        let name = |round: i64, device: usize| format!("{round}/{device}");
-        let mut reports: Vec<Value> = on_devices
-            .iter()
-            .enumerate()
-            .map(|(device, n)| ended(&name(round - 1, device), *n, &began, &now))
-            .collect();
-        // The scheduler reports what ended, asks, and reports what it started.
-        f.ingest(&reports).await;
-        on_devices = first(f, mode);
-        began = now;
-        reports = on_devices.iter().enumerate().map(|(device, n)| running(&name(round, device), *n, &began)).collect();
-        f.ingest(&reports).await;
+        if when == Reports::AtOnce {
+            way.report(f, &reports(&on_devices, &now, &[])).await;
+        }
+        let placed = if when == Reports::LateAndPlaced { &on_devices[..] } else { &[] };
+        let order = way.sequence(f, &request(mode, placed)).await;
+        let start = |(device, id): (usize, &String)| Job {
+            name: format!("{round}/{device}"),
+            user: id.split_once('/').unwrap().0.parse().unwrap(),
+            start: now.clone(),
+        };
+        let started: Vec<Job> = order.iter().enumerate().map(start).collect();
+        let before = std::mem::replace(&mut on_devices, started);
+        let news = match when {
+            Reports::AtOnce => reports(&[], &now, &on_devices),
+            _ => std::mem::replace(&mut late, reports(&before, &now, &on_devices)),
+        };
+        way.report(f, &news).await;
         if round >= rounds / 2 {
-            for n in &on_devices {
-                jobs[*n] += 1.0;
+            for job in &on_devices {
+                jobs[job.user] += 1.0;
             }
         }
         f.clock.advance_seconds(JOB_SECONDS);
@@ -151,47 +209,56 @@ async fn achieved(f: &Fixture, mode: SequenceMode) -> Vec<f64> {
     jobs.into_iter().map(|count| count / all).collect()
 }
 
-fn misallocated(achieved: impl IntoIterator<Item = f64>, entitled: impl IntoIterator<Item = f64>) -> f64 {
-    achieved.into_iter().zip(entitled).map(|(a, e)| (a - e).abs()).sum::<f64>() / 2.0
-}
-
-fn by_domain(parts: &[f64]) -> Vec<f64> {
-    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
-    for (n, part) in parts.iter().enumerate() {
-        *sums.entry(domain(n).0).or_default() += part;
-    }
-    sums.into_values().collect()
-}
-
-async fn delivered(order: &str, mode: SequenceMode) -> (f64, f64) {
-    let f = cluster(order).await;
-    let (achieved, entitled) = (achieved(&f, mode).await, entitled(order));
-    let users = misallocated(achieved.iter().copied(), entitled.iter().copied());
-    let domains = misallocated(by_domain(&achieved), by_domain(&entitled));
-    println!("{order}, {mode:?}: {users:.4} of the cluster in the wrong hands, {domains:.4} in the wrong domains");
+async fn delivered(f: &Fixture, way: &Way, order: Order, mode: SequenceMode, when: Reports, days: i64) -> (f64, f64) {
+    let (achieved, entitled) = (achieved(f, way, mode, when, days).await, CAST.entitled(order));
+    let users = misallocated(&achieved, &entitled);
+    let domains = misallocated(&CAST.by_domain(&achieved), &CAST.by_domain(&entitled));
+    println!("{} {mode:?} {when:?}: {users:.4} in the wrong hands, {domains:.4} in the wrong domains", order.as_str());
     f.assert_conserved().await;
     (users, domains)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn progressive_delivers_what_weights_say() {
-    let (users, _) = delivered("flat", SequenceMode::Progressive).await;
+    let f = cluster(Order::Flat).await;
+    let (users, _) =
+        delivered(&f, &Way::Direct, Order::Flat, SequenceMode::Progressive, Reports::AtOnce, LOOKBACK).await;
     assert!(users <= 0.03, "{users}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn progressive_in_tiers_delivers_what_weights_say() {
-    let (users, domains) = delivered("tiered", SequenceMode::Progressive).await;
+async fn progressive_in_tiers_over_http_delivers_what_weights_say() {
+    let f = cluster(Order::Tiered).await;
+    let way = Way::http(&f).await;
+    let (users, domains) =
+        delivered(&f, &way, Order::Tiered, SequenceMode::Progressive, Reports::AtOnce, LOOKBACK).await;
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 
-/// What the plain order delivers, beside it.
+/// What has started is known by `placed`, so that it does not matter when it is reported.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reports_may_be_late_where_placed_tells_what_started() {
+    let f = cluster(Order::Tiered).await;
+    let (users, domains) =
+        delivered(&f, &Way::Direct, Order::Tiered, SequenceMode::Progressive, Reports::LateAndPlaced, 3).await;
+    assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
+}
+
+/// What the plain order delivers, and late reports without `placed`.
 #[ignore = "long"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn long_plain_misses_what_weights_say() {
-    for order in ["flat", "tiered"] {
-        let (plain, _) = delivered(order, SequenceMode::Plain).await;
-        let (progressive, _) = delivered(order, SequenceMode::Progressive).await;
-        assert!(progressive < plain, "{order}: {progressive} {plain}");
+async fn long_plain_and_late_reports_miss_what_weights_say() {
+    for order in [Order::Flat, Order::Tiered] {
+        let mut found = Vec::new();
+        for (mode, when) in [
+            (SequenceMode::Progressive, Reports::AtOnce),
+            (SequenceMode::Progressive, Reports::LateAndPlaced),
+            (SequenceMode::Progressive, Reports::Late),
+            (SequenceMode::Plain, Reports::AtOnce),
+        ] {
+            let f = cluster(order).await;
+            found.push(delivered(&f, &Way::Direct, order, mode, when, LOOKBACK).await.0);
+        }
+        assert!(found[0] < found[3] && found[1] <= 0.03, "{}: {found:?}", order.as_str());
     }
 }

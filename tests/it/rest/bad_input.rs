@@ -172,6 +172,7 @@ on_both! {
             ("GET", "/resource-groups/none/fair-share-weights", None),
             ("PUT", "/resource-groups/none/fair-share-weights", Some(json!({"items": []}))),
             ("GET", "/resource-groups/none/fair-share-status", None),
+            ("GET", "/resource-groups/none/explain?user=alice", None),
             ("GET", "/resource-groups/none/agents", None),
             ("PUT", "/resource-groups/none/agents/a", Some(json!({"available_slots": {}}))),
             ("POST", "/resource-groups/none/kernels", Some(json!([]))),

@@ -139,7 +139,9 @@ on_both! {
         assert_eq!(answer, json!({"ok": true, "upserted": 0, "deleted": 1}));
         let listed = server.get(&group("/fair-share-weights")).await["items"].clone();
         assert_eq!(listed, json!([{"id": listed[0]["id"], "target_type": "user", "target_id": id("alice"),
-            "target_name": "alice", "project_id": id("vision"), "weight": "2"}]));
+            "target_name": "alice", "project_id": id("vision"), "weight": "2", "nominal_share": "0.333333333333",
+            "nominal_share_of_parent": "0.666666666667", "entitled_share": "0.333333333333",
+            "entitled_share_of_parent": "0.666666666667"}]));
         // A known user whom this group has never seen.
         server.group("other", &json!({})).await;
         let refused = server.call("PUT", "/resource-groups/other/fair-share-weights", Some(&weights)).await;
@@ -155,7 +157,8 @@ on_both! {
         let dora = server.get("/resource-groups/other/fair-share-status?user=dora").await;
         assert_eq!(dora, json!({"user_uuid": id("dora"), "user_name": "dora", "project_id": null, "domain_name": null,
             "rank": null, "fair_share_factor": "1", "effective_usage": "0", "effective_weight": "0.125",
-            "in_group": false, "memberships": []}));
+            "in_group": false, "memberships": [], "nominal_share": "0", "nominal_share_of_parent": "0",
+            "entitled_share": "0", "entitled_share_of_parent": "0"}));
         // A project that the user is not in.
         let bobs = server.get(&group(&format!("/fair-share-status?user_uuid={}&project_id={}", id("carol"), id("vision")))).await;
         assert_eq!((&bobs["in_group"], &bobs["rank"]), (&json!(false), &json!(null)));

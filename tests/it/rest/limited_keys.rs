@@ -40,6 +40,7 @@ on_both! {
             ("GET", group("/fair-share-status"), None),
             ("GET", group("/fair-share-status/domains"), None),
             ("GET", group("/fair-share-status/projects"), None),
+            ("GET", group("/explain?user=alice"), None),
             ("GET", group("/configuration"), None),
             ("PUT", group("/configuration"), Some(json!({}))),
             ("GET", group("/capacity-days"), None),

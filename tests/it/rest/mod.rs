@@ -1,6 +1,7 @@
 //! REST through the real router, over real databases.
 
 mod access;
+mod audit_log;
 mod bad_input;
 mod configuration;
 mod connections;
@@ -8,6 +9,8 @@ pub mod contract;
 mod division;
 mod document;
 mod documented;
+mod explain;
+mod fairness;
 mod groups;
 mod kernels;
 mod limited_keys;
@@ -20,12 +23,15 @@ mod progressive;
 mod queues;
 mod read_back;
 mod records;
+mod revisions;
 mod sequence;
 mod serving;
 mod simulations;
 mod snapshots;
 pub mod support;
 mod together;
+mod usage_report;
 mod validators;
 mod walk;
 mod warnings;
+mod what_if;

@@ -226,6 +226,21 @@ on_both! {
         assert_eq!(ids(&sequence(&server, &body).await), ["n", "u"]);
     }
 
+    async fn who_is_new_in_a_new_project_has_the_weight_of_its_domain(db: TestDb) {
+        let server = empty(db).await;
+        server.ingest(&[with(kernel("k1", "ann", "ml", NOW), &json!({"domain_name": "north", "expected_seconds": 60}))]).await;
+        let weights = json!({"items": [{"target_type": "domain", "target_id": "north", "weight": "4"}]});
+        server.call("PUT", &group("/fair-share-weights"), Some(&weights)).await.json(200);
+        let project = json!({"name": "fresh", "domain_name": "north"});
+        server.call("PUT", &format!("/projects/{}", id("fresh")), Some(&project)).await;
+        let of = |name: &str, user: &str, project: &str| with(workload(name, user), &json!({"project_id": id(project)}));
+        let workloads = [of("n", "bob", "fresh"), of("u", "eve", "unheard-of")];
+        let answer = sequence(&server, &json!({"mode": "progressive", "workloads": workloads})).await;
+        for ((charge, after), weight) in charges(&answer).into_iter().zip([4.0, 1.0]) {
+            near(-after.log2() * weight, charge);
+        }
+    }
+
     async fn in_tiers_the_domain_comes_first(db: TestDb) {
         let server = empty(db).await;
         server.options(&json!({"order": "tiered", "sequence_mode": "progressive"})).await;

@@ -63,10 +63,10 @@ on_both! {
             }
             assert_eq!(picture(&server).await, before, "{method} {put}");
         };
-        back("PUT", "", "", &["capacity", "calculated_at", "warnings"]).await;
-        back("PATCH", "/scheduler-options", "/scheduler-options", &["warnings"]).await;
-        back("PATCH", "", "/scheduler-options", &["capacity", "calculated_at", "warnings"]).await;
-        back("PUT", "/fair-share-weights", "/fair-share-weights", &[]).await;
+        back("PUT", "", "", &["capacity", "calculated_at", "warnings", "config_revision"]).await;
+        back("PATCH", "/scheduler-options", "/scheduler-options", &["warnings", "config_revision"]).await;
+        back("PATCH", "", "/scheduler-options", &["capacity", "calculated_at", "warnings", "config_revision"]).await;
+        back("PUT", "/fair-share-weights", "/fair-share-weights", &["config_revision"]).await;
         back("PUT", "/queues/a", "/queues/a", &[]).await;
         back("PUT", "/queues/b", "/queues/b", &[]).await;
         let agents = server.get(&group("/agents")).await["items"].clone();

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairshared::cli::Client;
+use fairshared::domain::bucket::Daily;
 use fairshared::domain::ids::{GroupKey, KernelId};
 use fairshared::domain::slots::Amounts;
+use fairshared::domain::time::Day;
 use fairshared::jobs::{JobSettings, Runner};
 use fairshared::server::App;
 use fairshared::service::agents::AgentSpec;
@@ -15,6 +17,7 @@ use fairshared::service::ingest::incoming::{Incoming, KernelInput};
 use fairshared::service::kernels::Record;
 use fairshared::service::people::Directory;
 use fairshared::service::{Caller, Clock, Service};
+use fairshared::store::day_totals::{self, Place};
 use fairshared::store::{groups, run_times};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -119,6 +122,19 @@ impl Fixture {
         self.assert_run_times().await;
         let found = self.service.audit_conservation(&admin(), GROUP).await.unwrap();
         assert_eq!(found.difference, None);
+    }
+
+    /// Everything that is stored of what runs recorded, by day.
+    pub async fn day_totals(&self) -> BTreeMap<(Day, Place), Daily> {
+        let (db, group) = (self.service.store().read(), self.key());
+        let mut found = BTreeMap::new();
+        let mut next = day_totals::next_day(db, group, Day::MIN).await.unwrap();
+        while let Some(day) = next {
+            let of_day = day_totals::of_day(db, group, day).await.unwrap();
+            found.extend(of_day.into_iter().map(|(place, daily)| ((day, place), daily)));
+            next = day_totals::next_day(db, group, day.plus(1)).await.unwrap();
+        }
+        found
     }
 
     /// What is stored of how long kernels ran is what follows from the kernels.

@@ -1,5 +1,6 @@
 //! Real databases, a clock in the test's hand, and a service over both.
 
+pub mod closed_loop;
 pub mod database;
 pub mod dice;
 pub mod fixture;

@@ -53,6 +53,8 @@ fn args(format: &str, file: PathBuf) -> ImportArgs {
         rebase_to_now: false,
         replace: false,
         no_aggregate: false,
+        history: false,
+        source: None,
     }
 }
 

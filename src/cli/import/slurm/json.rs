@@ -192,6 +192,7 @@ struct Record {
     submit_time: Loose,
     start_time: Loose,
     end_time: Loose,
+    time_limit: Loose,
     array_job_id: Loose,
     het_job_id: Loose,
     tres_alloc_str: Loose,
@@ -211,6 +212,7 @@ struct Times {
     end: Loose,
     elapsed: Loose,
     suspended: Loose,
+    limit: Loose,
 }
 
 /// The array or the heterogeneous job that a job belongs to.
@@ -235,6 +237,12 @@ struct Entry {
 }
 
 impl Record {
+    /// Minutes, in seconds.
+    fn limit(&self) -> Option<u32> {
+        let minutes = self.time.0.limit.number().or_else(|| self.time_limit.number())?;
+        u32::try_from(minutes.checked_mul(60)?).ok().filter(|seconds| *seconds > 0)
+    }
+
     fn job(&self) -> Result<ImportedJob, Reason> {
         let job_id = self.job_id.text();
         let session = [&self.array.0.job_id, &self.array_job_id, &self.het.0.job_id, &self.het_job_id];
@@ -259,6 +267,7 @@ impl Record {
             slots: self.slots()?,
             nodes: &self.nodes.text(),
             priority: priority(self.priority.number().map_or(0, |n| u32::try_from(n).unwrap_or(u32::MAX))),
+            limit_seconds: self.limit(),
             times: TimesRead::default(),
         }
         .job()

@@ -70,6 +70,7 @@ struct Facts<'a> {
     slots: Amounts,
     nodes: &'a str,
     priority: i32,
+    limit_seconds: Option<u32>,
     times: TimesRead,
 }
 
@@ -95,6 +96,7 @@ impl Facts<'_> {
             agent: single_node(self.nodes),
             queue: Some(self.partition.to_owned()),
             priority: self.priority,
+            limit_seconds: self.limit_seconds,
             times: self.times,
         })
     }

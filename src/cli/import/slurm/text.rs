@@ -2,7 +2,7 @@
 //!
 //! The header decides the order of the fields and what separates them. Needed: `JobIDRaw` or `JobID`, `User`, `Account`,
 //! `State`, `Start`, `End` or `ElapsedRaw` or `Elapsed`, and `AllocTRES` or `AllocCPUS` or `NCPUS`. Used when there:
-//! `Cluster`, `Partition`, `Submit`, `Suspended`, `NodeList`, `Priority`, and where a row has no `AllocTRES` also
+//! `Cluster`, `Partition`, `Submit`, `Suspended`, `NodeList`, `Priority`, `Timelimit`, and where a row has no `AllocTRES` also
 //! `ReqMem`, `AllocGRES` and `NNodes`.
 //!
 //! Times have an offset (`%z`), or are seconds since 1970, or are local: UTC unless `--timezone` says otherwise.
@@ -70,6 +70,7 @@ struct Columns {
     partition: Option<usize>,
     node_list: Option<usize>,
     priority: Option<usize>,
+    time_limit: Option<usize>,
 }
 
 impl Columns {
@@ -103,6 +104,7 @@ impl Columns {
             partition: header.find("Partition"),
             node_list: header.find("NodeList"),
             priority: header.find("Priority"),
+            time_limit: header.find("Timelimit"),
             width: header.width()?,
         })
     }
@@ -145,6 +147,7 @@ impl Columns {
                 "" => 0,
                 text => priority(text.parse().map_err(|_| Reason::BadNumber("Priority"))?),
             },
+            limit_seconds: limit(field(self.time_limit)),
             times: clock.read,
         };
         facts.job()
@@ -203,6 +206,11 @@ fn time(
         return if time == Timestamp::MAX { Err(Reason::BadTime(field)) } else { Ok(Some(time)) };
     }
     clock.end(text, start, field).map(Some)
+}
+
+/// Words like `UNLIMITED` are no limit.
+fn limit(text: &str) -> Option<u32> {
+    u32::try_from(duration(text, "Timelimit").ok()??).ok().filter(|seconds| *seconds > 0)
 }
 
 /// Seconds, or `[days-]hours:minutes:seconds` with or without a fraction.

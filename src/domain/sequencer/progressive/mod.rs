@@ -1,31 +1,24 @@
 //! The progressive order (FAIR_SHARE §10): a workload that is placed counts as usage of its owner before the next one is
 //! chosen, as if it had run already.
 
+mod accounts;
 mod charge;
+mod decisions;
 mod dominant;
+mod heap;
 mod lists;
 mod tariff;
 mod tiers;
 
-use std::sync::Arc;
-
+pub use accounts::{Accounts, Books, GroupAccounts, Homes};
 pub use charge::{Account, Charge};
+pub use decisions::{decisions, dominant_decisions};
 pub use tariff::Tariff;
 
 use super::Workload;
-use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::ids::UserId;
 use crate::domain::options::Order;
 use crate::domain::slots::Usages;
-
-/// Where owners stand before anything is placed.
-pub trait Accounts {
-    fn user(&self, member: Member) -> Account;
-
-    fn project(&self, project: ProjectId) -> Account;
-
-    /// The domain that the project is in; `None` of a project that nobody knows yet.
-    fn domain(&self, project: ProjectId) -> (Option<Arc<str>>, Account);
-}
 
 /// A workload that was placed.
 #[derive(Clone, Copy, Debug)]
@@ -45,8 +38,11 @@ pub fn order(
     accounts: &dyn Accounts,
     most: usize,
 ) -> Vec<Turn> {
-    let mut tiers = tiers::Tiers::new(order, lists::Lists::new(workloads, |w| w.owner), charges, accounts);
-    std::iter::from_fn(|| tiers.turn()).take(most).collect()
+    let lists = lists::Lists::new(workloads, |w| w.owner, |at| charges[at]);
+    let mut turns = Vec::with_capacity(lists.len().min(most));
+    let mut tiers = tiers::Tiers::new(order, lists, accounts);
+    turns.extend(std::iter::from_fn(|| tiers.turn()).take(most));
+    turns
 }
 
 /// The first `most` of `workloads` by dominant share. `requests` are theirs, one by one, as the usage of one second; `share`
@@ -57,5 +53,5 @@ pub fn dominant_order(
     share: impl Fn(UserId, &Usages) -> f64,
     most: usize,
 ) -> Vec<u32> {
-    dominant::order(lists::Lists::new(workloads, |w| w.owner.user), requests, share, most)
+    dominant::order(lists::Lists::new(workloads, |w| w.owner.user, |_| ()), requests, share, most)
 }

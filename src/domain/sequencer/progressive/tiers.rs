@@ -1,12 +1,11 @@
 //! Owners in heaps: users below their project, projects below their domain. The top of each is who comes next.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::collections::binary_heap::PeekMut;
 use std::sync::Arc;
 
 use super::charge::{Account, Charge};
-use super::lists::Lists;
+use super::heap::{Heap, settle};
+use super::lists::{Lists, Waiting};
 use super::{Accounts, Turn};
 use crate::domain::ids::{Member, ProjectId};
 use crate::domain::maps::FastMap;
@@ -17,8 +16,6 @@ type UserKey = (u64, u32);
 /// Equal tiers are told apart by what is below them.
 type ProjectKey = (u64, UserKey);
 type DomainKey = (u64, ProjectKey);
-/// The smallest key first, with the number of its owner.
-type Heap<K> = BinaryHeap<Reverse<(K, u32)>>;
 
 struct Tier<K> {
     /// `None`: it does not count.
@@ -44,34 +41,22 @@ impl<K: Ord + Copy> Tier<K> {
     }
 }
 
-pub struct Tiers<'a> {
-    lists: Lists<Member>,
-    charges: &'a [Charge],
+pub struct Tiers {
+    lists: Lists<Member, Charge>,
     users: Vec<Account>,
     projects: Vec<Tier<UserKey>>,
     domains: Vec<Tier<ProjectKey>>,
     top: Heap<DomainKey>,
 }
 
-/// The first of a heap has another key now, or nothing more to give.
-fn settle<K: Ord>(heap: &mut Heap<K>, key: Option<K>) {
-    let Some(mut first) = heap.peek_mut() else { return };
-    match key {
-        Some(key) => first.0.0 = key,
-        None => {
-            PeekMut::pop(first);
-        }
-    }
-}
-
 fn number(len: usize) -> u32 {
     u32::try_from(len).unwrap_or(u32::MAX)
 }
 
-impl<'a> Tiers<'a> {
-    pub fn new(order: Order, lists: Lists<Member>, charges: &'a [Charge], accounts: &dyn Accounts) -> Self {
+impl Tiers {
+    pub fn new(order: Order, lists: Lists<Member, Charge>, accounts: &dyn Accounts) -> Self {
         let users = lists.owners.iter().map(|member| accounts.user(*member)).collect();
-        let mut tiers = Self { lists, charges, users, projects: Vec::new(), domains: Vec::new(), top: Heap::new() };
+        let mut tiers = Self { lists, users, projects: Vec::new(), domains: Vec::new(), top: Heap::new() };
         let homes = match order {
             Order::Flat => tiers.in_one(),
             Order::Tiered => tiers.in_their_own(accounts),
@@ -126,7 +111,7 @@ impl<'a> Tiers<'a> {
 
     fn user_key(&self, user: u32) -> Option<UserKey> {
         let next = self.lists.next(user)?;
-        Some((self.users[user as usize].key_before(self.charges[next as usize]), self.lists.age(next)))
+        Some((self.users[user as usize].key_before(next.cost), next.age))
     }
 
     /// Who comes next gives its next workload, which is charged to it at every tier.
@@ -134,8 +119,7 @@ impl<'a> Tiers<'a> {
         let Reverse((_, domain)) = *self.top.peek()?;
         let Reverse((_, project)) = *self.domains[domain as usize].below.peek()?;
         let Reverse((_, user)) = *self.projects[project as usize].below.peek()?;
-        let at = self.lists.take(user)?;
-        let charge = self.charges[at as usize];
+        let Waiting { at, cost: charge, .. } = self.lists.take(user)?;
         let account = &mut self.users[user as usize];
         account.charged += charge;
         let turn = Turn { at, charge, factor_after: account.factor() };

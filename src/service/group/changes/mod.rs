@@ -1,4 +1,7 @@
 //! What writes change of a group: checked against the group as it is under its lock, then made in a session.
 
+pub mod options;
+pub(in crate::service) mod projects;
 pub mod queues;
+pub(in crate::service) mod record;
 pub mod weights;

@@ -9,6 +9,8 @@ use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::weight::Weight;
 use crate::service::audit::{Change, label};
 use crate::service::group::session::Session;
+use crate::service::group::state::GroupState;
+use crate::service::people::Directory;
 use crate::service::{Error, Fault, Faults, Result};
 
 /// Whose weight.
@@ -38,8 +40,13 @@ pub struct WeightChange {
 /// What `items` mean for whom, in their order.
 pub(in crate::service) async fn plan(session: &mut Session, items: &[WeightItem]) -> Result<Vec<WeightChange>> {
     session.learn_people().await?;
-    let resolved = resolve(session, items)?;
-    let set = |entity: &Owner| session.state().hierarchy.share(entity).and_then(|share| share.weight);
+    plan_in(session.state(), &session.people(), items)
+}
+
+/// What `items` mean in a state.
+pub fn plan_in(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Result<Vec<WeightChange>> {
+    let resolved = resolve(state, people, items)?;
+    let set = |entity: &Owner| state.hierarchy.share(entity).and_then(|share| share.weight);
     Ok(resolved.into_iter().map(|(target, to)| WeightChange { from: set(&target), target, to }).collect())
 }
 
@@ -52,21 +59,26 @@ pub(in crate::service) async fn book(
     if changes.is_empty() {
         return Ok(());
     }
+    let targets = targets(changes);
     let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
     for WeightChange { target, from, to } in changes {
-        know(session, target)?;
-        session.set_weight(target, *to);
         before.insert(label(target), from);
         after.insert(label(target), to);
     }
+    make(session, changes)?;
     let target = session.group().to_owned();
     let (before, after) = (Some(json!(before)), Some(json!(after)));
-    session.audit(Change { action: "weights.put", target, before, after, reason }).await
+    session.audit_of(Change { action: "weights.put", target, before, after, reason }, &targets).await?;
+    Ok(())
+}
+
+/// The names of those whose weight is another than before.
+fn targets(changes: &[WeightChange]) -> Vec<String> {
+    changes.iter().filter(|change| change.from != change.to).map(|change| label(&change.target)).collect()
 }
 
 /// Turns items into rows, refusing what is unknown and what is named twice.
-fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Owner, Option<Weight>)>> {
-    let (state, people) = (session.state(), session.people());
+fn resolve(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Result<Vec<(Owner, Option<Weight>)>> {
     let mut of_user: BTreeMap<UserId, Vec<Member>> = BTreeMap::new();
     for member in state.hierarchy.users().keys() {
         of_user.entry(member.user).or_default().push(*member);
@@ -122,25 +134,35 @@ fn resolve(session: &Session, items: &[WeightItem]) -> Result<Vec<(Owner, Option
     faults.or(resolved)
 }
 
-/// Makes a known entity known to this group too.
-fn know(session: &mut Session, entity: &Owner) -> Result<()> {
-    if session.state().hierarchy.share(entity).is_some() {
-        return Ok(());
-    }
-    let domain_of = |session: &Session, id: ProjectId| {
-        let project = session.people().project(id).map(|p| Arc::clone(&p.domain_name));
-        project.ok_or_else(|| Error::internal(format!("project {id} vanished")))
-    };
-    match entity {
-        Owner::Domain(name) => session.know(|state| state.know_domain(name)),
-        Owner::Project(id) => {
-            let domain = domain_of(session, *id)?;
-            session.know(|state| state.know_project(*id, &domain));
-        }
-        Owner::User(member) => {
-            let domain = domain_of(session, member.project)?;
-            session.know(|state| state.know_member(*member, &domain));
-        }
+/// Sets the weights.
+pub(in crate::service) fn make(session: &mut Session, changes: &[WeightChange]) -> Result<()> {
+    let service = Arc::clone(session.service());
+    for WeightChange { target, to, .. } in changes {
+        let mut known = Ok(());
+        session.know(|state| {
+            know_in(state, &service.people(), target).unwrap_or_else(|error| {
+                known = Err(error);
+                Vec::new()
+            })
+        });
+        known?;
+        session.set_weight(target, *to);
     }
     Ok(())
+}
+
+/// Makes an entity that is known to the server known to a group too. Returns what is new.
+pub fn know_in(state: &mut GroupState, people: &Directory, entity: &Owner) -> Result<Vec<Owner>> {
+    if state.hierarchy.share(entity).is_some() {
+        return Ok(Vec::new());
+    }
+    let domain_of = |id: ProjectId| {
+        let project = people.project(id).map(|p| Arc::clone(&p.domain_name));
+        project.ok_or_else(|| Error::internal(format!("project {id} vanished")))
+    };
+    Ok(match entity {
+        Owner::Domain(name) => state.know_domain(name),
+        Owner::Project(id) => state.know_project(*id, &domain_of(*id)?),
+        Owner::User(member) => state.know_member(*member, &domain_of(member.project)?),
+    })
 }

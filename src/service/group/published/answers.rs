@@ -29,8 +29,9 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Those that stay true when only kernels and queues have changed.
-    pub(super) fn with_queues(&self) -> Self {
-        Self { division: Arc::default(), ..self.clone() }
+    /// Those that stay true when only kernels and queues have changed. Weights are shown with the revision of the configuration.
+    pub(super) fn with_queues(&self, reconfigured: bool) -> Self {
+        let weights = if reconfigured { Arc::default() } else { Arc::clone(&self.weights) };
+        Self { division: Arc::default(), weights, ranking: Arc::clone(&self.ranking) }
     }
 }

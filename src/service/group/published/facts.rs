@@ -1,13 +1,17 @@
 //! The immutable data of one revision of a group: its profile, its rows, its queues and what kernels ask for.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use tokio::sync::OnceCell;
+
+use super::contest::Field;
 use super::profile::Profile;
-use super::rows::{ProjectShare, Rows};
+use super::rows::{ProjectShare, Rows, UserShare};
 use crate::domain::decimal::Amount;
 use crate::domain::division::Observed;
 use crate::domain::factor::{Decayer, Exponent};
+use crate::domain::fairness::Asking;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::options::Order;
 use crate::domain::outstanding::Outstanding;
@@ -16,7 +20,10 @@ use crate::domain::run_times::RunTimes;
 use crate::domain::sequencer::Standings;
 use crate::domain::slots::{Amounts, ScaledSum, Usages};
 use crate::domain::time::MICROS_PER_DAY;
+use crate::domain::trail::Trails;
 use crate::domain::weight::Weight;
+use crate::service::group::recent::RecentUsage;
+use crate::service::group::revision::ConfigRevision;
 use crate::service::group::state::{GroupState, Occupancy};
 use crate::store::groups::Revisions;
 
@@ -41,12 +48,22 @@ pub struct Facts {
     occupancy: Occupancy,
     /// What is used that no run has recorded, and what will be.
     pub outstanding: Outstanding,
+    /// Whose kernels wait to be started.
+    pub(super) asking: Asking,
+    /// Pictures of the same shares between which it has not grown have the same active users.
+    pub(super) active_changes: u64,
+    /// What users used in the last days; `None` before the first calculation of this process.
+    pub recent: Option<RecentUsage>,
     /// How long all kernels ran that ended in the look-back window.
     pub run_times: RunTimes,
     /// What the day of the last calculation offers.
     pub today: Arc<Amounts>,
     /// What the look-back window offered, decayed like usage; empty where no history gain asks for it.
     pub(super) decayed_capacity: Usages,
+    /// What the buckets of everybody come to before decay; read when an explanation needs it, unless a run has told.
+    pub(in crate::service) trails: Arc<OnceCell<Trails>>,
+    /// The users as explanations compare them.
+    contest: Arc<OnceLock<Arc<Field<UserShare>>>>,
 }
 
 impl Deref for Facts {
@@ -66,10 +83,21 @@ impl Facts {
             demand: Arc::clone(&state.demand),
             occupancy: state.occupancy.clone(),
             outstanding: state.outstanding.clone(),
+            asking: state.asking.clone(),
+            active_changes: state.active_changes,
+            recent: state.recent.clone(),
             run_times: state.hierarchy.run_times(),
             today: today(state),
             decayed_capacity: decayed_capacity(state),
+            trails: Arc::new(OnceCell::new_with(state.trails.clone())),
+            contest: Arc::default(),
         }
+    }
+
+    /// All users as explanations compare them; made for the first that asks.
+    pub(in crate::service) fn contest(&self, trails: &Trails) -> Arc<Field<UserShare>> {
+        let made = self.contest.get_or_init(|| Arc::new(Field::users(&self.rows, self.options.order, trails)));
+        Arc::clone(made)
     }
 
     /// The same facts with new queues and with what kernels hold, use and ask for. How long kernels ran is of shares, and with
@@ -77,10 +105,13 @@ impl Facts {
     pub(super) fn with_queues(&self, state: &GroupState) -> Self {
         let mut next = self.clone();
         next.profile.kernels_revision = state.group.kernels_revision;
+        next.profile.config_revision = ConfigRevision::of(&state.group);
         next.queues = Arc::clone(&state.queues);
         next.demand = Arc::clone(&state.demand);
         next.occupancy = state.occupancy.clone();
         next.outstanding = state.outstanding.clone();
+        next.asking = state.asking.clone();
+        next.active_changes = state.active_changes;
         next.today = today(state);
         next
     }
@@ -154,15 +185,6 @@ impl Facts {
         };
         self.rows.projects().map(|share| (self.queue_of(None, share.project_id), part(share))).collect()
     }
-
-    /// The largest part of any slot's capacity; a slot without capacity does not count.
-    fn dominant_part(&self, occupied: &Usages) -> f64 {
-        let parts = occupied.iter().filter_map(|(slot, of_one_second)| {
-            let offered = self.capacity.get(slot).filter(|c| !c.is_zero())?;
-            Some(of_one_second.to_f64() / offered.to_f64())
-        });
-        parts.fold(0.0, f64::max)
-    }
 }
 
 impl Standings for Facts {
@@ -177,14 +199,14 @@ impl Standings for Facts {
     }
 
     fn dominant_share(&self, user: UserId) -> f64 {
-        self.occupancy.get(&user).map_or(0.0, |occupied| self.dominant_part(occupied))
+        self.occupancy.get(&user).map_or(0.0, |occupied| occupied.dominant_part(&self.capacity))
     }
 
     fn dominant_share_with(&self, user: UserId, more: &Usages) -> f64 {
-        let Some(occupied) = self.occupancy.get(&user) else { return self.dominant_part(more) };
+        let Some(occupied) = self.occupancy.get(&user) else { return more.dominant_part(&self.capacity) };
         let mut sum = occupied.clone();
         sum.add(more);
-        self.dominant_part(&sum)
+        sum.dominant_part(&self.capacity)
     }
 
     fn order(&self) -> Order {

@@ -7,17 +7,20 @@ use tokio::sync::OnceCell;
 use super::answers::Answers;
 use super::cluster::ClusterSnapshot;
 use super::division::Division;
+use super::entitlements::Entitlements;
 use super::facts::Facts;
 use crate::domain::division::Trace;
 use crate::domain::fault::Fault;
 use crate::domain::time::Timestamp;
 use crate::service::group::live_kernels::LiveKernels;
+use crate::service::work::blocking;
 use crate::service::{Error, Result};
 
 /// What was computed so far.
 #[derive(Debug, Default)]
 pub struct Live {
     division: OnceLock<std::result::Result<Arc<Division>, Vec<Fault>>>,
+    entitlements: OnceLock<Arc<Entitlements>>,
     pub cluster: OnceCell<Arc<ClusterSnapshot>>,
     /// The kernels that run or wait, if an earlier picture had them.
     pub kernels: Option<LiveKernels>,
@@ -26,8 +29,19 @@ pub struct Live {
 }
 
 impl Live {
-    pub fn with(answers: Answers, kernels: Option<LiveKernels>) -> Self {
-        Self { kernels, answers, ..Self::default() }
+    pub fn with(kernels: Option<LiveKernels>) -> Self {
+        Self { kernels, ..Self::default() }
+    }
+
+    /// What stays true of `before` when only kernels and queues have changed, and nobody has become active or ceased to be.
+    pub fn after(before: &Self, reconfigured: bool, kernels: Option<LiveKernels>) -> Self {
+        let answers = before.answers.with_queues(reconfigured);
+        Self { kernels, answers, entitlements: before.entitlements.clone(), ..Self::default() }
+    }
+
+    /// What weights entitle everyone of `facts` to; made once.
+    pub fn entitlements(&self, facts: &Facts) -> &Arc<Entitlements> {
+        self.entitlements.get_or_init(|| blocking(|| Arc::new(Entitlements::of(facts))))
     }
 
     /// The kernels that run or wait, as far as that needs no reading.

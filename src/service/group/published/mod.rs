@@ -1,28 +1,30 @@
 //! What readers see: one immutable picture of each resource group, swapped whole.
 
-pub mod accounts;
+mod accounts;
 pub mod answers;
 pub mod cluster;
+pub mod contest;
 pub mod division;
+pub mod entitlements;
 pub mod facts;
 pub mod live;
 pub mod profile;
 pub mod rows;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 
-use self::answers::Answers;
 use self::division::Division;
+use self::entitlements::Entitlements;
 use self::facts::Facts;
 use self::live::Live;
 use self::rows::Rows;
 use super::live_kernels::LiveKernels;
 use super::state::GroupState;
 use crate::domain::ids::Owner;
-use crate::domain::time::Timestamp;
+use crate::domain::time::{Day, Timestamp};
 use crate::service::Result;
 use crate::service::people::Directory;
 
@@ -45,14 +47,33 @@ impl PublishedGroup {
     }
 
     fn of(state: &GroupState, rows: Rows, kernels: Option<LiveKernels>) -> Self {
-        Self { facts: Facts::of(state, rows), live: Live::with(Answers::default(), kernels) }
+        Self { facts: Facts::of(state, rows), live: Live::with(kernels) }
     }
 
     /// The same picture with new occupancy and queues.
     #[must_use]
     pub fn with_queues(&self, state: &GroupState, kernels: Option<LiveKernels>) -> Self {
-        let answers = self.live.answers.with_queues();
-        Self { facts: self.facts.with_queues(state), live: Live::with(answers, kernels) }
+        let facts = self.facts.with_queues(state);
+        let same_are_active = facts.active_changes == self.facts.active_changes;
+        let reconfigured = facts.config_revision != self.facts.config_revision;
+        let live = if same_are_active { Live::after(&self.live, reconfigured, kernels) } else { Live::with(kernels) };
+        Self { facts, live }
+    }
+
+    /// What weights entitle everyone to; computed once.
+    pub fn entitlements(&self) -> &Arc<Entitlements> {
+        self.live.entitlements(&self.facts)
+    }
+
+    /// The day of the last calculation.
+    fn day(&self) -> Option<Day> {
+        self.facts.calculation.as_ref().map(|calculation| calculation.lookback_end)
+    }
+
+    /// Whether `next`, which takes its place, is of a later day.
+    fn is_last_of_its_day(&self, next: &Self) -> bool {
+        self.facts.revisions().created_at == next.facts.revisions().created_at
+            && self.day().zip(next.day()).is_some_and(|(day, later)| day < later)
     }
 
     /// What every queue deserves now; computed once.
@@ -61,33 +82,61 @@ impl PublishedGroup {
     }
 }
 
+type Pictures = BTreeMap<Arc<str>, Arc<PublishedGroup>>;
+
 /// All groups' pictures. Reading never waits.
 #[derive(Default)]
-pub struct Published(ArcSwap<BTreeMap<Arc<str>, Arc<PublishedGroup>>>);
+pub struct Published {
+    pictures: ArcSwap<Pictures>,
+    /// The last pictures of a day that is over, until its history is written.
+    closing: Mutex<Pictures>,
+}
 
 impl Published {
     pub fn all(&self) -> Arc<BTreeMap<Arc<str>, Arc<PublishedGroup>>> {
-        self.0.load_full()
+        self.pictures.load_full()
     }
 
     pub fn get(&self, name: &str) -> Option<Arc<PublishedGroup>> {
-        self.0.load().get(name).cloned()
+        self.pictures.load().get(name).cloned()
     }
 
     pub fn put(&self, group: &Arc<PublishedGroup>) {
         let name = &group.facts.name;
-        self.0.rcu(|old| {
+        let old = self.pictures.rcu(|old| {
             let mut next = BTreeMap::clone(old);
             next.insert(Arc::clone(name), Arc::clone(group));
             next
         });
+        if let Some(last) = old.get(name).filter(|old| old.is_last_of_its_day(group)) {
+            self.lock_closing().insert(Arc::clone(name), Arc::clone(last));
+        }
     }
 
     pub fn remove(&self, name: &str) {
-        self.0.rcu(|old| {
+        self.pictures.rcu(|old| {
             let mut next = BTreeMap::clone(old);
             next.remove(name);
             next
         });
+        self.lock_closing().remove(name);
+    }
+
+    /// The last picture that a group had on a day before `today`, if its history is to be written.
+    pub fn closing(&self, name: &str, today: Day) -> Option<Arc<PublishedGroup>> {
+        let replaced = self.lock_closing().get(name).cloned();
+        replaced.or_else(|| self.get(name).filter(|group| group.day().is_some_and(|day| day < today)))
+    }
+
+    /// The history of the picture's day is written.
+    pub fn closed(&self, group: &Arc<PublishedGroup>) {
+        let mut closing = self.lock_closing();
+        if closing.get(&group.facts.name).is_some_and(|last| Arc::ptr_eq(last, group)) {
+            closing.remove(&group.facts.name);
+        }
+    }
+
+    fn lock_closing(&self) -> MutexGuard<'_, Pictures> {
+        self.closing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

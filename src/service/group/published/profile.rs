@@ -7,6 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use crate::domain::explain::count::Scale;
 use crate::domain::factor::History;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::GroupKey;
@@ -15,6 +16,7 @@ use crate::domain::sequencer::Sequencer;
 use crate::domain::slots::Amounts;
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::{EffectiveWeight, Weight};
+use crate::service::group::revision::ConfigRevision;
 use crate::service::group::state::GroupState;
 
 pub use crate::service::group::state::Calculation;
@@ -32,6 +34,7 @@ pub struct Profile {
     pub options: Options,
     pub revision: i64,
     pub kernels_revision: i64,
+    pub config_revision: ConfigRevision,
     pub(super) created_at: Timestamp,
     pub calculation: Option<Calculation>,
     pub capacity: Amounts,
@@ -48,9 +51,18 @@ impl Profile {
             options: state.options.clone(),
             revision: state.group.shares_revision,
             kernels_revision: state.group.kernels_revision,
+            config_revision: ConfigRevision::of(&state.group),
             created_at: state.group.created_at,
             calculation: state.calculation.clone(),
             capacity: state.capacity.clone(),
+        }
+    }
+
+    /// The day and the options by which buckets count: those of the last calculation, and before the first one those of now.
+    pub fn scale(&self, now: Timestamp) -> Scale<'_> {
+        match &self.calculation {
+            Some(last) => Scale { options: &last.options, today: last.lookback_end },
+            None => Scale { options: &self.options, today: now.day() },
         }
     }
 
@@ -69,14 +81,12 @@ impl Profile {
         format!("\"{}-{}\"", self.revision, self.kernels_revision)
     }
 
-    /// A validator of the scheduler and its options. Behind a point follow the warnings, which depend on more than the
-    /// options.
+    /// A validator of the scheduler and its options. Behind a point follows what is shown with them and depends on more: the
+    /// warnings and the revision of the configuration.
     pub(in crate::service::group) fn options_etag(&self, warnings: &[impl serde::Serialize]) -> String {
         let options = options_tag(self.scheduler.name(), &self.scheduler_opts);
-        if warnings.is_empty() {
-            return format!("\"{options}\"");
-        }
-        format!("\"{options}.{}\"", digest(&serde_json::json!(warnings)))
+        let shown = digest(&serde_json::json!([warnings, self.config_revision.to_string()]));
+        format!("\"{options}.{shown}\"")
     }
 }
 

@@ -215,6 +215,11 @@ impl Rows {
         self.projects.values().flat_map(Ranking::iter)
     }
 
+    /// The projects of one domain, by rank.
+    pub fn projects_in(&self, domain: &str) -> impl Iterator<Item = &Arc<ProjectShare>> {
+        self.projects.get(domain).into_iter().flat_map(Ranking::iter)
+    }
+
     /// [`Self::projects`], each with its rank.
     pub fn placed_projects(&self) -> impl Iterator<Item = Placed<ProjectShare>> {
         self.projects.values().flat_map(Ranking::placed)

@@ -1,0 +1,103 @@
+//! Explanations: over HTTP, and the calculation alone where the group is large.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fairshared::domain::explain::contest::{Contest, Entrant};
+use fairshared::domain::explain::future::{Future, Unrecorded};
+use fairshared::domain::explain::outlook::outlook;
+use fairshared::domain::factor::Exponent;
+use fairshared::domain::options::Options;
+use fairshared::domain::time::Day;
+use fairshared::domain::trail::Part;
+use fairshared::domain::weight::{EffectiveWeight, Weight};
+
+use crate::common::figure::{Bar, Bench, Figure, MEMORY, On, SQLITE, Unit};
+use crate::common::http::Server;
+use crate::common::world::member;
+use crate::common::{block_on, median, world};
+use crate::support::database;
+use crate::support::fixture::GROUP;
+
+pub const BENCH: Bench = Bench { name: "explain", figures: &[&PAGE, &FIRST, &NEXT], run };
+
+static PAGE: Figure = Figure {
+    name: "why a user of 10,000 stands where it stands, over HTTP",
+    floor: "one user's fair-share status",
+    unit: Unit::Time,
+    bars: &[Bar::Most(0.005)],
+    on: SQLITE,
+};
+
+const fn of(name: &'static str, most: &'static [Bar]) -> Figure {
+    Figure { name, floor: "sum of the same numbers as `f64`", unit: Unit::Time, bars: most, on: MEMORY }
+}
+
+static FIRST: Figure =
+    of("the days to come of one of 100,000 users with 28 buckets each, first on a picture", &[Bar::Most(0.1)]);
+static NEXT: Figure = of("the same of the next one", &[Bar::Most(0.02)]);
+
+const USERS: usize = 10_000;
+const TIMES: usize = 50;
+const MANY: usize = 100_000;
+const TODAY: Day = Day(20_466);
+
+fn run() {
+    page();
+    alone();
+}
+
+fn page() {
+    block_on(async {
+        let cluster = world::cluster(database::sqlite().await).await;
+        world::ingest(&cluster, &world::finished(0..4 * USERS, USERS)).await;
+        cluster.service.aggregate(GROUP).await.unwrap();
+        let server = Server::start(&cluster).await;
+        let (mut times, mut floors) = (Vec::new(), Vec::new());
+        for n in 0..TIMES {
+            let user = member(n * USERS / TIMES).user;
+            floors.push(server.get(&format!("/fair-share-status?user_uuid={user}")).await.0);
+            times.push(server.get(&format!("/explain?user={user}")).await.0);
+        }
+        PAGE.took(On::Fresh(crate::common::figure::Database::Sqlite), median(times), Some(median(floors)));
+    });
+}
+
+/// Everybody has used something on each of the last 28 days.
+fn contest() -> Contest {
+    let entrant = |n: usize| {
+        let used = |day: i32| 1e-6 * ((n * 31 + 7 * day.unsigned_abs() as usize) % 977) as f64;
+        let trail = (0..28).rev().map(|age| Part::new(TODAY.plus(-age), used(age))).collect();
+        let weight = EffectiveWeight::single(Weight::ONE);
+        Entrant { trail, weight, exponent: Exponent::new(used(1), weight) }
+    };
+    Contest { entrants: (0..MANY).map(entrant).collect(), outer: None }
+}
+
+fn alone() {
+    let (contest, options) = (contest(), Options::default());
+    let explained = |future: &Future, number: usize| {
+        let trail = Arc::clone(&contest.entrants[number].trail);
+        let line_up = contest.now();
+        (
+            line_up.place(number),
+            line_up.rivals(number),
+            outlook(&contest, future, &Unrecorded::default(), number, &trail),
+        )
+    };
+    let (mut first, mut next): (Vec<Duration>, Vec<Duration>) = (Vec::new(), Vec::new());
+    for n in 0..5 {
+        let begun = Instant::now();
+        let future = Future::of(&contest, &options, TODAY);
+        std::hint::black_box(explained(&future, n));
+        first.push(begun.elapsed());
+        let begun = Instant::now();
+        std::hint::black_box(explained(&future, MANY / 2 + n));
+        next.push(begun.elapsed());
+    }
+    let numbers: Vec<f64> =
+        contest.entrants.iter().flat_map(|e| e.trail.iter().map(|part| part.normalized())).collect();
+    let floor = crate::common::repeat(5, || numbers.iter().sum::<f64>());
+    FIRST.took(On::Memory, median(first), Some(floor));
+    NEXT.took(On::Memory, median(next), Some(floor));
+}

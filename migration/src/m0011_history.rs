@@ -1,0 +1,73 @@
+//! How fair each day was, and the factors and ranks that it left behind.
+
+use sea_orm::prelude::async_trait::async_trait;
+use sea_orm::sea_query::TableCreateStatement;
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr};
+
+use super::Change;
+use super::changes::{create, drop_table};
+use super::columns::{big_integer, double, integer, name, primary, string_len, table, text, uuid};
+
+pub struct Migration;
+
+/// What its reversal loses.
+pub const LOSES: &str = "the history of fairness, factors and ranks";
+
+/// One row for each group, day and tier.
+fn fairness_days() -> TableCreateStatement {
+    table("fairness_days")
+        .col(name("resource_group"))
+        .col(integer("day"))
+        // `domain`, `project` or `user`.
+        .col(string_len("tier", 16))
+        // Which part of the day's usage was in the wrong hands, 0 to 1.
+        .col(double("misallocated_share"))
+        // Jain's index of what was used over what was due, 0 to 1.
+        .col(double("jains_index"))
+        // How many of the tier were active.
+        .col(integer("active"))
+        .col(big_integer("calculated_at"))
+        .primary_key(&mut primary(&["resource_group", "day", "tier"]))
+        .to_owned()
+}
+
+/// What the last run of a day left of each domain, project and user: the key names it, with the day before it, so that the rows
+/// of a day are written side by side.
+fn share_days(backend: DbBackend) -> TableCreateStatement {
+    let mut days = table("share_days");
+    days.col(integer("group_key"))
+        .col(integer("day"))
+        // 0: a domain; 1: a project; 2: a user in a project.
+        .col(integer("tier"))
+        // All zeros where the tier has none.
+        .col(uuid("user_uuid"))
+        .col(uuid("project_id"))
+        // The name of a domain; empty for projects and users.
+        .col(name("domain_name"))
+        .col(integer("rank"))
+        .col(double("fair_share_factor"))
+        // Decayed usage as a part of the window's capacity.
+        .col(double("normalized_usage"))
+        // An exact decimal without a unit.
+        .col(text("effective_weight"))
+        // A part of the whole group, 0 to 1.
+        .col(double("entitled_share"))
+        .primary_key(&mut primary(&["group_key", "day", "tier", "user_uuid", "project_id", "domain_name"]));
+    if backend == DbBackend::Sqlite {
+        days.extra("WITHOUT ROWID");
+    }
+    days
+}
+
+#[async_trait]
+impl Change for Migration {
+    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+        create(db, fairness_days()).await?;
+        create(db, share_days(db.get_database_backend())).await
+    }
+
+    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+        drop_table(db, "share_days").await?;
+        drop_table(db, "fairness_days").await
+    }
+}

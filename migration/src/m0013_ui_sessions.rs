@@ -1,0 +1,41 @@
+//! Who is signed in to the web pages.
+
+use sea_orm::prelude::async_trait::async_trait;
+use sea_orm::sea_query::TableCreateStatement;
+use sea_orm::{DatabaseTransaction, DbErr};
+
+use super::Change;
+use super::changes::{create, drop_table, run};
+use super::columns::{big_integer, string_len, table, uuid};
+
+pub struct Migration;
+
+/// What its reversal loses.
+pub const LOSES: &str = "who is signed in to the web pages; people sign in anew";
+
+/// One row for each browser that is signed in.
+fn ui_sessions() -> TableCreateStatement {
+    table("ui_sessions")
+        // The sha256 of the cookie, in hexadecimal digits.
+        .col(string_len("session_hash", 64).primary_key())
+        // The key that was shown at sign-in. The session is worth what the key is worth.
+        .col(uuid("key_id"))
+        // Microseconds since 1970.
+        .col(big_integer("created_at"))
+        // From then on the session is not believed, microseconds since 1970.
+        .col(big_integer("expires_at"))
+        .to_owned()
+}
+
+#[async_trait]
+impl Change for Migration {
+    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+        create(db, ui_sessions()).await?;
+        // Sessions of one key, from the oldest on.
+        run(db, &["CREATE INDEX ix_ui_sessions_key ON ui_sessions (key_id, created_at)"]).await
+    }
+
+    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+        drop_table(db, "ui_sessions").await
+    }
+}

@@ -1,0 +1,173 @@
+//! `fairshared explain`: why somebody stands where they stand (`FAIR_SHARE` §12).
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::command::Command;
+use super::failure::{Failure, Outcome};
+use super::output::{Format, OutputArgs, print, print_answer, print_list};
+use crate::config::Config;
+
+/// Say why a user, a project or a domain stands where it stands, and what would change that
+#[derive(Parser)]
+#[command(name = "explain")]
+pub struct Explain {
+    /// The user, by name or UUID; with a key of the role `user`, nobody else than its own
+    user: Option<String>,
+    /// The user's project, by name or UUID, instead of the one that ranks best; without a user, the project itself
+    #[arg(long)]
+    project: Option<String>,
+    /// The domain
+    #[arg(long, conflicts_with_all = ["user", "project"])]
+    domain: Option<String>,
+    /// The resource group; it may be left out where there is only one
+    #[arg(long)]
+    group: Option<String>,
+    /// Why this workload of the last sequence waits
+    #[arg(long, value_name = "ID")]
+    workload: Option<String>,
+    /// Tell the weight that leads to this place
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    place: Option<u32>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl Command for Explain {
+    async fn run(self, config: Config) -> Outcome {
+        let client = Client::of(&config).await?;
+        let group = match self.group {
+            Some(group) => group,
+            None => only_group(&client).await?,
+        };
+        let call = client.get(["resource-groups", group.as_str(), "explain"]);
+        let call = call.maybe("user", self.user).maybe("project", self.project).maybe("domain", self.domain);
+        let answer = call.maybe("workload", self.workload).maybe("place", self.place).send().await?;
+        match self.output.output {
+            Format::Json => print_answer(answer).await?,
+            Format::Ndjson => print(&answer.json::<Value>().await?.to_string())?,
+            Format::Csv => {
+                let told: Value = answer.json().await?;
+                print_list(Format::Csv, BUCKETS, told["buckets"].as_array().into_iter().flatten())?;
+            }
+            Format::Table => page(&answer.json().await?)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The group, if there is no other.
+async fn only_group(client: &Client) -> Result<String, Failure> {
+    let groups: Value = client.get(["resource-groups"]).send().await?.json().await?;
+    let names: Vec<&str> =
+        groups["items"].as_array().into_iter().flatten().filter_map(|g| g["name"].as_str()).collect();
+    match names[..] {
+        [only] => Ok(only.to_owned()),
+        [] => Err(Failure::Unusable("there is no resource group".to_owned())),
+        _ => Err(Failure::Unusable(format!("name one of the resource groups with --group: {}", names.join(", ")))),
+    }
+}
+
+const BUCKETS: &[&str] =
+    &["period_start", "period_end", "resource_usage", "decay_weight", "normalized_usage", "contribution", "part"];
+
+/// The explanation for a person.
+fn page(told: &Value) -> Result<(), Failure> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let name = |keys: [&str; 2]| keys.iter().find_map(|key| told[*key].as_str());
+    let user = name(["user_name", "user_uuid"]).map(|user| format!("{user} in "));
+    let project = name(["project_name", "project_id"]).map(|project| format!("{project}, "));
+    let who = [user.unwrap_or_default(), project.unwrap_or_default(), text(&told["domain_name"])].concat();
+    print(&format!("{who} ({})\n", text(&told["resource_group"])))?;
+    print(&text(&told["summary"]))?;
+    if let Some(workload) = told.get("workload") {
+        print(&format!(
+            "{} is {} of {}: {} ahead, of {} owners. {}",
+            text(&workload["workload_id"]),
+            workload["position"],
+            workload["of"],
+            workload["ahead"],
+            workload["owners_ahead"],
+            text(&workload["reason"]["because"])
+        ))?;
+    }
+    print(&format!("\nfactor = {}\n", text(&told["formula"]["text"])))?;
+    list(&["tier", "weight", "source", "set_by", "set_at", "reason"], &told["weights"])?;
+    let rules = &told["rules"];
+    print(&format!(
+        "\nusage: {} decay, half-life {} days, look-back {} days, as of {}\n",
+        text(&rules["decay"]),
+        rules["half_life_days"],
+        rules["lookback_days"],
+        text(&rules["today"])
+    ))?;
+    let buckets = told["buckets"].as_array().into_iter().flatten().map(bucket);
+    print_list(Format::Table, &["from", "to", "usage", "decay", "contribution", "part"], buckets)?;
+    for (what, key) in [("not recorded yet", "unrecorded"), ("still expected", "committed")] {
+        print(&format!(
+            "{what}: {} ({} of the window)",
+            slots(&told[key]["resource_usage"]),
+            text(&told[key]["normalized_usage"])
+        ))?;
+    }
+    print("")?;
+    for (what, key) in [("before", "above"), ("after", "below")] {
+        if let Some(other) = told[key].as_object() {
+            let keys = ["user_name", "user_uuid", "project_name", "project_id", "domain_name"];
+            let who = keys.iter().find_map(|key| other.get("who")?[*key].as_str()).unwrap_or("another");
+            print(&format!("right {what} it: {who}; {}", text(&other["because"])))?;
+        }
+    }
+    ahead(told)
+}
+
+/// What would change it.
+fn ahead(told: &Value) -> Result<(), Failure> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let dates = told["if_nothing_is_run"]["dates"].as_array().map(Vec::as_slice).unwrap_or_default();
+    print(&format!("\nif nothing is run (all changes until {}):\n", text(&told["if_nothing_is_run"]["until"])))?;
+    let line =
+        |then: &Value| json!({"date": then["date"], "place": then["place"], "factor": then["fair_share_factor"]});
+    print_list(Format::Table, &["date", "place", "factor"], dates.iter().map(line))?;
+    print("")?;
+    for weight in told["weights_for_places"].as_array().into_iter().flatten() {
+        match (weight["weight"].as_str(), &weight["place"]) {
+            (Some(weight), place) => print(&format!("the own weight {weight} would lead to place {place}"))?,
+            (None, _) => print(&format!("no own weight would lead to place {}", weight["wanted"]))?,
+        }
+    }
+    if let Some(costs) = told["costs"].as_object() {
+        let any: Vec<String> = costs["any_of"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(slot, seconds)| format!("{} slot-seconds of {slot}", text(seconds)))
+            .collect();
+        print(&format!("{} today would lead to place {}", any.join(" or "), costs["place"]))?;
+    }
+    Ok(())
+}
+
+fn list(columns: &'static [&'static str], rows: &Value) -> Result<(), Failure> {
+    print_list(Format::Table, columns, rows.as_array().into_iter().flatten())
+}
+
+fn slots(usage: &Value) -> String {
+    let usage = usage.as_object().into_iter().flatten();
+    let all: Vec<String> =
+        usage.map(|(slot, seconds)| format!("{slot} {}", seconds.as_str().unwrap_or_default())).collect();
+    if all.is_empty() { "nothing".to_owned() } else { all.join(", ") }
+}
+
+/// A line of a bucket, with figures that fit.
+fn bucket(row: &Value) -> Value {
+    let figure = |key: &str| row[key].as_str().and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
+    json!({
+        "from": row["period_start"], "to": row["period_end"], "usage": slots(&row["resource_usage"]),
+        "decay": format!("{:.4}", figure("decay_weight")), "contribution": format!("{:.9}", figure("contribution")),
+        "part": format!("{:.1} %", figure("part") * 100.0),
+    })
+}

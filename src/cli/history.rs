@@ -1,0 +1,68 @@
+//! `fairshared history`: the factors and ranks that each day left behind.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use super::client::Client;
+use super::command::Command;
+use super::export::{check_days, parse_day};
+use super::failure::Outcome;
+use super::fairness::Tier;
+use super::list::List;
+use super::output::OutputArgs;
+use crate::config::Config;
+use crate::domain::time::Day;
+
+/// Show the factors and ranks that each day left behind, of the last 31 days unless told otherwise
+#[derive(Parser)]
+#[command(name = "history")]
+pub struct History {
+    /// The resource group
+    group: String,
+    /// The tier that is shown
+    #[arg(long, value_enum, default_value = "user")]
+    tier: Tier,
+    /// Only this domain; of the other tiers the projects that are in it now
+    #[arg(long, value_name = "NAME")]
+    domain: Option<String>,
+    /// Only this project, by name or UUID
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
+    /// Only this user, by name or UUID
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
+    /// First day, like 2026-01-13
+    #[arg(long, value_name = "DATE", value_parser = parse_day)]
+    from: Option<Day>,
+    /// Last day
+    #[arg(long, value_name = "DATE", value_parser = parse_day)]
+    to: Option<Day>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// What every tier shows.
+macro_rules! columns {
+    ($($name:literal),*) => {
+        &["day", $($name,)* "rank", "fair_share_factor", "effective_usage", "effective_weight", "entitled_share"]
+    };
+}
+
+impl Command for History {
+    async fn run(self, config: Config) -> Outcome {
+        check_days(self.from, self.to)?;
+        let client = Client::of(&config).await?;
+        let call = client.get(["resource-groups", &self.group, "fair-share-history"]);
+        let call = call.maybe("tier", Some(self.tier.as_str())).maybe("domain", self.domain.as_ref());
+        let call = call.maybe("project", self.project.as_ref()).maybe("user", self.user.as_ref());
+        let call = call.maybe("from", self.from).maybe("to", self.to);
+        let columns: &[&str] = match self.tier {
+            Tier::Domain => columns!("domain_name"),
+            Tier::Project => columns!("project_name", "project_id"),
+            Tier::User => columns!("user_name", "user_uuid", "project_name", "project_id"),
+        };
+        List::of(call, None).print(self.output.output, columns).await?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,219 @@
+//! `--history`: what jobs of years gone by used on each day, for reports; no kernels are made.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+use anyhow::Context;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::api::Api;
+use super::domain_map::DomainMap;
+use super::feed::Feed;
+use super::job::ImportedJob;
+use super::outcome::Summary;
+use super::row::{Project, User};
+use super::{ImportError, Reader};
+use crate::domain::bucket::Daily;
+use crate::domain::ids::KernelId;
+use crate::domain::slots::Usages;
+use crate::domain::time::{Day, Span};
+use crate::service::Clock;
+use crate::service::ingest::incoming::outlives;
+
+/// Rows of one request.
+const ROWS: usize = 2_000;
+
+/// A day, a user, a project and a domain.
+type Place = (Day, Arc<str>, Arc<str>, Arc<str>);
+
+/// A day total as it is sent.
+#[derive(Serialize)]
+struct Row<'a> {
+    day: Day,
+    #[serde(flatten)]
+    user: User<'a>,
+    #[serde(flatten)]
+    project: Project<'a>,
+    domain_name: &'a str,
+    resource_usage: &'a Usages,
+    jobs: u64,
+}
+
+/// The balance of one import.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HistoryReport {
+    /// The name of the history.
+    pub source: String,
+    /// What became of the rows of the file.
+    pub summary: Summary,
+    /// Jobs that the file has twice, and that were taken once.
+    pub repeated: u64,
+    /// Jobs that have not ended, or that ran for too long to be one job.
+    pub unended: u64,
+    pub groups: u64,
+    /// Day totals that are stored.
+    pub stored: u64,
+    /// Day totals of days that the server has recorded itself.
+    pub left_out: u64,
+}
+
+impl HistoryReport {
+    pub fn to_json(&self) -> Value {
+        let early = self.summary.ended_early.as_ref().map(|e| json!({"line": e.line, "cause": e.cause}));
+        json!({
+            "source": self.source, "rows": self.summary.rows, "taken": self.summary.taken - self.repeated - self.unended,
+            "dropped": self.summary.dropped_rows(), "repeated": self.repeated, "unended": self.unended,
+            "resource_groups": self.groups, "day_totals": self.stored, "left_out": self.left_out, "ended_early": early,
+        })
+    }
+}
+
+impl fmt::Display for HistoryReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let taken = self.summary.taken - self.repeated - self.unended;
+        writeln!(f, "{} rows, {taken} jobs taken into the history {:?}", self.summary.rows, self.source)?;
+        write!(f, "{}", self.summary)?;
+        if self.repeated > 0 {
+            writeln!(f, "  {} jobs come twice, and count once", self.repeated)?;
+        }
+        if self.unended > 0 {
+            writeln!(f, "  {} jobs left out: they have no start and end that a job can have", self.unended)?;
+        }
+        write!(f, "{} day totals stored, in {} resource groups", self.stored, self.groups)?;
+        if self.left_out > 0 {
+            write!(
+                f,
+                "\n{} day totals left out: of these days the server has recorded the usage itself",
+                self.left_out
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Imports what the jobs of `reader` used as the history `source`. A file that ends early changes nothing.
+pub(super) async fn load(
+    api: &Api,
+    clock: &dyn Clock,
+    reader: Reader,
+    domains: &DomainMap,
+    source: &str,
+) -> anyhow::Result<HistoryReport> {
+    let mut totals = Totals::new(clock.now().day());
+    let mut feed = Feed::start(reader);
+    while let Some(chunk) = feed.next().await {
+        for mut row in chunk {
+            if let Some(domain) = domains.get(&row.job.project) {
+                row.job.domain.clone_from(domain);
+            }
+            totals.take(&row.job, clock);
+        }
+    }
+    let summary = feed.finish().await?;
+    if let Some(early) = summary.ended_early.clone() {
+        return Err(ImportError::EndedEarly(early)).context("nothing was imported: a history has to be whole");
+    }
+    let Totals { groups, repeated, unended, .. } = totals;
+    let mut report = HistoryReport {
+        source: source.to_owned(),
+        summary,
+        repeated,
+        unended,
+        groups: groups.len() as u64,
+        ..HistoryReport::default()
+    };
+    // Nothing is stored before it is certain that nothing would count twice.
+    let there = api.groups().await?;
+    for group in groups.keys().filter(|group| there.contains(*group)) {
+        match api.history(group, source).await? {
+            Some(true) => {
+                return Err(ImportError::HistoryKnown { group: group.clone(), name: source.to_owned() }.into());
+            }
+            Some(false) => api.delete_history(group, source).await?,
+            None => {}
+        }
+    }
+    for (group, rows) in &groups {
+        if !there.contains(group) {
+            api.make_group(group).await.with_context(|| format!("resource group {group:?}"))?;
+        }
+        let rows: Vec<Row> = rows.iter().map(|(place, daily)| row(place, daily)).collect();
+        let count = rows.chunks(ROWS).count();
+        for (at, part) in rows.chunks(ROWS).enumerate() {
+            let is_last = at + 1 == count;
+            let taken = api.put_history(group, source, &json!({"rows": part, "complete": is_last})).await;
+            let taken =
+                taken.with_context(|| format!("resource group {group:?}: import the file again to take the rest"))?;
+            report.stored += taken.stored;
+            report.left_out += taken.left_out;
+        }
+    }
+    Ok(report)
+}
+
+fn row<'a>((day, user, project, domain): &'a Place, daily: &'a Daily) -> Row<'a> {
+    Row {
+        day: *day,
+        user: User::of(user),
+        project: Project::of(project),
+        domain_name: domain,
+        resource_usage: &daily.usage,
+        jobs: daily.records,
+    }
+}
+
+/// What jobs used, by group.
+struct Totals {
+    today: Day,
+    groups: BTreeMap<String, BTreeMap<Place, Daily>>,
+    /// The jobs that were taken.
+    seen: HashSet<KernelId>,
+    names: BTreeSet<Arc<str>>,
+    repeated: u64,
+    unended: u64,
+}
+
+impl Totals {
+    fn new(today: Day) -> Self {
+        let (groups, seen, names) = (BTreeMap::new(), HashSet::new(), BTreeSet::new());
+        Self { today, groups, seen, names, repeated: 0, unended: 0 }
+    }
+
+    fn take(&mut self, job: &ImportedJob, clock: &dyn Clock) {
+        let (Some(start), Some(end)) = (job.started_at, job.terminated_at) else {
+            self.unended += 1;
+            return;
+        };
+        if outlives(job.started_at, job.terminated_at, clock.now()) {
+            self.unended += 1;
+            return;
+        }
+        if !self.seen.insert(job.kernel_id()) {
+            self.repeated += 1;
+            return;
+        }
+        let [user, project, domain] = [&job.user, &job.project, &job.domain].map(|name| self.name(name));
+        if !self.groups.contains_key(&job.resource_group) {
+            self.groups.insert(job.resource_group.clone(), BTreeMap::new());
+        }
+        let Some(rows) = self.groups.get_mut(&job.resource_group) else { return };
+        // What is used today is not over.
+        for part in
+            Span::new(start, end).into_iter().flat_map(Span::by_day).filter(|part| part.start.day() < self.today)
+        {
+            let place = (part.start.day(), Arc::clone(&user), Arc::clone(&project), Arc::clone(&domain));
+            rows.entry(place).or_default().add(&job.slots.for_micros(part.micros()));
+        }
+    }
+
+    fn name(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.names.get(name) {
+            return Arc::clone(known);
+        }
+        let new: Arc<str> = Arc::from(name);
+        self.names.insert(Arc::clone(&new));
+        new
+    }
+}

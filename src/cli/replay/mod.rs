@@ -1,0 +1,132 @@
+//! `fairshared replay`: what policies would have made of the jobs of a real history.
+
+mod html;
+mod offers;
+mod policy;
+mod report;
+mod show;
+mod span;
+mod trace;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use chrono_tz::Tz;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Args, Parser, ValueEnum};
+
+use self::offers::OfferArgs;
+use self::report::{Report, Setup};
+use super::command::Command;
+use super::failure::{Failure, Outcome, eprint_line};
+use super::import::{FORMATS, MemoryUnit};
+use super::output::OutputArgs;
+use crate::config::Config;
+use crate::domain::replay::schedulers::{self, SCHEDULERS};
+use crate::domain::replay::simulation::Estimates;
+
+/// Show what policies would have made of the jobs of a real history; needs no server and no database
+///
+/// The jobs arrive as they did, with their real sizes and durations. A scheduler starts them in the order of each policy, and runs
+/// happen at every slice interval, all on a simulated clock. Waits, shares and utilisation are told beside what really happened.
+#[derive(Parser)]
+#[command(name = "replay")]
+pub struct Replay {
+    #[command(flatten)]
+    trace: TraceArgs,
+    #[command(flatten)]
+    offers: OfferArgs,
+    /// A policy: what `options get` prints, and the keys domains, projects and users of `weights get`; once for each policy
+    #[arg(long = "policy", value_name = "FILE", required = true)]
+    policies: Vec<PathBuf>,
+    /// What the scheduler does with the order
+    #[arg(long, default_value = SCHEDULERS[0].name(),
+        value_parser = PossibleValuesParser::new(SCHEDULERS.iter().map(|s| PossibleValue::new(s.name()).help(s.about()))))]
+    scheduler: String,
+    /// What is known of how long a job will run
+    #[arg(long, value_enum, default_value_t = EstimatesArg::Given)]
+    estimates: EstimatesArg,
+    /// Write a report with plots into this file, which needs no other
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Where the jobs come from.
+#[derive(Args)]
+struct TraceArgs {
+    /// Files of jobs that `import` reads, gzip or plain
+    #[arg(required = true, value_name = "TRACE")]
+    traces: Vec<PathBuf>,
+    /// What the files are; their names tell it unless this does
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(FORMATS.iter().map(|f| PossibleValue::new(f.name).help(f.about))))]
+    format: Option<String>,
+    /// Replay all jobs and all capacities as one resource group, whatever the files say
+    #[arg(long, value_name = "NAME")]
+    group: Option<String>,
+    /// Where times without an offset were written, by IANA's name, like Europe/Berlin. UTC unless told
+    #[arg(long, value_name = "ZONE")]
+    timezone: Option<Tz>,
+    /// What the memory fields of an SWF file count
+    #[arg(long, value_name = "UNIT", default_value = MemoryUnit::ALL[0].0,
+        value_parser = PossibleValuesParser::new(MemoryUnit::ALL.map(|(name, _)| name)))]
+    swf_memory: String,
+    /// CSV of `project,domain`: the domain of each project (account)
+    #[arg(long, value_name = "FILE")]
+    domain_map: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum EstimatesArg {
+    /// The time limit of each job; where there is none, what is learned from the jobs that ended
+    Given,
+    /// How long each job really runs
+    Perfect,
+}
+
+impl From<EstimatesArg> for Estimates {
+    fn from(estimates: EstimatesArg) -> Self {
+        match estimates {
+            EstimatesArg::Given => Self::Given,
+            EstimatesArg::Perfect => Self::Perfect,
+        }
+    }
+}
+
+impl Command for Replay {
+    const IS_LOCAL: bool = true;
+
+    async fn run(self, _: Config) -> Outcome {
+        let format = self.output.output;
+        let html = self.html.clone();
+        // A replay may take a minute, and nothing else goes on.
+        let report = tokio::task::spawn_blocking(move || self.replay()).await;
+        let report = report.map_err(|error| Failure::Failed(format!("the replay broke off: {error}")))??;
+        for note in &report.notes {
+            eprint_line(&format!("note: {note}"));
+        }
+        if let Some(file) = html {
+            let page = html::page(&report)?;
+            std::fs::write(&file, page)
+                .map_err(|e| Failure::Failed(format!("cannot write {}: {e}", file.display())))?;
+        }
+        show::show(&report, format)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Replay {
+    fn replay(&self) -> Result<Report, Failure> {
+        let drafts = self.policies.iter().map(|file| policy::read(file)).collect::<Result<Vec<_>, _>>()?;
+        let mut trace = trace::read(&self.trace)?;
+        let offers = offers::of(&self.offers, &self.trace, &trace)?;
+        let history = trace.history(offers)?;
+        let policies = policy::resolve(drafts, &history, &mut trace.notes)?;
+        let scheduler = schedulers::by_name(&self.scheduler);
+        let scheduler =
+            scheduler.ok_or_else(|| Failure::Unusable(format!("there is no scheduler {}", self.scheduler)))?;
+        let setup = Setup { scheduler, estimates: self.estimates.into() };
+        Ok(Report::new(&history, &policies, &setup, trace.notes))
+    }
+}

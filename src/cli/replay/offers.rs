@@ -1,0 +1,110 @@
+//! What the cluster offers in a replay: as a file tells it, as the command line does, or as much as the jobs need.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::TraceArgs;
+use super::trace::{Trace, in_file};
+use crate::cli::failure::Failure;
+use crate::cli::import::capacities::{Capacity, read_capacities};
+use crate::cli::import::source::Source;
+use crate::domain::decimal::Amount;
+use crate::domain::replay::history::Offer;
+use crate::domain::slots::{Amounts, SlotName};
+use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+
+#[derive(Args)]
+#[group(required = false, multiple = false)]
+pub(super) struct OfferArgs {
+    /// CSV of `resource_group,agent_id,cpu,mem_gib,gpu,from,to`, as `import` takes it
+    #[arg(long, value_name = "FILE")]
+    capacities: Option<PathBuf>,
+    /// What the cluster offers, like cpu=512; once for each slot
+    #[arg(long, value_name = "SLOT=AMOUNT", value_parser = slot_amount)]
+    capacity: Vec<SlotAmount>,
+    /// As much capacity as makes the jobs use this part of it, like 0.95
+    #[arg(long, value_name = "PART", value_parser = part)]
+    load: Option<f64>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct SlotAmount(SlotName, Amount);
+
+fn slot_amount(text: &str) -> Result<SlotAmount, String> {
+    let (slot, amount) = text.split_once('=').ok_or("it is not SLOT=AMOUNT, like cpu=512")?;
+    let slot = SlotName::offered(slot).map_err(|error| error.to_string())?;
+    let amount: Amount = amount.parse().map_err(|error| format!("the amount {error}"))?;
+    if amount.is_zero() { Err("the amount must be above 0".to_owned()) } else { Ok(SlotAmount(slot, amount)) }
+}
+
+fn part(text: &str) -> Result<f64, String> {
+    let part = text.parse::<f64>().ok().filter(|part| (0.01..=10.0).contains(part));
+    part.ok_or_else(|| "the load is a number from 0.01 to 10".to_owned())
+}
+
+pub(super) fn of(args: &OfferArgs, traced: &TraceArgs, trace: &Trace) -> Result<Vec<Offer>, Failure> {
+    if let Some(file) = &args.capacities {
+        let rows = in_file(file, Source::open(file).and_then(|mut source| read_capacities(&mut source)))?;
+        let group = trace.groups.keys().next().filter(|_| traced.group.is_none());
+        let rows: Vec<Capacity> =
+            rows.into_iter().filter(|row| group.is_none_or(|group| row.resource_group == *group)).collect();
+        if rows.is_empty() {
+            let group = group.map_or("any group", String::as_str);
+            let name = file.display();
+            return Err(Failure::Unusable(format!(
+                "{name}: no row offers anything in {group}; --group NAME takes the jobs and the capacities of all groups"
+            )));
+        }
+        return Ok(steps(&rows));
+    }
+    let (from, last) = trace.span();
+    if !args.capacity.is_empty() {
+        let slots = args.capacity.iter().map(|SlotAmount(slot, amount)| (*slot, *amount)).collect();
+        return Ok(vec![Offer { from, slots }]);
+    }
+    let Some(load) = args.load else {
+        return Err(Failure::Unusable(
+            "a replay needs what the cluster offered: --capacities FILE, --capacity cpu=N, or --load 0.95".to_owned(),
+        ));
+    };
+    let seconds = (last.micros() - from.micros()) as f64 / MICROS_PER_SECOND as f64;
+    let slots: Amounts = enough(trace, seconds * load);
+    if slots.is_empty() {
+        return Err(Failure::Unusable(
+            "the jobs of the trace name no amounts, so --load cannot tell a capacity; give one with --capacity cpu=N"
+                .to_owned(),
+        ));
+    }
+    Ok(vec![Offer { from, slots }])
+}
+
+/// What each slot needs to be used for so many seconds, in whole units, and at least what the largest job asks for.
+fn enough(trace: &Trace, seconds: f64) -> Amounts {
+    let largest = trace.largest();
+    let offered = trace
+        .used()
+        .iter()
+        .map(|(slot, used)| {
+            let needed = if seconds > 0.0 { (used.to_f64() / seconds).ceil() } else { 0.0 };
+            (slot, Amount::from_f64(needed).max(largest.get(slot).unwrap_or_default()))
+        })
+        .collect::<Vec<_>>();
+    offered.into_iter().filter(|(_, amount)| !amount.is_zero()).collect()
+}
+
+/// The sum over the agents, from each instant on at which it changes.
+fn steps(rows: &[Capacity]) -> Vec<Offer> {
+    let instants: BTreeSet<Timestamp> = rows.iter().flat_map(|row| [Some(row.from), row.to]).flatten().collect();
+    let sum = |from: Timestamp| {
+        let mut slots = Amounts::default();
+        for row in rows.iter().filter(|row| row.from <= from && row.to.is_none_or(|to| to > from)) {
+            slots.add(&row.slots);
+        }
+        Offer { from, slots }
+    };
+    let mut steps: Vec<Offer> = instants.into_iter().map(sum).collect();
+    steps.dedup_by(|next, before| next.slots == before.slots);
+    steps
+}

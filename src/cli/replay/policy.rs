@@ -1,0 +1,182 @@
+//! A policy as a file: what `options get` prints, and below it the weights as `weights get` prints them.
+//!
+//! ```yaml
+//! scheduler: fairshare          # or lines KEY=VALUE at the top, or what `options get -o json` prints
+//! scheduler_opts:
+//!   half_life_days: 14
+//!   order: tiered
+//! domains:
+//!   research: 2
+//! users:
+//!   - {user: alice, project: climate, weight: 3}
+//! ```
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::cli::failure::Failure;
+use crate::cli::open::{input_name, read_input};
+use crate::cli::options::pair;
+use crate::domain::fault::Fault;
+use crate::domain::identity;
+use crate::domain::ids::{Member, Owner, ProjectId, UserId};
+use crate::domain::options::Options;
+use crate::domain::reading::read_from;
+use crate::domain::replay::history::History;
+use crate::domain::replay::policy::Policy;
+use crate::domain::sequencer::Sequencer;
+use crate::domain::weight::Weight;
+use crate::rest::configuration::view::{Configuration, UserEntry, WeightText};
+use crate::service::Error;
+
+/// Keys that `options get` and `weights get` print and that say nothing here.
+const OTHERS: [&str; 4] = ["resource_group", "warnings", "config_revision", "queues"];
+const WEIGHTS: [&str; 3] = ["domains", "projects", "users"];
+
+/// A policy whose weights still have names.
+pub(super) struct Draft {
+    name: String,
+    sequencer: Sequencer,
+    options: Options,
+    weights: Configuration,
+}
+
+pub(super) fn read(file: &Path) -> Result<Draft, Failure> {
+    let (bytes, shown) = (read_input(file)?, input_name(file));
+    let text = String::from_utf8(bytes).map_err(|_| Failure::Unusable(format!("{shown} is not UTF-8 text")))?;
+    let name = file.file_stem().map_or_else(|| shown.clone(), |stem| stem.to_string_lossy().into_owned());
+    let document = document(&text).map_err(|said| Failure::Unusable(format!("{shown}: {said}")))?;
+    draft(name, document).map_err(|failure| failure.in_input(&shown))
+}
+
+/// One map of lines `KEY=VALUE` and of the YAML or JSON behind them.
+fn document(text: &str) -> Result<Map<String, Value>, String> {
+    let is_pair = |line: &str| {
+        let key = line.split_once('=').map(|(key, _)| key);
+        line.trim().is_empty()
+            || key.is_some_and(|key| !key.is_empty() && key.bytes().all(|b| b.is_ascii_lowercase() || b == b'_'))
+    };
+    let pairs: Vec<&str> = text.lines().take_while(|line| is_pair(line)).collect();
+    let rest: String = text.lines().skip(pairs.len()).flat_map(|line| [line, "\n"]).collect();
+    // The lines before keep the places that errors name.
+    let padded = "\n".repeat(pairs.len()) + &rest;
+    let mut map = yaml(&padded)?;
+    for line in pairs.into_iter().map(str::trim).filter(|line| !line.is_empty()) {
+        let (key, value) = pair(line)?;
+        if map.insert(key.clone(), value).is_some() {
+            return Err(format!("`{key}` is there twice"));
+        }
+    }
+    Ok(map)
+}
+
+fn yaml(text: &str) -> Result<Map<String, Value>, String> {
+    if let Err(error) = serde_norway::from_str::<IgnoredAny>(text) {
+        let place = error.location().map(|at| format!(" from line {}, column {} on", at.line(), at.column()));
+        return Err(format!("a policy is not YAML{}", place.unwrap_or_default()));
+    }
+    match serde_norway::from_str::<Value>(text) {
+        Ok(Value::Null) => Ok(Map::new()),
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(_) | Err(_) => Err("a policy is not a map of keys, like `scheduler: fairshare`".to_owned()),
+    }
+}
+
+fn draft(name: String, mut document: Map<String, Value>) -> Result<Draft, Failure> {
+    let invalid = |fault: Fault| Failure::from(Error::Invalid(vec![fault]));
+    document.retain(|key, _| !OTHERS.contains(&key.as_str()));
+    let mut weights = Map::new();
+    for key in WEIGHTS {
+        weights.extend(document.remove_entry(key));
+    }
+    let weights = read_from::<Configuration, _>(Value::Object(weights), "invalid_type");
+    let weights = weights.map_err(|misread| Failure::from(Error::Invalid(vec![misread.into()])))?;
+    let scheduler = document.remove("scheduler").unwrap_or_else(|| "fairshare".into());
+    let sequencer = scheduler.as_str().and_then(Sequencer::by_name).filter(|known| !known.takes_turns());
+    let sequencer = sequencer.ok_or_else(|| {
+        let known: Vec<&str> =
+            Sequencer::names().filter(|name| Sequencer::by_name(name).is_some_and(|s| !s.takes_turns())).collect();
+        Failure::Unusable(format!("`scheduler` is {scheduler}, and a replay knows {}", known.join(", ")))
+    })?;
+    let mut options = match document.remove("scheduler_opts") {
+        None | Some(Value::Null) => Map::new(),
+        Some(Value::Object(options)) => options,
+        Some(_) => return Err(Failure::Unusable("`scheduler_opts` is not a map of options".to_owned())),
+    };
+    for (key, value) in document {
+        if options.insert(key.clone(), value).is_some() {
+            return Err(Failure::Unusable(format!("`{key}` is there twice")));
+        }
+    }
+    let options = Options::parse(&options).map_err(|mut faults| invalid(faults.remove(0)))?;
+    Ok(Draft { name, sequencer, options, weights })
+}
+
+/// Finds whose the weights are.
+pub(super) fn resolve(drafts: Vec<Draft>, history: &History, notes: &mut Vec<String>) -> Result<Vec<Policy>, Failure> {
+    let mut policies: Vec<Policy> = Vec::new();
+    for draft in drafts {
+        let Draft { name, sequencer, options, weights } = draft;
+        let mut found = Weights { history, found: BTreeMap::new(), unknown: 0 };
+        found.take(weights).map_err(|said| Failure::Unusable(format!("{name}: {said}")))?;
+        let Weights { found: weights, unknown, .. } = found;
+        if unknown > 0 {
+            notes.push(format!(
+                "{name}: {unknown} weights are of domains, projects or users that have no jobs in the trace"
+            ));
+        }
+        let others =
+            policies.iter().filter(|other| other.name == name || other.name.starts_with(&format!("{name} ("))).count();
+        let name = if others == 0 { name } else { format!("{name} ({})", others + 1) };
+        policies.push(Policy { name, sequencer, options, weights });
+    }
+    Ok(policies)
+}
+
+struct Weights<'h> {
+    history: &'h History,
+    found: BTreeMap<Owner, Weight>,
+    unknown: u64,
+}
+
+impl Weights<'_> {
+    fn take(&mut self, weights: Configuration) -> Result<(), String> {
+        for (name, weight) in weights.domains.0 {
+            let known = self.history.owners.iter().find(|person| *person.domain == *name);
+            let owner = known.map(|person| Owner::Domain(Arc::clone(&person.domain)));
+            self.set(owner.into_iter().collect(), &weight)?;
+        }
+        for (name, weight) in weights.projects.0 {
+            let id = project(&name);
+            let known = self.history.owners.iter().any(|person| person.member.project == id);
+            self.set(known.then_some(Owner::Project(id)).into_iter().collect(), &weight)?;
+        }
+        for UserEntry { user: name, project: of, weight } in weights.users {
+            let (id, of) = (user(&name), of.as_deref().map(project));
+            let is_it = |member: &Member| member.user == id && of.is_none_or(|of| member.project == of);
+            let members = self.history.owners.iter().map(|person| person.member).filter(is_it);
+            self.set(members.map(Owner::User).collect(), &weight)?;
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, owners: Vec<Owner>, weight: &WeightText) -> Result<(), String> {
+        let Some(weight) = weight.parse()? else { return Ok(()) };
+        self.unknown += u64::from(owners.is_empty());
+        self.found.extend(owners.into_iter().map(|owner| (owner, weight)));
+        Ok(())
+    }
+}
+
+fn user(name: &str) -> UserId {
+    Uuid::try_parse(name).map_or_else(|_| identity::user(name), UserId)
+}
+
+fn project(name: &str) -> ProjectId {
+    Uuid::try_parse(name).map_or_else(|_| identity::project(name), ProjectId)
+}

@@ -1,0 +1,101 @@
+//! What a replay tells: what really happened, and each policy beside it.
+
+use std::thread;
+
+use serde::Serialize;
+
+use crate::domain::replay::history::{History, Job};
+use crate::domain::replay::policy::Policy;
+use crate::domain::replay::report::{Outcome, Starts};
+use crate::domain::replay::schedulers;
+use crate::domain::replay::simulate;
+use crate::domain::replay::simulation::Estimates;
+use crate::domain::slots::Amounts;
+use crate::domain::time::Timestamp;
+
+/// What is the same under every policy.
+pub(super) struct Setup {
+    pub scheduler: &'static dyn schedulers::Starts,
+    pub estimates: Estimates,
+}
+
+#[derive(Serialize)]
+pub(super) struct Report {
+    pub jobs: u64,
+    pub owners: u64,
+    pub first_submission: Timestamp,
+    pub last_submission: Timestamp,
+    /// At most.
+    pub capacity: Amounts,
+    pub scheduler: &'static str,
+    /// What `wait_change` compares with; `None`: nothing.
+    pub compared_with: Option<String>,
+    pub notes: Vec<String>,
+    /// What really happened, with the weights of the first policy.
+    pub recorded: Outcome,
+    pub policies: Vec<Outcome>,
+}
+
+/// The name of what really happened.
+const RECORDED: &str = "recorded";
+
+impl Report {
+    pub fn new(history: &History, policies: &[Policy], setup: &Setup, notes: Vec<String>) -> Self {
+        let really: Vec<Option<Timestamp>> = history.jobs.iter().map(|job| Some(job.started_at)).collect();
+        let recorded = Outcome::of(history, &Starts { name: RECORDED, starts: &really, policy: &policies[0] });
+        let mut outcomes = outcomes(history, policies, setup);
+        let compared_with = if history.waits_known() {
+            for outcome in &mut outcomes {
+                outcome.compare(&recorded);
+            }
+            Some(RECORDED.to_owned())
+        } else {
+            let first = (outcomes.len() > 1).then(|| outcomes[0].clone());
+            if let Some(first) = &first {
+                for outcome in &mut outcomes[1..] {
+                    outcome.compare(first);
+                }
+            }
+            first.map(|first| first.policy)
+        };
+        let submitted = |job: &Job| job.submitted_at;
+        Self {
+            jobs: history.jobs.len() as u64,
+            owners: history.owners.len() as u64,
+            first_submission: history.jobs.first().map_or(Timestamp::EPOCH, submitted),
+            last_submission: history.jobs.last().map_or(Timestamp::EPOCH, submitted),
+            capacity: history.most_offered(),
+            scheduler: setup.scheduler.name(),
+            compared_with,
+            notes,
+            recorded,
+            policies: outcomes,
+        }
+    }
+
+    /// What really happened, then the policies.
+    pub fn all(&self) -> impl Iterator<Item = &Outcome> {
+        std::iter::once(&self.recorded).chain(&self.policies)
+    }
+}
+
+/// Policies do not know of each other, so as many are tried at once as there are processors.
+fn outcomes(history: &History, policies: &[Policy], setup: &Setup) -> Vec<Outcome> {
+    let at_once = thread::available_parallelism().map_or(1, usize::from);
+    let mut outcomes = Vec::with_capacity(policies.len());
+    for some in policies.chunks(at_once) {
+        let one = |policy: &Policy| {
+            let starts = simulate(history, policy, setup.scheduler, setup.estimates);
+            Outcome::of(history, &Starts { name: &policy.name, starts: &starts, policy })
+        };
+        thread::scope(|scope| {
+            let running: Vec<_> = some.iter().map(|policy| scope.spawn(move || one(policy))).collect();
+            let ended = running.into_iter().map(|thread| match thread.join() {
+                Ok(outcome) => outcome,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            outcomes.extend(ended);
+        });
+    }
+    outcomes
+}

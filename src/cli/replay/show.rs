@@ -1,0 +1,225 @@
+//! A report on the terminal, as JSON or as CSV.
+
+use serde::Serialize;
+
+use super::report::Report;
+use super::span::{percent, span};
+use crate::cli::failure::Failure;
+use crate::cli::output::{Format, print, print_json, print_list};
+use crate::domain::replay::report::{ByTier, Entity, Figures, Outcome};
+
+/// Users that a table shows at each end.
+const SHOWN: usize = 5;
+
+pub(super) fn show(report: &Report, format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Json => print_json(report),
+        Format::Table => tables(report),
+        Format::Csv | Format::Ndjson => {
+            let columns = &[
+                "policy",
+                "tier",
+                "domain",
+                "project",
+                "user",
+                "jobs",
+                "wait_mean",
+                "wait_median",
+                "wait_p95",
+                "bounded_slowdown",
+                "used_share",
+                "wait_change",
+                "never_started",
+                "utilisation",
+                "misallocated_domains",
+                "misallocated_projects",
+                "misallocated_users",
+                "jains_index_users",
+            ];
+            print_list(format, columns, report.all().flat_map(lines))
+        }
+    }
+}
+
+/// A policy, or one domain, project or user under it. Times are in seconds.
+#[derive(Serialize)]
+struct Line<'r> {
+    policy: &'r str,
+    tier: &'static str,
+    domain: Option<&'r str>,
+    project: Option<&'r str>,
+    user: Option<&'r str>,
+    jobs: u64,
+    wait_mean: f64,
+    wait_median: f64,
+    wait_p95: f64,
+    bounded_slowdown: f64,
+    used_share: Option<f64>,
+    wait_change: Option<f64>,
+    never_started: Option<u64>,
+    utilisation: Option<f64>,
+    misallocated_domains: Option<f64>,
+    misallocated_projects: Option<f64>,
+    misallocated_users: Option<f64>,
+    jains_index_users: Option<f64>,
+}
+
+impl<'r> Line<'r> {
+    fn new(policy: &'r str, tier: &'static str, figures: &Figures) -> Self {
+        Self {
+            policy,
+            tier,
+            domain: None,
+            project: None,
+            user: None,
+            jobs: figures.jobs,
+            wait_mean: figures.wait.mean,
+            wait_median: figures.wait.median,
+            wait_p95: figures.wait.p95,
+            bounded_slowdown: figures.bounded_slowdown,
+            used_share: None,
+            wait_change: None,
+            never_started: None,
+            utilisation: None,
+            misallocated_domains: None,
+            misallocated_projects: None,
+            misallocated_users: None,
+            jains_index_users: None,
+        }
+    }
+
+    fn whole(outcome: &'r Outcome) -> Self {
+        let ByTier { domain, project, user } = outcome.misallocated_share;
+        Self {
+            wait_change: outcome.wait_change,
+            never_started: Some(outcome.never_started),
+            utilisation: Some(outcome.utilisation),
+            misallocated_domains: Some(domain),
+            misallocated_projects: Some(project),
+            misallocated_users: Some(user),
+            jains_index_users: Some(outcome.jains_index.user),
+            ..Self::new(&outcome.policy, "all", &outcome.figures)
+        }
+    }
+
+    fn one(policy: &'r str, tier: &'static str, entity: &'r Entity) -> Self {
+        Self {
+            domain: Some(&entity.domain),
+            project: entity.project.as_deref(),
+            user: entity.user.as_deref(),
+            used_share: Some(entity.used_share),
+            wait_change: entity.wait_change,
+            ..Self::new(policy, tier, &entity.figures)
+        }
+    }
+}
+
+fn lines(outcome: &Outcome) -> impl Iterator<Item = Line<'_>> {
+    let tiers = [("domain", &outcome.domains), ("project", &outcome.projects), ("user", &outcome.users)];
+    let entities = tiers.into_iter().flat_map(|(tier, entities)| entities.iter().map(move |entity| (tier, entity)));
+    std::iter::once(Line::whole(outcome)).chain(entities.map(|(tier, entity)| Line::one(&outcome.policy, tier, entity)))
+}
+
+/// A row as a person reads it.
+#[derive(Serialize)]
+struct Shown {
+    policy: String,
+    domain: String,
+    project: String,
+    user: String,
+    jobs: u64,
+    wait_mean: String,
+    median: String,
+    p95: String,
+    slowdown: String,
+    used: String,
+    change: String,
+    utilisation: String,
+    misallocated: String,
+    jain: String,
+}
+
+impl Shown {
+    fn of(line: &Line) -> Self {
+        let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+        Self {
+            policy: line.policy.to_owned(),
+            domain: text(line.domain),
+            project: text(line.project),
+            user: text(line.user),
+            jobs: line.jobs,
+            wait_mean: span(line.wait_mean),
+            median: span(line.wait_median),
+            p95: span(line.wait_p95),
+            slowdown: format!("{:.1}", line.bounded_slowdown),
+            used: line.used_share.map(percent).unwrap_or_default(),
+            change: line.wait_change.map(span).unwrap_or_default(),
+            utilisation: line.utilisation.map(percent).unwrap_or_default(),
+            misallocated: line.misallocated_users.map(percent).unwrap_or_default(),
+            jain: line.jains_index_users.map(|index| format!("{index:.3}")).unwrap_or_default(),
+        }
+    }
+}
+
+fn table<'r>(columns: &'static [&'static str], lines: impl Iterator<Item = Line<'r>>) -> Result<(), Failure> {
+    print_list(Format::Table, columns, lines.map(|line| Shown::of(&line)))
+}
+
+fn tables(report: &Report) -> Result<(), Failure> {
+    print(&heading(report))?;
+    let policies =
+        &["policy", "jobs", "wait_mean", "median", "p95", "slowdown", "change", "utilisation", "misallocated", "jain"];
+    table(policies, report.all().map(Line::whole))?;
+    let of = |entities: fn(&Outcome) -> &[Entity], tier: &'static str| {
+        report.all().flat_map(move |outcome| {
+            entities(outcome).iter().map(move |entity| Line::one(&outcome.policy, tier, entity))
+        })
+    };
+    if report.recorded.domains.len() > 1 {
+        print("\nDomains")?;
+        let columns = &["policy", "domain", "jobs", "wait_mean", "median", "p95", "slowdown", "used", "change"];
+        table(columns, of(|outcome| &outcome.domains, "domain"))?;
+    }
+    if report.recorded.projects.len() > 1 {
+        print("\nProjects")?;
+        let columns =
+            &["policy", "domain", "project", "jobs", "wait_mean", "median", "p95", "slowdown", "used", "change"];
+        table(columns, of(|outcome| &outcome.projects, "project"))?;
+    }
+    if let Some(other) = &report.compared_with {
+        print(&format!("\nUsers whose mean wait differs most from {other}; `-o csv` has all"))?;
+        let columns =
+            &["policy", "project", "user", "jobs", "wait_mean", "median", "p95", "slowdown", "used", "change"];
+        let ends = report.policies.iter().flat_map(|outcome| {
+            extremes(&outcome.users).into_iter().map(|entity| Line::one(&outcome.policy, "user", entity))
+        });
+        table(columns, ends)?;
+    }
+    Ok(())
+}
+
+fn heading(report: &Report) -> String {
+    let capacity: Vec<String> = report.capacity.iter().map(|(slot, amount)| format!("{slot}={amount}")).collect();
+    format!(
+        "{} jobs of {} owners, submitted from {} to {}, on {} with the scheduler {}\n",
+        report.jobs,
+        report.owners,
+        report.first_submission,
+        report.last_submission,
+        capacity.join(" "),
+        report.scheduler
+    )
+}
+
+/// Those who gain the most, then those who lose the most.
+pub(super) fn extremes(users: &[Entity]) -> Vec<&Entity> {
+    let mut changed: Vec<(&Entity, f64)> = users
+        .iter()
+        .filter_map(|user| Some((user, user.wait_change?)))
+        .filter(|(_, change)| change.abs() >= 1.0)
+        .collect();
+    changed.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let gain = changed.iter().filter(|(_, change)| *change < 0.0).take(SHOWN);
+    let lose = changed.iter().rev().filter(|(_, change)| *change > 0.0).take(SHOWN);
+    gain.chain(lose).map(|(user, _)| *user).collect()
+}

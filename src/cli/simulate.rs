@@ -1,0 +1,37 @@
+//! `fairshared simulate`: what changes of weights, options, capacity and people would do in a live group.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use super::client::{Client, JSON};
+use super::command::Command;
+use super::failure::Outcome;
+use super::open::{input_name, read_input};
+use super::output::OutputArgs;
+use super::simulated;
+use crate::config::Config;
+
+/// Show what changes would do in a resource group; nothing is changed unless the file says `"apply": true`
+#[derive(Parser)]
+#[command(name = "simulate")]
+pub struct Simulate {
+    /// The resource group
+    group: String,
+    /// JSON as `POST /resource-groups/{rg}/fair-share-simulations` takes it; `-` for standard input
+    file: PathBuf,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+impl Command for Simulate {
+    async fn run(self, config: Config) -> Outcome {
+        let body = read_input(&self.file)?;
+        let client = Client::of(&config).await?;
+        let call = client.post(["resource-groups", &self.group, "fair-share-simulations"]).body(JSON, body);
+        let answer = call.bytes().await.map_err(|failure| failure.in_input(&input_name(&self.file)))?;
+        simulated::show(&answer, self.output.output)?;
+        Ok(ExitCode::SUCCESS)
+    }
+}

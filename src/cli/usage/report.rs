@@ -1,0 +1,105 @@
+//! `fairshared usage --by`: a report, with a column for the hours of each slot.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::Usage;
+use crate::cli::client::{Call, Client};
+use crate::cli::failure::Failure;
+use crate::cli::list::List;
+use crate::cli::output::{Format, print_list};
+use crate::config::Config;
+use crate::domain::time::Day;
+use crate::domain::usage_report::Period;
+use crate::service::{Clock, SystemClock};
+
+/// What may stand before the hours of slots, in this order.
+const NAMES: [&str; 10] = [
+    "resource_group",
+    "first_day",
+    "last_day",
+    "domain_name",
+    "project_name",
+    "project_id",
+    "user_name",
+    "user_uuid",
+    "used_share",
+    "entitled_share",
+];
+const SHARES: [&str; 2] = ["used_share", "entitled_share"];
+/// An id, and the name that stands for it in tables.
+const NAMED: [(&str, &str); 2] = [("project_id", "project_name"), ("user_uuid", "user_name")];
+
+pub async fn run(usage: Usage, config: &Config) -> Result<(), Failure> {
+    let format = usage.output.output;
+    let limit = usage.limit;
+    let call = call(usage, config).await?;
+    let list = if limit.is_none() { List::whole(call) } else { List::of(call, limit) };
+    if matches!(format, Format::Json | Format::Ndjson) {
+        return list.print(format, &[]).await;
+    }
+    let mut rows = list.rows().await?;
+    let slots: BTreeSet<String> =
+        rows.iter().filter_map(|row| row["slot_hours"].as_object()).flat_map(|hours| hours.keys().cloned()).collect();
+    let hours: Vec<(String, String)> = slots.into_iter().map(|slot| (heading(&slot), slot)).collect();
+    for row in &mut rows {
+        for (heading, slot) in &hours {
+            row[heading] = row["slot_hours"].get(slot).cloned().unwrap_or_else(|| json!("0"));
+        }
+        if format == Format::Table {
+            shorten(row, &hours);
+        }
+    }
+    let mut columns: Vec<&str> =
+        NAMES.into_iter().filter(|name| rows.iter().any(|row| row.get(name).is_some())).collect();
+    columns.extend(hours.iter().map(|(heading, _)| heading.as_str()));
+    print_list(format, &columns, rows)
+}
+
+/// Makes a row for a person: names in the place of ids, short figures.
+fn shorten(row: &mut Value, hours: &[(String, String)]) {
+    for figure in SHARES.into_iter().chain(hours.iter().map(|(heading, _)| heading.as_str())) {
+        if let Some(exact) = row.get(figure).and_then(Value::as_str).and_then(|text| text.parse::<f64>().ok()) {
+            row[figure] = Value::from(format!("{exact:.3}"));
+        }
+    }
+    for (id, name) in NAMED {
+        let Some(shown) = row.as_object_mut().and_then(|row| row.remove(id)) else { continue };
+        if row.get(name).is_none() {
+            row[name] = shown;
+        }
+    }
+}
+
+/// What the hours of a slot are called.
+fn heading(slot: &str) -> String {
+    if slot == "mem" { "mem_gib_hours".to_owned() } else { format!("{slot}_hours") }
+}
+
+async fn call(usage: Usage, config: &Config) -> Result<Call, Failure> {
+    let (from, to) = match usage.month {
+        Some(month) => {
+            let (first, last) = days_of(&month)?;
+            (Some(first.to_string()), Some(last.to_string()))
+        }
+        None => (usage.from, usage.to),
+    };
+    let client = Client::of(config).await?;
+    let call = match &usage.groups[..] {
+        [group] => client.get(["resource-groups", group, "usage-report"]),
+        groups => groups.iter().fold(client.get(["usage-report"]), |call, group| call.with("group", group)),
+    };
+    let call = call.maybe("from", from).maybe("to", to).maybe("by", usage.by).maybe("slots", usage.slots);
+    Ok(call.maybe("user", usage.user).maybe("project", usage.project))
+}
+
+/// The days of a month, until today.
+fn days_of(month: &str) -> Result<(Day, Day), Failure> {
+    let unusable = || Failure::Unusable(format!("{month:?} is not a month like 2026-10"));
+    let first: Day = format!("{month}-01").parse().map_err(|_| unusable())?;
+    let last = Period::Month.last(first);
+    let today = SystemClock.now().day();
+    // What lies ahead is for the server to refuse.
+    Ok((first, if first <= today { last.min(today) } else { last }))
+}

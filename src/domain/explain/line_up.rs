@@ -1,0 +1,135 @@
+//! Who comes before whom at one moment. Smaller keys come first.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use super::Tier;
+
+/// All who are compared, each by its number.
+pub struct LineUp<'a> {
+    keys: Cow<'a, [u64]>,
+    /// `None`: all are compared at once.
+    outer: Option<OuterKeys<'a>>,
+}
+
+/// What is compared before the keys of the users.
+pub struct OuterKeys<'a> {
+    /// The number of each user's project.
+    pub within: &'a [u32],
+    /// By project: the key of its domain, and its own.
+    pub projects: Vec<[u64; 2]>,
+}
+
+/// Those with whom only the own key decides, and how many come before them.
+#[derive(Clone, Debug)]
+pub struct Rivals {
+    pub before: u32,
+    /// Ascending.
+    pub keys: Vec<u64>,
+}
+
+impl Rivals {
+    /// The place of one who has this key.
+    pub fn place(&self, key: u64) -> u32 {
+        1 + self.before + number(self.keys.partition_point(|other| *other < key))
+    }
+
+    /// The largest key with which the place is at most `place`; `None`: no key is small enough.
+    pub fn largest_key_at(&self, place: u32) -> Option<u64> {
+        let ahead = place.checked_sub(1 + self.before)?;
+        Some(self.keys.get(ahead as usize).copied().unwrap_or(u64::MAX))
+    }
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+impl<'a> LineUp<'a> {
+    pub fn new(keys: Cow<'a, [u64]>, outer: Option<OuterKeys<'a>>) -> Self {
+        Self { keys, outer }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.keys.len()
+    }
+
+    fn outer_keys(&self, at: usize) -> [u64; 2] {
+        self.outer.as_ref().map_or([0; 2], |outer| outer.projects[outer.within[at] as usize])
+    }
+
+    fn all_keys(&self, at: usize) -> [u64; 3] {
+        let [domain, project] = self.outer_keys(at);
+        [domain, project, self.keys[at]]
+    }
+
+    /// How each project compares with that of `at`.
+    fn sides(&self, at: usize) -> Option<(&[u32], Vec<Ordering>)> {
+        let outer = self.outer.as_ref()?;
+        let own = self.outer_keys(at);
+        Some((outer.within, outer.projects.iter().map(|keys| keys.cmp(&own)).collect()))
+    }
+
+    /// 1 more than how many come before; equals share a place.
+    pub fn place(&self, at: usize) -> u32 {
+        let own = self.keys[at];
+        let before = match self.sides(at) {
+            None => self.keys.iter().filter(|key| **key < own).count(),
+            Some((within, sides)) => {
+                let is_before = |(key, project): &(&u64, &u32)| match sides[**project as usize] {
+                    Ordering::Less => true,
+                    Ordering::Equal => **key < own,
+                    Ordering::Greater => false,
+                };
+                self.keys.iter().zip(within).filter(is_before).count()
+            }
+        };
+        1 + number(before)
+    }
+
+    /// How many others have the same place.
+    pub fn equals(&self, at: usize) -> u32 {
+        let own = self.all_keys(at);
+        number((0..self.count()).filter(|other| *other != at && self.all_keys(*other) == own).count())
+    }
+
+    /// The last who comes before, the first of equals.
+    pub fn above(&self, at: usize) -> Option<usize> {
+        let own = self.all_keys(at);
+        let before = (0..self.count()).filter(|other| self.all_keys(*other) < own);
+        before.max_by(|a, b| self.all_keys(*a).cmp(&self.all_keys(*b)).then(b.cmp(a)))
+    }
+
+    /// The first who comes after, the first of equals.
+    pub fn below(&self, at: usize) -> Option<usize> {
+        let own = self.all_keys(at);
+        let after = (0..self.count()).filter(|other| self.all_keys(*other) > own);
+        after.min_by_key(|other| (self.all_keys(*other), *other))
+    }
+
+    /// The first tier whose keys differ; `None`: the two are equal.
+    pub fn decides(&self, one: usize, other: usize) -> Option<Tier> {
+        let keys = self.all_keys(one).into_iter().zip(self.all_keys(other));
+        keys.zip(Tier::ALL).find(|((a, b), _)| a != b).map(|(_, tier)| tier)
+    }
+
+    pub fn rivals(&self, at: usize) -> Rivals {
+        let others = |other: &usize| *other != at;
+        let (mut before, mut keys) = (0, Vec::new());
+        match self.sides(at) {
+            None => keys.extend((0..self.count()).filter(others).map(|other| self.keys[other])),
+            Some((within, sides)) => {
+                for other in (0..self.count()).filter(others) {
+                    match sides[within[other] as usize] {
+                        Ordering::Less => before += 1,
+                        Ordering::Equal => keys.push(self.keys[other]),
+                        Ordering::Greater => {}
+                    }
+                }
+            }
+        }
+        keys.sort_unstable();
+        Rivals { before, keys }
+    }
+}

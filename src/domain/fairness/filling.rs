@@ -1,0 +1,61 @@
+//! Water-filling: what is there is divided by weight, and what one of the claimants does not need goes to the others.
+
+/// One of those who divide something.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Claimant {
+    /// Above 0, in any unit.
+    pub weight: f64,
+    /// It needs no more than this; infinite: it takes what it gets.
+    pub limit: f64,
+}
+
+impl Claimant {
+    /// How high the water stands when the claimant has enough.
+    fn full_at(&self) -> f64 {
+        self.limit / self.weight
+    }
+}
+
+/// Divides `total` by weight, and gives nobody more than its limit while another needs it. If all have enough, the rest is
+/// divided by weight.
+pub fn fill(total: f64, claimants: &[Claimant]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..claimants.len()).collect();
+    if claimants.iter().any(|claimant| claimant.limit.is_finite()) {
+        order.sort_by(|a, b| claimants[*a].full_at().total_cmp(&claimants[*b].full_at()));
+    }
+    let weights = weights_from(&order, claimants);
+    let (mut filled, mut left) = (vec![0.0; claimants.len()], total);
+    for (place, at) in order.iter().enumerate() {
+        let Claimant { weight, limit } = claimants[*at];
+        let part = left * weight / weights[place];
+        if limit > part {
+            // So have all that follow.
+            share_out(left, weights[place], &order[place..], claimants, &mut filled);
+            return filled;
+        }
+        filled[*at] = limit;
+        left = (left - limit).max(0.0);
+    }
+    if let Some(all) = weights.first() {
+        share_out(left, *all, &order, claimants, &mut filled);
+    }
+    filled
+}
+
+/// The sum of the weights of each and of all that follow it.
+fn weights_from(order: &[usize], claimants: &[Claimant]) -> Vec<f64> {
+    let mut sums = vec![0.0; order.len()];
+    let mut sum = 0.0;
+    for (place, at) in order.iter().enumerate().rev() {
+        sum += claimants[*at].weight;
+        sums[place] = sum;
+    }
+    sums
+}
+
+/// Adds to what `those` have their parts of `left` by weight.
+fn share_out(left: f64, weights: f64, those: &[usize], claimants: &[Claimant], filled: &mut [f64]) {
+    for at in those {
+        filled[*at] += left * claimants[*at].weight / weights;
+    }
+}

@@ -1,0 +1,16 @@
+//! Jain's index: how equal figures are, as one number.
+
+/// `(sum x)^2 / (n * sum x^2)` of figures from 0 up: 1 if all are equal, 1/n if one has everything, and 0 of no figures.
+pub fn jains_index(figures: impl IntoIterator<Item = f64>) -> f64 {
+    let (mut count, mut sum, mut squares) = (0u32, 0.0, 0.0);
+    for figure in figures {
+        count += 1;
+        sum += figure;
+        squares += figure * figure;
+    }
+    match count {
+        0 => 0.0,
+        _ if squares == 0.0 => 1.0,
+        count => (sum * sum / (f64::from(count) * squares)).min(1.0),
+    }
+}

@@ -1,0 +1,134 @@
+//! What kernels have used since their records end, and what those that run will still use (FAIR_SHARE §10). It follows from the
+//! kernels at the moment when somebody asks, so nothing is stored that could be left behind.
+
+mod holding;
+mod owned;
+
+use std::sync::Arc;
+
+use holding::Holding;
+use owned::Owned;
+
+use super::ids::{KernelId, KernelKey, Member};
+use super::kernel::{Kernel, Unsettled};
+use super::run_times::Expected;
+use super::shards::Shards;
+use super::slots::Usages;
+use super::time::{Day, MICROS_PER_HOUR, Timestamp};
+
+/// When something is asked, and from when on usage counts at all.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    pub since: Timestamp,
+    pub now: Timestamp,
+}
+
+/// For so long kernels that have ended are remembered, in microseconds.
+const MEMORY: i64 = MICROS_PER_HOUR;
+
+/// The started kernels of a group whose last slice is not recorded yet, by owner.
+#[derive(Clone, Debug, Default)]
+pub struct Outstanding {
+    by_owner: Shards<Member, Arc<Owned>>,
+    /// All of them, whoever has them.
+    known: Shards<KernelId, ()>,
+    /// Those that have ended and are recorded, with their ends.
+    ended: Shards<KernelId, Timestamp>,
+}
+
+impl Outstanding {
+    pub fn put(&mut self, kernel: &Unsettled) {
+        self.known.insert(kernel.id, ());
+        let owned = self.by_owner.get_or_insert_with(&kernel.owner, || (kernel.owner, Arc::default()));
+        Arc::make_mut(owned).insert(kernel.key, Holding::of(kernel));
+    }
+
+    fn remove(&mut self, key: KernelKey, id: KernelId, owner: Member) {
+        self.known.remove(&id);
+        let Some(owned) = self.by_owner.get_mut(&owner) else { return };
+        if !Arc::make_mut(owned).remove(key) {
+            self.by_owner.remove(&owner);
+        }
+    }
+
+    /// Notes what a report made of a kernel.
+    pub fn changed(&mut self, kernel: &Kernel) {
+        let Some(key) = kernel.key else { return };
+        let (id, owner) = (kernel.report.id, kernel.report.owner);
+        match Unsettled::of(kernel) {
+            Some(unsettled) => self.put(&unsettled),
+            None => self.remove(key, id, owner),
+        }
+        if let Some(end) = kernel.report.terminated_at.filter(|_| kernel.settled) {
+            self.settled(id, end);
+        }
+    }
+
+    /// Notes that a kernel has ended, and that all of it is recorded.
+    pub fn settled(&mut self, id: KernelId, end: Timestamp) {
+        self.ended.insert(id, end);
+    }
+
+    /// Remembers kernels that had ended in `before`, unless that is long ago.
+    pub fn remember(&mut self, before: &Self, now: Timestamp) {
+        let first = now.plus_micros(-MEMORY);
+        let mut recent = Shards::default();
+        for (id, end) in self.ended.iter().chain(before.ended.iter()).filter(|(_, end)| **end >= first) {
+            recent.insert(*id, *end);
+        }
+        self.ended = recent;
+    }
+
+    /// Whether the kernel has started and runs, or has ended within the last hour.
+    pub fn knows(&self, id: KernelId) -> bool {
+        self.known.contains_key(&id) || self.ended.contains_key(&id)
+    }
+
+    /// How many kernels there are that have started.
+    pub fn count(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Whether the owner has such kernels.
+    pub fn holds(&self, owner: Member) -> bool {
+        self.by_owner.contains_key(&owner)
+    }
+
+    /// What the owner's kernels have used since their records end.
+    pub fn unrecorded(&self, owner: Member, moment: Moment) -> Usages {
+        let mut sum = Usages::default();
+        self.unrecorded_by_day(owner, moment, |_, usage| sum.add(usage));
+        sum
+    }
+
+    /// What the owner's kernels have used since their records end, and will still use.
+    pub fn usage(&self, owner: Member, moment: Moment, expected: Expected) -> Usages {
+        self.by_owner.get(&owner).map(|owned| owned.usage(moment, expected)).unwrap_or_default()
+    }
+
+    /// [`Self::usage`] of everybody who has such kernels, in no order.
+    pub fn usages(
+        &self,
+        moment: Moment,
+        expected: impl Fn(Member) -> Expected,
+    ) -> impl Iterator<Item = (Member, Usages)> {
+        self.by_owner.iter().map(move |(owner, owned)| (*owner, owned.usage(moment, expected(*owner))))
+    }
+
+    /// [`Self::unrecorded`] by the days in which it lies.
+    pub fn unrecorded_by_day(&self, owner: Member, moment: Moment, take: impl FnMut(Day, &Usages)) {
+        if let Some(owned) = self.by_owner.get(&owner) {
+            owned.unrecorded_by_day(moment, take);
+        }
+    }
+
+    /// What the owner's kernels will still use.
+    pub fn committed(&self, owner: Member, now: Timestamp, expected: Expected) -> Usages {
+        self.by_owner.get(&owner).map(|owned| owned.committed(now, expected)).unwrap_or_default()
+    }
+
+    /// Who has such kernels, in no order.
+    pub fn owners(&self) -> impl Iterator<Item = Member> + '_ {
+        self.by_owner.iter().map(|(owner, _)| *owner)
+    }
+}

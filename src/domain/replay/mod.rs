@@ -1,0 +1,35 @@
+//! Replays (docs/REPLAY.md): the jobs of a history arrive as they did, on a simulated clock, and a scheduler starts them in the
+//! order of a policy. Usage, shares and orders are made by the same code as in a server.
+
+pub mod group;
+pub mod history;
+pub mod order;
+pub mod policy;
+pub mod report;
+mod room;
+pub mod schedulers;
+pub mod simulation;
+mod waiting;
+
+use self::history::History;
+use self::policy::Policy;
+use self::schedulers::Starts;
+use self::simulation::{Estimates, Simulation};
+use super::time::Timestamp;
+
+/// When each job starts under a policy; `None`: never.
+pub fn simulate(
+    history: &History,
+    policy: &Policy,
+    scheduler: &dyn Starts,
+    estimates: Estimates,
+) -> Vec<Option<Timestamp>> {
+    let Some(mut simulation) = Simulation::new(history, policy, estimates) else { return Vec::new() };
+    while let Some(now) = simulation.next_event() {
+        simulation.advance(now);
+        if !simulation.start_all() {
+            scheduler.round(&mut simulation.round());
+        }
+    }
+    simulation.into_starts()
+}

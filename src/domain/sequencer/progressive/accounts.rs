@@ -1,0 +1,177 @@
+//! What each domain, project and user of a group has used, recorded or not, at one moment (FAIR_SHARE §10).
+
+use std::sync::Arc;
+
+use super::charge::{Account, Charge};
+use super::tariff::Tariff;
+use crate::domain::hierarchy::Share;
+use crate::domain::ids::{Member, ProjectId};
+use crate::domain::ledger::Ledger;
+use crate::domain::maps::FastMap;
+use crate::domain::options::{MOST_EXPECTED_SECONDS, Options, Order};
+use crate::domain::outstanding::{Moment, Outstanding};
+use crate::domain::run_times::{Expected, RunTimes};
+use crate::domain::slots::{Amounts, Usages};
+use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
+use crate::domain::weight::EffectiveWeight;
+
+/// Where owners stand before anything is placed.
+pub trait Accounts {
+    fn user(&self, member: Member) -> Account;
+
+    fn project(&self, project: ProjectId) -> Account;
+
+    /// The domain that the project is in; `None` of a project that nobody knows yet.
+    fn domain(&self, project: ProjectId) -> (Option<Arc<str>>, Account);
+}
+
+/// A group, as far as accounts are made from it.
+pub trait Books {
+    fn options(&self) -> &Options;
+
+    /// What the day of the last calculation offers.
+    fn today(&self) -> &Amounts;
+
+    fn outstanding(&self) -> &Outstanding;
+
+    /// How long all kernels ran that ended in the look-back window.
+    fn run_times(&self) -> RunTimes;
+
+    /// `None`: the group does not know the member yet.
+    fn user(&self, member: Member) -> Option<&Share>;
+
+    /// With the domain that the project is in.
+    fn project(&self, project: ProjectId) -> Option<(&Arc<str>, &Share)>;
+
+    fn domain(&self, name: &str) -> Option<&Share>;
+}
+
+/// Which domain a project is in that the group does not have yet.
+pub type Homes = FastMap<ProjectId, Arc<str>>;
+
+/// The most that a workload is charged for, in microseconds.
+const MOST_EXPECTED_MICROS: u64 = MOST_EXPECTED_SECONDS as u64 * MICROS_PER_SECOND.unsigned_abs();
+
+fn expected(books: &impl Books, owner: Member) -> Expected {
+    let own = books.user(owner).map(|share| share.run_times).unwrap_or_default();
+    Expected::new(own, books.run_times(), books.options())
+}
+
+/// The accounts of a group at one moment.
+pub struct GroupAccounts<'a, B> {
+    books: &'a B,
+    homes: &'a Homes,
+    pub tariff: Tariff,
+    /// What is charged besides what runs have recorded.
+    users: FastMap<Member, Charge>,
+    /// How long the kernels of those run who are named.
+    expected: FastMap<Member, Expected>,
+    projects: FastMap<ProjectId, Charge>,
+    /// `None`: what is in no domain that anybody knows.
+    domains: FastMap<Option<Arc<str>>, Charge>,
+}
+
+impl<'a, B: Books> GroupAccounts<'a, B> {
+    /// Of the users only `owners` have accounts. Projects and domains have them where they are compared.
+    pub fn new(books: &'a B, homes: &'a Homes, owners: &[Member], now: Timestamp) -> Self {
+        let options = books.options();
+        let mut accounts = Self {
+            books,
+            homes,
+            tariff: Tariff::new(books.today(), options),
+            users: FastMap::default(),
+            expected: FastMap::default(),
+            projects: FastMap::default(),
+            domains: FastMap::default(),
+        };
+        for owner in owners {
+            accounts.expected.entry(*owner).or_insert_with(|| expected(books, *owner));
+        }
+        let moment = Moment { since: Ledger::window_start(options, now.day()).start(), now };
+        match options.order {
+            Order::Flat => accounts.charge_users(moment),
+            Order::Tiered => accounts.charge_all(moment),
+        }
+        accounts
+    }
+
+    fn charge_users(&mut self, moment: Moment) {
+        for (owner, expected) in &self.expected {
+            let usage = self.books.outstanding().usage(*owner, moment, *expected);
+            self.users.insert(*owner, self.tariff.charge(&usage));
+        }
+    }
+
+    fn charge_all(&mut self, moment: Moment) {
+        let books = self.books;
+        let mut projects = FastMap::<ProjectId, Usages>::default();
+        for (owner, usage) in books.outstanding().usages(moment, |owner| expected(books, owner)) {
+            projects.entry(owner.project).or_default().add(&usage);
+            if self.expected.contains_key(&owner) {
+                self.users.insert(owner, self.tariff.charge(&usage));
+            }
+        }
+        for (project, usage) in projects {
+            let charge = self.tariff.charge(&usage);
+            self.projects.insert(project, charge);
+            *self.domains.entry(self.home(project)).or_default() += charge;
+        }
+    }
+
+    fn add(&mut self, owner: Member, charge: Charge) {
+        *self.users.entry(owner).or_default() += charge;
+        *self.projects.entry(owner.project).or_default() += charge;
+        *self.domains.entry(self.home(owner.project)).or_default() += charge;
+    }
+
+    fn home(&self, project: ProjectId) -> Option<Arc<str>> {
+        let known = self.books.project(project).map(|(domain, _)| domain);
+        known.or_else(|| self.homes.get(&project)).cloned()
+    }
+
+    /// What a workload costs that was said to run so long.
+    pub fn charge(&self, owner: Member, slots: Option<&Amounts>, told: Option<u32>) -> Charge {
+        let expected = self.expected.get(&owner).copied().unwrap_or_else(|| expected(self.books, owner));
+        let expected = expected.micros(told).min(MOST_EXPECTED_MICROS);
+        self.tariff.charge(&self.tariff.asked(slots).for_micros(expected))
+    }
+
+    /// A workload has started that is not among the kernels yet.
+    pub fn place(&mut self, owner: Member, slots: Option<&Amounts>, told: Option<u32>) {
+        self.add(owner, self.charge(owner, slots, told));
+    }
+
+    fn account(share: Option<&Share>, charged: Option<&Charge>, otherwise: EffectiveWeight) -> Account {
+        Account {
+            normalized_usage: share.map_or(0.0, |share| share.history.normalized_usage),
+            charged: charged.copied().unwrap_or_default(),
+            weight: share.map_or(otherwise, |share| share.effective_weight),
+        }
+    }
+}
+
+impl<B: Books> Accounts for GroupAccounts<'_, B> {
+    fn user(&self, member: Member) -> Account {
+        let (share, default) = (self.books.user(member), self.books.options().default_weight);
+        // Somebody who is new has the weights of the project and its domain all the same.
+        let project = self.books.project(member.project);
+        let domain = self.home(member.project).and_then(|name| self.books.domain(&name));
+        let weight = |share: Option<&Share>| share.and_then(|share| share.weight).unwrap_or(default);
+        let outer = (weight(domain), weight(project.map(|(_, share)| share)));
+        Self::account(share, self.users.get(&member), EffectiveWeight::product(outer.0, outer.1, default))
+    }
+
+    fn project(&self, project: ProjectId) -> Account {
+        let share = self.books.project(project).map(|(_, share)| share);
+        let otherwise = EffectiveWeight::single(self.books.options().default_weight);
+        Self::account(share, self.projects.get(&project), otherwise)
+    }
+
+    fn domain(&self, project: ProjectId) -> (Option<Arc<str>>, Account) {
+        let name = self.home(project);
+        let share = name.as_deref().and_then(|name| self.books.domain(name));
+        let otherwise = EffectiveWeight::single(self.books.options().default_weight);
+        let account = Self::account(share, self.domains.get(&name), otherwise);
+        (name, account)
+    }
+}

@@ -1,0 +1,36 @@
+use async_graphql::{Context, Object, Result};
+
+use super::{caller, service};
+use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::types::{ApiKey, WhoAmI};
+use crate::service::input::page::{Key, cut};
+
+#[derive(Default)]
+pub struct AccessQuery;
+
+#[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+impl AccessQuery {
+    /// What the key that asks is and may do; for every role.
+    async fn whoami(&self, ctx: &Context<'_>) -> Result<WhoAmI> {
+        Ok(WhoAmI::new(caller(ctx)?, &service(ctx)?.people()))
+    }
+
+    /// All keys by creation, without their texts.
+    async fn keys(
+        &self,
+        ctx: &Context<'_>,
+        first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
+        after: Option<String>,
+        offset: Option<i64>,
+    ) -> Result<List<ApiKey>> {
+        const LIST: &str = "keys";
+        let window = PageArgs { first, last, before, after, offset }.window(LIST, "")?;
+        let rows = service(ctx)?.keys(caller(ctx)?).await?;
+        let created = |micros: i64| Key::Number(micros.unsigned_abs());
+        let page = cut(LIST, &rows, |k| vec![created(k.created_at.micros()), Key::Text(k.id.to_string())], &window);
+        let people = service(ctx)?.people();
+        Ok(connect(ctx, "", page, |key| ApiKey::new(key, &people))?)
+    }
+}

@@ -1,0 +1,83 @@
+use async_graphql::{Context, Object, Result};
+
+use super::{caller, service};
+use crate::domain::explain::Tier;
+use crate::domain::options::SequenceMode;
+use crate::graphql::guard;
+use crate::graphql::scalars::JsonString;
+use crate::graphql::types::Sequence;
+use crate::service::Error;
+use crate::service::explain::ExplainInput;
+use crate::service::input::json;
+use crate::service::input::page::{MAX_PAGE, check_limit};
+use crate::service::sequence::SequenceInput;
+use crate::service::sequence::request::SequenceRequest;
+
+#[derive(Default)]
+pub struct ExplainQuery;
+
+#[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+#[expect(clippy::too_many_arguments, reason = "the parameters of the endpoint")]
+impl ExplainQuery {
+    /// Why a domain, a project or a user stands where it stands, and what would change that. The shape is that of
+    /// `GET /resource-groups/{rg}/explain`. Users and projects are named by UUID or by name.
+    async fn explain_fair_share(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        tier: Option<String>,
+        domain: Option<String>,
+        project: Option<String>,
+        user: Option<String>,
+        workload: Option<String>,
+        place: Option<u32>,
+    ) -> Result<JsonString> {
+        let tier = tier.map(|text| text.parse::<Tier>().map_err(|()| none_of("/tier", "domain, project, user")));
+        let input = ExplainInput { tier: tier.transpose()?, domain, project, user, workload, place };
+        Ok(JsonString::of(&service(ctx)?.explain(caller(ctx)?, &resource_group, input).await?))
+    }
+
+    /// The order in which workloads would start now, each with why it waits: the kernels that are pending, or those of `input`,
+    /// which has the shape of the body of `POST /resource-groups/{rg}/sequence`. `first` of them are shown.
+    async fn sequence(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        mode: Option<String>,
+        input: Option<JsonString>,
+        first: Option<i64>,
+    ) -> Result<Sequence> {
+        let first = check_limit(first, "/first", MAX_PAGE)?;
+        let mode = mode.map(|text| text.parse::<SequenceMode>().map_err(|()| none_of("/mode", "plain, progressive")));
+        let (mode, caller, service) = (mode.transpose()?, caller(ctx)?.clone(), service(ctx)?.clone());
+        let shown = match input {
+            None => {
+                let sequenced = service.pending_sequence(&caller, &resource_group, mode).await?;
+                Sequence::new(&sequenced, caller.only_user(), first)
+            }
+            Some(JsonString(input)) => {
+                let (sorting, body) = (service.clone(), input.to_string());
+                let work = move || {
+                    let request: SequenceRequest = json::read(body.as_bytes()).map_err(|e| below(e.into()))?;
+                    let asked: SequenceInput = request.into();
+                    let asked = SequenceInput { explain: true, mode: mode.or(asked.mode), ..asked };
+                    let sequenced = sorting.sequence(&caller, &resource_group, asked).map_err(below)?;
+                    Ok(Sequence::new(&sequenced, None, first))
+                };
+                service.permits.run(work).await?
+            }
+        };
+        guard::spend(ctx, shown.items.len())?;
+        Ok(shown)
+    }
+}
+
+fn none_of(pointer: &str, known: &str) -> Error {
+    Error::about(pointer, "invalid_value", format!("is none of {known}"))
+}
+
+/// Faults of the input, at the argument that holds it.
+fn below(error: Error) -> Error {
+    let Error::Invalid(faults) = error else { return error };
+    Error::Invalid(faults.into_iter().map(|fault| fault.below("/input")).collect())
+}

@@ -1,0 +1,84 @@
+use async_graphql::{Context, Object, Result};
+
+use super::{caller, service};
+use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::orders::FairnessTier;
+use crate::graphql::scalars::Date;
+use crate::graphql::types::{FairShareDayNode, Fairness, FairnessDayNode};
+use crate::service::Service;
+use crate::service::fairness::days::FairnessFilter;
+use crate::service::fairness::window::Window;
+use crate::service::share_history::HistoryQuery;
+
+#[derive(Default)]
+pub struct FairnessQuery;
+
+#[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+#[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
+impl FairnessQuery {
+    /// What everyone of a tier used in a window, beside what weights entitle them to. The window is `1h`, `1d`, `7d`, `28d`, or a
+    /// first and a last day like `2026-01-01..2026-01-31`.
+    async fn fairness(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        #[graphql(default = "7d")] window: String,
+        #[graphql(default_with = "FairnessTier::Domain")] tier: FairnessTier,
+    ) -> Result<Fairness> {
+        let window = Window::read(&window)?;
+        Ok(Fairness(service(ctx)?.fairness(caller(ctx)?, &resource_group, window, tier.into()).await?))
+    }
+
+    /// How fair each tier was on each day, by day and tier; `from` and `to` are inclusive.
+    async fn fairness_history(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        from: Option<Date>,
+        to: Option<Date>,
+        tier: Option<FairnessTier>,
+        first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
+        after: Option<String>,
+        offset: Option<i64>,
+    ) -> Result<List<FairnessDayNode>> {
+        let window =
+            PageArgs { first, last, before, after, offset }.window(Service::FAIRNESS_HISTORY, &resource_group)?;
+        let filter = FairnessFilter { from: from.map(|d| d.0), to: to.map(|d| d.0), tier: tier.map(Into::into) };
+        let page = service(ctx)?.fairness_history(caller(ctx)?, &resource_group, filter, &window).await?;
+        Ok(connect(ctx, &resource_group, page, FairnessDayNode)?)
+    }
+
+    /// The factors and ranks that the last run of each day left, by day. `project` and `user` are names or UUIDs; `from` and `to` are
+    /// inclusive, and the last 31 days unless given.
+    async fn fair_share_history(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        #[graphql(default_with = "FairnessTier::User")] tier: FairnessTier,
+        domain: Option<String>,
+        project: Option<String>,
+        user: Option<String>,
+        from: Option<Date>,
+        to: Option<Date>,
+        first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
+        after: Option<String>,
+        offset: Option<i64>,
+    ) -> Result<List<FairShareDayNode>> {
+        let list = Service::share_history_list(tier.into());
+        let window = PageArgs { first, last, before, after, offset }.window(&list, &resource_group)?;
+        let query = HistoryQuery {
+            tier: tier.into(),
+            domain: domain.as_deref(),
+            project: project.as_deref(),
+            user: user.as_deref(),
+            from: from.map(|d| d.0),
+            to: to.map(|d| d.0),
+        };
+        let page = service(ctx)?.share_history(caller(ctx)?, &resource_group, query, &window).await?;
+        Ok(connect(ctx, &resource_group, page, FairShareDayNode)?)
+    }
+}

@@ -1,0 +1,78 @@
+use async_graphql::{Context, Enum, Object, Result};
+
+use super::{caller, service};
+use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::scalars::Uuid;
+use crate::graphql::types::UsageReportRowNode;
+use crate::service::usage_report::{Asked, UsageReport};
+
+/// What a report has a row for each of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enum)]
+pub enum UsageReportBy {
+    ResourceGroup,
+    Domain,
+    Project,
+    User,
+    Day,
+    /// From Monday on.
+    Week,
+    Month,
+}
+
+impl UsageReportBy {
+    fn word(self) -> &'static str {
+        match self {
+            Self::ResourceGroup => "resource_group",
+            Self::Domain => "domain",
+            Self::Project => "project",
+            Self::User => "user",
+            Self::Day => "day",
+            Self::Week => "week",
+            Self::Month => "month",
+        }
+    }
+}
+
+#[derive(Default)]
+pub struct UsageReportQuery;
+
+#[Object(rename_fields = "snake_case", rename_args = "snake_case")]
+#[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
+impl UsageReportQuery {
+    /// What was used from the day `from` until the day `to`, which is included, in the resource groups together; without
+    /// `resource_groups`, in all that the key reaches. `by` is users unless given.
+    async fn usage_report(
+        &self,
+        ctx: &Context<'_>,
+        resource_groups: Option<Vec<String>>,
+        from: String,
+        to: String,
+        by: Option<Vec<UsageReportBy>>,
+        slots: Option<Vec<String>>,
+        user_uuid: Option<Uuid>,
+        project_id: Option<Uuid>,
+        first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
+        after: Option<String>,
+        offset: Option<i64>,
+    ) -> Result<List<UsageReportRowNode>> {
+        let by = by.map(|by| by.into_iter().map(UsageReportBy::word).collect::<Vec<_>>().join(","));
+        let slots = slots.map(|slots| slots.join(","));
+        let id = |id: Option<Uuid>| id.map(|Uuid(id)| id.to_string());
+        let (user, project) = (id(user_uuid), id(project_id));
+        let asked = Asked {
+            from: &from,
+            to: &to,
+            by: by.as_deref(),
+            slots: slots.as_deref(),
+            user: user.as_deref(),
+            project: project.as_deref(),
+        };
+        let question = service(ctx)?.report_question(resource_groups, asked)?;
+        let scope = question.scope();
+        let window = PageArgs { first, last, before, after, offset }.window(UsageReport::LIST, &scope)?;
+        let report = service(ctx)?.usage_report(caller(ctx)?, &question).await?;
+        Ok(connect(ctx, &scope, report.page(&window), UsageReportRowNode)?)
+    }
+}

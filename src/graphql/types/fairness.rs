@@ -1,0 +1,182 @@
+use async_graphql::{Context, Object, Result};
+
+use crate::domain::decimal::{f64_text, signed_text};
+use crate::graphql::connection::{List, PageArgs, connect};
+use crate::graphql::orders::FairnessTier;
+use crate::graphql::scalars::{Date, DateTime, Uuid};
+use crate::service::fairness::days::FairnessDay;
+use crate::service::fairness::report::{self, FairnessRow, Who, list_name};
+
+/// What everyone of a tier used in a window, beside what weights entitle them to.
+pub struct Fairness(pub report::Fairness);
+
+#[Object(rename_fields = "snake_case")]
+impl Fairness {
+    async fn resource_group(&self) -> &str {
+        &self.0.group.name
+    }
+
+    async fn tier(&self) -> FairnessTier {
+        self.0.tier.into()
+    }
+
+    async fn window_start(&self) -> DateTime {
+        DateTime(self.0.span.start)
+    }
+
+    async fn window_end(&self) -> DateTime {
+        DateTime(self.0.span.end)
+    }
+
+    /// Which part of what was used is in the wrong hands: half of the sum of the errors without their signs, 0 to 1.
+    async fn misallocated_share(&self) -> String {
+        f64_text(self.0.report.misallocated_share)
+    }
+
+    /// Jain's index of the ratios: 1 if all are equal, 1/n if one of n has everything. 0 where nobody was active.
+    async fn jains_index(&self) -> String {
+        f64_text(self.0.report.jains_index)
+    }
+
+    /// How many used something, or hold or ask for something now.
+    async fn active(&self) -> usize {
+        self.0.report.entities.len()
+    }
+
+    /// Who received the most beyond its share; null: nobody did, or the key may not see others.
+    async fn most_over_served(&self) -> Option<FairnessEntryNode> {
+        self.0.most_over_served().cloned().map(FairnessEntryNode)
+    }
+
+    /// Who received the least of its share, likewise.
+    async fn most_under_served(&self) -> Option<FairnessEntryNode> {
+        self.0.most_under_served().cloned().map(FairnessEntryNode)
+    }
+
+    /// The most under-served first. A key of role `user` sees the rows of its user.
+    async fn entries(
+        &self,
+        ctx: &Context<'_>,
+        first: Option<i64>,
+        last: Option<i64>,
+        before: Option<String>,
+        after: Option<String>,
+        offset: Option<i64>,
+    ) -> Result<List<FairnessEntryNode>> {
+        let scope = &self.0.group.name;
+        let window = PageArgs { first, last, before, after, offset }.window(&list_name(self.0.tier), scope)?;
+        Ok(connect(ctx, scope, self.0.page(&window), FairnessEntryNode)?)
+    }
+}
+
+/// What a domain, project or user used in the window, beside what it is entitled to.
+pub struct FairnessEntryNode(pub FairnessRow);
+
+#[Object(name = "FairnessEntry", rename_fields = "snake_case")]
+impl FairnessEntryNode {
+    async fn domain_name(&self) -> &str {
+        match &self.0.who {
+            Who::Domain(row) => &row.domain_name,
+            Who::Project(row) => &row.domain_name,
+            Who::User(row) => &row.domain_name,
+        }
+    }
+
+    /// Null of domains.
+    async fn project_id(&self) -> Option<Uuid> {
+        match &self.0.who {
+            Who::Domain(_) => None,
+            Who::Project(row) => Some(Uuid(row.project_id.0)),
+            Who::User(row) => Some(Uuid(row.member.project.0)),
+        }
+    }
+
+    async fn project_name(&self) -> Option<&str> {
+        match &self.0.who {
+            Who::Domain(_) => None,
+            Who::Project(row) => row.project_name.as_deref(),
+            Who::User(row) => row.project_name.as_deref(),
+        }
+    }
+
+    /// Null of domains and projects.
+    async fn user_uuid(&self) -> Option<Uuid> {
+        match &self.0.who {
+            Who::User(row) => Some(Uuid(row.member.user.0)),
+            Who::Domain(_) | Who::Project(_) => None,
+        }
+    }
+
+    async fn user_name(&self) -> Option<&str> {
+        match &self.0.who {
+            Who::User(row) => row.user_name.as_deref(),
+            Who::Domain(_) | Who::Project(_) => None,
+        }
+    }
+
+    /// Of what all of the group used, 0 to 1.
+    async fn used_share(&self) -> String {
+        f64_text(self.0.received.used_share)
+    }
+
+    /// Of what the parent used.
+    async fn used_share_of_parent(&self) -> String {
+        f64_text(self.0.received.used_share_of_parent)
+    }
+
+    /// Of what all of the group used, by weight among those that are active; what some did not ask for goes to their siblings.
+    async fn entitled_share(&self) -> String {
+        f64_text(self.0.received.entitled_share)
+    }
+
+    /// Of what the parent is entitled to.
+    async fn entitled_share_of_parent(&self) -> String {
+        f64_text(self.0.received.entitled_share_of_parent)
+    }
+
+    /// `used_share / entitled_share`.
+    async fn ratio(&self) -> String {
+        f64_text(self.0.received.ratio)
+    }
+
+    /// `used_share - entitled_share`.
+    async fn error(&self) -> String {
+        signed_text(self.0.received.error)
+    }
+
+    /// Whether it asked for less than its weight would give.
+    async fn demand_limited(&self) -> bool {
+        self.0.received.demand_limited
+    }
+}
+
+/// How fair one tier was on one day.
+pub struct FairnessDayNode(pub FairnessDay);
+
+#[Object(name = "FairnessDay", rename_fields = "snake_case")]
+impl FairnessDayNode {
+    async fn day(&self) -> Date {
+        Date(self.0.day)
+    }
+
+    async fn tier(&self) -> FairnessTier {
+        self.0.tier.into()
+    }
+
+    async fn misallocated_share(&self) -> String {
+        f64_text(self.0.misallocated_share)
+    }
+
+    async fn jains_index(&self) -> String {
+        f64_text(self.0.jains_index)
+    }
+
+    /// How many of the tier were active.
+    async fn active(&self) -> u32 {
+        self.0.active
+    }
+
+    async fn calculated_at(&self) -> DateTime {
+        DateTime(self.0.calculated_at)
+    }
+}

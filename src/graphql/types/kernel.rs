@@ -1,0 +1,58 @@
+use std::sync::Arc;
+
+use async_graphql::SimpleObject;
+
+use crate::domain::kernel::Kernel;
+use crate::graphql::scalars::{DateTime, JsonString, Uuid};
+use crate::service::people::Directory;
+
+/// A kernel as it is known.
+#[derive(SimpleObject)]
+#[graphql(name = "Kernel", rename_fields = "snake_case")]
+pub struct KernelNode {
+    kernel_id: Uuid,
+    session_id: Uuid,
+    user_uuid: Uuid,
+    /// What is shown beside the id, where there is a name.
+    user_name: Option<Arc<str>>,
+    project_id: Uuid,
+    /// What is shown beside the id, where there is a name.
+    project_name: Option<Arc<str>>,
+    domain_name: String,
+    occupied_slots: JsonString,
+    /// `PENDING`, `RUNNING`, `SUSPENDED` or `TERMINATED`.
+    status: &'static str,
+    started_at: Option<DateTime>,
+    terminated_at: Option<DateTime>,
+    /// How long it was said to run from its start; null: nobody said so.
+    expected_seconds: Option<u32>,
+    agent_id: Option<String>,
+    queue: Option<String>,
+    priority: i32,
+    preemptible: bool,
+}
+
+impl KernelNode {
+    pub fn new(kernel: Kernel, people: &Directory) -> Self {
+        let report = kernel.report;
+        let (user_name, project_name) = people.names(report.owner);
+        Self {
+            kernel_id: Uuid(report.id.0),
+            session_id: Uuid(report.session.0),
+            user_uuid: Uuid(report.owner.user.0),
+            user_name,
+            project_id: Uuid(report.owner.project.0),
+            project_name,
+            domain_name: report.domain,
+            occupied_slots: JsonString::of(&report.slots),
+            status: report.phase.as_str(),
+            started_at: report.started_at.map(DateTime),
+            terminated_at: report.terminated_at.map(DateTime),
+            expected_seconds: report.expected_seconds,
+            agent_id: report.traits.agent_id,
+            queue: report.traits.queue,
+            priority: report.traits.priority,
+            preemptible: report.traits.preemptible,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+use async_graphql::SimpleObject;
+
+use crate::domain::decimal::f64_text;
+use crate::domain::ids::UserId;
+use crate::graphql::scalars::{DateTime, Uuid};
+use crate::service::sequence::Sequenced;
+
+/// Workloads in the order in which they would start now.
+#[derive(SimpleObject)]
+#[graphql(rename_fields = "snake_case")]
+pub struct Sequence {
+    /// The group's scheduler.
+    sequencer: String,
+    /// `plain` or `progressive`.
+    mode: String,
+    /// What the order follows from.
+    message: String,
+    /// When the factors were calculated; null before the first run.
+    calculated_at: Option<DateTime>,
+    /// How many workloads are in order, shown or not.
+    count: usize,
+    pub items: Vec<SequenceItem>,
+}
+
+/// A workload in its place.
+#[derive(SimpleObject)]
+#[graphql(rename_fields = "snake_case")]
+pub struct SequenceItem {
+    workload_id: String,
+    user_uuid: Uuid,
+    user_name: Option<String>,
+    project_id: Uuid,
+    project_name: Option<String>,
+    /// From 1.
+    position: u64,
+    /// "1" for a user and project that nobody knows yet.
+    fair_share_factor: String,
+    /// The owner's rank; null for an owner that nobody knows yet.
+    rank: Option<u32>,
+    /// What the workload counts as used from its place on, as a part of the look-back window's capacity; in a progressive
+    /// order by `fairshare`.
+    charge: Option<String>,
+    /// The user's factor once the workload counts; in a progressive order by `fairshare`.
+    factor_after: Option<String>,
+    /// How many workloads are before it.
+    ahead: u64,
+    /// Of how many owners those are.
+    owners_ahead: u64,
+    /// What decides that it does not come before the one right before it.
+    decided_by: String,
+    /// The same in plain words.
+    because: String,
+}
+
+impl Sequence {
+    /// The first of them, or of those of one user.
+    pub fn new(sequenced: &Sequenced<'_>, only: Option<UserId>, first: u32) -> Self {
+        let (group, rows) = (&sequenced.group, sequenced.rows());
+        let latest_first = group.scheduler.latest_first();
+        let item = |((at, explained), position): ((&u32, &_), u64)| {
+            let explained: &crate::service::sequence::Explained = explained;
+            let workload = &sequenced.workloads[*at as usize];
+            let row = rows.user(workload.owner);
+            let project = rows.project(workload.owner.project);
+            let charged = sequenced.charged.get(usize::try_from(position - 1).unwrap_or(usize::MAX));
+            SequenceItem {
+                workload_id: workload.id.to_string(),
+                user_uuid: Uuid(workload.owner.user.0),
+                user_name: row.and_then(|row| row.user_name.as_deref()).map(str::to_owned),
+                project_id: Uuid(workload.owner.project.0),
+                project_name: project.and_then(|row| row.project_name.as_deref()).map(str::to_owned),
+                position,
+                fair_share_factor: f64_text(row.map_or(1.0, |row| row.share.fair_share_factor)),
+                rank: row.map(|row| rows.users.rank(row.share.exponent)),
+                charge: charged.map(|charged| f64_text(charged.charge.to_f64())),
+                factor_after: charged.map(|charged| f64_text(charged.factor_after)),
+                ahead: position - 1,
+                owners_ahead: explained.owners_ahead,
+                decided_by: explained.decision.as_str().to_owned(),
+                because: explained.decision.because(latest_first).to_owned(),
+            }
+        };
+        let places = sequenced.order.iter().zip(&sequenced.explained).zip(1..);
+        let is_shown = |((at, _), _): &((&u32, &_), u64)| {
+            only.is_none_or(|user| sequenced.workloads[**at as usize].owner.user == user)
+        };
+        Self {
+            sequencer: group.scheduler.name().to_owned(),
+            mode: sequenced.mode.as_str().to_owned(),
+            message: group.scheduler.success_message().to_owned(),
+            calculated_at: group.calculation.as_ref().map(|calculation| DateTime(calculation.at)),
+            count: sequenced.order.len(),
+            items: places.filter(is_shown).take(first as usize).map(item).collect(),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+use std::collections::BTreeMap;
+
+use async_graphql::Object;
+
+use crate::domain::decimal::f64_text;
+use crate::graphql::scalars::{Date, JsonString, Uuid};
+use crate::service::usage_report::ReportRow;
+
+/// What was used by one of those that a report is by. What it is not by is null.
+pub struct UsageReportRowNode(pub ReportRow);
+
+#[Object(rename_fields = "snake_case")]
+impl UsageReportRowNode {
+    async fn resource_group(&self) -> Option<&str> {
+        self.0.key.resource_group.as_deref()
+    }
+
+    /// The first day that the row sums, in UTC.
+    async fn first_day(&self) -> Date {
+        Date(self.0.first_day)
+    }
+
+    /// The last day, which is included.
+    async fn last_day(&self) -> Date {
+        Date(self.0.last_day)
+    }
+
+    /// The domain that the usage counted for.
+    async fn domain_name(&self) -> Option<&str> {
+        self.0.key.domain.as_deref()
+    }
+
+    async fn project_id(&self) -> Option<Uuid> {
+        self.0.key.project.map(|id| Uuid(id.0))
+    }
+
+    async fn project_name(&self) -> Option<&str> {
+        self.0.project_name.as_deref()
+    }
+
+    async fn user_uuid(&self) -> Option<Uuid> {
+        self.0.key.user.map(|id| Uuid(id.0))
+    }
+
+    async fn user_name(&self) -> Option<&str> {
+        self.0.user_name.as_deref()
+    }
+
+    /// Slot-seconds, exactly.
+    async fn resource_usage(&self) -> JsonString {
+        JsonString::of(&self.0.usage)
+    }
+
+    /// Slot-hours, to twelve decimals; `mem`, which counts bytes, in GiB-hours.
+    async fn slot_hours(&self) -> JsonString {
+        JsonString::of(&self.0.hours())
+    }
+
+    /// The part of what there was to use, today until now.
+    async fn capacity_share(&self) -> JsonString {
+        let parts = self.0.capacity_share.iter().map(|(slot, part)| (slot.as_str(), f64_text(part)));
+        JsonString::of(&parts.collect::<BTreeMap<_, _>>())
+    }
+
+    /// The part of what all together used in these days. Only of one resource group, and only where the report is of all its
+    /// users.
+    async fn used_share(&self) -> Option<String> {
+        self.0.used_share.map(f64_text)
+    }
+
+    /// What weights say of those who used something in these days.
+    async fn entitled_share(&self) -> Option<String> {
+        self.0.entitled_share.map(f64_text)
+    }
+}

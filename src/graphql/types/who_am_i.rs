@@ -1,0 +1,38 @@
+use std::sync::Arc;
+
+use async_graphql::SimpleObject;
+
+use crate::graphql::scalars::{DateTime, Uuid};
+use crate::service::Caller;
+use crate::service::people::Directory;
+
+/// The key that asks, or that signed in.
+#[derive(SimpleObject)]
+#[graphql(rename_fields = "snake_case")]
+pub struct WhoAmI {
+    /// How the audit log names it.
+    pub label: String,
+    /// `admin`, `scheduler`, `viewer` or `user`.
+    pub role: &'static str,
+    /// Whose rows it may see, for the role `user`.
+    pub user_uuid: Option<Uuid>,
+    /// What is shown beside the id, where there is a name.
+    pub user_name: Option<Arc<str>>,
+    /// The only resource groups that it reaches; null: all.
+    pub resource_groups: Option<Vec<String>>,
+    /// When the key or the session ends, whichever comes first; null: never.
+    pub expires_at: Option<DateTime>,
+}
+
+impl WhoAmI {
+    pub fn new(caller: &Caller, people: &Directory) -> Self {
+        Self {
+            label: caller.actor.clone(),
+            role: caller.role.as_str(),
+            user_uuid: caller.user.map(|user| Uuid(user.0)),
+            user_name: caller.user.and_then(|user| people.user_name(user)),
+            resource_groups: caller.groups.as_ref().map(|groups| groups.to_vec()),
+            expires_at: caller.expires_at.map(DateTime),
+        }
+    }
+}

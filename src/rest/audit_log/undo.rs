@@ -1,0 +1,52 @@
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::{Extension, Json};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::rest::extract::{PathParams, media_type, read, read_body};
+use crate::rest::paths::AuditPath;
+use crate::rest::problem::Result;
+use crate::service::{Caller, Service};
+
+/// Why a change is undone.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"reason": "the grant was not prolonged"}))]
+pub struct Undo {
+    /// For the audit log.
+    pub reason: Option<String>,
+}
+
+/// That a change was undone.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"audit_id": 8}))]
+pub struct Undone {
+    /// The undo in the audit log, which can be undone as well.
+    pub audit_id: i64,
+}
+
+/// Makes the weights, options and domains of projects that a change has set as they were before it, all or nothing. The body
+/// may be left out.
+#[utoipa::path(
+    post, path = "/audit-log/{id}/undo", operation_id = "undo_change", tag = "Operations",
+    params(AuditPath), request_body = Option<Undo>,
+    responses(
+        (status = 200, body = Undone),
+        (status = 409, description = "The same was changed since; `audit_id`, `actor` and `at` say by which entry.",
+            body = crate::rest::problem::ProblemView, content_type = "application/problem+json")
+    )
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<AuditPath>,
+    request: Request,
+) -> Result<Json<Undone>> {
+    caller.require_admin()?;
+    let kind = media_type(request.headers(), &["application/json"]);
+    let bytes = read_body(request, &()).await?;
+    let body = if bytes.is_empty() { Undo::default() } else { kind.and_then(|_| Ok(read(&bytes)?))? };
+    Ok(Json(Undone { audit_id: service.undo(caller, path.id, body.reason).await? }))
+}

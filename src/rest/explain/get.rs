@@ -1,0 +1,55 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::domain::explain::Tier;
+use crate::rest::extract::{PathParams, QueryParams};
+use crate::rest::paths::GroupPath;
+use crate::rest::problem::Result;
+use crate::service::explain::ExplainInput;
+use crate::service::explain::answer::Explanation;
+use crate::service::{Caller, Service};
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ExplainQuery {
+    /// What is explained; unless given, the lowest tier that is named. Keys of users ask about their own users.
+    #[param(inline)]
+    pub tier: Option<Tier>,
+    /// Name of the domain.
+    pub domain: Option<String>,
+    /// UUID of the project, or its name. A user's best-ranked project unless given.
+    pub project: Option<String>,
+    /// UUID of the user, or the name.
+    pub user: Option<String>,
+    /// A workload of the last sequence of the group, at most 10 minutes old; its owner is explained.
+    pub workload: Option<String>,
+    /// A place of which to tell the weight that leads there.
+    #[param(minimum = 1)]
+    pub place: Option<u32>,
+}
+
+impl From<ExplainQuery> for ExplainInput {
+    fn from(query: ExplainQuery) -> Self {
+        let ExplainQuery { tier, domain, project, user, workload, place } = query;
+        Self { tier, domain, project, user, workload, place }
+    }
+}
+
+/// Why a domain, a project or a user stands where it stands, and what would change that.
+#[utoipa::path(
+    get, path = "/resource-groups/{rg}/explain", operation_id = "explain_fair_share", tag = "Fair share",
+    params(GroupPath, ExplainQuery), responses((status = 200, body = Explanation))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<GroupPath>,
+    QueryParams(query): QueryParams<ExplainQuery>,
+) -> Result<Json<Explanation>> {
+    Ok(Json(service.explain(&caller, &path.rg, query.into()).await?))
+}

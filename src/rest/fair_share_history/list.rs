@@ -1,0 +1,64 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::view::ShareDayView;
+use crate::domain::time::Day;
+use crate::rest::extract::{PathParams, QueryParams};
+use crate::rest::fairness::view::TierName;
+use crate::rest::list::{List, ListCursor};
+use crate::rest::paths::GroupPath;
+use crate::rest::problem::Result;
+use crate::service::share_history::HistoryQuery;
+use crate::service::{Caller, Service};
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ShareDaysQuery {
+    /// `user` unless given.
+    #[param(inline)]
+    pub tier: Option<TierName>,
+    /// Only this domain; of the other tiers only the projects that are in it now.
+    pub domain: Option<String>,
+    /// Only this project, by name or UUID; not of the tier of domains.
+    pub project: Option<String>,
+    /// Only this user, by name or UUID; of the tier of users only.
+    pub user: Option<String>,
+    /// The first day, inclusive; 30 days before the last unless given. At most 31 days, or 3660 of one entity.
+    #[param(value_type = Option<String>, format = Date)]
+    pub from: Option<Day>,
+    /// The last day, inclusive; today unless given.
+    #[param(value_type = Option<String>, format = Date)]
+    pub to: Option<Day>,
+    /// Rows of a page, 1 to 1000; 100 unless given.
+    #[param(default = 100)]
+    pub limit: Option<i64>,
+    /// `next_cursor` of the page before.
+    pub cursor: Option<String>,
+}
+
+/// The factors and ranks that the last run of each day left, by day.
+#[utoipa::path(
+    get, path = "/resource-groups/{rg}/fair-share-history", operation_id = "list_fair_share_history", tag = "Fair share",
+    params(GroupPath, ShareDaysQuery), responses((status = 200, body = List<ShareDayView>))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<GroupPath>,
+    QueryParams(query): QueryParams<ShareDaysQuery>,
+) -> Result<Json<List<ShareDayView>>> {
+    let ShareDaysQuery { tier, domain, project, user, from, to, limit, cursor } = query;
+    let tier = tier.unwrap_or(TierName::User).into();
+    let list = ListCursor::new(Service::share_history_list(tier), path.rg.clone());
+    let window = list.window(limit, cursor.as_deref())?;
+    let (domain, project, user) = (domain.as_deref(), project.as_deref(), user.as_deref());
+    let query = HistoryQuery { tier, domain, project, user, from, to };
+    let rows = service.share_history(&caller, &path.rg, query, &window).await?;
+    let people = service.people();
+    Ok(Json(list.answer(rows.map(|row| ShareDayView::new(&people, row)))))
+}

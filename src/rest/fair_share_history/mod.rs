@@ -1,0 +1,4 @@
+//! The factors and ranks that each day left behind.
+
+pub mod list;
+pub mod view;

@@ -1,0 +1,3 @@
+//! What would change if weights, options, capacity or people were others.
+
+pub mod post;

@@ -1,0 +1,185 @@
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::domain::decimal::{f64_text, signed_text};
+use crate::domain::time::{Day, Timestamp};
+use crate::rest::list::List;
+use crate::service::buckets::Tier;
+use crate::service::fairness::days::FairnessDay;
+use crate::service::fairness::report::{Fairness, FairnessRow, Who};
+
+/// A tier of the hierarchy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TierName {
+    #[default]
+    Domain,
+    Project,
+    User,
+}
+
+impl From<TierName> for Tier {
+    fn from(name: TierName) -> Self {
+        match name {
+            TierName::Domain => Self::Domain,
+            TierName::Project => Self::Project,
+            TierName::User => Self::User,
+        }
+    }
+}
+
+impl From<Tier> for TierName {
+    fn from(tier: Tier) -> Self {
+        match tier {
+            Tier::Domain => Self::Domain,
+            Tier::Project => Self::Project,
+            Tier::User => Self::User,
+        }
+    }
+}
+
+/// What a domain, project or user used in the window, beside what it is entitled to.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "domain_name": "research", "used_share": "0.6", "used_share_of_parent": "0.6", "entitled_share": "0.5",
+    "entitled_share_of_parent": "0.5", "ratio": "1.2", "error": "0.1", "demand_limited": false
+}))]
+pub struct FairnessEntry {
+    #[schema(value_type = String)]
+    pub domain_name: Arc<str>,
+    /// Absent of domains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_id: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub project_name: Option<Arc<str>>,
+    /// Absent of domains and projects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_uuid: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub user_name: Option<Arc<str>>,
+    /// Of what all of the group used, 0 to 1.
+    pub used_share: String,
+    /// Of what the parent used.
+    pub used_share_of_parent: String,
+    /// Of what all of the group used, by weight among those that are active; what some did not ask for goes to their siblings.
+    pub entitled_share: String,
+    /// Of what the parent is entitled to.
+    pub entitled_share_of_parent: String,
+    /// `used_share / entitled_share`.
+    pub ratio: String,
+    /// `used_share - entitled_share`.
+    pub error: String,
+    /// Whether it asked for less than its weight would give.
+    pub demand_limited: bool,
+}
+
+impl From<FairnessRow> for FairnessEntry {
+    fn from(FairnessRow { who, received }: FairnessRow) -> Self {
+        let (domain_name, project, user) = match who {
+            Who::Domain(row) => (Arc::clone(&row.domain_name), None, None),
+            Who::Project(row) => (Arc::clone(&row.domain_name), Some((row.project_id, row.project_name.clone())), None),
+            Who::User(row) => (
+                Arc::clone(&row.domain_name),
+                Some((row.member.project, row.project_name.clone())),
+                Some((row.member.user, row.user_name.clone())),
+            ),
+        };
+        let (project_id, project_name) = project.map_or((None, None), |(id, name)| (Some(id.0), name));
+        let (user_uuid, user_name) = user.map_or((None, None), |(id, name)| (Some(id.0), name));
+        Self {
+            domain_name,
+            project_id,
+            project_name,
+            user_uuid,
+            user_name,
+            used_share: f64_text(received.used_share),
+            used_share_of_parent: f64_text(received.used_share_of_parent),
+            entitled_share: f64_text(received.entitled_share),
+            entitled_share_of_parent: f64_text(received.entitled_share_of_parent),
+            ratio: f64_text(received.ratio),
+            error: signed_text(received.error),
+            demand_limited: received.demand_limited,
+        }
+    }
+}
+
+/// The time that was looked at.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub struct SpanView {
+    #[schema(value_type = String, format = DateTime)]
+    pub from: Timestamp,
+    #[schema(value_type = String, format = DateTime)]
+    pub to: Timestamp,
+}
+
+/// How fair one tier was.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FairnessView {
+    pub resource_group: String,
+    pub tier: TierName,
+    pub window: SpanView,
+    /// Which part of what was used is in the wrong hands: half of the sum of the errors without their signs, 0 to 1.
+    pub misallocated_share: String,
+    /// Jain's index of the ratios: 1 if all are equal, 1/n if one of n has everything. 0 where nobody was active.
+    pub jains_index: String,
+    /// How many used something, or hold or ask for something now.
+    pub active: usize,
+    /// Who received the most beyond its share; `null`: nobody did, or the key may not see others.
+    pub most_over_served: Option<FairnessEntry>,
+    /// Who received the least of its share, likewise.
+    pub most_under_served: Option<FairnessEntry>,
+    /// The most under-served first. A key of role `user` sees the rows of its user.
+    #[serde(flatten)]
+    pub list: List<FairnessEntry>,
+}
+
+impl FairnessView {
+    pub fn new(of: &Fairness, list: List<FairnessEntry>) -> Self {
+        Self {
+            resource_group: of.group.name.to_string(),
+            tier: of.tier.into(),
+            window: SpanView { from: of.span.start, to: of.span.end },
+            misallocated_share: f64_text(of.report.misallocated_share),
+            jains_index: f64_text(of.report.jains_index),
+            active: of.report.entities.len(),
+            most_over_served: of.most_over_served().cloned().map(FairnessEntry::from),
+            most_under_served: of.most_under_served().cloned().map(FairnessEntry::from),
+            list,
+        }
+    }
+}
+
+/// How fair one tier was on one day.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "day": "2026-01-13", "tier": "domain", "misallocated_share": "0.031", "jains_index": "0.984", "active": 4,
+    "calculated_at": "2026-01-14T00:00:00Z"
+}))]
+pub struct FairnessDayView {
+    #[schema(value_type = String, format = Date)]
+    pub day: Day,
+    pub tier: TierName,
+    pub misallocated_share: String,
+    pub jains_index: String,
+    pub active: u32,
+    #[schema(value_type = String, format = DateTime)]
+    pub calculated_at: Timestamp,
+}
+
+impl From<FairnessDay> for FairnessDayView {
+    fn from(row: FairnessDay) -> Self {
+        Self {
+            day: row.day,
+            tier: row.tier.into(),
+            misallocated_share: f64_text(row.misallocated_share),
+            jains_index: f64_text(row.jains_index),
+            active: row.active,
+            calculated_at: row.calculated_at,
+        }
+    }
+}

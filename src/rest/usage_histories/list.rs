@@ -1,0 +1,31 @@
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+
+use super::view::UsageHistory;
+use crate::rest::extract::{PathParams, QueryParams};
+use crate::rest::list::{List, ListCursor, PageQuery};
+use crate::rest::paths::GroupPath;
+use crate::rest::problem::Result;
+use crate::service::input::page::Key;
+use crate::service::{Caller, Service};
+
+/// The histories of a group by name.
+#[utoipa::path(
+    get, path = "/resource-groups/{rg}/usage-histories", operation_id = "list_usage_histories", tag = "Usage",
+    params(GroupPath, PageQuery), responses((status = 200, body = List<UsageHistory>))
+)]
+pub async fn handle(
+    State(service): State<Arc<Service>>,
+    Extension(caller): Extension<Caller>,
+    PathParams(path): PathParams<GroupPath>,
+    QueryParams(query): QueryParams<PageQuery>,
+) -> Result<Json<List<UsageHistory>>> {
+    let cursor = ListCursor::new("usage-histories", &path.rg);
+    let window = cursor.window(query.limit, query.cursor.as_deref())?;
+    let mut histories = service.usage_histories(&caller, &path.rg).await?;
+    // As cursors compare names, whatever the database does.
+    histories.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(Json(cursor.cut(&histories, |history| vec![Key::Text(history.name.clone())], &window)))
+}

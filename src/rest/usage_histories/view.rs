@@ -1,0 +1,69 @@
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::domain::reading::AtMost;
+use crate::domain::time::{Day, Timestamp};
+use crate::service::usage_history::incoming::HistoryInput;
+use crate::service::usage_history::{History, HistoryTaken};
+
+/// Rows that one request may bring.
+pub const MAX_ROWS: usize = 5_000;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub struct HistoryPath {
+    /// Name of the resource group.
+    #[param(example = "gpu-cluster", min_length = 1, max_length = 64)]
+    pub rg: String,
+    /// Where the usage came from.
+    #[param(example = "slurm-2023", min_length = 1, max_length = 64)]
+    pub source: String,
+}
+
+/// Rows of a history.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HistoryBody {
+    /// At most 5,000. A row of the same day, user, project and domain takes the place of one that an earlier request brought.
+    #[schema(value_type = Vec<HistoryInput>, max_items = 5000)]
+    pub rows: AtMost<HistoryInput, MAX_ROWS>,
+    /// `true`: these are the last. From here on the history counts, and takes no more rows.
+    #[serde(default)]
+    pub complete: bool,
+}
+
+/// What became of the rows.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"stored": 2, "left_out": 0}))]
+pub struct HistoryAnswer {
+    pub stored: u64,
+    /// Rows of days from `recorded_from` on, whose usage the server has recorded itself.
+    pub left_out: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = Date)]
+    pub recorded_from: Option<Day>,
+}
+
+impl From<HistoryTaken> for HistoryAnswer {
+    fn from(taken: HistoryTaken) -> Self {
+        let HistoryTaken { stored, left_out, recorded_from } = taken;
+        Self { stored, left_out, recorded_from }
+    }
+}
+
+/// A history.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({"source": "slurm-2023", "complete": true, "created_at": "2026-01-13T10:00:00Z"}))]
+pub struct UsageHistory {
+    pub source: String,
+    /// Whether all its rows are there; before that none of them counts.
+    pub complete: bool,
+    #[schema(value_type = String, format = DateTime)]
+    pub created_at: Timestamp,
+}
+
+impl From<History> for UsageHistory {
+    fn from(history: History) -> Self {
+        Self { source: history.name, complete: history.is_complete, created_at: history.created_at }
+    }
+}

@@ -1,0 +1,275 @@
+//! An explanation as it is answered. Numbers are decimal texts: computed ones in the shortest form from which the same number is
+//! read again, so that the calculation can be redone to the last digit.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::domain::slots::{Amounts, Usages};
+use crate::domain::time::{Day, Timestamp};
+use crate::domain::weight::{EffectiveWeight, Weight};
+
+/// Whom an explanation or a part of it is about.
+#[derive(Clone, Debug, Default, Serialize, ToSchema)]
+pub struct Whom {
+    /// Only of users.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_uuid: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub user_name: Option<Arc<str>>,
+    /// Not of domains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project_id: Option<Uuid>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub project_name: Option<Arc<str>>,
+    #[schema(value_type = String)]
+    pub domain_name: Arc<str>,
+}
+
+/// Why a domain, a project or a user stands where it stands, and what would change that.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Explanation {
+    pub resource_group: String,
+    /// `domain`, `project` or `user`.
+    pub tier: &'static str,
+    #[serde(flatten)]
+    pub whom: Whom,
+    /// The most important of it in plain words.
+    pub summary: String,
+    /// Whether the ranking lists it.
+    pub in_group: bool,
+    /// As in the fair-share status: users and domains rank in the group, projects in their domain, each by its own exponent.
+    pub rank: Option<u32>,
+    /// The place in the order in which workloads start, `order` considered; equals share a place. `null` outside of the group.
+    pub place: Option<u32>,
+    /// How many are compared.
+    pub of: usize,
+    /// How many others have the same place.
+    pub equals: u32,
+    /// `flat` or `tiered`: what the place follows from.
+    pub order: &'static str,
+    pub formula: Formula,
+    /// The weights that divide the usage, from the domain down.
+    pub weights: Vec<WeightPart>,
+    pub rules: Rules,
+    /// Every bucket that counts, ascending.
+    pub buckets: Vec<BucketPart>,
+    pub unrecorded: Beside,
+    pub committed: Beside,
+    pub above: Option<Neighbour>,
+    pub below: Option<Neighbour>,
+    pub if_nothing_is_run: Outlook,
+    /// The weights that lead to other places, if all else stays as it is.
+    pub weights_for_places: Vec<WeightForPlace>,
+    /// The least usage of today that costs the place; `null`: no usage does.
+    pub costs: Option<Cost>,
+    /// The workload that was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub workload: Option<WaitingWorkload>,
+}
+
+/// The factor, filled in.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Formula {
+    /// The sum of the contributions of the buckets.
+    pub normalized_usage: String,
+    /// The product of the weights.
+    #[schema(value_type = String)]
+    pub effective_weight: EffectiveWeight,
+    /// `normalized_usage / effective_weight` rounded to 12 places: smaller comes first.
+    pub exponent: String,
+    /// `2 ^ -(normalized_usage / effective_weight)` rounded to 12 places.
+    pub fair_share_factor: String,
+    /// All of it in one line.
+    pub text: String,
+}
+
+/// By which options the buckets count.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Rules {
+    /// `null`: not calculated yet.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub calculated_at: Option<Timestamp>,
+    #[schema(value_type = String, format = Date)]
+    pub today: Day,
+    /// `flat`: half for each whole half-life; `continuous`: by the exact age.
+    pub decay: &'static str,
+    pub half_life_days: u32,
+    pub lookback_days: u32,
+    pub decay_unit_days: u32,
+    /// Empty: every slot with capacity counts 1.
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub resource_weights: Amounts,
+}
+
+/// One of the weights that are multiplied.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct WeightPart {
+    /// `domain`, `project` or `user`.
+    pub tier: &'static str,
+    #[schema(value_type = String)]
+    pub weight: Weight,
+    /// `default` or `set`.
+    pub source: &'static str,
+    /// Who set it, as the audit log calls them; `null` of a default, or if the audit log does not say.
+    pub set_by: Option<String>,
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub set_at: Option<Timestamp>,
+    /// What was given as the reason.
+    pub reason: Option<String>,
+}
+
+/// One bucket, and what it counts for.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct BucketPart {
+    #[schema(value_type = String, format = Date)]
+    pub period_start: Day,
+    #[schema(value_type = String, format = Date)]
+    pub period_end: Day,
+    /// Slot-seconds.
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub resource_usage: Usages,
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub capacity_snapshot: Amounts,
+    pub age_days: u32,
+    pub decay_weight: String,
+    /// The mean over the slots of `usage / (capacity x 86400)`, weighed with `resource_weights`.
+    pub normalized_usage: String,
+    /// `decay_weight x normalized_usage / lookback_days`.
+    pub contribution: String,
+    /// The contribution as a part of all, 0 to 1.
+    pub part: String,
+}
+
+/// Usage that no run has recorded yet, or that is still to come. The factor does not contain it; progressive sequences do.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Beside {
+    /// Slot-seconds.
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub resource_usage: Usages,
+    /// As a part of the window's capacity.
+    pub normalized_usage: String,
+}
+
+/// Who comes right before or after. Keys of users see nothing but what decides.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Neighbour {
+    /// The tier whose exponents differ first: `domain`, `project` or `user`.
+    pub decided_by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub who: Option<Whom>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub place: Option<u32>,
+    /// What is compared in that tier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub theirs: Option<Compared>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub yours: Option<Compared>,
+    /// Why the one comes before the other, in plain words.
+    pub because: String,
+}
+
+/// What one side of a comparison brings.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Compared {
+    pub normalized_usage: String,
+    #[schema(value_type = String)]
+    pub effective_weight: EffectiveWeight,
+    /// Smaller comes first.
+    pub exponent: String,
+}
+
+/// How place and factor change if nobody runs anything from now on: running kernels end now.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Outlook {
+    /// From when on nothing is run.
+    #[schema(value_type = String, format = DateTime)]
+    pub from: Timestamp,
+    /// Once the next run has recorded what was used until then; `null` outside of the group.
+    pub next_run: Option<OutlookDate>,
+    /// The days on which the place or the factor is another than the day before, at most 10.
+    pub dates: Vec<OutlookDate>,
+    /// All such days until this one are told.
+    #[schema(value_type = String, format = Date)]
+    pub until: Day,
+}
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct OutlookDate {
+    #[schema(value_type = String, format = Date)]
+    pub date: Day,
+    pub place: u32,
+    pub normalized_usage: String,
+    pub fair_share_factor: String,
+    /// The buckets whose decay weight changes on this day.
+    pub decayed: Vec<DecayedBucket>,
+}
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct DecayedBucket {
+    #[schema(value_type = String, format = Date)]
+    pub period_start: Day,
+    /// From this day on; "0": it has left the window.
+    pub decay_weight: String,
+}
+
+/// The weight that leads to a place, if all else stays as it is.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct WeightForPlace {
+    /// What was asked for.
+    pub wanted: u32,
+    /// The place that the weight leads to, which equals may put before the one that was asked for; `null` without one.
+    pub place: Option<u32>,
+    /// Of a better place the smallest weight that leads there, of a worse one the largest; `null`: no weight does.
+    #[schema(value_type = Option<String>)]
+    pub weight: Option<Weight>,
+}
+
+/// Usage that costs the place.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Cost {
+    /// The place after it.
+    pub place: u32,
+    /// As a part of the window's capacity.
+    pub normalized_usage: String,
+    /// The same in each slot alone, in slot-seconds of today.
+    #[schema(value_type = BTreeMap<String, String>)]
+    pub any_of: std::collections::BTreeMap<&'static str, String>,
+}
+
+/// A workload in the last sequence that named it.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct WaitingWorkload {
+    pub workload_id: String,
+    #[schema(value_type = String, format = DateTime)]
+    pub sequenced_at: Timestamp,
+    /// `plain` or `progressive`.
+    pub mode: &'static str,
+    /// From 1.
+    pub position: u64,
+    /// How many workloads the sequence has.
+    pub of: usize,
+    /// How many are before it.
+    pub ahead: u64,
+    /// Of how many owners those are.
+    pub owners_ahead: u64,
+    pub reason: WaitingReason,
+}
+
+/// Why a workload does not come before the one right before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct WaitingReason {
+    /// What decides: `first`, `domain`, `project`, `user`, `dominant_share`, `queue`, `priority`, `submitted_at`, `workload_id`
+    /// or `given_order`.
+    pub decided_by: &'static str,
+    pub because: &'static str,
+}

@@ -1,0 +1,141 @@
+//! Why a domain, a project or a user stands where it stands (FAIR_SHARE §12), from one picture.
+
+pub mod answer;
+mod page;
+mod standing;
+mod unrecorded;
+mod whom;
+
+use std::sync::Arc;
+
+use self::answer::{Explanation, WaitingReason, WaitingWorkload};
+use self::page::Page;
+use self::whom::{Subject, asked, subject};
+use super::audit::label;
+use super::audit_log::Author;
+use super::group::published::facts::Facts;
+use super::group::state::window_start;
+use super::group::visible::VisibleGroup;
+use super::sequence::waiting::Waiting;
+use super::{Caller, Error, Result, Service};
+use crate::domain::capacity::CapacityCalendar;
+use crate::domain::explain::Tier;
+use crate::domain::explain::count::{Recount, Scale};
+use crate::domain::factor::Decayer;
+use crate::domain::ids::Owner;
+use crate::domain::ledger::Ledger;
+use crate::domain::trail::Trails;
+use crate::store;
+
+/// What is to be explained. Users and projects are named by UUID or by name.
+#[derive(Clone, Debug, Default)]
+pub struct ExplainInput {
+    /// `None`: the lowest that is named.
+    pub tier: Option<Tier>,
+    pub domain: Option<String>,
+    pub project: Option<String>,
+    pub user: Option<String>,
+    /// One of the last sequence of the group.
+    pub workload: Option<String>,
+    /// A place of which the weight is told that leads there.
+    pub place: Option<u32>,
+}
+
+/// So often a run may come between the reads of one explanation.
+const TRIES: usize = 5;
+
+fn waits(waiting: &Waiting, workload_id: String) -> WaitingWorkload {
+    let Waiting { sequenced_at, mode, position, of, explained, latest_first, .. } = *waiting;
+    WaitingWorkload {
+        workload_id,
+        sequenced_at,
+        mode: mode.as_str(),
+        position,
+        of,
+        ahead: position - 1,
+        owners_ahead: explained.owners_ahead,
+        reason: WaitingReason {
+            decided_by: explained.decision.as_str(),
+            because: explained.decision.because(latest_first),
+        },
+    }
+}
+
+impl Service {
+    /// Explains how one domain, project or user stands. Keys of users may ask about their own users.
+    #[tracing::instrument(
+        name = "service.explain.explain",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn explain(self: &Arc<Self>, caller: &Caller, group: &str, input: ExplainInput) -> Result<Explanation> {
+        let mut visible = self.group(caller, group)?;
+        let waiting = match &input.workload {
+            Some(id) => Some(self.waiting(&visible, id).await?),
+            None => None,
+        };
+        let asked = asked(self, &visible, &input, waiting.as_ref().map(|waiting| waiting.owner))?;
+        for _ in 0..TRIES {
+            let subject = subject(self, &visible, &asked, input.domain.as_deref()).await?;
+            let recount = self.recount(&visible, &subject).await?;
+            // Buckets are read from the database, where a run may just have changed them.
+            if recount.normalized_usage.to_bits() == subject.share().history.normalized_usage.to_bits() {
+                let workload = waiting.zip(input.workload).map(|(waiting, id)| waits(&waiting, id));
+                return self.put_together(visible, subject, recount, input.place, workload).await;
+            }
+            self.refresh().await?;
+            visible = self.group(caller, group)?;
+        }
+        Err(Error::unavailable("usage is being recorded; try again"))
+    }
+
+    async fn recount(&self, group: &VisibleGroup, subject: &Subject) -> Result<Recount> {
+        let scale = group.scale(self.clock().now());
+        let from = window_start(scale.options, scale.today);
+        let buckets = store::buckets::of_owner(self.store().read(), &group.name, &subject.owner(), from).await?;
+        Ok(scale.recount(buckets))
+    }
+
+    async fn put_together(
+        &self,
+        group: VisibleGroup,
+        subject: Subject,
+        recount: Recount,
+        place: Option<u32>,
+        workload: Option<WaitingWorkload>,
+    ) -> Result<Explanation> {
+        let trails = group.facts().trails.get_or_try_init(|| self.read_trails(group.facts())).await?.clone();
+        let origins = self.origins(&group, &subject).await?;
+        let now = self.certain_now();
+        let work =
+            move || Page { group: &group, subject: &subject, recount, trails, origins, now }.write(place, workload);
+        self.permits.run(work).await
+    }
+
+    /// What the buckets of everybody come to, where no run of this process has told.
+    async fn read_trails(&self, facts: &Facts) -> Result<Trails> {
+        let Scale { today, options } = facts.scale(self.clock().now());
+        let mut ledger = Ledger::new(CapacityCalendar::default(), window_start(options, today));
+        store::buckets::load(self.store().read(), &facts.name, &mut ledger, None).await?;
+        Ok(ledger.trails(&mut Decayer::new(options, today)))
+    }
+
+    /// Who set the weights of the domain, the project and the user, where they are set.
+    async fn origins(&self, group: &VisibleGroup, subject: &Subject) -> Result<[Option<Author>; 3]> {
+        let rows = &group.facts().rows;
+        let domain = rows.domain(subject.domain()).filter(|_| subject.tier() != Tier::Project);
+        let project = subject.project().and_then(|id| rows.project(id));
+        let own = matches!(subject, Subject::User(_)).then(|| subject.owner());
+        let set = [
+            domain.filter(|row| row.share.weight.is_some()).map(|row| Owner::Domain(Arc::clone(&row.domain_name))),
+            project.filter(|row| row.share.weight.is_some()).map(|row| Owner::Project(row.project_id)),
+            own.filter(|_| subject.share().weight.is_some()),
+        ];
+        let labels = set.map(|owner| owner.as_ref().map(label));
+        let named: Vec<String> = labels.iter().flatten().cloned().collect();
+        let mut authors = self.last_changes(&group.name, &named).await?;
+        Ok(labels.map(|label| authors.remove(&label?)))
+    }
+}

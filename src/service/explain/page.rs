@@ -1,0 +1,169 @@
+//! The explanation itself, put together from what was read.
+
+use super::answer::{
+    Beside, BucketPart, DecayedBucket, Explanation, Formula, Outlook, OutlookDate, Rules, WaitingWorkload, WeightPart,
+};
+use super::unrecorded;
+use super::whom::Subject;
+use crate::domain::bucket::Bucket;
+use crate::domain::decimal::f64_text;
+use crate::domain::explain::count::{Count, Recount, Scale};
+use crate::domain::explain::outlook::Then;
+use crate::domain::explain::words::Story;
+use crate::domain::explain::{Tier, exact};
+use crate::domain::hierarchy::Share;
+use crate::domain::options::Options;
+use crate::domain::slots::Usages;
+use crate::domain::time::{Day, Timestamp};
+use crate::domain::trail::Trails;
+use crate::domain::weight::Weight;
+use crate::service::Result;
+use crate::service::audit_log::Author;
+use crate::service::group::published::facts::Facts;
+use crate::service::group::visible::VisibleGroup;
+
+/// What an explanation is made from.
+pub(super) struct Page<'a> {
+    pub group: &'a VisibleGroup,
+    pub subject: &'a Subject,
+    pub recount: Recount,
+    pub trails: Trails,
+    /// Of the domain, the project and the user.
+    pub origins: [Option<Author>; 3],
+    pub now: Timestamp,
+}
+
+fn parts(usage: &Usages, facts: &Facts, now: Timestamp) -> Beside {
+    let scale = Scale { options: &facts.options, today: now.day() };
+    Beside { resource_usage: usage.clone(), normalized_usage: exact(scale.charge(usage, &facts.today)) }
+}
+
+fn date(then: &Then) -> OutlookDate {
+    let decayed = |(start, weight): &(Day, f64)| DecayedBucket { period_start: *start, decay_weight: exact(*weight) };
+    OutlookDate {
+        date: then.day,
+        place: then.place,
+        normalized_usage: exact(then.normalized_usage),
+        fair_share_factor: f64_text(then.fair_share_factor),
+        decayed: then.decayed.iter().map(decayed).collect(),
+    }
+}
+
+impl Page<'_> {
+    pub fn facts(&self) -> &Facts {
+        self.group.facts()
+    }
+
+    pub fn share(&self) -> &Share {
+        self.subject.share()
+    }
+
+    pub fn write(&self, place: Option<u32>, workload: Option<WaitingWorkload>) -> Result<Explanation> {
+        let Scale { today, options } = self.facts().scale(self.now);
+        let standing = self.standing(place)?;
+        let better = standing.outlook.as_ref().zip(standing.place);
+        let story = Story {
+            place: standing.place,
+            count: standing.of,
+            equals: standing.equals,
+            recount: &self.recount,
+            resource_weights: &options.resource_weights,
+            better: better.and_then(|(outlook, place)| outlook.first_better(place)),
+            today: self.now.day(),
+        };
+        let beside = unrecorded::Beside::of(self.facts(), &self.subject.owner(), self.now);
+        Ok(Explanation {
+            resource_group: self.group.name.to_string(),
+            tier: self.subject.tier().as_str(),
+            whom: self.subject.whom(),
+            summary: story.tell(),
+            in_group: self.subject.rank().is_some(),
+            rank: self.subject.rank(),
+            place: standing.place,
+            of: standing.of,
+            equals: standing.equals,
+            order: self.facts().options.order.as_str(),
+            formula: self.formula(),
+            weights: self.weights(),
+            rules: self.rules(today, options),
+            buckets: self.buckets(),
+            unrecorded: parts(&beside.unrecorded, self.facts(), self.now),
+            committed: parts(&beside.committed, self.facts(), self.now),
+            above: standing.above,
+            below: standing.below,
+            if_nothing_is_run: Outlook {
+                from: self.now,
+                next_run: standing.outlook.as_ref().map(|outlook| date(&outlook.next_run)),
+                dates: standing.outlook.iter().flat_map(|outlook| &outlook.dates).map(date).collect(),
+                until: standing.outlook.as_ref().map_or(self.now.day(), |outlook| outlook.until),
+            },
+            weights_for_places: standing.weights,
+            costs: standing.costs,
+            workload,
+        })
+    }
+
+    fn formula(&self) -> Formula {
+        let (used, weight) = (self.recount.normalized_usage, self.share().effective_weight);
+        let factor = f64_text(self.share().fair_share_factor);
+        Formula {
+            text: format!("2 ^ -({} / {weight}) = {factor}", exact(used)),
+            normalized_usage: exact(used),
+            effective_weight: weight,
+            exponent: f64_text(self.share().exponent.to_f64()),
+            fair_share_factor: factor,
+        }
+    }
+
+    fn rules(&self, today: Day, options: &Options) -> Rules {
+        Rules {
+            calculated_at: self.facts().calculation.as_ref().map(|calculation| calculation.at),
+            today,
+            decay: options.decay.name(),
+            half_life_days: options.half_life_days,
+            lookback_days: options.lookback_days,
+            decay_unit_days: options.decay_unit_days,
+            resource_weights: options.resource_weights.clone(),
+        }
+    }
+
+    fn buckets(&self) -> Vec<BucketPart> {
+        let all = self.recount.normalized_usage;
+        let bucket = |(bucket, count): &(Bucket, Count)| BucketPart {
+            period_start: bucket.start,
+            period_end: bucket.end,
+            resource_usage: bucket.usage.clone(),
+            capacity_snapshot: (*bucket.capacity).clone(),
+            age_days: count.age_days,
+            decay_weight: exact(count.decay_weight),
+            normalized_usage: exact(count.normalized_usage),
+            contribution: exact(count.contribution),
+            part: f64_text(if all > 0.0 { count.contribution / all } else { 0.0 }),
+        };
+        self.recount.buckets.iter().map(bucket).collect()
+    }
+
+    /// The weights in force of the domain, the project and the user, as far as they are multiplied.
+    fn weights(&self) -> Vec<WeightPart> {
+        let rows = &self.facts().rows;
+        let domain = rows.domain(self.subject.domain()).and_then(|row| row.share.weight);
+        let project = self.subject.project().and_then(|id| rows.project(id)).and_then(|row| row.share.weight);
+        let own = self.share().weight;
+        let part = |tier: Tier, set: Option<Weight>| {
+            let origin = self.origins[tier as usize].as_ref();
+            WeightPart {
+                tier: tier.as_str(),
+                weight: set.unwrap_or(self.facts().options.default_weight),
+                source: if set.is_some() { "set" } else { "default" },
+                set_by: origin.map(|origin| origin.actor.clone()),
+                set_at: origin.map(|origin| origin.at),
+                reason: origin.and_then(|origin| origin.reason.clone()),
+            }
+        };
+        match self.subject.tier() {
+            Tier::Domain => vec![part(Tier::Domain, own)],
+            Tier::Project => vec![part(Tier::Project, own)],
+            Tier::User => vec![part(Tier::Domain, domain), part(Tier::Project, project), part(Tier::User, own)],
+        }
+    }
+}

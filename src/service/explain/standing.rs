@@ -1,0 +1,245 @@
+//! Where somebody stands among all with whom it is compared, and what would change that.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::answer::{Compared, Cost, Neighbour, WeightForPlace, Whom};
+use super::page::Page;
+use super::unrecorded::Sums;
+use super::whom::Subject;
+use crate::domain::decimal::f64_text;
+use crate::domain::explain::contest::{Contest, Entrant};
+use crate::domain::explain::count::Scale;
+use crate::domain::explain::future::Unrecorded;
+use crate::domain::explain::line_up::{LineUp, Rivals};
+use crate::domain::explain::outlook::{self, outlook};
+use crate::domain::explain::reach::{Own, cost, in_slots};
+use crate::domain::explain::{Tier, exact};
+use crate::domain::ids::Owner;
+use crate::domain::ranking::Ranked;
+use crate::domain::weight::{EffectiveWeight, Weight};
+use crate::service::group::published::contest::Field;
+use crate::service::group::published::rows::{DomainShare, ProjectShare, UserShare};
+use crate::service::{Error, Result};
+
+/// What follows from all who are compared.
+#[derive(Default)]
+pub(super) struct Standing {
+    pub place: Option<u32>,
+    pub of: usize,
+    pub equals: u32,
+    pub above: Option<Neighbour>,
+    pub below: Option<Neighbour>,
+    pub outlook: Option<outlook::Outlook>,
+    pub weights: Vec<WeightForPlace>,
+    pub costs: Option<Cost>,
+}
+
+/// Who of a field is explained, and how the field is read.
+struct Seen<'a, R> {
+    field: &'a Field<R>,
+    /// The number of the one that is explained; `None`: it is not in the group.
+    number: Option<usize>,
+    owner: fn(&R) -> Owner,
+    whom: fn(&R) -> Whom,
+    /// The number of any owner of the tier that is compared.
+    number_of: &'a dyn Fn(&Owner) -> Option<usize>,
+}
+
+impl Page<'_> {
+    /// The effective weight with another own weight.
+    fn effective(&self, own: Weight) -> EffectiveWeight {
+        let Subject::User(row) = self.subject else { return EffectiveWeight::single(own) };
+        let (rows, default) = (&self.facts().rows, self.facts().options.default_weight);
+        let domain = rows.domain(&row.domain_name).map_or(default, |row| self.facts().weight(&row.share));
+        let project = rows.project(row.member.project).map_or(default, |row| self.facts().weight(&row.share));
+        EffectiveWeight::product(domain, project, own)
+    }
+
+    pub fn standing(&self, wanted: Option<u32>) -> Result<Standing> {
+        let (facts, trails) = (self.facts(), &self.trails);
+        let rows = &facts.rows;
+        match self.subject {
+            Subject::User(row) => {
+                let field = facts.contest(trails);
+                let number_of = |owner: &Owner| match owner {
+                    Owner::User(member) => field.number(rows.user(*member)?),
+                    _ => None,
+                };
+                let number = row.place().and_then(|_| field.number(row));
+                let owner = |row: &UserShare| Owner::User(row.member);
+                let seen = Seen { field: &field, number, owner, whom: |row| row.into(), number_of: &number_of };
+                self.stands(&seen, wanted)
+            }
+            Subject::Project(row) => {
+                let field = Field::projects(rows, &row.domain_name, trails);
+                let number_of = |owner: &Owner| match owner {
+                    Owner::Project(id) => field.number(rows.project(*id)?),
+                    _ => None,
+                };
+                let number = row.place().and_then(|_| field.number(row));
+                let owner = |row: &ProjectShare| Owner::Project(row.project_id);
+                let seen = Seen { field: &field, number, owner, whom: |row| row.into(), number_of: &number_of };
+                self.stands(&seen, wanted)
+            }
+            Subject::Domain(row) => {
+                let field = Field::domains(rows, trails);
+                let number_of = |owner: &Owner| match owner {
+                    Owner::Domain(name) => field.number(rows.domain(name)?),
+                    _ => None,
+                };
+                let number = row.place().and_then(|_| field.number(row));
+                let owner = |row: &DomainShare| Owner::Domain(Arc::clone(&row.domain_name));
+                let seen = Seen { field: &field, number, owner, whom: |row| row.into(), number_of: &number_of };
+                self.stands(&seen, wanted)
+            }
+        }
+    }
+
+    fn stands<R: Ranked>(&self, seen: &Seen<R>, wanted: Option<u32>) -> Result<Standing> {
+        let line_up = seen.field.contest.now();
+        let of = line_up.count();
+        if wanted.is_some_and(|place| place == 0 || place as usize > of) {
+            return Err(Error::about("/place", "out_of_range", format!("must be 1 to {of}: so many are compared")));
+        }
+        let Some(number) = seen.number else { return Ok(Standing { of, ..Standing::default() }) };
+        let (place, above) = (line_up.place(number), line_up.above(number));
+        let rivals = line_up.rivals(number);
+        let next = above.map(|above| line_up.place(above));
+        let places: Vec<u32> = match wanted {
+            Some(place) => vec![place],
+            None => next.into_iter().chain(next.filter(|next| *next > 1).map(|_| 1)).collect(),
+        };
+        let cost = cost(&rivals, self.recount.normalized_usage, self.share().effective_weight);
+        Ok(Standing {
+            place: Some(place),
+            of,
+            equals: line_up.equals(number),
+            above: above.map(|other| self.neighbour(seen, &line_up, number, other, true)),
+            below: line_up.below(number).map(|other| self.neighbour(seen, &line_up, number, other, false)),
+            outlook: Some(self.outlook(seen, number)),
+            weights: places.into_iter().map(|wanted| self.weight_for(&rivals, place, wanted)).collect(),
+            costs: cost.map(|cost| self.cost(cost.normalized_usage, cost.place)),
+        })
+    }
+
+    /// The weight that leads from `place` to the one that is wanted.
+    fn weight_for(&self, rivals: &Rivals, place: u32, wanted: u32) -> WeightForPlace {
+        let own = Own { normalized_usage: self.recount.normalized_usage, effective: |weight| self.effective(weight) };
+        let found = if wanted <= place {
+            own.least_weight(rivals, wanted)
+        } else {
+            own.most_weight(rivals, wanted).filter(|found| found.place >= wanted)
+        };
+        WeightForPlace { wanted, place: found.map(|found| found.place), weight: found.map(|found| found.weight) }
+    }
+
+    fn cost(&self, normalized_usage: f64, place: u32) -> Cost {
+        let Scale { today, options } = self.facts().scale(self.now);
+        let open = self.recount.buckets.last().filter(|(bucket, _)| bucket.takes(today));
+        let decay =
+            open.map_or_else(|| options.decay.weight(0, options.half_life_days), |(_, count)| count.decay_weight);
+        let slots = in_slots(normalized_usage, decay, &self.facts().today, options);
+        let any_of: BTreeMap<_, _> =
+            slots.into_iter().map(|(slot, seconds)| (slot.as_str(), f64_text(seconds))).collect();
+        Cost { place, normalized_usage: exact(normalized_usage), any_of: any_of.into_iter().collect() }
+    }
+
+    fn outlook<R: Ranked>(&self, seen: &Seen<R>, number: usize) -> outlook::Outlook {
+        let (facts, contest) = (self.facts(), &seen.field.contest);
+        let Scale { today, options } = facts.scale(self.now);
+        let future = seen.field.future(options, today.max(self.now.day()));
+        let is_tiered = contest.outer.is_some();
+        let tiers =
+            if is_tiered { &Tier::ALL[..] } else { std::slice::from_ref(&Tier::ALL[self.subject.tier() as usize]) };
+        let sums = Sums::of(facts, tiers, self.now);
+        let unrecorded = self.not_recorded(seen, &sums);
+        let own = unrecorded.entrants.iter().find(|(other, _)| *other == number);
+        let trail = own.map_or(&contest.entrants[number].trail, |(_, trail)| trail);
+        outlook(contest, &future, &unrecorded, number, trail)
+    }
+
+    /// The trails of those who have usage that no run has recorded, by their numbers.
+    fn not_recorded<R: Ranked>(&self, seen: &Seen<R>, sums: &Sums) -> Unrecorded {
+        let (facts, field) = (self.facts(), seen.field);
+        let mut unrecorded = Unrecorded::default();
+        let Contest { entrants, outer } = &field.contest;
+        for owner in sums.owners() {
+            let grown = |entrants: &[Entrant], at: usize| (at, sums.trail(owner, &entrants[at].trail, facts));
+            if let Some(at) = (seen.number_of)(owner) {
+                unrecorded.entrants.push(grown(entrants, at));
+            } else if let Some(outer) = outer {
+                match owner {
+                    Owner::Project(id) => {
+                        let at = field.projects.get(id).map(|at| grown(&outer.projects, *at));
+                        unrecorded.projects.extend(at);
+                    }
+                    Owner::Domain(name) => {
+                        let at = field.domains.get(name).map(|at| grown(&outer.domains, *at));
+                        unrecorded.domains.extend(at);
+                    }
+                    Owner::User(_) => {}
+                }
+            }
+        }
+        unrecorded
+    }
+
+    fn neighbour<R: Ranked>(
+        &self,
+        seen: &Seen<R>,
+        line_up: &LineUp,
+        number: usize,
+        other: usize,
+        is_above: bool,
+    ) -> Neighbour {
+        let own_tier = self.subject.tier();
+        let decided = line_up.decides(number, other).filter(|_| own_tier == Tier::User).unwrap_or(own_tier);
+        let order = if is_above { "less" } else { "more" };
+        let whose =
+            if decided == own_tier { "has".to_owned() } else { format!("is of a {} that has", decided.as_str()) };
+        let what = format!("it {whose} used {order} for its weight");
+        if self.group.whole().is_err() {
+            let decided_by = decided.as_str();
+            let (who, place, theirs, yours) = (None, None, None, None);
+            return Neighbour { decided_by, who, place, theirs, yours, because: format!("{what}.") };
+        }
+        let theirs = self.compared(decided, &(seen.owner)(&seen.field.rows[other]));
+        let yours = self.compared(decided, &self.subject.owner());
+        let because = format!(
+            "{what}: {} / {} is {order} than {} / {}.",
+            theirs.normalized_usage, theirs.effective_weight, yours.normalized_usage, yours.effective_weight
+        );
+        Neighbour {
+            decided_by: decided.as_str(),
+            who: Some((seen.whom)(&seen.field.rows[other])),
+            place: Some(line_up.place(other)),
+            theirs: Some(theirs),
+            yours: Some(yours),
+            because,
+        }
+    }
+
+    /// What is compared of an owner in a tier: its own figures, or those of its project or domain.
+    fn compared(&self, tier: Tier, owner: &Owner) -> Compared {
+        let rows = &self.facts().rows;
+        let project = match owner {
+            Owner::User(member) => Some(member.project),
+            Owner::Project(id) => Some(*id),
+            Owner::Domain(_) => None,
+        };
+        let project = project.and_then(|id| rows.project(id));
+        let share = match (tier, owner) {
+            (Tier::User, Owner::User(member)) => rows.user(*member).map(|row| &row.share),
+            (Tier::Project, _) => project.map(|row| &row.share),
+            (Tier::Domain, Owner::Domain(name)) => rows.domain(name).map(|row| &row.share),
+            _ => project.and_then(|row| rows.domain(&row.domain_name)).map(|row| &row.share),
+        };
+        let share = share.unwrap_or_else(|| self.share());
+        Compared {
+            normalized_usage: exact(share.history.normalized_usage),
+            effective_weight: share.effective_weight,
+            exponent: f64_text(share.exponent.to_f64()),
+        }
+    }
+}

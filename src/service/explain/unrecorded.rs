@@ -1,0 +1,94 @@
+//! What running kernels have used that no run has recorded, and will still use.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::domain::explain::Tier;
+use crate::domain::explain::count::Scale;
+use crate::domain::ids::{Member, Owner};
+use crate::domain::maps::FastMap;
+use crate::domain::outstanding::Moment;
+use crate::domain::run_times::Expected;
+use crate::domain::slots::Usages;
+use crate::domain::time::{Day, Timestamp};
+use crate::domain::trail::{Trail, with};
+use crate::service::group::published::facts::Facts;
+use crate::service::group::state::window_start;
+
+/// What is not recorded yet, by owner and day.
+pub(super) struct Sums(FastMap<Owner, BTreeMap<Day, Usages>>);
+
+fn moment(facts: &Facts, now: Timestamp) -> Moment {
+    Moment { since: window_start(&facts.options, now.day()).start(), now }
+}
+
+/// The domain, project or user itself that a member's usage counts for.
+fn counts_for(facts: &Facts, member: Member, tier: Tier) -> Option<Owner> {
+    match tier {
+        Tier::Domain => Some(Owner::Domain(Arc::clone(&facts.rows.project(member.project)?.domain_name))),
+        Tier::Project => Some(Owner::Project(member.project)),
+        Tier::User => Some(Owner::User(member)),
+    }
+}
+
+impl Sums {
+    /// Of everybody in these tiers.
+    pub fn of(facts: &Facts, tiers: &[Tier], now: Timestamp) -> Self {
+        let mut sums: FastMap<Owner, BTreeMap<Day, Usages>> = FastMap::default();
+        let moment = moment(facts, now);
+        for member in facts.outstanding.owners() {
+            let owners: Vec<Owner> = tiers.iter().filter_map(|tier| counts_for(facts, member, *tier)).collect();
+            facts.outstanding.unrecorded_by_day(member, moment, |day, usage| {
+                for owner in &owners {
+                    sums.entry(owner.clone()).or_default().entry(day).or_default().add(usage);
+                }
+            });
+        }
+        Self(sums)
+    }
+
+    pub fn owners(&self) -> impl Iterator<Item = &Owner> {
+        self.0.keys()
+    }
+
+    /// The owner's trail once that is recorded.
+    pub fn trail(&self, owner: &Owner, trail: &Trail, facts: &Facts) -> Trail {
+        let mut grown = Arc::clone(trail);
+        for (day, usage) in self.0.get(owner).into_iter().flatten() {
+            let scale = Scale { options: &facts.options, today: *day };
+            let normalized = scale.count(*day, usage, &facts.today).normalized_usage;
+            grown = with(&grown, *day, facts.options.decay_unit_days, normalized);
+        }
+        grown
+    }
+}
+
+/// What the kernels of one owner have used that no run has recorded, and what they will still use.
+pub(super) struct Beside {
+    pub unrecorded: Usages,
+    pub committed: Usages,
+}
+
+impl Beside {
+    pub fn of(facts: &Facts, owner: &Owner, now: Timestamp) -> Self {
+        let mut beside = Self { unrecorded: Usages::default(), committed: Usages::default() };
+        match owner {
+            Owner::User(member) => beside.add(facts, *member, now),
+            Owner::Project(_) | Owner::Domain(_) => {
+                let tier = if matches!(owner, Owner::Project(_)) { Tier::Project } else { Tier::Domain };
+                let members = facts.outstanding.owners();
+                members
+                    .filter(|member| counts_for(facts, *member, tier).as_ref() == Some(owner))
+                    .for_each(|member| beside.add(facts, member, now));
+            }
+        }
+        beside
+    }
+
+    fn add(&mut self, facts: &Facts, member: Member, now: Timestamp) {
+        let own = facts.rows.user(member).map(|row| row.share.run_times).unwrap_or_default();
+        let expected = Expected::new(own, facts.run_times, &facts.options);
+        self.unrecorded.add(&facts.outstanding.unrecorded(member, moment(facts, now)));
+        self.committed.add(&facts.outstanding.committed(member, now, expected));
+    }
+}

@@ -1,0 +1,115 @@
+//! How fair every tier was, day by day: kept while a day lasts, and once more when it is over.
+
+use std::sync::Arc;
+
+use super::report::known_reports;
+use crate::domain::time::{Day, Timestamp};
+use crate::service::buckets::Tier;
+use crate::service::group::published::PublishedGroup;
+use crate::service::input::page::{Key, Page, Window, day_key, key_day, key_page, key_window};
+use crate::service::work::detached;
+use crate::service::{Caller, Error, Result, Service, Work};
+use crate::store;
+
+pub use crate::store::fairness_days::{FairnessDay, FairnessFilter};
+
+/// The rows of the day of a picture's last calculation; none before the first calculation of this process.
+fn day_rows(group: &PublishedGroup, now: Timestamp) -> Vec<FairnessDay> {
+    let Some(day) = group.facts.recent.as_ref().map(|recent| recent.today) else { return Vec::new() };
+    let reports = known_reports(group, 1, now).unwrap_or_default();
+    let row = |(tier, report): (Tier, crate::domain::fairness::TierReport)| FairnessDay {
+        day,
+        tier,
+        misallocated_share: report.misallocated_share,
+        jains_index: report.jains_index,
+        active: u32::try_from(report.entities.len()).unwrap_or(u32::MAX),
+        calculated_at: now,
+    };
+    Tier::ALL.into_iter().zip(reports).map(row).collect()
+}
+
+impl Service {
+    /// Keeps how fair the day of the group's last calculation was so far. Returns of how many tiers.
+    #[tracing::instrument(
+        name = "service.fairness.days.keep_fairness",
+        level = "debug",
+        skip_all,
+        err(level = "debug")
+    )]
+    pub async fn keep_fairness(self: &Arc<Self>, work: impl Into<Work>) -> Result<usize> {
+        self.check_clock()?;
+        let work = work.into();
+        let group = self.group(&Caller::job(), &work.group)?;
+        self.keep_fairness_of(work, Arc::clone(group.published())).await
+    }
+
+    /// Keeps how fair the day of a picture's calculation was.
+    pub(in crate::service) async fn keep_fairness_of(
+        self: &Arc<Self>,
+        work: Work,
+        group: Arc<PublishedGroup>,
+    ) -> Result<usize> {
+        let service = Arc::clone(self);
+        detached(async move {
+            let rows = day_rows(&group, service.certain_now());
+            let (count, name) = (rows.len(), &group.facts.name);
+            if count == 0 {
+                return Ok(0);
+            }
+            let tx = service.store().begin().await?;
+            // A deletion of the group at the same time finds these rows, or these rows find no group.
+            if !store::groups::hold(&tx, name).await? {
+                return Err(Error::unknown_group(name));
+            }
+            store::fairness_days::put(&tx, name, rows).await?;
+            work.check_fence(&tx).await?;
+            tx.commit().await.map_err(store::StoreError::from)?;
+            Ok(count)
+        })
+        .await
+    }
+
+    /// The name in cursors of the history of fairness.
+    pub const FAIRNESS_HISTORY: &'static str = "fairness-history";
+
+    /// How fair each tier was, a row for each day and tier. It names nobody, so that every key that reaches the group may see it.
+    #[tracing::instrument(
+        name = "service.fairness.days.fairness_history",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn fairness_history(
+        &self,
+        caller: &Caller,
+        group: &str,
+        filter: FairnessFilter,
+        window: &Window,
+    ) -> Result<Page<FairnessDay>> {
+        self.group(caller, group)?;
+        if filter.from.zip(filter.to).is_some_and(|(from, to)| to < from) {
+            return Err(Error::about("/to", "contradiction", "lies before `from`"));
+        }
+        let place = key_window(window, |key| match key {
+            [Key::Number(day), Key::Text(tier)] => Some((key_day(*day), tier.clone())),
+            _ => None,
+        })?;
+        let found = store::fairness_days::page(self.store().read(), group, filter, &place).await?;
+        let key = |row: &FairnessDay| vec![day_key(row.day), Key::Text(row.tier.as_str().to_owned())];
+        Ok(key_page(Self::FAIRNESS_HISTORY, found, key, window))
+    }
+
+    /// Removes the rows of days that are older than `keep_days`. Returns how many.
+    #[tracing::instrument(
+        name = "service.fairness.days.purge_fairness",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn purge_fairness(&self, group: &str, keep_days: u32) -> Result<u64> {
+        let before: Day = self.clock().now().day().plus(-keep_days.cast_signed());
+        Ok(store::fairness_days::purge(self.store().write(), group, before).await?)
+    }
+}

@@ -1,0 +1,174 @@
+//! The report of one tier of a group in a window, as one caller may see it.
+
+use std::sync::Arc;
+
+use super::usage::known_uses;
+use super::window::Window;
+use crate::domain::fairness::{LENGTHS, Received, TierReport, report};
+use crate::domain::time::{Span, Timestamp};
+use crate::service::buckets::Tier;
+use crate::service::group::published::PublishedGroup;
+use crate::service::group::published::entitlements::Entitlements;
+use crate::service::group::published::rows::{DomainShare, ProjectShare, UserShare};
+use crate::service::input::page::{Key, Page, Window as PageWindow, cut};
+use crate::service::work::blocking;
+use crate::service::{Caller, Result, Service, VisibleGroup};
+
+/// The name in cursors of what one tier received.
+pub fn list_name(tier: Tier) -> String {
+    format!("fairness/{tier:?}")
+}
+
+/// How fair one tier of a group was.
+#[derive(Clone, Debug)]
+pub struct Fairness {
+    pub group: VisibleGroup,
+    pub tier: Tier,
+    pub span: Span,
+    pub report: TierReport,
+    /// What the caller may see of it and lists show: who is archived is in no list.
+    pub rows: Vec<FairnessRow>,
+}
+
+/// Who received something.
+#[derive(Clone, Debug)]
+pub enum Who {
+    Domain(Arc<DomainShare>),
+    Project(Arc<ProjectShare>),
+    User(Arc<UserShare>),
+}
+
+/// What a domain, project or user received.
+#[derive(Clone, Debug)]
+pub struct FairnessRow {
+    pub who: Who,
+    pub received: Received,
+}
+
+impl Who {
+    fn of(entitlements: &Entitlements, tier: Tier, place: usize) -> Self {
+        match tier {
+            Tier::Domain => Self::Domain(Arc::clone(&entitlements.domains[place])),
+            Tier::Project => Self::Project(Arc::clone(&entitlements.projects[place])),
+            Tier::User => Self::User(Arc::clone(&entitlements.users[place])),
+        }
+    }
+
+    fn is_hidden(&self) -> bool {
+        match self {
+            Self::Domain(row) => row.hidden,
+            Self::Project(row) => row.hidden,
+            Self::User(row) => row.hidden,
+        }
+    }
+
+    fn id(&self) -> Vec<Key> {
+        match self {
+            Self::Domain(row) => vec![Key::Text(row.domain_name.to_string())],
+            Self::Project(row) => vec![Key::Text(row.project_id.to_string())],
+            Self::User(row) => {
+                vec![Key::Text(row.member.user.to_string()), Key::Text(row.member.project.to_string())]
+            }
+        }
+    }
+}
+
+impl FairnessRow {
+    /// The most under-served first; equals by id.
+    fn key(&self) -> Vec<Key> {
+        let bits = self.received.error.to_bits();
+        // Numbers below zero order against their bits.
+        let ascending = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
+        let mut key = vec![Key::Number(ascending)];
+        key.extend(self.who.id());
+        key
+    }
+}
+
+impl Fairness {
+    fn of(group: VisibleGroup, tier: Tier, span: Span, report: TierReport) -> Self {
+        let entitlements = group.published().entitlements();
+        let only = group.access().only_user();
+        let may_see = |who: &Who| match (only, who) {
+            (None, _) => true,
+            (Some(user), Who::User(row)) => row.member.user == user,
+            (Some(_), _) => false,
+        };
+        let row = |received: &Received| {
+            let who = Who::of(entitlements, tier, received.place);
+            (!who.is_hidden() && may_see(&who)).then_some(FairnessRow { who, received: *received })
+        };
+        let mut rows: Vec<FairnessRow> = report.entities.iter().filter_map(row).collect();
+        rows.sort_by_cached_key(FairnessRow::key);
+        Self { group, tier, span, report, rows }
+    }
+
+    /// Who received the most beyond its share, for callers who may see everyone.
+    pub fn most_over_served(&self) -> Option<&FairnessRow> {
+        self.report
+            .most_over_served
+            .and(self.rows.last())
+            .filter(|row| row.received.error > 0.0 && self.shows_everyone())
+    }
+
+    /// Who received the least of its share, for callers who may see everyone.
+    pub fn most_under_served(&self) -> Option<&FairnessRow> {
+        self.report
+            .most_under_served
+            .and(self.rows.first())
+            .filter(|row| row.received.error < 0.0 && self.shows_everyone())
+    }
+
+    fn shows_everyone(&self) -> bool {
+        self.group.access().only_user().is_none()
+    }
+
+    /// A page of the rows.
+    pub fn page(&self, window: &PageWindow) -> Page<FairnessRow> {
+        cut(&list_name(self.tier), &self.rows, FairnessRow::key, window)
+    }
+}
+
+fn of_tier(mut reports: Vec<TierReport>, tier: Tier) -> TierReport {
+    reports.swap_remove(tier as usize)
+}
+
+impl Service {
+    /// How fair one tier of the group was in the window. A caller who may see one user only sees figures of the whole, and
+    /// rows of that user.
+    #[tracing::instrument(
+        name = "service.fairness.report.fairness",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn fairness(&self, caller: &Caller, group: &str, window: Window, tier: Tier) -> Result<Fairness> {
+        let group = self.group(caller, group)?;
+        let now = self.certain_now();
+        window.check(now.day(), self.keep_buckets_days())?;
+        let uses = self.uses(group.published(), window, now).await?;
+        Ok(blocking(|| {
+            let reports = report(&group.published().entitlements().tree, &uses);
+            Fairness::of(group, tier, window.span(now), of_tier(reports, tier))
+        }))
+    }
+
+    /// The misallocated shares of a group by length in days and tier, as far as they are known without the database.
+    pub fn misallocated(&self, group: &VisibleGroup) -> Vec<(u32, Tier, f64)> {
+        let now = self.certain_now();
+        let of_length = |days: u32| known_reports(group.published(), days, now).map(|reports| (days, reports));
+        let known = LENGTHS.into_iter().filter_map(of_length);
+        let by_tier = |(days, reports): (u32, Vec<TierReport>)| {
+            let tiers = Tier::ALL.into_iter().zip(reports);
+            tiers.map(move |(tier, report)| (days, tier, report.misallocated_share))
+        };
+        known.flat_map(by_tier).collect()
+    }
+}
+
+/// The reports of all tiers over so many days, until the day of the last calculation.
+pub(super) fn known_reports(group: &PublishedGroup, days: u32, now: Timestamp) -> Option<Vec<TierReport>> {
+    let uses = known_uses(group, days, now)?;
+    Some(blocking(|| report(&group.entitlements().tree, &uses)))
+}

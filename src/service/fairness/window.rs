@@ -1,0 +1,79 @@
+//! The time that a report of fairness looks at.
+
+use std::str::FromStr;
+
+use crate::domain::fairness::{Days, LENGTHS};
+use crate::domain::time::{Day, MICROS_PER_HOUR, Span, Timestamp};
+use crate::service::{Error, Result};
+
+/// The longest period, in days.
+const MOST_DAYS: i32 = 366;
+
+/// The time that a report looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// The hour until now.
+    Hour,
+    /// So many days, of which the last is today: one of [`LENGTHS`].
+    Last(u32),
+    /// A period that is over, or ends today.
+    Between(Days),
+}
+
+impl Window {
+    /// Reads `1h`, `1d`, `7d`, `28d`, or a first and a last day like `2026-01-01..2026-01-31`.
+    pub fn read(text: &str) -> Result<Self> {
+        let fault = || {
+            let said = "is none of 1h, 1d, 7d and 28d, and no period like 2026-01-01..2026-01-31";
+            Error::about("/window", "invalid_value", said)
+        };
+        if text == "1h" {
+            return Ok(Self::Hour);
+        }
+        if let Some(length) = LENGTHS.into_iter().find(|length| format!("{length}d") == text) {
+            return Ok(Self::Last(length));
+        }
+        let (first, last) = text.split_once("..").ok_or_else(fault)?;
+        let day = |text: &str| Day::from_str(text).map_err(|_| fault());
+        let days = Days { first: day(first)?, last: day(last)? };
+        if days.last < days.first {
+            return Err(Error::about("/window", "contradiction", "ends before it begins"));
+        }
+        Ok(Self::Between(days))
+    }
+
+    /// Refuses what is not known: days to come, and days of which nothing is kept any more.
+    pub fn check(self, today: Day, keep_days: u32) -> Result<()> {
+        let Self::Between(Days { first, last }) = self else { return Ok(()) };
+        let fault = |said: String| Err(Error::about("/window", "out_of_range", said));
+        if last > today {
+            return fault(format!("ends after today, {today}"));
+        }
+        if first < today.plus(1 - keep_days.cast_signed()) {
+            return fault(format!(
+                "begins earlier than usage is kept, which is {keep_days} days (`keep_buckets_days`)"
+            ));
+        }
+        if last.days_since(first) >= MOST_DAYS {
+            return fault(format!("is longer than {MOST_DAYS} days"));
+        }
+        Ok(())
+    }
+
+    /// The whole days that it has; `None` of the hour.
+    pub fn days(self, today: Day) -> Option<Days> {
+        match self {
+            Self::Hour => None,
+            Self::Last(count) => Some(Days::until(today, count)),
+            Self::Between(days) => Some(days),
+        }
+    }
+
+    /// From when until when, as far as it has come.
+    pub fn span(self, now: Timestamp) -> Span {
+        match self.days(now.day()) {
+            None => Span { start: now.plus_micros(-MICROS_PER_HOUR), end: now },
+            Some(days) => Span { start: days.first.start(), end: days.last.plus(1).start().min(now) },
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! How a state is brought up to a moment: the capacity that it has seen, the run times that count, and what buckets amount to
+//! (FAIR_SHARE §5, §7).
+
+use super::state::{GroupState, window_start};
+use crate::domain::ids::Owner;
+use crate::domain::time::{Day, Span, Timestamp};
+use crate::service::Result;
+use crate::service::work::blocking;
+use crate::store::{self, ConnectionTrait, StreamTrait};
+
+/// A moment as the service knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    pub now: Timestamp,
+    /// `now`, or the latest time that is certain to have come while the clock is doubted.
+    pub certain: Timestamp,
+    /// Since when the service has observed.
+    pub started_at: Option<Timestamp>,
+}
+
+impl GroupState {
+    /// Counts the time since the last observation at the capacity that the group had. A group that has no agents observes
+    /// nothing; its time passes all the same.
+    pub async fn observe_capacity(&mut self, db: &(impl ConnectionTrait + StreamTrait), moment: Moment) -> Result<()> {
+        let now = moment.certain;
+        let since = self.group.capacity_observed_at;
+        if !self.agents.is_empty() {
+            let span = since.and_then(|t| Span::new(moment.started_at.map_or(t, |s| t.max(s)), now));
+            let first_change = span.map_or(now, |s| s.start).day();
+            self.load_buckets_of(db, first_change, moment.now.day()).await?;
+            self.ledger.observe_capacity(span, now.day(), &self.capacity);
+        }
+        self.group.capacity_observed_at = Some(since.map_or(now, |t| t.max(now)));
+        Ok(())
+    }
+
+    /// Makes sure that every bucket whose capacity a change from `day` on may touch is in memory. The first capacity that a
+    /// group ever knows reaches all its buckets.
+    pub async fn load_buckets_of(
+        &mut self,
+        db: &(impl ConnectionTrait + StreamTrait),
+        day: Day,
+        today: Day,
+    ) -> Result<()> {
+        let first = match self.ledger.calendar().days().next() {
+            // A bucket of the look-back may be longer than the option says today.
+            Some(_) => {
+                let unit = self.options.decay_unit_days.cast_signed();
+                day.plus(1 - unit).min(window_start(&self.options, today))
+            }
+            None => Day::MIN,
+        };
+        self.load_back_to(db, first).await
+    }
+
+    /// Whether the run times of the state are those since `from`.
+    pub fn knows_run_times(&self, from: Day) -> bool {
+        self.group.run_times_made && self.run_times_from() == Some(from)
+    }
+
+    /// Reads what a calculation as of `now` needs. Returns whose run times are others than before.
+    pub async fn prepare(
+        &mut self,
+        db: &(impl ConnectionTrait + StreamTrait),
+        now: Timestamp,
+        recount: bool,
+    ) -> Result<Vec<Owner>> {
+        // A clock that jumped back, or a longer look-back, sees older buckets again.
+        let from = window_start(&self.options, now.day());
+        self.load_back_to(db, from).await?;
+        if !recount {
+            return Ok(Vec::new());
+        }
+        let times = store::run_times::since(db, self.group.key, from).await?;
+        Ok(self.hierarchy.take_run_times(&times))
+    }
+
+    /// Calculates decayed usage again, where it may have changed. Factors follow when the hierarchy is weighed. Returns whose
+    /// history changed.
+    pub fn calculate(&mut self, now: Timestamp) -> Vec<Owner> {
+        blocking(|| {
+            self.ledger.settle_capacities();
+            self.recompute_histories(now)
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! What a write changes of a group's scheduler and options, and how a state takes it (FAIR_SHARE §7, §8).
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use crate::domain::fault::Fault;
+use crate::domain::options::{Options, merge_patch};
+use crate::domain::sequencer::Sequencer;
+use crate::service::accounting::folding::rebuild_buckets;
+use crate::service::audit::option_label;
+use crate::service::group::session::Session;
+use crate::service::group::state::GroupState;
+use crate::service::{Error, Result};
+use crate::store::groups::Group;
+use crate::store::{ConnectionTrait, StreamTrait};
+
+/// A scheduler and the options that are set, checked.
+#[derive(Clone, Debug)]
+pub struct OptionsChange {
+    pub scheduler: String,
+    pub opts: Map<String, Value>,
+    sequencer: Sequencer,
+    options: Options,
+}
+
+/// What a request says of a scheduler and its options.
+#[derive(Clone, Debug, Default)]
+pub struct OptionsPatch {
+    pub scheduler: Option<String>,
+    /// Merged key by key; `null` removes a key.
+    pub scheduler_opts: Option<Map<String, Value>>,
+}
+
+impl OptionsChange {
+    /// What `patch` makes of the options `base`, in a group that has `scheduler`.
+    pub fn plan(scheduler: &str, base: &Map<String, Value>, patch: OptionsPatch) -> Result<Self> {
+        let scheduler = patch.scheduler.unwrap_or_else(|| scheduler.to_owned());
+        let opts = merge_patch(base, &patch.scheduler_opts.unwrap_or_default()).map_err(option_faults)?;
+        Self::of(scheduler, opts)
+    }
+
+    pub fn of(scheduler: String, opts: Map<String, Value>) -> Result<Self> {
+        let sequencer = check_scheduler(&scheduler)?;
+        let options = Options::parse(&opts).map_err(option_faults)?;
+        Ok(Self { scheduler, opts, sequencer, options })
+    }
+
+    pub fn is_of(&self, group: &Group) -> bool {
+        self.scheduler == group.scheduler && self.opts == group.scheduler_opts
+    }
+
+    /// Sets scheduler and options. Returns whether what is calculated of usage has to be calculated again.
+    pub async fn take(self, db: &(impl ConnectionTrait + StreamTrait), state: &mut GroupState) -> Result<bool> {
+        let Self { scheduler, opts, sequencer, options } = self;
+        state.scheduler = sequencer;
+        state.group.scheduler = scheduler;
+        state.group.scheduler_opts = opts;
+        let before = std::mem::replace(&mut state.options, options);
+        if before.decay_unit_days != state.options.decay_unit_days {
+            rebuild_buckets(db, state).await?;
+        }
+        Ok(before.changes_factors(&state.options))
+    }
+
+    /// Sets scheduler and options in a session. Buckets, factors and ranks follow.
+    pub(in crate::service) async fn make(self, session: &mut Session) -> Result<()> {
+        if self.scheduler != session.state().group.scheduler || self.options != session.state().options {
+            session.reconfigure();
+        }
+        let (tx, state) = session.parts();
+        if self.take(tx, state).await? {
+            session.recompute_histories().await?;
+        }
+        Ok(())
+    }
+}
+
+/// What the audit log says of a scheduler and its options.
+pub fn describe(scheduler: &str, opts: &Map<String, Value>) -> Value {
+    json!({"scheduler": scheduler, "scheduler_opts": opts})
+}
+
+/// The names of what differs between two descriptions.
+pub fn changed(before: &Value, after: &Value) -> Vec<String> {
+    let keys = |of: &Value| -> BTreeSet<String> {
+        of["scheduler_opts"].as_object().into_iter().flat_map(Map::keys).cloned().collect()
+    };
+    let all = &keys(before) | &keys(after);
+    let differs = |key: &String| before["scheduler_opts"].get(key) != after["scheduler_opts"].get(key);
+    let scheduler = (before["scheduler"] != after["scheduler"]).then(|| "scheduler".to_owned());
+    all.into_iter().filter(differs).chain(scheduler).map(|key| option_label(&key)).collect()
+}
+
+pub fn check_scheduler(name: &str) -> Result<Sequencer> {
+    Sequencer::by_name(name).ok_or_else(|| {
+        let known: Vec<_> = Sequencer::names().collect();
+        Error::about("/scheduler", "unknown_scheduler", format!("is not one of {}", known.join(", ")))
+    })
+}
+
+pub fn option_faults(faults: Vec<Fault>) -> Error {
+    Error::Invalid(faults.into_iter().map(|fault| fault.below("/scheduler_opts")).collect())
+}

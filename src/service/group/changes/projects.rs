@@ -1,0 +1,86 @@
+//! What a write of a group's configuration changes of the domains of its projects. A project is the same in all groups.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::ids::ProjectId;
+use crate::domain::time::Timestamp;
+use crate::service::group::session::Session;
+use crate::service::people::publish_where;
+use crate::service::{Error, Result, Service};
+use crate::store::people::{Domain, People, Project};
+
+/// Where a project is, and whether it stays there whatever reports say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Home {
+    pub domain_name: Arc<str>,
+    pub domain_pinned: bool,
+}
+
+impl Home {
+    /// Where an admin puts a project.
+    pub fn pinned(domain: &Arc<str>) -> Self {
+        Self { domain_name: Arc::clone(domain), domain_pinned: true }
+    }
+
+    pub fn of(project: &Project) -> Self {
+        Self { domain_name: Arc::clone(&project.domain_name), domain_pinned: project.domain_pinned }
+    }
+
+    /// The project there. The time of the move outlives older reports that are still to come.
+    fn take(&self, project: &Project, now: Timestamp) -> Project {
+        let mut project = project.clone();
+        if project.domain_name != self.domain_name {
+            project.domain_name = Arc::clone(&self.domain_name);
+            project.domain_since = project.domain_since.max(now);
+        }
+        project.domain_pinned = self.domain_pinned;
+        project
+    }
+}
+
+/// Puts projects that the group has into their domains. Returns those that were not so, with where they were and are.
+pub async fn book(session: &mut Session, homes: BTreeMap<ProjectId, Home>) -> Result<Vec<(ProjectId, Home, Home)>> {
+    if homes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let lock = session.lock_people().await?;
+    let (mut changed, mut rows) = (Vec::new(), People::default());
+    {
+        let people = session.people();
+        for (id, home) in homes {
+            let known = people.project(id);
+            let known = known.ok_or_else(|| Error::internal(format!("project {id} vanished")))?;
+            let before = Home::of(known);
+            if before == home {
+                continue;
+            }
+            let domain = &home.domain_name;
+            if people.domain(domain).is_none() && rows.domains.iter().all(|row| row.name != *domain) {
+                rows.domains.push(Domain::new(Arc::clone(domain), session.now));
+            }
+            rows.projects.push(home.take(known, session.now));
+            changed.push((id, before, home));
+        }
+    }
+    if changed.is_empty() {
+        return Ok(changed);
+    }
+    for (id, _, home) in &changed {
+        session.know(|state| state.know_project(*id, &home.domain_name));
+    }
+    session.show_again();
+    session.reconfigure();
+    session.save_people(lock, rows).await?;
+    Ok(changed)
+}
+
+/// Shows moved projects in the other groups that have them.
+pub async fn show_elsewhere(service: &Arc<Service>, group: &str, moved: &[ProjectId]) {
+    if !moved.is_empty() {
+        publish_where(service, |other, rows| other != group && moved.iter().any(|id| rows.project(*id).is_some()))
+            .await;
+    }
+}

@@ -1,0 +1,57 @@
+//! What one entry of the audit log says of several changes of a group, each to be found by its name.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::options;
+use crate::service::Result;
+use crate::service::audit::Change;
+use crate::service::group::session::Session;
+
+/// What an entry of the audit log says of several changes.
+#[derive(Default)]
+pub struct Record {
+    before: Map<String, Value>,
+    after: Map<String, Value>,
+    /// A project may be there with its weight and its domain.
+    targets: BTreeSet<String>,
+}
+
+impl Record {
+    /// Notes the change of one weight or project.
+    pub fn note(&mut self, kind: &str, target: &str, before: Value, after: Value) {
+        for (side, value) in [(&mut self.before, before), (&mut self.after, after)] {
+            side.entry(kind).or_insert_with(|| json!({}))[target] = value;
+        }
+        self.targets.insert(target.to_owned());
+    }
+
+    /// Notes the options before and after, unless they are the same.
+    pub fn note_options(&mut self, before: &Value, after: &Value) {
+        let changed = options::changed(before, after);
+        if changed.is_empty() {
+            return;
+        }
+        for (side, value) in [(&mut self.before, before), (&mut self.after, after)] {
+            side.extend(value.as_object().cloned().unwrap_or_default());
+        }
+        self.targets.extend(changed);
+    }
+
+    /// Says which entry this takes back.
+    pub fn undoes(&mut self, id: i64) {
+        self.after.insert("undone".to_owned(), json!(id));
+    }
+
+    /// Writes the entry, unless nothing is noted. Returns its id.
+    pub async fn write(self, session: &Session, action: &'static str, reason: Option<String>) -> Result<Option<i64>> {
+        if self.targets.is_empty() {
+            return Ok(None);
+        }
+        let (before, after) = (Some(Value::Object(self.before)), Some(Value::Object(self.after)));
+        let entry = Change { action, target: session.group().to_owned(), before, after, reason };
+        let targets: Vec<String> = self.targets.into_iter().collect();
+        Ok(Some(session.audit_of(entry, &targets).await?))
+    }
+}

@@ -1,0 +1,36 @@
+//! A copy of a group's state beside the picture of it: the ground of simulations. Writers go on with the state itself.
+
+use std::sync::Arc;
+
+use super::published::PublishedGroup;
+use super::state::GroupState;
+use crate::service::{Error, Result, Service};
+use crate::store::{Tx, groups};
+
+/// A state that nobody else has, the picture of it, and the database as of the same moment.
+pub struct Fork {
+    pub state: GroupState,
+    pub picture: Arc<PublishedGroup>,
+    pub snapshot: Tx,
+}
+
+impl Service {
+    /// Forks the group as it is stored; what readers see is that, or will be.
+    pub(in crate::service) async fn fork(&self, name: &str) -> Result<Fork> {
+        let unknown = || Error::unknown_group(name);
+        self.published.get(name).ok_or_else(unknown)?;
+        let mut slot = self.slot(name).lock_owned().await;
+        let snapshot = self.store.begin_snapshot().await?;
+        let stored = groups::find(&snapshot, name).await?.ok_or_else(unknown)?;
+        let shown = self.published.get(name).map(|shown| shown.facts.revisions());
+        let is_current = slot.as_ref().is_some_and(|state| {
+            shown == Some(stored.revisions()) && state.is_of(&stored) && !state.is_behind(&self.people.read())
+        });
+        if !is_current {
+            self.reload(&snapshot, name, &mut slot).await?;
+        }
+        let state = slot.as_ref().ok_or_else(unknown)?.fork();
+        let picture = self.published.get(name).ok_or_else(unknown)?;
+        Ok(Fork { state, picture, snapshot })
+    }
+}

@@ -1,0 +1,106 @@
+//! Those who are compared with each other in a picture: all its users, the projects of a domain, or its domains.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::rows::{DomainShare, ProjectShare, Rows, UserShare};
+use crate::domain::explain::contest::{Contest, Entrant, Outer};
+use crate::domain::explain::future::Future;
+use crate::domain::hierarchy::Share;
+use crate::domain::ids::{Owner, ProjectId};
+use crate::domain::maps::FastMap;
+use crate::domain::options::{Options, Order};
+use crate::domain::ranking::Ranked;
+use crate::domain::time::Day;
+use crate::domain::trail::Trails;
+
+/// A contest with the rows of its entrants, which have their numbers for places.
+#[derive(Debug)]
+pub struct Field<R> {
+    pub rows: Vec<Arc<R>>,
+    pub contest: Contest,
+    /// The numbers of the projects and the domains that users are compared by.
+    pub projects: FastMap<ProjectId, usize>,
+    pub domains: FastMap<Arc<str>, usize>,
+    /// Of the day that was asked for last.
+    future: Mutex<Option<Arc<Future>>>,
+}
+
+fn entrant(trails: &Trails, owner: &Owner, share: &Share) -> Entrant {
+    let trail = trails.get(owner).cloned().unwrap_or_default();
+    Entrant { trail, weight: share.effective_weight, exponent: share.exponent }
+}
+
+fn key<R: Ranked>(row: &R) -> (u64, &R::Id) {
+    (row.exponent().sort_key(), row.id())
+}
+
+fn number(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+impl<R: Ranked> Field<R> {
+    fn of(rows: Vec<Arc<R>>, entrant: impl Fn(&R) -> Entrant) -> Self {
+        let contest = Contest { entrants: rows.iter().map(|row| entrant(row)).collect(), outer: None };
+        let (projects, domains) = Default::default();
+        Self { rows, contest, projects, domains, future: Mutex::default() }
+    }
+
+    /// The number of a row; rows ascend by exponent, equals by id.
+    pub fn number(&self, row: &R) -> Option<usize> {
+        self.rows.binary_search_by(|other| key(&**other).cmp(&key(row))).ok()
+    }
+
+    /// The days to come, from `first` on; made when they are first asked for.
+    pub fn future(&self, options: &Options, first: Day) -> Arc<Future> {
+        let mut known = self.future.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.as_ref().filter(|future| future.sheet.first == first) {
+            Some(future) => Arc::clone(future),
+            None => Arc::clone(known.insert(Arc::new(Future::of(&self.contest, options, first)))),
+        }
+    }
+}
+
+impl Field<UserShare> {
+    pub fn users(rows: &Rows, order: Order, trails: &Trails) -> Self {
+        let users: Vec<Arc<UserShare>> = rows.users.iter().cloned().collect();
+        let mut field = Self::of(users, |row| entrant(trails, &Owner::User(row.member), &row.share));
+        if order == Order::Tiered {
+            field.compare_by_tiers(rows, trails);
+        }
+        field
+    }
+
+    fn compare_by_tiers(&mut self, rows: &Rows, trails: &Trails) {
+        let mut outer = Outer::default();
+        for row in rows.domains.iter() {
+            self.domains.insert(Arc::clone(&row.domain_name), outer.domains.len());
+            outer.domains.push(entrant(trails, &Owner::Domain(Arc::clone(&row.domain_name)), &row.share));
+        }
+        for row in rows.projects() {
+            // The domain of every project has a row.
+            let Some(domain) = self.domains.get(&row.domain_name) else { continue };
+            self.projects.insert(row.project_id, outer.projects.len());
+            outer.domain_of.push(number(*domain));
+            outer.projects.push(entrant(trails, &Owner::Project(row.project_id), &row.share));
+        }
+        let within = |row: &Arc<UserShare>| number(self.projects.get(&row.member.project).copied().unwrap_or_default());
+        outer.within = self.rows.iter().map(within).collect();
+        self.contest.outer = Some(outer);
+    }
+}
+
+impl Field<ProjectShare> {
+    /// The projects of one domain.
+    pub fn projects(rows: &Rows, domain: &str, trails: &Trails) -> Self {
+        let projects = rows.projects_in(domain).cloned().collect();
+        Self::of(projects, |row: &ProjectShare| entrant(trails, &Owner::Project(row.project_id), &row.share))
+    }
+}
+
+impl Field<DomainShare> {
+    pub fn domains(rows: &Rows, trails: &Trails) -> Self {
+        let domains = rows.domains.iter().cloned().collect();
+        let owner = |row: &DomainShare| Owner::Domain(Arc::clone(&row.domain_name));
+        Self::of(domains, |row| entrant(trails, &owner(row), &row.share))
+    }
+}

@@ -1,0 +1,28 @@
+//! What is copied only if it changes while another has it: a simulation and the writers of a group begin with one state.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+/// A value that clones share until one of them changes it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shared<T>(Arc<T>);
+
+impl<T> Shared<T> {
+    pub fn new(value: T) -> Self {
+        Self(Arc::new(value))
+    }
+}
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Clone> DerefMut for Shared<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        Arc::make_mut(&mut self.0)
+    }
+}

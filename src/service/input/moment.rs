@@ -1,0 +1,22 @@
+//! Moments as requests tell them: instants, or days of which the last one counts whole.
+
+use super::error::{Error, Result};
+use crate::domain::time::{Day, Timestamp};
+
+/// When a period begins.
+pub fn beginning(pointer: &str, text: &str) -> Result<Timestamp> {
+    instant(pointer, text, 0)
+}
+
+/// When a period is over; a day is included.
+pub fn end(pointer: &str, text: &str) -> Result<Timestamp> {
+    instant(pointer, text, 1)
+}
+
+fn instant(pointer: &str, text: &str, past: i32) -> Result<Timestamp> {
+    let day = text.parse::<Day>().map(|day| day.plus(past).start()).ok();
+    day.or_else(|| text.parse::<Timestamp>().ok()).ok_or_else(|| {
+        let said = "is neither a time like 2026-01-13T10:00:00Z nor a day like 2026-01-13";
+        Error::about(pointer, "invalid_value", said)
+    })
+}

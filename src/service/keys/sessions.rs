@@ -1,0 +1,154 @@
+//! Sessions of the web pages: a key that was shown once stands behind a random id that a browser keeps.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use uuid::Uuid;
+
+use super::{Known, hash, refused};
+use crate::domain::time::MICROS_PER_SECOND;
+use crate::process::random;
+use crate::service::work::detached;
+use crate::service::{Caller, Error, Result, Service};
+use crate::store::ui_sessions::UiSession;
+use crate::store::{self, StoreError};
+
+/// How long a person stays signed in.
+pub const SESSION_SECONDS: i64 = 12 * 3_600;
+/// Browsers that one key may sign in at a time; the oldest session makes room.
+const SESSIONS_OF_A_KEY: u64 = 100;
+
+#[derive(Clone, Debug, Default)]
+struct Table {
+    by_hash: HashMap<String, UiSession>,
+    /// Grows with every change by this process: what was read before one is not believed after it.
+    changes: u64,
+}
+
+/// All sessions by their hashes. Looking one up never waits.
+#[derive(Debug, Default)]
+pub struct SessionTable(ArcSwap<Table>);
+
+impl SessionTable {
+    fn get(&self, session_hash: &str) -> Option<UiSession> {
+        self.0.load().by_hash.get(session_hash).copied()
+    }
+
+    fn changes(&self) -> u64 {
+        self.0.load().changes
+    }
+
+    /// Takes what was read, unless this process has changed a session since `changes`.
+    fn take(&self, changes: u64, take: impl Fn(&mut HashMap<String, UiSession>)) {
+        self.0.rcu(|old| {
+            let mut table = Table::clone(old);
+            if table.changes == changes {
+                take(&mut table.by_hash);
+            }
+            table
+        });
+    }
+
+    fn change(&self, change: impl Fn(&mut HashMap<String, UiSession>)) {
+        self.0.rcu(|old| {
+            let mut table = Table::clone(old);
+            change(&mut table.by_hash);
+            table.changes += 1;
+            table
+        });
+    }
+}
+
+impl Service {
+    /// Signs the holder of the key `text` in. The id that is returned is the only copy there will ever be.
+    #[tracing::instrument(name = "service.keys.open_session", level = "debug", skip_all, err(level = "debug"))]
+    pub async fn open_session(self: &Arc<Self>, text: &str) -> Result<String> {
+        let caller = self.authenticate(text, String::new()).await?;
+        let key = caller.key_id.ok_or_else(|| Error::internal("a caller without a key"))?;
+        let mut bytes = [0u8; 32];
+        random::secret(&mut bytes).map_err(|e| Error::failed("there is no randomness", e))?;
+        let id = URL_SAFE_NO_PAD.encode(bytes);
+        let (service, session_hash) = (Arc::clone(self), hash(&id));
+        detached(async move {
+            let now = service.clock.now();
+            let session =
+                UiSession { key, created_at: now, expires_at: now.plus_micros(SESSION_SECONDS * MICROS_PER_SECOND) };
+            let tx = service.store.begin().await?;
+            store::ui_sessions::tidy(&tx, key, SESSIONS_OF_A_KEY - 1, now).await?;
+            store::ui_sessions::insert(&tx, session_hash.clone(), session).await?;
+            tx.commit().await.map_err(StoreError::from)?;
+            service.sessions.change(|all| {
+                all.insert(session_hash.clone(), session);
+            });
+            Ok(())
+        })
+        .await?;
+        Ok(id)
+    }
+
+    /// Signs out; a session that is not known is none already.
+    #[tracing::instrument(name = "service.keys.close_session", level = "debug", skip_all, err(level = "debug"))]
+    pub async fn close_session(self: &Arc<Self>, id: &str) -> Result<()> {
+        let (service, session_hash) = (Arc::clone(self), hash(id));
+        detached(async move {
+            store::ui_sessions::delete(service.store.write(), &session_hash).await?;
+            service.sessions.change(|all| {
+                all.remove(&session_hash);
+            });
+            Ok(())
+        })
+        .await
+    }
+
+    /// Who is signed in with the session `id`: the holder of its key, until the first of both ends.
+    #[tracing::instrument(name = "service.keys.resume_session", level = "debug", skip_all, err(level = "debug"))]
+    pub async fn resume_session(&self, id: &str, request_id: String) -> Result<Caller> {
+        let session = self.find_session(&hash(id)).await?;
+        if session.expires_at <= self.clock.now() {
+            return Err(refused("expired_session", "the session has ended; sign in again"));
+        }
+        let known = self.key_of(session.key).await?;
+        let caller = self.admit(&known, request_id)?;
+        let expires_at = caller.expires_at.map_or(session.expires_at, |at| at.min(session.expires_at));
+        Ok(Caller { expires_at: Some(expires_at), ..caller })
+    }
+
+    /// A session that another process may have opened a moment ago is looked up.
+    async fn find_session(&self, session_hash: &str) -> Result<UiSession> {
+        let unknown = || refused("unknown_session", "nobody is signed in with this session; sign in again");
+        if let Some(session) = self.sessions.get(session_hash) {
+            return Ok(session);
+        }
+        let changes = self.sessions.changes();
+        let session = match store::ui_sessions::find(self.store.read(), session_hash).await {
+            Ok(found) => found.ok_or_else(unknown)?,
+            // Every session was known when the database was last asked.
+            Err(StoreError::Unavailable { .. }) if self.keys.age().is_some() => return Err(unknown()),
+            Err(error) => return Err(error.into()),
+        };
+        self.sessions.take(changes, |all| {
+            all.insert(session_hash.to_owned(), session);
+        });
+        Ok(session)
+    }
+
+    /// The key of a session, which another process may have made a moment ago.
+    async fn key_of(&self, id: Uuid) -> Result<Arc<Known>> {
+        if let Some(known) = self.keys.by_id(id) {
+            return Ok(known);
+        }
+        self.refresh_keys().await?;
+        self.keys.by_id(id).ok_or_else(|| refused("unknown_key", "the key of this session is not known"))
+    }
+
+    /// Reads all sessions again.
+    pub(super) async fn refresh_sessions(&self) -> Result<()> {
+        let changes = self.sessions.changes();
+        let rows = store::ui_sessions::hashed(self.store.read()).await?;
+        self.sessions.take(changes, |all| *all = rows.iter().cloned().collect());
+        Ok(())
+    }
+}

@@ -1,0 +1,50 @@
+//! What waits of a group as its kernels tell, in the order in which a scheduler would be told to start it now.
+
+use std::borrow::Cow;
+
+use super::{PendingWorkload, SequenceInput, Sequenced};
+use crate::domain::options::SequenceMode;
+use crate::service::{Caller, Result, Service};
+use crate::store;
+use crate::store::pending_kernels::PendingKernel;
+
+/// So many kernels are put in order, those that have been known the longest.
+const MOST_PENDING: u64 = 100_000;
+
+fn workload(kernel: PendingKernel) -> PendingWorkload<'static> {
+    PendingWorkload {
+        workload_id: Cow::Owned(kernel.id.to_string()),
+        user_uuid: Some(kernel.owner.user),
+        user: None,
+        project_id: Some(kernel.owner.project),
+        project: None,
+        submitted_at: None,
+        priority: kernel.priority,
+        queue: kernel.queue.map(Cow::Owned),
+        requested_slots: Some(Box::new(kernel.slots)),
+        expected_seconds: kernel.expected_seconds,
+    }
+}
+
+impl Service {
+    /// The pending kernels of the group, in order, each with why it waits. Keys of users are shown their own users' ones.
+    #[tracing::instrument(
+        name = "service.sequence.pending_sequence",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn pending_sequence(
+        &self,
+        caller: &Caller,
+        group: &str,
+        mode: Option<SequenceMode>,
+    ) -> Result<Sequenced<'static>> {
+        let visible = self.group(caller, group)?;
+        let kernels = store::pending_kernels::first(self.store().read(), visible.key, MOST_PENDING).await?;
+        let workloads = kernels.into_iter().map(workload).collect();
+        let input = SequenceInput { workloads, mode, explain: true, ..SequenceInput::default() };
+        self.order_of(visible, input, self.clock().now())
+    }
+}

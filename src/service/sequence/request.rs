@@ -1,0 +1,47 @@
+//! A request to put workloads in order, as it is sent.
+
+use std::num::NonZeroU32;
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{PendingWorkload, PlacedWorkload, SequenceInput};
+use crate::domain::options::SequenceMode;
+use crate::domain::reading::at_most;
+
+/// The most workloads that one request may name.
+const MAX_WORKLOADS: usize = 1_000_000;
+/// The most started workloads that one request may name.
+const MAX_PLACED: usize = 100_000;
+
+/// Pending workloads of one resource group.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"workloads": [{
+    "workload_id": "job-1", "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69",
+    "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f", "submitted_at": "2026-01-13T10:00:00Z"
+}]}))]
+pub struct SequenceRequest<'a> {
+    #[serde(borrow, deserialize_with = "at_most::<MAX_WORKLOADS, _, _>")]
+    #[schema(max_items = 1_000_000)]
+    pub workloads: Vec<PendingWorkload<'a>>,
+    /// How many of them the answer names, the first to start first; all unless given.
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    pub limit: Option<NonZeroU32>,
+    /// How the order is made; unless given, as the group's option `sequence_mode` says.
+    pub mode: Option<SequenceMode>,
+    /// What has started and is not reported as a kernel yet, so that a progressive order counts it.
+    #[serde(borrow, default, deserialize_with = "at_most::<MAX_PLACED, _, _>")]
+    #[schema(max_items = 100_000)]
+    pub placed: Vec<PlacedWorkload<'a>>,
+    /// Whether the answer says of each workload how many are ahead, of how many owners, and why.
+    #[serde(default)]
+    pub explain: bool,
+}
+
+impl<'a> From<SequenceRequest<'a>> for SequenceInput<'a> {
+    fn from(request: SequenceRequest<'a>) -> Self {
+        let SequenceRequest { workloads, limit, mode, placed, explain } = request;
+        Self { workloads, mode, placed, limit, explain }
+    }
+}

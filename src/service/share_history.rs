@@ -1,0 +1,237 @@
+//! The factors and ranks that each day left behind: one row for each domain, project and user, written before the first run of
+//! the next day.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::group::published::PublishedGroup;
+use super::group::published::entitlements::Entitlements;
+use super::input::page::{Key, Page, Window, day_key, key_day, key_page, key_window};
+use super::people::who;
+use super::work::background;
+use super::{Caller, Error, Result, Service, Work};
+use crate::domain::fairness::Days;
+use crate::domain::hierarchy::Share;
+use crate::domain::ids::{Owner, ProjectId};
+use crate::domain::time::Day;
+use crate::service::buckets::Tier;
+use crate::store;
+use crate::store::share_days::ShareFilter;
+
+pub use crate::store::share_days::ShareDay;
+
+/// Rows that are written or removed at once, so that no other writer waits for long.
+const STEP: usize = 5_000;
+const PURGE_STEP: u64 = 20_000;
+/// Days of a list that names nobody, and of one that does.
+const MOST_DAYS: i32 = 31;
+const MOST_DAYS_OF_ONE: i32 = 3_660;
+
+/// Whose history, and of when; names or UUIDs.
+#[derive(Clone, Copy, Debug)]
+pub struct HistoryQuery<'a> {
+    pub tier: Tier,
+    pub domain: Option<&'a str>,
+    pub project: Option<&'a str>,
+    pub user: Option<&'a str>,
+    /// The first and the last day, both inclusive.
+    pub from: Option<Day>,
+    pub to: Option<Day>,
+}
+
+/// The rows that a picture leaves of the day of its calculation, in the order in which they are stored.
+struct Leaving {
+    group: Arc<PublishedGroup>,
+    entitlements: Arc<Entitlements>,
+    day: Day,
+    owners: Vec<Owner>,
+}
+
+impl Leaving {
+    fn of(group: &Arc<PublishedGroup>, day: Day) -> Self {
+        let entitlements = Arc::clone(group.entitlements());
+        let domains = entitlements.domains.iter().map(|row| Owner::Domain(Arc::clone(&row.domain_name)));
+        let projects = entitlements.projects.iter().map(|row| Owner::Project(row.project_id));
+        let users = entitlements.users.iter().map(|row| Owner::User(row.member));
+        let mut owners: Vec<Owner> = domains.chain(projects).chain(users).collect();
+        owners.sort_unstable();
+        Self { group: Arc::clone(group), entitlements, day, owners }
+    }
+
+    fn row(&self, owner: &Owner) -> Option<ShareDay> {
+        let rows = &self.group.facts.rows;
+        let row = |rank: u32, share: &Share| ShareDay {
+            day: self.day,
+            owner: owner.clone(),
+            rank,
+            fair_share_factor: share.fair_share_factor,
+            normalized_usage: share.history.normalized_usage,
+            effective_weight: share.effective_weight.to_string(),
+            entitled_share: self.entitlements.entitlement(owner).entitled.of_group,
+        };
+        match owner {
+            Owner::Domain(name) => rows.placed_domain(name).map(|placed| row(placed.rank, &placed.share)),
+            Owner::Project(id) => rows.placed_project(*id).map(|placed| row(placed.rank, &placed.share)),
+            Owner::User(member) => rows.placed_user(*member).map(|placed| row(placed.rank, &placed.share)),
+        }
+    }
+}
+
+impl Service {
+    /// Writes what the last run of a day that is over has left, if no run of this day has come yet. A day that is written twice
+    /// has the same rows.
+    #[tracing::instrument(name = "service.share_history.close_day", level = "debug", skip_all, err(level = "debug"))]
+    pub async fn close_day(self: &Arc<Self>, work: impl Into<Work>) -> Result<()> {
+        self.check_clock()?;
+        let work = work.into();
+        let today = self.clock().now().day();
+        let Some(group) = self.published.closing(&work.group, today) else { return Ok(()) };
+        let Some(calculation) = &group.facts.calculation else { return Ok(()) };
+        self.keep_fairness_of(work.clone(), Arc::clone(&group)).await?;
+        let (service, of_day) = (Arc::clone(self), Arc::clone(&group));
+        let leaving = Leaving::of(&group, calculation.lookback_end);
+        background(async move {
+            for owners in leaving.owners.chunks(STEP) {
+                let rows = owners.iter().filter_map(|owner| leaving.row(owner)).collect();
+                service.write_days(&work, &leaving.group, rows).await?;
+                tokio::task::yield_now().await;
+            }
+            service.published.closed(&of_day);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn write_days(&self, work: &Work, group: &PublishedGroup, rows: Vec<ShareDay>) -> Result<()> {
+        let tx = self.store().begin().await?;
+        // A deletion of the group at the same time finds these rows, or these rows find no group.
+        if !store::groups::hold(&tx, &group.facts.name).await? {
+            return Err(Error::unknown_group(&group.facts.name));
+        }
+        store::share_days::put(&tx, group.facts.key, rows).await?;
+        work.check_fence(&tx).await?;
+        tx.commit().await.map_err(store::StoreError::from)?;
+        Ok(())
+    }
+
+    /// The name in cursors of the history of a tier.
+    pub fn share_history_list(tier: Tier) -> String {
+        format!("share-history/{tier:?}")
+    }
+
+    /// By day, then by id, as far as the caller may see them.
+    #[tracing::instrument(
+        name = "service.share_history.share_history",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn share_history(
+        &self,
+        caller: &Caller,
+        group: &str,
+        query: HistoryQuery<'_>,
+        window: &Window,
+    ) -> Result<Page<ShareDay>> {
+        let visible = self.group(caller, group)?;
+        let filter = self.history_filter(caller, group, query)?;
+        let place = key_window(window, |key| match key {
+            [Key::Number(day), Key::Text(user), Key::Text(project), Key::Text(domain)] => {
+                let id = |text: &String| text.parse::<Uuid>().ok();
+                Some((key_day(*day), (id(user)?, id(project)?, domain.clone())))
+            }
+            _ => None,
+        })?;
+        let found = store::share_days::page(self.store().read(), visible.key, &filter, &place).await?;
+        let key = |row: &ShareDay| {
+            let (user, project, domain) = row.id();
+            vec![day_key(row.day), Key::Text(user.to_string()), Key::Text(project.to_string()), Key::Text(domain)]
+        };
+        Ok(key_page(&Self::share_history_list(filter.tier), found, key, window))
+    }
+
+    fn history_filter(&self, caller: &Caller, group: &str, query: HistoryQuery) -> Result<ShareFilter> {
+        let HistoryQuery { tier, domain, project, user, from, to } = query;
+        let of = |fault| Error::Invalid(vec![fault]);
+        let goes_with =
+            |pointer, what| Err(Error::about(pointer, "contradiction", format!("does not go with the tier of {what}")));
+        match tier {
+            Tier::Domain if project.is_some() => return goes_with("/project", "domains"),
+            Tier::Domain | Tier::Project if user.is_some() => {
+                return goes_with("/user", if tier == Tier::Domain { "domains" } else { "projects" });
+            }
+            _ => {}
+        }
+        let (user, project) = {
+            let people = self.people();
+            let user = user.map(|text| who::user_of_text(&people, text, "/user")).transpose().map_err(of)?;
+            (user, project.map(|text| who::project_of_text(&people, text, "/project")).transpose().map_err(of)?)
+        };
+        match user {
+            Some(user) => caller.require_user(user)?,
+            None if tier != Tier::User => caller.require_reader()?,
+            None => {}
+        }
+        let mut filter = ShareFilter {
+            tier,
+            days: Days { first: Day::MIN, last: Day::MIN },
+            user: caller.only_user().or(user),
+            projects: self.projects_of(caller, group, (tier, domain), project)?,
+            domain: domain.filter(|_| tier == Tier::Domain).map(str::to_owned),
+        };
+        filter.days = self.history_days(&filter, from, to)?;
+        Ok(filter)
+    }
+
+    /// The project that is asked for, or the projects that are in the domain now.
+    fn projects_of(
+        &self,
+        caller: &Caller,
+        group: &str,
+        (tier, domain): (Tier, Option<&str>),
+        project: Option<ProjectId>,
+    ) -> Result<Option<Vec<ProjectId>>> {
+        let Some(domain) = domain.filter(|_| tier != Tier::Domain) else { return Ok(project.map(|id| vec![id])) };
+        let visible = self.group(caller, group)?;
+        let inside = visible.facts().rows.projects().filter(|row| *row.domain_name == *domain);
+        Ok(Some(inside.map(|row| row.project_id).filter(|id| project.is_none_or(|project| project == *id)).collect()))
+    }
+
+    fn history_days(&self, filter: &ShareFilter, from: Option<Day>, to: Option<Day>) -> Result<Days> {
+        let most = if filter.names_someone() { MOST_DAYS_OF_ONE } else { MOST_DAYS };
+        let last = to.unwrap_or_else(|| self.certain_now().day());
+        let first = from.unwrap_or_else(|| last.plus(1 - MOST_DAYS));
+        if last < first {
+            return Err(Error::about("/to", "contradiction", "lies before `from`"));
+        }
+        if last.days_since(first) >= most {
+            let said =
+                format!("lies more than {most} days before `to`; {MOST_DAYS_OF_ONE} days are allowed for one entity");
+            return Err(Error::about("/from", "out_of_range", said));
+        }
+        Ok(Days { first, last })
+    }
+
+    /// Removes rows of days that are older than `keep_days`. Returns how many.
+    #[tracing::instrument(
+        name = "service.share_history.purge_share_history",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn purge_share_history(&self, group: &str, keep_days: u32) -> Result<u64> {
+        let key = self.group(&Caller::job(), group)?.key;
+        let before = self.clock().now().day().plus(-keep_days.cast_signed());
+        let mut removed = 0;
+        loop {
+            let step = store::share_days::purge(self.store().write(), key, before, PURGE_STEP).await?;
+            removed += step;
+            if step < PURGE_STEP {
+                return Ok(removed);
+            }
+        }
+    }
+}

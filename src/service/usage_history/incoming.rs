@@ -1,0 +1,93 @@
+//! Rows of a history as they come in, and what is wrong with them.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::names::check_name;
+use crate::domain::slots::Usages;
+use crate::domain::time::Day;
+use crate::service::Fault;
+use crate::service::ingest::incoming::Told;
+use crate::service::people::{Directory, who};
+
+/// What one user used in one project on one day.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "day": "2023-01-05", "user": "alice", "project": "climate", "domain_name": "research",
+    "resource_usage": {"cpu": "86400"}, "jobs": 3
+}))]
+pub struct HistoryInput {
+    /// Before today, in UTC.
+    #[schema(value_type = String, format = Date)]
+    pub day: Day,
+    pub user_uuid: Option<Uuid>,
+    /// The user's name instead of the UUID.
+    pub user: Option<String>,
+    /// Shown beside the UUID where the user has no name.
+    pub user_name: Option<String>,
+    pub project_id: Option<Uuid>,
+    /// The project's name instead of the UUID.
+    pub project: Option<String>,
+    pub project_name: Option<String>,
+    pub domain_name: String,
+    /// Slot-seconds.
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
+    pub resource_usage: Usages,
+    /// How many jobs that were.
+    #[serde(default)]
+    pub jobs: u32,
+}
+
+/// A checked row.
+#[derive(Clone, Debug)]
+pub struct HistoryRow {
+    pub day: Day,
+    pub owner: Member,
+    pub user: Told,
+    pub project: Told,
+    pub domain: Arc<str>,
+    pub usage: Usages,
+    pub jobs: u64,
+}
+
+impl HistoryInput {
+    /// The row, if all is well with it. Places are below `pointer`.
+    pub fn check(self, people: &Directory, today: Day, pointer: &str) -> Result<HistoryRow, Vec<Fault>> {
+        let mut faults = Vec::new();
+        if self.day >= today {
+            faults.push(Fault::about("/day", "in_future", format!("is not before today, which in UTC is {today}")));
+        }
+        if let Err(error) = check_name(&self.domain_name) {
+            faults.push(Fault::about("/domain_name", "invalid_name", error));
+        }
+        for (place, name) in [("/user_name", &self.user_name), ("/project_name", &self.project_name)] {
+            let is_wrong =
+                |name: &String| name.is_empty() || name.chars().count() > 255 || name.chars().any(char::is_control);
+            if name.as_ref().is_some_and(is_wrong) {
+                faults.push(Fault::about(place, "invalid_name", "must have 1 to 255 printable characters"));
+            }
+        }
+        let user =
+            who::user(people, self.user_uuid.map(UserId), self.user.as_deref()).map_err(|fault| faults.push(fault));
+        let project = who::project(people, self.project_id.map(ProjectId), self.project.as_deref());
+        let project = project.map_err(|fault| faults.push(fault));
+        let (Ok(user), Ok(project), true) = (user, project, faults.is_empty()) else {
+            let below = |fault: Fault| Fault { pointer: format!("{pointer}{}", fault.pointer), ..fault };
+            return Err(faults.into_iter().map(below).collect());
+        };
+        Ok(HistoryRow {
+            day: self.day,
+            owner: Member { user, project },
+            user: Told { name: self.user, display_name: self.user_name },
+            project: Told { name: self.project, display_name: self.project_name },
+            domain: Arc::from(self.domain_name),
+            usage: self.resource_usage.filtered(|usage| !usage.is_zero()),
+            jobs: u64::from(self.jobs.max(1)),
+        })
+    }
+}

@@ -1,0 +1,207 @@
+//! Usage of years gone by, brought from elsewhere: day totals without kernels, for reports and nothing else.
+
+pub mod incoming;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use incoming::HistoryRow;
+use serde_json::json;
+
+use super::audit::Change;
+use super::group::session::Session;
+use super::people::Directory;
+use super::work::detached;
+use super::{Caller, Error, Result, Service};
+use crate::domain::bucket::Daily;
+use crate::domain::names::check_name;
+use crate::domain::time::{Day, Timestamp};
+use crate::store::day_totals::histories;
+use crate::store::day_totals::{self, Place};
+use crate::store::people::{Domain, People, Project, User};
+
+pub use crate::store::day_totals::histories::History;
+
+/// Days whose rows are removed together, so that no writer waits for long.
+const STEP_DAYS: i32 = 31;
+
+/// Rows of a history on their way in.
+#[derive(Clone, Debug)]
+pub struct HistoryRows {
+    pub rows: Vec<HistoryRow>,
+    /// These are the last: from here on the history counts, and takes no more.
+    pub complete: bool,
+}
+
+/// What became of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistoryTaken {
+    pub stored: u64,
+    /// Rows of days that the service has recorded itself.
+    pub left_out: u64,
+    /// The first of these days.
+    pub recorded_from: Option<Day>,
+}
+
+impl Service {
+    /// The histories of a group by name.
+    #[tracing::instrument(
+        name = "service.usage_history.list",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn usage_histories(&self, caller: &Caller, group: &str) -> Result<Vec<History>> {
+        let key = self.group_for_readers(caller, group)?.key;
+        Ok(histories::list(self.store().read(), key).await?)
+    }
+
+    /// Adds rows to a history that is not complete, which is made if there is none.
+    #[tracing::instrument(
+        name = "service.usage_history.put",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn put_history(
+        self: &Arc<Self>,
+        caller: Caller,
+        group: String,
+        name: String,
+        rows: HistoryRows,
+    ) -> Result<HistoryTaken> {
+        caller.require_admin()?;
+        check_name(&name).map_err(|error| Error::invalid_name("/source", error))?;
+        let change = async move |session: &mut Session| take(session, name, rows).await;
+        detached(Arc::clone(self).change(caller, group, change)).await
+    }
+
+    /// Removes a history with its rows.
+    #[tracing::instrument(
+        name = "service.usage_history.delete",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn delete_history(
+        self: &Arc<Self>,
+        caller: Caller,
+        group: String,
+        name: String,
+        reason: Option<String>,
+    ) -> Result<()> {
+        caller.require_admin()?;
+        let service = Arc::clone(self);
+        detached(async move {
+            let begin = async |session: &mut Session| {
+                let found = histories::find(session.read(), session.key(), &name).await?;
+                let History { source, .. } = found.ok_or_else(|| unknown(&name))?;
+                histories::set_complete(session.write(), session.key(), source, false).await?;
+                let (target, before) = (name.clone(), Some(json!({"source": name})));
+                session.audit(Change { action: "usage_history.delete", target, before, after: None, reason }).await?;
+                Ok((source, histories::days(session.read(), session.key(), source).await?))
+            };
+            let (source, days) = Arc::clone(&service).change(caller.clone(), group.clone(), begin).await?;
+            let (mut from, last) = days.unwrap_or((Day::MAX, Day::MIN));
+            while from <= last {
+                let to = from.plus(STEP_DAYS - 1);
+                let step = async |session: &mut Session| {
+                    Ok(histories::remove_days(session.write(), session.key(), source, from, to).await?)
+                };
+                Arc::clone(&service).change(caller.clone(), group.clone(), step).await?;
+                from = to.plus(1);
+            }
+            let end =
+                async |session: &mut Session| Ok(histories::remove(session.write(), session.key(), source).await?);
+            Arc::clone(&service).change(caller, group, end).await
+        })
+        .await
+    }
+}
+
+fn unknown(name: &str) -> Error {
+    Error::NotFound { code: "unknown_history", detail: format!("there is no history {name:?}") }
+}
+
+async fn take(
+    session: &mut Session,
+    name: String,
+    HistoryRows { rows, complete }: HistoryRows,
+) -> Result<HistoryTaken> {
+    let key = session.key();
+    let source = match histories::find(session.read(), key, &name).await? {
+        Some(history) if history.is_complete => {
+            let detail =
+                format!("the history {name:?} is complete, and its usage counts already; it takes no more rows");
+            return Err(Error::Conflict { code: "history_complete", detail });
+        }
+        Some(history) => history.source,
+        None => histories::create(session.write(), key, &name, session.now).await?,
+    };
+    // What the service has recorded itself must not count twice.
+    let recorded_from = day_totals::next_day(session.read(), key, Day::MIN).await?;
+    let given = rows.len() as u64;
+    let rows: Vec<HistoryRow> =
+        rows.into_iter().filter(|row| recorded_from.is_none_or(|recorded| row.day < recorded)).collect();
+    introduce(session, &rows).await?;
+    let mut totals: BTreeMap<(Day, Place), Daily> = BTreeMap::new();
+    for row in &rows {
+        let place = (row.owner, Arc::clone(&row.domain));
+        totals.entry((row.day, place)).or_default().add_records(&row.usage, row.jobs);
+    }
+    histories::add(session.write(), key, source, &totals).await?;
+    if complete {
+        histories::set_complete(session.write(), key, source, true).await?;
+        let after = Some(json!({"source": name}));
+        session.audit(Change { action: "usage_history.put", target: name, before: None, after, reason: None }).await?;
+    }
+    let stored = rows.len() as u64;
+    Ok(HistoryTaken { stored, left_out: given - stored, recorded_from })
+}
+
+/// Makes those known whom rows are the first to name. They get no place in the group: they have no kernels there.
+async fn introduce(session: &mut Session, rows: &[HistoryRow]) -> Result<()> {
+    let is_empty = |people: &People| people.domains.len() + people.projects.len() + people.users.len() == 0;
+    if is_empty(&newcomers(&session.people(), rows, session.now)) {
+        return Ok(());
+    }
+    let lock = session.lock_people().await?;
+    // Other processes may have named the same people meanwhile.
+    let new = newcomers(&session.people(), rows, session.now);
+    if is_empty(&new) { Ok(()) } else { session.save_people(lock, new).await }
+}
+
+fn newcomers(people: &Directory, rows: &[HistoryRow], now: Timestamp) -> People {
+    let (mut domains, mut projects, mut users) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    for row in rows {
+        let (user, project) = (row.owner.user, row.owner.project);
+        for name in [Some(&row.domain), people.project(project).map(|known| &known.domain_name)].into_iter().flatten() {
+            if people.domain(name).is_none() {
+                domains.entry(Arc::clone(name)).or_insert_with(|| Domain::new(Arc::clone(name), now));
+            }
+        }
+        if people.project(project).is_none() {
+            projects.entry(project).or_insert_with(|| {
+                let name = row.project.name.as_deref().filter(|name| people.project_called(name).is_none());
+                let display_name = row.project.display_name.as_deref().map(Arc::from);
+                let new = Project::new(project, Arc::clone(&row.domain), Timestamp::EPOCH, now);
+                Project { name: name.map(Arc::from), display_name, ..new }
+            });
+        }
+        if people.user(user).is_none() {
+            users.entry(user).or_insert_with(|| {
+                let name = row.user.name.as_deref().filter(|name| people.user_called(name).is_none());
+                let display_name = row.user.display_name.as_deref().map(Arc::from);
+                User { name: name.map(Arc::from), display_name, ..User::new(user, now) }
+            });
+        }
+    }
+    People {
+        domains: domains.into_values().collect(),
+        projects: projects.into_values().collect(),
+        users: users.into_values().collect(),
+    }
+}

@@ -1,0 +1,207 @@
+//! What was used in a range of days, by domain, project, user, day, week or month, in one group or several.
+
+mod entitlement;
+mod offered;
+mod question;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use offered::Offered;
+pub use question::{Asked, Question, Range};
+
+use super::input::page::{Key, Page, Window, cut};
+use super::{Caller, Error, Result, Service, VisibleGroup};
+use crate::domain::decimal::Amount;
+use crate::domain::slots::{SlotMap, SlotName, Usages};
+use crate::domain::time::{Day, MICROS_PER_HOUR};
+use crate::domain::usage_report::{Block, By, RowKey, RowSums, Rows};
+use crate::store::capacity;
+use crate::store::day_totals::reports::{self, Wanted};
+
+/// Rows of one report.
+const MOST_ROWS: usize = 100_000;
+/// The slot that is counted in bytes.
+const MEMORY: &str = "mem";
+const BYTES_PER_GIB: u64 = 1 << 30;
+
+/// One row of a report.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReportRow {
+    pub key: RowKey,
+    /// The days that the row sums, both included.
+    pub first_day: Day,
+    pub last_day: Day,
+    pub project_name: Option<Arc<str>>,
+    pub user_name: Option<Arc<str>>,
+    /// Slot-seconds.
+    pub usage: Usages,
+    /// Of each slot that has capacity, the part of it.
+    pub capacity_share: SlotMap<f64>,
+    pub used_share: Option<f64>,
+    pub entitled_share: Option<f64>,
+}
+
+impl ReportRow {
+    /// Slot-hours, to twelve decimals; of memory GiB-hours.
+    pub fn hours(&self) -> SlotMap<Amount> {
+        let hour = MICROS_PER_HOUR.unsigned_abs();
+        let hours = self.usage.iter().map(|(slot, usage)| {
+            let micros = if slot.as_str() == MEMORY { hour * BYTES_PER_GIB } else { hour };
+            (slot, usage.mean_over(micros))
+        });
+        hours.collect()
+    }
+}
+
+/// A report.
+#[derive(Clone, Debug)]
+pub struct UsageReport {
+    pub range: Range,
+    pub by: By,
+    pub rows: Vec<ReportRow>,
+}
+
+impl UsageReport {
+    /// The name in cursors of the rows of a report.
+    pub const LIST: &'static str = "usage-report";
+
+    /// A window on the rows.
+    pub fn page(&self, window: &Window) -> Page<ReportRow> {
+        cut(Self::LIST, &self.rows, |row| place(&row.key), window)
+    }
+}
+
+fn place(key: &RowKey) -> Vec<Key> {
+    let RowKey { resource_group, first_day, domain, project, user } = key;
+    let text = |text: &Option<Arc<str>>| text.as_ref().map(|text| Key::Text(text.to_string()));
+    let parts = [
+        text(resource_group),
+        first_day.map(|day| Key::Number(day.0.unsigned_abs().into())),
+        text(domain),
+        project.map(|id| Key::Text(id.to_string())),
+        user.map(|id| Key::Text(id.to_string())),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+impl Service {
+    /// A report over the groups that it asks for, as far as the caller may see what was used in them.
+    #[tracing::instrument(name = "service.usage_report", level = "debug", skip_all, err(level = "debug"))]
+    pub async fn usage_report(&self, caller: &Caller, question: &Question) -> Result<UsageReport> {
+        let mut groups = match &question.groups {
+            Some(names) => names.iter().map(|name| self.group(caller, name)).collect::<Result<Vec<_>>>()?,
+            None => self.groups(caller),
+        };
+        groups.sort_by_key(|group| group.key.0);
+        groups.dedup_by_key(|group| group.key.0);
+        let user = question.user.or(caller.only_user());
+        if let Some(user) = user {
+            caller.require_user(user)?;
+        }
+        let Range { from, to } = question.range;
+        let wanted = Wanted {
+            groups: groups.iter().map(|group| group.key).collect(),
+            from,
+            to,
+            user,
+            project: question.project,
+        };
+        let names: Vec<Arc<str>> = groups.iter().map(|group| Arc::clone(&group.name)).collect();
+        let known = capacity::until(self.store().read(), &names, to).await?;
+        let offered = Offered::of(&known, &names, question, self.certain_now());
+        // What part someone used is known only beside what all others used, and of one group.
+        let has_shares =
+            user.is_none() && question.project.is_none() && (groups.len() == 1 || question.by.resource_group);
+        let mut report = InProgress {
+            question,
+            groups: &groups,
+            offered: &offered,
+            has_shares,
+            rows: Rows::new(question.by, MOST_ROWS),
+            block: Block::default(),
+            of_block: None,
+        };
+        let mut full = false;
+        reports::each(self.store().read(), &wanted, |total| {
+            full = !report.take(&total);
+            if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .await?;
+        if full || !report.close() {
+            let said = format!("would have more than {MOST_ROWS} rows; ask for fewer days, or by less");
+            return Err(Error::about("/by", "too_many_rows", said));
+        }
+        let rows = report.rows.into_rows();
+        Ok(UsageReport {
+            range: question.range,
+            by: question.by,
+            rows: rows.into_iter().map(|(key, sums)| self.report_row(question, &offered, key, &sums)).collect(),
+        })
+    }
+
+    fn report_row(&self, question: &Question, offered: &Offered, key: RowKey, sums: &RowSums) -> ReportRow {
+        let people = self.people();
+        let Range { from, to } = question.range;
+        let period = question.by.period.zip(key.first_day);
+        let (first_day, last_day) = period.map_or((from, to), |(period, day)| (day, period.last(day).min(to)));
+        let usage: Usages = sums.usage.iter().filter(|(slot, _)| question.shows(*slot)).collect();
+        let capacity = offered.of_row(&key);
+        let part = |(slot, used): (SlotName, _)| {
+            let capacity = capacity?.get(slot).filter(|capacity| !capacity.is_zero())?;
+            Some((slot, crate::domain::decimal::Usage::to_f64(used) / capacity.to_f64()))
+        };
+        ReportRow {
+            first_day,
+            last_day,
+            project_name: key.project.and_then(|id| people.project_name(id)),
+            user_name: key.user.and_then(|id| people.user_name(id)),
+            capacity_share: usage.iter().filter_map(part).collect(),
+            usage,
+            used_share: sums.used_share,
+            entitled_share: sums.entitled_share,
+            key,
+        }
+    }
+}
+
+/// A report while totals come in.
+struct InProgress<'a> {
+    question: &'a Question,
+    groups: &'a [VisibleGroup],
+    offered: &'a Offered,
+    has_shares: bool,
+    rows: Rows,
+    /// Totals of one group and one period.
+    block: Block,
+    /// A place in `groups`, and the first day of the period.
+    of_block: Option<(usize, Day)>,
+}
+
+impl InProgress<'_> {
+    /// Takes a total. Returns whether there is room for its rows.
+    fn take(&mut self, total: &reports::DayTotal) -> bool {
+        let Ok(at) = self.groups.binary_search_by_key(&total.group.0, |group| group.key.0) else { return true };
+        let of_block = Some((at, self.question.first_day(total.day)));
+        if self.of_block != of_block {
+            if !self.close() {
+                return false;
+            }
+            self.of_block = of_block;
+        }
+        let (member, domain) = &total.place;
+        self.block.add(*member, domain, &total.usage);
+        true
+    }
+
+    /// Makes rows of what was gathered. Returns whether there was room for them.
+    fn close(&mut self) -> bool {
+        let block = std::mem::take(&mut self.block);
+        let Some((at, first_day)) = self.of_block else { return true };
+        let group = &self.groups[at];
+        let capacity = self.offered.mean(&group.name, first_day);
+        let has_shares = self.has_shares && !capacity.is_empty();
+        let scale = has_shares.then(|| entitlement::scale(group, &capacity, &block));
+        self.rows.take(&group.name, first_day, &block, scale.as_ref()).is_ok()
+    }
+}

@@ -1,0 +1,128 @@
+//! What a report is asked for, as it is read from a request.
+
+use crate::domain::ids::{ProjectId, UserId};
+use crate::domain::slots::SlotName;
+use crate::domain::time::{Day, Timestamp};
+use crate::domain::usage_report::By;
+use crate::service::people::who;
+use crate::service::{Error, Result, Service};
+
+/// The longest range, in days: a year, and a month more.
+const MOST_DAYS: i32 = 400;
+const MOST_SLOTS: usize = crate::domain::slots::MAX_SLOTS;
+
+/// Days in UTC, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    pub from: Day,
+    pub to: Day,
+}
+
+/// What a request says of a report.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked<'a> {
+    pub from: &'a str,
+    pub to: &'a str,
+    /// Words with commas between.
+    pub by: Option<&'a str>,
+    /// Names with commas between.
+    pub slots: Option<&'a str>,
+    /// A name or UUID.
+    pub user: Option<&'a str>,
+    pub project: Option<&'a str>,
+}
+
+/// A question that can be answered.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// `None`: all that the caller reaches.
+    pub groups: Option<Vec<String>>,
+    pub range: Range,
+    pub by: By,
+    pub(super) user: Option<UserId>,
+    pub(super) project: Option<ProjectId>,
+    /// `None`: all.
+    slots: Option<Vec<String>>,
+}
+
+impl Question {
+    /// Whether the report has the slot.
+    pub(super) fn shows(&self, slot: SlotName) -> bool {
+        self.slots.as_ref().is_none_or(|slots| slots.iter().any(|name| name == slot.as_str()))
+    }
+
+    /// The first day of the period of `day`, as far as it is in the range.
+    pub(super) fn first_day(&self, day: Day) -> Day {
+        self.by.period.map_or(self.range.from, |period| period.first(day).max(self.range.from))
+    }
+
+    /// What tells this question from others, so that a cursor of one is refused by another.
+    pub fn scope(&self) -> String {
+        let list = |names: &Option<Vec<String>>| names.as_ref().map(|names| names.join(",")).unwrap_or_default();
+        let id = |id: Option<String>| id.unwrap_or_default();
+        let Range { from, to } = self.range;
+        let (user, project) = (id(self.user.map(|id| id.to_string())), id(self.project.map(|id| id.to_string())));
+        format!("{}/{from}/{to}/{}/{}/{user}/{project}", list(&self.groups), self.by, list(&self.slots))
+    }
+}
+
+impl Service {
+    /// Reads what is asked for of these groups; `None`: of all.
+    pub fn report_question(&self, groups: Option<Vec<String>>, asked: Asked<'_>) -> Result<Question> {
+        let range = range(asked.from, asked.to, self.certain_now().day())?;
+        let by = asked.by.unwrap_or("user").parse().map_err(|error| Error::about("/by", "invalid_value", error))?;
+        let people = self.people();
+        let fault = |fault| Error::Invalid(vec![fault]);
+        Ok(Question {
+            groups,
+            range,
+            by,
+            slots: asked.slots.map(slots).transpose()?,
+            user: asked.user.map(|text| who::user_of_text(&people, text, "/user")).transpose().map_err(fault)?,
+            project: asked
+                .project
+                .map(|text| who::project_of_text(&people, text, "/project"))
+                .transpose()
+                .map_err(fault)?,
+        })
+    }
+}
+
+fn range(from: &str, to: &str, today: Day) -> Result<Range> {
+    let (from, to) = (day("/from", from)?, day("/to", to)?);
+    if to < from {
+        return Err(Error::about("/to", "contradiction", "lies before `from`"));
+    }
+    if to > today {
+        let said = format!("lies in the future: today, in UTC, is {today}");
+        return Err(Error::about(if from > today { "/from" } else { "/to" }, "in_future", said));
+    }
+    if to.days_since(from) >= MOST_DAYS {
+        return Err(Error::about("/to", "out_of_range", format!("must be less than {MOST_DAYS} days after `from`")));
+    }
+    Ok(Range { from, to })
+}
+
+fn day(pointer: &str, text: &str) -> Result<Day> {
+    text.parse::<Day>().map_err(|error| {
+        if text.parse::<Timestamp>().is_ok() {
+            let said = "has a time: reports have whole days of UTC, like 2026-10-01, and days of no other time zone";
+            return Error::about(pointer, "not_a_day", said);
+        }
+        Error::about(pointer, "invalid_value", error)
+    })
+}
+
+fn slots(text: &str) -> Result<Vec<String>> {
+    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    if names.len() > MOST_SLOTS {
+        return Err(Error::about("/slots", "out_of_range", format!("names more than {MOST_SLOTS} slots")));
+    }
+    let is_legal = |name: &String| SlotName::is_legal(name);
+    if names.iter().all(is_legal) {
+        return Ok(names);
+    }
+    let said =
+        "is no list of slot names with commas between: each is 1 to 64 printable ASCII characters without spaces";
+    Err(Error::about("/slots", "invalid_value", said))
+}

@@ -1,0 +1,183 @@
+//! What a simulation answers: what changes for whom, who gains and who loses places, and the order of workloads.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::domain::decimal::f64_text;
+use crate::domain::hierarchy::Share;
+use crate::domain::options::SequenceMode;
+use crate::domain::time::Timestamp;
+use crate::domain::weight::{EffectiveWeight, Weight};
+use crate::service::group::published::profile::Profile;
+use crate::service::group::warnings::OptionWarning;
+
+/// What changes, and what does not, if the changes are made.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(example = json!({
+    "config_revision": "17.3fa9c2d1", "calculated_at": "2026-01-13T10:05:00Z", "applied": null,
+    "domains": {"changed": 1, "risen": 0, "fallen": 0, "items": [{
+        "domain_name": "research",
+        "before": {"weight": "1", "effective_weight": "1", "effective_usage": "0.15", "fair_share_factor": "0.901250463", "rank": 1},
+        "after": {"weight": "2", "effective_weight": "2", "effective_usage": "0.15", "fair_share_factor": "0.949342117601", "rank": 1}
+    }]},
+    "projects": {"changed": 0, "risen": 0, "fallen": 0, "items": []},
+    "users": {"changed": 0, "risen": 0, "fallen": 0, "items": []},
+    "winners": [], "losers": [],
+    "fairness": [{"tier": "domain", "window_days": 7, "misallocated_share_before": "0.2", "misallocated_share_after": "0.05"}],
+    "workloads": null, "warnings": []
+}))]
+pub struct SimulatedFairShares {
+    /// The configuration that the changes were tried on; for `if_revision`.
+    pub config_revision: String,
+    /// When usage was last calculated, before and without the changes.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub calculated_at: Option<Timestamp>,
+    /// `null`: nothing was asked to be made.
+    pub applied: Option<Applied>,
+    pub domains: ChangedDomains,
+    pub projects: ChangedProjects,
+    pub users: ChangedUsers,
+    /// The users who rise by most places, at most ten.
+    pub winners: Vec<Mover>,
+    /// The users who fall by most places, at most ten.
+    pub losers: Vec<Mover>,
+    /// How far what was used is from what the weights before and after entitle to, by tier and window.
+    pub fairness: Vec<FairnessChange>,
+    /// `null`: the request has no workloads.
+    pub workloads: Option<Orders>,
+    /// What would look like a mistake in the options.
+    pub warnings: Vec<OptionWarning>,
+}
+
+/// That the changes were made.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Applied {
+    /// The entry of the audit log, which an undo takes back; `null`: all was so already.
+    pub audit_id: Option<i64>,
+    /// The configuration since then.
+    pub config_revision: String,
+}
+
+/// The figures of one domain, project or user.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct Figures {
+    /// Of a project or user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
+    pub domain_name: Option<Arc<str>>,
+    /// The weight in force: what an admin set, else the group's default.
+    pub weight: Weight,
+    #[schema(value_type = String)]
+    pub effective_weight: EffectiveWeight,
+    /// Decayed usage as a part of the window's capacity.
+    pub effective_usage: String,
+    pub fair_share_factor: String,
+    /// 1 is first; equals share a rank.
+    pub rank: u32,
+}
+
+impl Figures {
+    pub fn of(profile: &Profile, share: &Share, domain_name: Option<Arc<str>>, rank: u32) -> Self {
+        Self {
+            domain_name,
+            weight: profile.weight(share),
+            effective_weight: share.effective_weight,
+            effective_usage: f64_text(share.history.normalized_usage),
+            fair_share_factor: f64_text(share.fair_share_factor),
+            rank,
+        }
+    }
+}
+
+macro_rules! changed {
+    ($($(#[$said:meta])* $list:ident of $row:ident { $($field:tt)* })*) => {$(
+        $(#[$said])*
+        #[derive(Debug, Default, Serialize, ToSchema)]
+        pub struct $list {
+            /// How many have other figures, another rank or another place.
+            pub changed: u64,
+            /// Of them: how many have a better rank.
+            pub risen: u64,
+            /// How many have a worse one.
+            pub fallen: u64,
+            /// Those with the largest change of rank first; who comes or goes before all others.
+            pub items: Vec<$row>,
+        }
+
+        #[derive(Debug, Serialize, ToSchema)]
+        pub struct $row {
+            $($field)*
+            /// `null`: it would be new.
+            pub before: Option<Figures>,
+            /// `null`: it would be gone.
+            pub after: Option<Figures>,
+        }
+    )*};
+}
+
+changed! {
+    /// Domains for which something changes.
+    ChangedDomains of ChangedDomain {
+        #[schema(value_type = String)]
+        pub domain_name: Arc<str>,
+    }
+    /// Projects for which something changes.
+    ChangedProjects of ChangedProject {
+        pub project_id: Uuid,
+        #[schema(value_type = Option<String>)]
+        pub project_name: Option<Arc<str>>,
+    }
+    /// Users for whom something changes.
+    ChangedUsers of ChangedUser {
+        pub user_uuid: Uuid,
+        #[schema(value_type = Option<String>)]
+        pub user_name: Option<Arc<str>>,
+        pub project_id: Uuid,
+        #[schema(value_type = Option<String>)]
+        pub project_name: Option<Arc<str>>,
+    }
+}
+
+/// A user whose rank changes.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct Mover {
+    pub user_uuid: Uuid,
+    #[schema(value_type = Option<String>)]
+    pub user_name: Option<Arc<str>>,
+    pub project_id: Uuid,
+    #[schema(value_type = Option<String>)]
+    pub project_name: Option<Arc<str>>,
+    pub rank_before: u32,
+    pub rank_after: u32,
+}
+
+/// The misallocated share of one tier in the days until the last calculation.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FairnessChange {
+    /// `domain`, `project` or `user`.
+    pub tier: &'static str,
+    pub window_days: u32,
+    /// 0 to 1, where 0 is fair.
+    pub misallocated_share_before: String,
+    pub misallocated_share_after: String,
+}
+
+/// The order of the request's workloads.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Orders {
+    pub mode_before: SequenceMode,
+    pub mode_after: SequenceMode,
+    /// First to start after the changes first.
+    pub items: Vec<OrderedWorkload>,
+}
+
+/// A workload with its positions, from 1.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct OrderedWorkload {
+    pub workload_id: String,
+    pub position_before: u64,
+    pub position_after: u64,
+}

@@ -1,0 +1,64 @@
+//! The changes of a simulation, made: all of them in one transaction with one entry in the audit log, or none.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::answer::Applied;
+use super::changes::{Changes, below_weights};
+use crate::domain::ids::{Owner, ProjectId};
+use crate::service::audit::label;
+use crate::service::group::changes::options::{self, OptionsChange};
+use crate::service::group::changes::projects::{self, Home};
+use crate::service::group::changes::record::Record;
+use crate::service::group::changes::weights;
+use crate::service::group::session::Session;
+use crate::service::input::terms::Terms;
+use crate::service::{Caller, Result, Service};
+
+/// The action in the audit log.
+pub const ACTION: &str = "configuration.apply";
+
+/// Makes the changes, if the configuration is the one that the terms name.
+pub async fn apply(
+    service: Arc<Service>,
+    caller: Caller,
+    group: String,
+    changes: Changes,
+    terms: Terms,
+) -> Result<Applied> {
+    let moved: Vec<ProjectId> = changes.projects.iter().map(|(project, _)| *project).collect();
+    let change = async move |session: &mut Session| {
+        session.require_revision(terms.if_revision.as_deref()).await?;
+        make(session, &changes, terms.reason).await
+    };
+    let (audit_id, visible) = Arc::clone(&service).change_and_see(caller, group.clone(), change).await?;
+    projects::show_elsewhere(&service, &group, &moved).await;
+    Ok(Applied { audit_id, config_revision: visible.config_revision.to_string() })
+}
+
+/// Returns the entry of the audit log; `None`: nothing is another than before.
+async fn make(session: &mut Session, changes: &Changes, reason: Option<String>) -> Result<Option<i64>> {
+    let mut record = Record::default();
+    changes.check_projects(session.state(), &session.people())?;
+    let homes = changes.projects.iter().map(|(id, domain)| (*id, Home::pinned(domain))).collect();
+    for (id, before, after) in projects::book(session, homes).await? {
+        record.note("projects", &label(&Owner::Project(id)), json!(before), json!(after));
+    }
+    let planned = weights::plan_in(session.state(), &session.people(), &changes.weights).map_err(below_weights)?;
+    let planned: Vec<_> = planned.into_iter().filter(|change| change.from != change.to).collect();
+    weights::make(session, &planned)?;
+    for change in planned {
+        record.note("weights", &label(&change.target), json!(change.from), json!(change.to));
+    }
+    if changes.sets_options() {
+        let group = session.state().group.clone();
+        let change = OptionsChange::plan(&group.scheduler, &group.scheduler_opts, changes.options.clone())?;
+        record.note_options(
+            &options::describe(&group.scheduler, &group.scheduler_opts),
+            &options::describe(&change.scheduler, &change.opts),
+        );
+        change.make(session).await?;
+    }
+    record.write(session, ACTION, reason).await
+}

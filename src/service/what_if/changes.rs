@@ -1,0 +1,228 @@
+//! The changes of a simulation, and how a copy of a group's state takes them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::domain::ids::{Member, Owner, ProjectId, UserId};
+use crate::domain::slots::Amounts;
+use crate::domain::time::Timestamp;
+use crate::domain::weight::Weight;
+use crate::service::group::calculate::Moment;
+use crate::service::group::changes::options::{OptionsChange, OptionsPatch};
+use crate::service::group::changes::weights::{self, WeightItem};
+use crate::service::group::state::{GroupState, capacity_of};
+use crate::service::people::Directory;
+use crate::service::weights::Target;
+use crate::service::{Caller, Error, Fault, Faults, Result};
+use crate::store::agents::Agent;
+use crate::store::{ConnectionTrait, StreamTrait};
+
+/// What is to be changed, by ids.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    pub weights: Vec<WeightItem>,
+    pub options: OptionsPatch,
+    pub capacity: Option<Amounts>,
+    pub projects: Vec<(ProjectId, Arc<str>)>,
+    pub added: Vec<Added>,
+    pub removed: Vec<Removed>,
+}
+
+/// A user who is not in the project yet.
+#[derive(Clone, Debug)]
+pub struct Added {
+    pub member: Member,
+    pub domain: Option<Arc<str>>,
+    pub weight: Option<Weight>,
+}
+
+/// A user who goes; `None`: from all projects.
+#[derive(Clone, Copy, Debug)]
+pub struct Removed {
+    pub user: UserId,
+    pub project: Option<ProjectId>,
+}
+
+impl Changes {
+    /// Whether options are among the changes.
+    pub fn sets_options(&self) -> bool {
+        self.options.scheduler.is_some() || self.options.scheduler_opts.is_some()
+    }
+
+    /// Whether rows come, go, or go elsewhere.
+    pub fn reshape(&self) -> bool {
+        !(self.projects.is_empty() && self.added.is_empty() && self.removed.is_empty())
+    }
+
+    /// Refuses changes that cannot be made, or not by this caller.
+    pub fn require_applicable(&self, caller: &Caller) -> Result<()> {
+        let not_made = [
+            (self.capacity.is_some(), "/capacity", "is what agents offer: write the agents instead"),
+            (
+                !self.added.is_empty(),
+                "/add_users",
+                "can only be simulated: users come with their first kernel or weight",
+            ),
+            (!self.removed.is_empty(), "/remove_users", "can only be simulated: users are archived instead"),
+        ];
+        let faults: Vec<Fault> = not_made
+            .into_iter()
+            .filter(|(is_there, ..)| *is_there)
+            .map(|(_, pointer, said)| Fault::about(pointer, "not_applicable", said))
+            .collect();
+        if !faults.is_empty() {
+            return Err(Error::Invalid(faults));
+        }
+        // Projects are those of the whole server.
+        if self.projects.is_empty() { Ok(()) } else { caller.require_all_groups() }
+    }
+
+    /// Puts projects into their domains, lets users come and go, and sets weights.
+    pub fn make_people_and_weights(&self, state: &mut GroupState, people: &Directory) -> Result<()> {
+        self.check_projects(state, people)?;
+        for (project, domain) in &self.projects {
+            state.know_project(*project, domain);
+        }
+        self.add(state, people)?;
+        let gone = self.remove(state)?;
+        self.weigh(state, people, &gone)
+    }
+
+    /// Refuses projects that the group does not have, that are named twice, or that would go where nothing is shown.
+    pub fn check_projects(&self, state: &GroupState, people: &Directory) -> Result<()> {
+        let (mut faults, mut seen) = (Faults::default(), BTreeSet::new());
+        for (at, (project, domain)) in self.projects.iter().enumerate() {
+            let place = |key: &str| format!("/projects/{at}/{key}");
+            if !state.hierarchy.projects().contains_key(project) {
+                let detail = format!("this resource group has no project {project}");
+                faults.push(Fault::new(place("project_id"), "unknown_project", detail));
+            } else if !seen.insert(project) {
+                faults.push(Fault::about(place("project_id"), "duplicate", "is listed twice"));
+            } else if people.hides_domain(domain) {
+                faults.push(Fault::about(place("domain_name"), "archived", "is archived: restore the domain first"));
+            }
+        }
+        faults.or(())
+    }
+
+    fn add(&self, state: &mut GroupState, people: &Directory) -> Result<()> {
+        let mut faults = Faults::default();
+        for (at, Added { member, domain, weight }) in self.added.iter().enumerate() {
+            let mut fault = |key: &str, code, said: String| {
+                faults.push(Fault::new(format!("/add_users/{at}/{key}"), code, said));
+            };
+            if state.hierarchy.users().contains_key(member) {
+                fault("user_uuid", "already_there", "the user is in this project of the group already".to_owned());
+                continue;
+            }
+            let in_group = state.hierarchy.projects().get(&member.project).map(|(domain, _)| Arc::clone(domain));
+            let home = in_group.or_else(|| people.project(member.project).map(|known| Arc::clone(&known.domain_name)));
+            match (home, domain) {
+                (Some(home), Some(told)) if home != *told => {
+                    let said = format!("the project is in the domain {home:?}; `projects` puts it into another");
+                    fault("domain_name", "contradiction", said);
+                }
+                (None, None) => {
+                    let said = format!("there is no project {}; a new one needs `domain_name`", member.project);
+                    fault("project_id", "unknown_project", said);
+                }
+                (home, told) => {
+                    let Some(home) = home.or_else(|| told.clone()) else { continue };
+                    state.know_member(*member, &home);
+                    state.hierarchy.set_weight(&Owner::User(*member), *weight);
+                }
+            }
+        }
+        faults.or(())
+    }
+
+    /// Returns those who are gone.
+    fn remove(&self, state: &mut GroupState) -> Result<BTreeSet<Member>> {
+        if self.removed.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let mut of_user: BTreeMap<UserId, Vec<Member>> = BTreeMap::new();
+        for member in state.hierarchy.users().keys() {
+            of_user.entry(member.user).or_default().push(*member);
+        }
+        let (mut faults, mut gone) = (Faults::default(), BTreeSet::new());
+        for (at, Removed { user, project }) in self.removed.iter().enumerate() {
+            let named = of_user.get(user).into_iter().flatten().filter(|m| project.is_none_or(|p| p == m.project));
+            let before = gone.len();
+            gone.extend(named.copied());
+            if gone.len() == before {
+                let detail = format!("the user {user} is not in this resource group, or is removed already");
+                faults.push(Fault::new(format!("/remove_users/{at}/user_uuid"), "unknown_membership", detail));
+            }
+        }
+        for member in &gone {
+            state.hierarchy.remove_user(*member);
+        }
+        faults.or(gone)
+    }
+
+    fn weigh(&self, state: &mut GroupState, people: &Directory, gone: &BTreeSet<Member>) -> Result<()> {
+        let mut faults = Faults::default();
+        for (at, item) in self.weights.iter().enumerate() {
+            if let Target::User(user, Some(project)) = item.target
+                && gone.contains(&Member { user, project })
+            {
+                let detail = "the user is removed from this project by the same request".to_owned();
+                faults.push(Fault::new(format!("/weights/{at}/target_id"), "removed", detail));
+            }
+        }
+        faults.or(())?;
+        let changes = weights::plan_in(state, people, &self.weights).map_err(below_weights)?;
+        for change in changes {
+            weights::know_in(state, people, &change.target)?;
+            state.hierarchy.set_weight(&change.target, change.to);
+        }
+        Ok(())
+    }
+
+    /// Lets the agents offer another capacity, and sets options. Returns whether usage has to be calculated again.
+    pub async fn make_the_rest(
+        &self,
+        state: &mut GroupState,
+        db: &(impl ConnectionTrait + StreamTrait),
+        moment: Moment,
+    ) -> Result<bool> {
+        let mut recalculates = false;
+        if let Some(capacity) = &self.capacity {
+            state.observe_capacity(db, moment).await?;
+            state.agents = vec![all_agents(capacity, moment.now)];
+            state.capacity = capacity_of(&state.agents);
+            state.observe_capacity(db, moment).await?;
+            recalculates = true;
+        }
+        if self.sets_options() {
+            let change =
+                OptionsChange::plan(&state.group.scheduler, &state.group.scheduler_opts, self.options.clone())?;
+            recalculates |= change.take(db, state).await?;
+        }
+        Ok(recalculates)
+    }
+}
+
+/// Weights are checked by the code of all writes, which calls them items.
+pub fn below_weights(error: Error) -> Error {
+    let Error::Invalid(mut faults) = error else { return error };
+    for fault in &mut faults {
+        if let Some(rest) = fault.pointer.strip_prefix("/items") {
+            fault.pointer = format!("/weights{rest}");
+        }
+    }
+    Error::Invalid(faults)
+}
+
+/// One agent in the place of all.
+fn all_agents(capacity: &Amounts, now: Timestamp) -> Agent {
+    Agent {
+        agent_id: "simulated".to_owned(),
+        available_slots: capacity.clone(),
+        alive: true,
+        schedulable: true,
+        labels: BTreeMap::new(),
+        updated_at: now,
+    }
+}

@@ -1,0 +1,287 @@
+//! Two pictures of a group side by side: whom a change concerns, and the order of workloads in both.
+
+use std::cmp::{Ordering, Reverse};
+use std::sync::Arc;
+
+use super::answer::{
+    ChangedDomain, ChangedDomains, ChangedProject, ChangedProjects, ChangedUser, ChangedUsers, FairnessChange, Figures,
+    Mover, OrderedWorkload, Orders, SimulatedFairShares,
+};
+use super::request::FairShareSimulation;
+use crate::domain::decimal::f64_text;
+use crate::domain::hierarchy::Share;
+use crate::domain::ranking::{Placed, Ranked};
+use crate::service::group::calculate::Moment;
+use crate::service::group::published::profile::Profile;
+use crate::service::group::published::rows::{DomainShare, ProjectShare, UserShare};
+use crate::service::group::visible::VisibleGroup;
+use crate::service::sequence::SequenceInput;
+use crate::service::{Result, Service};
+
+/// Winners and losers that an answer names.
+const MOVERS: usize = 10;
+
+/// A row of one tier.
+trait Row: Ranked<Id: Clone> {
+    fn is_shown(&self) -> bool;
+    fn share(&self) -> &Share;
+    /// The domain that it is in.
+    fn domain(&self) -> Option<&Arc<str>>;
+}
+
+macro_rules! rows {
+    ($($row:ident: $domain:expr;)*) => {$(
+        impl Row for $row {
+            fn is_shown(&self) -> bool {
+                !self.hidden
+            }
+
+            fn share(&self) -> &Share {
+                &self.share
+            }
+
+            fn domain(&self) -> Option<&Arc<str>> {
+                let domain: fn(&Self) -> Option<&Arc<str>> = $domain;
+                domain(self)
+            }
+        }
+    )*};
+}
+
+rows! {
+    DomainShare: |_| None;
+    ProjectShare: |row| Some(&row.domain_name);
+    UserShare: |row| Some(&row.domain_name);
+}
+
+/// The rows of one picture that are shown.
+struct Side<'a, R> {
+    rows: Vec<(u32, Arc<R>)>,
+    profile: &'a Profile,
+}
+
+impl<'a, R: Row> Side<'a, R> {
+    fn of(profile: &'a Profile, rows: impl Iterator<Item = (u32, Arc<R>)>) -> Self {
+        let mut rows: Vec<_> = rows.filter(|(_, row)| row.is_shown()).collect();
+        rows.sort_unstable_by(|(_, a), (_, b)| a.id().cmp(b.id()));
+        Self { rows, profile }
+    }
+}
+
+/// A row in both pictures; at most one side is missing.
+struct Pair<R> {
+    before: Option<(u32, Arc<R>)>,
+    after: Option<(u32, Arc<R>)>,
+}
+
+impl<R: Row> Pair<R> {
+    fn ranks(&self) -> Option<(u32, u32)> {
+        Some((self.before.as_ref()?.0, self.after.as_ref()?.0))
+    }
+
+    /// Whether both sides show the same.
+    fn is_same(&self, before: &Profile, after: &Profile) -> bool {
+        let shown = |side: &Option<(u32, Arc<R>)>, profile: &Profile| {
+            let (rank, row) = side.as_ref()?;
+            let share = row.share();
+            let numbers = [share.fair_share_factor, share.history.normalized_usage].map(f64::to_bits);
+            Some((*rank, profile.weight(share), share.effective_weight, numbers, row.domain().cloned()))
+        };
+        shown(&self.before, before) == shown(&self.after, after)
+    }
+
+    /// By how many places it moves; who comes or goes moves by most.
+    fn distance(&self) -> u32 {
+        self.ranks().map_or(u32::MAX, |(before, after)| before.abs_diff(after))
+    }
+}
+
+/// What changes in one tier.
+struct Tier<'a, R> {
+    /// Those that move by most places first.
+    pairs: Vec<Pair<R>>,
+    profiles: [&'a Profile; 2],
+}
+
+impl<'a, R: Row> Tier<'a, R> {
+    fn of(before: Side<'a, R>, after: Side<'a, R>) -> Self {
+        let profiles = [before.profile, after.profile];
+        let mut pairs = side_by_side(before.rows, after.rows);
+        pairs.retain(|pair| !pair.is_same(profiles[0], profiles[1]));
+        pairs.sort_by_cached_key(|pair| {
+            let side = pair.after.as_ref().or(pair.before.as_ref());
+            (Reverse(pair.distance()), side.map(|(rank, row)| (*rank, row.id().clone())))
+        });
+        Self { pairs, profiles }
+    }
+
+    fn count(&self, so: fn(u32, u32) -> bool) -> u64 {
+        self.pairs.iter().filter_map(Pair::ranks).filter(|(before, after)| so(*before, *after)).count() as u64
+    }
+
+    /// The first rows with their figures, as `show` has them.
+    fn items<T>(&self, limit: usize, show: impl Fn(&R, Option<Figures>, Option<Figures>) -> T) -> Vec<T> {
+        let figures = |side: &Option<(u32, Arc<R>)>, profile| {
+            let (rank, row) = side.as_ref()?;
+            Some(Figures::of(profile, row.share(), row.domain().cloned(), *rank))
+        };
+        let shown = self.pairs.iter().take(limit).filter_map(|pair| {
+            let (_, row) = pair.after.as_ref().or(pair.before.as_ref())?;
+            let [before, after] = self.profiles;
+            Some(show(row, figures(&pair.before, before), figures(&pair.after, after)))
+        });
+        shown.collect()
+    }
+}
+
+/// The rows of both sides, which ascend by id.
+fn side_by_side<R: Row>(before: Vec<(u32, Arc<R>)>, after: Vec<(u32, Arc<R>)>) -> Vec<Pair<R>> {
+    let (mut before, mut after) = (before.into_iter().peekable(), after.into_iter().peekable());
+    let next = || {
+        let order = match (before.peek(), after.peek()) {
+            (Some((_, old)), Some((_, new))) => old.id().cmp(new.id()),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return None,
+        };
+        let before = if order.is_le() { before.next() } else { None };
+        Some(Pair { before, after: if order.is_ge() { after.next() } else { None } })
+    };
+    std::iter::from_fn(next).collect()
+}
+
+fn rises(before: u32, after: u32) -> bool {
+    after < before
+}
+
+fn falls(before: u32, after: u32) -> bool {
+    after > before
+}
+
+impl Tier<'_, UserShare> {
+    /// The users who move furthest of those who move so.
+    fn movers(&self, so: fn(u32, u32) -> bool) -> Vec<Mover> {
+        let moves = self.pairs.iter().filter_map(|pair| {
+            let (rank_before, rank_after) = pair.ranks().filter(|(before, after)| so(*before, *after))?;
+            let (_, row) = pair.after.as_ref()?;
+            Some(Mover {
+                user_uuid: row.member.user.0,
+                user_name: row.user_name.clone(),
+                project_id: row.member.project.0,
+                project_name: row.project_name.clone(),
+                rank_before,
+                rank_after,
+            })
+        });
+        moves.take(MOVERS).collect()
+    }
+}
+
+macro_rules! listed {
+    ($list:ident, $tier:expr, $limit:expr, $show:expr) => {{
+        let tier = &$tier;
+        let (changed, risen, fallen) = (tier.pairs.len() as u64, tier.count(rises), tier.count(falls));
+        $list { changed, risen, fallen, items: tier.items($limit, $show) }
+    }};
+}
+
+/// What two pictures have that is not the same, and the order of the request's workloads in both.
+pub fn compare(
+    service: &Service,
+    before: &VisibleGroup,
+    after: &VisibleGroup,
+    asked: &FairShareSimulation<'_>,
+    moment: Moment,
+) -> Result<SimulatedFairShares> {
+    let limit = asked.limit.map_or(usize::MAX, |limit| limit.get() as usize);
+    let users = users(before, after);
+    Ok(SimulatedFairShares {
+        config_revision: before.config_revision.to_string(),
+        calculated_at: before.calculation.as_ref().map(|calculation| calculation.at),
+        applied: None,
+        domains: listed!(ChangedDomains, domains(before, after), limit, |row: &DomainShare, before, after| {
+            ChangedDomain { domain_name: Arc::clone(&row.domain_name), before, after }
+        }),
+        projects: listed!(ChangedProjects, projects(before, after), limit, |row: &ProjectShare, before, after| {
+            ChangedProject { project_id: row.project_id.0, project_name: row.project_name.clone(), before, after }
+        }),
+        winners: users.movers(rises),
+        losers: users.movers(falls),
+        users: listed!(ChangedUsers, users, limit, |row: &UserShare, before, after| ChangedUser {
+            user_uuid: row.member.user.0,
+            user_name: row.user_name.clone(),
+            project_id: row.member.project.0,
+            project_name: row.project_name.clone(),
+            before,
+            after,
+        }),
+        fairness: fairness(service, before, after),
+        workloads: orders(service, before, after, asked, moment)?,
+        warnings: after.warnings(),
+    })
+}
+
+fn fairness(service: &Service, before: &VisibleGroup, after: &VisibleGroup) -> Vec<FairnessChange> {
+    let after = service.misallocated(after);
+    let known = service.misallocated(before).into_iter().filter_map(|(window_days, tier, share)| {
+        let (.., share_after) = after.iter().find(|(days, other, _)| *days == window_days && *other == tier)?;
+        Some(FairnessChange {
+            tier: tier.as_str(),
+            window_days,
+            misallocated_share_before: f64_text(share),
+            misallocated_share_after: f64_text(*share_after),
+        })
+    });
+    known.collect()
+}
+
+fn domains<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, DomainShare> {
+    let side = |group: &'a VisibleGroup| {
+        Side::of(group.facts().profile(), group.facts().rows.domains.placed().map(Placed::into_parts))
+    };
+    Tier::of(side(before), side(after))
+}
+
+fn projects<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, ProjectShare> {
+    let side = |group: &'a VisibleGroup| {
+        Side::of(group.facts().profile(), group.facts().rows.placed_projects().map(Placed::into_parts))
+    };
+    Tier::of(side(before), side(after))
+}
+
+fn users<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, UserShare> {
+    let side = |group: &'a VisibleGroup| {
+        let ranked = group.facts().rows.users.ranked();
+        Side::of(group.facts().profile(), ranked.map(|(rank, row)| (rank, Arc::clone(row))))
+    };
+    Tier::of(side(before), side(after))
+}
+
+fn orders(
+    service: &Service,
+    before: &VisibleGroup,
+    after: &VisibleGroup,
+    asked: &FairShareSimulation<'_>,
+    moment: Moment,
+) -> Result<Option<Orders>> {
+    if asked.workloads.is_empty() {
+        return Ok(None);
+    }
+    let order = |group: &VisibleGroup| {
+        let (workloads, placed) = (asked.workloads.clone(), asked.placed.clone());
+        let input = SequenceInput { workloads, mode: asked.mode, placed, limit: None, explain: false };
+        service.order_of(group.clone(), input, moment.now)
+    };
+    let (before, after) = (order(before)?, order(after)?);
+    let mut position_before = vec![0; before.workloads.len()];
+    for (position, at) in (1..).zip(&before.order) {
+        position_before[*at as usize] = position;
+    }
+    let item = |(position_after, at): (u64, &u32)| OrderedWorkload {
+        workload_id: after.workloads[*at as usize].id.to_string(),
+        position_before: position_before[*at as usize],
+        position_after,
+    };
+    let items = (1..).zip(&after.order).map(item).collect();
+    Ok(Some(Orders { mode_before: before.mode, mode_after: after.mode, items }))
+}

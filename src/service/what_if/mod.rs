@@ -1,0 +1,151 @@
+//! What would change if weights, options, capacities or people were others: a simulation on a copy of a group's state, by the
+//! code that makes the changes, and the same changes made.
+
+pub mod answer;
+mod apply;
+mod changes;
+mod compare;
+pub mod request;
+
+pub use apply::ACTION as APPLY;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use self::answer::SimulatedFairShares;
+use self::changes::Changes;
+use self::request::FairShareSimulation;
+use super::group::calculate::Moment;
+use super::group::fork::Fork;
+use super::group::published::PublishedGroup;
+use super::group::revision::ConfigRevision;
+use super::group::state::{GroupState, window_start};
+use super::group::visible::VisibleGroup;
+use super::input::json::read;
+use super::input::terms::Terms;
+use super::work::detached;
+use super::{Caller, Result, Service};
+use crate::domain::ids::Owner;
+
+/// A group before and after a change that may not have been made.
+pub struct WhatIf {
+    pub before: VisibleGroup,
+    pub after: VisibleGroup,
+    pub answer: SimulatedFairShares,
+}
+
+impl Service {
+    /// What `document` would change of a group. If it says so, the change is made, on the grounds of just this configuration.
+    #[tracing::instrument(
+        name = "service.what_if.simulate_fair_shares",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn simulate_fair_shares(
+        self: &Arc<Self>,
+        caller: Caller,
+        group: String,
+        document: Bytes,
+    ) -> Result<WhatIf> {
+        caller.require_reader()?;
+        self.group(&caller, &group)?;
+        let (changes, terms, applies) = {
+            let asked: FairShareSimulation = read(&document)?;
+            let applies = asked.apply;
+            let (changes, terms) = asked.into_changes(&self.people())?;
+            (changes, terms, applies)
+        };
+        if applies {
+            caller.require_admin()?;
+            changes.require_applicable(&caller)?;
+        }
+        detached(Arc::clone(self).try_out(caller, group, document, changes, terms, applies)).await
+    }
+
+    async fn try_out(
+        self: Arc<Self>,
+        caller: Caller,
+        group: String,
+        document: Bytes,
+        changes: Changes,
+        terms: Terms,
+        applies: bool,
+    ) -> Result<WhatIf> {
+        let fork = self.fork(&group).await?;
+        let revision = ConfigRevision::of(&fork.state.group);
+        if let Some(seen) = &terms.if_revision {
+            revision.require(seen)?;
+        }
+        let moment = self.moment();
+        let made = Made::of(&self, fork, &changes, moment).await?;
+        let service = Arc::clone(&self);
+        let seen_by = (caller.clone(), group.clone());
+        let compute = move || {
+            let (caller, group) = seen_by;
+            let (before, after) = made.pictures(&service, moment);
+            let seen = |picture| VisibleGroup::new(&caller, &group, || Some(picture));
+            let (before, after) = (seen(before)?, seen(after)?);
+            let answer = compare::compare(&service, &before, &after, &read(&document)?, moment)?;
+            Ok(WhatIf { before, after, answer })
+        };
+        let mut what_if = self.permits.run(compute).await?;
+        if applies {
+            let terms = Terms { reason: terms.reason, if_revision: Some(revision.to_string()) };
+            what_if.answer.applied = Some(apply::apply(self, caller, group, changes, terms).await?);
+        }
+        Ok(what_if)
+    }
+
+    /// Now, as sessions know it.
+    pub(in crate::service) fn moment(&self) -> Moment {
+        let now = self.clock.now();
+        Moment { now, certain: self.certain(now), started_at: self.started_at() }
+    }
+}
+
+/// A copy of a state with the changes made, before anything is calculated.
+struct Made {
+    state: GroupState,
+    before: Arc<PublishedGroup>,
+    /// Whether usage has to be calculated again.
+    recalculates: bool,
+    /// Whether the next picture has other rows.
+    reshapes: bool,
+    changed: Vec<Owner>,
+}
+
+impl Made {
+    async fn of(service: &Service, fork: Fork, changes: &Changes, moment: Moment) -> Result<Self> {
+        let Fork { mut state, picture, snapshot } = fork;
+        changes.make_people_and_weights(&mut state, &service.people())?;
+        let recalculates = changes.make_the_rest(&mut state, &snapshot, moment).await?;
+        let mut changed = Vec::new();
+        if recalculates {
+            let from = window_start(&state.options, moment.certain.day());
+            // Where run times have to be made anew, the next run does so.
+            let recount = state.group.run_times_made && !state.knows_run_times(from);
+            changed = state.prepare(&snapshot, moment.certain, recount).await?;
+        }
+        Ok(Self { state, before: picture, recalculates, reshapes: changes.reshape(), changed })
+    }
+
+    /// The picture before and the one that would follow.
+    fn pictures(self, service: &Service, moment: Moment) -> (Arc<PublishedGroup>, Arc<PublishedGroup>) {
+        let Self { mut state, before, recalculates, reshapes, mut changed } = self;
+        if recalculates {
+            changed.extend(state.calculate(moment.certain));
+        }
+        let weighed = state.hierarchy.weigh(state.options.default_weight);
+        changed.extend(weighed.moved);
+        let people = service.people();
+        let after = if reshapes {
+            PublishedGroup::build(&state, &people, None)
+        } else {
+            before.after(&changed, &state, &people, None)
+        };
+        (before, Arc::new(after))
+    }
+}

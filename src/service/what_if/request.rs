@@ -1,0 +1,191 @@
+//! What a simulation asks: changes of weights, options, capacities and people, and workloads to be put in order.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::changes::{Added, Changes, Removed};
+use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::names::check_name;
+use crate::domain::options::SequenceMode;
+use crate::domain::reading::at_most;
+use crate::domain::slots::Amounts;
+use crate::domain::weight::{Weight, deserialize_nullable_text};
+use crate::service::group::changes::options::OptionsPatch;
+use crate::service::input::terms::Terms;
+use crate::service::people::{Directory, who};
+use crate::service::sequence::{PendingWorkload, PlacedWorkload};
+use crate::service::weight_input::{MAX_ITEMS, WeightChange, check_all};
+use crate::service::{Fault, Faults, Result};
+
+/// The most workloads that one simulation puts in order.
+const MAX_WORKLOADS: usize = 100_000;
+const MAX_PLACED: usize = 100_000;
+/// The most people that one simulation moves, adds or removes.
+const MAX_PEOPLE: usize = 100_000;
+
+/// Changes that are tried out together. What is left out stays as it is.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "weights": [{"target_type": "domain", "target_id": "research", "weight": "2"}], "scheduler_opts": {"half_life_days": 14}
+}))]
+pub struct FairShareSimulation<'a> {
+    /// As `PUT …/fair-share-weights` takes them.
+    #[serde(default, deserialize_with = "at_most::<MAX_ITEMS, _, _>")]
+    #[schema(max_items = 250_000)]
+    pub weights: Vec<WeightChange>,
+    #[schema(schema_with = crate::domain::schemas::some_sequencer)]
+    pub scheduler: Option<String>,
+    /// Merged as `PATCH …/scheduler-options` does; `null` sets an option back to its default.
+    #[schema(value_type = Option<Object>)]
+    pub scheduler_opts: Option<Map<String, Value>>,
+    /// What the agents would offer together from now on.
+    #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
+    pub capacity: Option<Amounts>,
+    /// Projects of the group in other domains.
+    #[serde(default, deserialize_with = "at_most::<MAX_PEOPLE, _, _>")]
+    #[schema(max_items = 100_000)]
+    pub projects: Vec<ProjectMove>,
+    /// Users that the group does not have in these projects.
+    #[serde(default, deserialize_with = "at_most::<MAX_PEOPLE, _, _>")]
+    #[schema(max_items = 100_000)]
+    pub add_users: Vec<AddedUser>,
+    /// Users without whom the group would be. What they have used stays with their projects and domains.
+    #[serde(default, deserialize_with = "at_most::<MAX_PEOPLE, _, _>")]
+    #[schema(max_items = 100_000)]
+    pub remove_users: Vec<RemovedUser>,
+    /// Pending workloads, to be put in order before and after.
+    #[serde(borrow, default, deserialize_with = "at_most::<MAX_WORKLOADS, _, _>")]
+    #[schema(max_items = 100_000)]
+    pub workloads: Vec<PendingWorkload<'a>>,
+    /// How the order is made; unless given, as the options before and after say.
+    pub mode: Option<SequenceMode>,
+    /// What has started and is not reported yet, as of a sequence.
+    #[serde(borrow, default, deserialize_with = "at_most::<MAX_PLACED, _, _>")]
+    #[schema(max_items = 100_000)]
+    pub placed: Vec<PlacedWorkload<'a>>,
+    /// How many domains, projects and users the answer shows, those with the largest change of rank first; all unless given.
+    #[schema(value_type = Option<u32>, minimum = 1)]
+    pub limit: Option<NonZeroU32>,
+    /// Whether the changes are made: weights, options and domains of projects, in one transaction.
+    #[serde(default)]
+    pub apply: bool,
+    /// The `config_revision` that the changes are based on; another one refuses them with 409 `config_changed`.
+    pub if_revision: Option<String>,
+    /// Why, for the audit log.
+    pub reason: Option<String>,
+}
+
+/// A project in another domain.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProjectMove {
+    /// This or `project`.
+    #[schema(value_type = Option<uuid::Uuid>)]
+    pub project_id: Option<ProjectId>,
+    /// The project's name instead of the UUID.
+    pub project: Option<String>,
+    pub domain_name: String,
+}
+
+/// A user in a project, and perhaps the weight there.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddedUser {
+    /// This or `user`.
+    #[schema(value_type = Option<uuid::Uuid>)]
+    pub user_uuid: Option<UserId>,
+    /// The user's name instead of the UUID.
+    pub user: Option<String>,
+    /// This or `project`.
+    #[schema(value_type = Option<uuid::Uuid>)]
+    pub project_id: Option<ProjectId>,
+    /// The project's name instead of the UUID.
+    pub project: Option<String>,
+    /// Of a project that is new as well.
+    pub domain_name: Option<String>,
+    #[serde(default, deserialize_with = "deserialize_nullable_text")]
+    #[schema(value_type = Option<Weight>)]
+    pub weight: Option<String>,
+}
+
+/// A user, in one project or in all.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RemovedUser {
+    /// This or `user`.
+    #[schema(value_type = Option<uuid::Uuid>)]
+    pub user_uuid: Option<UserId>,
+    /// The user's name instead of the UUID.
+    pub user: Option<String>,
+    /// Without it, and without `project`: all of the user's projects in the group.
+    #[schema(value_type = Option<uuid::Uuid>)]
+    pub project_id: Option<ProjectId>,
+    /// The project's name instead of the UUID.
+    pub project: Option<String>,
+}
+
+type Checked<T> = std::result::Result<T, Fault>;
+
+impl FairShareSimulation<'_> {
+    /// The changes by ids, and the terms of making them. Every fault has its place.
+    pub(super) fn into_changes(self, people: &Directory) -> Result<(Changes, Terms)> {
+        let mut faults = Faults::default();
+        let changes = Changes {
+            projects: each(self.projects, "projects", &mut faults, |entry| entry.check(people)),
+            added: each(self.add_users, "add_users", &mut faults, |entry| entry.check(people)),
+            removed: each(self.remove_users, "remove_users", &mut faults, |entry| entry.check(people)),
+            weights: check_all(self.weights, "weights", people)?,
+            options: OptionsPatch { scheduler: self.scheduler, scheduler_opts: self.scheduler_opts },
+            capacity: self.capacity,
+        };
+        faults.or((changes, Terms { reason: self.reason, if_revision: self.if_revision }))
+    }
+}
+
+/// Checks every entry of a list; faults are placed in it.
+fn each<T, U>(entries: Vec<T>, key: &str, faults: &mut Faults, check: impl Fn(T) -> Checked<U>) -> Vec<U> {
+    let checked = entries.into_iter().enumerate().filter_map(|(at, entry)| {
+        let fault = |fault: Fault| faults.push(Fault { pointer: format!("/{key}/{at}{}", fault.pointer), ..fault });
+        check(entry).map_err(fault).ok()
+    });
+    checked.collect()
+}
+
+fn domain(name: &str) -> Checked<Arc<str>> {
+    check_name(name).map_err(|error| Fault::about("/domain_name", "invalid_name", error))?;
+    Ok(Arc::from(name))
+}
+
+impl ProjectMove {
+    fn check(self, people: &Directory) -> Checked<(ProjectId, Arc<str>)> {
+        Ok((who::project(people, self.project_id, self.project.as_deref())?, domain(&self.domain_name)?))
+    }
+}
+
+impl AddedUser {
+    fn check(self, people: &Directory) -> Checked<Added> {
+        let weight = self.weight.map(|text| Weight::parse(&text)).transpose();
+        Ok(Added {
+            member: Member {
+                user: who::user(people, self.user_uuid, self.user.as_deref())?,
+                project: who::project(people, self.project_id, self.project.as_deref())?,
+            },
+            domain: self.domain_name.as_deref().map(domain).transpose()?,
+            weight: weight.map_err(|error| Fault::about("/weight", "invalid_weight", error))?,
+        })
+    }
+}
+
+impl RemovedUser {
+    fn check(self, people: &Directory) -> Checked<Removed> {
+        Ok(Removed {
+            user: who::user(people, self.user_uuid, self.user.as_deref())?,
+            project: who::some_project(people, self.project_id, self.project.as_deref())?,
+        })
+    }
+}

@@ -1,0 +1,77 @@
+//! What the entries of the audit log have changed: weights, options and projects by their names.
+
+use std::collections::BTreeMap;
+
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::SelectStatement;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
+
+use super::entity::audit_entry;
+use super::entity::audit_target::{ActiveModel, Column, Entity};
+use super::{Result, bulk};
+use crate::domain::time::Timestamp;
+
+/// Who made a change, when and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Author {
+    /// The entry of the audit log.
+    pub id: i64,
+    pub at: Timestamp,
+    pub actor: String,
+    pub reason: Option<String>,
+}
+
+/// Notes what an entry has changed; no target may come twice.
+#[tracing::instrument(name = "db.audit_targets.add", level = "debug", skip_all, fields(group), err(level = "debug"))]
+pub async fn add(db: &impl ConnectionTrait, group: &str, id: i64, targets: &[String]) -> Result<()> {
+    let row = |target: &String| ActiveModel {
+        target: Set(target.clone()),
+        resource_group: Set(group.to_owned()),
+        audit_id: Set(id),
+    };
+    bulk::insert(db, targets.iter().map(row), None).await?;
+    Ok(())
+}
+
+/// Who changed each of `targets` last, as far as somebody has: two statements for each 30,000 of them.
+#[tracing::instrument(name = "db.audit_targets.last", level = "debug", skip_all, fields(group), err(level = "debug"))]
+pub async fn last(db: &impl ConnectionTrait, group: &str, targets: &[String]) -> Result<BTreeMap<String, Author>> {
+    let mut authors = BTreeMap::new();
+    for part in targets.chunks(bulk::MOST_IDS) {
+        let newest: Vec<(String, i64)> = Entity::find()
+            .select_only()
+            .column(Column::Target)
+            .column_as(Column::AuditId.max(), "newest")
+            .filter(Column::ResourceGroup.eq(group))
+            .filter(bulk::one_of(db, Column::Target, part.iter().cloned()))
+            .group_by(Column::Target)
+            .into_tuple()
+            .all(db)
+            .await?;
+        let heads = authors_of(db, newest.iter().map(|(_, id)| *id)).await?;
+        authors.extend(newest.into_iter().filter_map(|(target, id)| Some((target, heads.get(&id)?.clone()))));
+    }
+    Ok(authors)
+}
+
+async fn authors_of(db: &impl ConnectionTrait, ids: impl Iterator<Item = i64>) -> Result<BTreeMap<i64, Author>> {
+    use audit_entry::Column as Entry;
+    let rows: Vec<(i64, i64, String, Option<String>)> = audit_entry::Entity::find()
+        .select_only()
+        .columns([Entry::Id, Entry::At, Entry::Actor, Entry::Reason])
+        .filter(bulk::one_of(db, Entry::Id, ids))
+        .into_tuple()
+        .all(db)
+        .await?;
+    let author = |(id, at, actor, reason)| (id, Author { id, at: Timestamp::from_micros(at), actor, reason });
+    Ok(rows.into_iter().map(author).collect())
+}
+
+/// The entries that have changed `target`, among other things, in `group` or anywhere.
+pub(super) fn entries_about(target: &str, group: Option<&str>) -> SelectStatement {
+    let mut found = Entity::find().select_only().column(Column::AuditId).filter(Column::Target.eq(target));
+    if let Some(group) = group {
+        found = found.filter(Column::ResourceGroup.eq(group));
+    }
+    found.into_query()
+}

@@ -1,0 +1,118 @@
+//! Usage of earlier times that was brought from elsewhere: day totals under the name of where they came from.
+
+use std::collections::BTreeMap;
+
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::Expr;
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
+
+use super::{Place, put, row};
+use crate::domain::bucket::Daily;
+use crate::domain::ids::GroupKey;
+use crate::domain::time::{Day, Timestamp};
+use crate::store::Result;
+use crate::store::entity::day_total;
+use crate::store::entity::usage_history::{ActiveModel, Column, Entity, Model};
+
+/// One history of a group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct History {
+    /// The number of its rows' source.
+    pub source: i32,
+    pub name: String,
+    /// Whether all its rows are there; before that none of them counts.
+    pub is_complete: bool,
+    pub created_at: Timestamp,
+}
+
+impl From<Model> for History {
+    fn from(row: Model) -> Self {
+        let Model { source, name, complete, created_at, .. } = row;
+        Self { source, name, is_complete: complete, created_at: Timestamp::from_micros(created_at) }
+    }
+}
+
+fn of_group(group: GroupKey) -> Select<Entity> {
+    Entity::find().filter(Column::GroupKey.eq(group.0))
+}
+
+/// The histories of a group by name.
+#[tracing::instrument(name = "db.histories.list", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn list(db: &impl ConnectionTrait, group: GroupKey) -> Result<Vec<History>> {
+    let rows = of_group(group).order_by_asc(Column::Name).all(db).await?;
+    Ok(rows.into_iter().map(History::from).collect())
+}
+
+#[tracing::instrument(name = "db.histories.find", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn find(db: &impl ConnectionTrait, group: GroupKey, name: &str) -> Result<Option<History>> {
+    Ok(of_group(group).filter(Column::Name.eq(name)).one(db).await?.map(History::from))
+}
+
+/// Begins a history that the group does not have. Returns its number.
+#[tracing::instrument(name = "db.histories.create", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn create(db: &impl ConnectionTrait, group: GroupKey, name: &str, now: Timestamp) -> Result<i32> {
+    let last = of_group(group).order_by_desc(Column::Source).one(db).await?;
+    let source = last.map_or(super::RECORDED, |row| row.source) + 1;
+    let row = ActiveModel {
+        group_key: Set(group.0),
+        source: Set(source),
+        name: Set(name.to_owned()),
+        complete: Set(false),
+        created_at: Set(now.micros()),
+    };
+    Entity::insert(row).exec_without_returning(db).await?;
+    Ok(source)
+}
+
+/// Says whether all rows of a history are there.
+#[tracing::instrument(name = "db.histories.set_complete", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn set_complete(db: &impl ConnectionTrait, group: GroupKey, source: i32, complete: bool) -> Result<()> {
+    let update = Entity::update_many().col_expr(Column::Complete, Expr::value(complete));
+    update.filter(Column::GroupKey.eq(group.0)).filter(Column::Source.eq(source)).exec(db).await?;
+    Ok(())
+}
+
+/// Stores rows of a history; one of the same day and place takes the place of the one before.
+#[tracing::instrument(name = "db.histories.add", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn add(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    source: i32,
+    rows: &BTreeMap<(Day, Place), Daily>,
+) -> Result<()> {
+    put(db, rows.iter().map(|((day, (member, domain)), daily)| row(group, *day, *member, domain, source, daily))).await
+}
+
+/// The first and the last day of a history.
+#[tracing::instrument(name = "db.histories.days", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn days(db: &impl ConnectionTrait, group: GroupKey, source: i32) -> Result<Option<(Day, Day)>> {
+    let found: Option<(Option<i32>, Option<i32>)> = day_total::Entity::find()
+        .select_only()
+        .column_as(day_total::Column::Day.min(), "first")
+        .column_as(day_total::Column::Day.max(), "last")
+        .filter(day_total::Column::GroupKey.eq(group.0))
+        .filter(day_total::Column::Source.eq(source))
+        .into_tuple()
+        .one(db)
+        .await?;
+    Ok(found.and_then(|(first, last)| Some((Day(first?), Day(last?)))))
+}
+
+/// Removes the rows of a history from `from` until `to`.
+#[tracing::instrument(name = "db.histories.remove_days", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn remove_days(db: &impl ConnectionTrait, group: GroupKey, source: i32, from: Day, to: Day) -> Result<()> {
+    day_total::Entity::delete_many()
+        .filter(day_total::Column::GroupKey.eq(group.0))
+        .filter(day_total::Column::Day.between(from.0, to.0))
+        .filter(day_total::Column::Source.eq(source))
+        .exec(db)
+        .await?;
+    Ok(())
+}
+
+/// Forgets a history whose rows are removed.
+#[tracing::instrument(name = "db.histories.remove", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn remove(db: &impl ConnectionTrait, group: GroupKey, source: i32) -> Result<()> {
+    Entity::delete_by_id((group.0, source)).exec(db).await?;
+    Ok(())
+}

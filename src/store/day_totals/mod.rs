@@ -1,0 +1,169 @@
+//! What each user used in each project on each day, by the domain that it counted for.
+
+pub mod histories;
+pub mod reports;
+
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::OnConflict;
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use uuid::Uuid;
+
+use super::entity::day_total::{ActiveModel, Column, Entity};
+use super::entity::user_usage_bucket;
+pub use super::records::day_sums::{OfDay, Place};
+use super::{Result, bulk, decode};
+use crate::domain::bucket::Daily;
+use crate::domain::ids::{GroupKey, Member, ProjectId, UserId};
+use crate::domain::time::Day;
+
+/// The source of what runs record.
+pub(super) const RECORDED: i32 = 0;
+
+fn recorded(group: GroupKey) -> Condition {
+    Condition::all().add(Column::GroupKey.eq(group.0)).add(Column::Source.eq(RECORDED))
+}
+
+fn member(user: Uuid, project: Uuid) -> Member {
+    Member { user: UserId(user), project: ProjectId(project) }
+}
+
+/// The first day from `from` on of which something is recorded.
+#[tracing::instrument(name = "db.day_totals.next_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn next_day(db: &impl ConnectionTrait, group: GroupKey, from: Day) -> Result<Option<Day>> {
+    let first =
+        Entity::find().select_only().column(Column::Day).filter(recorded(group)).filter(Column::Day.gte(from.0));
+    let day: Option<i32> = first.order_by_asc(Column::Day).limit(1).into_tuple().one(db).await?;
+    Ok(day.map(Day))
+}
+
+/// All that is recorded of a day.
+#[tracing::instrument(name = "db.day_totals.of_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn of_day(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<OfDay> {
+    read(db, recorded(group).add(Column::Day.eq(day.0))).await
+}
+
+/// What is recorded of a day of some users, in whatever projects.
+#[tracing::instrument(name = "db.day_totals.of_users", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn of_users(db: &impl ConnectionTrait, group: GroupKey, day: Day, users: &[UserId]) -> Result<OfDay> {
+    let mut found = OfDay::new();
+    for part in users.chunks(bulk::MOST_IDS) {
+        let of_users = bulk::one_of(db, Column::UserUuid, part.iter().map(|user| user.0));
+        found.extend(read(db, recorded(group).add(Column::Day.eq(day.0)).add(of_users)).await?);
+    }
+    Ok(found)
+}
+
+async fn read(db: &impl ConnectionTrait, which: Condition) -> Result<OfDay> {
+    let rows: Vec<(Uuid, Uuid, String, String, i64)> = Entity::find()
+        .select_only()
+        .columns([Column::UserUuid, Column::ProjectId, Column::DomainName, Column::ResourceUsage, Column::Records])
+        .filter(which)
+        .into_tuple()
+        .all(db)
+        .await?;
+    let mut domains: HashSet<Arc<str>> = HashSet::new();
+    let mut found = OfDay::new();
+    for (user, project, domain, usage, records) in rows {
+        let domain = Arc::clone(domains.get_or_insert_with(domain.as_str(), |name| Arc::from(name)));
+        let daily = Daily { usage: decode::slots(&usage)?, records: records.unsigned_abs() };
+        found.insert((member(user, project), domain), daily);
+    }
+    Ok(found)
+}
+
+/// In which domains each project counted on a day.
+#[tracing::instrument(name = "db.day_totals.domains", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn domains(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<Vec<(ProjectId, Arc<str>)>> {
+    let rows: Vec<(Uuid, String)> = Entity::find()
+        .select_only()
+        .columns([Column::ProjectId, Column::DomainName])
+        .distinct()
+        .filter(recorded(group))
+        .filter(Column::Day.eq(day.0))
+        .into_tuple()
+        .all(db)
+        .await?;
+    Ok(rows.into_iter().map(|(project, domain)| (ProjectId(project), Arc::from(domain))).collect())
+}
+
+/// Stores what is recorded of a day in some places; where nothing is left, the row goes.
+#[tracing::instrument(name = "db.day_totals.save", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn save(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: &OfDay) -> Result<()> {
+    let kept = totals.iter().filter(|(_, daily)| !daily.is_nothing());
+    put(db, kept.map(|((member, domain), daily)| row(group, day, *member, domain, RECORDED, daily))).await?;
+    for ((member, domain), _) in totals.iter().filter(|(_, daily)| daily.is_nothing()) {
+        let key = (group.0, day.0, member.user.0, member.project.0, domain.to_string(), RECORDED);
+        Entity::delete_by_id(key).exec(db).await?;
+    }
+    Ok(())
+}
+
+async fn put(db: &impl ConnectionTrait, rows: impl Iterator<Item = ActiveModel> + Send) -> Result<()> {
+    let mut replace = OnConflict::columns([
+        Column::GroupKey,
+        Column::Day,
+        Column::UserUuid,
+        Column::ProjectId,
+        Column::DomainName,
+        Column::Source,
+    ]);
+    replace.update_columns([Column::ResourceUsage, Column::Records]);
+    bulk::insert(db, rows, Some(replace)).await?;
+    Ok(())
+}
+
+fn row(group: GroupKey, day: Day, member: Member, domain: &str, source: i32, daily: &Daily) -> ActiveModel {
+    ActiveModel {
+        group_key: Set(group.0),
+        day: Set(day.0),
+        user_uuid: Set(member.user.0),
+        project_id: Set(member.project.0),
+        domain_name: Set(domain.to_owned()),
+        source: Set(source),
+        resource_usage: Set(daily.usage.to_json()),
+        records: Set(daily.records.cast_signed()),
+    }
+}
+
+/// Removes what was recorded of days before `before`. Histories stay until an admin removes them.
+#[tracing::instrument(name = "db.day_totals.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day) -> Result<()> {
+    Entity::delete_many().filter(recorded(group)).filter(Column::Day.lt(before.0)).exec(db).await?;
+    Ok(())
+}
+
+/// A bucket of a user.
+pub struct UserBucket {
+    pub member: Member,
+    pub end: Day,
+    pub daily: Daily,
+}
+
+/// The buckets of users that start on the first such day from `from` on and before `before`, with that day.
+#[tracing::instrument(name = "db.day_totals.buckets", level = "debug", skip_all, fields(group), err(level = "debug"))]
+pub async fn buckets(
+    db: &impl ConnectionTrait,
+    group: &str,
+    from: Day,
+    before: Day,
+) -> Result<Option<(Day, Vec<UserBucket>)>> {
+    use user_usage_bucket::{Column, Entity};
+    let of_group = || Entity::find().select_only().filter(Column::ResourceGroup.eq(group));
+    let first = of_group().column(Column::PeriodStart).filter(Column::PeriodStart.gte(from.0));
+    let first = first.filter(Column::PeriodStart.lt(before.0)).order_by_asc(Column::PeriodStart).limit(1);
+    let Some(start) = first.into_tuple::<i32>().one(db).await? else { return Ok(None) };
+    let rows: Vec<(Uuid, Uuid, i32, String, i64)> = of_group()
+        .columns([Column::UserUuid, Column::ProjectId, Column::PeriodEnd, Column::ResourceUsage, Column::Records])
+        .filter(Column::PeriodStart.eq(start))
+        .into_tuple()
+        .all(db)
+        .await?;
+    let bucket = |(user, project, end, usage, records): (Uuid, Uuid, i32, String, i64)| {
+        let daily = Daily { usage: decode::slots(&usage)?, records: records.unsigned_abs() };
+        Ok(UserBucket { member: member(user, project), end: Day(end), daily })
+    };
+    Ok(Some((Day(start), rows.into_iter().map(bucket).collect::<Result<_>>()?)))
+}

@@ -1,0 +1,17 @@
+use sea_orm::entity::prelude::*;
+
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "usage_histories")]
+pub struct Model {
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub group_key: i32,
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub source: i32,
+    pub name: String,
+    /// Whether all its rows are there.
+    pub complete: bool,
+    pub created_at: i64,
+}
+
+impl ActiveModelBehavior for ActiveModel {}

@@ -1,0 +1,187 @@
+//! The factors and ranks that the last run of each day left behind.
+
+use std::sync::Arc;
+
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::{Condition, Expr, OnConflict};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, IntoSimpleExpr, QueryFilter, Statement};
+use uuid::Uuid;
+
+use super::bucket_list::Tier;
+use super::entity::share_day::{ActiveModel, Column, Entity, Model};
+use super::key_list::{KeyOrder, KeyPage, KeyWindow};
+use super::{Result, StoreError, bulk, key_list};
+use crate::domain::fairness::Days;
+use crate::domain::ids::{GroupKey, Member, Owner, ProjectId, UserId};
+use crate::domain::time::Day;
+
+/// What one day left of a domain, project or user.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShareDay {
+    pub day: Day,
+    pub owner: Owner,
+    pub rank: u32,
+    pub fair_share_factor: f64,
+    pub normalized_usage: f64,
+    pub effective_weight: String,
+    /// Of the whole group.
+    pub entitled_share: f64,
+}
+
+/// What orders the rows of a day: the user, the project, the domain; none where the tier has none.
+pub type Id = (Uuid, Uuid, String);
+
+/// The tier of an owner, and what it is called in it.
+fn place(owner: &Owner) -> (Tier, Id) {
+    match owner {
+        Owner::Domain(name) => (Tier::Domain, (Uuid::nil(), Uuid::nil(), name.to_string())),
+        Owner::Project(id) => (Tier::Project, (Uuid::nil(), id.0, String::new())),
+        Owner::User(member) => (Tier::User, (member.user.0, member.project.0, String::new())),
+    }
+}
+
+impl ShareDay {
+    pub fn id(&self) -> Id {
+        place(&self.owner).1
+    }
+}
+
+impl TryFrom<Model> for ShareDay {
+    type Error = StoreError;
+    fn try_from(row: Model) -> Result<Self> {
+        let project = ProjectId(row.project_id);
+        let owner = match usize::try_from(row.tier).ok().and_then(|tier| Tier::ALL.get(tier)) {
+            Some(Tier::Domain) => Owner::Domain(Arc::from(row.domain_name)),
+            Some(Tier::Project) => Owner::Project(project),
+            Some(Tier::User) => Owner::User(Member { user: UserId(row.user_uuid), project }),
+            None => return Err(StoreError::Damaged(format!("the tier {}", row.tier))),
+        };
+        Ok(Self {
+            day: Day(row.day),
+            owner,
+            rank: row.rank.unsigned_abs(),
+            fair_share_factor: row.fair_share_factor,
+            normalized_usage: row.normalized_usage,
+            effective_weight: row.effective_weight,
+            entitled_share: row.entitled_share,
+        })
+    }
+}
+
+/// Puts rows in the place of what is known of their days and owners.
+#[tracing::instrument(name = "db.share_days.put", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn put(db: &impl ConnectionTrait, group: GroupKey, rows: Vec<ShareDay>) -> Result<()> {
+    let rows = rows.into_iter().map(|row| {
+        let (tier, (user, project, domain)) = place(&row.owner);
+        ActiveModel {
+            group_key: Set(group.0),
+            day: Set(row.day.0),
+            tier: Set(tier as i32),
+            user_uuid: Set(user),
+            project_id: Set(project),
+            domain_name: Set(domain),
+            rank: Set(i32::try_from(row.rank).unwrap_or(i32::MAX)),
+            fair_share_factor: Set(row.fair_share_factor),
+            normalized_usage: Set(row.normalized_usage),
+            effective_weight: Set(row.effective_weight),
+            entitled_share: Set(row.entitled_share),
+        }
+    });
+    let key = [Column::GroupKey, Column::Day, Column::Tier, Column::UserUuid, Column::ProjectId, Column::DomainName];
+    let mut replace = OnConflict::columns(key);
+    replace.update_columns([
+        Column::Rank,
+        Column::FairShareFactor,
+        Column::NormalizedUsage,
+        Column::EffectiveWeight,
+        Column::EntitledShare,
+    ]);
+    bulk::insert(db, rows, Some(replace)).await?;
+    Ok(())
+}
+
+/// Whose rows, and of when.
+#[derive(Clone, Debug)]
+pub struct ShareFilter {
+    pub tier: Tier,
+    pub days: Days,
+    pub user: Option<UserId>,
+    /// Any of these.
+    pub projects: Option<Vec<ProjectId>>,
+    pub domain: Option<String>,
+}
+
+impl ShareFilter {
+    /// Whether few rows of each day are wanted, which the key finds.
+    pub fn names_someone(&self) -> bool {
+        match self.tier {
+            Tier::Domain => self.domain.is_some(),
+            Tier::Project => self.projects.as_ref().is_some_and(|projects| projects.len() == 1),
+            Tier::User => self.user.is_some(),
+        }
+    }
+
+    fn matching(&self, group: GroupKey) -> Condition {
+        let Days { first, last } = self.days;
+        let days = if self.names_someone() {
+            // Each day is looked up by itself: the rows of a day are many.
+            Column::Day.is_in(first.0..=last.0)
+        } else {
+            Column::Day.between(first.0, last.0)
+        };
+        let user = if self.tier == Tier::User { self.user } else { Some(UserId(Uuid::nil())) };
+        let projects = self.projects.as_ref().map(|projects| Column::ProjectId.is_in(projects.iter().map(|id| id.0)));
+        Condition::all()
+            .add(Column::GroupKey.eq(group.0))
+            .add(days)
+            .add(Column::Tier.eq(self.tier as i32))
+            .add_option(user.map(|user| Column::UserUuid.eq(user.0)))
+            .add_option(projects)
+            .add_option((self.tier == Tier::Domain).then(|| Column::ProjectId.eq(Uuid::nil())))
+            .add_option(self.domain.as_ref().map(|name| Column::DomainName.eq(name)))
+    }
+}
+
+/// Names compare by their bytes, as everywhere, whatever the database's locale.
+fn by_bytes(db: &impl ConnectionTrait) -> Expr {
+    let column =
+        if db.get_database_backend() == DbBackend::Postgres { r#"domain_name COLLATE "C""# } else { "domain_name" };
+    Expr::cust(column)
+}
+
+/// One window on the rows by day, user, project and domain.
+#[tracing::instrument(name = "db.share_days.page", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn page(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    filter: &ShareFilter,
+    window: &KeyWindow<(Day, Id)>,
+) -> Result<KeyPage<ShareDay>> {
+    let columns = [Column::Day, Column::UserUuid, Column::ProjectId].map(IntoSimpleExpr::into_simple_expr);
+    let order = KeyOrder { columns: [&columns[..], &[by_bytes(db)]].concat(), descending: false };
+    let values = |(day, (user, project, domain)): &(Day, Id)| {
+        vec![Expr::value(day.0), Expr::value(*user), Expr::value(*project), Expr::value(domain.as_str())]
+    };
+    let matching = Entity::find().filter(filter.matching(group));
+    key_list::page(db, matching, order, window, values).await?.try_map(ShareDay::try_from)
+}
+
+/// Removes the rows of days after `today`.
+#[tracing::instrument(name = "db.share_days.forget_after", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn forget_after(db: &impl ConnectionTrait, group: GroupKey, today: Day) -> Result<()> {
+    Entity::delete_many().filter(Column::GroupKey.eq(group.0)).filter(Column::Day.gt(today.0)).exec(db).await?;
+    Ok(())
+}
+
+/// Removes rows of days before `before`, at most `most`. Returns how many.
+#[tracing::instrument(name = "db.share_days.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day, most: u64) -> Result<u64> {
+    let key = "day, tier, user_uuid, project_id, domain_name";
+    let sql = format!(
+        "DELETE FROM share_days WHERE group_key = $1 AND ({key}) IN (\
+         SELECT {key} FROM share_days WHERE group_key = $1 AND day < $2 ORDER BY {key} LIMIT {most})"
+    );
+    let values = [group.0.into(), before.0.into()];
+    let done = db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await?;
+    Ok(done.rows_affected())
+}

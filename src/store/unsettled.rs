@@ -1,0 +1,148 @@
+//! Kernels of which runs still have something to record.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect,
+};
+use uuid::Uuid;
+
+use super::decode::SlotDecoder;
+use super::entity::kernel::{Column, Entity};
+use super::entity::kernel_cursor;
+use super::kernels::{changes, expected, of_group, phase};
+use super::{Result, bulk};
+use crate::domain::changes::Changes;
+use crate::domain::decimal::Amount;
+use crate::domain::ids::{GroupKey, KernelId, KernelKey, Member, ProjectId, UserId};
+use crate::domain::kernel::Unsettled;
+use crate::domain::time::Timestamp;
+
+/// The columns of [`Row`].
+pub(super) const COLUMNS: [Column; 11] = [
+    Column::KernelKey,
+    Column::KernelId,
+    Column::UserUuid,
+    Column::ProjectId,
+    Column::DomainName,
+    Column::OccupiedSlots,
+    Column::Status,
+    Column::StartedAt,
+    Column::TerminatedAt,
+    Column::StatusChanges,
+    Column::ExpectedSeconds,
+];
+
+/// What is stored of a kernel, as far as runs need it.
+#[derive(FromQueryResult)]
+pub(super) struct Row {
+    kernel_key: i64,
+    kernel_id: Uuid,
+    user_uuid: Uuid,
+    project_id: Uuid,
+    domain_name: String,
+    pub occupied_slots: String,
+    pub status: String,
+    started_at: Option<i64>,
+    terminated_at: Option<i64>,
+    status_changes: Option<String>,
+    expected_seconds: Option<i32>,
+}
+
+impl Row {
+    pub fn owner(&self) -> Member {
+        Member { user: UserId(self.user_uuid), project: ProjectId(self.project_id) }
+    }
+}
+
+/// How far a kernel is recorded.
+#[derive(Default)]
+pub(super) struct Cursor {
+    pub in_step: bool,
+    pub until: Option<Timestamp>,
+    pub applied: Option<Changes>,
+}
+
+/// Reads many kernels; what they have in common is kept once.
+pub(super) struct Decoder {
+    pub slots: SlotDecoder<Amount>,
+    domains: HashSet<Arc<str>>,
+}
+
+impl Decoder {
+    pub fn new() -> Self {
+        Self { slots: SlotDecoder::new(), domains: HashSet::new() }
+    }
+
+    /// `None`: the kernel has not started.
+    pub fn decode(&mut self, row: &Row, cursor: Cursor) -> Result<Option<Unsettled>> {
+        let Some(started_at) = row.started_at else { return Ok(None) };
+        Ok(Some(Unsettled {
+            key: KernelKey(row.kernel_key),
+            id: KernelId(row.kernel_id),
+            owner: row.owner(),
+            domain: Arc::clone(self.domains.get_or_insert_with(row.domain_name.as_str(), |d| Arc::from(d))),
+            slots: (*self.slots.decode(&row.occupied_slots)?).clone(),
+            phase: phase(&row.status)?,
+            started_at: Timestamp::from_micros(started_at),
+            terminated_at: row.terminated_at.map(Timestamp::from_micros),
+            cursor: cursor.until,
+            in_step: cursor.in_step,
+            changes: changes(row.status_changes.as_deref())?,
+            applied: cursor.applied,
+            expected_seconds: expected(row.expected_seconds),
+        }))
+    }
+}
+
+/// The next of them, by key, of a group that is recorded until `recorded_until`; and the key to go on after, none at the end.
+#[tracing::instrument(name = "db.unsettled.page", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn page(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    recorded_until: Option<Timestamp>,
+    after: Option<KernelKey>,
+    limit: u64,
+) -> Result<(Vec<Unsettled>, Option<KernelKey>)> {
+    // Two statements: one that joins kernels may read all of them for each page.
+    let stored: Vec<(i64, bool, Option<i64>, Option<String>)> = kernel_cursor::Entity::find()
+        .select_only()
+        .columns([
+            kernel_cursor::Column::KernelKey,
+            kernel_cursor::Column::InStep,
+            kernel_cursor::Column::RecordedUntil,
+            kernel_cursor::Column::AppliedChanges,
+        ])
+        .filter(of_group(kernel_cursor::Column::KernelKey, group))
+        .filter(Condition::all().add_option(after.map(|key| kernel_cursor::Column::KernelKey.gt(key.0))))
+        .order_by_asc(kernel_cursor::Column::KernelKey)
+        .limit(limit)
+        .into_tuple()
+        .all(db)
+        .await?;
+    let Some(last) = stored.last().map(|(key, ..)| KernelKey(*key)) else { return Ok((Vec::new(), None)) };
+    let mut cursors: HashMap<i64, Cursor> = HashMap::with_capacity(stored.len());
+    for (key, in_step, own, applied) in stored {
+        let until = if in_step { recorded_until } else { own.map(Timestamp::from_micros) };
+        let applied = applied.as_deref().map(|text| changes(Some(text))).transpose()?;
+        cursors.insert(key, Cursor { in_step, until, applied });
+    }
+    let rows = Entity::find()
+        .select_only()
+        .columns(COLUMNS)
+        .filter(bulk::one_of(db, Column::KernelKey, cursors.keys().copied()))
+        .filter(Column::StartedAt.is_not_null())
+        .into_model::<Row>()
+        .all(db)
+        .await?;
+    let mut decoder = Decoder::new();
+    let mut found = Vec::with_capacity(rows.len());
+    for row in rows {
+        let cursor = cursors.remove(&row.kernel_key).unwrap_or_default();
+        found.extend(decoder.decode(&row, cursor)?);
+    }
+    found.sort_unstable_by_key(|kernel| kernel.key);
+    Ok((found, Some(last)))
+}

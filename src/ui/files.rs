@@ -1,0 +1,63 @@
+//! The files of `ui/dist` as they are sent: with their types and validators, and compressed beforehand.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::LazyLock;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use rust_embed::RustEmbed;
+use sha2::{Digest, Sha256};
+
+#[derive(RustEmbed)]
+#[folder = "ui/dist"]
+struct Dist;
+
+/// One file.
+#[derive(Clone, Debug)]
+pub struct File {
+    pub kind: &'static str,
+    /// A strong validator of the plain bytes.
+    pub etag: String,
+    pub plain: Bytes,
+    pub gzip: Bytes,
+}
+
+impl File {
+    pub fn new(kind: &'static str, plain: Bytes) -> Self {
+        let etag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(&Sha256::digest(&plain)[..12]));
+        Self { kind, etag, gzip: zipped(&plain), plain }
+    }
+}
+
+static FILES: LazyLock<HashMap<String, File>> = LazyLock::new(|| {
+    let file = |name: &str| Some(File::new(kind(name)?, Dist::get(name)?.data.into_owned().into()));
+    Dist::iter().filter_map(|name| Some((name.to_string(), file(&name)?))).collect()
+});
+
+/// The file at `path` below `ui/dist`.
+pub fn find(path: &str) -> Option<&'static File> {
+    FILES.get(path)
+}
+
+/// What a file is, by the end of its name; `None`: the pages have no such files.
+fn kind(name: &str) -> Option<&'static str> {
+    let (_, end) = name.rsplit_once('.')?;
+    match end {
+        "html" => Some("text/html; charset=utf-8"),
+        "js" => Some("text/javascript; charset=utf-8"),
+        "css" => Some("text/css; charset=utf-8"),
+        "svg" => Some("image/svg+xml"),
+        _ => None,
+    }
+}
+
+fn zipped(plain: &[u8]) -> Bytes {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    // Writing to memory does not fail.
+    let written = encoder.write_all(plain).and_then(|()| encoder.finish());
+    written.map(Bytes::from).unwrap_or_default()
+}

@@ -1,0 +1,34 @@
+//! The web pages: files that are part of the program, and the door through which their users sign in.
+
+mod files;
+mod pages;
+mod session;
+mod site;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::response::Redirect;
+use axum::routing::{get, post};
+
+pub use session::session_of;
+pub use site::{PublicUrl, Site};
+
+use crate::service::Service;
+
+/// What the handlers share.
+#[derive(Clone)]
+struct Pages {
+    service: Arc<Service>,
+    site: Site,
+}
+
+/// Everything below `/ui`.
+pub fn router(service: Arc<Service>, site: Site) -> Router {
+    Router::new()
+        .route("/ui", get(|| async { Redirect::temporary("ui/") }))
+        .route("/ui/", get(pages::page))
+        .route("/ui/{*path}", get(pages::file))
+        .route("/ui/session", post(session::open).delete(session::close))
+        .with_state(Pages { service, site })
+}

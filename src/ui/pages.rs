@@ -1,0 +1,73 @@
+//! `GET /ui/…`: a file if there is one of that name, else the one page, which shows what its address names.
+
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use axum::extract::Path;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+
+use super::files::{File, find};
+use crate::rest::etag::fresh_or;
+use crate::rest::problem::Result;
+
+/// What the pages may load and do: what this server sends them, and nothing inline.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+     base-uri 'self'; form-action 'none'; frame-ancestors 'none'";
+/// Where the page's files are, in the page as it is built.
+const BASE: &str = "<base href=\"./\"";
+/// Addresses of the pages have fewer parts.
+const MOST_PARTS: usize = 16;
+
+/// `GET /ui/`
+pub async fn page(headers: HeaderMap) -> Result<Response> {
+    index(0).map_or_else(|| Ok(absent()), |page| answer(&headers, &page))
+}
+
+/// `GET /ui/{path}`
+pub async fn file(Path(path): Path<String>, uri: Uri, headers: HeaderMap) -> Result<Response> {
+    // As it was sent: a name in the address may have a slash of its own.
+    let parts = uri.path().matches('/').count().saturating_sub(2);
+    let found = match find(&path) {
+        Some(file) if path != "index.html" => Some(file.clone()),
+        None if path.starts_with("assets/") || parts > MOST_PARTS => None,
+        _ => index(parts),
+    };
+    found.map_or_else(|| Ok(absent()), |file| answer(&headers, &file))
+}
+
+fn absent() -> Response {
+    StatusCode::NOT_FOUND.into_response()
+}
+
+/// The page for addresses that lie so many folders below `/ui/`. Its files are found relative to it, whatever a proxy puts
+/// before its address.
+fn index(depth: usize) -> Option<File> {
+    static MADE: LazyLock<Mutex<HashMap<usize, File>>> = LazyLock::new(Mutex::default);
+    let plain = find("index.html")?;
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let make = || {
+        let up = if depth == 0 { "./".to_owned() } else { "../".repeat(depth) };
+        let html = String::from_utf8_lossy(&plain.plain).replacen(BASE, &format!("<base href=\"{up}\""), 1);
+        File::new(plain.kind, html.into())
+    };
+    Some(made.entry(depth).or_insert_with(make).clone())
+}
+
+/// The file, or 304. A browser asks each time whether it is still the same.
+fn answer(headers: &HeaderMap, file: &File) -> Result<Response> {
+    let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    let zipped = accepted.split(',').any(|part| part.trim().split(';').next() == Some("gzip"));
+    let mut response = fresh_or(headers, &file.etag, || {
+        let kind = [(header::CONTENT_TYPE, file.kind)];
+        if zipped {
+            return (kind, [(header::CONTENT_ENCODING, "gzip")], file.gzip.clone()).into_response();
+        }
+        (kind, file.plain.clone()).into_response()
+    })?;
+    let cached = (header::CACHE_CONTROL, "no-cache");
+    for (name, value) in [cached, (header::VARY, "accept-encoding"), (header::CONTENT_SECURITY_POLICY, POLICY)] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    Ok(response)
+}

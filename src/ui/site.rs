@@ -1,0 +1,80 @@
+//! Where browsers find the server: what cookies are for, and which pages are its own.
+
+use axum::http::uri::Scheme;
+use axum::http::{HeaderMap, HeaderName, Uri, header};
+
+use crate::service::Error;
+
+/// The header of requests that change something or show something to whoever is signed in. A page of another site cannot
+/// send it.
+const CSRF: HeaderName = HeaderName::from_static("x-fairshared-csrf");
+
+/// The address under which browsers find the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicUrl {
+    /// As browsers write it: without the port that the scheme has anyway.
+    origin: String,
+    /// From `/` to `/`.
+    path: String,
+    is_secure: bool,
+}
+
+impl PublicUrl {
+    /// Reads an address such as `https://example.org/fairshared`.
+    pub fn new(uri: &Uri) -> Option<Self> {
+        let (scheme, host) = (uri.scheme()?, uri.host()?);
+        let usual = if *scheme == Scheme::HTTPS { 443 } else { 80 };
+        let port = uri.port_u16().filter(|port| *port != usual).map(|port| format!(":{port}")).unwrap_or_default();
+        Some(Self {
+            origin: format!("{scheme}://{}{port}", host.to_ascii_lowercase()),
+            path: format!("{}/", uri.path().trim_end_matches('/')),
+            is_secure: *scheme == Scheme::HTTPS,
+        })
+    }
+}
+
+/// How browsers reach the server, as far as it was told.
+#[derive(Clone, Debug, Default)]
+pub struct Site {
+    pub public: Option<PublicUrl>,
+}
+
+impl Site {
+    /// Refuses a request that a page of another site may have caused.
+    pub fn require_own_page(&self, headers: &HeaderMap) -> Result<(), Error> {
+        if !headers.contains_key(CSRF) {
+            let detail = "a request of a web page needs the header X-Fairshared-CSRF";
+            return Err(Error::Forbidden(detail.to_owned()));
+        }
+        let origin = headers.get(header::ORIGIN).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if self.is_own(origin, headers) { Ok(()) } else { Err(Error::Forbidden(self.foreign(origin))) }
+    }
+
+    fn is_own(&self, origin: &str, headers: &HeaderMap) -> bool {
+        if let Some(public) = &self.public {
+            return origin == public.origin;
+        }
+        let host = headers.get(header::HOST).and_then(|value| value.to_str().ok());
+        let named = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        named.is_some() && named == host
+    }
+
+    fn foreign(&self, origin: &str) -> String {
+        match &self.public {
+            Some(public) => format!(
+                "the request comes from a page of {origin:?}, and the pages of this server are at {}{}ui/",
+                public.origin, public.path
+            ),
+            None => format!(
+                "the request comes from a page of {origin:?}, which is not this server's; behind a proxy, set FAIRSHARED_PUBLIC_URL"
+            ),
+        }
+    }
+
+    /// What a cookie says about where and how it is sent.
+    pub fn cookie_attributes(&self) -> String {
+        let path = self.public.as_ref().map_or("/", |public| &public.path);
+        let secure = if self.public.as_ref().is_some_and(|public| public.is_secure) { "; Secure" } else { "" };
+        format!("Path={path}; HttpOnly; SameSite=Strict{secure}")
+    }
+}

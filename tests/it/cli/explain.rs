@@ -1,0 +1,47 @@
+//! `explain`, and `sequence --explain`: the words that a person reads.
+
+use serde_json::json;
+
+use super::program::{run, run_with_input};
+use super::two_users;
+use crate::support::fixture::{GROUP, id};
+use crate::support::on_both;
+
+on_both! {
+    async fn who_comes_where_and_why(db: TestDb) {
+        let f = two_users(db).await;
+        let weights = "users: [{user: alice, project: ml, weight: 2}]";
+        let [alice, bob, ml] = ["alice", "bob", "ml"].map(|name| id(name).to_string());
+        run_with_input(&f.db, &["weights", "apply", GROUP, "-f", "-"], weights.as_bytes()).ok();
+        let explain = |args: &[&str]| run(&f.db, [&["explain"], args].concat());
+        let page = explain(&[&bob]).ok();
+        assert!(page.starts_with("bob in course, teaching (gpu-cluster)\n\n2nd of 2. 100 % of what counts is "), "{page}");
+        assert!(page.contains("\nfactor = 2 ^ -(0.0005952380952380952 / 1) = 0.999587497495\n"), "{page}");
+        assert!(page.contains("\nright before it: alice; it has used less for its weight: "), "{page}");
+        assert!(page.contains("would lead to place 1\n"), "{page}");
+        // The one group is taken where no other is named.
+        let named = explain(&[&alice, "--group", GROUP, "-o", "json"]).json();
+        assert_eq!((&named["place"], &named["weights"][2]["source"]), (&json!(1), &json!("set")));
+        assert!(named["weights"][2]["set_by"].as_str().unwrap().starts_with("cli:"));
+        assert_eq!(explain(&["--domain", "teaching", "-o", "json"]).json()["tier"], "domain");
+        assert_eq!(explain(&["--project", &ml, "-o", "ndjson"]).json()["tier"], "project");
+        let csv = explain(&[&bob, "-o", "csv"]).ok();
+        assert!(csv.starts_with("period_start,period_end,resource_usage,decay_weight,normalized_usage,contribution,part\n2026-01-13,"), "{csv}");
+        assert!(explain(&["nobody"]).refused(2).starts_with("there is no user "));
+        assert_eq!(explain(&[&bob, "--group", "nowhere"]).refused(2), "there is no resource group \"nowhere\"");
+        assert_eq!(explain(&[&bob, "--domain", "teaching"]).code, Some(2));
+    }
+
+    async fn a_sequence_in_words(db: TestDb) {
+        let f = two_users(db).await;
+        let workload = |name: &str, user: &str, project: &str| json!({"workload_id": name, "user_uuid": id(user), "project_id": id(project)});
+        let body = json!({"workloads": [workload("b", "bob", "course"), workload("a", "alice", "ml")]}).to_string();
+        let told = run_with_input(&f.db, &["sequence", GROUP, "-", "--explain", "-o", "csv"], body.as_bytes()).ok();
+        let lines: Vec<&str> = told.lines().collect();
+        assert_eq!(lines[0], "position,workload_id,fair_share_factor,rank,ahead,owners_ahead,because");
+        assert!(lines[1].starts_with("1,a,") && lines[1].ends_with(",0,0,Nothing is before it."), "{told}");
+        assert!(lines[2].ends_with(",1,1,The user of the one before it has used less for the weight."), "{told}");
+        let plain = run_with_input(&f.db, &["sequence", GROUP, "-", "-o", "csv"], body.as_bytes()).ok();
+        assert!(plain.starts_with("position,workload_id,fair_share_factor,rank\n"), "{plain}");
+    }
+}

@@ -1,0 +1,203 @@
+//! `fairshared replay` as a process.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::program::{Ended, end, program};
+use crate::support::plain::data;
+
+const NODES: &str = "resource_group,agent_id,cpu,mem_gib,gpu,from,to\n\
+    main,n1,4,,,2026-01-01T00:00:00Z,\nmain,n2,4,,,2026-01-01T00:00:00Z,\n";
+
+/// Two users who take turns in filling eight cores; what each job waited is what a fifo cluster of that size makes it wait.
+fn jobs() -> String {
+    let mut lines = String::from("job_id,user,project,domain,resource_group,submit_time,start_time,end_time,cpu\n");
+    for n in 0..20 {
+        let (user, submitted, started) = (["ann", "bob"][n % 2], n * 10, n * 30);
+        let at = |minutes: usize| format!("2026-01-01T{:02}:{:02}:00Z", minutes / 60, minutes % 60);
+        let (submitted, start, end) = (at(submitted), at(started), at(started + 30));
+        writeln!(lines, "{n:02},{user},{user}-p,{user}s,main,{submitted},{start},{end},8").unwrap();
+    }
+    lines
+}
+
+/// A folder with the trace, the nodes and some policies.
+fn desk() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("jobs.csv", &jobs());
+    write("nodes.csv", NODES);
+    write("fifo.yaml", "scheduler: fifo\n");
+    write(
+        "fair.yaml",
+        "scheduler=fairshare\nhalf_life_days=14\nsequence_mode=progressive\ndomains:\n  anns: 3\nusers:\n  - {user: ann, weight: 2}\n",
+    );
+    write("json.yaml", "{\"scheduler\": \"fairshare\", \"scheduler_opts\": {\"order\": \"tiered\"}, \"warnings\": []}");
+    folder
+}
+
+fn replay(folder: &Path, args: &[&str]) -> Ended {
+    end(program().current_dir(folder).arg("replay").args(args))
+}
+
+const GIVEN: [&str; 5] = ["jobs.csv", "--capacities", "nodes.csv", "--policy", "fifo.yaml"];
+
+#[test]
+fn a_fifo_cluster_replays_to_what_happened() {
+    let folder = desk();
+    let args = [&GIVEN[..], &["--policy", "fair.yaml", "--policy", "json.yaml", "-o", "json"]].concat();
+    let report: Value = replay(folder.path(), &args).json();
+    assert_eq!((report["jobs"].as_u64(), report["owners"].as_u64()), (Some(20), Some(2)));
+    assert_eq!(report["capacity"]["cpu"], "8");
+    assert_eq!(report["compared_with"], "recorded");
+    let (recorded, fifo) = (&report["recorded"], &report["policies"][0]);
+    assert_eq!((&recorded["wait"], &recorded["users"][0]["wait"]), (&fifo["wait"], &fifo["users"][0]["wait"]));
+    assert_eq!(fifo["wait_change"], 0.0);
+    assert!((fifo["utilisation"].as_f64().unwrap() - 1.0).abs() < 1e-9, "{fifo}");
+    // Who weighs six times as much waits less.
+    let fair = &report["policies"][1];
+    let of = |name: &str| fair["users"].as_array().unwrap().iter().find(|user| user["user"] == name).unwrap();
+    assert!(of("ann")["wait_change"].as_f64() < Some(0.0) && of("bob")["wait_change"].as_f64() > Some(0.0), "{fair}");
+    assert_eq!(report["policies"][2]["policy"], "json");
+}
+
+#[test]
+fn a_report_is_the_same_twice_in_every_form() {
+    let folder = desk();
+    for form in ["table", "json", "csv", "ndjson"] {
+        let told = |page: &str| {
+            let args = [&GIVEN[..], &["--policy", "fair.yaml", "-o", form, "--html", page]].concat();
+            (replay(folder.path(), &args).ok(), std::fs::read(folder.path().join(page)).unwrap())
+        };
+        assert_eq!(told("a.html"), told("b.html"), "{form}");
+    }
+    let page = std::fs::read_to_string(folder.path().join("a.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("fair"), "{page}");
+    for other in ["src=", "href=", "url(", "@import"] {
+        assert!(!page.contains(other), "the page needs another file: {other}");
+    }
+}
+
+#[test]
+fn every_scheduler_and_any_capacity() {
+    let folder = desk();
+    for scheduler in ["strict", "skip", "easy"] {
+        for offer in [&["--capacity", "cpu=16"][..], &["--load", "0.5"]] {
+            let args =
+                [&["jobs.csv", "--policy", "fair.yaml", "--scheduler", scheduler, "-o", "csv"][..], offer].concat();
+            let told = replay(folder.path(), &args).ok();
+            assert_eq!(told.lines().filter(|line| line.starts_with("fair,all,")).count(), 1, "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_trace_without_waits_says_so() {
+    let folder = desk();
+    let lines = "job_id,user,project,resource_group,start_time,end_time,cpu\n\
+        1,ann,p,g,2026-01-01T00:00:00Z,2026-01-01T01:00:00Z,1\n2,bob,p,g,2026-01-01T00:30:00Z,2026-01-01T01:30:00Z,1\n";
+    std::fs::write(folder.path().join("bare.csv"), lines).unwrap();
+    let ended = replay(folder.path(), &["bare.csv", "--capacity", "cpu=1", "--policy", "fifo.yaml", "-o", "json"]);
+    assert!(ended.stderr.contains("the trace tells no waits"), "{ended:?}");
+    let report: Value = ended.json();
+    assert_eq!(report["compared_with"], Value::Null);
+    assert!(report["policies"][0]["wait"]["mean"].as_f64() > Some(0.0));
+}
+
+#[test]
+fn what_cannot_be_replayed_is_refused_in_one_sentence() {
+    let folder = desk();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("broken.yaml", "scheduler: [");
+    write("list.yaml", "- a\n- b\n");
+    write("unknown.yaml", "scheduler: slurm\n");
+    write("queues.yaml", "scheduler: saturation\n");
+    write("misspelt.yaml", "scheduler_opts: {half_live_days: 3}\n");
+    write("range.yaml", "half_life_days=0\n");
+    write("weight.yaml", "users: [{user: ann, weight: -1}]\n");
+    write("twice.yaml", "half_life_days=1\nhalf_life_days: 2\n");
+    write("jobs.txt", "");
+    write("empty.csv", "job_id,user,project,start_time,end_time\n");
+    write(
+        "groups.csv",
+        "job_id,user,project,resource_group,start_time,end_time,cpu\n\
+        1,a,p,g,2026-01-01T00:00:00Z,2026-01-01T01:00:00Z,1\n2,a,p,h,2026-01-01T00:00:00Z,2026-01-01T01:00:00Z,1\n",
+    );
+    let refused = |trace: &str, rest: &[&str]| replay(folder.path(), &[&[trace][..], rest].concat()).refused(2);
+    let with = |policy: &str| refused("jobs.csv", &["--capacity", "cpu=8", "--policy", policy]);
+    for (policy, said) in [
+        ("broken.yaml", "broken.yaml: a policy is not YAML"),
+        ("list.yaml", "list.yaml: a policy is not a map of keys"),
+        ("unknown.yaml", "unknown.yaml: `scheduler` is \"slurm\", and a replay knows"),
+        ("queues.yaml", "queues.yaml: `scheduler` is \"saturation\""),
+        ("misspelt.yaml", "half_live_days"),
+        ("range.yaml", "`half_life_days` is not a whole number from 1 to 3650"),
+        ("weight.yaml", "must not be negative"),
+        ("twice.yaml", "`half_life_days` is there twice"),
+        ("absent.yaml", "cannot read absent.yaml"),
+    ] {
+        let line = with(policy);
+        assert!(line.contains(said), "{policy}: {line}");
+    }
+    let fifo = ["--policy", "fifo.yaml"];
+    for (trace, rest, said) in [
+        ("jobs.csv", &fifo[..], "a replay needs what the cluster offered"),
+        ("jobs.txt", &["--capacity", "cpu=1", "--policy", "fifo.yaml"], "say it with --format"),
+        (
+            "empty.csv",
+            &["--capacity", "cpu=1", "--policy", "fifo.yaml"],
+            "the trace has no job that has started and ended",
+        ),
+        ("absent.csv", &["--capacity", "cpu=1", "--policy", "fifo.yaml"], "cannot open absent.csv"),
+        ("groups.csv", &["--capacity", "cpu=1", "--policy", "fifo.yaml"], "--group NAME replays all as one"),
+        ("jobs.csv", &["--capacity", "cpu=4", "--policy", "fifo.yaml"], "no job of the trace fits into the cluster"),
+    ] {
+        let line = refused(trace, rest);
+        assert!(line.contains(said), "{trace}: {line}");
+    }
+    // What the command line itself refuses.
+    for rest in [
+        &["--scheduler", "slurm"][..],
+        &["--capacity", "cpu"],
+        &["--capacity", "cpu=0"],
+        &["--load", "0"],
+        &["--load", "0.9", "--capacity", "cpu=1"],
+    ] {
+        let args = [&["jobs.csv", "--policy", "fifo.yaml"][..], rest].concat();
+        let ended = replay(folder.path(), &args);
+        assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""), "{rest:?}: {ended:?}");
+    }
+    let ended = end(program().args(["replay", "jobs.csv", "--policy", "x", "--server", "http://127.0.0.1:1"]));
+    assert_eq!(ended.code, Some(2));
+}
+
+/// What a simple scheduler makes of a trace that has real waits and capacities. No figure here is a bar: the real cluster had another
+/// scheduler. That no job starts where it does not fit is asserted inside.
+#[test]
+fn a_trace_with_waits_and_capacities_under_fifo() {
+    let Some(data) = data() else { return };
+    let folder = desk();
+    let file = |name: &str| data.join("wagap2013").join(name).display().to_string();
+    let (trace, nodes) = (file("wagap2013.swf.gz"), file("capacities.csv"));
+    let args = [
+        &trace,
+        "--group",
+        "cerit",
+        "--swf-memory",
+        "bytes-per-node",
+        "--capacities",
+        &nodes,
+        "--policy",
+        "fifo.yaml",
+        "-o",
+        "json",
+    ];
+    let report: Value = replay(folder.path(), &args).json();
+    let mean = |outcome: &Value| outcome["wait"]["mean"].as_f64().unwrap();
+    let fifo = &report["policies"][0];
+    println!("mean wait under fifo {:.0} s, recorded {:.0} s", mean(fifo), mean(&report["recorded"]));
+    assert_eq!((&report["jobs"], &fifo["never_started"]), (&fifo["jobs"], &0.into()));
+    assert!(fifo["utilisation"].as_f64() <= Some(1.0), "{}", fifo["utilisation"]);
+}

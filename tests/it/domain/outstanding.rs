@@ -1,0 +1,154 @@
+//! What kernels have used since their records end and will still use (FAIR_SHARE §10), against a count second by second: also
+//! where a sum that was made for one moment serves later ones.
+
+use std::sync::Arc;
+
+use fairshared::domain::changes::Changes;
+use fairshared::domain::ids::{KernelId, KernelKey, Member};
+use fairshared::domain::kernel::{Phase, Unsettled};
+use fairshared::domain::options::Options;
+use fairshared::domain::outstanding::{Moment, Outstanding};
+use fairshared::domain::run_times::{Expected, RunTimes};
+use fairshared::domain::slots::Usages;
+use fairshared::domain::time::Timestamp;
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use super::support::{amounts, cases, member};
+
+const DAY: i64 = 86_400;
+
+#[derive(Clone, Debug)]
+struct Given {
+    number: u8,
+    owner: u128,
+    started: i64,
+    end: Option<i64>,
+    cursor: Option<i64>,
+    told: Option<u32>,
+    changes: Vec<(i64, bool)>,
+}
+
+fn second(at: i64) -> Timestamp {
+    Timestamp::from_seconds(10 * DAY + at)
+}
+
+impl Given {
+    fn unsettled(&self) -> Unsettled {
+        let mut changes = Changes::default();
+        for (at, suspended) in &self.changes {
+            changes.note(second(*at), *suspended);
+        }
+        Unsettled {
+            key: KernelKey(i64::from(self.number)),
+            id: KernelId(Uuid::from_u128(u128::from(self.number))),
+            owner: member(self.owner, 1),
+            domain: Arc::from("research"),
+            slots: amounts(&[("cpu", ["1", "0.5", "4"][usize::from(self.number) % 3])]),
+            phase: Phase::Running,
+            started_at: second(self.started),
+            terminated_at: self.end.map(second),
+            cursor: self.cursor.map(second),
+            in_step: false,
+            changes,
+            applied: None,
+            expected_seconds: self.told,
+        }
+    }
+
+    fn suspended(&self, at: i64) -> bool {
+        let mut changes = Changes::default();
+        self.changes.iter().for_each(|(at, suspended)| changes.note(second(*at), *suspended));
+        changes.suspended_at(second(at))
+    }
+
+    fn active(&self, from: i64, until: i64) -> i64 {
+        i64::try_from((from..until).filter(|at| !self.suspended(*at)).count()).unwrap()
+    }
+
+    fn seconds(&self, now: i64, since: i64, expected: i64) -> i64 {
+        let from = self.cursor.unwrap_or(self.started).max(self.started).max(since);
+        let used = self.active(from, self.end.map_or(now, |end| end.min(now)));
+        let last = self.unsettled().changes;
+        let to_come = match self.end {
+            Some(end) => (end - now.max(self.started)).max(0),
+            None if last.ends_suspended() => 0,
+            None => (self.told.map_or(expected, i64::from) - self.active(self.started, now)).max(0),
+        };
+        used + to_come.min(DAY)
+    }
+}
+
+prop_compose! {
+    fn given()(
+        number in 0u8..12, owner in 1u128..3, started in 0i64..300, run in prop::option::of(0i64..300),
+        far in prop::bool::weighted(0.1), cursor in prop::option::of(0i64..300),
+        told in prop::option::of(prop_oneof![1u32..200, 86_300u32..86_700]),
+        changes in prop::collection::vec((0i64..400, any::<bool>()), 0..4),
+    ) -> Given {
+        let end = run.map(|run| started + run + if far { DAY } else { 0 });
+        Given { number, owner, started, end, cursor, told, changes }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Put(Given),
+    Ask { after: i64, expected: u32, day: bool },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let ask = (-20i64..60, prop::sample::select(vec![40u32, 120]), prop::bool::weighted(0.9));
+    prop_oneof![
+        1 => given().prop_map(Step::Put),
+        3 => ask.prop_map(|(after, expected, day)| Step::Ask { after, expected, day }),
+    ]
+}
+
+/// `seconds` of each kernel of the owner.
+fn counted(kernels: &[Given], owner: u128, now: i64, since: i64, expected: u32) -> Usages {
+    let mut sum = Usages::default();
+    for kernel in kernels.iter().filter(|kernel| kernel.owner == owner) {
+        let seconds = kernel.seconds(now, since, i64::from(expected));
+        sum.add(&kernel.unsettled().slots.for_micros(u64::try_from(seconds * 1_000_000).unwrap()));
+    }
+    sum
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    #[test]
+    fn it_is_what_a_count_of_seconds_says(steps in prop::collection::vec(step(), 1..40)) {
+        let mut outstanding = Outstanding::default();
+        let mut kernels: Vec<Given> = Vec::new();
+        let mut now = 100;
+        for step in steps {
+            match step {
+                Step::Put(given) => {
+                    // A kernel does not change hands.
+                    let owner = kernels.iter().find(|k| k.number == given.number).map_or(given.owner, |k| k.owner);
+                    let given = Given { owner, ..given };
+                    outstanding.put(&given.unsettled());
+                    kernels.retain(|kernel| kernel.number != given.number);
+                    kernels.push(given);
+                }
+                Step::Ask { after, expected, day } => {
+                    now += after;
+                    let since = if day { -DAY } else { 120 };
+                    let moment = Moment { since: second(since), now: second(now) };
+                    // A picture shares what it can with the working state.
+                    let picture = outstanding.clone();
+                    let options = Options { expected_seconds: Some(expected), ..Options::default() };
+                    let guess = Expected::new(RunTimes::default(), RunTimes::default(), &options);
+                    for owner in [1, 2] {
+                        let wanted = counted(&kernels, owner, now, since, expected);
+                        prop_assert_eq!(picture.usage(member(owner, 1), moment, guess), wanted);
+                    }
+                    let all: Vec<Member> = picture.usages(moment, |_| guess).map(|(owner, _)| owner).collect();
+                    prop_assert_eq!(all.len(), [1, 2].iter().filter(|o| kernels.iter().any(|k| k.owner == **o)).count());
+                }
+            }
+        }
+    }
+}

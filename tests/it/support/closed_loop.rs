@@ -1,0 +1,375 @@
+//! A cluster in a closed loop, on a simulated clock: everybody's jobs wait always, and each device that comes free starts the job
+//! that is first in the order. What owners got is held against what their weights entitle them to (FAIR_SHARE §10).
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
+
+use fairshared::domain::decimal::Amount;
+use fairshared::domain::identity;
+use fairshared::domain::ids::{KernelKey, Member, Owner};
+use fairshared::domain::options::{Options, Order, SequenceMode};
+use fairshared::domain::replay::group::{Group, Start};
+use fairshared::domain::replay::order::Request;
+use fairshared::domain::replay::policy::Policy;
+use fairshared::domain::sequencer::progressive::{Accounts, GroupAccounts, Homes};
+use fairshared::domain::sequencer::{Sequencer, Workload};
+use fairshared::domain::slots::{Amounts, SlotName};
+use fairshared::domain::time::{MICROS_PER_SECOND, SECONDS_PER_DAY, Timestamp};
+use fairshared::domain::weight::Weight;
+
+use super::dice::Dice;
+
+pub const DOMAINS: [(&str, f64); 4] = [("a", 2.0), ("b", 1.0), ("c", 1.0), ("d", 0.5)];
+
+/// Who competes, and for what.
+#[derive(Clone)]
+pub struct Cast {
+    pub users: usize,
+    pub projects: usize,
+    pub user_weights: &'static [f64],
+    pub devices: usize,
+}
+
+/// As in the ordinary tests.
+pub const SMALL: Cast = Cast { users: 40, projects: 8, user_weights: &[0.5, 1.0, 2.0, 4.0, 8.0], devices: 16 };
+/// As in the bench.
+pub const LARGE: Cast =
+    Cast { users: 200, projects: 12, user_weights: &[0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 24.0], devices: 64 };
+
+impl Cast {
+    pub fn project(&self, user: usize) -> usize {
+        user % self.projects
+    }
+
+    pub fn domain(&self, user: usize) -> (&'static str, f64) {
+        DOMAINS[self.project(user) % DOMAINS.len()]
+    }
+
+    pub fn weight(&self, user: usize) -> f64 {
+        self.user_weights[user / self.projects % self.user_weights.len()]
+    }
+
+    pub fn member(&self, user: usize) -> Member {
+        Member {
+            user: identity::user(&format!("user-{user}")),
+            project: identity::project(&format!("project-{}", self.project(user))),
+        }
+    }
+
+    /// The part of the cluster that each user's weights entitle it to.
+    pub fn entitled(&self, order: Order) -> Vec<f64> {
+        let in_domain = |domain: &str| {
+            (0..self.projects).filter(|project| DOMAINS[project % DOMAINS.len()].0 == domain).count() as f64
+        };
+        let part = |user: usize| match order {
+            Order::Flat => self.domain(user).1 * self.weight(user),
+            Order::Tiered => {
+                let siblings = (0..self.users).filter(|other| self.project(*other) == self.project(user));
+                let weights: f64 = siblings.map(|other| self.weight(other)).sum();
+                let (domain, weight) = self.domain(user);
+                weight / in_domain(domain) * self.weight(user) / weights
+            }
+        };
+        let all: f64 = (0..self.users).map(part).sum();
+        (0..self.users).map(|user| part(user) / all).collect()
+    }
+
+    /// Sums of the users' figures by domain.
+    pub fn by_domain(&self, figures: &[f64]) -> Vec<f64> {
+        let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+        for (user, figure) in figures.iter().enumerate() {
+            *sums.entry(self.domain(user).0).or_default() += figure;
+        }
+        sums.into_values().collect()
+    }
+}
+
+/// Which part is in the wrong hands.
+pub fn misallocated(achieved: &[f64], entitled: &[f64]) -> f64 {
+    achieved.iter().zip(entitled).map(|(a, e)| (a - e).abs()).sum::<f64>() / 2.0
+}
+
+/// How long jobs run, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub enum Lengths {
+    All(i64),
+    /// Log-normal: half of the jobs are shorter than half an hour, one in six is longer than two hours, and none than a day.
+    Mix,
+}
+
+const MIX_MEDIAN: f64 = 1_800.0;
+const MIX_SIGMA: f64 = 1.5;
+const MIX_LONGEST: f64 = SECONDS_PER_DAY as f64;
+
+impl Lengths {
+    fn roll(self, dice: &mut Dice) -> i64 {
+        if let Self::All(seconds) = self {
+            return seconds;
+        }
+        // Twelve dice make a bell.
+        let bell = (0..12).map(|_| dice.roll(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0;
+        #[allow(clippy::cast_possible_truncation, reason = "at most a day")]
+        let seconds = (MIX_MEDIAN * (MIX_SIGMA * bell).exp()).clamp(10.0, MIX_LONGEST) as i64;
+        seconds
+    }
+
+    /// On average.
+    pub fn mean(self) -> f64 {
+        match self {
+            Self::All(seconds) => seconds as f64,
+            Self::Mix => MIX_MEDIAN * (MIX_SIGMA * MIX_SIGMA / 2.0).exp(),
+        }
+    }
+}
+
+/// One loop: who, what, and under which options.
+#[derive(Clone)]
+pub struct Scene {
+    pub cast: Cast,
+    pub order: Order,
+    pub mode: SequenceMode,
+    pub half_life_days: u32,
+    pub lookback_days: u32,
+    /// Between two runs.
+    pub interval_seconds: u32,
+    pub lengths: Lengths,
+    /// Users whose jobs have another length than all others.
+    pub other_lengths: BTreeMap<usize, i64>,
+    /// How long users say that their jobs run.
+    pub told: BTreeMap<usize, u32>,
+}
+
+impl Scene {
+    /// With a look-back of four half-lives, of a week at least.
+    pub fn new(cast: &Cast, order: Order, mode: SequenceMode, half_life_days: u32, lengths: Lengths) -> Self {
+        Self {
+            cast: cast.clone(),
+            order,
+            mode,
+            half_life_days,
+            lookback_days: (4 * half_life_days).max(7),
+            interval_seconds: 300,
+            lengths,
+            other_lengths: BTreeMap::new(),
+            told: BTreeMap::new(),
+        }
+    }
+
+    fn policy(&self) -> Policy {
+        let options = Options {
+            half_life_days: self.half_life_days,
+            lookback_days: self.lookback_days,
+            slice_interval_seconds: self.interval_seconds,
+            order: self.order,
+            sequence_mode: self.mode,
+            ..Options::default()
+        };
+        let weight = |value: f64| Weight::parse(&value.to_string()).unwrap();
+        let domains = DOMAINS.iter().map(|(name, value)| (Owner::Domain((*name).into()), weight(*value)));
+        let users =
+            (0..self.cast.users).map(|user| (Owner::User(self.cast.member(user)), weight(self.cast.weight(user))));
+        let sequencer = Sequencer::by_name("fairshare").unwrap();
+        Policy { name: String::new(), sequencer, options, weights: domains.chain(users).collect() }
+    }
+
+    /// Who is entitled to at least two jobs in a half-life: below that, a short half-life forgets faster than a small owner can
+    /// be served.
+    pub fn is_served(&self, entitled: f64) -> bool {
+        let seconds = f64::from(self.half_life_days) * SECONDS_PER_DAY as f64;
+        entitled * self.cast.devices as f64 * seconds >= 2.0 * self.lengths.mean()
+    }
+}
+
+/// A loop that goes on.
+pub struct Loop {
+    scene: Scene,
+    policy: Policy,
+    group: Group,
+    one: Amounts,
+    dice: Dice,
+    pub now: Timestamp,
+    next_run: Timestamp,
+    /// Devices that are busy: until when, and whose.
+    busy: BinaryHeap<Reverse<(Timestamp, KernelKey, usize)>>,
+    /// Devices that have had no job yet.
+    fresh_devices: i64,
+    /// By user: how many jobs wait; `None`: always some.
+    waiting: Vec<Option<u64>>,
+    /// By user: what it used since this was cleared, in seconds of one device.
+    used: Vec<f64>,
+}
+
+/// What users got, in parts of all that was used.
+pub struct Got {
+    pub users: f64,
+    pub domains: f64,
+    /// Users who are entitled to less than two jobs in a half-life; they are not counted.
+    pub left_out: usize,
+    pub achieved: Vec<f64>,
+    pub entitled: Vec<f64>,
+}
+
+impl Loop {
+    pub fn new(scene: Scene) -> Self {
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let policy = scene.policy();
+        let device = SlotName::new("cuda.device").unwrap();
+        let offered = [(device, Amount::whole(scene.cast.devices as u64))].into_iter().collect();
+        let mut group = Group::new(&policy, offered, now);
+        for user in 0..scene.cast.users {
+            group.know(scene.cast.member(user), &Arc::from(scene.cast.domain(user).0), &policy);
+        }
+        let next_run = now.plus_micros(interval(&policy));
+        let users = scene.cast.users;
+        let one = [(device, Amount::ONE)].into_iter().collect();
+        let (waiting, used) = (vec![None; users], vec![0.0; users]);
+        let (dice, busy) = (Dice::seeded(7), BinaryHeap::new());
+        let fresh_devices = i64::try_from(scene.cast.devices).unwrap();
+        Self { scene, policy, group, one, dice, now, next_run, busy, fresh_devices, waiting, used }
+    }
+
+    /// From now on the user has only so many jobs.
+    pub fn submit(&mut self, user: usize, jobs: u64) {
+        self.waiting[user] = Some(jobs);
+    }
+
+    pub fn waits(&self, user: usize) -> bool {
+        self.waiting[user] != Some(0)
+    }
+
+    /// Who is first of those that wait.
+    fn first(&self) -> Option<usize> {
+        let users: Vec<usize> = (0..self.scene.cast.users).filter(|user| self.waits(*user)).collect();
+        let workload = |user: &usize| Workload {
+            id: Cow::Borrowed(""),
+            owner: self.scene.cast.member(*user),
+            submitted_at: None,
+            priority: 0,
+        };
+        let request = |user: &usize| Request { slots: &self.one, told_seconds: self.scene.told.get(user).copied() };
+        let workloads: Vec<Workload> = users.iter().map(workload).collect();
+        let requests: Vec<Request> = users.iter().map(request).collect();
+        let order = self.group.order(&self.policy, &workloads, &requests, self.now, 1);
+        order.first().map(|at| users[*at as usize])
+    }
+
+    fn start(&mut self, user: usize) {
+        if let Some(left) = &mut self.waiting[user] {
+            *left -= 1;
+        }
+        let mut length = match self.scene.other_lengths.get(&user) {
+            Some(length) => *length,
+            None => self.scene.lengths.roll(&mut self.dice),
+        };
+        if self.fresh_devices > 0 {
+            // Else jobs of one length would always end together.
+            length = length * self.fresh_devices / i64::try_from(self.scene.cast.devices).unwrap();
+            self.fresh_devices -= 1;
+        }
+        let told_seconds = self.scene.told.get(&user).copied();
+        let start = Start { owner: self.scene.cast.member(user), slots: self.one.clone(), told_seconds };
+        let key = self.group.start(start, self.now);
+        let end = self.now.plus_micros(length * MICROS_PER_SECOND);
+        self.busy.push(Reverse((end, key, user)));
+        self.used[user] += length as f64;
+    }
+
+    /// Until something ends, or a run is due; then devices that are free start jobs. Tells whose.
+    pub fn step(&mut self) -> Vec<usize> {
+        let mut started = Vec::new();
+        let end = self.busy.peek().map(|Reverse((end, ..))| *end);
+        self.now = end.filter(|_| self.busy.len() == self.scene.cast.devices).unwrap_or(self.now).min(self.next_run);
+        while let Some(Reverse((_, key, _))) = self.busy.peek().copied().filter(|Reverse((end, ..))| *end <= self.now) {
+            self.busy.pop();
+            self.group.end(key, self.now);
+        }
+        if self.now == self.next_run {
+            self.group.run(self.now);
+            self.next_run = self.now.plus_micros(interval(&self.policy));
+        }
+        while self.busy.len() < self.scene.cast.devices
+            && let Some(user) = self.first()
+        {
+            self.start(user);
+            started.push(user);
+        }
+        started
+    }
+
+    pub fn until(&mut self, end: Timestamp) {
+        while self.now < end {
+            self.step();
+        }
+    }
+
+    pub fn for_seconds(&mut self, seconds: i64) {
+        self.until(self.now.plus_micros(seconds * MICROS_PER_SECOND));
+    }
+
+    /// What is used from here on counts.
+    pub fn clear(&mut self) {
+        self.used.fill(0.0);
+        for Reverse((end, _, user)) in &self.busy {
+            self.used[*user] += seconds(self.now, *end);
+        }
+    }
+
+    /// What users got since this was cleared.
+    pub fn got(&self) -> Got {
+        let mut used = self.used.clone();
+        for Reverse((end, _, user)) in &self.busy {
+            used[*user] -= seconds(self.now, *end);
+        }
+        let all: f64 = used.iter().sum();
+        let achieved: Vec<f64> = used.into_iter().map(|used| used / all).collect();
+        let entitled = self.scene.cast.entitled(self.scene.order);
+        let is_served = |user: &usize| self.scene.is_served(entitled[*user]);
+        let served: Vec<usize> = (0..achieved.len()).filter(is_served).collect();
+        let of = |figures: &[f64]| served.iter().map(|user| figures[*user]).collect::<Vec<_>>();
+        let by_domain = |figures: &[f64]| self.scene.cast.by_domain(figures);
+        Got {
+            users: misallocated(&of(&achieved), &of(&entitled)),
+            domains: misallocated(&by_domain(&achieved), &by_domain(&entitled)),
+            left_out: achieved.len() - served.len(),
+            achieved,
+            entitled,
+        }
+    }
+
+    /// By user: recorded usage with what kernels use besides and will still use, in parts of the window's capacity; and what its
+    /// next job costs.
+    pub fn accounts(&self) -> Vec<(f64, f64)> {
+        let members: Vec<Member> = (0..self.scene.cast.users).map(|user| self.scene.cast.member(user)).collect();
+        let homes = Homes::default();
+        let accounts = GroupAccounts::new(&self.group, &homes, &members, self.now);
+        let told = |user: usize| self.scene.told.get(&user).copied();
+        let charge = |user: usize| accounts.charge(members[user], Some(&self.one), told(user)).to_f64();
+        (0..members.len()).map(|user| (accounts.user(members[user]).used(), charge(user))).collect()
+    }
+}
+
+/// So long jobs of seconds are watched.
+const HOURS_OF_SHORT_JOBS: i64 = 2;
+
+/// What users got in a window, after one of warming up. Jobs of seconds are watched for hours.
+pub fn delivered(scene: Scene) -> Got {
+    let window = match scene.lengths {
+        Lengths::All(..60) => HOURS_OF_SHORT_JOBS * 3_600,
+        _ => i64::from(scene.lookback_days) * SECONDS_PER_DAY,
+    };
+    let mut running = Loop::new(scene);
+    running.for_seconds(window);
+    running.clear();
+    running.for_seconds(window);
+    running.got()
+}
+
+fn interval(policy: &Policy) -> i64 {
+    i64::from(policy.options.slice_interval_seconds) * MICROS_PER_SECOND
+}
+
+fn seconds(from: Timestamp, until: Timestamp) -> f64 {
+    (until.micros() - from.micros()) as f64 / MICROS_PER_SECOND as f64
+}

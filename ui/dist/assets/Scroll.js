@@ -1,0 +1,1 @@
+import{g as e}from"./app.js";function t({children:t,busy:n}){return e(`div`,{class:`scroll`,role:`group`,"aria-label":`A table that may scroll sideways`,tabIndex:0,"aria-busy":n,children:t})}export{t};

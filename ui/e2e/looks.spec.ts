@@ -1,0 +1,71 @@
+// Every page in both themes and sizes: axe finds nothing serious, nothing sticks out, nothing complains. With SHOTS set, pictures
+// are kept in that folder; with SHOTS_OF only some, as the documentation has them.
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { adminKey, keyOf, type Look, person, type Person, shutDown } from "./browser.ts";
+import { everyPage, GROUP } from "./pages.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const LOOKS: Look[] = (["light", "dark"] as const).flatMap((theme) => [
+  { width: 1440, height: 900, theme },
+  { width: 390, height: 844, theme },
+]);
+const SHOTS = process.env["SHOTS"];
+const SHOTS_OF = process.env["SHOTS_OF"]?.split(",");
+
+function isKept(name: string, at: Look): boolean {
+  return SHOTS_OF === undefined || (SHOTS_OF.includes(name) && at.width === 1440 && at.theme === "light");
+}
+
+interface Violation {
+  id: string;
+  impact: string | null;
+  nodes: { html: string; failureSummary?: string }[];
+}
+
+/** What axe finds serious or worse. It is put in as the debugger does it, which the policy of the page does not forbid. */
+async function axe({ page }: Person): Promise<string[]> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Runtime.evaluate", { expression: AXE });
+  await session.detach();
+  const found = await page.evaluate(async () => {
+    const run = (globalThis as unknown as { axe: { run: () => Promise<{ violations: unknown[] }> } }).axe.run;
+    return (await run()).violations;
+  });
+  const serious = (found as Violation[]).filter(({ impact }) => impact === "serious" || impact === "critical");
+  return serious.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.html} (${node.failureSummary ?? ""})`).join("; ")}`);
+}
+
+async function look(person: Person, name: string, path: string, at: Look): Promise<void> {
+  await person.goto(path);
+  const wider = await person.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  expect(wider, `${name} sticks out`).toBeLessThanOrEqual(1);
+  expect(await axe(person), name).toEqual([]);
+  expect(person.complaints, name).toEqual([]);
+  if (SHOTS && isKept(name, at)) {
+    mkdirSync(SHOTS, { recursive: true });
+    await person.page.screenshot({ path: join(SHOTS, `${name}-${at.width}-${at.theme}.png`), fullPage: at.width < 1000 });
+  }
+}
+
+afterAll(shutDown);
+
+describe.each(LOOKS)("at $width pixels, $theme", (at) => {
+  it("every page of an admin is well", async () => {
+    const admin = await person(adminKey(), at);
+    for (const [name, path] of await everyPage()) await look(admin, name, path, at);
+    await admin.leave();
+  });
+
+  it("the pages of a user and the sign-in are well", async () => {
+    const user = await person(await keyOf("USER", "amelia"), at);
+    await look(user, "mine", `${GROUP}/mine`, at);
+    await look(user, "mine-pending", `${GROUP}/pending`, at);
+    await user.leave();
+    const nobody = await person(null, at);
+    await look(nobody, "sign-in", "", at);
+    await nobody.leave();
+  });
+});

@@ -1,0 +1,30 @@
+// Every page with an address that shows most of it.
+import { graphql } from "./browser.ts";
+
+export const GROUP = "gpu-cluster";
+
+/** The weight of research raised to 20, as an address holds it. */
+const SCENARIO = Buffer.from(JSON.stringify({ weights: [{ tier: "domain", name: "research", project: "", weight: "20" }] })).toString("base64url");
+
+/** The name of each page, and its address. */
+export async function everyPage(): Promise<[string, string][]> {
+  const query = `{ user_fair_shares(resource_group: "${GROUP}", last: 1) { edges { node { user_uuid project_id } } } }`;
+  const answer = await graphql<{ user_fair_shares: { edges: { node: { user_uuid: string; project_id: string } }[] } }>(query);
+  const last = answer.user_fair_shares.edges[0]?.node;
+  return [
+    ["overview", `${GROUP}/overview`],
+    ["shares", `${GROUP}/shares?open=domain%3Aresearch`],
+    ["users", `${GROUP}/shares?view=user`],
+    ["entity", `${GROUP}/entity/user/${last?.user_uuid}.${last?.project_id}`],
+    ["explain", `${GROUP}/explain/user/${last?.user_uuid}.${last?.project_id}`],
+    ["queues", `${GROUP}/queues?plan=1`],
+    ["pending", `${GROUP}/pending`],
+    ["fairness", `${GROUP}/fairness`],
+    ["reports", `${GROUP}/reports`],
+    ["whatif", `${GROUP}/whatif?s=${SCENARIO}`],
+    ["settings", `${GROUP}/settings`],
+    ["jobs", `${GROUP}/jobs`],
+    ["audit", `${GROUP}/audit`],
+    ["keys", `${GROUP}/keys`],
+  ];
+}

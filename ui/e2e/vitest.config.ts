@@ -1,0 +1,6 @@
+// Whole tasks in Chromium, one after the other, against a demo of the program.
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: { include: ["e2e/**/*.spec.ts"], globalSetup: ["e2e/server.ts"], fileParallelism: false, testTimeout: 180_000, hookTimeout: 60_000, expect: { poll: { timeout: 20_000, interval: 100 } } },
+});

@@ -1,0 +1,105 @@
+// What is around every page: the list of pages, the group, live or not, who is signed in.
+import { Fragment, type ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Link, useLocation } from "wouter-preact";
+import { isLive, useLive } from "./lib/query.ts";
+import { groupPath } from "./lib/route.ts";
+import { groups, me, signOut, unreachable } from "./lib/session.ts";
+import { chooseTheme, theme, type Theme } from "./lib/theme.ts";
+import { exact } from "./lib/time.ts";
+import { Palette } from "./Palette.tsx";
+import { PAGES } from "./pages/index.ts";
+import { Button, Note, Select } from "./ui/Basics.tsx";
+
+export function Logo() {
+  return (
+    <svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true">
+      <rect width="32" height="32" rx="7" fill="#1f6f6b" />
+      <path d="M7 23V9m0 14h18" stroke="#fff" stroke-width="2.4" stroke-linecap="round" fill="none" />
+      <path d="M12 19v-4m5 4V9m5 10v-7" stroke="#fff" stroke-width="3" stroke-linecap="round" />
+    </svg>
+  );
+}
+
+export function Frame({ group, page, children }: { group: string; page: string; children: ComponentChildren }) {
+  const [open, setOpen] = useState(false);
+  const [path, go] = useLocation();
+  useLive(group);
+  useEffect(() => setOpen(false), [path]);
+  const role = me.value?.role ?? "";
+  const known = groups.value.includes(group) ? groups.value : [group, ...groups.value];
+  return (
+    <div class="frame">
+      <a class="skip" href="#main">
+        Skip to the page
+      </a>
+      <div class="topbar">
+        <span class="row">
+          <Logo />
+          <strong class="wrap">{group}</strong>
+        </span>
+        <Button small aria-expanded={open} onClick={() => setOpen(!open)}>
+          Menu
+        </Button>
+      </div>
+      <div class="side" data-open={open ? "" : undefined}>
+        <div class="row">
+          <Link class="brand" href="/">
+            <Logo />
+            fairshared
+          </Link>
+          {open && (
+            <Button small kind="plain" onClick={() => setOpen(false)}>
+              Close
+            </Button>
+          )}
+        </div>
+        <div class="field">
+          <label for="group">Resource group</label>
+          <Select id="group" value={group} options={known.map((name) => [name, name])} onChange={(event) => go(groupPath(event.currentTarget.value, page))} />
+        </div>
+        <nav aria-label="Pages">
+          {PAGES.filter((def) => def.section && def.for(role)).map((def, at, all) => (
+            <Fragment key={def.id}>
+              {def.section !== all[at - 1]?.section && <h2>{def.section}</h2>}
+              <Link href={groupPath(group, def.id)} aria-current={def.id === page ? "page" : undefined}>
+                {def.name}
+              </Link>
+            </Fragment>
+          ))}
+        </nav>
+        <footer>
+          <Palette group={group} />
+          <label class="check">
+            <input type="checkbox" checked={isLive.value} onChange={(event) => (isLive.value = event.currentTarget.checked)} />
+            Live
+          </label>
+          <label class="row">
+            <span>Colours</span>
+            <Select
+              value={theme.value}
+              options={[
+                ["system", "as the system"],
+                ["light", "light"],
+                ["dark", "dark"],
+              ]}
+              onChange={(event) => chooseTheme(event.currentTarget.value as Theme)}
+            />
+          </label>
+          <div class="wrap" title={me.value?.expires_at ? `signed in until ${exact(me.value.expires_at)}` : undefined}>
+            <strong>{me.value?.user_name ?? me.value?.label}</strong> <span class="pill">{role}</span>
+          </div>
+          <Button small onClick={() => void signOut()}>
+            Sign out
+          </Button>
+        </footer>
+      </div>
+      <main class="main" id="main" tabIndex={-1}>
+        <div class="stack">
+          {unreachable.value && <Note kind="bad">The server cannot be reached. What you see may be old; it goes on by itself.</Note>}
+          {children}
+        </div>
+      </main>
+    </div>
+  );
+}

@@ -1,0 +1,82 @@
+// The command palette: any page, and any user, by typing.
+import { useEffect, useState } from "preact/hooks";
+import { useLocation } from "wouter-preact";
+import { graphql } from "./gql.ts";
+import { useQuery } from "./lib/query.ts";
+import { groupPath, memberId } from "./lib/route.ts";
+import { isUser, me } from "./lib/session.ts";
+import { PAGES } from "./pages/index.ts";
+import { Button, Field } from "./ui/Basics.tsx";
+import { Dialog } from "./ui/Dialog.tsx";
+
+const FIND = graphql(`
+  query Find($group: String!, $text: String!) {
+    user_fair_shares(resource_group: $group, first: 8, filter: { user_name: { i_contains: $text } }) {
+      edges { node { user_uuid user_name project_id project_name rank } }
+    }
+  }
+`);
+
+export function Palette({ group }: { group: string }) {
+  const [open, setOpen] = useState(false);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
+      event.preventDefault();
+      setOpen(true);
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
+  return (
+    <>
+      <Button small onClick={() => setOpen(true)} title="Ctrl K">
+        Go to…
+      </Button>
+      {open && <Choices group={group} close={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function Choices({ group, close }: { group: string; close: () => void }) {
+  const [text, setText] = useState("");
+  const [, go] = useLocation();
+  const found = useQuery(FIND, text.length > 1 && !isUser() ? { group, text } : null, false);
+  const role = me.value?.role ?? "";
+  const pages = PAGES.filter((def) => def.section && def.for(role) && def.name.toLowerCase().includes(text.toLowerCase()));
+  const users = text.length > 1 ? (found.data?.user_fair_shares.edges ?? []) : [];
+  const choices: [string, string][] = [
+    ...pages.map((def): [string, string] => [def.name, groupPath(group, def.id)]),
+    ...users.map(({ node }): [string, string] => [
+      `${node.user_name ?? node.user_uuid} in ${node.project_name ?? node.project_id}`,
+      groupPath(group, "entity", "user", memberId({ user: node.user_uuid, project: node.project_id })),
+    ]),
+  ];
+  const follow = (path: string) => {
+    close();
+    go(path);
+  };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    if (choices[0]) follow(choices[0][1]);
+  };
+  return (
+    <Dialog title="Go to a page or a user" close={close}>
+      <form class="stack" onSubmit={submit}>
+        <Field label="Name" hint="Enter takes the first one.">
+          {(props) => <input {...props} type="search" autocomplete="off" value={text} onInput={(event) => setText(event.currentTarget.value)} />}
+        </Field>
+        <ul class="stack tight">
+          {choices.map(([name, path]) => (
+            <li key={path}>
+              <Button kind="plain" onClick={() => follow(path)}>
+                {name}
+              </Button>
+            </li>
+          ))}
+        </ul>
+        {choices.length === 0 && <p class="muted">Nothing is called like this.</p>}
+      </form>
+    </Dialog>
+  );
+}

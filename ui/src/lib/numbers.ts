@@ -1,0 +1,51 @@
+// Numbers as people read them. What the server sends is exact text; what is shown has two to four digits.
+
+/** A text of the server as a number; `NaN` never leaves this file. */
+export function num(text: string | number | null | undefined): number {
+  const value = typeof text === "number" ? text : Number(text ?? 0);
+  return Number.isFinite(value) ? value : 0;
+}
+
+/** Significant digits, without an exponent where that is readable. */
+export function significant(value: number, digits = 4): string {
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e15 || size < 1e-6) return value.toExponential(digits - 1);
+  const places = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
+  return trim(value.toFixed(Math.min(places, 12)));
+}
+
+function trim(text: string): string {
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+/** A factor between 0 and 1 with four digits; what is below 1 never reads as 1. */
+export function factor(text: string): string {
+  const value = num(text);
+  if (value >= 1) return "1";
+  const shown = value >= 0.0001 ? value.toFixed(4) : value === 0 ? "0" : value.toExponential(2);
+  return shown === "1.0000" ? "0.9999…" : shown;
+}
+
+export function percent(part: number): string {
+  const value = part * 100;
+  if (value === 0) return "0 %";
+  if (Math.abs(value) < 0.1) return value > 0 ? "< 0.1 %" : "> −0.1 %";
+  return `${Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(1)} %`.replace("-", "−");
+}
+
+export function signed(value: number, shown: (value: number) => string): string {
+  if (value === 0) return "±0";
+  return (value > 0 ? "+" : "−") + shown(Math.abs(value));
+}
+
+export function count(value: number): string {
+  return Math.round(value).toLocaleString("en").replaceAll(",", "\u202f");
+}
+
+/** A map of slots, as the server writes it. */
+export type Slots = Record<string, string>;
+
+export function slots(json: string | null | undefined): Slots {
+  return json ? (JSON.parse(json) as Slots) : {};
+}

@@ -1,0 +1,75 @@
+// Who is signed in. The key itself is never kept by the page.
+import { signal } from "@preact/signals";
+import { graphql, type ResultOf } from "../gql.ts";
+import { ApiError, closeSession, onTrouble, openSession, request } from "./client.ts";
+
+const WHO = graphql(`
+  query Who {
+    whoami { label role user_uuid user_name resource_groups expires_at }
+    resource_groups { name }
+  }
+`);
+
+export type Me = ResultOf<typeof WHO>["whoami"];
+
+/** `undefined`: not known yet; `null`: nobody. */
+export const me = signal<Me | null | undefined>(undefined);
+export const groups = signal<string[]>([]);
+/** Why nobody is signed in any more, in words. */
+export const signedOutBecause = signal("");
+export const unreachable = signal(false);
+
+export const isAdmin = (): boolean => me.value?.role === "admin";
+export const isUser = (): boolean => me.value?.role === "user";
+
+onTrouble((error) => {
+  if (error.code === "unreachable") {
+    unreachable.value = true;
+    return;
+  }
+  if (me.value) signedOutBecause.value = sentence(error);
+  me.value = null;
+});
+
+function sentence(error: ApiError): string {
+  switch (error.code) {
+    case "expired_session":
+      return "You were signed in for 12 hours. Sign in again to go on where you were.";
+    case "revoked_key":
+      return "The key that you signed in with was revoked.";
+    case "expired_key":
+      return "The key that you signed in with has expired.";
+    default:
+      return "You are not signed in any more.";
+  }
+}
+
+/** Finds out who is signed in; with a key, signs in first. */
+export async function begin(key: string | null): Promise<void> {
+  try {
+    if (key) await openSession(key);
+    await load();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (key) signedOutBecause.value = error.message;
+    me.value = null;
+  }
+}
+
+async function load(): Promise<void> {
+  const answer = await request(WHO, {});
+  groups.value = answer.resource_groups.map((group) => group.name);
+  signedOutBecause.value = "";
+  me.value = answer.whoami;
+}
+
+export async function signIn(key: string): Promise<void> {
+  await openSession(key);
+  await load();
+}
+
+export async function signOut(): Promise<void> {
+  await closeSession();
+  signedOutBecause.value = "You are signed out.";
+  me.value = null;
+}

@@ -1,0 +1,11 @@
+import { expect, it } from "vitest";
+import { differences } from "./index.tsx";
+
+it("tells what is different, key by key", () => {
+  expect(differences('{"domain:a":"1","b":2}', '{"domain:a":"2","b":2}')).toEqual([["domain:a", "1", "2"]]);
+  expect(differences(null, '{"role":"admin"}')).toEqual([["role", "–", "admin"]]);
+  expect(differences('{"q":{"quota":{"cpu":"1","mem":"2"}}}', '{"q":{"quota":{"cpu":"3","mem":"2"}}}')).toEqual([["q › quota › cpu", "1", "3"]]);
+  expect(differences('{"q":null}', '{"q":{"a":1}}')).toEqual([["q", "–", "–"], ["q › a", "–", "1"]].slice(1));
+  expect(differences(null, null)).toEqual([]);
+  expect(differences(null, '"x"')).toEqual([["", "–", "x"]]);
+});

@@ -1,0 +1,198 @@
+// Who changed what, when and why: what was before, what was after.
+import { useState } from "preact/hooks";
+import type { PageProps } from "../../App.tsx";
+import { graphql, type ResultOf } from "../../gql.ts";
+import { overtaken, undo } from "../../lib/change.ts";
+import { ApiError } from "../../lib/client.ts";
+import { useQuery } from "../../lib/query.ts";
+import { useParams } from "../../lib/route.ts";
+import { exact } from "../../lib/time.ts";
+import { Button, Card, Field, Note, Page, Select, When } from "../../ui/Basics.tsx";
+import { Dialog } from "../../ui/Dialog.tsx";
+import { Pager } from "../../ui/Pager.tsx";
+import { Scroll } from "../../ui/Scroll.tsx";
+import { Empty, Failure, Shown } from "../../ui/States.tsx";
+import { done } from "../../ui/Toast.tsx";
+
+const LOG = graphql(`
+  query Log($group: String, $action: String, $actor: String, $from: String, $to: String, $first: Int!, $offset: Int!) {
+    audit_log(resource_group: $group, action: $action, actor: $actor, from: $from, to: $to, first: $first, offset: $offset) {
+      count
+      edges { node { id at actor action resource_group target before after reason } }
+    }
+  }
+`);
+type Entry = ResultOf<typeof LOG>["audit_log"]["edges"][number]["node"];
+const PAGE = 50;
+
+const ACTIONS: [string, string][] = [
+  ["", "every action"],
+  ["weights.put", "weights"],
+  ["options.patch", "options"],
+  ["configuration.apply", "applied changes"],
+  ["audit_log.undo", "undone changes"],
+  ["queues.put", "queues"],
+  ["key.create", "keys made"],
+  ["key.revoke", "keys revoked"],
+];
+
+export default function Audit({ group }: PageProps) {
+  const [params, change] = useParams();
+  const page = Math.max(1, Number(params.get("page") ?? 1) || 1);
+  const everywhere = params.get("all") === "1";
+  const variables = { group: everywhere ? null : group, action: params.get("action"), actor: params.get("actor"), from: params.get("from"), to: params.get("to"), first: PAGE, offset: (page - 1) * PAGE };
+  const log = useQuery(LOG, variables);
+  return (
+    <Page title="Audit" about="Every change by a person or a program, newest first.">
+      <Card flush>
+        <div class="pad row">
+          <Select aria-label="Action" style={{ maxWidth: "220px" }} options={ACTIONS} value={params.get("action") ?? ""} onChange={(event) => change({ action: event.currentTarget.value, page: null })} />
+          <input class="input" style={{ width: "160px" }} type="search" aria-label="By whom" placeholder="by whom" value={params.get("actor") ?? ""} onChange={(event) => change({ actor: event.currentTarget.value, page: null })} />
+          <label class="row small">
+            from <input class="input" style={{ width: "150px" }} type="date" value={params.get("from") ?? ""} onChange={(event) => change({ from: event.currentTarget.value, page: null })} />
+          </label>
+          <label class="row small">
+            to <input class="input" style={{ width: "150px" }} type="date" value={params.get("to") ?? ""} onChange={(event) => change({ to: event.currentTarget.value, page: null })} />
+          </label>
+          <label class="check">
+            <input type="checkbox" checked={everywhere} onChange={(event) => change({ all: event.currentTarget.checked ? "1" : null, page: null })} />
+            All groups, and the server
+          </label>
+        </div>
+        <Shown answer={log}>
+          {(data) =>
+            data.audit_log.count === 0 ? (
+              <Empty title="Nothing was changed">Changes of weights, options, queues, people and keys appear here.</Empty>
+            ) : (
+              <>
+                <Scroll>
+                  <table class="data">
+                    <caption class="visually-hidden">Changes, newest first</caption>
+                    <thead>
+                      <tr>
+                        <th scope="col">When</th>
+                        <th scope="col">Who</th>
+                        <th scope="col" class="name">What</th>
+                        <th scope="col">Change</th>
+                        <th scope="col">Back</th>
+                      </tr>
+                    </thead>
+                    <tbody>
+                      {data.audit_log.edges.map(({ node }) => (
+                        <tr key={node.id}>
+                          <td class="nowrap" title={exact(node.at)}><When at={node.at} /></td>
+                          <td class="wrap">{node.actor}</td>
+                          <td class="name">
+                            {node.action}
+                            <div class="muted small">{node.target}</div>
+                            {node.reason && <div class="small">“{node.reason}”</div>}
+                          </td>
+                          <td style={{ minWidth: "220px" }}><Difference entry={node} /></td>
+                          <td>{UNDOABLE.includes(node.action) && node.resource_group && <UndoEntry entry={node} then={log.reload} />}</td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                </Scroll>
+                <Pager page={page} size={PAGE} count={data.audit_log.count} go={(next) => change({ page: next === 1 ? null : String(next) }, true)} />
+              </>
+            )
+          }
+        </Shown>
+      </Card>
+    </Page>
+  );
+}
+
+/** What the server can take back. */
+const UNDOABLE = ["weights.put", "options.patch", "configuration.apply", "audit_log.undo"];
+
+function UndoEntry({ entry, then }: { entry: Entry; then: () => void }) {
+  const [asking, setAsking] = useState(false);
+  const [reason, setReason] = useState("");
+  const [error, setError] = useState<ApiError>();
+  const act = async (event: Event) => {
+    event.preventDefault();
+    try {
+      await undo(entry.resource_group ?? "", entry.id, reason.trim() || null);
+      done.value = { text: "The change is undone. It has an entry of its own, which can be undone, too." };
+      setAsking(false);
+      then();
+    } catch (cause) {
+      if (!(cause instanceof ApiError)) throw cause;
+      setError(cause);
+    }
+  };
+  return (
+    <>
+      <Button small onClick={() => setAsking(true)} aria-label={`Undo ${entry.action} of ${exact(entry.at)}`}>
+        Undo
+      </Button>
+      {asking && (
+        <Dialog title="Undo this change?" close={() => setAsking(false)}>
+          <form class="stack" onSubmit={(event) => void act(event)}>
+            <p>What it changed becomes as it was before:</p>
+            <div>
+              {differences(entry.after, entry.before)
+                .slice(0, 8)
+                .map(([path, was, is]) => (
+                  <div key={path} class="small wrap">
+                    {path}: {was} → {is}
+                  </div>
+                ))}
+            </div>
+            {error && (overtaken(error) ? <Note kind="bad">{error.message}</Note> : <Failure error={error} />)}
+            <Field label="Reason, for the audit log">{(props) => <input {...props} maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}</Field>
+            <div class="row">
+              <Button kind="primary" type="submit">
+                Undo it
+              </Button>
+              <Button onClick={() => setAsking(false)}>Cancel</Button>
+            </div>
+          </form>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+const shown = (value: unknown): string => (value === null || value === undefined ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value));
+
+/** The leaves of a JSON value by their paths. */
+function leaves(value: unknown, path: string, into: Map<string, string>): Map<string, string> {
+  const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
+  if (isMap && Object.keys(value).length > 0) for (const [key, inner] of Object.entries(value)) leaves(inner, path ? `${path} › ${key}` : key, into);
+  else if (value !== null || path) into.set(path, shown(value));
+  return into;
+}
+
+/** What is different between before and after, leaf by leaf. */
+export function differences(before: string | null, after: string | null): [string, string, string][] {
+  const read = (text: string | null): Map<string, string> => leaves(text ? (JSON.parse(text) as unknown) : null, "", new Map());
+  const [was, is] = [read(before), read(after)];
+  const paths = [...new Set([...was.keys(), ...is.keys()])];
+  const all = paths.map((path): [string, string, string] => [path, was.get(path) ?? "–", is.get(path) ?? "–"]);
+  return all.filter(([, old, now]) => old !== now);
+}
+
+function Difference({ entry }: { entry: Entry }) {
+  const all = differences(entry.before, entry.after);
+  const few = all.slice(0, 4);
+  const line = ([key, was, is]: [string, string, string]) => (
+    <div key={key} class="small wrap">
+      {key && <span class="muted">{key}: </span>}
+      {was} → {is}
+    </div>
+  );
+  return (
+    <>
+      {few.map(line)}
+      {all.length > few.length && (
+        <details>
+          <summary>{all.length - few.length} more</summary>
+          {all.slice(few.length, 200).map(line)}
+        </details>
+      )}
+    </>
+  );
+}

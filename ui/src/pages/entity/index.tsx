@@ -1,0 +1,232 @@
+// One domain, project or user: where it stands, what it used, who belongs to it.
+import { Link } from "wouter-preact";
+import type { PageProps } from "../../App.tsx";
+import type { TadaDocumentNode } from "../../gql.ts";
+import type { DecayOptions } from "../../lib/decay.ts";
+import { factor, num, percent, significant, slots } from "../../lib/numbers.ts";
+import { useQuery } from "../../lib/query.ts";
+import { groupPath, memberId, readMember, useParams } from "../../lib/route.ts";
+import { isUser } from "../../lib/session.ts";
+import { today } from "../../lib/time.ts";
+import { hours, hoursUnit, ordered, slotName } from "../../lib/units.ts";
+import { Button, Card, Figures, Page, When } from "../../ui/Basics.tsx";
+import { Scroll } from "../../ui/Scroll.tsx";
+import { Empty, Shown } from "../../ui/States.tsx";
+import { UsageByDay } from "./UsageByDay.tsx";
+import type { Bucket } from "./days.ts";
+import { DOMAIN, PROJECT, USER } from "./query.ts";
+
+interface Share {
+  user_uuid?: string;
+  user_name?: string | null;
+  project_id?: string;
+  project_name?: string | null;
+  domain_name?: string;
+  weight: string;
+  configured_weight: string | null;
+  effective_weight: string;
+  effective_usage: string;
+  fair_share_factor: string;
+  rank: number | null;
+  total_decayed_usage: string;
+  lookback_end: string | null;
+  last_calculated_at: string | null;
+}
+
+interface Member {
+  user_uuid?: string;
+  user_name?: string | null;
+  project_id: string;
+  project_name?: string | null;
+  fair_share_factor: string;
+  rank: number | null;
+  weight: string;
+}
+
+interface Whole {
+  resource_group: { scheduler_opts: string | null } | null;
+  share: Share | null;
+  buckets: { edges: { node: Bucket }[] };
+  members: { count: number; edges: { node: Member }[] };
+}
+
+/** The document and the variables that find what the address names. */
+function asked(group: string, tier: string, id: string): [TadaDocumentNode<Whole, unknown>, Record<string, string>] | null {
+  const member = readMember(id);
+  if (tier === "domain") return [DOMAIN as unknown as TadaDocumentNode<Whole, unknown>, { group, name: id }];
+  if (tier === "project") return [PROJECT as unknown as TadaDocumentNode<Whole, unknown>, { group, project: id }];
+  return member ? [USER as unknown as TadaDocumentNode<Whole, unknown>, { group, ...member }] : null;
+}
+
+export default function Entity({ group, rest }: PageProps) {
+  const [tier = "", id = ""] = rest;
+  const [params, change] = useParams();
+  const beside = params.get("beside");
+  if (!asked(group, tier, id)) return <Empty title="There is nobody at this address" />;
+  return (
+    <div class={beside ? "grid" : ""}>
+      <One key={`${tier}/${id}`} group={group} tier={tier} id={id} compare={tier === "user" && !isUser() ? (other) => change({ beside: other }, true) : undefined} />
+      {beside && readMember(beside) && (
+        <div class="stack">
+          <One key={beside} group={group} tier="user" id={beside} />
+          <div>
+            <Button small onClick={() => change({ beside: null })}>
+              Stop comparing
+            </Button>
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function One({ group, tier, id, compare }: { group: string; tier: string; id: string; compare?: ((other: string) => void) | undefined }) {
+  const [doc, variables] = asked(group, tier, id) ?? [USER as unknown as TadaDocumentNode<Whole, unknown>, {}];
+  const answer = useQuery(doc, variables);
+  return (
+    <Shown answer={answer}>
+      {({ resource_group, share, buckets, members }) => {
+        if (!share) return <Empty title={`There is no such ${tier}`}>Nobody of this name is known to the server.</Empty>;
+        const name = (tier === "domain" ? share.domain_name : tier === "project" ? (share.project_name ?? share.project_id) : (share.user_name ?? share.user_uuid)) ?? id;
+        const options = JSON.parse(resource_group?.scheduler_opts ?? "{}") as DecayOptions;
+        return (
+          <Page title={name} crumbs={<Crumbs group={group} tier={tier} share={share} />} actions={<Link class="button" href={groupPath(group, "explain", tier, id)}>Why this place?</Link>}>
+            <Standing share={share} />
+            <UsageByDay buckets={buckets.edges.map((edge) => edge.node)} options={options} last={share.lookback_end ?? today()} />
+            <div class="grid">
+              <Counted share={share} />
+              <Members group={group} tier={tier} members={members} self={id} />
+            </div>
+            {compare && <Compare group={group} project={share.project_id ?? ""} self={share.user_uuid ?? ""} compare={compare} />}
+          </Page>
+        );
+      }}
+    </Shown>
+  );
+}
+
+function Crumbs({ group, tier, share }: { group: string; tier: string; share: Share }) {
+  if (isUser()) return <>{`${share.domain_name} / ${share.project_name ?? share.project_id}`}</>;
+  return (
+    <>
+      <Link href={groupPath(group, "shares")}>Shares</Link>
+      {tier !== "domain" && share.domain_name && (
+        <>
+          {" / "}
+          <Link href={groupPath(group, "entity", "domain", share.domain_name)}>{share.domain_name}</Link>
+        </>
+      )}
+      {tier === "user" && share.project_id && (
+        <>
+          {" / "}
+          <Link href={groupPath(group, "entity", "project", share.project_id)}>{share.project_name ?? share.project_id}</Link>
+        </>
+      )}
+      {` / ${tier}`}
+    </>
+  );
+}
+
+function Standing({ share }: { share: Share }) {
+  return (
+    <Figures
+      items={[
+        ["Rank", share.rank ?? <small>not in this group</small>, "1 goes first"],
+        ["Factor", <span title={share.fair_share_factor}>{factor(share.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
+        ["Usage that counts", <span title={share.effective_usage}>{percent(num(share.effective_usage))}</span>, "Decayed usage as a part of what the group offered in the look-back"],
+        ["Weight", <>{share.weight} <small>{share.configured_weight === null ? "the default" : "set"}</small></>, "What an admin has set, else the group's default"],
+        ["Effective weight", share.effective_weight, "What divides the usage: of a user the weights of all three tiers multiplied"],
+        ["Calculated", <When at={share.last_calculated_at} />],
+      ]}
+    />
+  );
+}
+
+function Counted({ share }: { share: Share }) {
+  const usage = slots(share.total_decayed_usage);
+  const known = ordered(Object.keys(usage));
+  return (
+    <Card title="How the factor comes about">
+      {known.length === 0 ? (
+        <p class="muted">Nothing that was used still counts, so the factor is 1.</p>
+      ) : (
+        <dl class="facts">
+          {known.map((slot) => (
+            <>
+              <dt>{slotName(slot)} that counts</dt>
+              <dd title={usage[slot]}>
+                {significant(hours(slot, usage[slot] ?? 0))} {hoursUnit(slot)}
+              </dd>
+            </>
+          ))}
+          <dt>As a part of the look-back</dt>
+          <dd class="mono">{share.effective_usage}</dd>
+          <dt>Effective weight</dt>
+          <dd class="mono">{share.effective_weight}</dd>
+        </dl>
+      )}
+      <pre class="code">
+        2^-({significant(num(share.effective_usage), 6)} / {share.effective_weight}) = {share.fair_share_factor}
+      </pre>
+    </Card>
+  );
+}
+
+function Members({ group, tier, members, self }: { group: string; tier: string; members: Whole["members"]; self: string }) {
+  const title = { domain: "Projects", project: "Users", user: "In all projects" }[tier] ?? "Members";
+  const rows = members.edges.map((edge) => edge.node);
+  return (
+    <Card title={title} flush>
+      <Scroll>
+        <table class="data">
+          <caption class="visually-hidden">{title}</caption>
+          <thead>
+            <tr>
+              <th scope="col" class="name">Name</th>
+              <th scope="col" class="number">Rank</th>
+              <th scope="col" class="number">Factor</th>
+              <th scope="col" class="number">Weight</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => {
+              const member = row.user_uuid ? memberId({ user: row.user_uuid, project: row.project_id }) : null;
+              const name = (tier === "project" ? (row.user_name ?? row.user_uuid) : (row.project_name ?? row.project_id)) ?? "";
+              const path = member ? groupPath(group, "entity", "user", member) : groupPath(group, "entity", "project", row.project_id);
+              return (
+                <tr key={path}>
+                  <th scope="row" class="name">{member === self ? name : <Link href={path}>{name}</Link>}</th>
+                  <td class="number">{row.rank ?? "–"}</td>
+                  <td class="number" title={row.fair_share_factor}>{factor(row.fair_share_factor)}</td>
+                  <td class="number">{row.weight}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </Scroll>
+      {members.count > rows.length && <p class="pad muted small">The first {rows.length} of {members.count}.</p>}
+    </Card>
+  );
+}
+
+function Compare({ group, project, self, compare }: { group: string; project: string; self: string; compare: (other: string) => void }) {
+  const answer = useQuery(PROJECT, { group, project });
+  const others = (answer.data?.members.edges ?? []).map((edge) => edge.node).filter((node) => node.user_uuid !== self);
+  if (others.length === 0) return null;
+  return (
+    <Card title="Why is somebody else ahead?">
+      <div class="row">
+        <label for="beside">Compare with</label>
+        <select id="beside" class="input" style={{ maxWidth: "280px" }} value="" onChange={(event) => compare(event.currentTarget.value)}>
+          <option value="">choose a user of the same project</option>
+          {others.map((node) => (
+            <option key={node.user_uuid} value={memberId({ user: node.user_uuid, project: node.project_id })}>
+              {node.user_name ?? node.user_uuid}, rank {node.rank}
+            </option>
+          ))}
+        </select>
+      </div>
+    </Card>
+  );
+}

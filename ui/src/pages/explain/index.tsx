@@ -1,0 +1,358 @@
+// Why somebody stands where they stand: days, decay, weights, factor, place; and what would change it.
+import { useState } from "preact/hooks";
+import { Link } from "wouter-preact";
+import type { PageProps } from "../../App.tsx";
+import { graphql } from "../../gql.ts";
+import { factor, num, percent, significant, slots } from "../../lib/numbers.ts";
+import { useQuery } from "../../lib/query.ts";
+import { groupPath, memberId, readMember, useParams } from "../../lib/route.ts";
+import { isUser } from "../../lib/session.ts";
+import { exact } from "../../lib/time.ts";
+import { hours, hoursUnit } from "../../lib/units.ts";
+import { Button, Card, Field, Figures, Note, Page, When } from "../../ui/Basics.tsx";
+import { Scroll } from "../../ui/Scroll.tsx";
+import { Empty, Shown } from "../../ui/States.tsx";
+import { EXPLAIN, nameOf, RECORDS, waterfall, type BucketPart, type Explanation, type Neighbour } from "./explanation.ts";
+
+/** Whom the address names, as the server asks for it. */
+function subject(rest: string[]): Record<string, string> | null {
+  const [tier, id] = rest;
+  const member = id ? readMember(id) : null;
+  if (tier === "domain" && id) return { tier, domain: id };
+  if (tier === "project" && id) return { tier, project: id };
+  return tier === "user" && member ? { tier, ...member } : null;
+}
+
+export default function Explain({ group, rest }: PageProps) {
+  const whom = subject(rest);
+  return whom ? <Explained group={group} whom={whom} /> : <Choose group={group} />;
+}
+
+const FIND = graphql(`
+  query FindUser($group: String!, $filter: UserFairShareFilter) {
+    user_fair_shares(resource_group: $group, first: 20, filter: $filter) {
+      count
+      edges { node { user_uuid user_name project_id project_name rank fair_share_factor } }
+    }
+  }
+`);
+
+function Choose({ group }: { group: string }) {
+  const [params, change] = useParams();
+  const search = params.get("q") ?? "";
+  const answer = useQuery(FIND, { group, filter: search ? { user_name: { i_contains: search } } : null });
+  return (
+    <Page title="Explain" about={isUser() ? "Why you stand where you stand." : "Why is somebody's job waiting? Choose whose."}>
+      {!isUser() && (
+        <search>
+          <Field label="Name of a user">{(props) => <input {...props} type="search" value={search} onInput={(event) => change({ q: event.currentTarget.value })} />}</Field>
+        </search>
+      )}
+      <Card flush>
+        <Shown answer={answer}>
+          {(data) =>
+            data.user_fair_shares.count === 0 ? (
+              isUser() ? (
+                <Empty title="You have used nothing here">Your first job in this group goes before those of everyone who has used something for the same weight.</Empty>
+              ) : (
+                <Empty title="Nobody is called like this" />
+              )
+            ) : (
+              <Scroll>
+                <table class="data">
+                  <caption class="visually-hidden">Users</caption>
+                  <thead>
+                    <tr>
+                      <th scope="col" class="number">Rank</th>
+                      <th scope="col" class="name">User</th>
+                      <th scope="col" class="number">Factor</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {data.user_fair_shares.edges.map(({ node }) => (
+                      <tr key={node.user_uuid + node.project_id}>
+                        <td class="number">{node.rank ?? "–"}</td>
+                        <th scope="row" class="name">
+                          <Link href={groupPath(group, "explain", "user", memberId({ user: node.user_uuid, project: node.project_id }))}>
+                            {node.user_name ?? node.user_uuid} in {node.project_name ?? node.project_id}
+                          </Link>
+                        </th>
+                        <td class="number">{factor(node.fair_share_factor)}</td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </Scroll>
+            )
+          }
+        </Shown>
+      </Card>
+    </Page>
+  );
+}
+
+function Explained({ group, whom }: { group: string; whom: Record<string, string> }) {
+  const [params, change] = useParams();
+  const place = Number(params.get("place")) || null;
+  const answer = useQuery(EXPLAIN, { group, ...whom, place });
+  return (
+    <Shown answer={answer}>
+      {(data) => {
+        const told = JSON.parse(data.explain_fair_share) as Explanation;
+        return (
+          <Page title={nameOf(told)} crumbs={<Crumbs group={group} told={told} />} actions={<CopyLink />}>
+            <Note>
+              <strong>{told.summary}</strong>
+            </Note>
+            <Figures
+              items={[
+                ["Place", <>{told.place ?? "–"} <small>of {told.of}</small></>, told.order === "tiered" ? "Domains are compared first, then projects, then users" : "All users of the group are compared"],
+                ["Factor", <span title={told.formula.fair_share_factor}>{factor(told.formula.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
+                ["Usage that counts", <span title={told.formula.normalized_usage}>{percent(num(told.formula.normalized_usage))}</span>, "Of all that the group offered in the look-back"],
+                ["Weight", told.formula.effective_weight, "The weights of domain, project and user, multiplied"],
+                ["Calculated", <When at={told.rules.calculated_at} />],
+              ]}
+            />
+            <Days group={group} told={told} />
+            <div class="grid">
+              <Weights told={told} />
+              <Neighbours group={group} told={told} />
+            </div>
+            <div class="grid">
+              <Outlook told={told} />
+              <Change told={told} place={place} ask={(next) => change({ place: next })} />
+            </div>
+          </Page>
+        );
+      }}
+    </Shown>
+  );
+}
+
+function Crumbs({ group, told }: { group: string; told: Explanation }) {
+  const place = [told.domain_name, told.project_name].filter(Boolean).join(" / ");
+  const id = told.user_uuid ? memberId({ user: told.user_uuid, project: told.project_id ?? "" }) : (told.project_id ?? told.domain_name);
+  return (
+    <>
+      <Link href={groupPath(group, "explain")}>Explain</Link> / {place} / <Link href={groupPath(group, "entity", told.tier, id)}>usage by day</Link>
+    </>
+  );
+}
+
+function CopyLink() {
+  const [copied, setCopied] = useState(false);
+  return (
+    <Button
+      onClick={() => {
+        void navigator.clipboard?.writeText(location.href).then(() => setCopied(true));
+      }}
+    >
+      {copied ? "Copied" : "Copy the link"}
+    </Button>
+  );
+}
+
+function Days({ group, told }: { group: string; told: Explanation }) {
+  const steps = waterfall(told.buckets);
+  return (
+    <Card title="Which days count" aside={<span class="muted small">days of UTC</span>}>
+      {steps.length === 0 ? (
+        <p class="muted">Nothing that was used in the last {told.rules.lookback_days} days counts.</p>
+      ) : (
+        <div class="waterfall" role="img" aria-label="The days whose usage counts, as parts of all that counts. The same values are in the table below.">
+          {steps.map((step) => (
+            <div key={step.name} class={step.kind}>
+              <span>{step.name}</span>
+              <span class="track">
+                <i style={{ left: `${step.from * 100}%`, width: `max(2px, ${step.length * 100}%)` }} />
+              </span>
+              <span class="right">{step.shown}</span>
+            </div>
+          ))}
+        </div>
+      )}
+      <details>
+        <summary>Every day with its decay, and its kernels</summary>
+        <Scroll>
+          <table class="data">
+            <caption class="visually-hidden">Days that count</caption>
+            <thead>
+              <tr>
+                <th scope="col">Day</th>
+                <th scope="col">Used</th>
+                <th scope="col" class="number">Of a day's capacity</th>
+                <th scope="col" class="number">Counts still</th>
+                <th scope="col" class="number">Part of all</th>
+                <th scope="col">Kernels</th>
+              </tr>
+            </thead>
+            <tbody>
+              {told.buckets.toReversed().map((bucket) => (
+                <tr key={bucket.period_start}>
+                  <th scope="row" class="nowrap">{bucket.period_start}</th>
+                  <td>{used(bucket.resource_usage)}</td>
+                  <td class="number" title={bucket.normalized_usage}>{percent(num(bucket.normalized_usage))}</td>
+                  <td class="number">{percent(num(bucket.decay_weight))}</td>
+                  <td class="number" title={bucket.contribution}>{percent(num(bucket.part))}</td>
+                  <td><KernelsOf group={group} told={told} bucket={bucket} /></td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroll>
+      </details>
+      <pre class="code">{told.formula.text}</pre>
+      {(num(told.unrecorded.normalized_usage) > 0 || num(told.committed.normalized_usage) > 0) && (
+        <p class="muted small">
+          Not in the factor yet: {percent(num(told.unrecorded.normalized_usage))} that no run has recorded, and {percent(num(told.committed.normalized_usage))} that running kernels are expected to use. Progressive sequences count both.
+        </p>
+      )}
+    </Card>
+  );
+}
+
+function used(usage: Record<string, string>): string {
+  return Object.entries(usage)
+    .map(([slot, value]) => `${significant(hours(slot, value), 3)} ${hoursUnit(slot)}`)
+    .join(", ");
+}
+
+/** The kernels of one day, asked for when somebody opens them. */
+function KernelsOf({ group, told, bucket }: { group: string; told: Explanation; bucket: BucketPart }) {
+  const [open, setOpen] = useState(false);
+  const variables = { group, from: bucket.period_start, to: bucket.period_end, user: told.user_uuid ?? null, project: told.project_id ?? null };
+  const answer = useQuery(RECORDS, open && told.project_id ? variables : null, false);
+  if (!told.project_id) return <span class="muted">–</span>;
+  const sums = new Map<string, Record<string, number>>();
+  for (const { node } of answer.data?.usage_records.edges ?? []) {
+    const sum = sums.get(node.kernel_id) ?? {};
+    for (const [slot, value] of Object.entries(slots(node.resource_usage))) sum[slot] = (sum[slot] ?? 0) + num(value);
+    sums.set(node.kernel_id, sum);
+  }
+  return (
+    <details onToggle={(event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}>
+      <summary>Show</summary>
+      {answer.error && <span class="bad small">{answer.error.message}</span>}
+      {answer.data && sums.size === 0 && <span class="muted small">The records of this day are gone.</span>}
+      {[...sums].map(([kernel, sum]) => (
+        <div key={kernel} class="small">
+          <span class="mono" title={kernel}>{kernel.slice(0, 8)}</span> {used(Object.fromEntries(Object.entries(sum).map(([slot, value]) => [slot, String(value)])))}
+        </div>
+      ))}
+    </details>
+  );
+}
+
+function Weights({ told }: { told: Explanation }) {
+  return (
+    <Card title="Which weights divide it">
+      <dl class="facts">
+        {told.weights.map((weight) => (
+          <>
+            <dt>{weight.tier}</dt>
+            <dd>
+              <strong>{weight.weight}</strong> <span class="muted">{weight.source === "default" ? "the group's default" : `set${weight.set_by ? ` by ${weight.set_by}` : ""}`}</span>
+              {weight.set_at && <span class="muted" title={exact(weight.set_at)}> <When at={weight.set_at} /></span>}
+              {weight.reason && <div class="small">“{weight.reason}”</div>}
+            </dd>
+          </>
+        ))}
+      </dl>
+    </Card>
+  );
+}
+
+function Neighbours({ group, told }: { group: string; told: Explanation }) {
+  const one = (title: string, neighbour: Neighbour | null, none: string) => (
+    <div class="stack tight">
+      <h3>{title}</h3>
+      {!neighbour ? (
+        <p class="muted">{none}</p>
+      ) : (
+        <>
+          {neighbour.who && (
+            <div>
+              {neighbour.who.user_uuid && neighbour.who.project_id ? (
+                <Link href={groupPath(group, "explain", "user", memberId({ user: neighbour.who.user_uuid, project: neighbour.who.project_id }))}>{nameOf(neighbour.who)}</Link>
+              ) : (
+                nameOf(neighbour.who)
+              )}
+              {neighbour.place && <span class="muted"> at place {neighbour.place}</span>}
+            </div>
+          )}
+          <p>{neighbour.because}</p>
+        </>
+      )}
+    </div>
+  );
+  return (
+    <Card title="Who comes before and after">
+      {one("Right before", told.above, "Nobody comes before.")}
+      {one("Right after", told.below, "Nobody comes after.")}
+    </Card>
+  );
+}
+
+function Outlook({ told }: { told: Explanation }) {
+  const { next_run, dates, until } = told.if_nothing_is_run;
+  return (
+    <Card title="If nothing is run from now on">
+      {dates.length === 0 && !next_run ? (
+        <p class="muted">Neither the place nor the factor changes until {until}.</p>
+      ) : (
+        <Scroll>
+          <table class="data">
+            <caption class="visually-hidden">The path ahead</caption>
+            <thead>
+              <tr>
+                <th scope="col">From</th>
+                <th scope="col" class="number">Place</th>
+                <th scope="col" class="number">Factor</th>
+              </tr>
+            </thead>
+            <tbody>
+              {next_run && (
+                <tr>
+                  <th scope="row">the next run</th>
+                  <td class="number">{next_run.place}</td>
+                  <td class="number">{factor(next_run.fair_share_factor)}</td>
+                </tr>
+              )}
+              {dates.map((date) => (
+                <tr key={date.date}>
+                  <th scope="row">{date.date}</th>
+                  <td class="number">{date.place}</td>
+                  <td class="number">{factor(date.fair_share_factor)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroll>
+      )}
+    </Card>
+  );
+}
+
+function Change({ told, place, ask }: { told: Explanation; place: number | null; ask: (place: string | null) => void }) {
+  const cost = told.costs;
+  return (
+    <Card title="What would change it">
+      {cost && (
+        <p>
+          {percent(num(cost.normalized_usage))} of the look-back's capacity more, and it would be place {cost.place}: {Object.entries(cost.any_of).map(([slot, value]) => `${significant(hours(slot, value), 3)} ${hoursUnit(slot)}`).join(", or ")}.
+        </p>
+      )}
+      <Field label="Which weight leads to place" hint={`1 to ${told.of}, if all else stays as it is.`}>
+        {(props) => <input {...props} inputMode="numeric" style={{ maxWidth: "120px" }} value={place ?? ""} onInput={(event) => ask(event.currentTarget.value.replace(/\D/g, ""))} />}
+      </Field>
+      <ul aria-live="polite">
+        {told.weights_for_places.map((wanted) => (
+          <li key={wanted.wanted}>
+            {wanted.weight === null ? <>No weight leads to place {wanted.wanted}.</> : <>A weight of <strong>{wanted.weight}</strong> leads to place {wanted.place ?? wanted.wanted}.</>}
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+

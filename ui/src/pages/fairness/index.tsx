@@ -1,0 +1,181 @@
+// How much of a group is in the wrong hands: by window and tier, over time, and who is served too much or too little.
+import { useMemo } from "preact/hooks";
+import { Link } from "wouter-preact";
+import type { PageProps } from "../../App.tsx";
+import { graphql, type ResultOf } from "../../gql.ts";
+import { csv, download } from "../../lib/csv.ts";
+import { num, percent, significant } from "../../lib/numbers.ts";
+import { useQuery } from "../../lib/query.ts";
+import { groupPath, memberId, useParams } from "../../lib/route.ts";
+import { isUser } from "../../lib/session.ts";
+import { plusDays, today } from "../../lib/time.ts";
+import { ShareBar } from "../../ui/Bars.tsx";
+import { Button, Card, Figures, Page, Tabs } from "../../ui/Basics.tsx";
+import { Chart } from "../../ui/Chart.tsx";
+import { Pager } from "../../ui/Pager.tsx";
+import { Scroll } from "../../ui/Scroll.tsx";
+import { Empty, Shown } from "../../ui/States.tsx";
+
+const FAIRNESS = graphql(`
+  query Fairness($group: String!, $window: String!, $tier: FairnessTier!, $first: Int!, $offset: Int!) {
+    fairness(resource_group: $group, window: $window, tier: $tier) {
+      misallocated_share jains_index active
+      entries(first: $first, offset: $offset) {
+        count
+        edges { node { domain_name project_id project_name user_uuid user_name used_share entitled_share ratio error demand_limited } }
+      }
+    }
+  }
+`);
+const HISTORY = graphql(`
+  query FairnessHistory($group: String!, $from: Date!, $tier: FairnessTier!) {
+    fairness_history(resource_group: $group, from: $from, tier: $tier, first: 1000) {
+      edges { node { day misallocated_share jains_index } }
+    }
+  }
+`);
+
+type Entry = ResultOf<typeof FAIRNESS>["fairness"]["entries"]["edges"][number]["node"];
+type Tier = "DOMAIN" | "PROJECT" | "USER";
+
+const WINDOWS: [string, string][] = [
+  ["1h", "last hour"],
+  ["1d", "last day"],
+  ["7d", "7 days"],
+  ["28d", "28 days"],
+];
+const TIERS: [string, string][] = [
+  ["DOMAIN", "Domains"],
+  ["PROJECT", "Projects"],
+  ["USER", "Users"],
+];
+const PAGE = 50;
+
+export default function Fairness({ group }: PageProps) {
+  const [params, change] = useParams();
+  const window = params.get("window") ?? "7d";
+  const tier = (params.get("tier") ?? "DOMAIN") as Tier;
+  const page = Math.max(1, Number(params.get("page") ?? 1) || 1);
+  const answer = useQuery(FAIRNESS, { group, window, tier, first: PAGE, offset: (page - 1) * PAGE });
+  return (
+    <Page title="Fairness" about="What everyone used beside what weights entitle them to. What somebody did not ask for goes to the others.">
+      <div class="row">
+        <Tabs label="Window" tabs={WINDOWS} chosen={window} choose={(next) => change({ window: next === "7d" ? null : next, page: null })} />
+        <Tabs label="Tier" tabs={TIERS} chosen={tier} choose={(next) => change({ tier: next === "DOMAIN" ? null : next, page: null })} />
+      </div>
+      <Shown answer={answer}>
+        {({ fairness }) => (
+          <>
+            <Figures
+              items={[
+                ["In the wrong hands", percent(num(fairness.misallocated_share)), "Half of the sum of what everyone used beyond or short of the entitlement, as a part of all that was used"],
+                ["Jain's index", significant(num(fairness.jains_index), 3), "Of used over entitled: 1 if all are served alike, 1 divided by their number if one has everything"],
+                ["Active", fairness.active, "Used something in the window, or hold or ask for something now"],
+              ]}
+            />
+            <OverTime group={group} tier={tier} />
+            <Card
+              title={isUser() ? "You" : "The most under-served first"}
+              flush
+              aside={
+                !isUser() && (
+                  <Button small onClick={() => save(group, window, fairness.entries.edges.map((edge) => edge.node))}>
+                    CSV
+                  </Button>
+                )
+              }
+            >
+              {fairness.entries.count === 0 ? (
+                <Empty title={isUser() ? "You were not active" : "Nobody was active"}>Nothing was used in this window, and nothing is asked for now.</Empty>
+              ) : (
+                <>
+                  <Entries group={group} entries={fairness.entries.edges.map((edge) => edge.node)} />
+                  <Pager page={page} size={PAGE} count={fairness.entries.count} go={(next) => change({ page: next === 1 ? null : String(next) }, true)} />
+                </>
+              )}
+            </Card>
+          </>
+        )}
+      </Shown>
+    </Page>
+  );
+}
+
+const nameOf = (entry: Entry): string => entry.user_name ?? entry.user_uuid ?? entry.project_name ?? entry.project_id ?? entry.domain_name;
+
+function pathOf(group: string, entry: Entry): string {
+  if (entry.user_uuid && entry.project_id) return groupPath(group, "entity", "user", memberId({ user: entry.user_uuid, project: entry.project_id }));
+  return entry.project_id ? groupPath(group, "entity", "project", entry.project_id) : groupPath(group, "entity", "domain", entry.domain_name);
+}
+
+function Entries({ group, entries }: { group: string; entries: Entry[] }) {
+  const widest = Math.max(0.01, ...entries.flatMap((entry) => [num(entry.used_share), num(entry.entitled_share)]));
+  return (
+    <Scroll>
+      <table class="data">
+        <caption class="visually-hidden">Used and entitled shares, the most under-served first</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="name">Name</th>
+            <th scope="col" class="wide-only" style={{ minWidth: "140px" }}>Used, and the mark: entitled</th>
+            <th scope="col" class="number" title="Of what all of the group used">Used</th>
+            <th scope="col" class="number" title="By weight, among those that are active">Entitled</th>
+            <th scope="col" class="number" title="Used divided by entitled">Ratio</th>
+            <th scope="col" class="number" title="Used less entitled">Difference</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => (
+            <tr key={pathOf(group, entry)}>
+              <th scope="row" class="name">
+                {isUser() ? nameOf(entry) : <Link href={pathOf(group, entry)}>{nameOf(entry)}</Link>}
+                {entry.demand_limited && <div class="muted small">asked for less than its share</div>}
+              </th>
+              <td class="wide-only"><ShareBar used={num(entry.used_share)} entitled={num(entry.entitled_share)} of={widest} /></td>
+              <td class="number" title={entry.used_share}>{percent(num(entry.used_share))}</td>
+              <td class="number" title={entry.entitled_share}>{percent(num(entry.entitled_share))}</td>
+              <td class="number">{significant(num(entry.ratio), 3)}</td>
+              <td class="number" title={entry.error}>{percent(num(entry.error))}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}
+
+const dayOf = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 10);
+
+function OverTime({ group, tier }: { group: string; tier: Tier }) {
+  const answer = useQuery(HISTORY, { group, tier, from: plusDays(today(), -60) });
+  const chart = useMemo(() => {
+    const days = (answer.data?.fairness_history.edges ?? []).map((edge) => edge.node).toSorted((a, b) => a.day.localeCompare(b.day));
+    return {
+      times: days.map((day) => Date.parse(`${day.day}T00:00:00Z`) / 1000),
+      series: [
+        { name: "In the wrong hands", values: days.map((day) => num(day.misallocated_share)), colour: "--accent" },
+        { name: "Jain's index", values: days.map((day) => num(day.jains_index)), colour: "--warn", dash: true },
+      ],
+    };
+  }, [answer.data]);
+  return (
+    <Card title="Over time" aside={<span class="muted small">days of UTC</span>}>
+      <Shown answer={answer}>
+        {() =>
+          chart.times.length === 0 ? (
+            <Empty title="No day is stored yet">The first run of a day writes how fair the day before it was.</Empty>
+          ) : (
+            <Chart title="Misallocated share and Jain's index by day" times={chart.times} series={chart.series} shown={shown} when={dayOf} height={220} />
+          )
+        }
+      </Shown>
+    </Card>
+  );
+}
+
+const shown = (value: number): string => significant(value, 3);
+
+function save(group: string, window: string, entries: Entry[]): void {
+  const rows = entries.map((entry) => [entry.domain_name, entry.project_name ?? entry.project_id, entry.user_name ?? entry.user_uuid, entry.used_share, entry.entitled_share, entry.ratio, entry.error]);
+  download(`fairness-${group}-${window}.csv`, csv(["domain", "project", "user", "used_share", "entitled_share", "ratio", "error"], rows));
+}

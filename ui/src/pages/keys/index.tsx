@@ -1,0 +1,217 @@
+// API keys by role: who has one, making one, taking one away.
+import { useState } from "preact/hooks";
+import { graphql } from "../../gql.ts";
+import { ApiError, request } from "../../lib/client.ts";
+import { useQuery } from "../../lib/query.ts";
+import { useParams } from "../../lib/route.ts";
+import { groups, me } from "../../lib/session.ts";
+import { Button, Card, Field, Note, Page, Select, When } from "../../ui/Basics.tsx";
+import { Dialog } from "../../ui/Dialog.tsx";
+import { Pager } from "../../ui/Pager.tsx";
+import { Scroll } from "../../ui/Scroll.tsx";
+import { Empty, Failure, Shown } from "../../ui/States.tsx";
+import { done } from "../../ui/Toast.tsx";
+
+const KEYS = graphql(`
+  query Keys($first: Int!, $offset: Int!) {
+    keys(first: $first, offset: $offset) {
+      count
+      edges { node { key_id role label user_name created_at expires_at revoked_at last_used_at resource_groups } }
+    }
+  }
+`);
+const CREATE = graphql(`
+  mutation CreateKey($role: KeyRole!, $label: String!, $user: String, $expires: DateTime, $groups: [String!]) {
+    create_key(role: $role, label: $label, user: $user, expires_at: $expires, resource_groups: $groups) { key row { label } }
+  }
+`);
+const REVOKE = graphql(`mutation RevokeKey($id: UUID!) { revoke_key(id: $id) }`);
+const PAGE = 50;
+
+export default function Keys() {
+  const [params, change] = useParams();
+  const page = Math.max(1, Number(params.get("page") ?? 1) || 1);
+  const keys = useQuery(KEYS, { first: PAGE, offset: (page - 1) * PAGE }, false);
+  const [making, setMaking] = useState(false);
+  const [revoking, setRevoking] = useState<{ id: string; label: string } | null>(null);
+  const revoke = async () => {
+    if (!revoking) return;
+    try {
+      await request(REVOKE, { id: revoking.id });
+      done.value = { text: `The key “${revoking.label}” is revoked. Whoever signed in with it is signed out.` };
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      done.value = { text: `The key was not revoked: ${error.message}` };
+    }
+    setRevoking(null);
+    keys.reload();
+  };
+  const limited = me.value?.resource_groups !== null;
+  return (
+    <Page
+      title="Keys"
+      about="What clients and people prove themselves with. The text of a key is shown once, when it is made."
+      actions={
+        !limited && (
+          <Button kind="primary" onClick={() => setMaking(true)}>
+            Make a key
+          </Button>
+        )
+      }
+    >
+      <Card flush>
+        <Shown answer={keys}>
+          {(data) =>
+            data.keys.count === 0 ? (
+              <Empty title="No key yet" />
+            ) : (
+              <>
+                <Scroll>
+                  <table class="data">
+                    <caption class="visually-hidden">API keys</caption>
+                    <thead>
+                      <tr>
+                        <th scope="col" class="name">Label</th>
+                        <th scope="col">Role</th>
+                        <th scope="col">Reaches</th>
+                        <th scope="col">Last used</th>
+                        <th scope="col">Ends</th>
+                        <th scope="col">Change</th>
+                      </tr>
+                    </thead>
+                    <tbody>
+                      {data.keys.edges.map(({ node }) => (
+                        <tr key={node.key_id}>
+                          <th scope="row" class="name">{node.label}</th>
+                          <td>
+                            <span class="pill">{node.role}</span> {node.user_name}
+                          </td>
+                          <td class="wrap">{node.resource_groups?.join(", ") ?? "all groups"}</td>
+                          <td><When at={node.last_used_at} /></td>
+                          <td>{node.revoked_at ? <span class="pill bad">revoked</span> : <When at={node.expires_at} />}</td>
+                          <td>
+                            {!node.revoked_at && (
+                              <Button small kind="danger" aria-label={`Revoke ${node.label}`} onClick={() => setRevoking({ id: node.key_id, label: node.label })}>
+                                Revoke
+                              </Button>
+                            )}
+                          </td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                </Scroll>
+                <Pager page={page} size={PAGE} count={data.keys.count} go={(next) => change({ page: next === 1 ? null : String(next) }, true)} />
+              </>
+            )
+          }
+        </Shown>
+      </Card>
+      {making && (
+        <MakeKey
+          close={() => {
+            setMaking(false);
+            keys.reload();
+          }}
+        />
+      )}
+      {revoking && (
+        <Dialog title={`Revoke “${revoking.label}”?`} close={() => setRevoking(null)}>
+          <p>Requests with this key are refused from then on, and whoever signed in with it is signed out. This cannot be taken back.</p>
+          <div class="row">
+            <Button kind="danger" onClick={() => void revoke()}>
+              Revoke
+            </Button>
+            <Button onClick={() => setRevoking(null)}>Cancel</Button>
+          </div>
+        </Dialog>
+      )}
+    </Page>
+  );
+}
+
+const ROLES: [string, string][] = [
+  ["VIEWER", "viewer: may read everything"],
+  ["SCHEDULER", "scheduler: may report, and ask for orders"],
+  ["ADMIN", "admin: may do everything"],
+  ["USER", "user: may read one user's own rows"],
+];
+
+function MakeKey({ close }: { close: () => void }) {
+  const [role, setRole] = useState("VIEWER");
+  const [label, setLabel] = useState("");
+  const [user, setUser] = useState("");
+  const [group, setGroup] = useState("");
+  const [days, setDays] = useState("90");
+  const [error, setError] = useState<ApiError>();
+  const [key, setKey] = useState("");
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setError(undefined);
+    const expires = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString().replace(/\.\d+/, "") : null;
+    try {
+      const answer = await request(CREATE, { role: role as "ADMIN", label, user: role === "USER" ? user : null, expires, groups: group ? [group] : null });
+      setKey(answer.create_key.key);
+    } catch (cause) {
+      if (!(cause instanceof ApiError)) throw cause;
+      setError(cause);
+    }
+  };
+  const faultOf = (pointer: string) => error?.faults.find((fault) => fault.pointer.startsWith(pointer))?.detail;
+  if (key) {
+    return (
+      <Dialog title="The key is made" close={close}>
+        <Note kind="warn">Copy it now. It is not shown again.</Note>
+        <pre class="code" data-key>
+          {key}
+        </pre>
+        <div class="row">
+          <Button kind="primary" onClick={() => void navigator.clipboard.writeText(key)}>
+            Copy
+          </Button>
+          <Button onClick={close}>Close</Button>
+        </div>
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog title="Make a key" close={close}>
+      <form class="stack" onSubmit={(event) => void submit(event)}>
+        <Field label="Label" hint="Who or what has it; the audit log calls it so." fault={faultOf("/label")}>
+          {(props) => <input {...props} required maxLength={255} value={label} onInput={(event) => setLabel(event.currentTarget.value)} />}
+        </Field>
+        <Field label="Role">{(props) => <Select {...props} options={ROLES} value={role} onChange={(event) => setRole(event.currentTarget.value)} />}</Field>
+        {role === "USER" && (
+          <Field label="User" hint="The user's name, as schedulers report it." fault={faultOf("/user")}>
+            {(props) => <input {...props} required value={user} onInput={(event) => setUser(event.currentTarget.value)} />}
+          </Field>
+        )}
+        <Field label="Resource group">
+          {(props) => <Select {...props} options={[["", "all"], ...groups.value.map((name): [string, string] => [name, name])]} value={group} onChange={(event) => setGroup(event.currentTarget.value)} />}
+        </Field>
+        <Field label="Ends">
+          {(props) => (
+            <Select
+              {...props}
+              options={[
+                ["30", "in 30 days"],
+                ["90", "in 90 days"],
+                ["365", "in a year"],
+                ["", "never"],
+              ]}
+              value={days}
+              onChange={(event) => setDays(event.currentTarget.value)}
+            />
+          )}
+        </Field>
+        {error && error.faults.length === 0 && <Failure error={error} />}
+        <div class="row">
+          <Button kind="primary" type="submit">
+            Make the key
+          </Button>
+          <Button onClick={close}>Cancel</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

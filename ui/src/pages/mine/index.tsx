@@ -1,0 +1,96 @@
+// The home of a user's key: own places in the ranking and own kernels.
+import { Link } from "wouter-preact";
+import type { PageProps } from "../../App.tsx";
+import { graphql } from "../../gql.ts";
+import { factor, num, percent, slots } from "../../lib/numbers.ts";
+import { useQuery } from "../../lib/query.ts";
+import { groupPath, memberId } from "../../lib/route.ts";
+import { me } from "../../lib/session.ts";
+import { describe } from "../../lib/units.ts";
+import { Card, Page, When } from "../../ui/Basics.tsx";
+import { Scroll } from "../../ui/Scroll.tsx";
+import { Empty, Shown } from "../../ui/States.tsx";
+
+const MINE = graphql(`
+  query Mine($group: String!) {
+    user_fair_shares(resource_group: $group, first: 100) {
+      count
+      edges { node { user_uuid project_id project_name domain_name rank fair_share_factor effective_usage effective_weight } }
+    }
+    running: kernels(resource_group: $group, status: RUNNING, first: 50) {
+      count
+      edges { node { kernel_id project_name occupied_slots started_at agent_id } }
+    }
+  }
+`);
+
+export default function Mine({ group }: PageProps) {
+  const answer = useQuery(MINE, { group });
+  return (
+    <Page title={`Hello, ${me.value?.user_name ?? me.value?.label ?? ""}`} about="Where you stand in this group. The lower your rank, the sooner your next job starts.">
+      <Shown answer={answer}>
+        {(data) => (
+          <>
+            {data.user_fair_shares.count === 0 ? (
+              <Card>
+                <Empty title="You have used nothing here">Your first job in this group goes before those of everyone who has used something for the same weight.</Empty>
+              </Card>
+            ) : (
+              <div class="grid">
+                {data.user_fair_shares.edges.map(({ node }) => (
+                  <Card key={node.project_id} title={node.project_name ?? node.project_id} aside={<span class="muted small">{node.domain_name}</span>}>
+                    <dl class="figures">
+                      <div>
+                        <dt>Rank</dt>
+                        <dd>{node.rank ?? "–"}</dd>
+                      </div>
+                      <div>
+                        <dt>Factor</dt>
+                        <dd title={node.fair_share_factor}>{factor(node.fair_share_factor)}</dd>
+                      </div>
+                      <div title="Decayed usage as a part of what the group offered in the look-back">
+                        <dt>Used</dt>
+                        <dd>{percent(num(node.effective_usage))}</dd>
+                      </div>
+                    </dl>
+                    <Link href={groupPath(group, "explain", "user", memberId({ user: node.user_uuid, project: node.project_id }))}>Why this place, and what changes it</Link>
+                    <Link href={groupPath(group, "entity", "user", memberId({ user: node.user_uuid, project: node.project_id }))}>My usage by day</Link>
+                  </Card>
+                ))}
+              </div>
+            )}
+            <Card title={`Running now: ${data.running.count}`} flush>
+              {data.running.count === 0 ? (
+                <Empty title="Nothing of yours is running" />
+              ) : (
+                <Scroll>
+                  <table class="data">
+                    <caption class="visually-hidden">Your running kernels</caption>
+                    <thead>
+                      <tr>
+                        <th scope="col">Project</th>
+                        <th scope="col">Holds</th>
+                        <th scope="col">Since</th>
+                        <th scope="col">Node</th>
+                      </tr>
+                    </thead>
+                    <tbody>
+                      {data.running.edges.map(({ node }) => (
+                        <tr key={node.kernel_id}>
+                          <th scope="row">{node.project_name}</th>
+                          <td>{describe(slots(node.occupied_slots))}</td>
+                          <td><When at={node.started_at} /></td>
+                          <td class="wrap">{node.agent_id ?? "–"}</td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                </Scroll>
+              )}
+            </Card>
+          </>
+        )}
+      </Shown>
+    </Page>
+  );
+}

@@ -1,0 +1,87 @@
+// What waits, in the order that a scheduler would be given now, each with its first reason.
+import { Link } from "wouter-preact";
+import type { PageProps } from "../../App.tsx";
+import { count, factor, slots } from "../../lib/numbers.ts";
+import { useQuery } from "../../lib/query.ts";
+import { groupPath, memberId } from "../../lib/route.ts";
+import { isUser } from "../../lib/session.ts";
+import { describe } from "../../lib/units.ts";
+import { Card, Figures, Page } from "../../ui/Basics.tsx";
+import { Scroll } from "../../ui/Scroll.tsx";
+import { Empty, Shown } from "../../ui/States.tsx";
+import { PENDING, type Item, type Kernel } from "./query.ts";
+
+export default function Pending({ group }: PageProps) {
+  const answer = useQuery(PENDING, { group });
+  return (
+    <Page title="Pending" about={isUser() ? "Your kernels that wait to run, and what is before them." : "Kernels that wait to run, in the order in which a scheduler would be told to start them now."}>
+      <Shown answer={answer}>
+        {(data) =>
+          data.sequence.items.length === 0 ? (
+            <Card>
+              <Empty title={isUser() ? "Nothing of yours waits" : "Nothing waits"}>Kernels that a scheduler reports as PENDING appear here.</Empty>
+            </Card>
+          ) : (
+            <>
+              <Figures
+                items={[
+                  ["Waiting", count(data.sequence.count)],
+                  ["Ordered by", <>{data.resource_group?.scheduler} <small>{data.sequence.mode}</small></>, data.sequence.message],
+                  ["Asked for", <small>{describe(slots(data.resource_group?.waiting))}</small>, "By all kernels that wait, together"],
+                ]}
+              />
+              <Waiting group={group} items={data.sequence.items} kernels={data.kernels.edges.map((edge) => edge.node)} count={data.sequence.count} />
+            </>
+          )
+        }
+      </Shown>
+    </Page>
+  );
+}
+
+function Waiting({ group, items, kernels, count: all }: { group: string; items: Item[]; kernels: Kernel[]; count: number }) {
+  const known = new Map(kernels.map((kernel) => [kernel.kernel_id, kernel]));
+  return (
+    <Card flush>
+      <Scroll>
+        <table class="data">
+          <caption class="visually-hidden">What waits, the next first</caption>
+          <thead>
+            <tr>
+              <th scope="col" class="number">Position</th>
+              <th scope="col" class="name">Owner</th>
+              <th scope="col" style={{ minWidth: "200px" }}>Why not before the one above</th>
+              <th scope="col">Asks for</th>
+              <th scope="col" class="number">Rank</th>
+              <th scope="col" class="number">Factor</th>
+              <th scope="col">Kernel</th>
+            </tr>
+          </thead>
+          <tbody>
+            {items.map((item) => {
+              const kernel = known.get(item.workload_id);
+              return (
+                <tr key={item.workload_id}>
+                  <td class="number">{item.position}</td>
+                  <th scope="row" class="name">
+                    <Link href={groupPath(group, "explain", "user", memberId({ user: item.user_uuid, project: item.project_id }))}>{item.user_name ?? item.user_uuid}</Link>
+                    <div class="muted small">{item.project_name ?? item.project_id}</div>
+                  </th>
+                  <td>
+                    {item.because}
+                    {item.ahead > 0 && <div class="muted small">{item.ahead} before it, of {item.owners_ahead} {item.owners_ahead === 1 ? "owner" : "owners"}</div>}
+                  </td>
+                  <td class="small">{kernel ? describe(slots(kernel.occupied_slots)) : "–"}</td>
+                  <td class="number">{item.rank ?? "–"}</td>
+                  <td class="number" title={item.fair_share_factor}>{factor(item.fair_share_factor)}</td>
+                  <td class="mono small" title={item.workload_id}>{item.workload_id.slice(0, 8)}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </Scroll>
+      {all > items.length && <p class="pad muted small">The first {items.length} of {count(all)}.</p>}
+    </Card>
+  );
+}

@@ -1,0 +1,129 @@
+// Who would have to give back so that a workload could run now. Nothing is done.
+import { useState } from "preact/hooks";
+import { ApiError, request } from "../../lib/client.ts";
+import { num, slots } from "../../lib/numbers.ts";
+import { describe, ordered, scale, slotName, unit } from "../../lib/units.ts";
+import { Button, Card, Field, Select } from "../../ui/Basics.tsx";
+import { Scroll } from "../../ui/Scroll.tsx";
+import { Empty, Failure } from "../../ui/States.tsx";
+import { PLAN } from "./query.ts";
+
+interface Victim {
+  workload_id: string;
+  queue: string;
+  rule: string;
+  level?: string;
+  kernel_ids: string[];
+  slots?: Record<string, string>;
+}
+
+interface Plan {
+  verdict: string;
+  reason?: string;
+  detail?: string;
+  refusals?: { detail?: string; reason?: string; code?: string }[];
+  victims?: Victim[];
+  warnings?: { detail: string }[];
+}
+
+const VERDICTS: Record<string, string> = {
+  fits: "It fits: nobody has to give anything back.",
+  reclaim: "It can run once these workloads have given back what they hold.",
+  refused: "It cannot run now, whoever gives back.",
+};
+
+export function PlanReclaim({ group, queues, capacity, close }: { group: string; queues: string[]; capacity: string; close: () => void }) {
+  const known = ordered(Object.keys(slots(capacity)));
+  const [queue, setQueue] = useState(queues[0] ?? "");
+  const [need, setNeed] = useState<Record<string, string>>({});
+  const [plan, setPlan] = useState<Plan>();
+  const [error, setError] = useState<ApiError>();
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setError(undefined);
+    const asked = Object.fromEntries(known.filter((slot) => num(need[slot]) > 0).map((slot) => [slot, String(num(need[slot]) * scale(slot))]));
+    try {
+      const answer = await request(PLAN, { group, workload: JSON.stringify({ workload_id: "planned", queue, members: [{ slots: asked }] }) });
+      setPlan(JSON.parse(answer.plan_reclaim) as Plan);
+    } catch (cause) {
+      if (!(cause instanceof ApiError)) throw cause;
+      setError(cause);
+    }
+  };
+  return (
+    <Card
+      title="Plan a reclaim"
+      aside={
+        <Button small kind="plain" onClick={close}>
+          Close
+        </Button>
+      }
+    >
+      <p class="muted">A workload that is not there yet: who would have to make room for it? Nothing is stored, and nobody is evicted.</p>
+      <form class="stack" onSubmit={(event) => void submit(event)}>
+        <div class="grid">
+          <Field label="Queue">{(props) => <Select {...props} options={queues.map((name) => [name, name])} value={queue} onChange={(event) => setQueue(event.currentTarget.value)} />}</Field>
+          {known.map((slot) => (
+            <Field key={slot} label={`${slotName(slot)}, ${unit(slot)}`}>
+              {(props) => <input {...props} inputMode="decimal" value={need[slot] ?? ""} onInput={(event) => setNeed((old) => ({ ...old, [slot]: event.currentTarget.value }))} />}
+            </Field>
+          ))}
+        </div>
+        <div>
+          <Button kind="primary" type="submit">
+            Who would give back?
+          </Button>
+        </div>
+      </form>
+      {error && <Failure error={error} />}
+      {plan && <Outcome plan={plan} />}
+    </Card>
+  );
+}
+
+function Outcome({ plan }: { plan: Plan }) {
+  const victims = plan.victims ?? [];
+  return (
+    <section class="stack" aria-label="The plan" aria-live="polite">
+      <p>
+        <strong>{VERDICTS[plan.verdict] ?? `Verdict: ${plan.verdict.replaceAll("_", " ")}.`}</strong> {plan.reason ?? plan.detail}
+      </p>
+      {plan.warnings?.map((warning) => (
+        <p key={warning.detail} class="muted small">
+          {warning.detail}
+        </p>
+      ))}
+      {victims.length === 0 ? (
+        plan.verdict === "reclaim" && <Empty title="Nobody" />
+      ) : (
+        <Scroll>
+          <table class="data">
+            <caption class="visually-hidden">Workloads that would give back</caption>
+            <thead>
+              <tr>
+                <th scope="col">Queue</th>
+                <th scope="col" class="name">Workload</th>
+                <th scope="col">Why</th>
+                <th scope="col" class="number">Kernels</th>
+              </tr>
+            </thead>
+            <tbody>
+              {victims.map((victim) => (
+                <tr key={victim.workload_id}>
+                  <th scope="row">{victim.queue}</th>
+                  <td class="name mono small">{victim.workload_id}</td>
+                  <td>
+                    {victim.rule.replaceAll("_", " ")}
+                    {victim.level && <span class="muted"> of {victim.level}</span>}
+                    {victim.slots && <div class="muted small">{describe(victim.slots)}</div>}
+                  </td>
+                  <td class="number">{victim.kernel_ids.length}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scroll>
+      )}
+    </section>
+  );
+}

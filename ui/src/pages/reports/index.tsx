@@ -1,0 +1,180 @@
+// What was used in some days, by whom: on the screen, and as CSV.
+import type { PageProps } from "../../App.tsx";
+import { graphql, type ResultOf } from "../../gql.ts";
+import { ApiError, request } from "../../lib/client.ts";
+import { csv, download } from "../../lib/csv.ts";
+import { num, percent, significant, slots } from "../../lib/numbers.ts";
+import { useQuery } from "../../lib/query.ts";
+import { useParams } from "../../lib/route.ts";
+import { today } from "../../lib/time.ts";
+import { hoursUnit, ordered, slotName } from "../../lib/units.ts";
+import { Button, Card, Field, Page, Select } from "../../ui/Basics.tsx";
+import { Pager } from "../../ui/Pager.tsx";
+import { Scroll } from "../../ui/Scroll.tsx";
+import { Empty, Shown } from "../../ui/States.tsx";
+import { done } from "../../ui/Toast.tsx";
+import { months } from "./months.ts";
+
+const REPORT = graphql(`
+  query Report($group: String!, $from: String!, $to: String!, $by: [UsageReportBy!]!, $first: Int!, $offset: Int!) {
+    usage_report(resource_groups: [$group], from: $from, to: $to, by: $by, first: $first, offset: $offset) {
+      count
+      edges { node { first_day last_day domain_name project_id project_name user_uuid user_name slot_hours capacity_share used_share entitled_share } }
+    }
+  }
+`);
+
+type Row = ResultOf<typeof REPORT>["usage_report"]["edges"][number]["node"];
+type By = "DOMAIN" | "PROJECT" | "USER" | "DAY" | "WEEK" | "MONTH";
+
+const WHO: [string, string][] = [
+  ["DOMAIN", "domain"],
+  ["PROJECT", "project"],
+  ["USER", "user"],
+  ["all", "all together"],
+];
+const STEPS: [string, string][] = [
+  ["", "as a whole"],
+  ["MONTH", "by month"],
+  ["WEEK", "by week"],
+  ["DAY", "by day"],
+];
+const PAGE = 100;
+
+export default function Reports({ group }: PageProps) {
+  const [params, change] = useParams();
+  const last = months(today())[1];
+  const from = params.get("from") ?? last?.from ?? today();
+  const to = params.get("to") ?? last?.to ?? today();
+  const who = params.get("who") ?? "PROJECT";
+  const step = params.get("step") ?? "";
+  const page = Math.max(1, Number(params.get("page") ?? 1) || 1);
+  const by = [step, who === "all" ? "" : who].filter(Boolean) as By[];
+  const wanted = { group, from, to, by: by.length > 0 ? by : (["MONTH"] as By[]) };
+  const answer = useQuery(REPORT, { ...wanted, first: PAGE, offset: (page - 1) * PAGE });
+  const preset = months(today()).find((month) => month.from === from && month.to === to)?.from ?? "";
+  return (
+    <Page title="Reports" about="What was used, in hours of each slot's unit. Days are days of UTC, and the last one is included.">
+      <Card>
+        <div class="grid">
+          <Field label="Time">
+            {(props) => (
+              <Select
+                {...props}
+                options={[["", "the days below"], ...months(today()).map((month): [string, string] => [month.from, month.name])]}
+                value={preset}
+                onChange={(event) => {
+                  const month = months(today()).find((month) => month.from === event.currentTarget.value);
+                  if (month) change({ from: month.from, to: month.to, page: null });
+                }}
+              />
+            )}
+          </Field>
+          <Field label="From">{(props) => <input {...props} type="date" value={from} onChange={(event) => change({ from: event.currentTarget.value, page: null })} />}</Field>
+          <Field label="To">{(props) => <input {...props} type="date" value={to} onChange={(event) => change({ to: event.currentTarget.value, page: null })} />}</Field>
+          <Field label="For each">{(props) => <Select {...props} options={WHO} value={who} onChange={(event) => change({ who: event.currentTarget.value || "all", page: null })} />}</Field>
+          <Field label="In steps">{(props) => <Select {...props} options={STEPS} value={step} onChange={(event) => change({ step: event.currentTarget.value, page: null })} />}</Field>
+        </div>
+      </Card>
+      <Card title={`${from} to ${to}`} flush aside={<Button small onClick={() => void save(wanted)}>CSV of all rows</Button>}>
+        <Shown answer={answer}>
+          {({ usage_report }) =>
+            usage_report.count === 0 ? (
+              <Empty title="Nothing was used in these days" />
+            ) : (
+              <>
+                <Table rows={usage_report.edges.map((edge) => edge.node)} stepped={step !== ""} />
+                <Pager page={page} size={PAGE} count={usage_report.count} go={(next) => change({ page: next === 1 ? null : String(next) }, true)} />
+              </>
+            )
+          }
+        </Shown>
+      </Card>
+    </Page>
+  );
+}
+
+const nameOf = (row: Row): string => row.user_name ?? row.user_uuid ?? row.project_name ?? row.project_id ?? row.domain_name ?? "all";
+const placeOf = (row: Row): string => [row.domain_name, row.user_uuid ? (row.project_name ?? row.project_id) : null].filter((part) => part && part !== nameOf(row)).join(" / ");
+
+function Table({ rows, stepped }: { rows: Row[]; stepped: boolean }) {
+  const known = ordered(rows.flatMap((row) => Object.keys(slots(row.slot_hours))));
+  return (
+    <Scroll>
+      <table class="data">
+        <caption class="visually-hidden">Usage by row</caption>
+        <thead>
+          <tr>
+            <th scope="col" class="name">Who</th>
+            {stepped && <th scope="col">Days</th>}
+            {known.map((slot) => (
+              <th key={slot} scope="col" class="number">
+                {slotName(slot)}, {hoursUnit(slot)}
+              </th>
+            ))}
+            {known[0] && <th scope="col" class="number" title={`Of the ${slotName(known[0])} that there was to use`}>Of capacity</th>}
+            <th scope="col" class="number" title="Of what all together used">Used</th>
+            <th scope="col" class="number" title="What weights say, among those who used something">Entitled</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => {
+            const hours = slots(row.slot_hours);
+            return (
+              <tr key={`${row.first_day} ${row.domain_name} ${row.project_id} ${row.user_uuid}`}>
+                <th scope="row" class="name">
+                  {nameOf(row)}
+                  <div class="muted small">{placeOf(row)}</div>
+                </th>
+                {stepped && <td class="nowrap">{row.first_day === row.last_day ? row.first_day : `${row.first_day} to ${row.last_day}`}</td>}
+                {known.map((slot) => (
+                  <td key={slot} class="number" title={hours[slot]}>
+                    {significant(num(hours[slot]))}
+                  </td>
+                ))}
+                {known[0] && <td class="number">{percent(num(slots(row.capacity_share)[known[0]]))}</td>}
+                <td class="number">{row.used_share === null ? "–" : percent(num(row.used_share))}</td>
+                <td class="number">{row.entitled_share === null ? "–" : percent(num(row.entitled_share))}</td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </Scroll>
+  );
+}
+
+interface Wanted {
+  group: string;
+  from: string;
+  to: string;
+  by: By[];
+}
+
+/** All rows, not only those that are shown. */
+async function save(wanted: Wanted): Promise<void> {
+  try {
+    const rows: Row[] = [];
+    for (let offset = 0; ; offset += 1000) {
+      const { usage_report } = await request(REPORT, { ...wanted, first: 1000, offset });
+      rows.push(...usage_report.edges.map((edge) => edge.node));
+      if (rows.length >= usage_report.count || usage_report.edges.length === 0) break;
+    }
+    const known = ordered(rows.flatMap((row) => Object.keys(slots(row.slot_hours))));
+    const head = ["first_day", "last_day", "domain", "project", "user", ...known.map((slot) => `${slot} ${hoursUnit(slot)}`), "used_share", "entitled_share"];
+    const lines = rows.map((row) => [
+      row.first_day,
+      row.last_day,
+      row.domain_name,
+      row.project_name ?? row.project_id,
+      row.user_name ?? row.user_uuid,
+      ...known.map((slot) => slots(row.slot_hours)[slot] ?? "0"),
+      row.used_share,
+      row.entitled_share,
+    ]);
+    download(`usage-${wanted.group}-${wanted.from}-${wanted.to}.csv`, csv(head, lines));
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    done.value = { text: `There is no file: ${error.message}` };
+  }
+}

@@ -1,0 +1,138 @@
+// The scheduler of a group and every option: what it does, what is set, and what will change.
+import { useState } from "preact/hooks";
+import type { PageProps } from "../../App.tsx";
+import { graphql, type ResultOf } from "../../gql.ts";
+import { useQuery } from "../../lib/query.ts";
+import { isAdmin } from "../../lib/session.ts";
+import { Card, Field, Note, Page, Select } from "../../ui/Basics.tsx";
+import { SaveBar } from "../../ui/SaveBar.tsx";
+import { Empty, Shown } from "../../ui/States.tsx";
+import { OPTIONS, parse, SCHEDULERS, SECTIONS, text, type Option } from "./options.ts";
+
+const SETTINGS = graphql(`
+  query Settings($group: String!) {
+    resource_group(name: $group) { scheduler scheduler_opts configured_scheduler_opts warnings { code detail pointer } }
+  }
+`);
+type Group = NonNullable<ResultOf<typeof SETTINGS>["resource_group"]>;
+type Values = Record<string, unknown>;
+
+export default function Settings({ group }: PageProps) {
+  const answer = useQuery(SETTINGS, { group });
+  return (
+    <Page title="Settings" about="How this group orders pending work, and what it counts as used. An empty field has its default.">
+      <Shown answer={answer}>{(data) => (data.resource_group ? <Form key={group} group={group} now={data.resource_group} /> : <Empty title="There is no such group" />)}</Shown>
+    </Page>
+  );
+}
+
+function Form({ group, now }: { group: string; now: Group }) {
+  const configured = JSON.parse(now.configured_scheduler_opts) as Values;
+  const inForce = JSON.parse(now.scheduler_opts ?? "{}") as Values;
+  const [edits, setEdits] = useState<Record<string, string>>({});
+  const [scheduler, setScheduler] = useState<string>();
+  const readOnly = !isAdmin();
+  const changed = OPTIONS.filter((option) => edits[option.key] !== undefined && edits[option.key]?.trim() !== text(option, configured));
+  const reset = () => {
+    setEdits({});
+    setScheduler(undefined);
+  };
+  return (
+    <>
+      {now.warnings.map((warning) => (
+        <Note key={warning.detail} kind="warn">
+          {warning.detail}
+        </Note>
+      ))}
+      {readOnly && <Note>Your key may read these settings. An admin may change them.</Note>}
+      <Card title="Scheduler">
+        <Field label="Order of pending work">
+          {(props) => <Select {...props} disabled={readOnly} options={SCHEDULERS} value={scheduler ?? now.scheduler} onChange={(event) => setScheduler(event.currentTarget.value)} />}
+        </Field>
+      </Card>
+      {SECTIONS.map((section) => (
+        <Card key={section.title} title={section.title}>
+          <div class="grid">
+            {section.options.map((option) => (
+              <OptionField
+                key={option.key}
+                option={option}
+                value={edits[option.key] ?? text(option, configured)}
+                inForce={inForce[option.key]}
+                readOnly={readOnly}
+                set={(value) => setEdits((old) => ({ ...old, [option.key]: value }))}
+              />
+            ))}
+          </div>
+        </Card>
+      ))}
+      {(changed.length > 0 || (scheduler !== undefined && scheduler !== now.scheduler)) && (
+        <Save group={group} now={now} configured={configured} changed={changed} edits={edits} scheduler={scheduler !== now.scheduler ? scheduler : undefined} reset={reset} />
+      )}
+    </>
+  );
+}
+
+function OptionField({ option, value, inForce, readOnly, set }: { option: Option; value: string; inForce: unknown; readOnly: boolean; set: (value: string) => void }) {
+  const read = parse(option, value);
+  const fault = "fault" in read ? read.fault : undefined;
+  const range = option.range ? ` ${option.range[0]} to ${option.range[1]}.` : "";
+  const shown = typeof inForce === "object" && inForce !== null ? JSON.stringify(inForce) : inForce === undefined || inForce === null ? option.standard : String(inForce);
+  const hint = `${option.effect}${range} Default: ${option.standard}.`;
+  return (
+    <Field label={option.unit ? `${option.name}, ${option.unit}` : option.name} hint={hint} fault={fault}>
+      {(props) =>
+        option.choices ? (
+          <Select {...props} disabled={readOnly} options={[["", `the default (${option.standard})`], ...option.choices]} value={value} onChange={(event) => set(event.currentTarget.value)} />
+        ) : option.kind === "json" || option.kind === "slots" ? (
+          <textarea {...props} style={{ minHeight: "72px" }} disabled={readOnly} placeholder={shown} value={value} onInput={(event) => set(event.currentTarget.value)} />
+        ) : (
+          <input {...props} disabled={readOnly} inputMode={option.kind === "whole" ? "numeric" : "decimal"} placeholder={shown} value={value} onInput={(event) => set(event.currentTarget.value)} />
+        )
+      }
+    </Field>
+  );
+}
+
+interface SaveProps {
+  group: string;
+  now: Group;
+  configured: Values;
+  changed: Option[];
+  edits: Record<string, string>;
+  scheduler: string | undefined;
+  reset: () => void;
+}
+
+/** The change as the server takes it: maps lose the slots that are no longer named. */
+function patch(changed: Option[], edits: Record<string, string>, configured: Values): Values {
+  const values: Values = {};
+  for (const option of changed) {
+    const read = parse(option, edits[option.key] ?? "");
+    if (!("value" in read)) continue;
+    const before = configured[option.key];
+    const gone = option.kind === "slots" && typeof before === "object" && before !== null ? Object.fromEntries(Object.keys(before).map((slot) => [slot, null])) : {};
+    values[option.key] = typeof read.value === "object" && read.value !== null ? { ...gone, ...read.value } : read.value;
+  }
+  return values;
+}
+
+function Save({ group, now, configured, changed, edits, scheduler, reset }: SaveProps) {
+  const faulty = changed.some((option) => "fault" in parse(option, edits[option.key] ?? ""));
+  const options = patch(changed, edits, configured);
+  const change = { ...(scheduler ? { scheduler } : {}), ...(changed.length > 0 ? { scheduler_opts: options } : {}) };
+  return (
+    <SaveBar group={group} title="Not saved yet" change={faulty ? null : change} said={`The settings of ${group} are saved.`} clear={reset}>
+      {scheduler && (
+        <span class="pill">
+          scheduler: {now.scheduler} → {scheduler}
+        </span>
+      )}
+      {changed.map((option) => (
+        <span key={option.key} class="pill">
+          {option.name}: {text(option, configured) || "default"} → {edits[option.key]?.trim() || "default"}
+        </span>
+      ))}
+    </SaveBar>
+  );
+}

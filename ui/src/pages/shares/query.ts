@@ -1,0 +1,105 @@
+// What the tree of shares asks of the server, and the rows that it makes of the answers.
+import { graphql, type ResultOf } from "../../gql.ts";
+
+export const DOMAINS = graphql(`
+  query Domains($group: String!, $filter: DomainFairShareFilter, $order: DomainFairShareOrderBy, $first: Int!, $offset: Int!) {
+    domain_fair_shares(resource_group: $group, filter: $filter, order: $order, first: $first, offset: $offset) {
+      count
+      edges { node { domain_name weight configured_weight effective_weight effective_usage entitled_share fair_share_factor rank } }
+    }
+  }
+`);
+
+export const PROJECTS = graphql(`
+  query Projects($group: String!, $filter: ProjectFairShareFilter, $order: ProjectFairShareOrderBy, $first: Int!, $offset: Int!) {
+    project_fair_shares(resource_group: $group, filter: $filter, order: $order, first: $first, offset: $offset) {
+      count
+      edges { node { project_id project_name domain_name weight configured_weight effective_weight effective_usage entitled_share fair_share_factor rank } }
+    }
+  }
+`);
+
+export const USERS = graphql(`
+  query Users($group: String!, $filter: UserFairShareFilter, $order: UserFairShareOrderBy, $first: Int!, $offset: Int!) {
+    user_fair_shares(resource_group: $group, filter: $filter, order: $order, first: $first, offset: $offset) {
+      count
+      edges { node { user_uuid user_name project_id project_name domain_name weight configured_weight effective_weight effective_usage entitled_share fair_share_factor rank } }
+    }
+  }
+`);
+
+type DomainNode = ResultOf<typeof DOMAINS>["domain_fair_shares"]["edges"][number]["node"];
+type ProjectNode = ResultOf<typeof PROJECTS>["project_fair_shares"]["edges"][number]["node"];
+type UserNode = ResultOf<typeof USERS>["user_fair_shares"]["edges"][number]["node"];
+
+export type Tier = "domain" | "project" | "user";
+
+/** A row of any tier in one form. */
+export interface Row {
+  tier: Tier;
+  /** What tells rows apart. */
+  key: string;
+  /** The domain's name, or the id of the project or the user. */
+  id: string;
+  project: string | null;
+  name: string;
+  /** Where it belongs, for lists that are no trees. */
+  within: string;
+  weight: string;
+  configured: string | null;
+  effectiveWeight: string;
+  usage: string;
+  entitled: string;
+  factor: string;
+  rank: number | null;
+}
+
+interface Facts {
+  weight: string;
+  configured_weight: string | null;
+  effective_weight: string;
+  effective_usage: string;
+  entitled_share: string;
+  fair_share_factor: string;
+  rank: number | null;
+}
+
+const facts = (node: Facts) => ({
+  weight: node.weight,
+  configured: node.configured_weight,
+  effectiveWeight: node.effective_weight,
+  usage: node.effective_usage,
+  entitled: node.entitled_share,
+  factor: node.fair_share_factor,
+  rank: node.rank,
+});
+
+export const domainRow = (node: DomainNode): Row => ({
+  tier: "domain",
+  key: `domain:${node.domain_name}`,
+  id: node.domain_name,
+  project: null,
+  name: node.domain_name,
+  within: "",
+  ...facts(node),
+});
+
+export const projectRow = (node: ProjectNode): Row => ({
+  tier: "project",
+  key: `project:${node.project_id}`,
+  id: node.project_id,
+  project: null,
+  name: node.project_name ?? node.project_id,
+  within: node.domain_name,
+  ...facts(node),
+});
+
+export const userRow = (node: UserNode): Row => ({
+  tier: "user",
+  key: `user:${node.user_uuid}:${node.project_id}`,
+  id: node.user_uuid,
+  project: node.project_id,
+  name: node.user_name ?? node.user_uuid,
+  within: `${node.domain_name} / ${node.project_name ?? node.project_id}`,
+  ...facts(node),
+});

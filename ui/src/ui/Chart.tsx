@@ -1,0 +1,135 @@
+// Values over time with uPlot, and the same values as a table for those who do not see charts.
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import { theme } from "../lib/theme.ts";
+
+export interface Series {
+  name: string;
+  values: (number | null)[];
+  /** A token of `app.css`. */
+  colour: string;
+  fill?: string;
+  dash?: boolean;
+  bars?: boolean;
+}
+
+interface ChartProps {
+  title: string;
+  /** Seconds since 1970, ascending. */
+  times: number[];
+  series: Series[];
+  shown: (value: number) => string;
+  /** How a moment is called in the table. */
+  when: (seconds: number) => string;
+  height?: number;
+  /** Moments with a line of their own. */
+  marks?: { at: number; name: string }[];
+}
+
+const dayAndMonth = (seconds: number): string => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }).format(new Date(seconds * 1000));
+
+const colourOf = (token: string): string => getComputedStyle(document.documentElement).getPropertyValue(token).trim();
+
+/** A token's colour as the canvas takes it: the browser works out `light-dark()`. */
+function resolved(token: string): string {
+  const probe = document.createElement("span");
+  probe.style.color = colourOf(token);
+  document.body.append(probe);
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+}
+
+export function Chart({ title, times, series, shown, when, height = 260, marks = [] }: ChartProps) {
+  const ref = useRef<HTMLDivElement>(null);
+  const scheme = theme.value;
+  useEffect(() => {
+    const element = ref.current;
+    if (!element || times.length === 0) return;
+    const ink = resolved("--ink-2");
+    const line = resolved("--line");
+    const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "12px system-ui, sans-serif" };
+    const draw = (chart: uPlot) => {
+      chart.ctx.save();
+      chart.ctx.strokeStyle = resolved("--line-strong");
+      chart.ctx.setLineDash([4, 4]);
+      for (const mark of marks) {
+        const x = chart.valToPos(mark.at, "x", true);
+        chart.ctx.beginPath();
+        chart.ctx.moveTo(x, chart.bbox.top);
+        chart.ctx.lineTo(x, chart.bbox.top + chart.bbox.height);
+        chart.ctx.stroke();
+      }
+      chart.ctx.restore();
+    };
+    const chart = new uPlot(
+      {
+        width: element.clientWidth,
+        height,
+        tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
+        cursor: { drag: { x: false, y: false } },
+        hooks: { draw: [draw] },
+        scales: { x: { range: (_, min, max) => (series.some((one) => one.bars) || min === max ? [min - 43_200, max + 43_200] : [min, max]) }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] } },
+        axes: [{ ...axis, space: 64, values: (_, ticks) => ticks.map(dayAndMonth) }, { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => shown(tick)) }],
+        series: [
+          { label: "Time", value: (_, at) => (at === null ? "–" : when(at)) },
+          ...series.map((one): uPlot.Series => ({
+            label: one.name,
+            stroke: resolved(one.colour),
+            width: 2,
+            points: { show: times.length < 3 },
+            ...(one.fill ? { fill: resolved(one.fill) } : {}),
+            ...(one.dash ? { dash: [6, 4] } : {}),
+            ...(one.bars && uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 40] }), width: 0, points: { show: false } } : {}),
+            value: (_, value) => (value === null ? "–" : shown(value)),
+          })),
+        ],
+      },
+      [times, ...series.map((one) => one.values)],
+      element,
+    );
+    const observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      chart.destroy();
+    };
+  }, [times, series, height, scheme, marks, shown, when]);
+  return (
+    <figure style={{ margin: 0 }}>
+      <div ref={ref} class="chart" role="img" aria-label={`${title}. The same values are in the table below.`} style={{ minHeight: `${height}px` }} />
+      <details>
+        <summary>As a table</summary>
+        <div class="scroll" style={{ maxHeight: "320px", overflowY: "auto" }} tabIndex={0} role="region" aria-label={title}>
+          <table class="data">
+            <thead>
+              <tr>
+                <th scope="col">When</th>
+                {series.map((one) => (
+                  <th key={one.name} scope="col" class="number">
+                    {one.name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {times.map((at, row) => (
+                <tr key={at}>
+                  <th scope="row">{when(at)}</th>
+                  {series.map((one) => {
+                    const value = one.values[row];
+                    return (
+                      <td key={one.name} class="number">
+                        {value === null || value === undefined ? "–" : shown(value)}
+                      </td>
+                    );
+                  })}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </figure>
+  );
+}

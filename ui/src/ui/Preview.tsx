@@ -1,0 +1,163 @@
+// What a change would do, before it is made: who rises, who falls, and which figures change.
+import { useEffect, useState } from "preact/hooks";
+import { simulate, type Change, type Changed, type Simulated } from "../lib/change.ts";
+import { ApiError } from "../lib/client.ts";
+import { factor, num, percent, significant } from "../lib/numbers.ts";
+import { revision } from "../lib/query.ts";
+import { Note } from "./Basics.tsx";
+import { Scroll } from "./Scroll.tsx";
+import { SlopeChart } from "./SlopeChart.tsx";
+import { Failure, Loading } from "./States.tsx";
+
+/** The simulation of `change`, asked for when nobody has typed for a moment. */
+export function useSimulation(group: string, change: Change | null): { data: Simulated | undefined; error: ApiError | undefined } {
+  const [state, setState] = useState<{ data?: Simulated; error?: ApiError }>({});
+  const text = change ? JSON.stringify(change) : "";
+  const seen = revision.value;
+  useEffect(() => {
+    if (!text) return;
+    const aborter = new AbortController();
+    const timer = setTimeout(() => {
+      simulate(group, JSON.parse(text) as Change, aborter.signal).then(
+        (data) => setState({ data }),
+        (error: unknown) => {
+          if (!aborter.signal.aborted && error instanceof ApiError) setState({ error });
+        },
+      );
+    }, 200);
+    return () => {
+      clearTimeout(timer);
+      aborter.abort();
+    };
+  }, [group, text, seen]);
+  return { data: text ? state.data : undefined, error: text ? state.error : undefined };
+}
+
+export function Preview({ data, error, brief }: { data: Simulated | undefined; error: ApiError | undefined; brief?: boolean }) {
+  if (error) {
+    return (
+      <>
+        <Failure error={error} />
+        {error.faults.map((fault) => (
+          <p key={fault.pointer} class="bad small">
+            {fault.pointer}: {fault.detail}
+          </p>
+        ))}
+      </>
+    );
+  }
+  if (!data) return <Loading />;
+  const movers = [...data.winners.slice(0, brief ? 4 : 10), ...data.losers.slice(0, brief ? 4 : 10)];
+  return (
+    <section class="stack" aria-label="What would change" aria-live="polite">
+      <p>
+        <strong>{data.users.changed === 0 && data.domains.changed === 0 ? "Nothing would change." : summary(data)}</strong>
+      </p>
+      {data.warnings.map((warning) => (
+        <Note key={warning.detail} kind="warn">
+          {warning.detail}
+        </Note>
+      ))}
+      {!brief && data.fairness.length > 0 && <Fairness data={data} />}
+      {movers.length > 0 && (brief ? <Movers data={data} /> : <SlopeChart movers={movers} />)}
+      {!brief && data.workloads && <Orders data={data} />}
+      {!brief && <Figures title="Domains" rows={data.domains.items} of={data.domains.changed} />}
+      {!brief && <Figures title="Projects" rows={data.projects.items} of={data.projects.changed} />}
+      {!brief && <Figures title="Users" rows={data.users.items} of={data.users.changed} />}
+    </section>
+  );
+}
+
+export function summary(data: Simulated): string {
+  const users = (count: number): string => `${count} ${count === 1 ? "user" : "users"}`;
+  if (data.users.risen === 0 && data.users.fallen === 0) return "Factors would change, and no user's rank.";
+  return `${users(data.users.risen)} would rise and ${users(data.users.fallen)} would fall.`;
+}
+
+function Fairness({ data }: { data: Simulated }) {
+  return (
+    <ul>
+      {data.fairness.filter((change) => change.window_days === 7).map((change) => (
+        <li key={`${change.tier} ${change.window_days}`}>
+          In the wrong hands among {change.tier}s in 7 days: {percent(num(change.misallocated_share_before))} by the weights of now, {percent(num(change.misallocated_share_after))} by these.
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Movers({ data }: { data: Simulated }) {
+  const list = (movers: Simulated["winners"], kind: string, arrow: string) =>
+    movers.slice(0, 4).map((mover) => (
+      <span key={mover.user_uuid + mover.project_id} class={`pill ${kind}`}>
+        {arrow} {mover.user_name ?? mover.user_uuid}: {mover.rank_before} → {mover.rank_after}
+      </span>
+    ));
+  return (
+    <div class="row">
+      {list(data.winners, "good", "▲")}
+      {list(data.losers, "bad", "▼")}
+    </div>
+  );
+}
+
+function Orders({ data }: { data: Simulated }) {
+  const items = data.workloads?.items ?? [];
+  const moved = items.filter((item) => item.position_before !== item.position_after);
+  return (
+    <p>
+      {moved.length === 0
+        ? "Pending work would start in the same order."
+        : `${moved.length} of ${items.length} pending kernels would start in another order; first would be ${items[0]?.workload_id.slice(0, 8)}, which is at place ${items[0]?.position_before} now.`}
+    </p>
+  );
+}
+
+const nameOf = (row: Changed): string => row.user_name ?? row.user_uuid ?? row.project_name ?? row.project_id ?? row.domain_name ?? "";
+
+function Figures({ title, rows, of }: { title: string; rows: Changed[]; of: number }) {
+  if (rows.length === 0) return null;
+  return (
+    <details open={rows.length <= 12}>
+      <summary>
+        {title}: {of} with other figures
+      </summary>
+      <Scroll>
+        <table class="data">
+          <caption class="visually-hidden">{title} before and after</caption>
+          <thead>
+            <tr>
+              <th scope="col" class="name">Name</th>
+              <th scope="col" class="number">Weight</th>
+              <th scope="col" class="number">Usage</th>
+              <th scope="col" class="number">Factor</th>
+              <th scope="col" class="number">Rank</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={`${row.domain_name} ${row.project_id} ${row.user_uuid}`}>
+                <th scope="row" class="name">
+                  {nameOf(row)}
+                  {row.user_uuid && <div class="muted small">{row.project_name}</div>}
+                </th>
+                <td class="number">{pair(row.before?.effective_weight, row.after?.effective_weight)}</td>
+                <td class="number">{pair(shownUsage(row.before?.effective_usage), shownUsage(row.after?.effective_usage))}</td>
+                <td class="number">{pair(row.before && factor(row.before.fair_share_factor), row.after && factor(row.after.fair_share_factor))}</td>
+                <td class="number">{pair(row.before?.rank, row.after?.rank)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      {of > rows.length && <p class="muted small">The {rows.length} whose rank changes most.</p>}
+    </details>
+  );
+}
+
+const shownUsage = (usage: string | undefined): string | undefined => (usage === undefined ? undefined : significant(num(usage), 3));
+
+function pair(before: string | number | null | undefined, after: string | number | null | undefined): string {
+  if (before === after) return String(before ?? "–");
+  return `${before ?? "–"} → ${after ?? "–"}`;
+}

@@ -1,0 +1,80 @@
+// What is about to change, who would rise and fall, why; and the two ways out: save or discard.
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { apply, overtaken, type Change } from "../lib/change.ts";
+import { ApiError } from "../lib/client.ts";
+import { Button, Field, Note } from "./Basics.tsx";
+import { Dialog } from "./Dialog.tsx";
+import { Preview, summary, useSimulation } from "./Preview.tsx";
+import { Failure } from "./States.tsx";
+import { done } from "./Toast.tsx";
+
+interface SaveBarProps {
+  group: string;
+  title: string;
+  /** `null`: something in it is wrong, so that it can be neither tried nor saved. */
+  change: Change | null;
+  /** What was done, once it is. */
+  said: string;
+  clear: () => void;
+  children: ComponentChildren;
+}
+
+export function SaveBar({ group, title, change, said, clear, children }: SaveBarProps) {
+  const [reason, setReason] = useState("");
+  const [error, setError] = useState<ApiError>();
+  const [busy, setBusy] = useState(false);
+  const [whole, setWhole] = useState(false);
+  const simulated = useSimulation(group, change);
+  const save = async () => {
+    if (!change) return;
+    setBusy(true);
+    setError(undefined);
+    try {
+      const { made, undo } = await apply(group, change, simulated.data?.config_revision, reason.trim() || null);
+      done.value = { text: `${said} ${made.users.risen + made.users.fallen > 0 ? `${made.users.risen} rose, ${made.users.fallen} fell.` : "No user's rank changed."}`, ...(undo ? { undo } : {}) };
+      clear();
+    } catch (cause) {
+      if (!(cause instanceof ApiError)) throw cause;
+      setError(cause);
+    }
+    setBusy(false);
+  };
+  const meanwhile = error && overtaken(error);
+  return (
+    <section class="bottombar" aria-label="Changes that are not saved">
+      <strong>{title}</strong>
+      <div class="row">{children}</div>
+      {change && (
+        <div class="row">
+          <Preview brief {...simulated} />
+          {simulated.data && (
+            <Button small onClick={() => setWhole(true)}>
+              See all of it
+            </Button>
+          )}
+        </div>
+      )}
+      {error && (meanwhile ? <Note kind="bad">{meanwhile} The preview above is the newest; look at it, and save again.</Note> : <Failure error={error} />)}
+      {error?.faults.map((fault) => (
+        <p key={fault.pointer} class="bad small">
+          {fault.pointer}: {fault.detail}
+        </p>
+      ))}
+      <div class="row">
+        <div style={{ flex: "1 1 220px" }}>
+          <Field label="Reason, for the audit log">{(props) => <input {...props} maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}</Field>
+        </div>
+        <Button onClick={clear}>Discard</Button>
+        <Button kind="primary" disabled={busy || !change} onClick={() => void save()}>
+          {busy ? "Saving…" : "Save"}
+        </Button>
+      </div>
+      {whole && (
+        <Dialog title={simulated.data ? summary(simulated.data) : "What would change"} close={() => setWhole(false)}>
+          <Preview {...simulated} />
+        </Dialog>
+      )}
+    </section>
+  );
+}
