@@ -192,7 +192,7 @@ fn limit_files(server: &Server, bytes: Option<u64>) {
     prlimit(Some(pid), Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
 }
 
-/// A file system of a few MiB in memory.
+/// A file system in memory, several times larger than what a test writes to its database and the log beside it.
 pub struct Tmpfs {
     folder: tempfile::TempDir,
 }
@@ -201,7 +201,7 @@ impl Tmpfs {
     /// `None` where mounting is not allowed.
     pub fn mount() -> Option<Self> {
         let folder = tempfile::TempDir::new().unwrap();
-        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=8m", "tmpfs"]).arg(folder.path()).output();
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", "size=32m", "tmpfs"]).arg(folder.path()).output();
         if mount.is_ok_and(|output| output.status.success()) {
             return Some(Self { folder });
         }
