@@ -7,6 +7,7 @@ use fairshared::domain::explain::contest::{Contest, Entrant};
 use fairshared::domain::explain::future::{Future, Unrecorded};
 use fairshared::domain::explain::outlook::outlook;
 use fairshared::domain::factor::Exponent;
+use fairshared::domain::fairness::Days;
 use fairshared::domain::options::Options;
 use fairshared::domain::time::Day;
 use fairshared::domain::trail::Part;
@@ -67,7 +68,11 @@ fn page() {
 fn contest() -> Contest {
     let entrant = |n: usize| {
         let used = |day: i32| 1e-6 * ((n * 31 + 7 * day.unsigned_abs() as usize) % 977) as f64;
-        let trail = (0..28).rev().map(|age| Part::new(TODAY.plus(-age), used(age))).collect();
+        let part = |age: i32| {
+            let day = TODAY.plus(-age);
+            Part::new(Days { first: day, last: day }, used(age))
+        };
+        let trail = (0..28).rev().map(part).collect();
         let weight = EffectiveWeight::single(Weight::ONE);
         Entrant { trail, weight, exponent: Exponent::new(used(1), weight) }
     };

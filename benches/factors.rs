@@ -78,7 +78,9 @@ pub fn measure(users: usize, times: usize) -> (Duration, Duration) {
     });
     let numbers: Vec<f64> = ledger
         .chains()
-        .flat_map(|(_, chain)| (0..chain.len()).flat_map(|at| chain.usages(at).map(|(_, usage)| usage.to_f64())))
+        .flat_map(|(_, chain)| {
+            (0..chain.len()).flat_map(|at| chain.usages(at).map(|(_, number)| number.usage().to_f64()))
+        })
         .collect();
     (measured, repeat(times, || numbers.iter().sum::<f64>()))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::packed::Packed;
 use super::slots::{Amounts, SlotName, Usages};
 use super::time::Day;
-use crate::domain::decimal::Usage;
+use crate::domain::decimal::Number;
 
 /// Usage of one entity over at most `unit_days` days.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,7 +180,7 @@ impl Chain {
     }
 
     /// The usages of one bucket, each with its place in [`Self::slots`].
-    pub fn usages(&self, at: usize) -> impl Iterator<Item = (usize, Usage)> + '_ {
+    pub fn usages(&self, at: usize) -> impl Iterator<Item = (usize, Number)> + '_ {
         self.packed.usages(at)
     }
 

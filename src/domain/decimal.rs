@@ -6,6 +6,7 @@
 mod bytes;
 mod computed;
 mod scaled;
+mod weighed;
 pub mod written;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use computed::{f64_text, signed_text};
 pub use scaled::ScaledUsage;
+pub use weighed::{Number, Proportion, WeighedSum};
 
 /// Digits after the point that an [`Amount`] keeps.
 pub(crate) const AMOUNT_DECIMALS: u32 = 12;

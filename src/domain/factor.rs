@@ -6,12 +6,12 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use super::bucket::Chain;
-use super::decimal::{ScaledUsage, Usage};
-use super::fairness::{Days, Recent};
+use super::decimal::{Proportion, WeighedSum};
+use super::fairness::Days;
 use super::maps::FastMap;
 use super::normalize::Normalizer;
 use super::options::Options;
-use super::slots::{Amounts, SlotName, Usages};
+use super::slots::{Amounts, Usages};
 use super::time::Day;
 use super::trail::{Part, Trail};
 use super::weight::EffectiveWeight;
@@ -32,18 +32,23 @@ pub struct Decayer<'a> {
     /// By address; each holds its capacity, so that no other can move in at that address.
     normalizers: FastMap<*const Amounts, (Arc<Amounts>, Normalizer)>,
     /// Decay weight by age, for every age inside the window.
-    weights: Vec<f64>,
+    weights: Vec<(f64, Proportion)>,
 }
 
 impl<'a> Decayer<'a> {
     pub fn new(options: &'a Options, today: Day) -> Self {
-        let weights = (0..options.lookback_days).map(|age| options.decay.weight(age, options.half_life_days)).collect();
+        let weights = (0..options.lookback_days).map(|age| options.decay.weight(age, options.half_life_days));
+        let weights = weights.map(|weight| (weight, Proportion::new(weight))).collect();
         Self { options, today, normalizers: FastMap::default(), weights }
     }
 
     /// The decay weight of a bucket, `None` once it has left the window. A bucket that a clock jump
     /// left in the future is as fresh as today's.
     pub fn weight(&self, bucket_start: Day) -> Option<f64> {
+        self.decay(bucket_start).map(|(weight, _)| weight)
+    }
+
+    fn decay(&self, bucket_start: Day) -> Option<(f64, Proportion)> {
         let age = self.today.days_since(bucket_start).max(0);
         self.weights.get(age.unsigned_abs() as usize).copied()
     }
@@ -63,72 +68,33 @@ impl<'a> Decayer<'a> {
         normalized
     }
 
-    /// What the buckets of the last days amount to, not decayed. Days before the look-back window are not known.
-    pub fn recent(&mut self, chain: &mut Chain) -> Recent {
-        let mut recent = Recent::default();
-        for at in 0..chain.len() {
-            let (first, last) = chain.span(at);
-            let normalized = self.normalized(chain, at);
-            recent.add(Days { first, last }, self.today, normalized);
-        }
-        recent
-    }
-
     /// What each bucket comes to before decay.
     pub fn trail(&mut self, chain: &mut Chain) -> Trail {
-        (0..chain.len()).map(|at| Part::new(chain.start(at), self.normalized(chain, at))).collect()
+        let count = chain.len();
+        let part = |at| {
+            let (first, last) = chain.span(at);
+            Part::new(Days { first, last }, self.normalized(chain, at))
+        };
+        (0..count).map(part).collect()
     }
 
     /// Buckets ascend by start, so that the sum has one order. What the chain knows of normalised usages is of the same
     /// weights of slots.
     pub fn history(&mut self, chain: &mut Chain) -> History {
         let mut sum = 0.0;
-        let mut decayed = DecayedSums::new(chain.slots().len());
+        let mut decayed: SmallVec<[WeighedSum; 4]> = SmallVec::from_elem(WeighedSum::default(), chain.slots().len());
         for at in 0..chain.len() {
-            let Some(weight) = self.weight(chain.start(at)) else { continue };
+            let Some((weight, proportion)) = self.decay(chain.start(at)) else { continue };
             sum += weight * self.normalized(chain, at);
-            decayed.weigh(weight);
             for (slot, usage) in chain.usages(at) {
-                decayed.add(slot, usage);
+                decayed[slot].add(usage, proportion);
             }
         }
+        let totals = chain.slots().iter().zip(&decayed).map(|(name, total)| (*name, total.rounded()));
         History {
             normalized_usage: sum / f64::from(self.options.lookback_days),
-            total_decayed_usage: decayed.rounded(chain.slots()),
+            total_decayed_usage: totals.filter(|(_, usage)| !usage.is_zero()).collect(),
         }
-    }
-}
-
-/// Sums by slot. Usages of equal weight are added up exactly before they are scaled.
-struct DecayedSums {
-    weight: f64,
-    slots: SmallVec<[(Usage, ScaledUsage); 4]>,
-}
-
-impl DecayedSums {
-    fn new(slots: usize) -> Self {
-        Self { weight: 0.0, slots: SmallVec::from_elem((Usage::ZERO, ScaledUsage::default()), slots) }
-    }
-
-    /// From here on usages have this weight.
-    fn weigh(&mut self, weight: f64) {
-        #[expect(clippy::float_cmp, reason = "the very same table entry or not")]
-        if weight != self.weight {
-            for (run, total) in &mut self.slots {
-                *total = *total + std::mem::take(run).times(self.weight);
-            }
-            self.weight = weight;
-        }
-    }
-
-    fn add(&mut self, slot: usize, usage: Usage) {
-        self.slots[slot].0 += usage;
-    }
-
-    fn rounded(mut self, names: &[SlotName]) -> Usages {
-        self.weigh(f64::NAN);
-        let sums = names.iter().zip(&self.slots).map(|(name, (_, total))| (*name, total.rounded()));
-        sums.filter(|(_, usage)| !usage.is_zero()).collect()
     }
 }
 

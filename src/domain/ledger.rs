@@ -9,13 +9,12 @@ use smallvec::SmallVec;
 use super::bucket::{Bucket, Chain, Daily};
 use super::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
 use super::factor::{Decayer, History};
-use super::fairness::Recent;
 use super::ids::{Member, Owner};
 use super::maps::{FastMap, FastSet};
 use super::options::Options;
 use super::slots::{Amounts, Usages};
 use super::time::{Day, Span, Timestamp};
-use super::trail::Trails;
+use super::trail::{Trail, Trails};
 
 /// New usage, summed before it touches any bucket.
 #[derive(Clone, Debug, Default)]
@@ -358,26 +357,14 @@ impl Ledger {
         self.chains.get_mut(owner).map_or_else(History::default, |chain| decayer.history(chain))
     }
 
-    /// What `owner` used in the last days. The decayer is as for [`Self::history`].
-    pub fn recent(&mut self, owner: &Owner, decayer: &mut Decayer) -> Recent {
-        self.chains.get_mut(owner).map_or_else(Recent::default, |chain| decayer.recent(chain))
+    /// The same with the trail that leads to it.
+    pub fn account(&mut self, owner: &Owner, decayer: &mut Decayer) -> (History, Trail) {
+        self.chains.get_mut(owner).map_or_else(Default::default, |chain| (decayer.history(chain), decayer.trail(chain)))
     }
 
     /// The trail of every owner. The decayer is as for [`Self::history`].
     pub fn trails(&mut self, decayer: &mut Decayer) -> Trails {
         self.chains.iter_mut().map(|(owner, chain)| (owner.clone(), decayer.trail(chain))).collect()
-    }
-
-    /// Brings the trails of `owners` up to their buckets.
-    pub fn follow(&mut self, owners: &[Owner], decayer: &mut Decayer, trails: &mut Trails) {
-        for owner in owners {
-            match self.chains.get_mut(owner).filter(|chain| !chain.is_empty()) {
-                Some(chain) => trails.insert(owner.clone(), decayer.trail(chain)),
-                None => {
-                    trails.remove(owner);
-                }
-            }
-        }
     }
 
     /// The day before which no bucket counts any more.

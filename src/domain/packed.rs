@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::decimal::Usage;
+use super::decimal::Number;
 use super::slots::{SlotName, Usages};
 
 /// What each of many rows used, and of how many records.
@@ -33,11 +33,11 @@ impl Packed {
     pub fn get(&self, at: usize) -> (Usages, u64) {
         let mut row = self.row(at);
         let records = take_number(&mut row);
-        (entries(row).map(|(slot, usage)| (self.slots[slot], usage)).collect(), records)
+        (entries(row).map(|(slot, number)| (self.slots[slot], number.usage())).collect(), records)
     }
 
     /// The usages of a row, each with the place of its slot.
-    pub fn usages(&self, at: usize) -> impl Iterator<Item = (usize, Usage)> + '_ {
+    pub fn usages(&self, at: usize) -> impl Iterator<Item = (usize, Number)> + '_ {
         let mut row = self.row(at);
         take_number(&mut row);
         entries(row)
@@ -118,13 +118,13 @@ impl Packed {
 }
 
 /// What stands behind the records of a row.
-fn entries(mut row: &[u8]) -> impl Iterator<Item = (usize, Usage)> {
+fn entries(mut row: &[u8]) -> impl Iterator<Item = (usize, Number)> {
     std::iter::from_fn(move || {
         if row.is_empty() {
             return None;
         }
         let slot = usize::try_from(take_number(&mut row)).unwrap_or(0);
-        Some((slot, Usage::take_bytes(&mut row)))
+        Some((slot, Number::take_bytes(&mut row)))
     })
 }
 

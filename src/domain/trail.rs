@@ -3,15 +3,18 @@
 
 use std::sync::Arc;
 
+use super::fairness::Days;
 use super::ids::Owner;
 use super::shards::Shards;
 use super::time::Day;
 
-/// The usage of one bucket over one day of its capacity. A server has millions: two words would be aligned to eight bytes.
+/// The usage of one bucket over one day of its capacity. A server has millions: whole words would be aligned to more bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    start: i32,
-    normalized: [u32; 2],
+    start: [u16; 2],
+    /// From the first to the last day with usage.
+    days: u16,
+    normalized: [u16; 4],
 }
 
 /// The buckets of one owner, ascending by their first day.
@@ -21,21 +24,44 @@ pub type Trail = Arc<[Part]>;
 pub type Trails = Shards<Owner, Trail>;
 
 impl Part {
-    pub fn new(start: Day, normalized: f64) -> Self {
-        let bits = normalized.to_bits();
-        #[expect(clippy::cast_possible_truncation, reason = "the two halves of the bits")]
-        let halves = [(bits >> 32) as u32, bits as u32];
-        Self { start: start.0, normalized: halves }
+    pub fn new(days: Days, normalized: f64) -> Self {
+        let [a, b, c, d] = days.first.0.to_ne_bytes();
+        let count = days.last.days_since(days.first).unsigned_abs();
+        let [e, f, g, h, i, j, k, l] = normalized.to_ne_bytes();
+        Self {
+            start: [[a, b], [c, d]].map(u16::from_ne_bytes),
+            days: u16::try_from(count).unwrap_or(u16::MAX),
+            normalized: [[e, f], [g, h], [i, j], [k, l]].map(u16::from_ne_bytes),
+        }
     }
 
     pub fn start(self) -> Day {
-        Day(self.start)
+        let [[a, b], [c, d]] = self.start.map(u16::to_ne_bytes);
+        Day(i32::from_ne_bytes([a, b, c, d]))
+    }
+
+    /// The first and the last day with usage.
+    pub fn days(self) -> Days {
+        let first = self.start();
+        Days { first, last: first.plus(self.days.into()) }
     }
 
     pub fn normalized(self) -> f64 {
-        let [high, low] = self.normalized.map(u64::from);
-        f64::from_bits(high << 32 | low)
+        let [[a, b], [c, d], [e, f], [g, h]] = self.normalized.map(u16::to_ne_bytes);
+        f64::from_ne_bytes([a, b, c, d, e, f, g, h])
     }
+}
+
+/// What was used in `window`, not decayed, in days of the whole capacity. What lies ahead, after a clock that jumped back, counts
+/// as of its last day.
+pub fn used_within(trail: &[Part], window: Days) -> f64 {
+    let part = |part: &Part| {
+        let Days { first, last } = part.days();
+        let days = Days { first: first.min(window.last), last: last.min(window.last) };
+        part.normalized() * days.part_in(window)
+    };
+    // Buckets ascend, so that the sum has one order.
+    trail.iter().map(part).sum()
 }
 
 /// The trail with more usage on one day, which the bucket takes that is open then, if there is one.
@@ -43,8 +69,11 @@ pub fn with(trail: &[Part], day: Day, unit_days: u32, normalized: f64) -> Trail 
     let next = trail.partition_point(|part| part.start() <= day);
     let mut parts = trail.to_vec();
     match next.checked_sub(1).filter(|at| day.days_since(parts[*at].start()) < unit_days.cast_signed()) {
-        Some(at) => parts[at] = Part::new(parts[at].start(), parts[at].normalized() + normalized),
-        None => parts.insert(next, Part::new(day, normalized)),
+        Some(at) => {
+            let Days { first, last } = parts[at].days();
+            parts[at] = Part::new(Days { first, last: last.max(day) }, parts[at].normalized() + normalized);
+        }
+        None => parts.insert(next, Part::new(Days { first: day, last: day }, normalized)),
     }
     parts.into()
 }

@@ -2,6 +2,7 @@
 
 use ethnum::U256;
 
+use super::weighed::Number;
 use super::{AMOUNT_UNIT, Usage};
 
 /// Marks numbers that are counted in `10^-6`.
@@ -18,20 +19,32 @@ impl Usage {
         bytes.push(u8::try_from(count).unwrap_or(0) | if whole.is_some() { WHOLE } else { 0 });
         bytes.extend_from_slice(&number[..count]);
     }
+}
 
-    /// Reads what [`Self::put_bytes`] has written, and takes it off.
+impl Number {
+    /// Reads what [`Usage::put_bytes`] has written, and takes it off.
     pub fn take_bytes(bytes: &mut &[u8]) -> Self {
-        let Some((first, rest)) = bytes.split_first() else { return Self::ZERO };
-        let (number, rest) = rest.split_at(usize::from(first & !WHOLE).min(rest.len()));
-        *bytes = rest;
-        if number.len() <= 16 {
-            let mut low = [0; 16];
-            low[..number.len()].copy_from_slice(number);
-            let low = u128::from_le_bytes(low);
-            return Self(U256::from(if first & WHOLE == 0 { low } else { low * AMOUNT_UNIT }));
+        let Some((first, rest)) = bytes.split_first() else { return Self::Other(Usage::ZERO) };
+        let count = usize::from(first & !WHOLE).min(rest.len());
+        *bytes = &rest[count..];
+        if count > 16 {
+            let mut all = [0; 32];
+            all[..count].copy_from_slice(&rest[..count]);
+            return Self::Other(Usage(U256::from_le_bytes(all)));
         }
-        let mut all = [0; 32];
-        all[..number.len()].copy_from_slice(number);
-        Self(U256::from_le_bytes(all))
+        let low = lowest(rest, count);
+        if first & WHOLE == 0 { Self::Other(Usage(U256::from(low))) } else { Self::Micros(low) }
     }
+}
+
+/// The number in the first `count` bytes, at most 16.
+fn lowest(bytes: &[u8], count: usize) -> u128 {
+    // Copying a fixed number of bytes is faster than copying as many as count.
+    if let Some(more) = bytes.first_chunk::<16>() {
+        let unused = 128 - 8 * u32::try_from(count).unwrap_or(16);
+        return u128::from_le_bytes(*more).checked_shl(unused).map_or(0, |shifted| shifted >> unused);
+    }
+    let mut low = [0; 16];
+    low[..count].copy_from_slice(&bytes[..count]);
+    u128::from_le_bytes(low)
 }

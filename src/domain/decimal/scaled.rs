@@ -9,9 +9,9 @@ use super::Usage;
 /// A usage with the part of its last digit, so that a sum of scaled usages is rounded once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScaledUsage {
-    whole: Usage,
+    pub(super) whole: Usage,
     /// In `2^-128` of the last digit.
-    fraction: u128,
+    pub(super) fraction: u128,
 }
 
 impl ScaledUsage {

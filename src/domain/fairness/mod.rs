@@ -2,15 +2,15 @@
 //! here takes plain numbers, so that it answers for states that are only thought of as well.
 
 mod asking;
+mod days;
 mod filling;
 mod index;
-mod recent;
 mod report;
 mod tree;
 
 pub use asking::Asking;
+pub use days::{Days, LENGTHS};
 pub use filling::{Claimant, fill};
 pub use index::jains_index;
-pub use recent::{Days, LENGTHS, Recent};
 pub use report::{Received, TierReport, Use, report};
 pub use tree::{Entity, Shares, Tree};

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use super::window::Window;
 use crate::domain::fairness::{Days, Use};
-use crate::domain::ids::Member;
+use crate::domain::ids::{Member, Owner};
 use crate::domain::maps::FastMap;
 use crate::domain::normalize::Normalizer;
 use crate::domain::outstanding::Moment;
 use crate::domain::slots::Amounts;
 use crate::domain::time::{Span, Timestamp};
+use crate::domain::trail::used_within;
 use crate::service::group::published::PublishedGroup;
 use crate::service::{Result, Service};
 use crate::store;
@@ -65,16 +66,20 @@ impl Service {
 
 /// From memory, where the last calculation was of today and looked back so far.
 fn recent_uses(group: &PublishedGroup, days: u32, now: Timestamp) -> Option<Uses> {
-    let recent = group.facts.recent.as_ref().filter(|recent| recent.today == now.day() && days <= recent.reach)?;
-    let span = Window::Last(days).span(now);
-    Some(with_what_is_not_recorded(group, span, now, |member| recent.over(member, days).unwrap_or_default()))
+    let (trails, last) = group.facts.calculated_trails()?;
+    if last.lookback_end != now.day() || days > last.options.lookback_days {
+        return None;
+    }
+    let window = Days::until(now.day(), days);
+    let used = |member| trails.get(&Owner::User(member)).map_or(0.0, |trail| used_within(trail, window));
+    Some(with_what_is_not_recorded(group, Window::Last(days).span(now), now, used))
 }
 
 /// What is known without asking the database: of so many days until that of the last calculation.
 pub(super) fn known_uses(group: &PublishedGroup, days: u32, now: Timestamp) -> Option<Uses> {
-    let day = group.facts.recent.as_ref()?.today;
+    let (_, last) = group.facts.calculated_trails()?;
     // Of a day that is over, all of it.
-    recent_uses(group, days, now.min(day.plus(1).start().plus_micros(-1)))
+    recent_uses(group, days, now.min(last.lookback_end.plus(1).start().plus_micros(-1)))
 }
 
 /// Adds what runs have not recorded of kernels. What is held and asked for now says nothing of a time that is over.

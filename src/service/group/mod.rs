@@ -6,7 +6,6 @@ mod commit;
 pub(in crate::service) mod fork;
 pub(in crate::service) mod live_kernels;
 pub mod published;
-pub(in crate::service) mod recent;
 pub mod revision;
 pub(in crate::service) mod session;
 mod shared;

@@ -26,7 +26,6 @@ use crate::domain::shards::Shards;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, MICROS_PER_SECOND, Timestamp};
 use crate::domain::trail::Trails;
-use crate::service::group::recent::RecentUsage;
 use crate::service::input::error::{Error, Result};
 use crate::service::people::{Directory, People};
 use crate::store;
@@ -89,8 +88,6 @@ pub struct GroupState {
     pub asking: Asking,
     /// Grows whenever users may have become active, or have ceased to be, without any usage that is recorded.
     pub active_changes: u64,
-    /// What users used in the last days; `None` before the first calculation of this process.
-    pub recent: Option<RecentUsage>,
     /// In which domains projects have counted on the last days.
     pub day_domains: DayDomains,
     /// How long kernels ran whose usage this session has recorded to the end, or takes back.
@@ -132,7 +129,6 @@ impl GroupState {
             outstanding: Outstanding::default(),
             asking: Asking::default(),
             active_changes: 0,
-            recent: None,
             day_domains: DayDomains::default(),
             ended: ByDay::new(),
             unsettled: None,
@@ -167,7 +163,6 @@ impl GroupState {
             trails: self.trails.clone(),
             asking: self.asking.clone(),
             active_changes: self.active_changes,
-            recent: self.recent.clone(),
             day_domains: self.day_domains.clone(),
             ended: ByDay::new(),
             unsettled: None,
@@ -415,24 +410,26 @@ impl GroupState {
         let today = now.day();
         let stands = |last: &Calculation| last.lookback_end == today && !last.options.changes_factors(&self.options);
         let others_stand = self.calculation.as_ref().is_some_and(stands);
-        let Self { ledger, hierarchy, options, recent, trails, .. } = self;
+        let Self { ledger, hierarchy, options, .. } = self;
         let ledger: &mut Ledger = ledger;
         let stale = ledger.take_stale();
         ledger.normalize_with(&options.resource_weights);
         let mut decayer = Decayer::new(options, today);
-        let known = recent.take().filter(|_| others_stand);
-        let used = |member: Member| ledger.recent(&Owner::User(member), &mut decayer);
-        *recent = Some(match known {
-            Some(known) => known.with(stale.iter().filter_map(Owner::member), used),
-            None => RecentUsage::of(today, options.lookback_days, hierarchy.users().keys().copied(), used),
-        });
-        match trails.as_mut().filter(|_| others_stand) {
-            Some(trails) => ledger.follow(&stale, &mut decayer, trails),
-            None => *trails = Some(ledger.trails(&mut decayer)),
-        }
-        let history = |owner: &Owner| ledger.history(owner, &mut decayer);
+        let known = self.trails.take().filter(|_| others_stand);
+        let is_partial = known.is_some();
+        let mut trails = known.unwrap_or_default();
+        let history = |owner: &Owner| {
+            let (history, trail) = ledger.account(owner, &mut decayer);
+            if trail.is_empty() {
+                trails.remove(owner);
+            } else {
+                trails.insert(owner.clone(), trail);
+            }
+            history
+        };
         let changed =
-            if others_stand { hierarchy.take_histories(stale, history) } else { hierarchy.take_all_histories(history) };
+            if is_partial { hierarchy.take_histories(stale, history) } else { hierarchy.take_all_histories(history) };
+        self.trails = Some(trails);
         self.group.calculated_at = Some(now);
         self.group.calculated_with = Some(self.options.to_json());
         self.calculation = Some(Calculation {

@@ -5,6 +5,7 @@ mod clock;
 mod compaction;
 mod kills;
 mod servers;
+mod what_if;
 
 use std::collections::BTreeMap;
 

@@ -179,7 +179,7 @@ proptest! {
         }
         prop_assert_eq!(chain.iter().collect::<Vec<_>>(), buckets.clone());
         for (at, bucket) in buckets.iter().enumerate() {
-            let named = chain.usages(at).map(|(slot, usage)| (chain.slots()[slot], usage));
+            let named = chain.usages(at).map(|(slot, number)| (chain.slots()[slot], number.usage()));
             prop_assert_eq!(&named.collect::<Usages>(), &bucket.usage);
             prop_assert_eq!(chain.bucket(bucket.start), Some(bucket.clone()));
         }

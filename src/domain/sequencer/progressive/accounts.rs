@@ -141,36 +141,43 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
         self.add(owner, self.charge(owner, slots, told));
     }
 
-    fn account(share: Option<&Share>, charged: Option<&Charge>, otherwise: EffectiveWeight) -> Account {
+    /// `otherwise` is the weight of who has no share yet.
+    fn account(
+        share: Option<&Share>,
+        charged: Option<&Charge>,
+        otherwise: impl FnOnce() -> EffectiveWeight,
+    ) -> Account {
         Account {
             normalized_usage: share.map_or(0.0, |share| share.history.normalized_usage),
             charged: charged.copied().unwrap_or_default(),
-            weight: share.map_or(otherwise, |share| share.effective_weight),
+            weight: share.map_or_else(otherwise, |share| share.effective_weight),
         }
     }
 }
 
 impl<B: Books> Accounts for GroupAccounts<'_, B> {
     fn user(&self, member: Member) -> Account {
-        let (share, default) = (self.books.user(member), self.books.options().default_weight);
         // Somebody who is new has the weights of the project and its domain all the same.
-        let project = self.books.project(member.project);
-        let domain = self.home(member.project).and_then(|name| self.books.domain(&name));
-        let weight = |share: Option<&Share>| share.and_then(|share| share.weight).unwrap_or(default);
-        let outer = (weight(domain), weight(project.map(|(_, share)| share)));
-        Self::account(share, self.users.get(&member), EffectiveWeight::product(outer.0, outer.1, default))
+        let otherwise = || {
+            let default = self.books.options().default_weight;
+            let weight = |share: Option<&Share>| share.and_then(|share| share.weight).unwrap_or(default);
+            let project = self.books.project(member.project).map(|(_, share)| share);
+            let domain = self.home(member.project).and_then(|name| self.books.domain(&name));
+            EffectiveWeight::product(weight(domain), weight(project), default)
+        };
+        Self::account(self.books.user(member), self.users.get(&member), otherwise)
     }
 
     fn project(&self, project: ProjectId) -> Account {
         let share = self.books.project(project).map(|(_, share)| share);
-        let otherwise = EffectiveWeight::single(self.books.options().default_weight);
+        let otherwise = || EffectiveWeight::single(self.books.options().default_weight);
         Self::account(share, self.projects.get(&project), otherwise)
     }
 
     fn domain(&self, project: ProjectId) -> (Option<Arc<str>>, Account) {
         let name = self.home(project);
         let share = name.as_deref().and_then(|name| self.books.domain(name));
-        let otherwise = EffectiveWeight::single(self.books.options().default_weight);
+        let otherwise = || EffectiveWeight::single(self.books.options().default_weight);
         let account = Self::account(share, self.domains.get(&name), otherwise);
         (name, account)
     }

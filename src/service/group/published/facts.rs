@@ -22,9 +22,8 @@ use crate::domain::slots::{Amounts, ScaledSum, Usages};
 use crate::domain::time::MICROS_PER_DAY;
 use crate::domain::trail::Trails;
 use crate::domain::weight::Weight;
-use crate::service::group::recent::RecentUsage;
 use crate::service::group::revision::ConfigRevision;
-use crate::service::group::state::{GroupState, Occupancy};
+use crate::service::group::state::{Calculation, GroupState, Occupancy};
 use crate::store::groups::Revisions;
 
 /// One weight that an admin has set.
@@ -52,8 +51,6 @@ pub struct Facts {
     pub(super) asking: Asking,
     /// Pictures of the same shares between which it has not grown have the same active users.
     pub(super) active_changes: u64,
-    /// What users used in the last days; `None` before the first calculation of this process.
-    pub recent: Option<RecentUsage>,
     /// How long all kernels ran that ended in the look-back window.
     pub run_times: RunTimes,
     /// What the day of the last calculation offers.
@@ -85,13 +82,17 @@ impl Facts {
             outstanding: state.outstanding.clone(),
             asking: state.asking.clone(),
             active_changes: state.active_changes,
-            recent: state.recent.clone(),
             run_times: state.hierarchy.run_times(),
             today: today(state),
             decayed_capacity: decayed_capacity(state),
             trails: Arc::new(OnceCell::new_with(state.trails.clone())),
             contest: Arc::default(),
         }
+    }
+
+    /// The trails of everybody with the conditions of the calculation that they are of, once both are known.
+    pub fn calculated_trails(&self) -> Option<(&Trails, &Calculation)> {
+        self.trails.get().zip(self.calculation.as_ref())
     }
 
     /// All users as explanations compare them; made for the first that asks.

@@ -1,0 +1,117 @@
+//! Exact sums of very many usages, each times a proportion.
+
+use ethnum::U256;
+
+use super::scaled::ScaledUsage;
+use super::{AMOUNT_UNIT, Usage};
+
+/// A usage as it was packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Number {
+    /// So many whole amounts for a microsecond, in `10^-6`.
+    Micros(u128),
+    Other(Usage),
+}
+
+impl Number {
+    pub fn usage(self) -> Usage {
+        match self {
+            Self::Micros(count) => Usage(U256::from(count) * U256::from(AMOUNT_UNIT)),
+            Self::Other(usage) => usage,
+        }
+    }
+}
+
+/// A factor in 0..=1, taken apart once for many products: `mantissa / 2^shift`.
+#[derive(Clone, Copy, Debug)]
+pub struct Proportion {
+    factor: f64,
+    mantissa: u64,
+    shift: u32,
+}
+
+impl Proportion {
+    pub fn new(factor: f64) -> Self {
+        const MANTISSA_BITS: u32 = 52;
+        let bits = factor.max(0.0).min(1.0).to_bits();
+        let biased = (bits >> MANTISSA_BITS) as u32 & 0x7ff;
+        let mantissa = bits & ((1 << MANTISSA_BITS) - 1) | 1 << MANTISSA_BITS;
+        Self { factor, mantissa, shift: 1023 + MANTISSA_BITS - biased }
+    }
+}
+
+/// The sum, with nothing lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WeighedSum {
+    /// Of the [`Number::Micros`], in `2^-128` of `10^-6`: the upper and the lower half.
+    high: u128,
+    low: u128,
+    /// Of all others.
+    rest: ScaledUsage,
+}
+
+impl WeighedSum {
+    pub fn add(&mut self, number: Number, times: Proportion) {
+        match number {
+            // What is summed in 256 bits is below 2^96, so that they hold the sum of more than a million days.
+            Number::Micros(count) if count >> 96 == 0 && times.shift <= u128::BITS => {
+                let (upper, lower) = (count >> 64, count & u128::from(u64::MAX));
+                let (mantissa, up) = (u128::from(times.mantissa), u128::BITS - times.shift);
+                self.put(lower * mantissa, up);
+                if upper > 0 {
+                    self.put(upper * mantissa, up + 64);
+                }
+            }
+            _ => self.rest = self.rest + number.usage().times(times.factor),
+        }
+    }
+
+    /// Adds `product x 2^up`.
+    fn put(&mut self, product: u128, up: u32) {
+        let (high, low) = match up {
+            0 => (0, product),
+            1..128 => (product >> (128 - up), product << up),
+            _ => (product << (up - 128), 0),
+        };
+        let (sum, carry) = self.low.overflowing_add(low);
+        self.low = sum;
+        self.high += high + u128::from(carry);
+    }
+
+    /// Rounded half up to `10^-18`.
+    pub fn rounded(self) -> Usage {
+        let unit = U256::from(AMOUNT_UNIT);
+        let (above, fraction) = (U256::from(self.low) * unit).into_words();
+        let whole = Usage(U256::from(self.high).saturating_mul(unit).saturating_add(U256::from(above)));
+        (ScaledUsage { whole, fraction } + self.rest).rounded()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ethnum::U256;
+
+    use super::{Number, Proportion, WeighedSum};
+    use crate::domain::decimal::{ScaledUsage, Usage};
+
+    #[test]
+    fn the_sum_is_that_of_the_numbers_scaled_one_by_one() {
+        let numbers = (0..110).map(|bits| Number::Micros((1u128 << bits) + (1 << (bits / 2)) - 1));
+        let others = [Number::Micros(0), Number::Other(Usage(U256::from(7u8))), Number::Other(Usage(U256::ONE << 180))];
+        let numbers: Vec<Number> = numbers.chain(others).collect();
+        let powers = (0..90).flat_map(|power| [1.0, 0.3, 0.999_999].map(|part| part * 0.5f64.powi(power)));
+        let factors: Vec<f64> = powers.chain([0.0, 1e-300]).collect();
+        let (mut sum, mut slow) = (WeighedSum::default(), ScaledUsage::default());
+        for (at, number) in numbers.iter().enumerate() {
+            let (mut alone, mut alone_slow) = (WeighedSum::default(), ScaledUsage::default());
+            for factor in &factors {
+                alone.add(*number, Proportion::new(*factor));
+                alone_slow = alone_slow + number.usage().times(*factor);
+                sum.add(*number, Proportion::new(*factor));
+                slow = slow + number.usage().times(*factor);
+                assert_eq!(alone.rounded(), alone_slow.rounded(), "{number:?} {factor}");
+            }
+            assert_eq!(sum.rounded(), slow.rounded(), "the first {at}");
+        }
+    }
+}
