@@ -14,7 +14,7 @@ use crate::store;
 pub use crate::store::fairness_days::{FairnessDay, FairnessFilter};
 
 /// The rows of the day of a picture's last calculation; none before the first calculation of this process.
-fn day_rows(group: &PublishedGroup, now: Timestamp) -> Vec<FairnessDay> {
+pub(in crate::service) fn day_rows(group: &PublishedGroup, now: Timestamp) -> Vec<FairnessDay> {
     let Some(day) = group.facts.recent.as_ref().map(|recent| recent.today) else { return Vec::new() };
     let reports = known_reports(group, 1, now).unwrap_or_default();
     let row = |(tier, report): (Tier, crate::domain::fairness::TierReport)| FairnessDay {
