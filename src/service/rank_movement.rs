@@ -10,7 +10,7 @@ use crate::domain::ids::{Member, Owner};
 use crate::domain::maps::FastMap;
 use crate::domain::ranking::Placed;
 use crate::domain::time::Day;
-use crate::store;
+use crate::store::{self, StoreError};
 
 /// The most movers of one direction that an answer names.
 const MOST_MOVERS: u32 = 100;
@@ -48,8 +48,8 @@ impl VisibleGroup {
 }
 
 impl Service {
-    /// The ranks that the day before left, of those whose rows the caller sees. Who has none was not there, or nothing of that
-    /// day is kept.
+    /// The ranks that the day before left, of those whose rows the caller sees. Who has none was not there, nothing of that
+    /// day is kept, or the database is away.
     #[tracing::instrument(
         name = "service.rank_movement.previous_ranks",
         level = "debug",
@@ -59,8 +59,11 @@ impl Service {
     )]
     pub async fn previous_ranks(&self, group: &VisibleGroup, owners: &[Owner]) -> Result<Ranks> {
         let Some(day) = group.day_before() else { return Ok(Ranks::default()) };
-        let ranks = store::share_days::ranks(self.store().read(), group.key, day, Some(owners)).await?;
-        Ok(ranks.into_iter().collect())
+        match store::share_days::ranks(self.store().read(), group.key, day, Some(owners)).await {
+            // Rankings are read while the database is away, too.
+            Err(StoreError::Unavailable { .. }) => Ok(Ranks::default()),
+            ranks => Ok(ranks?.into_iter().collect()),
+        }
     }
 
     /// The users who moved most since the day before, at most so many in each direction.

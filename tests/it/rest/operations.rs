@@ -192,6 +192,10 @@ on_both! {
         server.service.store().clone().close().await.unwrap();
         let alice = id("alice");
         let reads = ["", "/scheduler-options", "/fair-share-weights", "/fair-share-status", "/queues", "/division"];
+        let rankings = ["/fair-share-status/domains", "/fair-share-status/projects", "/fair-share-status?limit=2"];
+        for path in rankings {
+            assert!(server.get(&group(path)).await["items"].as_array().is_some_and(|rows| rows.len() == 2), "{path}");
+        }
         for path in reads.map(str::to_owned).into_iter().chain([format!("/fair-share-status?user_uuid={alice}")]) {
             server.get(&group(&path)).await;
         }

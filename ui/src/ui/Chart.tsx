@@ -22,14 +22,16 @@ interface ChartProps {
   /** How a moment is called in the table. */
   when: (seconds: number) => string;
   height?: number;
-  /** Moments with a line of their own, and the letter at it. */
+  /** Days with a line of their own, and the letter at it. */
   marks?: ChartMark[];
+  /** The scale is as high as the values differ, for those that are never near 0. */
+  fits?: boolean;
   /** The smallest value is at the top. */
   upsideDown?: boolean;
 }
 
 interface ChartMark {
-  at: number;
+  day: number;
   letter: string;
 }
 
@@ -49,7 +51,13 @@ function resolved(token: string): string {
   return colour;
 }
 
-export function Chart({ title, times, series, shown, when, height = 260, marks = NO_MARKS, upsideDown = false }: ChartProps) {
+/** A little more than from `min` to `max`. */
+function around(min: number, max: number): [number, number] {
+  const room = (max - min) * 0.08 || Math.abs(max) * 0.08 || 1;
+  return [min - room, max + room];
+}
+
+export function Chart({ title, times, series, shown, when, height = 260, marks = NO_MARKS, fits = false, upsideDown = false }: ChartProps) {
   const ref = useRef<HTMLDivElement>(null);
   const scheme = theme.value;
   useEffect(() => {
@@ -67,10 +75,10 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
       chart.ctx.textAlign = "center";
       chart.ctx.textBaseline = "top";
       const { min = 0, max = 0 } = chart.scales["x"] ?? {};
-      for (const mark of marks.filter(({ at }) => at >= (min ?? 0) && at <= (max ?? 0))) {
-        const x = chart.valToPos(mark.at, "x", true);
+      for (const mark of marks.filter(({ day }) => day >= (min ?? 0) && day <= (max ?? 0))) {
+        const x = chart.valToPos(mark.day, "x", true);
         chart.ctx.beginPath();
-        chart.ctx.moveTo(x, chart.bbox.top);
+        chart.ctx.moveTo(x, chart.bbox.top + 15 * devicePixelRatio);
         chart.ctx.lineTo(x, chart.bbox.top + chart.bbox.height);
         chart.ctx.stroke();
         chart.ctx.fillText(mark.letter, x, chart.bbox.top + 2);
@@ -84,7 +92,7 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
         tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
         cursor: { drag: { x: false, y: false } },
         hooks: { draw: [draw] },
-        scales: { x: { range: (_, min, max) => (series.some((one) => one.bars) || min === max ? [min - 43_200, max + 43_200] : [min, max]) }, y: { dir: upsideDown ? -1 : 1, range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] } },
+        scales: { x: { range: (_, min, max) => (series.some((one) => one.bars) || min === max ? [min - 43_200, max + 43_200] : [min, max]) }, y: { dir: upsideDown ? -1 : 1, range: (_, min, max) => (fits ? around(min, max) : [0, max > 0 ? max * 1.08 : 1]) } },
         axes: [{ ...axis, space: 64, values: (_, ticks) => ticks.map(dayAndMonth) }, { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => shown(tick)) }],
         series: [
           { label: "Time", value: (_, at) => (at === null ? "–" : when(at)) },
@@ -109,7 +117,7 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
       observer.disconnect();
       chart.destroy();
     };
-  }, [times, series, height, scheme, marks, shown, when, upsideDown]);
+  }, [times, series, height, scheme, marks, shown, when, fits, upsideDown]);
   return (
     <figure style={{ margin: 0 }}>
       <div ref={ref} class="chart" role="img" aria-label={`${title}. The same values are in the table below.`} style={{ minHeight: `${height}px` }} />

@@ -17,6 +17,8 @@ interface OverTimeProps {
   last: string;
   days: number;
   marks: Mark[];
+  /** Where it stands now; `null` while a past day is shown. */
+  now: { rank: number | null; fair_share_factor: string } | null;
 }
 
 const startOf = (day: string): number => Date.parse(`${day}T00:00:00Z`) / 1000;
@@ -24,26 +26,27 @@ const dayOf = (seconds: number): string => new Date(seconds * 1000).toISOString(
 const whole = (value: number): string => (Number.isInteger(value) && value > 0 ? String(value) : "");
 const asFactor = (value: number): string => factor(String(value));
 
-export function OverTime({ group, tier, id, last, days, marks }: OverTimeProps) {
+export function OverTime({ group, tier, id, last, days, marks, now }: OverTimeProps) {
   const answer = useQuery(HISTORY, { group, ...named(tier, id), from: plusDays(last, 1 - days), to: last });
   const chart = useMemo(() => {
-    const rows = (answer.data?.fair_share_history.edges ?? []).map((edge) => edge.node);
+    const kept = (answer.data?.fair_share_history.edges ?? []).map((edge) => edge.node);
+    const rows = now && kept.length > 0 ? [...kept.filter((row) => row.day < last), { day: last, ...now }] : kept;
     return {
       times: rows.map((row) => startOf(row.day)),
       factors: [{ name: "Factor", values: rows.map((row) => num(row.fair_share_factor)), colour: "--accent" }],
       ranks: [{ name: "Rank", values: rows.map((row) => row.rank), colour: "--accent" }],
     };
-  }, [answer.data]);
+  }, [answer.data, last, now]);
   return (
-    <Card title="Factor and rank over time" aside={<span class="muted small">as each day of UTC left them</span>}>
+    <Card title="Factor and rank over time" aside={<span class="muted small">as each day of UTC left them{now && ", and now"}</span>}>
       <Shown answer={answer}>
         {() =>
           chart.times.length === 0 ? (
             <Empty title="No day is stored yet">The first run of a day writes where everybody stood at the end of the day before.</Empty>
           ) : (
             <div class="grid">
-              <Chart title="Factor by day" times={chart.times} series={chart.factors} shown={asFactor} when={dayOf} height={200} marks={marks} />
-              <Chart title="Rank by day, the first at the top" times={chart.times} series={chart.ranks} shown={whole} when={dayOf} height={200} marks={marks} upsideDown />
+              <Chart title="Factor by day" times={chart.times} series={chart.factors} shown={asFactor} when={dayOf} height={200} marks={marks} fits />
+              <Chart title="Rank by day, the first at the top" times={chart.times} series={chart.ranks} shown={whole} when={dayOf} height={200} marks={marks} fits upsideDown />
             </div>
           )
         }

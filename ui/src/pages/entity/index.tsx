@@ -113,7 +113,7 @@ function One({ group, tier, id, day, choose, compare }: OneProps) {
           <Page title={name} crumbs={<Crumbs group={group} tier={tier} share={share} />} actions={<Link class="button" href={groupPath(group, "explain", tier, id)}>Why this place?</Link>}>
             {choose && <TimeControl day={day} choose={choose} last={yesterday()} />}
             {day === null ? <Standing share={share} /> : <PastStanding group={group} tier={tier} id={id} day={day} />}
-            <ByDay group={group} tier={tier} id={id} share={share} buckets={buckets.edges.map((edge) => edge.node)} options={options} last={day ?? share.lookback_end ?? today()} />
+            <ByDay group={group} tier={tier} id={id} share={share} buckets={buckets.edges.map((edge) => edge.node)} options={options} last={day ?? share.lookback_end ?? today()} now={day === null ? share : null} />
             {day === null && (
               <div class="grid">
                 <Counted share={share} />
@@ -129,14 +129,14 @@ function One({ group, tier, id, day, choose, compare }: OneProps) {
 }
 
 /** The charts: usage, factor and rank, with what happened meanwhile. */
-function ByDay({ group, tier, id, share, buckets, options, last }: { group: string; tier: string; id: string; share: Share; buckets: Bucket[]; options: DecayOptions; last: string }) {
+function ByDay({ group, tier, id, share, buckets, options, last, now }: { group: string; tier: string; id: string; share: Share; buckets: Bucket[]; options: DecayOptions; last: string; now: Share | null }) {
   const [params] = useParams();
   const days = spanOf(params);
   const marks = useMarks(group, share, last, days);
   return (
     <>
       <UsageByDay buckets={buckets} options={options} last={last} marks={marks} />
-      <OverTime group={group} tier={tier} id={id} last={last} days={days} marks={marks} />
+      <OverTime group={group} tier={tier} id={id} last={last} days={days} marks={marks} now={now} />
     </>
   );
 }

@@ -18,6 +18,7 @@ it("puts what happened in one line, the last first, each change once", () => {
     at("2026-01-01T00:00:00Z"),
     at("2026-01-31T00:00:00Z"),
   );
+  expect(marks.map(({ day }) => day)).toEqual([at("2026-01-12T00:00:00Z"), at("2026-01-11T00:00:00Z"), at("2026-01-10T00:00:00Z")]);
   expect(marks.map(({ letter, name }) => `${letter} ${name}`)).toEqual([
     "G a gap until 2026-01-12T06:00:00Z: 3 kernels, ignore",
     "W cli:root changed a weight: “a grant”",

@@ -24,16 +24,16 @@ export default function Overview({ group }: PageProps) {
             <Warnings group={group} data={data} />
             <Health data={data} />
             <div class="grid">
-              <Capacity data={data} />
+              <div class="stack">
+                <Capacity data={data} />
+                <Gaps data={data} />
+              </div>
               <Domains group={group} data={data} />
             </div>
             <div class="grid">
               <People group={group} title="First in line" rows={data.best.edges} />
               <People group={group} title="Last in line" rows={data.worst.edges.toReversed()} />
-            </div>
-            <div class="grid">
               <Movers group={group} movers={data.rank_movers} />
-              <Gaps data={data} />
             </div>
           </>
         )}
