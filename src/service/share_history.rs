@@ -111,10 +111,16 @@ impl Service {
         self.check_clock()?;
         let work = work.into();
         let today = self.clock().now().day();
-        let Some(group) = self.published.closing(&work.group, today) else { return Ok(()) };
+        for group in self.published.closing(&work.group, today) {
+            self.close_day_of(&work, group).await?;
+        }
+        Ok(())
+    }
+
+    async fn close_day_of(self: &Arc<Self>, work: &Work, group: Arc<PublishedGroup>) -> Result<()> {
         let Some(calculation) = &group.facts.calculation else { return Ok(()) };
         self.keep_fairness_of(work.clone(), Arc::clone(&group)).await?;
-        let (service, of_day) = (Arc::clone(self), Arc::clone(&group));
+        let (service, work, of_day) = (Arc::clone(self), work.clone(), Arc::clone(&group));
         let leaving = Leaving::of(&group, calculation.lookback_end);
         background(async move {
             for owners in leaving.owners.chunks(STEP) {
@@ -128,12 +134,7 @@ impl Service {
         .await
     }
 
-    pub(in crate::service) async fn write_days(
-        &self,
-        work: &Work,
-        group: &PublishedGroup,
-        rows: Vec<ShareDay>,
-    ) -> Result<()> {
+    async fn write_days(&self, work: &Work, group: &PublishedGroup, rows: Vec<ShareDay>) -> Result<()> {
         let tx = self.store().begin().await?;
         // A deletion of the group at the same time finds these rows, or these rows find no group.
         if !store::groups::hold(&tx, &group.facts.name).await? {

@@ -44,7 +44,8 @@ impl Service {
         if let Some(name) = filter.job.filter(|name| !jobs.jobs().iter().any(|(known, _)| known == name)) {
             return Err(Error::unknown_job(name));
         }
-        let found = store::jobs::page(self.store().read(), caller.groups.as_deref(), filter, &id_window(window)?).await?;
+        let found =
+            store::jobs::page(self.store().read(), caller.groups.as_deref(), filter, &id_window(window)?).await?;
         Ok(id_page(Self::JOB_RUN_LIST, found, |r| r.id, window))
     }
 

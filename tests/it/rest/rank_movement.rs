@@ -28,8 +28,9 @@ fn names<'a>(rows: &'a Value, key: &str) -> Vec<(&'a str, u64, Option<u64>)> {
 
 async fn movers(server: &Server, args: &str) -> Value {
     let fields = "user_name rank previous_rank";
-    let query =
-        format!(r#"{{ rank_movers(resource_group: "{GROUP}"{args}) {{ since up {{ {fields} }} down {{ {fields} }} }} }}"#);
+    let query = format!(
+        r#"{{ rank_movers(resource_group: "{GROUP}"{args}) {{ since up {{ {fields} }} down {{ {fields} }} }} }}"#
+    );
     server.graphql(&query).await
 }
 
