@@ -38,7 +38,7 @@ impl Tier {
 pub struct Fairness {
     /// The resource group
     group: String,
-    /// 1h, 1d, 7d or 28d, or a first and a last day like 2026-01-01..2026-01-31
+    /// now (what runs now), 1h, 1d, 7d or 28d, or a first and a last day like 2026-01-01..2026-01-31
     #[arg(long, default_value = "7d", conflicts_with = "history")]
     window: String,
     /// The tier that is shown; of the history, only this one [default: domain]

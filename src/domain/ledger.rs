@@ -166,6 +166,11 @@ impl Ledger {
         }
     }
 
+    /// Leaves out buckets that reach `day` or a later one.
+    pub fn forget_from(&mut self, day: Day) {
+        self.chains.values_mut().for_each(|chain| drop(chain.split_off(day)));
+    }
+
     /// Adds usage. Returns the owners whose chain must be folded again, with the first day to fold.
     /// Where records before `records_from` would be needed for that, a shorter bucket fills the hole.
     pub fn apply(

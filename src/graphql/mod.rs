@@ -11,6 +11,7 @@ mod inputs;
 mod mutation;
 mod orders;
 mod page;
+mod previous_ranks;
 mod query;
 mod queue_input;
 mod scalars;
@@ -25,6 +26,7 @@ pub use http::router;
 pub use mutation::Mutation;
 pub use query::Query;
 
+use self::previous_ranks::PreviousRanks;
 use crate::service::jobs::JobControl;
 use crate::service::{Caller, Error, Service};
 
@@ -58,7 +60,8 @@ pub async fn execute(schema: &FairShareSchema, caller: Caller, mut request: Requ
     if let Err(error) = checked {
         return errors::refuse(error);
     }
-    errors::explain(schema.execute(request.data(caller).data(guard::Budget::default())).await)
+    let request = request.data(caller).data(guard::Budget::default()).data(PreviousRanks::default());
+    errors::explain(schema.execute(request).await)
 }
 
 /// A key is missing.

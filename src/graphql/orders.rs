@@ -28,6 +28,14 @@ pub enum FairnessTier {
     User,
 }
 
+/// What orders the days of a history of factors and ranks, within a day.
+#[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
+#[graphql(remote = "crate::service::share_history::ShareOrder")]
+pub enum FairShareDayOrder {
+    Id,
+    Rank,
+}
+
 /// The same kinds, by the name that `reset_fair_share_weight` uses.
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
 #[graphql(remote = "FairShareWeightTargetType")]

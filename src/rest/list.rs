@@ -22,6 +22,12 @@ impl<T> List<T> {
     pub fn whole(items: Vec<T>) -> Self {
         Self { total: items.len() as u64, items, next_cursor: None }
     }
+
+    /// The same page of other rows.
+    pub fn map<V>(self, of: impl Fn(T) -> V) -> List<V> {
+        let Self { items, next_cursor, total } = self;
+        List { items: items.into_iter().map(of).collect(), next_cursor, total }
+    }
 }
 
 /// One list of one owner: what a cursor of it may be used for.

@@ -17,9 +17,9 @@ use crate::domain::ids::{Owner, ProjectId};
 use crate::domain::time::Day;
 use crate::service::buckets::Tier;
 use crate::store;
-use crate::store::share_days::ShareFilter;
+use crate::store::share_days::{Place, ShareFilter};
 
-pub use crate::store::share_days::ShareDay;
+pub use crate::store::share_days::{ShareDay, ShareOrder};
 
 /// Rows that are written or removed at once, so that no other writer waits for long.
 const STEP: usize = 5_000;
@@ -38,10 +38,12 @@ pub struct HistoryQuery<'a> {
     /// The first and the last day, both inclusive.
     pub from: Option<Day>,
     pub to: Option<Day>,
+    /// What orders the rows of a day.
+    pub order: ShareOrder,
 }
 
 /// The rows that a picture leaves of the day of its calculation, in the order in which they are stored.
-struct Leaving {
+pub(in crate::service) struct Leaving {
     group: Arc<PublishedGroup>,
     entitlements: Arc<Entitlements>,
     day: Day,
@@ -49,7 +51,7 @@ struct Leaving {
 }
 
 impl Leaving {
-    fn of(group: &Arc<PublishedGroup>, day: Day) -> Self {
+    pub(in crate::service) fn of(group: &Arc<PublishedGroup>, day: Day) -> Self {
         let entitlements = Arc::clone(group.entitlements());
         let domains = entitlements.domains.iter().map(|row| Owner::Domain(Arc::clone(&row.domain_name)));
         let projects = entitlements.projects.iter().map(|row| Owner::Project(row.project_id));
@@ -57,6 +59,10 @@ impl Leaving {
         let mut owners: Vec<Owner> = domains.chain(projects).chain(users).collect();
         owners.sort_unstable();
         Self { group: Arc::clone(group), entitlements, day, owners }
+    }
+
+    pub(in crate::service) fn rows(&self) -> impl Iterator<Item = ShareDay> {
+        self.owners.iter().filter_map(|owner| self.row(owner))
     }
 
     fn row(&self, owner: &Owner) -> Option<ShareDay> {
@@ -78,6 +84,25 @@ impl Leaving {
     }
 }
 
+/// The key of a row in one of the orders.
+fn key_of(row: &ShareDay, order: ShareOrder) -> Vec<Key> {
+    let (user, project, domain) = row.id();
+    let rank = (order == ShareOrder::Rank).then(|| Key::Number(row.rank.into()));
+    let id = [Key::Text(user.to_string()), Key::Text(project.to_string()), Key::Text(domain)];
+    [day_key(row.day)].into_iter().chain(rank).chain(id).collect()
+}
+
+fn place_of(key: &[Key]) -> Option<Place> {
+    let (day, rank, id) = match key {
+        [Key::Number(day), id @ ..] if id.len() == 3 => (day, 0, id),
+        [Key::Number(day), Key::Number(rank), id @ ..] => (day, u32::try_from(*rank).ok()?, id),
+        _ => return None,
+    };
+    let [Key::Text(user), Key::Text(project), Key::Text(domain)] = id else { return None };
+    let id = |text: &String| text.parse::<Uuid>().ok();
+    Some((key_day(*day), rank, (id(user)?, id(project)?, domain.clone())))
+}
+
 impl Service {
     /// Writes what the last run of a day that is over has left, if no run of this day has come yet. A day that is written twice
     /// has the same rows.
@@ -86,10 +111,16 @@ impl Service {
         self.check_clock()?;
         let work = work.into();
         let today = self.clock().now().day();
-        let Some(group) = self.published.closing(&work.group, today) else { return Ok(()) };
+        for group in self.published.closing(&work.group, today) {
+            self.close_day_of(&work, group).await?;
+        }
+        Ok(())
+    }
+
+    async fn close_day_of(self: &Arc<Self>, work: &Work, group: Arc<PublishedGroup>) -> Result<()> {
         let Some(calculation) = &group.facts.calculation else { return Ok(()) };
         self.keep_fairness_of(work.clone(), Arc::clone(&group)).await?;
-        let (service, of_day) = (Arc::clone(self), Arc::clone(&group));
+        let (service, work, of_day) = (Arc::clone(self), work.clone(), Arc::clone(&group));
         let leaving = Leaving::of(&group, calculation.lookback_end);
         background(async move {
             for owners in leaving.owners.chunks(STEP) {
@@ -116,11 +147,14 @@ impl Service {
     }
 
     /// The name in cursors of the history of a tier.
-    pub fn share_history_list(tier: Tier) -> String {
-        format!("share-history/{tier:?}")
+    pub fn share_history_list(tier: Tier, order: ShareOrder) -> String {
+        match order {
+            ShareOrder::Id => format!("share-history/{tier:?}"),
+            ShareOrder::Rank => format!("share-history/{tier:?}/rank"),
+        }
     }
 
-    /// By day, then by id, as far as the caller may see them.
+    /// By day, then by rank or by id, as far as the caller may see them.
     #[tracing::instrument(
         name = "service.share_history.share_history",
         level = "debug",
@@ -137,23 +171,14 @@ impl Service {
     ) -> Result<Page<ShareDay>> {
         let visible = self.group(caller, group)?;
         let filter = self.history_filter(caller, group, query)?;
-        let place = key_window(window, |key| match key {
-            [Key::Number(day), Key::Text(user), Key::Text(project), Key::Text(domain)] => {
-                let id = |text: &String| text.parse::<Uuid>().ok();
-                Some((key_day(*day), (id(user)?, id(project)?, domain.clone())))
-            }
-            _ => None,
-        })?;
-        let found = store::share_days::page(self.store().read(), visible.key, &filter, &place).await?;
-        let key = |row: &ShareDay| {
-            let (user, project, domain) = row.id();
-            vec![day_key(row.day), Key::Text(user.to_string()), Key::Text(project.to_string()), Key::Text(domain)]
-        };
-        Ok(key_page(&Self::share_history_list(filter.tier), found, key, window))
+        let order = query.order;
+        let place = key_window(window, place_of)?;
+        let found = store::share_days::page(self.store().read(), visible.key, &filter, order, &place).await?;
+        Ok(key_page(&Self::share_history_list(filter.tier, order), found, |row| key_of(row, order), window))
     }
 
     fn history_filter(&self, caller: &Caller, group: &str, query: HistoryQuery) -> Result<ShareFilter> {
-        let HistoryQuery { tier, domain, project, user, from, to } = query;
+        let HistoryQuery { tier, domain, project, user, from, to, order: _ } = query;
         let of = |fault| Error::Invalid(vec![fault]);
         let goes_with =
             |pointer, what| Err(Error::about(pointer, "contradiction", format!("does not go with the tier of {what}")));

@@ -129,15 +129,27 @@ fn is_open() -> Expr {
     Expr::cust("status = 'running'")
 }
 
+/// Which runs are wanted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RunFilter<'a> {
+    pub job: Option<&'a str>,
+    pub group: Option<&'a str>,
+    /// Only those that have ended without success.
+    pub failed: bool,
+}
+
 /// One page of runs, newest first.
 #[tracing::instrument(name = "db.jobs.page", level = "debug", skip_all, err(level = "debug"))]
 pub async fn page(
     db: &impl ConnectionTrait,
     groups: Option<&[String]>,
-    job: Option<&str>,
+    filter: RunFilter<'_>,
     window: &IdWindow,
 ) -> Result<KeyPage<JobRun>> {
-    let matching = of_groups(groups).add_option(job.map(|j| job_run::Column::Job.eq(j)));
+    let matching = of_groups(groups)
+        .add_option(filter.job.map(|job| job_run::Column::Job.eq(job)))
+        .add_option(filter.group.map(|group| job_run::Column::ResourceGroup.eq(group)))
+        .add_option(filter.failed.then(|| job_run::Column::Status.is_not_in(["running", "succeeded"])));
     key_list::newest_first(db, job_run::Entity::find().filter(matching), job_run::Column::Id, window)
         .await?
         .try_map(decode_row)

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Condition, Expr, OnConflict};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, IntoSimpleExpr, QueryFilter, Statement};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, IntoSimpleExpr, QueryFilter, QuerySelect, Statement,
+};
 use uuid::Uuid;
 
 use super::bucket_list::Tier;
@@ -40,6 +42,15 @@ fn place(owner: &Owner) -> (Tier, Id) {
     }
 }
 
+fn owner_of(tier: Tier, user: Uuid, project: Uuid, domain: String) -> Owner {
+    let project = ProjectId(project);
+    match tier {
+        Tier::Domain => Owner::Domain(Arc::from(domain)),
+        Tier::Project => Owner::Project(project),
+        Tier::User => Owner::User(Member { user: UserId(user), project }),
+    }
+}
+
 impl ShareDay {
     pub fn id(&self) -> Id {
         place(&self.owner).1
@@ -49,13 +60,9 @@ impl ShareDay {
 impl TryFrom<Model> for ShareDay {
     type Error = StoreError;
     fn try_from(row: Model) -> Result<Self> {
-        let project = ProjectId(row.project_id);
-        let owner = match usize::try_from(row.tier).ok().and_then(|tier| Tier::ALL.get(tier)) {
-            Some(Tier::Domain) => Owner::Domain(Arc::from(row.domain_name)),
-            Some(Tier::Project) => Owner::Project(project),
-            Some(Tier::User) => Owner::User(Member { user: UserId(row.user_uuid), project }),
-            None => return Err(StoreError::Damaged(format!("the tier {}", row.tier))),
-        };
+        let tier = usize::try_from(row.tier).ok().and_then(|tier| Tier::ALL.get(tier));
+        let tier = *tier.ok_or_else(|| StoreError::Damaged(format!("the tier {}", row.tier)))?;
+        let owner = owner_of(tier, row.user_uuid, row.project_id, row.domain_name);
         Ok(Self {
             day: Day(row.day),
             owner,
@@ -149,21 +156,90 @@ fn by_bytes(db: &impl ConnectionTrait) -> Expr {
     Expr::cust(column)
 }
 
-/// One window on the rows by day, user, project and domain.
+/// What orders the rows of a day, of which equals are ordered by id.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ShareOrder {
+    #[default]
+    Id,
+    Rank,
+}
+
+/// What orders all rows: the day, the rank where it counts, the id.
+pub type Place = (Day, u32, Id);
+
+/// One window on the rows by day, and then by rank, or by user, project and domain.
 #[tracing::instrument(name = "db.share_days.page", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn page(
     db: &impl ConnectionTrait,
     group: GroupKey,
     filter: &ShareFilter,
-    window: &KeyWindow<(Day, Id)>,
+    order: ShareOrder,
+    window: &KeyWindow<Place>,
 ) -> Result<KeyPage<ShareDay>> {
-    let columns = [Column::Day, Column::UserUuid, Column::ProjectId].map(IntoSimpleExpr::into_simple_expr);
-    let order = KeyOrder { columns: [&columns[..], &[by_bytes(db)]].concat(), descending: false };
-    let values = |(day, (user, project, domain)): &(Day, Id)| {
-        vec![Expr::value(day.0), Expr::value(*user), Expr::value(*project), Expr::value(domain.as_str())]
+    let by_rank = order == ShareOrder::Rank;
+    let ranked = [Column::Day, Column::Rank, Column::UserUuid, Column::ProjectId];
+    let columns = ranked.into_iter().filter(|column| by_rank || !matches!(column, Column::Rank));
+    let columns = columns.map(IntoSimpleExpr::into_simple_expr).chain([by_bytes(db)]).collect();
+    let order = KeyOrder { columns, descending: false };
+    let values = |(day, rank, (user, project, domain)): &Place| {
+        let rank = by_rank.then(|| Expr::value(i32::try_from(*rank).unwrap_or(i32::MAX)));
+        let id = [Expr::value(*user), Expr::value(*project), Expr::value(domain.as_str())];
+        [Expr::value(day.0)].into_iter().chain(rank).chain(id).collect()
     };
     let matching = Entity::find().filter(filter.matching(group));
     key_list::page(db, matching, order, window, values).await?.try_map(ShareDay::try_from)
+}
+
+/// Ids that one statement looks for.
+const MOST_IDS: usize = 10_000;
+
+/// The ranks that one day left: of `owners`, or of all users. A statement for each tier that is asked for.
+#[tracing::instrument(name = "db.share_days.ranks", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn ranks(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    day: Day,
+    owners: Option<&[Owner]>,
+) -> Result<Vec<(Owner, u32)>> {
+    let mut found = Vec::new();
+    for (tier, ids) in wanted(owners) {
+        let matching = Condition::all()
+            .add(Column::GroupKey.eq(group.0))
+            .add(Column::Day.eq(day.0))
+            .add(Column::Tier.eq(tier as i32))
+            .add(ids);
+        let columns = [Column::UserUuid, Column::ProjectId, Column::DomainName];
+        let query = Entity::find().select_only().columns(columns).column(Column::Rank).filter(matching);
+        for (user, project, domain, rank) in query.into_tuple::<(Uuid, Uuid, String, i32)>().all(db).await? {
+            found.push((owner_of(tier, user, project, domain), rank.unsigned_abs()));
+        }
+    }
+    Ok(found)
+}
+
+/// The tiers that have some of `owners`, with what finds them by the key. More may be found: a user in other projects.
+fn wanted(owners: Option<&[Owner]>) -> Vec<(Tier, Condition)> {
+    let Some(owners) = owners else { return vec![(Tier::User, Condition::all())] };
+    let of_tier = |tier: Tier| {
+        let ids: Vec<Id> = owners.iter().map(place).filter(|(of, _)| *of == tier).map(|(_, id)| id).collect();
+        let parts: Vec<Condition> = ids.chunks(MOST_IDS).map(|ids| named(tier, ids)).collect();
+        parts.into_iter().map(move |part| (tier, part))
+    };
+    Tier::ALL.into_iter().flat_map(of_tier).collect()
+}
+
+fn named(tier: Tier, ids: &[Id]) -> Condition {
+    let nobody = Column::UserUuid.eq(Uuid::nil());
+    match tier {
+        Tier::Domain => Condition::all()
+            .add(nobody)
+            .add(Column::ProjectId.eq(Uuid::nil()))
+            .add(Column::DomainName.is_in(ids.iter().map(|(.., domain)| domain.as_str()))),
+        Tier::Project => {
+            Condition::all().add(nobody).add(Column::ProjectId.is_in(ids.iter().map(|(_, project, _)| *project)))
+        }
+        Tier::User => Condition::all().add(Column::UserUuid.is_in(ids.iter().map(|(user, ..)| *user))),
+    }
 }
 
 /// Removes the rows of days after `today`.

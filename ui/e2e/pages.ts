@@ -11,12 +11,17 @@ export async function everyPage(): Promise<[string, string][]> {
   const query = `{ user_fair_shares(resource_group: "${GROUP}", last: 1) { edges { node { user_uuid project_id } } } }`;
   const answer = await graphql<{ user_fair_shares: { edges: { node: { user_uuid: string; project_id: string } }[] } }>(query);
   const last = answer.user_fair_shares.edges[0]?.node;
+  const before = new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 10);
   return [
     ["overview", `${GROUP}/overview`],
     ["shares", `${GROUP}/shares?open=domain%3Aresearch`],
     ["users", `${GROUP}/shares?view=user`],
     ["entity", `${GROUP}/entity/user/${last?.user_uuid}.${last?.project_id}`],
     ["explain", `${GROUP}/explain/user/${last?.user_uuid}.${last?.project_id}`],
+    ["entity-past", `${GROUP}/entity/user/${last?.user_uuid}.${last?.project_id}?at=${before}`],
+    ["shares-past", `${GROUP}/shares?open=domain%3Aresearch&at=${before}`],
+    ["queues-past", `${GROUP}/queues?at=${before}`],
+    ["fairness-past", `${GROUP}/fairness?at=${before}`],
     ["queues", `${GROUP}/queues?plan=1`],
     ["pending", `${GROUP}/pending`],
     ["fairness", `${GROUP}/fairness`],

@@ -168,7 +168,7 @@ it("a name is found, and its page shows how the factor comes about", async () =>
   await page.getByRole("heading", { name: "amelia" }).waitFor();
   await settled(page);
   await page.getByText("How the factor comes about").waitFor();
-  await page.locator("canvas").waitFor();
+  await page.locator("canvas").first().waitFor();
   await page.goBack();
   expect(await page.getByLabel("Search by name").inputValue()).toBe("amel");
   await leave();

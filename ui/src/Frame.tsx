@@ -2,6 +2,7 @@
 import { Fragment, type ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
+import { isPast } from "./lib/past.ts";
 import { isLive, useLive } from "./lib/query.ts";
 import { groupPath } from "./lib/route.ts";
 import { groups, me, signOut, unreachable } from "./lib/session.ts";
@@ -71,7 +72,7 @@ export function Frame({ group, page, children }: { group: string; page: string; 
         <footer>
           <Palette group={group} />
           <label class="check">
-            <input type="checkbox" checked={isLive.value} onChange={(event) => (isLive.value = event.currentTarget.checked)} />
+            <input type="checkbox" checked={isLive.value && !isPast.value} disabled={isPast.value} onChange={(event) => (isLive.value = event.currentTarget.checked)} />
             Live
           </label>
           <label class="row">

@@ -51,6 +51,7 @@ pub async fn fill(service: &Arc<Service>, cluster: &Cluster, seed: u64) -> Resul
             service.put_queues(caller.clone(), group.name.to_owned(), write).await?;
         }
         service.aggregate(group.name).await?;
+        service.keep_past_days(group.name, cluster.first_day).await?;
     }
     let reason = Some("her thesis is due".to_owned());
     service.put_weights(caller, GPU_CLUSTER.to_owned(), vec![thesis()], reason).await?;

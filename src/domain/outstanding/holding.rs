@@ -46,6 +46,11 @@ impl Holding {
         }
     }
 
+    /// Whether it runs at the moment, and is not suspended.
+    pub fn runs(&self, now: Timestamp) -> bool {
+        now >= self.started_at && self.ended_at.is_none_or(|end| now < end) && !self.changes.suspended_at(now)
+    }
+
     fn counts_from(&self, moment: Moment) -> Timestamp {
         self.cursor.unwrap_or(self.started_at).max(self.started_at).max(moment.since)
     }
@@ -86,8 +91,7 @@ impl Holding {
     pub fn course(&self, moment: Moment, expected: &Expected) -> Course {
         let (now, from) = (moment.now, self.counts_from(moment));
         let (used, to_come) = (self.used(moment), self.to_come(moment.now, expected));
-        let runs =
-            now >= self.started_at && self.ended_at.is_none_or(|end| now < end) && !self.changes.suspended_at(now);
+        let runs = self.runs(now);
         let grows = runs && now >= from;
         // What is to come gets less while the kernel runs, but not what is above the limit.
         let shrinks = to_come > 0

@@ -13,7 +13,7 @@ use super::ids::{KernelId, KernelKey, Member};
 use super::kernel::{Kernel, Unsettled};
 use super::run_times::Expected;
 use super::shards::Shards;
-use super::slots::Usages;
+use super::slots::{Amounts, Usages};
 use super::time::{Day, MICROS_PER_HOUR, Timestamp};
 
 /// When something is asked, and from when on usage counts at all.
@@ -92,6 +92,11 @@ impl Outstanding {
     /// Whether the owner has such kernels.
     pub fn holds(&self, owner: Member) -> bool {
         self.by_owner.contains_key(&owner)
+    }
+
+    /// What the owner's kernels that run now occupy.
+    pub fn held(&self, owner: Member, now: Timestamp) -> Amounts {
+        self.by_owner.get(&owner).map(|owned| owned.held(now)).unwrap_or_default()
     }
 
     /// What the owner's kernels have used since their records end.

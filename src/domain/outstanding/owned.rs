@@ -76,6 +76,13 @@ impl Owned {
         !self.kernels.is_empty()
     }
 
+    /// What those occupy that run at the moment.
+    pub fn held(&self, now: Timestamp) -> Amounts {
+        let mut sum = Amounts::default();
+        self.kernels.values().filter(|kernel| kernel.runs(now)).for_each(|kernel| sum.add(&kernel.slots));
+        sum
+    }
+
     /// What no run has recorded, by the days in which it lies.
     pub fn unrecorded_by_day(&self, moment: Moment, mut take: impl FnMut(Day, &Usages)) {
         for kernel in self.kernels.values() {

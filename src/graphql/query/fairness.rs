@@ -2,7 +2,7 @@ use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
 use crate::graphql::connection::{List, PageArgs, connect};
-use crate::graphql::orders::FairnessTier;
+use crate::graphql::orders::{FairShareDayOrder, FairnessTier};
 use crate::graphql::scalars::Date;
 use crate::graphql::types::{FairShareDayNode, Fairness, FairnessDayNode};
 use crate::service::Service;
@@ -16,8 +16,8 @@ pub struct FairnessQuery;
 #[Object(rename_fields = "snake_case", rename_args = "snake_case")]
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
 impl FairnessQuery {
-    /// What everyone of a tier used in a window, beside what weights entitle them to. The window is `1h`, `1d`, `7d`, `28d`, or a
-    /// first and a last day like `2026-01-01..2026-01-31`.
+    /// What everyone of a tier used in a window, beside what weights entitle them to. The window is `now` (what runs now
+    /// instead of what was used), `1h`, `1d`, `7d`, `28d`, or a first and a last day like `2026-01-01..2026-01-31`.
     async fn fairness(
         &self,
         ctx: &Context<'_>,
@@ -50,7 +50,7 @@ impl FairnessQuery {
         Ok(connect(ctx, &resource_group, page, FairnessDayNode)?)
     }
 
-    /// The factors and ranks that the last run of each day left, by day. `project` and `user` are names or UUIDs; `from` and `to` are
+    /// The factors and ranks that the last run of each day left, by day and then by id or rank. `project` and `user` are names or UUIDs; `from` and `to` are
     /// inclusive, and the last 31 days unless given.
     async fn fair_share_history(
         &self,
@@ -62,13 +62,14 @@ impl FairnessQuery {
         user: Option<String>,
         from: Option<Date>,
         to: Option<Date>,
+        #[graphql(default_with = "FairShareDayOrder::Id")] order: FairShareDayOrder,
         first: Option<i64>,
         last: Option<i64>,
         before: Option<String>,
         after: Option<String>,
         offset: Option<i64>,
     ) -> Result<List<FairShareDayNode>> {
-        let list = Service::share_history_list(tier.into());
+        let list = Service::share_history_list(tier.into(), order.into());
         let window = PageArgs { first, last, before, after, offset }.window(&list, &resource_group)?;
         let query = HistoryQuery {
             tier: tier.into(),
@@ -77,6 +78,7 @@ impl FairnessQuery {
             user: user.as_deref(),
             from: from.map(|d| d.0),
             to: to.map(|d| d.0),
+            order: order.into(),
         };
         let page = service(ctx)?.share_history(caller(ctx)?, &resource_group, query, &window).await?;
         Ok(connect(ctx, &resource_group, page, FairShareDayNode)?)

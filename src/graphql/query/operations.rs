@@ -8,7 +8,7 @@ use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::guard;
 use crate::graphql::types::{AuditEntry, Job, JobRun};
 use crate::service::audit_log::AuditQuery;
-use crate::service::jobs::JobControl;
+use crate::service::jobs::{JobControl, RunFilter};
 use crate::service::{Error, Result as ServiceResult, Service};
 
 /// What runs the jobs.
@@ -34,11 +34,13 @@ impl OperationsQuery {
         Ok(jobs(ctx)?.jobs().into_iter().map(job).collect())
     }
 
-    /// Runs of jobs, newest first.
+    /// Runs of jobs, newest first: of a job, for a group, or only those that have ended without success.
     async fn job_runs(
         &self,
         ctx: &Context<'_>,
         job: Option<String>,
+        resource_group: Option<String>,
+        #[graphql(default)] failed: bool,
         first: Option<i64>,
         last: Option<i64>,
         before: Option<String>,
@@ -46,7 +48,8 @@ impl OperationsQuery {
         offset: Option<i64>,
     ) -> Result<List<JobRun>> {
         let window = PageArgs { first, last, before, after, offset }.window(Service::JOB_RUN_LIST, "")?;
-        let page = service(ctx)?.job_runs(caller(ctx)?, &**jobs(ctx)?, job.as_deref(), &window).await?;
+        let filter = RunFilter { job: job.as_deref(), group: resource_group.as_deref(), failed };
+        let page = service(ctx)?.job_runs(caller(ctx)?, &**jobs(ctx)?, filter, &window).await?;
         Ok(connect(ctx, "", page, JobRun)?)
     }
 

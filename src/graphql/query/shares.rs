@@ -7,7 +7,7 @@ use crate::graphql::filters::{DomainFairShareFilter, ProjectFairShareFilter, Use
 use crate::graphql::orders::{DomainFairShareOrderBy, ProjectFairShareOrderBy, UserFairShareOrderBy};
 use crate::graphql::scalars::Uuid;
 use crate::graphql::share_list::share_list;
-use crate::graphql::types::{DomainFairShare, ProjectFairShare, UserFairShare};
+use crate::graphql::types::{DomainFairShare, ProjectFairShare, RankMovers, UserFairShare};
 
 #[derive(Default)]
 pub struct ShareQuery;
@@ -94,6 +94,17 @@ impl ShareQuery {
         let group = service(ctx)?.group(caller(ctx)?, &resource_group)?;
         let page = PageArgs { first, last, before, after, offset };
         Ok(UserFairShare::list(ctx, &group, None, UserFairShareFilter::read(filter)?, order, &page)?)
+    }
+
+    /// The users whose rank moved most since the day before the last calculation: at most `first` up and as many down.
+    async fn rank_movers(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        #[graphql(default = 5)] first: u32,
+    ) -> Result<RankMovers> {
+        let movers = service(ctx)?.rank_movers(caller(ctx)?, &resource_group, first).await?;
+        Ok(RankMovers::new(ctx, movers)?)
     }
 
     /// One user in one project; null if nobody knows the user or the project.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde::Deserialize;
-use utoipa::IntoParams;
+use utoipa::{IntoParams, ToSchema};
 
 use super::view::ShareDayView;
 use crate::domain::time::Day;
@@ -12,8 +12,26 @@ use crate::rest::fairness::view::TierName;
 use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
-use crate::service::share_history::HistoryQuery;
+use crate::service::share_history::{HistoryQuery, ShareOrder};
 use crate::service::{Caller, Service};
+
+/// What orders the rows of a day.
+#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OrderName {
+    #[default]
+    Id,
+    Rank,
+}
+
+impl From<OrderName> for ShareOrder {
+    fn from(name: OrderName) -> Self {
+        match name {
+            OrderName::Id => Self::Id,
+            OrderName::Rank => Self::Rank,
+        }
+    }
+}
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -34,6 +52,10 @@ pub struct ShareDaysQuery {
     /// The last day, inclusive; today unless given.
     #[param(value_type = Option<String>, format = Date)]
     pub to: Option<Day>,
+    /// What orders the rows of a day; `id` unless given.
+    #[serde(default)]
+    #[param(inline, default = "id")]
+    pub order: OrderName,
     /// Rows of a page, 1 to 1000; 100 unless given.
     #[param(default = 100)]
     pub limit: Option<i64>,
@@ -41,7 +63,7 @@ pub struct ShareDaysQuery {
     pub cursor: Option<String>,
 }
 
-/// The factors and ranks that the last run of each day left, by day.
+/// The factors and ranks that the last run of each day left, by day and then by id or rank.
 #[utoipa::path(
     get, path = "/resource-groups/{rg}/fair-share-history", operation_id = "list_fair_share_history", tag = "Fair share",
     params(GroupPath, ShareDaysQuery), responses((status = 200, body = List<ShareDayView>))
@@ -52,12 +74,12 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<ShareDaysQuery>,
 ) -> Result<Json<List<ShareDayView>>> {
-    let ShareDaysQuery { tier, domain, project, user, from, to, limit, cursor } = query;
-    let tier = tier.unwrap_or(TierName::User).into();
-    let list = ListCursor::new(Service::share_history_list(tier), path.rg.clone());
+    let ShareDaysQuery { tier, domain, project, user, from, to, order, limit, cursor } = query;
+    let (tier, order) = (tier.unwrap_or(TierName::User).into(), order.into());
+    let list = ListCursor::new(Service::share_history_list(tier, order), path.rg.clone());
     let window = list.window(limit, cursor.as_deref())?;
     let (domain, project, user) = (domain.as_deref(), project.as_deref(), user.as_deref());
-    let query = HistoryQuery { tier, domain, project, user, from, to };
+    let query = HistoryQuery { tier, domain, project, user, from, to, order };
     let rows = service.share_history(&caller, &path.rg, query, &window).await?;
     let people = service.people();
     Ok(Json(list.answer(rows.map(|row| ShareDayView::new(&people, row)))))

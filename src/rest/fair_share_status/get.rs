@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::tiers::page;
 use super::view::{FairShareStatus, SingleUserStatus, UserStatus};
-use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::rest::etag;
 use crate::rest::extract::{PathParams, QueryParams, written};
 use crate::rest::list::List;
@@ -73,7 +73,7 @@ pub async fn handle(
             return Err(contradiction("/user_uuid", "does not go with `limit` and `cursor`: one user has no pages"));
         }
         (None, Some(_)) => return Err(contradiction("/project_id", "goes with `user_uuid` only")),
-        (None, None) => FairShareStatus::Ranking(ranking(&group, &query)?),
+        (None, None) => FairShareStatus::Ranking(ranking(&service, &group, &query).await?),
     };
     etag::fresh_or(&headers, &group.etag(), || Json(status).into_response())
 }
@@ -92,20 +92,22 @@ impl StatusQuery {
 
 /// All users' rows that the caller may see.
 fn whole(group: &VisibleGroup) -> List<UserStatus> {
-    List::whole(group.ranking().map(|row| UserStatus::new(group, &row)).collect())
+    List::whole(group.ranking().map(|row| UserStatus::new(group, &row, None)).collect())
 }
 
 fn contradiction(pointer: &str, said: &str) -> crate::rest::problem::Problem {
     Error::about(pointer, "contradiction", said).into()
 }
 
-fn ranking(group: &VisibleGroup, query: &StatusQuery) -> Result<List<UserStatus>> {
+async fn ranking(service: &Service, group: &VisibleGroup, query: &StatusQuery) -> Result<List<UserStatus>> {
     if query.limit.is_none() && query.cursor.is_none() {
         return Ok(whole(group));
     }
-    page("user", &group.name, (query.limit, query.cursor.as_deref()), |list| {
-        Ok(group.user_shares(list).map(|row| UserStatus::new(group, &row)))
-    })
+    let page = (query.limit, query.cursor.as_deref());
+    let rows = self::page("user", &group.name, page, |list| Ok(group.user_shares(list)))?;
+    let owners: Vec<Owner> = rows.items.iter().map(|row| Owner::User(row.member)).collect();
+    let before = service.previous_ranks(group, &owners).await?;
+    Ok(rows.map(|row| UserStatus::new(group, &row, before.get(&Owner::User(row.member)).copied())))
 }
 
 async fn single(
@@ -128,5 +130,12 @@ async fn single(
             UserPlace::Row(row.ok_or_else(unknown)?)
         }
     };
-    Ok(SingleUserStatus::new(group, user, place)?)
+    let memberships = group.memberships(user)?;
+    let shown = match &place {
+        UserPlace::Row(row) => Some(row.member),
+        UserPlace::NoProject { .. } => None,
+    };
+    let owners: Vec<Owner> = memberships.iter().map(|row| row.member).chain(shown).map(Owner::User).collect();
+    let before = service.previous_ranks(group, &owners).await?;
+    Ok(SingleUserStatus::new(group, user, place, &memberships, &before))
 }

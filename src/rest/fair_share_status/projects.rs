@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::{Extension, Json};
 
 use super::tiers::{ProjectStatus, page};
+use crate::domain::ids::Owner;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, PageQuery};
 use crate::rest::paths::GroupPath;
@@ -21,9 +22,10 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<PageQuery>,
 ) -> Result<Json<List<ProjectStatus>>> {
-    page("project", &path.rg, (query.limit, query.cursor.as_deref()), |list| {
-        let group = service.group(&caller, &path.rg)?;
-        Ok(group.project_shares(list)?.map(|row| ProjectStatus::new(&group, &row)))
-    })
-    .map(Json)
+    let group = service.group(&caller, &path.rg)?;
+    let rows =
+        page("project", &path.rg, (query.limit, query.cursor.as_deref()), |list| Ok(group.project_shares(list)?))?;
+    let owners: Vec<Owner> = rows.items.iter().map(|row| Owner::Project(row.project_id)).collect();
+    let before = service.previous_ranks(&group, &owners).await?;
+    Ok(Json(rows.map(|row| ProjectStatus::new(&group, &row, &before))))
 }

@@ -18,6 +18,7 @@ use crate::service::VisibleGroup;
 use crate::service::group::published::entitlements::Entitlement;
 use crate::service::group::published::rows::{DomainShare, ProjectShare};
 use crate::service::input::page::Page;
+use crate::service::rank_movement::Ranks;
 use crate::service::shares::{ShareField, ShareList, share_list_name};
 
 /// A share as every ranking shows it.
@@ -80,7 +81,7 @@ pub fn page<V>(
 /// One domain.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(example = json!({
-    "domain_name": "research", "rank": 1, "fair_share_factor": "0.949342117601", "effective_usage": "0.15",
+    "domain_name": "research", "rank": 1, "previous_rank": 2, "fair_share_factor": "0.949342117601", "effective_usage": "0.15",
     "effective_weight": "2", "nominal_share": "0.4", "nominal_share_of_parent": "0.4", "entitled_share": "0.5",
     "entitled_share_of_parent": "0.5"
 }))]
@@ -89,6 +90,8 @@ pub struct DomainStatus {
     pub domain_name: Arc<str>,
     /// 1 is first; equals share a rank.
     pub rank: Option<u32>,
+    /// The rank that the last run of the day before left; `null`: that is not known.
+    pub previous_rank: Option<u32>,
     pub fair_share_factor: String,
     /// Decayed usage as a part of the window's capacity.
     pub effective_usage: String,
@@ -99,18 +102,19 @@ pub struct DomainStatus {
 }
 
 impl DomainStatus {
-    pub fn new(group: &VisibleGroup, row: &Placed<DomainShare>) -> Self {
+    pub fn new(group: &VisibleGroup, row: &Placed<DomainShare>, before: &Ranks) -> Self {
         let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::new(&row.share, row.place());
         let domain_name = Arc::clone(&row.domain_name);
-        let shares = group.entitlement(&Owner::Domain(Arc::clone(&domain_name))).into();
-        Self { domain_name, rank, fair_share_factor, effective_usage, effective_weight, shares }
+        let owner = Owner::Domain(Arc::clone(&domain_name));
+        let (previous_rank, shares) = (before.get(&owner).copied(), group.entitlement(&owner).into());
+        Self { domain_name, rank, previous_rank, fair_share_factor, effective_usage, effective_weight, shares }
     }
 }
 
 /// One project.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[schema(example = json!({
-    "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f", "project_name": "climate", "domain_name": "research", "rank": 1,
+    "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f", "project_name": "climate", "domain_name": "research", "rank": 1, "previous_rank": null,
     "fair_share_factor": "0.949342117601", "effective_usage": "0.15", "effective_weight": "2", "nominal_share": "0.2",
     "nominal_share_of_parent": "0.5", "entitled_share": "0.5", "entitled_share_of_parent": "1"
 }))]
@@ -123,6 +127,8 @@ pub struct ProjectStatus {
     pub domain_name: Arc<str>,
     /// 1 is first among the projects of the domain; equals share a rank.
     pub rank: Option<u32>,
+    /// The rank that the last run of the day before left; `null`: that is not known.
+    pub previous_rank: Option<u32>,
     pub fair_share_factor: String,
     /// Decayed usage as a part of the window's capacity.
     pub effective_usage: String,
@@ -134,13 +140,14 @@ pub struct ProjectStatus {
 }
 
 impl ProjectStatus {
-    pub fn new(group: &VisibleGroup, row: &Placed<ProjectShare>) -> Self {
+    pub fn new(group: &VisibleGroup, row: &Placed<ProjectShare>, before: &Ranks) -> Self {
         let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::new(&row.share, row.place());
         Self {
             project_id: row.project_id.0,
             project_name: row.project_name.clone(),
             domain_name: Arc::clone(&row.domain_name),
             rank,
+            previous_rank: before.get(&Owner::Project(row.project_id)).copied(),
             fair_share_factor,
             effective_usage,
             effective_weight,

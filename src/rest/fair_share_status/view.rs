@@ -9,10 +9,11 @@ use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Owner, UserId};
 use crate::domain::ranking::Placed;
 use crate::domain::weight::EffectiveWeight;
+use crate::service::VisibleGroup;
 use crate::service::group::published::entitlements::Entitlement;
 use crate::service::group::published::rows::UserShare;
+use crate::service::rank_movement::Ranks;
 use crate::service::shares::UserPlace;
-use crate::service::{Result, VisibleGroup};
 
 /// One user in one project.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -28,6 +29,9 @@ pub struct UserStatus {
     pub fair_share_factor: String,
     /// 1 is first; equals share a rank (1, 2, 2, 4). `null` outside of the group.
     pub rank: Option<u32>,
+    /// The rank that the last run of the day before left. Absent where that is not known, and where everybody is in one answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous_rank: Option<u32>,
     pub project_id: Uuid,
     #[schema(value_type = String)]
     pub domain_name: Arc<str>,
@@ -47,12 +51,13 @@ pub struct UserStatus {
 }
 
 impl UserStatus {
-    pub fn new(group: &VisibleGroup, row: &Placed<UserShare>) -> Self {
+    pub fn new(group: &VisibleGroup, row: &Placed<UserShare>, previous_rank: Option<u32>) -> Self {
         let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::new(&row.share, row.place());
         Self {
             user_uuid: row.member.user.0,
             fair_share_factor,
             rank,
+            previous_rank,
             project_id: row.member.project.0,
             domain_name: Arc::clone(&row.domain_name),
             effective_usage,
@@ -72,6 +77,9 @@ pub struct PlaceOfUser {
     pub fair_share_factor: String,
     /// 1 is first; equals share a rank (1, 2, 2, 4). `null` outside of the group.
     pub rank: Option<u32>,
+    /// The rank that the last run of the day before left. Absent where that is not known, and where everybody is in one answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous_rank: Option<u32>,
     /// `null`: the user was created ahead of the first project.
     pub project_id: Option<Uuid>,
     /// `null`: the user has no project yet.
@@ -99,6 +107,7 @@ impl PlaceOfUser {
             user_uuid: user.0,
             fair_share_factor,
             rank,
+            previous_rank: None,
             project_id: None,
             domain_name: None,
             effective_usage,
@@ -116,6 +125,7 @@ impl From<UserStatus> for PlaceOfUser {
             user_uuid: row.user_uuid,
             fair_share_factor: row.fair_share_factor,
             rank: row.rank,
+            previous_rank: row.previous_rank,
             project_id: Some(row.project_id),
             domain_name: Some(row.domain_name),
             effective_usage: row.effective_usage,
@@ -139,13 +149,20 @@ pub struct SingleUserStatus {
 }
 
 impl SingleUserStatus {
-    pub fn new(group: &VisibleGroup, user: UserId, place: UserPlace) -> Result<Self> {
+    pub fn new(
+        group: &VisibleGroup,
+        user: UserId,
+        place: UserPlace,
+        memberships: &[Placed<UserShare>],
+        before: &Ranks,
+    ) -> Self {
+        let status =
+            |row: &Placed<UserShare>| UserStatus::new(group, row, before.get(&Owner::User(row.member)).copied());
         let (in_group, place) = match place {
-            UserPlace::Row(row) => (row.place().is_some(), UserStatus::new(group, &row).into()),
+            UserPlace::Row(row) => (row.place().is_some(), status(&row).into()),
             UserPlace::NoProject { user_name, share } => (false, PlaceOfUser::without_project(user, user_name, &share)),
         };
-        let memberships = group.memberships(user)?.iter().map(|row| UserStatus::new(group, row)).collect();
-        Ok(Self { place, in_group, memberships })
+        Self { place, in_group, memberships: memberships.iter().map(status).collect() }
     }
 }
 

@@ -18,7 +18,8 @@ use crate::service::{Caller, Service};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct FairnessQuery {
-    /// `1h`, `1d`, `7d`, `28d` (whole days, of which the last is today), or a first and a last day like `2026-01-01..2026-01-31`.
+    /// `now` (what runs now instead of what was used), `1h`, `1d`, `7d`, `28d` (whole days, of which the last is today), or a first
+    /// and a last day like `2026-01-01..2026-01-31`.
     #[param(default = "7d")]
     pub window: Option<String>,
     /// The tier that is reported.

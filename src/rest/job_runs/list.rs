@@ -9,7 +9,7 @@ use crate::rest::extract::QueryParams;
 use crate::rest::jobs::view::JobRunView;
 use crate::rest::list::{List, ListCursor};
 use crate::rest::problem::Result;
-use crate::service::jobs::JobControl;
+use crate::service::jobs::{JobControl, RunFilter};
 use crate::service::{Caller, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -18,6 +18,12 @@ use crate::service::{Caller, Service};
 pub struct JobRunQuery {
     /// Only runs of this job.
     pub job: Option<String>,
+    /// Only runs for this resource group.
+    pub resource_group: Option<String>,
+    /// Only runs that have ended without success.
+    #[serde(default)]
+    #[param(default = false)]
+    pub failed: bool,
     /// Rows of a page, 1 to 1000; 100 unless given.
     #[param(default = 100)]
     pub limit: Option<i64>,
@@ -43,5 +49,7 @@ pub async fn handle(
 ) -> Result<Json<List<JobRunView>>> {
     let cursor = ListCursor::new(Service::JOB_RUN_LIST, "");
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
-    Ok(Json(cursor.answer(service.job_runs(&caller, &*jobs, query.job.as_deref(), &window).await?)))
+    let (job, group) = (query.job.as_deref(), query.resource_group.as_deref());
+    let filter = RunFilter { job, group, failed: query.failed };
+    Ok(Json(cursor.answer(service.job_runs(&caller, &*jobs, filter, &window).await?)))
 }

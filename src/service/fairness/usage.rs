@@ -9,7 +9,7 @@ use crate::domain::maps::FastMap;
 use crate::domain::normalize::Normalizer;
 use crate::domain::outstanding::Moment;
 use crate::domain::slots::Amounts;
-use crate::domain::time::{Span, Timestamp};
+use crate::domain::time::{MICROS_PER_DAY, Span, Timestamp};
 use crate::domain::trail::used_within;
 use crate::service::group::published::PublishedGroup;
 use crate::service::{Result, Service};
@@ -20,6 +20,9 @@ pub type Uses = Vec<Use>;
 
 impl Service {
     pub(super) async fn uses(&self, group: &PublishedGroup, window: Window, now: Timestamp) -> Result<Uses> {
+        if window == Window::Now {
+            return Ok(held_now(group, now));
+        }
         if let Window::Last(days) = window
             && let Some(uses) = recent_uses(group, days, now)
         {
@@ -80,6 +83,18 @@ pub(super) fn known_uses(group: &PublishedGroup, days: u32, now: Timestamp) -> O
     let (_, last) = group.facts.calculated_trails()?;
     // Of a day that is over, all of it.
     recent_uses(group, days, now.min(last.lookback_end.plus(1).start().plus_micros(-1)))
+}
+
+/// What everybody's running kernels hold, as the usage of a day.
+fn held_now(group: &PublishedGroup, now: Timestamp) -> Uses {
+    let facts = &group.facts;
+    let normalizer = Normalizer::new(&facts.capacity, &facts.options.resource_weights);
+    let one = |member: Member| {
+        let held = facts.outstanding.held(member, now).for_micros(MICROS_PER_DAY.unsigned_abs());
+        let used = normalizer.normalized(&held);
+        Use { used, holds: used > 0.0, waits: facts.waits(member) }
+    };
+    group.entitlements().users.iter().map(|row| one(row.member)).collect()
 }
 
 /// Adds what runs have not recorded of kernels. What is held and asked for now says nothing of a time that is over.

@@ -12,6 +12,8 @@ const MOST_DAYS: i32 = 366;
 /// The time that a report looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
+    /// What runs now, in place of what was used.
+    Now,
     /// The hour until now.
     Hour,
     /// So many days, of which the last is today: one of [`LENGTHS`].
@@ -21,14 +23,16 @@ pub enum Window {
 }
 
 impl Window {
-    /// Reads `1h`, `1d`, `7d`, `28d`, or a first and a last day like `2026-01-01..2026-01-31`.
+    /// Reads `now`, `1h`, `1d`, `7d`, `28d`, or a first and a last day like `2026-01-01..2026-01-31`.
     pub fn read(text: &str) -> Result<Self> {
         let fault = || {
-            let said = "is none of 1h, 1d, 7d and 28d, and no period like 2026-01-01..2026-01-31";
+            let said = "is none of now, 1h, 1d, 7d and 28d, and no period like 2026-01-01..2026-01-31";
             Error::about("/window", "invalid_value", said)
         };
-        if text == "1h" {
-            return Ok(Self::Hour);
+        match text {
+            "now" => return Ok(Self::Now),
+            "1h" => return Ok(Self::Hour),
+            _ => {}
         }
         if let Some(length) = LENGTHS.into_iter().find(|length| format!("{length}d") == text) {
             return Ok(Self::Last(length));
@@ -60,10 +64,10 @@ impl Window {
         Ok(())
     }
 
-    /// The whole days that it has; `None` of the hour.
+    /// The whole days that it has; `None` of the hour and of now.
     pub fn days(self, today: Day) -> Option<Days> {
         match self {
-            Self::Hour => None,
+            Self::Now | Self::Hour => None,
             Self::Last(count) => Some(Days::until(today, count)),
             Self::Between(days) => Some(days),
         }
@@ -72,6 +76,7 @@ impl Window {
     /// From when until when, as far as it has come.
     pub fn span(self, now: Timestamp) -> Span {
         match self.days(now.day()) {
+            None if self == Self::Now => Span { start: now, end: now },
             None => Span { start: now.plus_micros(-MICROS_PER_HOUR), end: now },
             Some(days) => Span { start: days.first.start(), end: days.last.plus(1).start().min(now) },
         }

@@ -13,7 +13,7 @@ use super::{Caller, Error, Result, Service};
 use crate::domain::time::MICROS_PER_DAY;
 use crate::store;
 
-pub use crate::store::jobs::JobRun;
+pub use crate::store::jobs::{JobRun, RunFilter};
 
 /// What the runner offers to the layers above it.
 pub trait JobControl: Send + Sync {
@@ -28,20 +28,24 @@ impl Service {
     /// The name in cursors of job runs.
     pub const JOB_RUN_LIST: &'static str = "job-runs";
 
-    /// Newest first, of all jobs or of one. A key that is limited to groups sees the runs for those groups, here and below.
+    /// Newest first, of all jobs or as far as they are asked for. A key that is limited to groups sees the runs for those groups, here and below.
     #[tracing::instrument(name = "service.jobs.job_runs", level = "debug", skip_all, err(level = "debug"))]
     pub async fn job_runs(
         &self,
         caller: &Caller,
         jobs: &dyn JobControl,
-        job: Option<&str>,
+        filter: RunFilter<'_>,
         window: &Window,
     ) -> Result<Page<JobRun>> {
         caller.require_reader()?;
-        if let Some(name) = job.filter(|name| !jobs.jobs().iter().any(|(known, _)| known == name)) {
+        if let Some(group) = filter.group {
+            caller.require_group(group)?;
+        }
+        if let Some(name) = filter.job.filter(|name| !jobs.jobs().iter().any(|(known, _)| known == name)) {
             return Err(Error::unknown_job(name));
         }
-        let found = store::jobs::page(self.store().read(), caller.groups.as_deref(), job, &id_window(window)?).await?;
+        let found =
+            store::jobs::page(self.store().read(), caller.groups.as_deref(), filter, &id_window(window)?).await?;
         Ok(id_page(Self::JOB_RUN_LIST, found, |r| r.id, window))
     }
 

@@ -29,6 +29,8 @@ on_both! {
         let csv = run(&f.db, ["fairness", GROUP, "--window", DAY, "--tier", "user", "-o", "csv"]).ok();
         assert!(csv.starts_with("domain_name,project_name,project_id,user_name,user_uuid,used_share,"), "{csv}");
         assert_eq!(csv.lines().count(), 3);
+        let now = run(&f.db, ["fairness", GROUP, "--window", "now", "-o", "json"]).json();
+        assert_eq!((&now["total"], &now["window"]["from"]), (&json!(2), &now["window"]["to"]));
         assert_eq!(run(&f.db, ["fairness", GROUP, "--window", "2h"]).code, Some(2));
         assert_eq!(run(&f.db, ["fairness", GROUP, "--from", "2026-01-13"]).code, Some(2));
     }
@@ -40,6 +42,9 @@ on_both! {
         let days = ["--from", "2026-01-13", "--to", "2026-01-13"];
         let history = run(&f.db, [&["history", GROUP, "--user", &id("alice").to_string(), "-o", "json"], &days[..]].concat()).json();
         assert_eq!((&history["total"], &history["items"][0]["user_name"], &history["items"][0]["rank"]), (&json!(1), &json!("alice"), &json!(1)));
+        let ranked = run(&f.db, [&["history", GROUP, "--by-rank", "-o", "json"], &days[..]].concat()).json();
+        let ranks: Vec<_> = ranked["items"].as_array().unwrap().iter().map(|row| row["rank"].as_u64().unwrap()).collect();
+        assert_eq!(ranks, [1, 2]);
         let csv = run(&f.db, [&["history", GROUP, "--tier", "domain", "-o", "csv"], &days[..]].concat()).ok();
         assert_eq!(csv.lines().next(), Some("day,domain_name,rank,fair_share_factor,effective_usage,effective_weight,entitled_share"));
         assert_eq!(csv.lines().count(), 3);

@@ -149,6 +149,33 @@ on_both! {
         assert_eq!(carol("7d").await, "0.175824175824");
     }
 
+    async fn what_runs_now_beside_what_is_deserved(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let now = report(&server, "window=now").await;
+        assert_eq!(now["window"], json!({"from": "2026-01-13T12:00:00Z", "to": "2026-01-13T12:00:00Z"}));
+        assert_eq!((&now["misallocated_share"], &now["active"]), (&json!("0"), &json!(2)));
+        assert!(server.ingest(&[waiting("k4", "carol", "audio", "sales")]).await.is_empty());
+        let now = report(&server, "window=now").await;
+        assert_eq!(column(&now, "domain_name"), ["sales", "research"]);
+        assert_eq!((column(&now, "used_share"), column(&now, "entitled_share")), (vec!["0.142857142857", "0.857142857143"], vec!["0.5"; 2]));
+        assert_eq!(now["misallocated_share"], "0.357142857143");
+        // What has ended counts for what was used, and not any more for what runs.
+        let slots = json!({"cpu": "20"});
+        let over = with(kernel("k1", "alice", "vision", "2026-01-13T00:00:00Z"), &json!({
+            "occupied_slots": slots, "status": "TERMINATED", "terminated_at": "2026-01-13T12:00:00Z",
+        }));
+        assert!(server.ingest(&[over]).await.is_empty());
+        let users = report(&server, "window=now&tier=user").await;
+        assert_eq!(users["total"], 2);
+        assert_eq!((column(&users, "used_share"), column(&users, "error")), (vec!["0.333333333333", "0.666666666667"], vec!["-0.166666666667", "0.166666666667"]));
+        assert_eq!(report(&server, "window=1d&tier=user").await["total"], 3);
+        let query = format!(r#"{{ fairness(resource_group: "{GROUP}", window: "now") {{ misallocated_share }} }}"#);
+        assert_eq!(server.graphql(&query).await["data"]["fairness"]["misallocated_share"], "0.166666666667");
+        let Server { fixture, key, .. } = server;
+        let server = Server::over(fixture.restart().await, key);
+        assert_eq!(report(&server, "window=now&tier=user").await["items"], users["items"]);
+    }
+
     async fn windows_that_are_refused(db: TestDb) {
         let server = Server::with_usage(db).await;
         let bad = |window: &str| group(&format!("/fairness?window={window}"));

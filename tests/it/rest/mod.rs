@@ -21,6 +21,7 @@ mod people;
 mod permits;
 mod progressive;
 mod queues;
+mod rank_movement;
 mod read_back;
 mod records;
 mod revisions;

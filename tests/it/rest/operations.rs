@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use fairshared::service::keys::NewKey;
 use fairshared::service::upkeep::health::Condition;
-use fairshared::service::{Role, Service};
+use fairshared::service::{Clock, Role, Service};
+use fairshared::store;
 use serde_json::json;
 
 use super::support::{Server, group};
@@ -33,6 +34,17 @@ on_both! {
         let last = server.get("/jobs").await["items"][0]["last_runs"].clone();
         assert_eq!(last, json!([run]));
         server.call("GET", "/job-runs?job=nothing", None).await.refused(404, "unknown_job");
+        assert_eq!(server.get("/job-runs?resource_group=other").await["items"], json!([all["items"][1]]));
+        assert_eq!(server.get("/job-runs?failed=true").await["total"], 0);
+        let (db, now) = (server.service.store().write(), server.service.clock().now());
+        let id = store::jobs::start(db, "aggregate", Some("other"), "schedule", uuid::Uuid::nil(), now).await.unwrap();
+        assert_eq!(server.get("/job-runs?failed=true").await["total"], 0, "it runs");
+        store::jobs::finish(db, id, "failed", &json!({}), Some("no room".to_owned()), now).await.unwrap();
+        let failed = server.get("/job-runs?failed=true&resource_group=other").await;
+        assert_eq!((&failed["total"], &failed["items"][0]["error"]), (&json!(1), &json!("no room")));
+        assert_eq!(server.get(&format!("/job-runs?failed=true&resource_group={GROUP}")).await["total"], 0);
+        let query = r#"{ job_runs(resource_group: "other", failed: true) { edges { node { error } } } }"#;
+        assert_eq!(server.graphql(query).await["data"]["job_runs"]["edges"], json!([{"node": {"error": "no room"}}]));
     }
 
     async fn a_wrong_clock_holds_jobs_until_it_is_trusted(db: TestDb) {
@@ -180,6 +192,10 @@ on_both! {
         server.service.store().clone().close().await.unwrap();
         let alice = id("alice");
         let reads = ["", "/scheduler-options", "/fair-share-weights", "/fair-share-status", "/queues", "/division"];
+        let rankings = ["/fair-share-status/domains", "/fair-share-status/projects", "/fair-share-status?limit=2"];
+        for path in rankings {
+            assert!(server.get(&group(path)).await["items"].as_array().is_some_and(|rows| rows.len() == 2), "{path}");
+        }
         for path in reads.map(str::to_owned).into_iter().chain([format!("/fair-share-status?user_uuid={alice}")]) {
             server.get(&group(&path)).await;
         }

@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { graphql, type TadaDocumentNode } from "../gql.ts";
 import { ApiError, request } from "./client.ts";
+import { isPast } from "./past.ts";
 import { unreachable } from "./session.ts";
 
 /** Grows when the group that is shown has changed; queries that are live follow it. */
@@ -21,7 +22,7 @@ export function useLive(group: string | undefined): void {
     let stopped = false;
     let shown = 0;
     const ask = async () => {
-      if (stopped || document.hidden || !isLive.value) return;
+      if (stopped || document.hidden || !isLive.value || isPast.value) return;
       const answer = await request(REVISION, { group }).catch(() => null);
       if (!answer || stopped) return;
       unreachable.value = false;

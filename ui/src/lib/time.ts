@@ -42,6 +42,16 @@ export function today(now = Date.now()): string {
   return new Date(now).toISOString().slice(0, 10);
 }
 
+/** The last day that is over. */
+export function yesterday(now = Date.now()): string {
+  return plusDays(today(now), -1);
+}
+
 export function daysBetween(from: string, to: string): number {
   return Math.round((Date.parse(`${to}T00:00:00Z`) - Date.parse(`${from}T00:00:00Z`)) / DAY_MS);
+}
+
+/** `12 Jan 2026`, of a day of UTC. */
+export function shortDay(day: string): string {
+  return new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" }).format(new Date(`${day}T00:00:00Z`));
 }

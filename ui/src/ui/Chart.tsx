@@ -22,9 +22,20 @@ interface ChartProps {
   /** How a moment is called in the table. */
   when: (seconds: number) => string;
   height?: number;
-  /** Moments with a line of their own. */
-  marks?: { at: number; name: string }[];
+  /** Days with a line of their own, and the letter at it. */
+  marks?: ChartMark[];
+  /** The scale is as high as the values differ, for those that are never near 0. */
+  fits?: boolean;
+  /** The smallest value is at the top. */
+  upsideDown?: boolean;
 }
+
+interface ChartMark {
+  day: number;
+  letter: string;
+}
+
+const NO_MARKS: ChartMark[] = [];
 
 const dayAndMonth = (seconds: number): string => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }).format(new Date(seconds * 1000));
 
@@ -40,7 +51,13 @@ function resolved(token: string): string {
   return colour;
 }
 
-export function Chart({ title, times, series, shown, when, height = 260, marks = [] }: ChartProps) {
+/** A little more than from `min` to `max`. */
+function around(min: number, max: number): [number, number] {
+  const room = (max - min) * 0.08 || Math.abs(max) * 0.08 || 1;
+  return [min - room, max + room];
+}
+
+export function Chart({ title, times, series, shown, when, height = 260, marks = NO_MARKS, fits = false, upsideDown = false }: ChartProps) {
   const ref = useRef<HTMLDivElement>(null);
   const scheme = theme.value;
   useEffect(() => {
@@ -53,12 +70,18 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
       chart.ctx.save();
       chart.ctx.strokeStyle = resolved("--line-strong");
       chart.ctx.setLineDash([4, 4]);
-      for (const mark of marks) {
-        const x = chart.valToPos(mark.at, "x", true);
+      chart.ctx.fillStyle = ink;
+      chart.ctx.font = `${Math.round(11 * devicePixelRatio)}px system-ui, sans-serif`;
+      chart.ctx.textAlign = "center";
+      chart.ctx.textBaseline = "top";
+      const { min = 0, max = 0 } = chart.scales["x"] ?? {};
+      for (const mark of marks.filter(({ day }) => day >= (min ?? 0) && day <= (max ?? 0))) {
+        const x = chart.valToPos(mark.day, "x", true);
         chart.ctx.beginPath();
-        chart.ctx.moveTo(x, chart.bbox.top);
+        chart.ctx.moveTo(x, chart.bbox.top + 15 * devicePixelRatio);
         chart.ctx.lineTo(x, chart.bbox.top + chart.bbox.height);
         chart.ctx.stroke();
+        chart.ctx.fillText(mark.letter, x, chart.bbox.top + 2);
       }
       chart.ctx.restore();
     };
@@ -69,7 +92,7 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
         tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
         cursor: { drag: { x: false, y: false } },
         hooks: { draw: [draw] },
-        scales: { x: { range: (_, min, max) => (series.some((one) => one.bars) || min === max ? [min - 43_200, max + 43_200] : [min, max]) }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] } },
+        scales: { x: { range: (_, min, max) => (series.some((one) => one.bars) || min === max ? [min - 43_200, max + 43_200] : [min, max]) }, y: { dir: upsideDown ? -1 : 1, range: (_, min, max) => (fits ? around(min, max) : [0, max > 0 ? max * 1.08 : 1]) } },
         axes: [{ ...axis, space: 64, values: (_, ticks) => ticks.map(dayAndMonth) }, { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => shown(tick)) }],
         series: [
           { label: "Time", value: (_, at) => (at === null ? "–" : when(at)) },
@@ -94,7 +117,7 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
       observer.disconnect();
       chart.destroy();
     };
-  }, [times, series, height, scheme, marks, shown, when]);
+  }, [times, series, height, scheme, marks, shown, when, fits, upsideDown]);
   return (
     <figure style={{ margin: 0 }}>
       <div ref={ref} class="chart" role="img" aria-label={`${title}. The same values are in the table below.`} style={{ minHeight: `${height}px` }} />

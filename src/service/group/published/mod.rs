@@ -122,10 +122,11 @@ impl Published {
         self.lock_closing().remove(name);
     }
 
-    /// The last picture that a group had on a day before `today`, if its history is to be written.
-    pub fn closing(&self, name: &str, today: Day) -> Option<Arc<PublishedGroup>> {
+    /// The last pictures that a group had on days before `today` whose history is to be written, the earlier day first.
+    pub fn closing(&self, name: &str, today: Day) -> Vec<Arc<PublishedGroup>> {
         let replaced = self.lock_closing().get(name).cloned();
-        replaced.or_else(|| self.get(name).filter(|group| group.day().is_some_and(|day| day < today)))
+        let shown = self.get(name).filter(|group| group.day().is_some_and(|day| day < today));
+        replaced.into_iter().chain(shown).collect()
     }
 
     /// The history of the picture's day is written.

@@ -220,6 +220,10 @@ impl Rows {
         self.projects.get(domain).into_iter().flat_map(Ranking::iter)
     }
 
+    pub fn count_projects_in(&self, domain: &str) -> usize {
+        self.projects.get(domain).map_or(0, Ranking::len)
+    }
+
     /// [`Self::projects`], each with its rank.
     pub fn placed_projects(&self) -> impl Iterator<Item = Placed<ProjectShare>> {
         self.projects.values().flat_map(Ranking::placed)

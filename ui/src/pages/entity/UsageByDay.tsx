@@ -8,6 +8,7 @@ import { Card, Tabs } from "../../ui/Basics.tsx";
 import { Chart } from "../../ui/Chart.tsx";
 import { Empty } from "../../ui/States.tsx";
 import { byDay, slotsOf, type Bucket } from "./days.ts";
+import type { Mark } from "./marks.ts";
 
 const SPANS: [string, string][] = [
   ["14", "14 days"],
@@ -18,12 +19,17 @@ const SPANS: [string, string][] = [
 
 const dayOf = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 10);
 
-export function UsageByDay({ buckets, options, last }: { buckets: Bucket[]; options: DecayOptions; last: string }) {
+/** How many days the charts show. */
+export function spanOf(params: URLSearchParams): number {
+  return Number(params.get("days") ?? 28) || 28;
+}
+
+export function UsageByDay({ buckets, options, last, marks }: { buckets: Bucket[]; options: DecayOptions; last: string; marks: Mark[] }) {
   const [params, change] = useParams();
   const known = slotsOf(buckets);
   const wished = params.get("slot");
   const slot = wished && known.includes(wished) ? wished : known[0];
-  const span = Number(params.get("days") ?? 28) || 28;
+  const span = spanOf(params);
   const { decay, half_life_days, lookback_days } = options;
   const chart = useMemo(() => {
     if (!slot) return null;
@@ -48,7 +54,7 @@ export function UsageByDay({ buckets, options, last }: { buckets: Bucket[]; opti
             <Tabs label="Slot" tabs={known.map((name) => [name, slotName(name)])} chosen={slot} choose={(next) => change({ slot: next })} />
             <Tabs label="Days" tabs={SPANS} chosen={String(span)} choose={(next) => change({ days: next === "28" ? null : next })} />
           </div>
-          <Chart title={`${slotName(slot)} used by day`} times={chart.times} series={chart.series} shown={shown} when={dayOf} />
+          <Chart title={`${slotName(slot)} used by day`} times={chart.times} series={chart.series} shown={shown} when={dayOf} marks={marks} />
           <p class="muted small">
             The pale bar is all that was used that day; the strong one is what still counts: usage loses half of its weight every {half_life_days} days
             {decay === "flat" ? ", at once," : ""} and is forgotten after {lookback_days} days.

@@ -4,16 +4,22 @@ import type { PageProps } from "../../App.tsx";
 import type { TadaDocumentNode } from "../../gql.ts";
 import type { DecayOptions } from "../../lib/decay.ts";
 import { factor, num, percent, significant, slots } from "../../lib/numbers.ts";
+import { usePastDay } from "../../lib/past.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath, memberId, readMember, useParams } from "../../lib/route.ts";
 import { isUser } from "../../lib/session.ts";
-import { today } from "../../lib/time.ts";
+import { today, yesterday } from "../../lib/time.ts";
 import { hours, hoursUnit, ordered, slotName } from "../../lib/units.ts";
 import { Button, Card, Figures, Page, When } from "../../ui/Basics.tsx";
+import { Rank } from "../../ui/Rank.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
-import { UsageByDay } from "./UsageByDay.tsx";
+import { TimeControl } from "../../ui/TimeControl.tsx";
+import { spanOf, UsageByDay } from "./UsageByDay.tsx";
 import type { Bucket } from "./days.ts";
+import { useMarks } from "./happened.ts";
+import { OverTime } from "./OverTime.tsx";
+import { PastStanding } from "./PastStanding.tsx";
 import { DOMAIN, PROJECT, USER } from "./query.ts";
 
 interface Share {
@@ -27,7 +33,10 @@ interface Share {
   effective_weight: string;
   effective_usage: string;
   fair_share_factor: string;
+  entitled_share: string;
   rank: number | null;
+  ranked_count: number;
+  previous_rank: number | null;
   total_decayed_usage: string;
   lookback_end: string | null;
   last_calculated_at: string | null;
@@ -62,13 +71,14 @@ export default function Entity({ group, rest }: PageProps) {
   const [tier = "", id = ""] = rest;
   const [params, change] = useParams();
   const beside = params.get("beside");
+  const [day, choose] = usePastDay(yesterday());
   if (!asked(group, tier, id)) return <Empty title="There is nobody at this address" />;
   return (
     <div class={beside ? "grid" : ""}>
-      <One key={`${tier}/${id}`} group={group} tier={tier} id={id} compare={tier === "user" && !isUser() ? (other) => change({ beside: other }, true) : undefined} />
+      <One key={`${tier}/${id}`} group={group} tier={tier} id={id} day={day} choose={choose} compare={tier === "user" && !isUser() ? (other) => change({ beside: other }, true) : undefined} />
       {beside && readMember(beside) && (
         <div class="stack">
-          <One key={beside} group={group} tier="user" id={beside} />
+          <One key={beside} group={group} tier="user" id={beside} day={day} />
           <div>
             <Button small onClick={() => change({ beside: null })}>
               Stop comparing
@@ -80,7 +90,17 @@ export default function Entity({ group, rest }: PageProps) {
   );
 }
 
-function One({ group, tier, id, compare }: { group: string; tier: string; id: string; compare?: ((other: string) => void) | undefined }) {
+interface OneProps {
+  group: string;
+  tier: string;
+  id: string;
+  /** The past day that is shown; `null`: now. */
+  day: string | null;
+  choose?: (day: string | null) => void;
+  compare?: ((other: string) => void) | undefined;
+}
+
+function One({ group, tier, id, day, choose, compare }: OneProps) {
   const [doc, variables] = asked(group, tier, id) ?? [USER as unknown as TadaDocumentNode<Whole, unknown>, {}];
   const answer = useQuery(doc, variables);
   return (
@@ -91,17 +111,33 @@ function One({ group, tier, id, compare }: { group: string; tier: string; id: st
         const options = JSON.parse(resource_group?.scheduler_opts ?? "{}") as DecayOptions;
         return (
           <Page title={name} crumbs={<Crumbs group={group} tier={tier} share={share} />} actions={<Link class="button" href={groupPath(group, "explain", tier, id)}>Why this place?</Link>}>
-            <Standing share={share} />
-            <UsageByDay buckets={buckets.edges.map((edge) => edge.node)} options={options} last={share.lookback_end ?? today()} />
-            <div class="grid">
-              <Counted share={share} />
-              <Members group={group} tier={tier} members={members} self={id} />
-            </div>
-            {compare && <Compare group={group} project={share.project_id ?? ""} self={share.user_uuid ?? ""} compare={compare} />}
+            {choose && <TimeControl day={day} choose={choose} last={yesterday()} />}
+            {day === null ? <Standing share={share} /> : <PastStanding group={group} tier={tier} id={id} day={day} />}
+            <ByDay group={group} tier={tier} id={id} share={share} buckets={buckets.edges.map((edge) => edge.node)} options={options} last={day ?? share.lookback_end ?? today()} now={day === null ? share : null} />
+            {day === null && (
+              <div class="grid">
+                <Counted share={share} />
+                <Members group={group} tier={tier} members={members} self={id} />
+              </div>
+            )}
+            {compare && day === null && <Compare group={group} project={share.project_id ?? ""} self={share.user_uuid ?? ""} compare={compare} />}
           </Page>
         );
       }}
     </Shown>
+  );
+}
+
+/** The charts: usage, factor and rank, with what happened meanwhile. */
+function ByDay({ group, tier, id, share, buckets, options, last, now }: { group: string; tier: string; id: string; share: Share; buckets: Bucket[]; options: DecayOptions; last: string; now: Share | null }) {
+  const [params] = useParams();
+  const days = spanOf(params);
+  const marks = useMarks(group, share, last, days);
+  return (
+    <>
+      <UsageByDay buckets={buckets} options={options} last={last} marks={marks} />
+      <OverTime group={group} tier={tier} id={id} last={last} days={days} marks={marks} now={now} />
+    </>
   );
 }
 
@@ -131,7 +167,7 @@ function Standing({ share }: { share: Share }) {
   return (
     <Figures
       items={[
-        ["Rank", share.rank ?? <small>not in this group</small>, "1 goes first"],
+        ["Rank", share.rank === null ? <small>not in this group</small> : <Rank of={share} among={share.ranked_count} />, "1 goes first"],
         ["Factor", <span title={share.fair_share_factor}>{factor(share.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
         ["Usage that counts", <span title={share.effective_usage}>{percent(num(share.effective_usage))}</span>, "Decayed usage as a part of what the group offered in the look-back"],
         ["Weight", <>{share.weight} <small>{share.configured_weight === null ? "the default" : "set"}</small></>, "What an admin has set, else the group's default"],

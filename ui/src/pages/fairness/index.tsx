@@ -5,16 +5,19 @@ import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf } from "../../gql.ts";
 import { csv, download } from "../../lib/csv.ts";
 import { num, percent, significant } from "../../lib/numbers.ts";
+import { usePastDay } from "../../lib/past.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath, memberId, useParams } from "../../lib/route.ts";
 import { isUser } from "../../lib/session.ts";
-import { plusDays, today } from "../../lib/time.ts";
+import { plusDays, shortDay, today, yesterday } from "../../lib/time.ts";
 import { ShareBar } from "../../ui/Bars.tsx";
 import { Button, Card, Figures, Page, Tabs } from "../../ui/Basics.tsx";
 import { Chart } from "../../ui/Chart.tsx";
 import { Pager } from "../../ui/Pager.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
+import { TimeControl } from "../../ui/TimeControl.tsx";
+import { daysOf, endingAt } from "./windows.ts";
 
 const FAIRNESS = graphql(`
   query Fairness($group: String!, $window: String!, $tier: FairnessTier!, $first: Int!, $offset: Int!) {
@@ -28,8 +31,8 @@ const FAIRNESS = graphql(`
   }
 `);
 const HISTORY = graphql(`
-  query FairnessHistory($group: String!, $from: Date!, $tier: FairnessTier!) {
-    fairness_history(resource_group: $group, from: $from, tier: $tier, first: 1000) {
+  query FairnessHistory($group: String!, $from: Date!, $to: Date!, $tier: FairnessTier!) {
+    fairness_history(resource_group: $group, from: $from, to: $to, tier: $tier, first: 1000) {
       edges { node { day misallocated_share jains_index } }
     }
   }
@@ -39,6 +42,7 @@ type Entry = ResultOf<typeof FAIRNESS>["fairness"]["entries"]["edges"][number]["
 type Tier = "DOMAIN" | "PROJECT" | "USER";
 
 const WINDOWS: [string, string][] = [
+  ["now", "now"],
   ["1h", "last hour"],
   ["1d", "last day"],
   ["7d", "7 days"],
@@ -53,50 +57,57 @@ const PAGE = 50;
 
 export default function Fairness({ group }: PageProps) {
   const [params, change] = useParams();
-  const window = params.get("window") ?? "7d";
+  const [day, choose] = usePastDay(yesterday());
+  const windows = WINDOWS.filter(([id]) => day === null || daysOf(id) > 0);
+  const window = windows.find(([id]) => id === params.get("window"))?.[0] ?? "7d";
   const tier = (params.get("tier") ?? "DOMAIN") as Tier;
   const page = Math.max(1, Number(params.get("page") ?? 1) || 1);
-  const answer = useQuery(FAIRNESS, { group, window, tier, first: PAGE, offset: (page - 1) * PAGE });
+  const answer = useQuery(FAIRNESS, { group, window: day === null ? window : endingAt(day, daysOf(window)), tier, first: PAGE, offset: (page - 1) * PAGE });
   return (
     <Page title="Fairness" about="What everyone used beside what weights entitle them to. What somebody did not ask for goes to the others.">
+      <TimeControl day={day} choose={choose} last={yesterday()} />
       <div class="row">
-        <Tabs label="Window" tabs={WINDOWS} chosen={window} choose={(next) => change({ window: next === "7d" ? null : next, page: null })} />
+        <Tabs label="Window" tabs={windows} chosen={window} choose={(next) => change({ window: next === "7d" ? null : next, page: null })} />
         <Tabs label="Tier" tabs={TIERS} chosen={tier} choose={(next) => change({ tier: next === "DOMAIN" ? null : next, page: null })} />
       </div>
-      <Shown answer={answer}>
-        {({ fairness }) => (
-          <>
-            <Figures
-              items={[
-                ["In the wrong hands", percent(num(fairness.misallocated_share)), "Half of the sum of what everyone used beyond or short of the entitlement, as a part of all that was used"],
-                ["Jain's index", significant(num(fairness.jains_index), 3), "Of used over entitled: 1 if all are served alike, 1 divided by their number if one has everything"],
-                ["Active", fairness.active, "Used something in the window, or hold or ask for something now"],
-              ]}
-            />
-            <OverTime group={group} tier={tier} />
-            <Card
-              title={isUser() ? "You" : "The most under-served first"}
-              flush
-              aside={
-                !isUser() && (
-                  <Button small onClick={() => save(group, window, fairness.entries.edges.map((edge) => edge.node))}>
-                    CSV
-                  </Button>
-                )
-              }
-            >
-              {fairness.entries.count === 0 ? (
-                <Empty title={isUser() ? "You were not active" : "Nobody was active"}>Nothing was used in this window, and nothing is asked for now.</Empty>
-              ) : (
-                <>
-                  <Entries group={group} entries={fairness.entries.edges.map((edge) => edge.node)} />
-                  <Pager page={page} size={PAGE} count={fairness.entries.count} go={(next) => change({ page: next === 1 ? null : String(next) }, true)} />
-                </>
-              )}
-            </Card>
-          </>
-        )}
-      </Shown>
+      {day !== null && answer.error?.faults.some((fault) => fault.code === "out_of_range") ? (
+        <Empty title={`Usage is not kept until ${shortDay(day)}`}>The server keeps what was used for a limited time; a shorter window or a later day may have it.</Empty>
+      ) : (
+        <Shown answer={answer}>
+          {({ fairness }) => (
+            <>
+              <Figures
+                items={[
+                  ["In the wrong hands", percent(num(fairness.misallocated_share)), "Half of the sum of what everyone used beyond or short of the entitlement, as a part of all that was used"],
+                  ["Jain's index", significant(num(fairness.jains_index), 3), "Of used over entitled: 1 if all are served alike, 1 divided by their number if one has everything"],
+                  ["Active", fairness.active, "Used something in the window, or hold or ask for something now"],
+                ]}
+              />
+              <OverTime group={group} tier={tier} last={day ?? today()} />
+              <Card
+                title={isUser() ? "You" : "The most under-served first"}
+                flush
+                aside={
+                  !isUser() && (
+                    <Button small onClick={() => save(group, window, fairness.entries.edges.map((edge) => edge.node))}>
+                      CSV
+                    </Button>
+                  )
+                }
+              >
+                {fairness.entries.count === 0 ? (
+                  <Empty title={isUser() ? "You were not active" : "Nobody was active"}>Nothing was used in this window, and nothing is asked for now.</Empty>
+                ) : (
+                  <>
+                    <Entries group={group} entries={fairness.entries.edges.map((edge) => edge.node)} />
+                    <Pager page={page} size={PAGE} count={fairness.entries.count} go={(next) => change({ page: next === 1 ? null : String(next) }, true)} />
+                  </>
+                )}
+              </Card>
+            </>
+          )}
+        </Shown>
+      )}
     </Page>
   );
 }
@@ -146,8 +157,8 @@ function Entries({ group, entries }: { group: string; entries: Entry[] }) {
 
 const dayOf = (seconds: number): string => new Date(seconds * 1000).toISOString().slice(0, 10);
 
-function OverTime({ group, tier }: { group: string; tier: Tier }) {
-  const answer = useQuery(HISTORY, { group, tier, from: plusDays(today(), -60) });
+function OverTime({ group, tier, last }: { group: string; tier: Tier; last: string }) {
+  const answer = useQuery(HISTORY, { group, tier, from: plusDays(last, -60), to: last });
   const chart = useMemo(() => {
     const days = (answer.data?.fairness_history.edges ?? []).map((edge) => edge.node).toSorted((a, b) => a.day.localeCompare(b.day));
     return {

@@ -8,6 +8,7 @@ import { groupPath, memberId } from "../../lib/route.ts";
 import { me } from "../../lib/session.ts";
 import { describe } from "../../lib/units.ts";
 import { Card, Page, When } from "../../ui/Basics.tsx";
+import { Rank } from "../../ui/Rank.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 
@@ -15,7 +16,7 @@ const MINE = graphql(`
   query Mine($group: String!) {
     user_fair_shares(resource_group: $group, first: 100) {
       count
-      edges { node { user_uuid project_id project_name domain_name rank fair_share_factor effective_usage effective_weight } }
+      edges { node { user_uuid project_id project_name domain_name rank ranked_count previous_rank lookback_end fair_share_factor effective_usage } }
     }
     running: kernels(resource_group: $group, status: RUNNING, first: 50) {
       count
@@ -42,7 +43,9 @@ export default function Mine({ group }: PageProps) {
                     <dl class="figures">
                       <div>
                         <dt>Rank</dt>
-                        <dd>{node.rank ?? "–"}</dd>
+                        <dd>
+                          <Rank of={node} among={node.ranked_count} />
+                        </dd>
                       </div>
                       <div>
                         <dt>Factor</dt>

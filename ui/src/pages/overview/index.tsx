@@ -1,18 +1,18 @@
 // How a group stands: what is used now, who has used what, and whether all is well.
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
-import type { ResultOf } from "../../gql.ts";
-import { factor, num, percent, slots } from "../../lib/numbers.ts";
+import { factor, num, slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath, memberId } from "../../lib/route.ts";
 import { duration } from "../../lib/time.ts";
 import { amount, ordered, slotName } from "../../lib/units.ts";
-import { ShareBar, StackBar } from "../../ui/Bars.tsx";
+import { StackBar } from "../../ui/Bars.tsx";
 import { Card, Figures, Note, Page, When } from "../../ui/Basics.tsx";
+import { Rank } from "../../ui/Rank.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
-import { OVERVIEW } from "./query.ts";
-
-type Data = ResultOf<typeof OVERVIEW>;
+import { Domains } from "./Domains.tsx";
+import { Movers } from "./Movers.tsx";
+import { OVERVIEW, type Data } from "./query.ts";
 
 export default function Overview({ group }: PageProps) {
   const answer = useQuery(OVERVIEW, { group });
@@ -24,13 +24,16 @@ export default function Overview({ group }: PageProps) {
             <Warnings group={group} data={data} />
             <Health data={data} />
             <div class="grid">
-              <Capacity data={data} />
+              <div class="stack">
+                <Capacity data={data} />
+                <Gaps data={data} />
+              </div>
               <Domains group={group} data={data} />
             </div>
             <div class="grid">
               <People group={group} title="First in line" rows={data.best.edges} />
               <People group={group} title="Last in line" rows={data.worst.edges.toReversed()} />
-              <Gaps data={data} />
+              <Movers group={group} movers={data.rank_movers} />
             </div>
           </>
         )}
@@ -56,7 +59,6 @@ function Health({ data }: { data: Data }) {
       items={[
         ["Scheduler", data.resource_group?.scheduler ?? "–", "How pending workloads are ordered"],
         ["Nodes that serve", <>{serving} <small>of {data.agents.count}</small></>, "Alive, and taking new work"],
-        ["In the wrong hands", <>{percent(num(data.fairness.misallocated_share))} <small>of 7 days</small></>, "What domains used beyond their entitlement in the last 7 days, as a part of all that was used"],
         ["Users", data.best.count, "Users in their projects that the ranking lists"],
         ["Domains", data.domain_fair_shares.count],
         ["Calculated", <When at={data.resource_group?.calculated_at} />, "When factors and ranks were last calculated"],
@@ -97,33 +99,6 @@ function Capacity({ data }: { data: Data }) {
   );
 }
 
-function Domains({ group, data }: { group: string; data: Data }) {
-  const rows = data.domain_fair_shares.edges.map((edge) => edge.node);
-  const used = rows.reduce((sum, row) => sum + num(row.effective_usage), 0);
-  const parts = rows.map((row) => ({ row, used: used > 0 ? num(row.effective_usage) / used : 0, due: num(row.entitled_share) }));
-  const widest = Math.max(0.01, ...parts.flatMap((part) => [part.used, part.due]));
-  return (
-    <Card title="Domains: used against entitled" aside={<Link href={groupPath(group, "shares")}>All shares</Link>}>
-      {rows.length === 0 && <Empty title="No domain yet">Domains appear with their first kernel.</Empty>}
-      {parts.map(({ row, used, due }) => (
-        <div key={row.domain_name} class="stack tight">
-          <div class="barlabel">
-            <Link class="wrap" href={groupPath(group, "entity", "domain", row.domain_name)}>{row.domain_name}</Link>
-            <span class="muted nowrap">{percent(used)} used, {percent(due)} entitled</span>
-          </div>
-          <ShareBar used={used} entitled={due} of={widest} />
-        </div>
-      ))}
-      <div class="legend">
-        <span><i /> used within the entitlement</span>
-        <span><i class="over" /> beyond it</span>
-        <span><i class="mark" /> entitled</span>
-      </div>
-      <p class="muted small">Usage of the look-back, decayed. Entitled is each weight as a part of the weights of all domains that are active.</p>
-    </Card>
-  );
-}
-
 function People({ group, title, rows }: { group: string; title: string; rows: Data["worst"]["edges"] }) {
   return (
     <Card title={title}>
@@ -142,7 +117,9 @@ function People({ group, title, rows }: { group: string; title: string; rows: Da
           <tbody>
             {rows.map(({ node }) => (
               <tr key={node.user_uuid + node.project_id}>
-                <td class="number">{node.rank}</td>
+                <td class="number">
+                  <Rank of={node} among={node.ranked_count} />
+                </td>
                 <th scope="row" class="name">
                   <Link href={groupPath(group, "entity", "user", memberId({ user: node.user_uuid, project: node.project_id }))}>{node.user_name ?? node.user_uuid}</Link>
                   <div class="muted small">{node.project_name ?? node.project_id}</div>

@@ -1,5 +1,5 @@
 // What the overview asks.
-import { graphql } from "../../gql.ts";
+import { graphql, type ResultOf } from "../../gql.ts";
 
 export const OVERVIEW = graphql(`
   query Overview($group: String!) {
@@ -9,15 +9,22 @@ export const OVERVIEW = graphql(`
     }
     domain_fair_shares(resource_group: $group, first: 50) {
       count
-      edges { node { domain_name effective_usage entitled_share fair_share_factor rank } }
+      edges { node { domain_name } }
     }
-    fairness(resource_group: $group, window: "7d", tier: DOMAIN) { misallocated_share }
+    now: fairness(resource_group: $group, window: "now", tier: DOMAIN) { misallocated_share entries(first: 1000) { edges { node { domain_name used_share entitled_share } } } }
+    week: fairness(resource_group: $group, window: "7d", tier: DOMAIN) { misallocated_share entries(first: 1000) { edges { node { domain_name used_share entitled_share } } } }
+    month: fairness(resource_group: $group, window: "28d", tier: DOMAIN) { misallocated_share entries(first: 1000) { edges { node { domain_name used_share entitled_share } } } }
+    rank_movers(resource_group: $group, first: 5) {
+      since
+      up { user_uuid user_name project_id project_name rank ranked_count previous_rank lookback_end }
+      down { user_uuid user_name project_id project_name rank ranked_count previous_rank lookback_end }
+    }
     best: user_fair_shares(resource_group: $group, first: 5) {
       count
-      edges { node { user_uuid user_name project_id project_name fair_share_factor rank } }
+      edges { node { user_uuid user_name project_id project_name fair_share_factor rank ranked_count previous_rank lookback_end } }
     }
     worst: user_fair_shares(resource_group: $group, last: 5) {
-      edges { node { user_uuid user_name project_id project_name fair_share_factor rank } }
+      edges { node { user_uuid user_name project_id project_name fair_share_factor rank ranked_count previous_rank lookback_end } }
     }
     usage_gaps(resource_group: $group, first: 3) {
       count
@@ -26,3 +33,5 @@ export const OVERVIEW = graphql(`
     agents(resource_group: $group, first: 1000) { count edges { node { agent_id alive schedulable } } }
   }
 `);
+
+export type Data = ResultOf<typeof OVERVIEW>;

@@ -2,15 +2,19 @@
 import { useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
 import { num, slots } from "../../lib/numbers.ts";
-import { useQuery } from "../../lib/query.ts";
+import { usePastDay } from "../../lib/past.ts";
+import { useQuery, type Answer } from "../../lib/query.ts";
 import { useParams } from "../../lib/route.ts";
 import { isAdmin } from "../../lib/session.ts";
+import { today } from "../../lib/time.ts";
 import { amount, ordered, slotName } from "../../lib/units.ts";
-import { StackBar } from "../../ui/Bars.tsx";
 import { Button, Card, Note, Page, Tabs } from "../../ui/Basics.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
+import { TimeControl } from "../../ui/TimeControl.tsx";
+import { Amounts, AmountsHead } from "./Amounts.tsx";
 import { EditQueue } from "./EditQueue.tsx";
+import { PastDivision } from "./PastDivision.tsx";
 import { PlanReclaim } from "./PlanReclaim.tsx";
 import { QUEUES, type Data, type Divided } from "./query.ts";
 
@@ -22,7 +26,8 @@ const STATES: Record<string, [string, string]> = {
 
 export default function Queues({ group }: PageProps) {
   const [params, change] = useParams();
-  const answer = useQuery(QUEUES, { group });
+  const [day, choose] = usePastDay(today());
+  const answer = useQuery(QUEUES, day === null ? { group } : null);
   const [editing, setEditing] = useState<string | null>(null);
   const planning = params.get("plan") === "1";
   const names = answer.data?.queues.edges.map((edge) => edge.node.name) ?? [];
@@ -31,24 +36,17 @@ export default function Queues({ group }: PageProps) {
       title="Queues"
       about="What each queue deserves of the capacity that is there now, beside what it has and what it asks for."
       actions={
-        <>
-          {isAdmin() && <Button onClick={() => setEditing("")}>Add a queue</Button>}
-          {names.length > 0 && <Button onClick={() => change({ plan: "1" }, true)}>Plan a reclaim</Button>}
-        </>
+        day === null && (
+          <>
+            {isAdmin() && <Button onClick={() => setEditing("")}>Add a queue</Button>}
+            {names.length > 0 && <Button onClick={() => change({ plan: "1" }, true)}>Plan a reclaim</Button>}
+          </>
+        )
       }
     >
-      <Shown answer={answer}>
-        {(data) =>
-          data.queues.count === 0 ? (
-            <Card>
-              <Empty title="This group has no queues">Queues divide the capacity that is there now; ranks do not need them. {isAdmin() && "Add one, or several from a file with fairshared weights apply."}</Empty>
-            </Card>
-          ) : (
-            <Division data={data} edit={isAdmin() ? setEditing : undefined} />
-          )
-        }
-      </Shown>
-      {editing !== null && answer.data && (
+      <TimeControl day={day} choose={choose} last={today()} />
+      {day === null ? <Live answer={answer} edit={isAdmin() ? setEditing : undefined} /> : <PastDivision group={group} day={day} />}
+      {day === null && editing !== null && answer.data && (
         <EditQueue
           group={group}
           data={answer.data}
@@ -59,8 +57,24 @@ export default function Queues({ group }: PageProps) {
           }}
         />
       )}
-      {planning && names.length > 0 && <PlanReclaim group={group} queues={names} capacity={answer.data?.division.capacity ?? "{}"} close={() => change({ plan: null })} />}
+      {day === null && planning && names.length > 0 && <PlanReclaim group={group} queues={names} capacity={answer.data?.division.capacity ?? "{}"} close={() => change({ plan: null })} />}
     </Page>
+  );
+}
+
+function Live({ answer, edit }: { answer: Answer<Data>; edit: ((name: string) => void) | undefined }) {
+  return (
+    <Shown answer={answer}>
+      {(data) =>
+        data.queues.count === 0 ? (
+          <Card>
+            <Empty title="This group has no queues">Queues divide the capacity that is there now; ranks do not need them. {edit && "Add one, or several from a file with fairshared weights apply."}</Empty>
+          </Card>
+        ) : (
+          <Division data={data} edit={edit} />
+        )
+      }
+    </Shown>
   );
 }
 
@@ -110,11 +124,7 @@ function Division({ data, edit }: { data: Data; edit: ((name: string) => void) |
               <tr>
                 <th scope="col" class="name">Queue</th>
                 <th scope="col">State</th>
-                <th scope="col" class="wide-only" style={{ minWidth: "180px" }}>Has, asks for, deserves</th>
-                <th scope="col" class="number">Quota</th>
-                <th scope="col" class="number">Fair share</th>
-                <th scope="col" class="number">Allocated</th>
-                <th scope="col" class="number">Asked for</th>
+                <AmountsHead />
                 {edit && <th scope="col">Change</th>}
               </tr>
             </thead>
@@ -131,10 +141,7 @@ function Division({ data, edit }: { data: Data; edit: ((name: string) => void) |
 }
 
 function QueueRow({ queue, depth, slot, whole, sentence, edit }: { queue: Divided; depth: number; slot: string; whole: number; sentence: string | undefined; edit: ((name: string) => void) | null | undefined }) {
-  const of = (json: string): number => num(slots(json)[slot]);
-  const part = (json: string): number => (whole > 0 ? of(json) / whole : 0);
   const [state, kind] = STATES[queue.state] ?? [queue.state.replaceAll("_", " "), ""];
-  const shown = (json: string): string => amount(slot, of(json)).split(" ")[0] ?? "";
   return (
     <tr>
       <th scope="row" class="name">
@@ -149,17 +156,7 @@ function QueueRow({ queue, depth, slot, whole, sentence, edit }: { queue: Divide
         </div>
       </th>
       <td><span class={`pill ${kind}`}>{state}</span></td>
-      <td class="wide-only">
-        <StackBar
-          label={`${queue.name}: ${shown(queue.allocated)} allocated, ${shown(queue.request)} asked for, ${shown(queue.fair_share)} deserved`}
-          parts={[{ part: part(queue.request), kind: "soft" }, { part: part(queue.allocated), kind: "" }]}
-          mark={part(queue.fair_share)}
-        />
-      </td>
-      <td class="number">{shown(queue.quota)}</td>
-      <td class="number"><strong>{shown(queue.fair_share)}</strong></td>
-      <td class="number">{shown(queue.allocated)}</td>
-      <td class="number">{shown(queue.request)}</td>
+      <Amounts name={queue.name} slot={slot} whole={whole} of={queue} />
       {edit !== undefined && (
         <td>
           {edit && (

@@ -33,3 +33,12 @@ export const SIMULATE = graphql(`query SimulateDivision($input: JSONString!) { s
 export type Divided = ResultOf<typeof QUEUES>["division"]["queues"][number];
 export type Configured = ResultOf<typeof QUEUES>["queues"]["edges"][number]["node"];
 export type Data = ResultOf<typeof QUEUES>;
+
+export const PAST_DIVISION = graphql(`
+  query PastDivision($group: String!, $day: Date!) {
+    division_history(resource_group: $group, from: $day, to: $day, first: 1000) {
+      count
+      edges { node { queue algorithm fair_share allocated request quota calculated_at } }
+    }
+  }
+`);

@@ -1,9 +1,12 @@
 // The hierarchy on one screen: weights, usage, factors and ranks, with weights to change in place.
 import { useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
+import { usePastDay } from "../../lib/past.ts";
 import { useParams } from "../../lib/route.ts";
 import { isAdmin } from "../../lib/session.ts";
+import { yesterday } from "../../lib/time.ts";
 import { Button, Card, Page, Tabs } from "../../ui/Basics.tsx";
+import { TimeControl } from "../../ui/TimeControl.tsx";
 import { Changes } from "./Changes.tsx";
 import type { Edits } from "./edits.ts";
 import { withEdit } from "./edits.ts";
@@ -23,22 +26,24 @@ export default function Shares({ group }: PageProps) {
   const [edits, setEdits] = useState<Edits>(new Map());
   const [pasting, setPasting] = useState(false);
   const view = params.get("view") ?? "tree";
-  const edit = isAdmin() ? (row: Parameters<typeof withEdit>[1], text: string) => setEdits((old) => withEdit(old, row, text)) : undefined;
-  const controls = { edits, edit };
+  const [day, choose] = usePastDay(yesterday());
+  const edit = isAdmin() && day === null ? (row: Parameters<typeof withEdit>[1], text: string) => setEdits((old) => withEdit(old, row, text)) : undefined;
+  const controls = { day, edits, edit };
   return (
     <Page
       title="Shares"
       about="Who has which weight, what of the group they have used lately, and where that puts them. A higher factor goes first."
-      actions={isAdmin() && <Button onClick={() => setPasting(true)}>Paste weights</Button>}
+      actions={edit && <Button onClick={() => setPasting(true)}>Paste weights</Button>}
     >
+      <TimeControl day={day} choose={choose} last={yesterday()} />
       <Card flush>
         <div class="pad stack">
           <Tabs label="Tier" tabs={VIEWS} chosen={view} choose={(next) => change({ view: next === "tree" ? null : next, page: null, sort: null }, true)} />
-          <Filters />
+          {day === null && <Filters />}
         </div>
         {view === "tree" ? <Tree group={group} {...controls} /> : <FlatTable key={view} group={group} tier={view as Tier} {...controls} />}
       </Card>
-      {edits.size > 0 && <Changes group={group} edits={edits} clear={() => setEdits(new Map())} remove={(key) => setEdits((old) => new Map([...old].filter(([k]) => k !== key)))} />}
+      {edit && edits.size > 0 && <Changes group={group} edits={edits} clear={() => setEdits(new Map())} remove={(key) => setEdits((old) => new Map([...old].filter(([k]) => k !== key)))} />}
       {pasting && <Paste group={group} close={() => setPasting(false)} take={(more) => setEdits((old) => new Map([...old, ...more]))} />}
     </Page>
   );

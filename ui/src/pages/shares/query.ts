@@ -1,11 +1,12 @@
 // What the tree of shares asks of the server, and the rows that it makes of the answers.
 import { graphql, type ResultOf } from "../../gql.ts";
+import type { Ranked } from "../../ui/Rank.tsx";
 
 export const DOMAINS = graphql(`
   query Domains($group: String!, $filter: DomainFairShareFilter, $order: DomainFairShareOrderBy, $first: Int!, $offset: Int!) {
     domain_fair_shares(resource_group: $group, filter: $filter, order: $order, first: $first, offset: $offset) {
       count
-      edges { node { domain_name weight configured_weight effective_weight effective_usage entitled_share fair_share_factor rank } }
+      edges { node { domain_name weight configured_weight effective_weight effective_usage entitled_share fair_share_factor rank ranked_count previous_rank lookback_end } }
     }
   }
 `);
@@ -14,7 +15,7 @@ export const PROJECTS = graphql(`
   query Projects($group: String!, $filter: ProjectFairShareFilter, $order: ProjectFairShareOrderBy, $first: Int!, $offset: Int!) {
     project_fair_shares(resource_group: $group, filter: $filter, order: $order, first: $first, offset: $offset) {
       count
-      edges { node { project_id project_name domain_name weight configured_weight effective_weight effective_usage entitled_share fair_share_factor rank } }
+      edges { node { project_id project_name domain_name weight configured_weight effective_weight effective_usage entitled_share fair_share_factor rank ranked_count previous_rank lookback_end } }
     }
   }
 `);
@@ -23,11 +24,21 @@ export const USERS = graphql(`
   query Users($group: String!, $filter: UserFairShareFilter, $order: UserFairShareOrderBy, $first: Int!, $offset: Int!) {
     user_fair_shares(resource_group: $group, filter: $filter, order: $order, first: $first, offset: $offset) {
       count
-      edges { node { user_uuid user_name project_id project_name domain_name weight configured_weight effective_weight effective_usage entitled_share fair_share_factor rank } }
+      edges { node { user_uuid user_name project_id project_name domain_name weight configured_weight effective_weight effective_usage entitled_share fair_share_factor rank ranked_count previous_rank lookback_end } }
     }
   }
 `);
 
+export const PAST = graphql(`
+  query PastShares($group: String!, $day: Date!, $tier: FairnessTier!, $domain: String, $project: String, $first: Int!, $offset: Int!) {
+    fair_share_history(resource_group: $group, tier: $tier, from: $day, to: $day, domain: $domain, project: $project, order: RANK, first: $first, offset: $offset) {
+      count
+      edges { node { domain_name project_id project_name user_uuid user_name rank fair_share_factor effective_usage effective_weight entitled_share } }
+    }
+  }
+`);
+
+type PastNode = ResultOf<typeof PAST>["fair_share_history"]["edges"][number]["node"];
 type DomainNode = ResultOf<typeof DOMAINS>["domain_fair_shares"]["edges"][number]["node"];
 type ProjectNode = ResultOf<typeof PROJECTS>["project_fair_shares"]["edges"][number]["node"];
 type UserNode = ResultOf<typeof USERS>["user_fair_shares"]["edges"][number]["node"];
@@ -51,17 +62,19 @@ export interface Row {
   usage: string;
   entitled: string;
   factor: string;
-  rank: number | null;
+  standing: Ranked;
+  /** How many are ranked together; of a past day it is not known. */
+  among: number | null;
 }
 
-interface Facts {
+interface Facts extends Ranked {
   weight: string;
   configured_weight: string | null;
   effective_weight: string;
   effective_usage: string;
   entitled_share: string;
   fair_share_factor: string;
-  rank: number | null;
+  ranked_count: number;
 }
 
 const facts = (node: Facts) => ({
@@ -71,7 +84,8 @@ const facts = (node: Facts) => ({
   usage: node.effective_usage,
   entitled: node.entitled_share,
   factor: node.fair_share_factor,
-  rank: node.rank,
+  standing: node,
+  among: node.ranked_count,
 });
 
 export const domainRow = (node: DomainNode): Row => ({
@@ -103,3 +117,26 @@ export const userRow = (node: UserNode): Row => ({
   within: `${node.domain_name} / ${node.project_name ?? node.project_id}`,
   ...facts(node),
 });
+
+/** What a day that is over left of somebody. Weights of that day are known as the one that divided the usage. */
+export function pastRow(tier: Tier, node: PastNode): Row {
+  const project = node.project_name ?? node.project_id ?? "";
+  const names = { domain: node.domain_name ?? "", project, user: node.user_name ?? node.user_uuid ?? "" };
+  const ids = { domain: node.domain_name ?? "", project: node.project_id ?? "", user: node.user_uuid ?? "" };
+  return {
+    tier,
+    key: `${tier}:${ids[tier]}${tier === "user" ? `:${ids.project}` : ""}`,
+    id: ids[tier],
+    project: tier === "user" ? ids.project : null,
+    name: names[tier],
+    within: tier === "user" ? project : "",
+    weight: node.effective_weight,
+    configured: null,
+    effectiveWeight: node.effective_weight,
+    usage: node.effective_usage,
+    entitled: node.entitled_share,
+    factor: node.fair_share_factor,
+    standing: { rank: node.rank, previous_rank: null, lookback_end: null },
+    among: null,
+  };
+}

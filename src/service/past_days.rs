@@ -1,0 +1,60 @@
+//! The history of days that no run has seen, as runs would have left it: for usage that is brought all at once.
+
+use std::sync::Arc;
+
+use super::fairness::days::day_rows;
+use super::group::fork::Fork;
+use super::group::published::PublishedGroup;
+use super::group::state::GroupState;
+use super::share_history::{Leaving, ShareDay};
+use super::work::blocking;
+use super::{Error, Result, Service};
+use crate::domain::fairness::Asking;
+use crate::domain::outstanding::Outstanding;
+use crate::domain::time::Day;
+use crate::store;
+use crate::store::fairness_days::FairnessDay;
+
+impl Service {
+    /// Writes factors, ranks and fairness of every day from `first` until yesterday, by the weights, options and people of now.
+    /// What was held or asked for on those days is not known.
+    #[tracing::instrument(
+        name = "service.past_days.keep_past_days",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn keep_past_days(&self, group: &str, first: Day) -> Result<()> {
+        let Fork { mut state, snapshot, .. } = self.fork(group).await?;
+        state.prepare(&snapshot, first.start(), false).await?;
+        drop(snapshot);
+        state.take_outstanding(Outstanding::default());
+        state.asking = Asking::default();
+        let (key, today) = (state.group.key, self.moment().certain.day());
+        let (shares, fairness) = blocking(|| self.past_days(state, first, today));
+        let tx = self.store().begin().await?;
+        // A deletion of the group at the same time finds these rows, or these rows find no group.
+        if !store::groups::hold(&tx, group).await? {
+            return Err(Error::unknown_group(group));
+        }
+        store::share_days::put(&tx, key, shares).await?;
+        store::fairness_days::put(&tx, group, fairness).await?;
+        Ok(tx.commit().await.map_err(store::StoreError::from)?)
+    }
+
+    /// From yesterday back, so that each day forgets what was used after it.
+    fn past_days(&self, mut state: GroupState, first: Day, today: Day) -> (Vec<ShareDay>, Vec<FairnessDay>) {
+        let (mut shares, mut fairness) = (Vec::new(), Vec::new());
+        for day in (first.0..today.0).rev().map(Day) {
+            let end = day.plus(1).start().plus_micros(-1);
+            state.ledger.forget_from(day.plus(1));
+            state.calculate(end);
+            state.hierarchy.weigh(state.options.default_weight);
+            let picture = Arc::new(PublishedGroup::build(&state, &self.people(), None));
+            shares.extend(Leaving::of(&picture, day).rows());
+            fairness.extend(day_rows(&picture, end));
+        }
+        (shares, fairness)
+    }
+}

@@ -1,0 +1,116 @@
+//! Where everyone stood the day before: the ranks of now beside those that the last run of the day before left.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use super::group::published::rows::UserShare;
+use super::work::blocking;
+use super::{Caller, Error, Result, Service, VisibleGroup};
+use crate::domain::ids::{Member, Owner};
+use crate::domain::maps::FastMap;
+use crate::domain::ranking::Placed;
+use crate::domain::time::Day;
+use crate::store::{self, StoreError};
+
+/// The most movers of one direction that an answer names.
+const MOST_MOVERS: u32 = 100;
+
+/// The ranks of a day that is over.
+pub type Ranks = FastMap<Owner, u32>;
+
+/// The users whose rank moved most since the day before.
+#[derive(Clone, Debug)]
+pub struct Movers {
+    /// As it was when its ranks were compared.
+    pub group: VisibleGroup,
+    /// The day that ranks are compared with; `None` before the first calculation.
+    pub since: Option<Day>,
+    /// The farthest first, equals by rank and then by id.
+    pub up: Vec<Placed<UserShare>>,
+    pub down: Vec<Placed<UserShare>>,
+}
+
+impl VisibleGroup {
+    /// The day before that of the last calculation: with what it left, ranks are compared.
+    pub fn day_before(&self) -> Option<Day> {
+        self.calculation.as_ref().map(|calculation| calculation.lookback_end.plus(-1))
+    }
+
+    /// How many are ranked together with `owner`, whose row the caller sees.
+    pub fn ranked_count(&self, owner: &Owner) -> usize {
+        let rows = &self.facts().rows;
+        match owner {
+            Owner::Domain(_) => rows.domains.len(),
+            Owner::Project(id) => rows.project(*id).map_or(0, |row| rows.count_projects_in(&row.domain_name)),
+            Owner::User(_) => rows.users.len(),
+        }
+    }
+}
+
+impl Service {
+    /// The ranks that the day before left, of those whose rows the caller sees. Who has none was not there, nothing of that
+    /// day is kept, or the database is away.
+    #[tracing::instrument(
+        name = "service.rank_movement.previous_ranks",
+        level = "debug",
+        skip_all,
+        fields(group = &*group.name),
+        err(level = "debug")
+    )]
+    pub async fn previous_ranks(&self, group: &VisibleGroup, owners: &[Owner]) -> Result<Ranks> {
+        let Some(day) = group.day_before() else { return Ok(Ranks::default()) };
+        match store::share_days::ranks(self.store().read(), group.key, day, Some(owners)).await {
+            // Rankings are read while the database is away, too.
+            Err(StoreError::Unavailable { .. }) => Ok(Ranks::default()),
+            ranks => Ok(ranks?.into_iter().collect()),
+        }
+    }
+
+    /// The users who moved most since the day before, at most so many in each direction.
+    #[tracing::instrument(
+        name = "service.rank_movement.rank_movers",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn rank_movers(&self, caller: &Caller, group: &str, first: u32) -> Result<Movers> {
+        if !(1..=MOST_MOVERS).contains(&first) {
+            let said = format!("is not a number from 1 to {MOST_MOVERS}");
+            return Err(Error::about("/first", "invalid_page_size", said));
+        }
+        let group = self.group_for_readers(caller, group)?;
+        let since = group.day_before();
+        let ranks = match since {
+            Some(day) => store::share_days::ranks(self.store().read(), group.key, day, None).await?,
+            None => Vec::new(),
+        };
+        Ok(blocking(|| {
+            let before = ranks.into_iter().filter_map(|(owner, rank)| Some((owner.member()?, rank))).collect();
+            let moved = moved(&group, &before);
+            let [up, down] = [true, false].map(|is_up| farthest(&moved, is_up, first as usize));
+            Movers { group, since, up, down }
+        }))
+    }
+}
+
+/// Who has another rank than before, and by how many places it is better.
+struct Moved<'a> {
+    by: i64,
+    rank: u32,
+    row: &'a Arc<UserShare>,
+}
+
+fn moved<'a>(group: &'a VisibleGroup, before: &FastMap<Member, u32>) -> Vec<Moved<'a>> {
+    let moved = group.ranked().filter_map(|(rank, row)| {
+        let by = i64::from(*before.get(&row.member)?) - i64::from(rank);
+        (by != 0).then_some(Moved { by, rank, row })
+    });
+    moved.collect()
+}
+
+fn farthest(moved: &[Moved], is_up: bool, count: usize) -> Vec<Placed<UserShare>> {
+    let mut chosen: Vec<&Moved> = moved.iter().filter(|one| (one.by > 0) == is_up).collect();
+    chosen.sort_unstable_by_key(|one| (Reverse(one.by.abs()), one.rank, one.row.member));
+    chosen.into_iter().take(count).map(|one| Placed::new(one.rank, Arc::clone(one.row))).collect()
+}

@@ -1,0 +1,183 @@
+// Where everyone stood before: ranks that moved, histories, and pages as of a past day.
+import { afterAll, expect, it } from "vitest";
+import { percent } from "../src/lib/numbers.ts";
+import { adminKey, graphql, keyOf, person, settled, shutDown } from "./browser.ts";
+import { GROUP } from "./pages.ts";
+
+afterAll(shutDown);
+
+const dayBack = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+
+interface Share {
+  user_uuid: string;
+  user_name: string;
+  project_id: string;
+  rank: number;
+  previous_rank: number | null;
+  ranked_count: number;
+}
+
+async function users(): Promise<Share[]> {
+  const query = `{ user_fair_shares(resource_group: "${GROUP}", first: 100) { edges { node { user_uuid user_name project_id rank previous_rank ranked_count } } } }`;
+  const answer = await graphql<{ user_fair_shares: { edges: { node: Share }[] } }>(query);
+  return answer.user_fair_shares.edges.map((edge) => edge.node);
+}
+
+const moved = (share: Share): number => (share.previous_rank ?? share.rank) - share.rank;
+
+it("ranks tell how far they moved, by an arrow, a number and words", async () => {
+  const all = await users();
+  const up = all.find((share) => moved(share) > 0);
+  const down = all.find((share) => moved(share) < 0);
+  expect(up && down).toBeTruthy();
+  const { page, complaints, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/shares?view=user`);
+  for (const share of [up, down]) {
+    if (!share) continue;
+    const row = page.locator("tr", { has: page.getByRole("link", { name: share.user_name, exact: true }) }).first();
+    const by = moved(share);
+    const mark = row.locator(".moved");
+    expect(await mark.textContent()).toContain(`${by > 0 ? "▲" : "▼"} ${Math.abs(by)}`);
+    expect(await mark.getAttribute("title")).toMatch(new RegExp(`^${by > 0 ? "up" : "down"} ${Math.abs(by)} places? since the end of .* from rank ${share.previous_rank}$`));
+    expect(await row.textContent()).toContain(`of ${share.ranked_count}`);
+  }
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
+it("the overview names who moved most, the farthest first", async () => {
+  const all = await users();
+  const farthest = Math.max(...all.map(moved));
+  const { page, complaints, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/overview`);
+  const card = page.locator("section.card", { hasText: "Top movers since yesterday" });
+  const first = card.getByRole("table", { name: "Up since yesterday" }).locator("tbody tr").first();
+  expect(await first.locator(".moved").textContent()).toContain(`▲ ${farthest}`);
+  await card.getByRole("table", { name: "Down since yesterday" }).locator("tbody tr").first().waitFor();
+  await first.getByRole("link").click();
+  await page.getByText("Factor and rank over time").waitFor();
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
+it("domains are compared now, over 7 and over 28 days, and the choice is in the address", async () => {
+  const { page, complaints, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/overview`);
+  const card = page.locator("section.card", { hasText: "Domains: used against deserved" });
+  await card.getByText("In the wrong hands:").waitFor();
+  expect(await card.locator("dt").allTextContents()).toEqual(["Now", "7 days", "28 days"]);
+  for (const figure of await card.locator("dd").allTextContents()) expect(figure).toMatch(/^[\d.]+ %$/);
+  const told = await graphql<{ fairness: { entries: { edges: { node: { domain_name: string; used_share: string } }[] } } }>(
+    `{ fairness(resource_group: "${GROUP}", window: "now", tier: DOMAIN) { entries { edges { node { domain_name used_share } } } } }`,
+  );
+  await card.getByRole("tab", { name: "Now" }).click();
+  expect(page.url()).toContain("window=now");
+  await card.getByText("What runs at this moment").waitFor();
+  for (const { node } of told.fairness.entries.edges) {
+    const line = card.locator(".stack", { has: page.getByRole("link", { name: node.domain_name, exact: true }) });
+    expect(await line.textContent()).toContain(`${node.domain_name}${percent(Number(node.used_share))} used`);
+  }
+  await page.reload();
+  expect(await card.getByRole("tab", { name: "Now" }).getAttribute("aria-selected")).toBe("true");
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
+it("a user's page shows factor and rank by day, and when a weight was changed", async () => {
+  const priya = (await users()).find((share) => share.user_name === "priya");
+  const { page, complaints, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/entity/user/${priya?.user_uuid}.${priya?.project_id}?days=14`);
+  const card = page.locator("section.card", { hasText: "Factor and rank over time" });
+  await card.locator("canvas").nth(1).waitFor();
+  await card.getByText("As a table").nth(1).click();
+  expect(await card.getByRole("region", { name: "Rank by day" }).locator("tbody tr").count()).toBe(14);
+  await card.getByText("What happened").click();
+  await card.getByText("her thesis is due").waitFor();
+  expect(complaints).toEqual([]);
+  await leave();
+  const viewer = await person(await keyOf("VIEWER"));
+  await viewer.goto(`${GROUP}/entity/user/${priya?.user_uuid}.${priya?.project_id}`);
+  await viewer.page.locator("canvas").nth(1).waitFor();
+  expect(await viewer.page.locator("main").textContent()).not.toContain("her thesis is due");
+  expect(viewer.complaints).toEqual([]);
+  await viewer.leave();
+});
+
+it("shares are shown as of a past day, nothing is polled, and nothing can be changed", async () => {
+  const day = dayBack(5);
+  const told = await graphql<{ fair_share_history: { edges: { node: { rank: number; domain_name: string } }[] } }>(
+    `{ fair_share_history(resource_group: "${GROUP}", tier: DOMAIN, from: "${day}", to: "${day}", order: RANK) { edges { node { rank domain_name } } } }`,
+  );
+  const expected = told.fair_share_history.edges.map(({ node }) => node.domain_name);
+  expect(expected.length).toBeGreaterThan(2);
+  const { page, complaints, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/shares`);
+  await page.getByLabel("Weight of domain research").waitFor();
+  await page.getByLabel("or a past day").fill(day);
+  await page.getByText("nothing can be changed here").waitFor();
+  await page.getByRole("columnheader", { name: "Effective weight" }).waitFor();
+  expect(page.url()).toContain(`at=${day}`);
+  expect(await page.locator("tbody th a").allTextContents()).toEqual(expected);
+  expect(await page.getByLabel("Weight of domain research").count()).toBe(0);
+  expect(await page.getByRole("button", { name: "Paste weights" }).count()).toBe(0);
+  expect(await page.getByLabel("Live").isDisabled()).toBe(true);
+  let asked = 0;
+  page.on("request", () => (asked += 1));
+  await page.waitForTimeout(4500);
+  expect(asked).toBe(0);
+  await page.getByRole("button", { name: "Open domain research" }).click();
+  await page.getByRole("button", { name: /^Open project/ }).first().click();
+  await page.locator("tbody .indent > span").first().waitFor({ state: "attached" });
+  await page.getByRole("button", { name: "The day before" }).click();
+  await page.waitForURL((url) => url.searchParams.get("at") === dayBack(6));
+  await page.getByRole("button", { name: "Now (live)" }).click();
+  await page.getByLabel("Weight of domain research").waitFor();
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
+it("a day of which nothing is kept is said to be empty", async () => {
+  const { page, complaints, goto, leave } = await person(adminKey());
+  const long = "2020-01-01";
+  await goto(`${GROUP}/shares?at=${long}`);
+  await page.getByText("Nothing is kept of 1 Jan 2020").waitFor();
+  await goto(`${GROUP}/shares?view=user&at=${long}`);
+  await page.getByText("Nothing is kept of 1 Jan 2020").waitFor();
+  await goto(`${GROUP}/entity/domain/research?at=${long}`);
+  await page.getByText("Nothing is kept of 1 Jan 2020").waitFor();
+  await goto(`${GROUP}/fairness?at=${long}`);
+  await page.getByText("Usage is not kept until 1 Jan 2020").waitFor();
+  await goto(`${GROUP}/queues?at=${long}`);
+  await page.getByText("No division is kept of 1 Jan 2020").waitFor();
+  expect(await page.getByRole("button", { name: "Add a queue" }).count()).toBe(0);
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
+it("queues show the division of a day, fairness the window that ends there, and a user where they stood", async () => {
+  await graphql(`mutation { run_job(name: "divide", resource_group: "${GROUP}") { status } }`);
+  const { page, complaints, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/queues?at=${dayBack(0)}`);
+  await page.getByRole("rowheader", { name: "vision" }).waitFor();
+  expect(await page.getByRole("button", { name: "Edit queue vision" }).count()).toBe(0);
+
+  const day = dayBack(3);
+  const told = await graphql<{ fairness: { misallocated_share: string } }>(`{ fairness(resource_group: "${GROUP}", window: "${dayBack(9)}..${day}", tier: DOMAIN) { misallocated_share } }`);
+  await goto(`${GROUP}/fairness?at=${day}`);
+  const figure = page.locator(".figures > div", { hasText: "In the wrong hands" }).locator("dd");
+  expect(await figure.textContent()).toBe(percent(Number(told.fairness.misallocated_share)));
+  expect(await page.getByRole("tab", { name: "last hour" }).count()).toBe(0);
+  expect(await page.getByRole("tab", { name: "now" }).count()).toBe(0);
+
+  const [first] = await users();
+  const then = await graphql<{ fair_share_history: { edges: { node: { rank: number } }[] } }>(
+    `{ fair_share_history(resource_group: "${GROUP}", tier: USER, user: "${first?.user_uuid}", project: "${first?.project_id}", from: "${day}", to: "${day}") { edges { node { rank } } } }`,
+  );
+  await goto(`${GROUP}/entity/user/${first?.user_uuid}.${first?.project_id}?at=${day}`);
+  await settled(page);
+  const rank = page.locator(".figures > div", { has: page.locator("dt", { hasText: /^Rank$/ }) }).locator("dd");
+  expect(await rank.textContent()).toBe(String(then.fair_share_history.edges[0]?.node.rank));
+  expect(await page.getByText("How the factor comes about").count()).toBe(0);
+  expect(complaints).toEqual([]);
+  await leave();
+});

@@ -1,0 +1,12 @@
+// Windows of fairness as days.
+import { plusDays } from "../../lib/time.ts";
+
+/** How many days a window like `7d` has; 0 of one that is no whole days. */
+export function daysOf(window: string): number {
+  return Number(/^(\d+)d$/.exec(window)?.[1] ?? 0);
+}
+
+/** So many days of which the last is `day`. */
+export function endingAt(day: string, days: number): string {
+  return `${plusDays(day, 1 - days)}..${day}`;
+}

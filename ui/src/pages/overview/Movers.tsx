@@ -1,0 +1,53 @@
+// Whose rank moved most since the day before.
+import { Link } from "wouter-preact";
+import { groupPath, memberId } from "../../lib/route.ts";
+import { shortDay } from "../../lib/time.ts";
+import { Card } from "../../ui/Basics.tsx";
+import { Rank } from "../../ui/Rank.tsx";
+import { Empty } from "../../ui/States.tsx";
+import type { Data } from "./query.ts";
+
+type Moved = Data["rank_movers"]["up"];
+
+export function Movers({ group, movers: { since, up, down } }: { group: string; movers: Data["rank_movers"] }) {
+  return (
+    <Card title="Top movers since yesterday" aside={since && <span class="muted small">ranks at the end of {shortDay(since)}</span>}>
+      {up.length + down.length === 0 ? (
+        <Empty title="Nobody has moved">Either all ranks are those of yesterday, or no rank of yesterday is kept.</Empty>
+      ) : (
+        <>
+          <List group={group} title="Up" rows={up} />
+          <List group={group} title="Down" rows={down} />
+        </>
+      )}
+    </Card>
+  );
+}
+
+function List({ group, title, rows }: { group: string; title: string; rows: Moved }) {
+  if (rows.length === 0) return null;
+  return (
+    <table class="data">
+      <caption class="visually-hidden">{title} since yesterday</caption>
+      <thead>
+        <tr>
+          <th scope="col">{title}</th>
+          <th scope="col" class="number">Rank</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.user_uuid + row.project_id}>
+            <th scope="row" class="name">
+              <Link href={groupPath(group, "entity", "user", memberId({ user: row.user_uuid, project: row.project_id }))}>{row.user_name ?? row.user_uuid}</Link>
+              <div class="muted small">{row.project_name ?? row.project_id}</div>
+            </th>
+            <td class="number">
+              <Rank of={row} among={row.ranked_count} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

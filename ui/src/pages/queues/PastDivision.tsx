@@ -1,0 +1,78 @@
+// The last division of a day: what every queue deserved and had then.
+import { num, slots } from "../../lib/numbers.ts";
+import { useQuery } from "../../lib/query.ts";
+import { useParams } from "../../lib/route.ts";
+import { shortDay } from "../../lib/time.ts";
+import { ordered, slotName } from "../../lib/units.ts";
+import { Card, Tabs, When } from "../../ui/Basics.tsx";
+import { Scroll } from "../../ui/Scroll.tsx";
+import { Empty, Shown } from "../../ui/States.tsx";
+import { Amounts, AmountsHead } from "./Amounts.tsx";
+import { PAST_DIVISION } from "./query.ts";
+
+export function PastDivision({ group, day }: { group: string; day: string }) {
+  const answer = useQuery(PAST_DIVISION, { group, day }, false);
+  return (
+    <Shown answer={answer}>
+      {({ division_history }) => {
+        const rows = division_history.edges.map((edge) => edge.node);
+        const first = rows[0];
+        if (!first) {
+          return (
+            <Card>
+              <Empty title={`No division is kept of ${shortDay(day)}`}>The job divide keeps the last division of every day on which the group has queues.</Empty>
+            </Card>
+          );
+        }
+        return (
+          <Card title={`Divided by ${first.algorithm}`} flush aside={<span class="muted small">calculated <When at={first.calculated_at} /></span>}>
+            <Table rows={rows} />
+          </Card>
+        );
+      }}
+    </Shown>
+  );
+}
+
+interface Row {
+  queue: string;
+  quota: string;
+  fair_share: string;
+  allocated: string;
+  request: string;
+}
+
+function Table({ rows }: { rows: Row[] }) {
+  const [params, change] = useParams();
+  const known = ordered(rows.flatMap((row) => Object.keys(slots(row.fair_share))));
+  const wished = params.get("slot");
+  const slot = wished && known.includes(wished) ? wished : (known[0] ?? "");
+  // What there was to divide is not kept: the most that a queue had, asked for or deserved fills a bar.
+  const most = Math.max(0, ...rows.flatMap((row) => [row.fair_share, row.allocated, row.request].map((json) => num(slots(json)[slot]))));
+  return (
+    <>
+      <div class="pad stack">
+        <Tabs label="Slot" tabs={known.map((name) => [name, slotName(name)])} chosen={slot} choose={(next) => change({ slot: next })} />
+      </div>
+      <Scroll>
+        <table class="data">
+          <caption class="visually-hidden">Queues and what they deserved of {slotName(slot)}</caption>
+          <thead>
+            <tr>
+              <th scope="col" class="name">Queue</th>
+              <AmountsHead />
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <tr key={row.queue}>
+                <th scope="row" class="name">{row.queue}</th>
+                <Amounts name={row.queue} slot={slot} whole={most} of={row} />
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </>
+  );
+}
