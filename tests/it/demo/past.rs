@@ -32,7 +32,10 @@ async fn there_is_one_gap_and_a_yesterday_at_any_hour() {
         let gaps = server.get(&group("/usage-gaps")).await;
         assert_eq!(gaps["total"], 1, "{now}: {gaps}");
         let gap = &gaps["items"][0];
-        assert_eq!((&gap["started_at"], &gap["ended_at"]), (&"2026-02-17T20:00:00Z".into(), &"2026-02-17T22:20:00Z".into()));
+        assert_eq!(
+            (&gap["started_at"], &gap["ended_at"]),
+            (&"2026-02-17T20:00:00Z".into(), &"2026-02-17T22:20:00Z".into())
+        );
         assert!(gap["kernels"].as_u64().unwrap() > 0 && gap["recorded_usage"]["cpu"].is_string(), "{now}: {gap}");
         let yesterday = server.get(&group("/fair-share-history?tier=domain&from=2026-02-17&to=2026-02-17")).await;
         assert_eq!(yesterday["items"].as_array().unwrap().len(), 4, "{now}: {yesterday}");

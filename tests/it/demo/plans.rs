@@ -8,9 +8,9 @@ use fairshared::cli::demo::people::GPU_CLUSTER;
 use fairshared::domain::kernel::{Kernel, Phase};
 use fairshared::domain::reclaim::Verdict;
 use fairshared::domain::time::{MICROS_PER_SECOND, Timestamp};
-use fairshared::service::{Clock, Service};
 use fairshared::service::input::page::{MAX_PAGE, Window};
 use fairshared::service::kernels::KernelFilter;
+use fairshared::service::{Clock, Service};
 use serde_json::json;
 
 use crate::support::ManualClock;
