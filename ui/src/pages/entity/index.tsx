@@ -10,8 +10,10 @@ import { isUser } from "../../lib/session.ts";
 import { today } from "../../lib/time.ts";
 import { hours, hoursUnit, ordered, slotName } from "../../lib/units.ts";
 import { Button, Card, Figures, Page, When } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
+import { historyAction } from "./history.ts";
 import { UsageByDay } from "./UsageByDay.tsx";
 import type { Bucket } from "./days.ts";
 import { DOMAIN, PROJECT, USER } from "./query.ts";
@@ -90,7 +92,7 @@ function One({ group, tier, id, compare }: { group: string; tier: string; id: st
         const name = (tier === "domain" ? share.domain_name : tier === "project" ? (share.project_name ?? share.project_id) : (share.user_name ?? share.user_uuid)) ?? id;
         const options = JSON.parse(resource_group?.scheduler_opts ?? "{}") as DecayOptions;
         return (
-          <Page title={name} crumbs={<Crumbs group={group} tier={tier} share={share} />} actions={<Link class="button" href={groupPath(group, "explain", tier, id)}>Why this place?</Link>}>
+          <Page title={name} crumbs={<Crumbs group={group} tier={tier} share={share} />} actions={<><CopyAs action={historyAction(group, tier, variables, doc)} /><Link class="button" href={groupPath(group, "explain", tier, id)}>Why this place?</Link></>}>
             <Standing share={share} />
             <UsageByDay buckets={buckets.edges.map((edge) => edge.node)} options={options} last={share.lookback_end ?? today()} />
             <div class="grid">

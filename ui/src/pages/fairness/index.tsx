@@ -3,15 +3,15 @@ import { useMemo } from "preact/hooks";
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf } from "../../gql.ts";
-import { csv, download } from "../../lib/csv.ts";
 import { num, percent, significant } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath, memberId, useParams } from "../../lib/route.ts";
 import { isUser } from "../../lib/session.ts";
 import { plusDays, today } from "../../lib/time.ts";
 import { ShareBar } from "../../ui/Bars.tsx";
-import { Button, Card, Figures, Page, Tabs } from "../../ui/Basics.tsx";
+import { Card, Figures, Page, Tabs } from "../../ui/Basics.tsx";
 import { Chart } from "../../ui/Chart.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Pager } from "../../ui/Pager.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
@@ -58,7 +58,7 @@ export default function Fairness({ group }: PageProps) {
   const page = Math.max(1, Number(params.get("page") ?? 1) || 1);
   const answer = useQuery(FAIRNESS, { group, window, tier, first: PAGE, offset: (page - 1) * PAGE });
   return (
-    <Page title="Fairness" about="What everyone used beside what weights entitle them to. What somebody did not ask for goes to the others.">
+    <Page title="Fairness" about="What everyone used beside what weights entitle them to. What somebody did not ask for goes to the others." actions={<CopyAs action={{ document: FAIRNESS, variables: { group, window, tier, first: PAGE, offset: 0 }, rest: { path: ["resource-groups", group, "fairness"], query: { window, tier: tier.toLowerCase() } }, command: ["fairness", group, ["--window", window], ["--tier", tier.toLowerCase()]] }} />}>
       <div class="row">
         <Tabs label="Window" tabs={WINDOWS} chosen={window} choose={(next) => change({ window: next === "7d" ? null : next, page: null })} />
         <Tabs label="Tier" tabs={TIERS} chosen={tier} choose={(next) => change({ tier: next === "DOMAIN" ? null : next, page: null })} />
@@ -77,13 +77,6 @@ export default function Fairness({ group }: PageProps) {
             <Card
               title={isUser() ? "You" : "The most under-served first"}
               flush
-              aside={
-                !isUser() && (
-                  <Button small onClick={() => save(group, window, fairness.entries.edges.map((edge) => edge.node))}>
-                    CSV
-                  </Button>
-                )
-              }
             >
               {fairness.entries.count === 0 ? (
                 <Empty title={isUser() ? "You were not active" : "Nobody was active"}>Nothing was used in this window, and nothing is asked for now.</Empty>
@@ -174,8 +167,3 @@ function OverTime({ group, tier }: { group: string; tier: Tier }) {
 }
 
 const shown = (value: number): string => significant(value, 3);
-
-function save(group: string, window: string, entries: Entry[]): void {
-  const rows = entries.map((entry) => [entry.domain_name, entry.project_name ?? entry.project_id, entry.user_name ?? entry.user_uuid, entry.used_share, entry.entitled_share, entry.ratio, entry.error]);
-  download(`fairness-${group}-${window}.csv`, csv(["domain", "project", "user", "used_share", "entitled_share", "ratio", "error"], rows));
-}

@@ -8,6 +8,7 @@ import { isAdmin } from "../../lib/session.ts";
 import { amount, ordered, slotName } from "../../lib/units.ts";
 import { StackBar } from "../../ui/Bars.tsx";
 import { Button, Card, Note, Page, Tabs } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { EditQueue } from "./EditQueue.tsx";
@@ -32,6 +33,7 @@ export default function Queues({ group }: PageProps) {
       about="What each queue deserves of the capacity that is there now, beside what it has and what it asks for."
       actions={
         <>
+          <CopyAs action={{ document: QUEUES, variables: { group }, rest: { path: ["resource-groups", group, "division"], query: { explain: true } }, command: ["division", group, "--explain"] }} />
           {isAdmin() && <Button onClick={() => setEditing("")}>Add a queue</Button>}
           {names.length > 0 && <Button onClick={() => change({ plan: "1" }, true)}>Plan a reclaim</Button>}
         </>
@@ -131,7 +133,8 @@ function Division({ data, edit }: { data: Data; edit: ((name: string) => void) |
 }
 
 function QueueRow({ queue, depth, slot, whole, sentence, edit }: { queue: Divided; depth: number; slot: string; whole: number; sentence: string | undefined; edit: ((name: string) => void) | null | undefined }) {
-  const of = (json: string): number => num(slots(json)[slot]);
+  const exact = (json: string): string => slots(json)[slot] ?? "0";
+  const of = (json: string): number => num(exact(json));
   const part = (json: string): number => (whole > 0 ? of(json) / whole : 0);
   const [state, kind] = STATES[queue.state] ?? [queue.state.replaceAll("_", " "), ""];
   const shown = (json: string): string => amount(slot, of(json)).split(" ")[0] ?? "";
@@ -156,10 +159,10 @@ function QueueRow({ queue, depth, slot, whole, sentence, edit }: { queue: Divide
           mark={part(queue.fair_share)}
         />
       </td>
-      <td class="number">{shown(queue.quota)}</td>
-      <td class="number"><strong>{shown(queue.fair_share)}</strong></td>
-      <td class="number">{shown(queue.allocated)}</td>
-      <td class="number">{shown(queue.request)}</td>
+      <td class="number" title={exact(queue.quota)}>{shown(queue.quota)}</td>
+      <td class="number" title={exact(queue.fair_share)}><strong>{shown(queue.fair_share)}</strong></td>
+      <td class="number" title={exact(queue.allocated)}>{shown(queue.allocated)}</td>
+      <td class="number" title={exact(queue.request)}>{shown(queue.request)}</td>
       {edit !== undefined && (
         <td>
           {edit && (

@@ -4,10 +4,12 @@ import type { PageProps } from "../../App.tsx";
 import { useParams } from "../../lib/route.ts";
 import { isAdmin } from "../../lib/session.ts";
 import { Button, Card, Page, Tabs } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Changes } from "./Changes.tsx";
 import type { Edits } from "./edits.ts";
 import { withEdit } from "./edits.ts";
 import { Paste } from "./Paste.tsx";
+import { rankingAction } from "./ranking.ts";
 import { FlatTable, Tree } from "./tables.tsx";
 import type { Tier } from "./query.ts";
 
@@ -29,7 +31,12 @@ export default function Shares({ group }: PageProps) {
     <Page
       title="Shares"
       about="Who has which weight, what of the group they have used lately, and where that puts them. A higher factor goes first."
-      actions={isAdmin() && <Button onClick={() => setPasting(true)}>Paste weights</Button>}
+      actions={
+        <>
+          <CopyAs action={rankingAction(group, view)} />
+          {isAdmin() && <Button onClick={() => setPasting(true)}>Paste weights</Button>}
+        </>
+      }
     >
       <Card flush>
         <div class="pad stack">

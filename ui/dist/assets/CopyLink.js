@@ -1,0 +1,1 @@
+import{T as e,X as t,g as n}from"./app.js";import{d as r}from"./Scroll.js";function i(){let[i,a]=t(!1);return e(n,{onClick:()=>void r(location.href).then(a),children:i?`Copied`:`Copy the link`})}export{i as t};

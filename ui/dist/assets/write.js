@@ -1,0 +1,28 @@
+import{K as e,Q as t,R as n,T as r,U as i,X as a,a as o,f as s,i as c,p as l}from"./app.js";import{l as u,o as d,t as f}from"./Scroll.js";import{a as p,s as m,t as h}from"./units.js";var g=[`rounding`,`whole_slots`,`history_gain`,`history_base`,`over_quota_by`,`rule`,`proportion_variant`,`score_weights`],_=e=>({...e});function v(e){let t=e=>e?JSON.parse(e):void 0,n={...e,mode:e.mode?.toLowerCase(),children_over_quota_by:e.children_over_quota_by?.toLowerCase(),quota:t(e.quota),limit:t(e.limit),guarantee:t(e.guarantee),over_quota_weight:t(e.over_quota_weight)};return Object.fromEntries(Object.entries(n).filter(([,e])=>e!=null))}function y(e,t){let n=new Map(t.map(e=>[e.name,e])),r=e.queues.edges.map(({node:e})=>n.get(e.name)??_(e)),i=new Set(e.queues.edges.map(({node:e})=>e.name));return[...r,...t.filter(e=>!i.has(e.name))]}function b(e,t,n={}){let r=new Set(t.map(e=>e.parent)),i=new Map(e.division.queues.map(e=>[e.name,e])),a=t.map(e=>{let t=r.has(e.name)?void 0:i.get(e.name);return{...v(e),...t?{request:u(t.request),allocated:u(t.allocated)}:{}}}),{options:o={}}=JSON.parse(e.division.options),s=Object.fromEntries(Object.entries(o).filter(([e])=>g.includes(e)));return{algorithm:e.division.algorithm,options:s,capacity:{...u(e.division.capacity),...n},queues:a}}function x(e,t){let n=new Map(e.queues.map(e=>[e.name,e.fair_share]));return t.queues.flatMap(({name:e,fair_share:t})=>{let r=n.get(e)??{};return p([...Object.keys(r),...Object.keys(t)]).map(n=>({queue:e,slot:n,from:r[n]??`0`,to:t[n]??`0`})).filter(({from:e,to:t})=>e!==t&&d(e)!==d(t))})}var S=n(`
+  query Queues($group: String!) {
+    resource_group(name: $group) { config_revision }
+    division(resource_group: $group, explain: true) {
+      algorithm options capacity remaining
+      queues { name parent fair_share state saturation_ratio quota limit request allocated }
+      warnings { code queue detail }
+      trace { queue sentence }
+    }
+    queues(resource_group: $group, first: 1000) {
+      count
+      edges {
+        node {
+          name parent priority weight mode created_at quota limit guarantee over_quota_weight
+          children_over_quota_by min_share_ratio reclaimable preempt_min_runtime reclaim_min_runtime
+        }
+      }
+    }
+  }
+`),C=n(`
+  mutation SaveQueues($group: String!, $queues: [QueueInput!]!, $reason: String, $basis: String) {
+    upsert_queues(resource_group: $group, queues: $queues, reason: $reason, if_revision: $basis) { created_count changed_count warnings { detail } }
+  }
+`),w=n(`
+  mutation DeleteQueue($group: String!, $name: String!, $reason: String, $basis: String) {
+    delete_queue(resource_group: $group, name: $name, reason: $reason, if_revision: $basis)
+  }
+`),T=n(`query Basis($group: String!) { resource_group(name: $group) { config_revision } }`),E=n(`query Plan($group: String!, $workload: JSONString!) { plan_reclaim(resource_group: $group, workload: $workload) }`),D=n(`query CompareDivisions($before: JSONString!, $after: JSONString!) { before: simulate_division(input: $before) after: simulate_division(input: $after) }`);function O(n,r,o={}){let s=n?{before:JSON.stringify(b(n,y(n,[]))),after:JSON.stringify(b(n,y(n,r),o))}:null,c=JSON.stringify(s),[l,u]=a({key:``});return t(()=>{let t=JSON.parse(c);if(!t)return;let n=new AbortController,r=setTimeout(()=>{e(D,t,n.signal).then(({before:e,after:t})=>u({key:c,moved:x(JSON.parse(e),JSON.parse(t))}),e=>{!n.signal.aborted&&e instanceof i&&u({key:c,error:e})})},250);return()=>{clearTimeout(r),n.abort()}},[c]),l.key===c?l:{}}function k({moved:e,error:t}){return r(`section`,{class:`stack tight`,"aria-label":`What queues would deserve`,"aria-live":`polite`,children:[r(`h3`,{children:`What queues would deserve`}),t?r(s,{error:t}):e?e.length===0?r(`p`,{class:`muted small`,children:`No queue would deserve another amount now.`}):r(f,{children:r(`table`,{class:`data`,children:[r(`caption`,{class:`visually-hidden`,children:`What queues would deserve`}),r(`thead`,{children:r(`tr`,{children:[r(`th`,{scope:`col`,class:`name`,children:`Queue`}),r(`th`,{scope:`col`,children:`Slot`}),r(`th`,{scope:`col`,class:`number`,children:`Now`}),r(`th`,{scope:`col`,class:`number`,children:`Then`})]})}),r(`tbody`,{children:e.map(({queue:e,slot:t,from:n,to:i})=>r(`tr`,{children:[r(`th`,{scope:`row`,class:`name`,children:e}),r(`td`,{children:m(t)}),r(`td`,{class:`number`,title:n,children:h(t,n)}),r(`td`,{class:`number`,title:i,children:h(t,i)})]},`${e} ${t}`))})]})}):r(l,{})]})}function A(e,t,{reason:n,basis:r}){let i=t.map(v);return{document:C,variables:{group:e,queues:t,reason:n,basis:r},rest:{method:`PUT`,path:[`resource-groups`,e,`queues`],body:{queues:i,reason:n,if_revision:r}},command:[`weights`,`apply`,e,[`--file`,`-`],[`--reason`,n]],input:{queues:i}}}function j(e,t,{reason:n,basis:r}){return{document:w,variables:{group:e,name:t,reason:n,basis:r},rest:{method:`DELETE`,path:[`resource-groups`,e,`queues`,t],query:{reason:n,if_revision:r}}}}async function M(t,n,r,i){await o(t,e(C,{group:t,queues:n,...i}));let a=new Set(r.map(e=>e.name)),s=n.map(e=>e.name).filter(e=>!a.has(e));return P(t,async n=>{r.length>0&&await o(t,e(C,{group:t,queues:r,reason:`undone`,basis:n}));for(let n of s.toReversed())await e(w,{group:t,name:n,reason:`undone`,basis:null})})}async function N(t,n,r){return await o(t,e(w,{group:t,name:n.name,...r})),P(t,async r=>{await o(t,e(C,{group:t,queues:[n],reason:`undone`,basis:r}))})}async function P(t,n){let r=await e(T,{group:t});return c(t),async()=>{await n(r.resource_group?.config_revision??null),c(t)}}export{k as a,S as c,M as i,_ as l,N as n,O as o,A as r,E as s,j as t};
