@@ -41,6 +41,7 @@ export interface Person {
 
 export const address = (): string => inject("address");
 export const adminKey = (): string => inject("key");
+export const program = (): string => inject("program");
 
 /** A browser of its own that is signed in with `key`. */
 export async function person(key: string | null, look: Look = DESKTOP): Promise<Person> {

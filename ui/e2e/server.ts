@@ -7,6 +7,7 @@ declare module "vitest" {
   interface ProvidedContext {
     address: string;
     key: string;
+    program: string;
   }
 }
 
@@ -27,6 +28,7 @@ export default async function start(project: TestProject): Promise<() => void> {
   if (!found?.[1] || !found[2]) throw new Error(`the demo told no link: ${welcome}`);
   project.provide("address", found[1]);
   project.provide("key", found[2]);
+  project.provide("program", PROGRAM);
   return () => {
     demo.removeAllListeners("exit");
     demo.kill("SIGTERM");

@@ -75,7 +75,7 @@ impl Past<'_> {
                 ..SchedulerPatch::default()
             };
             service.put_group(self.caller.clone(), group.name.to_owned(), patch).await?;
-            self.report(service, group, Timestamp::MIN).await?;
+            self.report(service, group, self.cluster.first_day.plus(-1).start()).await?;
             offer(service, &self.caller, self.cluster, group).await?;
             if group.name == GPU_CLUSTER {
                 let reason = Some("research comes first, courses and theses second".to_owned());

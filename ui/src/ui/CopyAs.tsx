@@ -21,7 +21,7 @@ export function CopyAs({ action, what = "what this page asks" }: { action: Actio
   };
   const choices = FORMS.filter(([form]) => texts[form] !== undefined).map(([form, name]) => ({ name: `Copy as ${name}`, act: () => void copy(form, name) }));
   return (
-    <span class="row">
+    <span class="copyas">
       <Menu label="Copy as" title={`Copy ${what} as a text`} choices={choices} />
       <span role="status" class="muted small">
         {said}
