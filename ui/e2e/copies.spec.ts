@@ -156,7 +156,7 @@ it("a menu is used by keyboard, and what is seen is saved as CSV and JSON", asyn
   const someone = await reader();
   const { page, goto, complaints } = someone;
   await goto(`${GROUP}/shares?view=user`);
-  const menu = page.getByRole("button", { name: "Save as" });
+  const menu = page.getByRole("button", { name: "Download" });
   await menu.focus();
   await page.keyboard.press("Enter");
   await page.keyboard.press("ArrowDown");
@@ -173,7 +173,7 @@ it("a menu is used by keyboard, and what is seen is saved as CSV and JSON", asyn
   expect(await page.evaluate(() => document.querySelector(":popover-open"))).toBeNull();
   for (const [name, path] of (await everyPage()).filter(([name]) => ["pending", "audit", "keys", "jobs", "queues", "entity", "fairness", "overview", "explain", "whatif", "reports"].includes(name))) {
     await goto(path);
-    await page.getByRole("button", { name: "Save as" }).first().click();
+    await page.getByRole("button", { name: "Download" }).first().click();
     const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("menuitem", { name: "CSV" }).click()]);
     const lines = Buffer.concat((await (await file.createReadStream()).toArray()) as Buffer[]).toString().trim().split("\r\n");
     expect(lines.length, name).toBeGreaterThan(1);

@@ -207,7 +207,7 @@ it("a reclaim is planned and the queue tree is edited", async () => {
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Quota of CUDA, devices").fill("8");
   await dialog.getByText("vision would deserve").waitFor();
-  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("The queue vision is saved.").waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   await expect.poll(async () => {

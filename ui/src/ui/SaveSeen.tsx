@@ -18,7 +18,7 @@ export function SaveSeen() {
   };
   return (
     <div class="saves" ref={ref}>
-      <Menu label="Save as" title="Save what is seen of this table" choices={FORMS.map(([name, end, type, write]) => ({ name, act: () => save(end, type, write) }))} />
+      <Menu label="Download" title="Download what is seen of this table" choices={FORMS.map(([name, end, type, write]) => ({ name, act: () => save(end, type, write) }))} />
     </div>
   );
 }
