@@ -54,9 +54,9 @@ export interface OwnServer {
 export async function emptyServer(): Promise<OwnServer> {
   const folder = mkdtempSync(join(tmpdir(), "fairshared-e2e-"));
   const database = ["--database-url", `sqlite://${join(folder, "fairshared.db")}`];
-  execFileSync(PROGRAM, [...database, "migrate", "up"], { stdio: "ignore" });
-  const key = execFileSync(PROGRAM, [...database, "keys", "create", "--role", "admin", "--label", "test"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
-  const { child, told } = await started([...database, "serve", "--listen", "127.0.0.1:0"], /127\.0\.0\.1:[1-9]\d*/);
+  execFileSync(PROGRAM, ["migrate", "up", ...database], { stdio: "ignore", env: {} });
+  const key = execFileSync(PROGRAM, ["keys", "create", "--role", "admin", "--label", "test", ...database], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], env: {} }).trim();
+  const { child, told } = await started(["serve", "--listen", "127.0.0.1:0", ...database], /127\.0\.0\.1:[1-9]\d*/);
   const stop = () => {
     child.kill("SIGTERM");
     rmSync(folder, { recursive: true, force: true });
