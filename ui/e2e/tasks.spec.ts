@@ -206,7 +206,7 @@ it("a reclaim is planned and the queue tree is edited", async () => {
   await page.getByRole("button", { name: "Edit queue vision" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Quota of CUDA, devices").fill("8");
-  await dialog.getByText("vision would deserve").waitFor();
+  await dialog.getByRole("row", { name: /^vision CUDA/ }).waitFor();
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("The queue vision is saved.").waitFor();
   await page.getByRole("button", { name: "Undo" }).click();

@@ -101,6 +101,9 @@ it("people and queues are tried, and queues are applied with the rest", async ()
   const preview = page.getByRole("region", { name: "What would change" });
   await preview.getByText("would rise").waitFor();
   await page.getByText("Users come with their first kernel").waitFor();
+  const order = page.getByRole("table", { name: "The order of pending work" });
+  await order.waitFor();
+  expect(await order.textContent()).not.toContain("amelia");
   await page.getByRole("button", { name: "Start again" }).click();
 
   await page.getByRole("button", { name: "Add a weight" }).click();

@@ -45,7 +45,10 @@ export default function WhatIf({ group }: PageProps) {
   const known = queues.data?.queues.edges.map((edge) => edge.node) ?? [];
   const wanted = changeOf(scenario, read);
   const pending = now.data?.kernels.edges.map((edge) => edge.node) ?? [];
-  const workloads = pending.map((kernel) => ({ workload_id: kernel.kernel_id, user_uuid: kernel.user_uuid, project_id: kernel.project_id, requested_slots: slots(kernel.occupied_slots) }));
+  // Who would be gone has nothing to wait for.
+  const isGone = (user: string | null, project: string | null) => scenario.removed.some((row) => row.user === user && (!row.project || row.project === project));
+  const waiting = pending.filter((kernel) => !isGone(kernel.user_name, kernel.project_name));
+  const workloads = waiting.map((kernel) => ({ workload_id: kernel.kernel_id, user_uuid: kernel.user_uuid, project_id: kernel.project_id, requested_slots: slots(kernel.occupied_slots) }));
   const owners = new Map(pending.map((kernel) => [kernel.kernel_id, `${kernel.user_name ?? kernel.user_uuid} in ${kernel.project_name ?? kernel.project_id}`]));
   const asked: Change | null = wanted && now.data ? { ...wanted, ...(workloads.length > 0 ? { workloads } : {}) } : null;
   const { data, error } = useSimulation(group, asked);
