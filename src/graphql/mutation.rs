@@ -211,7 +211,6 @@ impl Mutation {
 
     /// Creates and replaces queues, all or none; with `prune` the queues that are not named go. Refused where the group has
     /// another `config_revision` than `if_revision`.
-    #[expect(clippy::too_many_arguments, reason = "what a write of queues has")]
     async fn upsert_queues(
         &self,
         ctx: &Context<'_>,
