@@ -89,6 +89,33 @@ it("a queue is not saved over what somebody else saved meanwhile, and the page s
   await leave();
 });
 
+it("a queue is added, and removed after a preview", async () => {
+  const { page, complaints, goto, leave } = await person(adminKey());
+  const names = async () => {
+    const answer = await graphql<{ queues: { edges: { node: { name: string } }[] } }>(`{ queues(resource_group: "${GROUP}", first: 100) { edges { node { name } } } }`);
+    return answer.queues.edges.map(({ node }) => node.name);
+  };
+  await goto(`${GROUP}/queues`);
+  await page.getByRole("button", { name: "Add a queue" }).click();
+  await page.getByLabel("Name").fill("spare");
+  await page.getByLabel("Quota of CUDA, devices").fill("4");
+  await page.getByRole("region", { name: "What queues would deserve" }).getByText(/No queue would deserve|Then/).waitFor();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("The queue spare is saved.").waitFor();
+  expect(await names()).toContain("spare");
+  await page.getByRole("button", { name: "Edit queue spare" }).click();
+  await page.getByRole("button", { name: "Remove…" }).click();
+  expect(await names()).toContain("spare");
+  await page.getByRole("button", { name: "Remove it" }).click();
+  await page.getByText("The queue spare is removed.").waitFor();
+  expect(await names()).not.toContain("spare");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await expect.poll(names).toContain("spare");
+  await graphql(`mutation { delete_queue(resource_group: "${GROUP}", name: "spare") }`);
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
 it("people and queues are tried, and queues are applied with the rest", async () => {
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/whatif`);

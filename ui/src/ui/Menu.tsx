@@ -14,18 +14,19 @@ export function Menu({ label, title, choices, small = true }: { label: string; t
   const list = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLSpanElement>(null);
   const items = () => [...(list.current?.querySelectorAll("button") ?? [])];
-  const place = (event: Event) => {
-    const open = (event as ToggleEvent).newState === "open";
-    const opener = button.current?.querySelector("button");
-    opener?.setAttribute("aria-expanded", String(open));
-    if (!open || !list.current || !opener) return;
-    const at = opener.getBoundingClientRect();
-    const size = list.current.getBoundingClientRect();
+  const opener = () => button.current?.querySelector("button");
+  const toggle = () => {
+    const [menu, at] = [list.current, opener()?.getBoundingClientRect()];
+    menu?.togglePopover();
+    if (!menu?.matches(":popover-open") || !at) return;
+    const size = menu.getBoundingClientRect();
     const below = at.bottom + GAP + size.height <= innerHeight;
-    list.current.style.top = `${below ? at.bottom + GAP : Math.max(GAP, at.top - GAP - size.height)}px`;
-    list.current.style.left = `${Math.max(GAP, Math.min(at.left, innerWidth - size.width - GAP))}px`;
+    menu.style.top = `${below ? at.bottom + GAP : Math.max(GAP, at.top - GAP - size.height)}px`;
+    menu.style.left = `${Math.max(GAP, Math.min(at.left, innerWidth - size.width - GAP))}px`;
     items()[0]?.focus();
   };
+  /** Also when it closes by itself. */
+  const told = (event: Event) => opener()?.setAttribute("aria-expanded", String((event as ToggleEvent).newState === "open"));
   const move = (event: KeyboardEvent) => {
     const all = items();
     const now = all.indexOf(document.activeElement as HTMLButtonElement);
@@ -36,17 +37,17 @@ export function Menu({ label, title, choices, small = true }: { label: string; t
   };
   const choose = (choice: Choice) => {
     list.current?.hidePopover();
-    button.current?.querySelector("button")?.focus();
+    opener()?.focus();
     choice.act();
   };
   return (
     <>
       <span ref={button}>
-        <Button small={small} aria-haspopup="menu" aria-expanded={false} aria-controls={id} title={title} onClick={() => list.current?.togglePopover()}>
+        <Button small={small} aria-haspopup="menu" aria-expanded={false} aria-controls={id} title={title} onClick={toggle}>
           {label} <span aria-hidden="true">▾</span>
         </Button>
       </span>
-      <div ref={list} id={id} class="menu" popover="auto" role="menu" tabIndex={-1} aria-label={title ?? label} onToggle={place} onKeyDown={move}>
+      <div ref={list} id={id} class="menu" popover="auto" role="menu" tabIndex={-1} aria-label={title ?? label} onToggle={told} onKeyDown={move}>
         {choices.map((choice) => (
           <button key={choice.name} type="button" role="menuitem" tabIndex={-1} onClick={() => choose(choice)}>
             {choice.name}

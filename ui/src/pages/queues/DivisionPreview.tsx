@@ -14,9 +14,15 @@ export interface Divisions {
   error?: ApiError;
 }
 
+interface Scenario {
+  changes?: Queue[];
+  capacity?: Slots;
+  removed?: string | undefined;
+}
+
 /** Both divisions, asked for when nobody has typed for a moment. */
-export function useDivisions(data: Data | undefined, changes: Queue[], capacity: Slots = {}): Divisions {
-  const variables = data ? { before: JSON.stringify(simulation(data, withChanges(data, []))), after: JSON.stringify(simulation(data, withChanges(data, changes), capacity)) } : null;
+export function useDivisions(data: Data | undefined, { changes = [], capacity = {}, removed }: Scenario): Divisions {
+  const variables = data ? { before: JSON.stringify(simulation(data, withChanges(data, []))), after: JSON.stringify(simulation(data, withChanges(data, changes, removed), capacity)) } : null;
   const key = JSON.stringify(variables);
   const [state, setState] = useState<Divisions & { key: string }>({ key: "" });
   useEffect(() => {

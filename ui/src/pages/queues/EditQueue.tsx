@@ -59,7 +59,8 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
   const [error, setError] = useState<ApiError>();
   const set = (change: Partial<Draft>) => setDraft((old) => ({ ...old, ...change }));
   const input = inputOf(draft, queue);
-  const divisions = useDivisions(input.name ? data : undefined, [input]);
+  const [isRemoving, setRemoving] = useState(false);
+  const divisions = useDivisions(input.name ? data : undefined, isRemoving ? { removed: queue?.name } : { changes: [input] });
   const terms = { reason: reason.trim() || null, basis: data.resource_group?.config_revision ?? null };
   const act = async (what: () => Promise<() => Promise<void>>, text: string) => {
     setError(undefined);
@@ -73,6 +74,7 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
   };
   const save = (event: Event) => {
     event.preventDefault();
+    if (isRemoving) return;
     void act(() => saveQueues(group, [input], queue ? [asWritten(queue)] : [], terms), `The queue ${input.name} is saved.`);
   };
   const faultOf = (field: string) => error?.faults.find((fault) => fault.pointer.endsWith(`/${field}`))?.detail;
@@ -114,21 +116,28 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
         <DivisionPreview {...divisions} />
         <Field label="Reason, for the audit log">{(props) => <input {...props} maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}</Field>
         {error && (overtaken(error) ? <Note kind="bad">{overtaken(error)} The preview above is the newest; look at it, and save again.</Note> : <Failure error={error} />)}
-        <div class="row">
-          <Button kind="primary" type="submit" disabled={input.name === "" || !divisions.moved}>
-            Save
-          </Button>
-          <Button onClick={close}>Cancel</Button>
-          <CopyAs what="this write of the queue" action={saveAction(group, [input], terms)} />
-          {queue && (
-            <>
-              <Button kind="danger" onClick={() => void act(() => removeQueue(group, asWritten(queue), terms), `The queue ${queue.name} is removed.`)}>
-                Remove
+        {queue && isRemoving ? (
+          <div class="row">
+            <Button kind="danger" disabled={!divisions.moved} onClick={() => void act(() => removeQueue(group, asWritten(queue), terms), `The queue ${queue.name} is removed.`)}>
+              Remove it
+            </Button>
+            <Button onClick={() => setRemoving(false)}>Keep it</Button>
+            <CopyAs what="the removal of the queue" action={removeAction(group, queue.name, terms)} />
+          </div>
+        ) : (
+          <div class="row">
+            <Button kind="primary" type="submit" disabled={input.name === "" || !divisions.moved}>
+              Save
+            </Button>
+            <Button onClick={close}>Cancel</Button>
+            <CopyAs what="this write of the queue" action={saveAction(group, [input], terms)} />
+            {queue && (
+              <Button kind="danger" onClick={() => setRemoving(true)}>
+                Remove…
               </Button>
-              <CopyAs what="the removal of the queue" action={removeAction(group, queue.name, terms)} />
-            </>
-          )}
-        </div>
+            )}
+          </div>
+        )}
       </form>
     </Dialog>
   );

@@ -24,12 +24,12 @@ export function inRest(queue: Queue): Record<string, unknown> {
   return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null && value !== undefined));
 }
 
-/** The queues with some of them changed or new. */
-export function withChanges(data: Data, changes: Queue[]): Queue[] {
+/** The queues with some of them changed or new, or without one. */
+export function withChanges(data: Data, changes: Queue[], removed?: string): Queue[] {
   const changed = new Map(changes.map((queue) => [queue.name, queue]));
   const known = data.queues.edges.map(({ node }) => changed.get(node.name) ?? asWritten(node));
   const names = new Set(data.queues.edges.map(({ node }) => node.name));
-  return [...known, ...changes.filter((queue) => !names.has(queue.name))];
+  return [...known, ...changes.filter((queue) => !names.has(queue.name))].filter((queue) => queue.name !== removed);
 }
 
 /** What `simulate_division` takes: these queues, with what each asks for and has now. */

@@ -54,7 +54,7 @@ export default function WhatIf({ group }: PageProps) {
   const { data, error } = useSimulation(group, asked);
   const changedQueues = queuesOf(scenario, known);
   const divides = known.length + changedQueues.length > 0 && (changedQueues.length > 0 || Boolean(wanted?.capacity));
-  const divisions = useDivisions(divides ? queues.data : undefined, changedQueues, amounts(scenario.capacity));
+  const divisions = useDivisions(divides ? queues.data : undefined, { changes: changedQueues, capacity: amounts(scenario.capacity) });
   const offered = now.data?.resource_group?.capacity ?? "{}";
   const canApply = asked ? Boolean(data) : Boolean(divisions.moved);
   return (
