@@ -209,7 +209,8 @@ impl Mutation {
         Ok(AuditEntry(entries.into_iter().next().ok_or_else(|| vanished("entry"))?))
     }
 
-    /// Creates and replaces queues, all or none; with `prune` the queues that are not named go.
+    /// Creates and replaces queues, all or none; with `prune` the queues that are not named go. Refused where the group has
+    /// another `config_revision` than `if_revision`.
     async fn upsert_queues(
         &self,
         ctx: &Context<'_>,
@@ -217,24 +218,27 @@ impl Mutation {
         queues: Vec<QueueInput>,
         #[graphql(default)] prune: bool,
         reason: Option<String>,
+        if_revision: Option<String>,
     ) -> Result<UpsertQueuesResult> {
         // Who may not write learns nothing about the queues.
         caller(ctx)?.require_admin()?;
-        let write = QueuesWrite { queues: read_queues(queues)?, prune, reason };
+        let write = QueuesWrite { queues: read_queues(queues)?, prune, reason, if_revision };
         let group = Arc::clone(&service(ctx)?.group(caller(ctx)?, &resource_group)?.name);
         let changed = service(ctx)?.put_queues(caller(ctx)?.clone(), resource_group, write).await?;
         Ok(UpsertQueuesResult::new(&group, changed))
     }
 
-    /// Removes a queue that has no children.
+    /// Removes a queue that has no children. Refused where the group has another `config_revision` than `if_revision`.
     async fn delete_queue(
         &self,
         ctx: &Context<'_>,
         resource_group: String,
         name: String,
         reason: Option<String>,
+        if_revision: Option<String>,
     ) -> Result<bool> {
-        service(ctx)?.delete_queue(caller(ctx)?.clone(), resource_group, name, reason).await?;
+        let terms = Terms { reason, if_revision };
+        service(ctx)?.delete_queue(caller(ctx)?.clone(), resource_group, name, terms).await?;
         Ok(true)
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::group::changes::queues;
 use super::group::session::Session;
+use super::input::terms::Terms;
 use super::work::detached;
 use super::{Caller, Error, Fault, Result, Service};
 use crate::domain::queues::{QueueConfig, Queues};
@@ -17,6 +18,8 @@ pub struct QueuesWrite {
     /// Whether queues that are not named go.
     pub prune: bool,
     pub reason: Option<String>,
+    /// The `config_revision` that the write is based on; another one refuses it.
+    pub if_revision: Option<String>,
 }
 
 impl Service {
@@ -42,9 +45,10 @@ impl Service {
         caller: Caller,
         group: String,
         queue: QueueConfig,
-        reason: Option<String>,
+        terms: impl Into<Terms>,
     ) -> Result<QueuesChanged> {
-        let write = QueuesWrite { queues: vec![queue], prune: false, reason };
+        let Terms { reason, if_revision } = terms.into();
+        let write = QueuesWrite { queues: vec![queue], prune: false, reason, if_revision };
         self.write_queues(caller, group, write, "queue.put").await.map_err(of_one)
     }
 
@@ -78,10 +82,12 @@ impl Service {
         caller: Caller,
         group: String,
         name: String,
-        reason: Option<String>,
+        terms: impl Into<Terms>,
     ) -> Result<()> {
         caller.require_admin()?;
+        let Terms { reason, if_revision } = terms.into();
         let change = async move |session: &mut Session| {
+            session.require_revision(if_revision.as_deref()).await?;
             let queues = &session.state().queues;
             let Some(queue) = queues.get(name.as_str()).cloned() else {
                 return Err(Error::unknown_queue(&name, session.group()));
@@ -113,6 +119,7 @@ impl Service {
     ) -> Result<QueuesChanged> {
         caller.require_admin()?;
         let change = async move |session: &mut Session| {
+            session.require_revision(write.if_revision.as_deref()).await?;
             let changed = queues::plan(session, write.queues, write.prune)?;
             queues::book(session, action, write.reason, &changed).await?;
             Ok(changed)

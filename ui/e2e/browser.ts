@@ -41,9 +41,10 @@ export interface Person {
 
 export const address = (): string => inject("address");
 export const adminKey = (): string => inject("key");
+export const program = (): string => inject("program");
 
 /** A browser of its own that is signed in with `key`. */
-export async function person(key: string | null, look: Look = DESKTOP): Promise<Person> {
+export async function person(key: string | null, look: Look = DESKTOP, at = address()): Promise<Person> {
   const context = await (await launch()).newContext({ viewport: { width: look.width, height: look.height }, colorScheme: look.theme, reducedMotion: "reduce" });
   const page = await context.newPage();
   page.setDefaultTimeout(30_000);
@@ -54,15 +55,15 @@ export async function person(key: string | null, look: Look = DESKTOP): Promise<
   });
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("request", (request) => {
-    if (!request.url().startsWith(address()) && !request.url().startsWith("data:")) complaints.push(`asked for ${request.url()}`);
+    if (!request.url().startsWith(at) && !request.url().startsWith("data:")) complaints.push(`asked for ${request.url()}`);
   });
   const goto = async (path: string) => {
-    await page.goto(`${address()}/ui/${path}`);
+    await page.goto(`${at}/ui/${path}`);
     await page.locator(".page, form.card").first().waitFor();
     await settled(page);
   };
-  await page.goto(`${address()}/ui/${key ? `#key=${key}` : ""}`);
-  await page.locator(".page, form.card").first().waitFor();
+  await page.goto(`${at}/ui/${key ? `#key=${key}` : ""}`);
+  await page.locator(".page, form.card, .empty").first().waitFor();
   return { context, page, complaints, goto, leave: () => context.close() };
 }
 
@@ -84,4 +85,9 @@ export async function keyOf(role: "VIEWER" | "USER", user?: string): Promise<str
   const label = `${role.toLowerCase()} of a test`;
   const answer = await graphql<{ create_key: { key: string } }>(`mutation { create_key(role: ${role}, label: "${label}"${user ? `, user: "${user}"` : ""}) { key } }`);
   return answer.create_key.key;
+}
+
+/** Prints what was measured. Tests do not judge it, since it is the machine's. */
+export function figure(text: string): void {
+  process.stdout.write(`figure: ${text}\n`);
 }

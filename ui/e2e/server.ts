@@ -1,5 +1,8 @@
-// Starts the demo that the tests look at, and ends it.
-import { type ChildProcess, spawn } from "node:child_process";
+// Starts servers that tests look at, and ends them.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 
@@ -7,28 +10,58 @@ declare module "vitest" {
   interface ProvidedContext {
     address: string;
     key: string;
+    program: string;
   }
 }
 
 const PROGRAM = process.env["FAIRSHARED_PROGRAM"] ?? fileURLToPath(new URL("../../target/debug/fairshared", import.meta.url));
 
-export default async function start(project: TestProject): Promise<() => void> {
-  const demo: ChildProcess = spawn(PROGRAM, ["demo", "--still", "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "ignore"], env: {} });
-  const welcome = await new Promise<string>((resolve, reject) => {
+/** Starts the program, and waits until it has told what `found` looks for. */
+async function started(args: string[], found: RegExp): Promise<{ child: ChildProcess; told: RegExpExecArray }> {
+  const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "pipe"], env: {} });
+  const told = await new Promise<RegExpExecArray>((resolve, reject) => {
     let text = "";
-    demo.stdout?.on("data", (part: Buffer) => {
+    const hear = (part: Buffer) => {
       text += part.toString();
-      if (text.includes("Ctrl-C")) resolve(text);
-    });
-    demo.on("error", reject);
-    demo.on("exit", (code) => reject(new Error(`the demo ended with ${code}: ${text}`)));
+      const match = found.exec(text);
+      if (match) resolve(match);
+    };
+    child.stdout?.on("data", hear);
+    child.stderr?.on("data", hear);
+    child.on("error", reject);
+    child.on("exit", (code) => reject(new Error(`${args.join(" ")} ended with ${code}: ${text}`)));
   });
-  const found = /Look\s+(http:\/\/[^/]+)\/ui\/#key=(\S+)/.exec(welcome);
-  if (!found?.[1] || !found[2]) throw new Error(`the demo told no link: ${welcome}`);
-  project.provide("address", found[1]);
-  project.provide("key", found[2]);
-  return () => {
-    demo.removeAllListeners("exit");
-    demo.kill("SIGTERM");
-  };
+  child.removeAllListeners("exit");
+  return { child, told };
 }
+
+/** A demo with these arguments, for all tests of a run. */
+export async function demo(project: TestProject, ...args: string[]): Promise<() => void> {
+  const { child, told } = await started(["demo", ...args, "--listen", "127.0.0.1:0"], /Look\s+(http:\/\/[^/]+)\/ui\/#key=(\S+)[^]*Ctrl-C/);
+  project.provide("address", told[1] ?? "");
+  project.provide("key", told[2] ?? "");
+  project.provide("program", PROGRAM);
+  return () => child.kill("SIGTERM");
+}
+
+export interface OwnServer {
+  address: string;
+  key: string;
+  stop: () => void;
+}
+
+/** A server of a test's own, with an empty database. */
+export async function emptyServer(): Promise<OwnServer> {
+  const folder = mkdtempSync(join(tmpdir(), "fairshared-e2e-"));
+  const database = ["--database-url", `sqlite://${join(folder, "fairshared.db")}`];
+  execFileSync(PROGRAM, ["migrate", "up", ...database], { stdio: "ignore", env: {} });
+  const key = execFileSync(PROGRAM, ["keys", "create", "--role", "admin", "--label", "test", ...database], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], env: {} }).trim();
+  const { child, told } = await started(["serve", "--listen", "127.0.0.1:0", ...database], /127\.0\.0\.1:[1-9]\d*/);
+  const stop = () => {
+    child.kill("SIGTERM");
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { address: `http://${told[0]}`, key, stop };
+}
+
+export default (project: TestProject): Promise<() => void> => demo(project, "--still");

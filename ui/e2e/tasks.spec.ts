@@ -206,8 +206,8 @@ it("a reclaim is planned and the queue tree is edited", async () => {
   await page.getByRole("button", { name: "Edit queue vision" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Quota of CUDA, devices").fill("8");
-  await dialog.getByText("vision would deserve").waitFor();
-  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.getByRole("row", { name: /^vision CUDA/ }).waitFor();
+  await dialog.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("The queue vision is saved.").waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   await expect.poll(async () => {
@@ -267,10 +267,11 @@ it("names that are wide or look like markup stay names", async () => {
   const names = ["<script>alert(1)<script>", "宽".repeat(64)];
   for (const name of names) await graphql(`mutation { upsert_domain(name: ${JSON.stringify(name)}) { name } upsert_domain_fair_share(resource_group: "${GROUP}", domain_name: ${JSON.stringify(name)}, weight: "1") { weight } }`);
   const { page, complaints, goto, leave } = await person(adminKey(), { width: 390, height: 844, theme: "light" });
-  for (const view of ["shares", "overview"]) {
+  for (const view of ["shares", "overview", "audit", "fairness"]) {
     await goto(`${GROUP}/${view}`);
-    for (const name of names) await page.getByRole("link", { name }).first().waitFor();
-    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(1);
+    if (view === "shares" || view === "overview") for (const name of names) await page.getByRole("link", { name }).first().waitFor();
+    if (view === "audit") for (const name of names) await page.getByText(name).first().waitFor();
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth), view).toBeLessThanOrEqual(1);
   }
   for (const name of names) await graphql(`mutation { upsert_domain_fair_share(resource_group: "${GROUP}", domain_name: ${JSON.stringify(name)}, weight: null) { weight } upsert_domain(name: ${JSON.stringify(name)}, archived: true) { name } }`);
   expect(complaints).toEqual([]);

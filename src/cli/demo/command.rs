@@ -54,8 +54,7 @@ impl Command for Demo {
         // Neither a variable nor a file can point the demo at a real database.
         let database = config.database_is_flag.then_some(config.database_url.as_str());
         let place = Place::of(&self, database)?;
-        let service = open_service(&place).await?;
-        let origin = prepare(&service, &self).await?;
+        let (service, origin) = prepare(&place, &self).await?;
         let new =
             NewKey { role: Role::Admin, label: "demo".to_owned(), user: None, expires_at: None, groups: Vec::new() };
         let (key, _) = service.create_key(Caller::internal("demo"), new).await?;
@@ -105,26 +104,25 @@ impl Place {
     }
 }
 
-async fn open_service(place: &Place) -> Result<Arc<Service>, Failure> {
+/// Opens the database and makes the cluster in it, unless an earlier demo has. Says which.
+async fn prepare(place: &Place, args: &Demo) -> Result<(Arc<Service>, String), Failure> {
     let store = Store::connect(&place.url).await?;
     store.migrate_up().await?;
-    Ok(Service::new(store, Arc::new(SystemClock)).await?)
-}
-
-/// Makes the cluster, unless an earlier demo has. Says which.
-async fn prepare(service: &Arc<Service>, args: &Demo) -> Result<String, Failure> {
+    let service = Service::new(store.clone(), Arc::new(SystemClock)).await?;
     if !service.groups(&Caller::internal("demo")).is_empty() {
         let found = service.group(&Caller::internal("demo"), GPU_CLUSTER).is_ok();
         let foreign = || Failure::Unusable("this database holds something else than a demo".to_owned());
-        return if found { Ok("The cluster of an earlier demo goes on".to_owned()) } else { Err(foreign()) };
+        return if found { Ok((service, "The cluster of an earlier demo goes on".to_owned())) } else { Err(foreign()) };
     }
     let began = service.clock().now();
-    let (seed, days, now) = (args.seed, args.days, began.micros().div_euclid(MICROS_PER_SECOND));
-    let cluster: Cluster = cluster::generate(now, seed, days);
-    fill(service, &cluster, seed).await?;
+    let (seed, days) = (args.seed, args.days);
+    let cluster: Cluster = cluster::generate(began.micros().div_euclid(MICROS_PER_SECOND), seed, days);
+    fill(&store, began, &cluster, seed).await?;
+    // It knows of the times before only if it begins after them.
+    let service = Service::new(store, Arc::new(SystemClock)).await?;
     let seconds = (service.clock().now().micros() - began.micros()) as f64 / 1e6;
     let (kernels, nodes) = (cluster.kernels.len(), cluster::GROUPS.iter().map(|g| g.nodes).sum::<usize>());
-    Ok(format!("{nodes} nodes with {days} days and {kernels} kernels behind them, made in {seconds:.1} s"))
+    Ok((service, format!("{nodes} nodes with {days} days and {kernels} kernels behind them, made in {seconds:.1} s")))
 }
 
 /// Takes the address that was asked for; without a wish, any free port if the usual one is taken.

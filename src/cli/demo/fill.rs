@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::clock::PastClock;
 use super::cluster::{Cluster, DemoKernel, GROUPS, GroupPlan};
 use super::people::{GPU_CLUSTER, Habit, PEOPLE, PROJECTS, slots};
 use super::queues::queues;
@@ -16,7 +17,7 @@ use crate::domain::identity;
 use crate::domain::ids::Member;
 use crate::domain::kernel::{Phase, Report, Traits};
 use crate::domain::slots::Amounts;
-use crate::domain::time::{Span, Timestamp};
+use crate::domain::time::{MICROS_PER_SECOND, Span, Timestamp};
 use crate::domain::weight::Weight;
 use crate::service::agents::AgentSpec;
 use crate::service::groups::SchedulerPatch;
@@ -26,36 +27,106 @@ use crate::service::ingest::incoming::Told;
 use crate::service::queues::QueuesWrite;
 use crate::service::weights::{Target, WeightItem};
 use crate::service::{Caller, Result, Service};
+use crate::store::Store;
 
-/// Stores the cluster and brings its accounts up to now.
-pub async fn fill(service: &Arc<Service>, cluster: &Cluster, seed: u64) -> Result<()> {
-    let caller = Caller::internal("demo");
-    for group in &GROUPS {
-        let patch = SchedulerPatch {
-            scheduler: Some(group.scheduler.to_owned()),
-            scheduler_opts: Some(options(group)),
-            ..SchedulerPatch::default()
-        };
-        service.put_group(caller.clone(), group.name.to_owned(), patch).await?;
-        let kernels: Vec<&DemoKernel> = cluster.kernels.iter().filter(|k| k.group == group.name).collect();
-        for batch in kernels.chunks(BATCH) {
-            let batch = batch.iter().map(|kernel| incoming(kernel, seed)).collect();
-            service.ingest(&caller, group.name, batch).await?;
-        }
-        offer(service, &caller, cluster, group).await?;
-        if group.name == GPU_CLUSTER {
-            let reason = Some("research comes first, courses and theses second".to_owned());
-            service.put_weights(caller.clone(), group.name.to_owned(), weights(), reason).await?;
-            let reason = Some("what every project is promised".to_owned());
-            let write = QueuesWrite { queues: queues(), prune: false, reason };
-            service.put_queues(caller.clone(), group.name.to_owned(), write).await?;
-        }
-        service.aggregate(group.name).await?;
-        service.keep_past_days(group.name, cluster.first_day).await?;
-    }
+/// When the server stopped, counted back from the last midnight, and for how long it was down. Kernels ran meanwhile.
+const STOPPED_BEFORE_MIDNIGHT: i64 = 4 * 3_600;
+const DOWN_SECONDS: i64 = 8_400;
+
+/// Stores the cluster and brings its accounts up to `now`: until the server stopped, since it came back, and since then.
+pub async fn fill(store: &Store, now: Timestamp, cluster: &Cluster, seed: u64) -> Result<()> {
+    let stopped = now.day().start().plus_micros(-STOPPED_BEFORE_MIDNIGHT * MICROS_PER_SECOND);
+    let back = stopped.plus_micros(DOWN_SECONDS * MICROS_PER_SECOND);
+    let clock = Arc::new(PastClock::at(stopped));
+    let past = Past { cluster, seed, ends: now, caller: Caller::internal("demo") };
+
+    let service = Service::new(store.clone(), Arc::clone(&clock) as _).await?;
+    service.start_serving().await?;
+    past.begin(&service).await?;
+
+    clock.pass(back);
+    let service = Service::new(store.clone(), Arc::clone(&clock) as _).await?;
+    service.start_serving().await?;
+    past.account(&service, stopped).await?;
+
+    clock.pass(now);
+    service.heartbeat().await?;
+    past.account(&service, back).await?;
     let reason = Some("her thesis is due".to_owned());
-    service.put_weights(caller, GPU_CLUSTER.to_owned(), vec![thesis()], reason).await?;
+    service.put_weights(past.caller, GPU_CLUSTER.to_owned(), vec![thesis()], reason).await?;
     Ok(())
+}
+
+/// What is told to the service.
+struct Past<'a> {
+    cluster: &'a Cluster,
+    seed: u64,
+    ends: Timestamp,
+    caller: Caller,
+}
+
+impl Past<'_> {
+    /// Makes the groups with all that happened until now.
+    async fn begin(&self, service: &Arc<Service>) -> Result<()> {
+        for group in &GROUPS {
+            let patch = SchedulerPatch {
+                scheduler: Some(group.scheduler.to_owned()),
+                scheduler_opts: Some(options(group)),
+                ..SchedulerPatch::default()
+            };
+            service.put_group(self.caller.clone(), group.name.to_owned(), patch).await?;
+            self.report(service, group, self.cluster.first_day.plus(-1).start()).await?;
+            offer(service, &self.caller, self.cluster, group).await?;
+            if group.name == GPU_CLUSTER {
+                let reason = Some("research comes first, courses and theses second".to_owned());
+                service.put_weights(self.caller.clone(), group.name.to_owned(), weights(), reason).await?;
+                let write = QueuesWrite {
+                    queues: queues(),
+                    reason: Some("what every project is promised".to_owned()),
+                    ..QueuesWrite::default()
+                };
+                service.put_queues(self.caller.clone(), group.name.to_owned(), write).await?;
+            }
+            service.aggregate(group.name).await?;
+            service.keep_past_days(group.name, self.cluster.first_day).await?;
+        }
+        Ok(())
+    }
+
+    /// Tells what happened since `since`, and accounts for it.
+    async fn account(&self, service: &Arc<Service>, since: Timestamp) -> Result<()> {
+        for group in &GROUPS {
+            self.report(service, group, since).await?;
+            offer(service, &self.caller, self.cluster, group).await?;
+            service.aggregate(group.name).await?;
+        }
+        Ok(())
+    }
+
+    /// Reports the kernels of a group that began or ended after `since`, as they are now.
+    async fn report(&self, service: &Arc<Service>, group: &GroupPlan, since: Timestamp) -> Result<()> {
+        let now = service.clock().now();
+        let of_group = self.cluster.kernels.iter().filter(|kernel| kernel.group == group.name);
+        let kernels: Vec<DemoKernel> = of_group.filter_map(|kernel| self.as_of(kernel, since, now)).collect();
+        for batch in kernels.chunks(BATCH) {
+            let batch = batch.iter().map(|kernel| incoming(kernel, self.seed)).collect();
+            service.ingest(&self.caller, group.name, batch).await?;
+        }
+        Ok(())
+    }
+
+    /// The kernel as one knew it at `now`; `None`: there is nothing new of it after `since`.
+    fn as_of(&self, kernel: &DemoKernel, since: Timestamp, now: Timestamp) -> Option<DemoKernel> {
+        let Some((_, start)) = kernel.placed else {
+            // What waits is told at last: how it waited before is not known.
+            return (now == self.ends).then(|| kernel.clone());
+        };
+        let is_new = |seconds: i64| Timestamp::from_seconds(seconds) > since;
+        let has_come = |seconds: i64| Timestamp::from_seconds(seconds) <= now;
+        let ended_at = kernel.ended_at.filter(|end| has_come(*end));
+        let tells = has_come(start) && (is_new(start) || ended_at.is_some_and(is_new));
+        tells.then(|| DemoKernel { ended_at, ..kernel.clone() })
+    }
 }
 
 /// On the GPU cluster an accelerator counts most. Runs are frequent, so that one sees what they change.

@@ -1,5 +1,6 @@
 //! `fairshared demo`: one command, and there is a cluster to look at.
 
+mod clock;
 pub mod cluster;
 pub mod command;
 pub mod fill;

@@ -6,13 +6,18 @@ use axum::{Extension, Json};
 use super::view::{QueuesBody, QueuesWritten};
 use crate::rest::extract::{JsonBody, PathParams};
 use crate::rest::paths::GroupPath;
-use crate::rest::problem::Result;
+use crate::rest::problem::{ProblemView, Result};
 use crate::service::{Caller, Service};
 
 /// Creates and replaces queues, all or none; with `prune` the queues that are not named go.
 #[utoipa::path(
     put, path = "/resource-groups/{rg}/queues", operation_id = "put_queues", tag = "Queues",
-    params(GroupPath), request_body = QueuesBody, responses((status = 200, body = QueuesWritten))
+    params(GroupPath), request_body = QueuesBody,
+    responses(
+        (status = 200, body = QueuesWritten),
+        (status = 409, description = "The configuration has changed since `if_revision`.", body = ProblemView,
+            content_type = "application/problem+json")
+    )
 )]
 pub async fn handle(
     State(service): State<Arc<Service>>,

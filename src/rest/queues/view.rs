@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::domain::division::Warning;
 use crate::domain::queues::{MAX_QUEUES, QueueConfig};
@@ -30,6 +30,26 @@ impl QueueWritten {
     }
 }
 
+/// What a write of one queue is based on.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct RevisionQuery {
+    /// The `config_revision` that the write is based on; another one refuses it with 409 `config_changed`.
+    pub if_revision: Option<String>,
+}
+
+/// Why a queue goes, and what the removal is based on.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct RemovalQuery {
+    /// Why, for the audit log.
+    pub reason: Option<String>,
+    /// The `config_revision` that the removal is based on; another one refuses it with 409 `config_changed`.
+    pub if_revision: Option<String>,
+}
+
 /// Queues to create and to replace, all or none.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -49,12 +69,14 @@ pub struct QueuesBody {
     pub prune: bool,
     /// Why, for the audit log.
     pub reason: Option<String>,
+    /// The `config_revision` that the write is based on; another one refuses it with 409 `config_changed`.
+    pub if_revision: Option<String>,
 }
 
 impl From<QueuesBody> for QueuesWrite {
     fn from(body: QueuesBody) -> Self {
-        let QueuesBody { queues, prune, reason } = body;
-        Self { queues, prune, reason }
+        let QueuesBody { queues, prune, reason, if_revision } = body;
+        Self { queues, prune, reason, if_revision }
     }
 }
 

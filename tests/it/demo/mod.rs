@@ -2,6 +2,7 @@
 
 mod cluster;
 mod documented;
+mod past;
 mod plans;
 mod program;
 mod pulse;

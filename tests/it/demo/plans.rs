@@ -8,9 +8,9 @@ use fairshared::cli::demo::people::GPU_CLUSTER;
 use fairshared::domain::kernel::{Kernel, Phase};
 use fairshared::domain::reclaim::Verdict;
 use fairshared::domain::time::{MICROS_PER_SECOND, Timestamp};
-use fairshared::service::Service;
 use fairshared::service::input::page::{MAX_PAGE, Window};
 use fairshared::service::kernels::KernelFilter;
+use fairshared::service::{Clock, Service};
 use serde_json::json;
 
 use crate::support::ManualClock;
@@ -40,10 +40,10 @@ async fn a_deserving_queue_finds_victims_at_any_hour() {
         let clock = Arc::new(ManualClock::at(start));
         clock.advance_seconds(later);
         let db = sqlite().await;
-        let service = Service::new(db.store().await, Arc::clone(&clock) as _).await.unwrap();
-        let now: Timestamp = service.clock().now();
+        let now: Timestamp = clock.now();
         let cluster = generate(now.micros().div_euclid(MICROS_PER_SECOND), seed, days);
-        fill(&service, &cluster, 1).await.unwrap();
+        fill(&db.store().await, now, &cluster, 1).await.unwrap();
+        let service = Service::new(db.store().await, Arc::clone(&clock) as _).await.unwrap();
 
         let request = json!({"workload_id": "new", "queue": "forecasting", "members": [{"slots": {"cpu": 48, "cuda.device": 8}}]});
         let plan =

@@ -6,7 +6,7 @@ use fairshared::cli::demo::people::GPU_CLUSTER;
 use fairshared::cli::demo::pulse::step;
 use fairshared::cli::demo::random::Random;
 use fairshared::domain::time::MICROS_PER_SECOND;
-use fairshared::service::Service;
+use fairshared::service::{Clock, Service};
 use std::sync::Arc;
 
 use crate::support::ManualClock;
@@ -16,10 +16,11 @@ use crate::support::on_both;
 on_both! {
     async fn kernels_end_and_others_take_their_places(db: TestDb) {
         let clock = Arc::new(ManualClock::at("2026-01-13T12:00:00Z"));
+        let now = clock.now();
+        let cluster = generate(now.micros().div_euclid(MICROS_PER_SECOND), 1, 7);
+        fill(&db.store().await, now, &cluster, 1).await.unwrap();
         let service = Service::new(db.store().await, Arc::clone(&clock) as _).await.unwrap();
         service.start_serving().await.unwrap();
-        let now = service.clock().now().micros().div_euclid(MICROS_PER_SECOND);
-        fill(&service, &generate(now, 1, 7), 1).await.unwrap();
         let group = || service.group(&admin(), GPU_CLUSTER).unwrap();
         let (before, revision) = (group(), group().etag());
         let mut random = Random::seeded(1);

@@ -17,7 +17,7 @@ async fn put(f: &Fixture, queue: &Value) -> Result<QueuesChanged, Error> {
 
 async fn put_all(f: &Fixture, queues: &Value, prune: bool) -> Result<QueuesChanged, Error> {
     let queues = queues.as_array().unwrap().iter().map(config).collect();
-    f.service.put_queues(admin(), GROUP.to_owned(), QueuesWrite { queues, prune, reason: None }).await
+    f.service.put_queues(admin(), GROUP.to_owned(), QueuesWrite { queues, prune, ..QueuesWrite::default() }).await
 }
 
 fn names(f: &Fixture) -> Vec<String> {
@@ -117,7 +117,8 @@ on_both! {
         put_all(&f, &json!([{"name": "a"}, {"name": "b", "parent": "a"}, {"name": "c"}]), false).await.unwrap();
         let same = put_all(&f, &json!([{"name": "a"}]), false).await.unwrap();
         assert!(same.changes.is_empty());
-        let write = QueuesWrite { queues: vec![config(&json!({"name": "a", "priority": 1}))], prune: true, reason: None };
+        let queues = vec![config(&json!({"name": "a", "priority": 1}))];
+        let write = QueuesWrite { queues, prune: true, ..QueuesWrite::default() };
         let done = f.service.put_queues(admin(), GROUP.to_owned(), write).await.unwrap();
         let said: Vec<_> = done.changes.iter().map(|c| (&*c.name, c.from.is_some(), c.to.is_some())).collect();
         assert_eq!(said, [("a", true, true), ("b", true, false), ("c", true, false)]);

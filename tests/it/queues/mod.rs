@@ -23,7 +23,7 @@ fn config(value: &Value) -> QueueConfig {
 /// Makes these the only queues.
 async fn set_queues(f: &Fixture, queues: &Value) {
     let queues = queues.as_array().unwrap().iter().map(config).collect();
-    let write = QueuesWrite { queues, prune: true, reason: None };
+    let write = QueuesWrite { queues, prune: true, ..QueuesWrite::default() };
     f.service.put_queues(admin(), GROUP.to_owned(), write).await.unwrap();
 }
 

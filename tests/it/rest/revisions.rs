@@ -73,7 +73,7 @@ on_both! {
         let options = json!({"scheduler_opts": {"half_life_days": 5}});
         let writes = [
             ("PUT", group("/fair-share-weights"), weight("3")), ("PATCH", group("/scheduler-options"), options.clone()),
-            ("PUT", group_path, options),
+            ("PUT", group_path, options), ("PUT", group("/queues"), json!({"queues": [{"name": "a", "priority": 4}]})),
         ];
         let before = server.get("/audit-log").await["total"].clone();
         for (method, path, write) in &writes {
@@ -88,6 +88,17 @@ on_both! {
         let file = json!({"domains": {"research": "4"}});
         let stale = group(&format!("/configuration?if_revision={old}"));
         server.call("PUT", &stale, Some(&file)).await.refused(409, "config_changed");
+        let queue = |query: String| group(&format!("/queues/a?if_revision={query}"));
+        for (method, stale) in [("PUT", queue(old.clone())), ("DELETE", queue(format!("{old}&reason=no")))] {
+            server.call(method, &stale, Some(&json!({}))).await.refused(409, "config_changed");
+        }
+        for write in [
+            r#"upsert_queues(resource_group: "gpu-cluster", queues: [{name: "b"}], if_revision: "OLD") { created_count }"#,
+            r#"delete_queue(resource_group: "gpu-cluster", name: "a", if_revision: "OLD")"#,
+        ] {
+            let refused = server.graphql(&format!("mutation {{ {} }}", write.replace("OLD", &old))).await;
+            assert_eq!(refused["errors"][0]["extensions"]["code"], "config_changed", "{refused}");
+        }
         let mutation = |revision: &str| format!(
             r#"mutation {{ update_scheduler_options(resource_group: "gpu-cluster", scheduler_opts: "{{\"order\": \"tiered\"}}", if_revision: "{revision}") {{ config_revision }} }}"#
         );
@@ -100,6 +111,10 @@ on_both! {
             let now = json!(revision(&server).await);
             server.call(method, &path, Some(&body(write, &now))).await.json(200);
         }
+        let put = queue(revision(&server).await);
+        server.call("PUT", &put, Some(&json!({"priority": 5}))).await.json(200);
+        let delete = queue(revision(&server).await);
+        assert_eq!(server.call("DELETE", &delete, None).await.status, 204);
     }
 
     async fn a_group_that_is_made_anew_has_other_revisions(db: TestDb) {

@@ -17,16 +17,27 @@ fn whole_tasks_in_a_browser() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ui");
     let version = npm(&folder, &["--version"]).output();
     if !version.is_ok_and(|output| output.status.success()) {
-        // Past the test's own output, which is shown only when it fails.
-        let told = b"NOT RUN: the tests of the web pages in ui/e2e, because there is no npm here; they need Node.js 20 or later\n";
-        std::io::stderr().lock().write_all(told).unwrap();
+        tell(
+            "NOT RUN: the tests of the web pages in ui/e2e, because there is no npm here; they need Node.js 20 or later",
+        );
         return;
     }
     if !folder.join("node_modules").exists() {
         let installed = npm(&folder, &["ci"]).output().unwrap();
         assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
     }
-    let ran = npm(&folder, &["run", "e2e"])
+    run(&folder, "e2e");
+}
+
+#[test]
+#[ignore = "long"]
+fn a_tab_that_is_left_open_does_not_grow() {
+    run(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ui"), "memory");
+}
+
+/// Runs a script of `ui/package.json` against this program, and tells what it has measured.
+fn run(folder: &Path, script: &str) {
+    let ran = npm(folder, &["run", script])
         .env("FAIRSHARED_PROGRAM", env!("CARGO_BIN_EXE_fairshared"))
         .env("CHROMIUM", chromium())
         .env("NO_COLOR", "1")
@@ -34,4 +45,12 @@ fn whole_tasks_in_a_browser() {
         .unwrap();
     let told = [ran.stdout, ran.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     assert!(ran.status.success(), "{told}");
+    for line in told.lines().filter(|line| line.starts_with("figure: ")) {
+        tell(line);
+    }
+}
+
+/// Past the test's own output, which is shown only when it fails.
+fn tell(line: &str) {
+    std::io::stderr().lock().write_all(format!("{line}\n").as_bytes()).unwrap();
 }

@@ -1,6 +1,7 @@
-// A change of weights, options, capacity or projects: tried, made, and taken back.
+// A change of weights, options, capacity, projects or people: tried, made, and taken back.
 import { graphql } from "../gql.ts";
 import { ApiError, request } from "./client.ts";
+import type { Action } from "./copy.ts";
 import { revision } from "./query.ts";
 import { ago } from "./time.ts";
 
@@ -25,6 +26,8 @@ export interface Change {
   scheduler_opts?: Record<string, unknown>;
   capacity?: Record<string, string>;
   projects?: { project?: string; project_id?: string; domain_name: string }[];
+  add_users?: { user: string; project: string; domain_name?: string; weight?: string }[];
+  remove_users?: { user: string; project?: string }[];
   workloads?: { workload_id: string; user_uuid: string; project_id: string; requested_slots: Record<string, string> }[];
 }
 
@@ -90,15 +93,35 @@ export async function simulate(group: string, change: Change, signal?: AbortSign
   return JSON.parse(answer.simulate_fair_shares) as Simulated;
 }
 
+const simulations = (group: string): string[] => ["resource-groups", group, "fair-share-simulations"];
+
+/** The question what a change would do. */
+export function simulateAction(group: string, change: Change): Action {
+  const body = { ...change, limit: ROWS };
+  return { document: SIMULATE, variables: { group, input: JSON.stringify(body) }, rest: { method: "POST", path: simulations(group), body }, command: ["simulate", group, "-"], input: body };
+}
+
+/** What [`apply`] asks: the change without what can be tried only. */
+function applicable({ weights, scheduler, scheduler_opts, projects }: Change, basis: string | undefined, reason: string | null) {
+  return { weights, scheduler, scheduler_opts, projects, reason, if_revision: basis, limit: ROWS };
+}
+
+/** The change itself. */
+export function applyAction(group: string, change: Change, basis: string | undefined, reason: string | null): Action {
+  const input = applicable(change, basis, reason);
+  const body = { ...input, apply: true };
+  return { document: APPLY, variables: { group, input: JSON.stringify(input) }, rest: { method: "POST", path: simulations(group), body }, command: ["simulate", group, "-"], input: body };
+}
+
+/** The way back from the entry of the audit log with this number. */
+export function undoAction(id: string, reason: string | null): Action {
+  return { document: UNDO, variables: { id, reason }, rest: { method: "POST", path: ["audit-log", id, "undo"], body: { reason } }, command: ["log", "undo", id, ["--reason", reason]] };
+}
+
 /** Makes the change, on the grounds of the configuration that a preview was made from. Returns the way back. */
 export async function apply(group: string, change: Change, basis: string | undefined, reason: string | null): Promise<{ made: Simulated; undo?: () => Promise<void> }> {
-  const { weights, scheduler, scheduler_opts, projects } = change;
-  const input = { weights, scheduler, scheduler_opts, projects, reason, if_revision: basis, limit: ROWS };
-  const answer = await request(APPLY, { group, input: JSON.stringify(input) }).catch((error: unknown) => {
-    // What is shown is made anew, so that nobody decides on an old picture.
-    if (error instanceof ApiError && overtaken(error)) changed(group);
-    throw error;
-  });
+  const input = applicable(change, basis, reason);
+  const answer = await guarded(group, request(APPLY, { group, input: JSON.stringify(input) }));
   const made = JSON.parse(answer.apply_fair_share_simulation) as Simulated;
   changed(group);
   const id = made.applied?.audit_id;
@@ -110,15 +133,42 @@ export async function undo(group: string, id: string, reason: string | null = nu
   changed(group);
 }
 
-function changed(group: string): void {
+const LAST = graphql(`
+  query LastChange($group: String!) {
+    audit_log(resource_group: $group, first: 20) { edges { node { actor at action target reason } } }
+  }
+`);
+
+/** What a write answers. If somebody was faster, the refusal learns who it was, and what is shown is made anew. */
+export async function guarded<T>(group: string, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ApiError) || !overtaken(error)) throw error;
+    changed(group);
+    throw error.code === "config_changed" ? await withAuthor(group, error) : error;
+  }
+}
+
+/** Reports of kernels are no changes of a configuration. */
+const isChange = (action: string): boolean => !action.startsWith("kernels.");
+
+async function withAuthor(group: string, error: ApiError): Promise<ApiError> {
+  const log = await request(LAST, { group }).catch(() => null);
+  const last = log?.audit_log.edges.map((edge) => edge.node).find((node) => isChange(node.action));
+  return last ? new ApiError(error.code, error.message, error.faults, { ...error.extra, ...last }) : error;
+}
+
+export function changed(group: string): void {
   revision.value = `${group} changed ${Date.now()}`;
 }
 
 /** Who changed the same meanwhile, in a sentence; `undefined`: that is not what went wrong. */
 export function overtaken(error: ApiError): string | undefined {
-  const { actor, at } = error.extra;
+  const { actor, at, action, reason } = error.extra;
   if (error.code !== "config_changed" && error.code !== "changed_since") return undefined;
   const who = typeof actor === "string" ? actor : "Somebody";
   const when = typeof at === "string" ? ` ${ago(at)}` : "";
-  return `${who} changed the configuration of this group${when}. Nothing of yours was saved.`;
+  const what = typeof action === "string" ? ` (${action}${typeof reason === "string" ? `: “${reason}”` : ""})` : "";
+  return `${who} changed the configuration of this group${when}${what}. Nothing of yours was saved.`;
 }

@@ -33,7 +33,15 @@ export function useSimulation(group: string, change: Change | null): { data: Sim
   return { data: text ? state.data : undefined, error: text ? state.error : undefined };
 }
 
-export function Preview({ data, error, brief }: { data: Simulated | undefined; error: ApiError | undefined; brief?: boolean }) {
+interface PreviewProps {
+  data: Simulated | undefined;
+  error: ApiError | undefined;
+  brief?: boolean;
+  /** Whose each workload is, as far as it is known. */
+  owners?: Map<string, string>;
+}
+
+export function Preview({ data, error, brief, owners }: PreviewProps) {
   if (error) {
     return (
       <>
@@ -60,7 +68,7 @@ export function Preview({ data, error, brief }: { data: Simulated | undefined; e
       ))}
       {!brief && data.fairness.length > 0 && <Fairness data={data} />}
       {movers.length > 0 && (brief ? <Movers data={data} /> : <SlopeChart movers={movers} />)}
-      {!brief && data.workloads && <Orders data={data} />}
+      {!brief && data.workloads && <Orders data={data} owners={owners} />}
       {!brief && <Figures title="Domains" rows={data.domains.items} of={data.domains.changed} />}
       {!brief && <Figures title="Projects" rows={data.projects.items} of={data.projects.changed} />}
       {!brief && <Figures title="Users" rows={data.users.items} of={data.users.changed} />}
@@ -76,15 +84,39 @@ export function summary(data: Simulated): string {
 
 function Fairness({ data }: { data: Simulated }) {
   return (
-    <ul>
-      {data.fairness.filter((change) => change.window_days === 7).map((change) => (
-        <li key={`${change.tier} ${change.window_days}`}>
-          In the wrong hands among {change.tier}s in 7 days: {percent(num(change.misallocated_share_before))} by the weights of now, {percent(num(change.misallocated_share_after))} by these.
-        </li>
-      ))}
-    </ul>
+    <details open>
+      <summary>In the wrong hands, by the weights of now and by these</summary>
+      <Scroll>
+        <table class="data">
+          <caption class="visually-hidden">Misallocated share before and after</caption>
+          <thead>
+            <tr>
+              <th scope="col">Among</th>
+              <th scope="col" class="number">Days</th>
+              <th scope="col" class="number">Now</th>
+              <th scope="col" class="number">Then</th>
+            </tr>
+          </thead>
+          <tbody>
+            {data.fairness.map((change) => (
+              <tr key={`${change.tier} ${change.window_days}`}>
+                <th scope="row">{change.tier}s</th>
+                <td class="number">{change.window_days}</td>
+                <td class="number" title={change.misallocated_share_before}>{percent(num(change.misallocated_share_before))}</td>
+                <td class="number" title={change.misallocated_share_after}>
+                  {percent(num(change.misallocated_share_after))} {trend(num(change.misallocated_share_after) - num(change.misallocated_share_before))}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </details>
   );
 }
+
+/** Less in the wrong hands is better. */
+const trend = (by: number): string => (by < 0 ? "▼ fairer" : by > 0 ? "▲ less fair" : "");
 
 function Movers({ data }: { data: Simulated }) {
   const list = (movers: Simulated["winners"], kind: string, arrow: string) =>
@@ -101,15 +133,43 @@ function Movers({ data }: { data: Simulated }) {
   );
 }
 
-function Orders({ data }: { data: Simulated }) {
+/** How many places of the order are shown. */
+const PLACES = 20;
+
+function Orders({ data, owners }: { data: Simulated; owners: Map<string, string> | undefined }) {
   const items = data.workloads?.items ?? [];
   const moved = items.filter((item) => item.position_before !== item.position_after);
+  if (moved.length === 0) return <p>Pending work would start in the same order.</p>;
   return (
-    <p>
-      {moved.length === 0
-        ? "Pending work would start in the same order."
-        : `${moved.length} of ${items.length} pending kernels would start in another order; first would be ${items[0]?.workload_id.slice(0, 8)}, which is at place ${items[0]?.position_before} now.`}
-    </p>
+    <details open>
+      <summary>
+        {moved.length} of {items.length} pending kernels would start in another order
+      </summary>
+      <Scroll>
+        <table class="data">
+          <caption class="visually-hidden">The order of pending work, first to start then first</caption>
+          <thead>
+            <tr>
+              <th scope="col" class="number">Then</th>
+              <th scope="col" class="number">Now</th>
+              <th scope="col" class="name">Owner</th>
+              <th scope="col">Kernel</th>
+            </tr>
+          </thead>
+          <tbody>
+            {items.slice(0, PLACES).map((item) => (
+              <tr key={item.workload_id}>
+                <td class="number">{item.position_after}</td>
+                <td class="number">{item.position_before}</td>
+                <th scope="row" class="name">{owners?.get(item.workload_id) ?? "–"}</th>
+                <td class="mono small" data-value={item.workload_id} title={item.workload_id}>{item.workload_id.slice(0, 8)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+      {items.length > PLACES && <p class="muted small">The first {PLACES} of {items.length}.</p>}
+    </details>
   );
 }
 

@@ -1,9 +1,10 @@
 // What is about to change, who would rise and fall, why; and the two ways out: save or discard.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { apply, overtaken, type Change } from "../lib/change.ts";
+import { apply, applyAction, overtaken, type Change } from "../lib/change.ts";
 import { ApiError } from "../lib/client.ts";
 import { Button, Field, Note } from "./Basics.tsx";
+import { CopyAs } from "./CopyAs.tsx";
 import { Dialog } from "./Dialog.tsx";
 import { Preview, summary, useSimulation } from "./Preview.tsx";
 import { Failure } from "./States.tsx";
@@ -65,6 +66,7 @@ export function SaveBar({ group, title, change, said, clear, children }: SaveBar
         <div style={{ flex: "1 1 220px" }}>
           <Field label="Reason, for the audit log">{(props) => <input {...props} maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}</Field>
         </div>
+        {change && <CopyAs what="this change" action={applyAction(group, change, simulated.data?.config_revision, reason.trim() || null)} />}
         <Button onClick={clear}>Discard</Button>
         <Button kind="primary" disabled={busy || !change} onClick={() => void save()}>
           {busy ? "Saving…" : "Save"}

@@ -1,6 +1,8 @@
 // What was just done, with a way back.
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { overtaken } from "../lib/change.ts";
+import { ApiError } from "../lib/client.ts";
 import { Button } from "./Basics.tsx";
 
 export interface Done {
@@ -14,7 +16,10 @@ export function Toast() {
   const shown = done.value;
   const undo = async () => {
     done.value = null;
-    await shown?.undo?.();
+    await shown?.undo?.().catch((error: unknown) => {
+      if (!(error instanceof ApiError)) throw error;
+      done.value = { text: `It was not undone: ${overtaken(error) ?? error.message}` };
+    });
   };
   return (
     <div aria-live="polite">

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { differences } from "./index.tsx";
+import { differences, entryNumber } from "./index.tsx";
 
 it("tells what is different, key by key", () => {
   expect(differences('{"domain:a":"1","b":2}', '{"domain:a":"2","b":2}')).toEqual([["domain:a", "1", "2"]]);
@@ -8,4 +8,8 @@ it("tells what is different, key by key", () => {
   expect(differences('{"q":null}', '{"q":{"a":1}}')).toEqual([["q", "–", "–"], ["q › a", "–", "1"]].slice(1));
   expect(differences(null, null)).toEqual([]);
   expect(differences(null, '"x"')).toEqual([["", "–", "x"]]);
+});
+
+it("calls an entry as REST does", () => {
+  expect(entryNumber("WyJBdWRpdEVudHJ5IixbIjE2Il1d")).toBe("16");
 });

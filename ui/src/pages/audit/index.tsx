@@ -1,13 +1,15 @@
 // Who changed what, when and why: what was before, what was after.
 import { useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
-import { graphql, type ResultOf } from "../../gql.ts";
-import { overtaken, undo } from "../../lib/change.ts";
+import { graphql, type ResultOf, type VariablesOf } from "../../gql.ts";
+import { overtaken, undo, undoAction } from "../../lib/change.ts";
 import { ApiError } from "../../lib/client.ts";
+import type { Action } from "../../lib/copy.ts";
 import { useQuery } from "../../lib/query.ts";
 import { useParams } from "../../lib/route.ts";
 import { exact } from "../../lib/time.ts";
 import { Button, Card, Field, Note, Page, Select, When } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Dialog } from "../../ui/Dialog.tsx";
 import { Pager } from "../../ui/Pager.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
@@ -43,7 +45,7 @@ export default function Audit({ group }: PageProps) {
   const variables = { group: everywhere ? null : group, action: params.get("action"), actor: params.get("actor"), from: params.get("from"), to: params.get("to"), first: PAGE, offset: (page - 1) * PAGE };
   const log = useQuery(LOG, variables);
   return (
-    <Page title="Audit" about="Every change by a person or a program, newest first.">
+    <Page title="Audit" about="Every change by a person or a program, newest first." actions={<CopyAs action={logAction(variables)} />}>
       <Card flush>
         <div class="pad row">
           <Select aria-label="Action" style={{ maxWidth: "220px" }} options={ACTIONS} value={params.get("action") ?? ""} onChange={(event) => change({ action: event.currentTarget.value, page: null })} />
@@ -104,6 +106,22 @@ export default function Audit({ group }: PageProps) {
   );
 }
 
+function logAction(variables: VariablesOf<typeof LOG>): Action {
+  const { group, action, actor, from, to } = variables;
+  return {
+    document: LOG,
+    variables,
+    rest: { path: ["audit-log"], query: { resource_group: group, action, actor, from, to } },
+    command: ["log", ["--group", group], ["--action", action], ["--actor", actor], ["--from", from], ["--to", to]],
+  };
+}
+
+/** The number that REST and the command line call an entry by. */
+export function entryNumber(id: string): string {
+  const [, parts] = JSON.parse(atob(id.replaceAll("-", "+").replaceAll("_", "/"))) as [string, string[]];
+  return parts[0] ?? "";
+}
+
 /** What the server can take back. */
 const UNDOABLE = ["weights.put", "options.patch", "configuration.apply", "audit_log.undo"];
 
@@ -147,6 +165,7 @@ function UndoEntry({ entry, then }: { entry: Entry; then: () => void }) {
               <Button kind="primary" type="submit">
                 Undo it
               </Button>
+              <CopyAs what="this undo" action={undoAction(entryNumber(entry.id), reason.trim() || null)} />
               <Button onClick={() => setAsking(false)}>Cancel</Button>
             </div>
           </form>

@@ -11,10 +11,12 @@ import { isUser } from "../../lib/session.ts";
 import { today, yesterday } from "../../lib/time.ts";
 import { hours, hoursUnit, ordered, slotName } from "../../lib/units.ts";
 import { Button, Card, Figures, Page, When } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Rank } from "../../ui/Rank.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { TimeControl } from "../../ui/TimeControl.tsx";
+import { historyAction } from "./history.ts";
 import { spanOf, UsageByDay } from "./UsageByDay.tsx";
 import type { Bucket } from "./days.ts";
 import { useMarks } from "./happened.ts";
@@ -110,7 +112,7 @@ function One({ group, tier, id, day, choose, compare }: OneProps) {
         const name = (tier === "domain" ? share.domain_name : tier === "project" ? (share.project_name ?? share.project_id) : (share.user_name ?? share.user_uuid)) ?? id;
         const options = JSON.parse(resource_group?.scheduler_opts ?? "{}") as DecayOptions;
         return (
-          <Page title={name} crumbs={<Crumbs group={group} tier={tier} share={share} />} actions={<Link class="button" href={groupPath(group, "explain", tier, id)}>Why this place?</Link>}>
+          <Page title={name} crumbs={<Crumbs group={group} tier={tier} share={share} />} actions={<><CopyAs action={historyAction(group, tier, variables, doc)} /><Link class="button" href={groupPath(group, "explain", tier, id)}>Why this place?</Link></>}>
             {choose && <TimeControl day={day} choose={choose} last={yesterday()} />}
             {day === null ? <Standing share={share} /> : <PastStanding group={group} tier={tier} id={id} day={day} />}
             <ByDay group={group} tier={tier} id={id} share={share} buckets={buckets.edges.map((edge) => edge.node)} options={options} last={day ?? share.lookback_end ?? today()} now={day === null ? share : null} />

@@ -1,4 +1,5 @@
 // What the server explains, in the shape of `GET /resource-groups/{rg}/explain`.
+import type { Action } from "../../lib/copy.ts";
 import { graphql } from "../../gql.ts";
 
 export const EXPLAIN = graphql(`
@@ -6,6 +7,16 @@ export const EXPLAIN = graphql(`
     explain_fair_share(resource_group: $group, tier: $tier, domain: $domain, project: $project, user: $user, place: $place)
   }
 `);
+
+export function explainAction(group: string, whom: Record<string, string>, place: number | null): Action {
+  const { tier, domain, project, user } = whom;
+  return {
+    document: EXPLAIN,
+    variables: { group, ...whom, place },
+    rest: { path: ["resource-groups", group, "explain"], query: { tier, domain, project, user, place } },
+    command: ["explain", ...(user ? [user] : []), ["--project", project], ["--domain", domain], ["--group", group], ["--place", place]],
+  };
+}
 
 export const RECORDS = graphql(`
   query RecordsOfDay($group: String!, $from: String!, $to: String!, $user: UUID, $project: UUID) {

@@ -9,10 +9,12 @@ import { groupPath, memberId, readMember, useParams } from "../../lib/route.ts";
 import { isUser } from "../../lib/session.ts";
 import { exact } from "../../lib/time.ts";
 import { hours, hoursUnit } from "../../lib/units.ts";
-import { Button, Card, Field, Figures, Note, Page, When } from "../../ui/Basics.tsx";
+import { Card, Field, Figures, Note, Page, When } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
+import { CopyLink } from "../../ui/CopyLink.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
-import { EXPLAIN, nameOf, RECORDS, waterfall, type BucketPart, type Explanation, type Neighbour } from "./explanation.ts";
+import { EXPLAIN, explainAction, nameOf, RECORDS, waterfall, type BucketPart, type Explanation, type Neighbour } from "./explanation.ts";
 
 /** Whom the address names, as the server asks for it. */
 function subject(rest: string[]): Record<string, string> | null {
@@ -100,7 +102,7 @@ function Explained({ group, whom }: { group: string; whom: Record<string, string
       {(data) => {
         const told = JSON.parse(data.explain_fair_share) as Explanation;
         return (
-          <Page title={nameOf(told)} crumbs={<Crumbs group={group} told={told} />} actions={<CopyLink />}>
+          <Page title={nameOf(told)} crumbs={<Crumbs group={group} told={told} />} actions={<><CopyAs action={explainAction(group, whom, place)} /><CopyLink /></>}>
             <Note>
               <strong>{told.summary}</strong>
             </Note>
@@ -136,19 +138,6 @@ function Crumbs({ group, told }: { group: string; told: Explanation }) {
     <>
       <Link href={groupPath(group, "explain")}>Explain</Link> / {place} / <Link href={groupPath(group, "entity", told.tier, id)}>usage by day</Link>
     </>
-  );
-}
-
-function CopyLink() {
-  const [copied, setCopied] = useState(false);
-  return (
-    <Button
-      onClick={() => {
-        void navigator.clipboard?.writeText(location.href).then(() => setCopied(true));
-      }}
-    >
-      {copied ? "Copied" : "Copy the link"}
-    </Button>
   );
 }
 

@@ -3,7 +3,6 @@ import { useMemo } from "preact/hooks";
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf } from "../../gql.ts";
-import { csv, download } from "../../lib/csv.ts";
 import { num, percent, significant } from "../../lib/numbers.ts";
 import { usePastDay } from "../../lib/past.ts";
 import { useQuery } from "../../lib/query.ts";
@@ -11,8 +10,9 @@ import { groupPath, memberId, useParams } from "../../lib/route.ts";
 import { isUser } from "../../lib/session.ts";
 import { plusDays, shortDay, today, yesterday } from "../../lib/time.ts";
 import { ShareBar } from "../../ui/Bars.tsx";
-import { Button, Card, Figures, Page, Tabs } from "../../ui/Basics.tsx";
+import { Card, Figures, Page, Tabs } from "../../ui/Basics.tsx";
 import { Chart } from "../../ui/Chart.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Pager } from "../../ui/Pager.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
@@ -62,9 +62,10 @@ export default function Fairness({ group }: PageProps) {
   const window = windows.find(([id]) => id === params.get("window"))?.[0] ?? "7d";
   const tier = (params.get("tier") ?? "DOMAIN") as Tier;
   const page = Math.max(1, Number(params.get("page") ?? 1) || 1);
-  const answer = useQuery(FAIRNESS, { group, window: day === null ? window : endingAt(day, daysOf(window)), tier, first: PAGE, offset: (page - 1) * PAGE });
+  const asked = day === null ? window : endingAt(day, daysOf(window));
+  const answer = useQuery(FAIRNESS, { group, window: asked, tier, first: PAGE, offset: (page - 1) * PAGE });
   return (
-    <Page title="Fairness" about="What everyone used beside what weights entitle them to. What somebody did not ask for goes to the others.">
+    <Page title="Fairness" about="What everyone used beside what weights entitle them to. What somebody did not ask for goes to the others." actions={<CopyAs action={{ document: FAIRNESS, variables: { group, window: asked, tier, first: PAGE, offset: 0 }, rest: { path: ["resource-groups", group, "fairness"], query: { window: asked, tier: tier.toLowerCase() } }, command: ["fairness", group, ["--window", asked], ["--tier", tier.toLowerCase()]] }} />}>
       <TimeControl day={day} choose={choose} last={yesterday()} />
       <div class="row">
         <Tabs label="Window" tabs={windows} chosen={window} choose={(next) => change({ window: next === "7d" ? null : next, page: null })} />
@@ -87,13 +88,6 @@ export default function Fairness({ group }: PageProps) {
               <Card
                 title={isUser() ? "You" : "The most under-served first"}
                 flush
-                aside={
-                  !isUser() && (
-                    <Button small onClick={() => save(group, window, fairness.entries.edges.map((edge) => edge.node))}>
-                      CSV
-                    </Button>
-                  )
-                }
               >
                 {fairness.entries.count === 0 ? (
                   <Empty title={isUser() ? "You were not active" : "Nobody was active"}>Nothing was used in this window, and nothing is asked for now.</Empty>
@@ -185,8 +179,3 @@ function OverTime({ group, tier, last }: { group: string; tier: Tier; last: stri
 }
 
 const shown = (value: number): string => significant(value, 3);
-
-function save(group: string, window: string, entries: Entry[]): void {
-  const rows = entries.map((entry) => [entry.domain_name, entry.project_name ?? entry.project_id, entry.user_name ?? entry.user_uuid, entry.used_share, entry.entitled_share, entry.ratio, entry.error]);
-  download(`fairness-${group}-${window}.csv`, csv(["domain", "project", "user", "used_share", "entitled_share", "ratio", "error"], rows));
-}

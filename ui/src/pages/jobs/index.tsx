@@ -8,6 +8,7 @@ import { useParams } from "../../lib/route.ts";
 import { isAdmin } from "../../lib/session.ts";
 import { duration } from "../../lib/time.ts";
 import { Button, Card, Page, When } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Pager } from "../../ui/Pager.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
@@ -47,12 +48,17 @@ export default function Jobs({ group }: PageProps) {
     runs.reload();
   };
   return (
-    <Page title="Jobs" about="What the server does by itself: it records usage, calculates factors, tidies up. Runs catch up, so a missed one costs nothing.">
+    <Page
+      title="Jobs"
+      about="What the server does by itself: it records usage, calculates factors, tidies up. Runs catch up, so a missed one costs nothing."
+      actions={<CopyAs action={{ document: JOBS, variables: {}, rest: { path: ["jobs"] }, command: ["jobs", "list"] }} />}
+    >
       <Card title="Jobs" flush>
         <Shown answer={jobs}>
           {(data) => (
             <Scroll>
               <table class="data">
+                <caption class="visually-hidden">Jobs and their last runs</caption>
                 <thead>
                   <tr>
                     <th scope="col" class="name">Job</th>
@@ -102,6 +108,7 @@ export default function Jobs({ group }: PageProps) {
               <>
                 <Scroll>
                   <table class="data">
+                    <caption class="visually-hidden">Runs, newest first</caption>
                     <thead>
                       <tr>
                         <th scope="col">Job</th>
@@ -140,6 +147,7 @@ export default function Jobs({ group }: PageProps) {
             ) : (
               <Scroll>
                 <table class="data">
+                  <caption class="visually-hidden">Gaps, newest first</caption>
                   <thead>
                     <tr>
                       <th scope="col">Began</th>
@@ -193,8 +201,14 @@ function RunNow({ name, group, then }: { name: string; group: string | null; the
     then();
   };
   return (
-    <Button small disabled={busy} onClick={() => void run()} aria-label={`Run ${name} now`}>
-      {busy ? "Runs…" : "Run now"}
-    </Button>
+    <span class="row">
+      <Button small disabled={busy} onClick={() => void run()} aria-label={`Run ${name} now`}>
+        {busy ? "Runs…" : "Run now"}
+      </Button>
+      <CopyAs
+        what={`the run of ${name}`}
+        action={{ document: RUN, variables: { name, group }, rest: { method: "POST", path: ["jobs", name, "run"], body: { resource_group: group } }, command: ["jobs", "run", name, ["--group", group]] }}
+      />
+    </span>
   );
 }

@@ -1,11 +1,15 @@
 // API keys by role: who has one, making one, taking one away.
 import { useState } from "preact/hooks";
-import { graphql } from "../../gql.ts";
+import { graphql, type VariablesOf } from "../../gql.ts";
 import { ApiError, request } from "../../lib/client.ts";
+import { copyText } from "../../lib/clipboard.ts";
+import type { Action, Word } from "../../lib/copy.ts";
 import { useQuery } from "../../lib/query.ts";
 import { useParams } from "../../lib/route.ts";
 import { groups, me } from "../../lib/session.ts";
+import { plusDays, today } from "../../lib/time.ts";
 import { Button, Card, Field, Note, Page, Select, When } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Dialog } from "../../ui/Dialog.tsx";
 import { Pager } from "../../ui/Pager.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
@@ -52,11 +56,14 @@ export default function Keys() {
       title="Keys"
       about="What clients and people prove themselves with. The text of a key is shown once, when it is made."
       actions={
-        !limited && (
-          <Button kind="primary" onClick={() => setMaking(true)}>
-            Make a key
-          </Button>
-        )
+        <>
+          <CopyAs action={{ document: KEYS, variables: { first: PAGE, offset: 0 }, rest: { path: ["keys"] }, command: ["keys", "list"] }} />
+          {!limited && (
+            <Button kind="primary" onClick={() => setMaking(true)}>
+              Make a key
+            </Button>
+          )}
+        </>
       }
     >
       <Card flush>
@@ -122,6 +129,7 @@ export default function Keys() {
             <Button kind="danger" onClick={() => void revoke()}>
               Revoke
             </Button>
+            <CopyAs what="the revocation" action={{ document: REVOKE, variables: { id: revoking.id }, rest: { method: "DELETE", path: ["keys", revoking.id] }, command: ["keys", "revoke", revoking.id] }} />
             <Button onClick={() => setRevoking(null)}>Cancel</Button>
           </div>
         </Dialog>
@@ -129,6 +137,20 @@ export default function Keys() {
     </Page>
   );
 }
+
+function createAction(wanted: VariablesOf<typeof CREATE>): Action {
+  const { label, user, expires, groups } = wanted;
+  const role = wanted.role.toLowerCase();
+  return {
+    document: CREATE,
+    variables: wanted,
+    rest: { method: "POST", path: ["keys"], body: { role, label, user: user ?? undefined, expires_at: expires ?? undefined, resource_groups: groups ?? undefined } },
+    command: ["keys", "create", ["--role", role], ["--label", label], ["--user", user], ["--expires", expires], ...(groups ?? []).map((group): Word => ["--group", group])],
+  };
+}
+
+/** The end of the day in so many days. */
+const dayAfter = (days: number): string => `${plusDays(today(), days + 1)}T00:00:00Z`;
 
 const ROLES: [string, string][] = [
   ["VIEWER", "viewer: may read everything"],
@@ -145,12 +167,14 @@ function MakeKey({ close }: { close: () => void }) {
   const [days, setDays] = useState("90");
   const [error, setError] = useState<ApiError>();
   const [key, setKey] = useState("");
+  const [copied, setCopied] = useState(false);
+  const expires = days ? dayAfter(Number(days)) : null;
+  const wanted = { role: role as "ADMIN", label, user: role === "USER" ? user : null, expires, groups: group ? [group] : null };
   const submit = async (event: Event) => {
     event.preventDefault();
     setError(undefined);
-    const expires = days ? new Date(Date.now() + Number(days) * 86_400_000).toISOString().replace(/\.\d+/, "") : null;
     try {
-      const answer = await request(CREATE, { role: role as "ADMIN", label, user: role === "USER" ? user : null, expires, groups: group ? [group] : null });
+      const answer = await request(CREATE, wanted);
       setKey(answer.create_key.key);
     } catch (cause) {
       if (!(cause instanceof ApiError)) throw cause;
@@ -166,8 +190,8 @@ function MakeKey({ close }: { close: () => void }) {
           {key}
         </pre>
         <div class="row">
-          <Button kind="primary" onClick={() => void navigator.clipboard.writeText(key)}>
-            Copy
+          <Button kind="primary" onClick={() => void copyText(key).then(setCopied)}>
+            {copied ? "Copied" : "Copy"}
           </Button>
           <Button onClick={close}>Close</Button>
         </div>
@@ -209,6 +233,7 @@ function MakeKey({ close }: { close: () => void }) {
           <Button kind="primary" type="submit">
             Make the key
           </Button>
+          <CopyAs what="the making of this key" action={createAction(wanted)} />
           <Button onClick={close}>Cancel</Button>
         </div>
       </form>

@@ -8,6 +8,7 @@ import { groupPath, memberId } from "../../lib/route.ts";
 import { me } from "../../lib/session.ts";
 import { describe } from "../../lib/units.ts";
 import { Card, Page, When } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Rank } from "../../ui/Rank.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
@@ -28,7 +29,11 @@ const MINE = graphql(`
 export default function Mine({ group }: PageProps) {
   const answer = useQuery(MINE, { group });
   return (
-    <Page title={`Hello, ${me.value?.user_name ?? me.value?.label ?? ""}`} about="Where you stand in this group. The lower your rank, the sooner your next job starts.">
+    <Page
+      title={`Hello, ${me.value?.user_name ?? me.value?.label ?? ""}`}
+      about="Where you stand in this group. The lower your rank, the sooner your next job starts."
+      actions={<CopyAs action={{ document: MINE, variables: { group }, rest: { path: ["resource-groups", group, "fair-share-status"] }, command: ["rank", group] }} />}
+    >
       <Shown answer={answer}>
         {(data) => (
           <>

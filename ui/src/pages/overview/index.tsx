@@ -8,7 +8,9 @@ import { duration } from "../../lib/time.ts";
 import { amount, ordered, slotName } from "../../lib/units.ts";
 import { StackBar } from "../../ui/Bars.tsx";
 import { Card, Figures, Note, Page, When } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Rank } from "../../ui/Rank.tsx";
+import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { Domains } from "./Domains.tsx";
 import { Movers } from "./Movers.tsx";
@@ -17,7 +19,7 @@ import { OVERVIEW, type Data } from "./query.ts";
 export default function Overview({ group }: PageProps) {
   const answer = useQuery(OVERVIEW, { group });
   return (
-    <Page title={group} about="What the group offers and what is used of it now, and how its domains stand.">
+    <Page title={group} about="What the group offers and what is used of it now, and how its domains stand." actions={<CopyAs action={{ document: OVERVIEW, variables: { group }, rest: { path: ["resource-groups", group] }, command: ["groups", "show", group] }} />}>
       <Shown answer={answer}>
         {(data) => (
           <>
@@ -105,6 +107,7 @@ function People({ group, title, rows }: { group: string; title: string; rows: Da
       {rows.length === 0 ? (
         <Empty title="Nobody yet" />
       ) : (
+        <Scroll>
         <table class="data">
           <caption class="visually-hidden">{title}</caption>
           <thead>
@@ -129,6 +132,7 @@ function People({ group, title, rows }: { group: string; title: string; rows: Da
             ))}
           </tbody>
         </table>
+        </Scroll>
       )}
     </Card>
   );

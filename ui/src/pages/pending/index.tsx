@@ -7,6 +7,7 @@ import { groupPath, memberId } from "../../lib/route.ts";
 import { isUser } from "../../lib/session.ts";
 import { describe } from "../../lib/units.ts";
 import { Card, Figures, Page } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { PENDING, type Item, type Kernel } from "./query.ts";
@@ -14,7 +15,11 @@ import { PENDING, type Item, type Kernel } from "./query.ts";
 export default function Pending({ group }: PageProps) {
   const answer = useQuery(PENDING, { group });
   return (
-    <Page title="Pending" about={isUser() ? "Your kernels that wait to run, and what is before them." : "Kernels that wait to run, in the order in which a scheduler would be told to start them now."}>
+    <Page
+      title="Pending"
+      actions={<CopyAs action={{ document: PENDING, variables: { group }, rest: { path: ["resource-groups", group, "kernels"], query: { status: "PENDING" } }, command: ["kernels", "list", group, ["--status", "PENDING"]] }} />}
+      about={isUser() ? "Your kernels that wait to run, and what is before them." : "Kernels that wait to run, in the order in which a scheduler would be told to start them now."}
+    >
       <Shown answer={answer}>
         {(data) =>
           data.sequence.items.length === 0 ? (

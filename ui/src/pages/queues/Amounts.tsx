@@ -24,7 +24,8 @@ export function AmountsHead() {
 }
 
 export function Amounts({ name, slot, whole, of }: AmountsProps) {
-  const value = (json: string): number => num(slots(json)[slot]);
+  const exact = (json: string): string => slots(json)[slot] ?? "0";
+  const value = (json: string): number => num(exact(json));
   const part = (json: string): number => (whole > 0 ? value(json) / whole : 0);
   const shown = (json: string): string => amount(slot, value(json)).split(" ")[0] ?? "";
   return (
@@ -36,10 +37,10 @@ export function Amounts({ name, slot, whole, of }: AmountsProps) {
           mark={part(of.fair_share)}
         />
       </td>
-      <td class="number">{shown(of.quota)}</td>
-      <td class="number"><strong>{shown(of.fair_share)}</strong></td>
-      <td class="number">{shown(of.allocated)}</td>
-      <td class="number">{shown(of.request)}</td>
+      <td class="number" title={exact(of.quota)}>{shown(of.quota)}</td>
+      <td class="number" title={exact(of.fair_share)}><strong>{shown(of.fair_share)}</strong></td>
+      <td class="number" title={exact(of.allocated)}>{shown(of.allocated)}</td>
+      <td class="number" title={exact(of.request)}>{shown(of.request)}</td>
     </>
   );
 }

@@ -4,6 +4,7 @@ import { ApiError, request } from "../../lib/client.ts";
 import { num, slots } from "../../lib/numbers.ts";
 import { describe, ordered, scale, slotName, unit } from "../../lib/units.ts";
 import { Button, Card, Field, Select } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Failure } from "../../ui/States.tsx";
 import { PLAN } from "./query.ts";
@@ -38,12 +39,13 @@ export function PlanReclaim({ group, queues, capacity, close }: { group: string;
   const [need, setNeed] = useState<Record<string, string>>({});
   const [plan, setPlan] = useState<Plan>();
   const [error, setError] = useState<ApiError>();
+  const asked = Object.fromEntries(known.filter((slot) => num(need[slot]) > 0).map((slot) => [slot, String(num(need[slot]) * scale(slot))]));
+  const workload = { workload_id: "planned", queue, members: [{ slots: asked }] };
   const submit = async (event: Event) => {
     event.preventDefault();
     setError(undefined);
-    const asked = Object.fromEntries(known.filter((slot) => num(need[slot]) > 0).map((slot) => [slot, String(num(need[slot]) * scale(slot))]));
     try {
-      const answer = await request(PLAN, { group, workload: JSON.stringify({ workload_id: "planned", queue, members: [{ slots: asked }] }) });
+      const answer = await request(PLAN, { group, workload: JSON.stringify(workload) });
       setPlan(JSON.parse(answer.plan_reclaim) as Plan);
     } catch (cause) {
       if (!(cause instanceof ApiError)) throw cause;
@@ -69,10 +71,14 @@ export function PlanReclaim({ group, queues, capacity, close }: { group: string;
             </Field>
           ))}
         </div>
-        <div>
+        <div class="row">
           <Button kind="primary" type="submit">
             Who would give back?
           </Button>
+          <CopyAs
+            what="this plan"
+            action={{ document: PLAN, variables: { group, workload: JSON.stringify(workload) }, rest: { method: "POST", path: ["resource-groups", group, "reclaim-plans"], body: workload }, command: ["plan", group, "-"], input: workload }}
+          />
         </div>
       </form>
       {error && <Failure error={error} />}

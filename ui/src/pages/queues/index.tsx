@@ -9,6 +9,7 @@ import { isAdmin } from "../../lib/session.ts";
 import { today } from "../../lib/time.ts";
 import { amount, ordered, slotName } from "../../lib/units.ts";
 import { Button, Card, Note, Page, Tabs } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { TimeControl } from "../../ui/TimeControl.tsx";
@@ -36,12 +37,11 @@ export default function Queues({ group }: PageProps) {
       title="Queues"
       about="What each queue deserves of the capacity that is there now, beside what it has and what it asks for."
       actions={
-        day === null && (
-          <>
-            {isAdmin() && <Button onClick={() => setEditing("")}>Add a queue</Button>}
-            {names.length > 0 && <Button onClick={() => change({ plan: "1" }, true)}>Plan a reclaim</Button>}
-          </>
-        )
+        <>
+          {day === null && <CopyAs action={{ document: QUEUES, variables: { group }, rest: { path: ["resource-groups", group, "division"], query: { explain: true } }, command: ["division", group, "--explain"] }} />}
+          {day === null && isAdmin() && <Button onClick={() => setEditing("")}>Add a queue</Button>}
+          {day === null && names.length > 0 && <Button onClick={() => change({ plan: "1" }, true)}>Plan a reclaim</Button>}
+        </>
       }
     >
       <TimeControl day={day} choose={choose} last={today()} />

@@ -2,6 +2,7 @@
 import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf } from "../../gql.ts";
 import { ApiError, request } from "../../lib/client.ts";
+import type { Action } from "../../lib/copy.ts";
 import { csv, download } from "../../lib/csv.ts";
 import { num, percent, significant, slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
@@ -9,6 +10,7 @@ import { useParams } from "../../lib/route.ts";
 import { today } from "../../lib/time.ts";
 import { hoursUnit, ordered, slotName } from "../../lib/units.ts";
 import { Button, Card, Field, Page, Select } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Pager } from "../../ui/Pager.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
@@ -54,7 +56,11 @@ export default function Reports({ group }: PageProps) {
   const answer = useQuery(REPORT, { ...wanted, first: PAGE, offset: (page - 1) * PAGE });
   const preset = months(today()).find((month) => month.from === from && month.to === to)?.from ?? "";
   return (
-    <Page title="Reports" about="What was used, in hours of each slot's unit. Days are days of UTC, and the last one is included.">
+    <Page
+      title="Reports"
+      about="What was used, in hours of each slot's unit. Days are days of UTC, and the last one is included."
+      actions={<CopyAs action={reportAction(wanted)} />}
+    >
       <Card>
         <div class="grid">
           <Field label="Time">
@@ -132,9 +138,9 @@ function Table({ rows, stepped }: { rows: Row[]; stepped: boolean }) {
                     {significant(num(hours[slot]))}
                   </td>
                 ))}
-                {known[0] && <td class="number">{percent(num(slots(row.capacity_share)[known[0]]))}</td>}
-                <td class="number">{row.used_share === null ? "–" : percent(num(row.used_share))}</td>
-                <td class="number">{row.entitled_share === null ? "–" : percent(num(row.entitled_share))}</td>
+                {known[0] && <td class="number" title={slots(row.capacity_share)[known[0]]}>{percent(num(slots(row.capacity_share)[known[0]]))}</td>}
+                <td class="number" title={row.used_share ?? undefined}>{row.used_share === null ? "–" : percent(num(row.used_share))}</td>
+                <td class="number" title={row.entitled_share ?? undefined}>{row.entitled_share === null ? "–" : percent(num(row.entitled_share))}</td>
               </tr>
             );
           })}
@@ -149,6 +155,16 @@ interface Wanted {
   from: string;
   to: string;
   by: By[];
+}
+
+function reportAction({ group, from, to, by }: Wanted): Action {
+  const parts = by.map((part) => part.toLowerCase()).join(",");
+  return {
+    document: REPORT,
+    variables: { group, from, to, by, first: PAGE, offset: 0 },
+    rest: { path: ["resource-groups", group, "usage-report"], query: { from, to, by: parts } },
+    command: ["usage", group, ["--from", from], ["--to", to], ["--by", parts]],
+  };
 }
 
 /** All rows, not only those that are shown. */

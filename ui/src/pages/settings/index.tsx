@@ -5,6 +5,7 @@ import { graphql, type ResultOf } from "../../gql.ts";
 import { useQuery } from "../../lib/query.ts";
 import { isAdmin } from "../../lib/session.ts";
 import { Card, Field, Note, Page, Select } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { SaveBar } from "../../ui/SaveBar.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { OPTIONS, parse, SCHEDULERS, SECTIONS, text, type Option } from "./options.ts";
@@ -20,7 +21,11 @@ type Values = Record<string, unknown>;
 export default function Settings({ group }: PageProps) {
   const answer = useQuery(SETTINGS, { group });
   return (
-    <Page title="Settings" about="How this group orders pending work, and what it counts as used. An empty field has its default.">
+    <Page
+      title="Settings"
+      about="How this group orders pending work, and what it counts as used. An empty field has its default."
+      actions={<CopyAs action={{ document: SETTINGS, variables: { group }, rest: { path: ["resource-groups", group, "scheduler-options"] }, command: ["options", "get", group] }} />}
+    >
       <Shown answer={answer}>{(data) => (data.resource_group ? <Form key={group} group={group} now={data.resource_group} /> : <Empty title="There is no such group" />)}</Shown>
     </Page>
   );

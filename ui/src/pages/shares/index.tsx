@@ -6,11 +6,13 @@ import { useParams } from "../../lib/route.ts";
 import { isAdmin } from "../../lib/session.ts";
 import { yesterday } from "../../lib/time.ts";
 import { Button, Card, Page, Tabs } from "../../ui/Basics.tsx";
+import { CopyAs } from "../../ui/CopyAs.tsx";
 import { TimeControl } from "../../ui/TimeControl.tsx";
 import { Changes } from "./Changes.tsx";
 import type { Edits } from "./edits.ts";
 import { withEdit } from "./edits.ts";
 import { Paste } from "./Paste.tsx";
+import { rankingAction } from "./ranking.ts";
 import { FlatTable, Tree } from "./tables.tsx";
 import type { Tier } from "./query.ts";
 
@@ -33,7 +35,12 @@ export default function Shares({ group }: PageProps) {
     <Page
       title="Shares"
       about="Who has which weight, what of the group they have used lately, and where that puts them. A higher factor goes first."
-      actions={edit && <Button onClick={() => setPasting(true)}>Paste weights</Button>}
+      actions={
+        <>
+          {day === null && <CopyAs action={rankingAction(group, view)} />}
+          {edit && <Button onClick={() => setPasting(true)}>Paste weights</Button>}
+        </>
+      }
     >
       <TimeControl day={day} choose={choose} last={yesterday()} />
       <Card flush>

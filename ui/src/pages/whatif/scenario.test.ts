@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { changeOf, decode, EMPTY, encode, type Scenario } from "./scenario.ts";
+import type { Configured } from "../queues/query.ts";
+import { changeOf, decode, EMPTY, encode, queuesOf, type Scenario } from "./scenario.ts";
 
 const scenario: Scenario = {
   weights: [
@@ -10,12 +11,25 @@ const scenario: Scenario = {
   options: { half_life_days: "14", scheduler: "drf" },
   capacity: { mem: "2", cpu: "" },
   projects: [{ project: "vision", domain: "sales" }],
+  added: [
+    { user: "dora", project: "new", domain: "sales", weight: "2" },
+    { user: "emil", project: "vision", domain: "", weight: "" },
+    { user: "nobody", project: "", domain: "", weight: "" },
+  ],
+  removed: [{ user: "carol", project: "" }, { user: "dan", project: "vision" }, { user: "", project: "x" }],
+  queues: [
+    { name: "vision", parent: "", priority: "", weight: "", quota: { mem: "1", cpu: "" } },
+    { name: "fresh", parent: "research", priority: "2", weight: "3", quota: {} },
+    { name: "", parent: "", priority: "", weight: "", quota: {} },
+  ],
 };
 
 it("survives the way through an address", () => {
   expect(decode(encode(scenario))).toEqual(scenario);
   expect(encode(scenario)).toMatch(/^[\w-]+$/);
   expect(decode("§§§")).toEqual(EMPTY);
+  const old = btoa(JSON.stringify({ weights: [] }));
+  expect(decode(old)).toEqual(EMPTY);
 });
 
 it("becomes what the server takes", () => {
@@ -28,6 +42,17 @@ it("becomes what the server takes", () => {
     scheduler_opts: { half_life_days: 14 },
     capacity: { mem: String(2 * 2 ** 30) },
     projects: [{ project: "vision", domain_name: "sales" }],
+    add_users: [{ user: "dora", project: "new", domain_name: "sales", weight: "2" }, { user: "emil", project: "vision" }],
+    remove_users: [{ user: "carol" }, { user: "dan", project: "vision" }],
   });
   expect(changeOf(EMPTY, String)).toBeNull();
+  expect(changeOf({ ...EMPTY, queues: scenario.queues }, String)).toBeNull();
+});
+
+it("changes queues only in what is filled in", () => {
+  const known = [{ name: "vision", parent: "research", priority: 1, weight: "1", quota: '{"cpu":"4"}' } as Configured];
+  expect(queuesOf(scenario, known)).toEqual([
+    { name: "vision", parent: "research", priority: 1, weight: "1", quota: `{"cpu":"4","mem":"${2 ** 30}"}` },
+    { name: "fresh", parent: "research", priority: 2, weight: "3", quota: "{}" },
+  ]);
 });

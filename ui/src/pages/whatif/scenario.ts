@@ -1,6 +1,8 @@
 // A scenario as part of an address: whoever has the link sees the same, and may apply exactly that.
 import type { Change, WeightChange } from "../../lib/change.ts";
+import { num, slots } from "../../lib/numbers.ts";
 import { scale } from "../../lib/units.ts";
+import type { Configured, Queue } from "../queues/query.ts";
 
 export interface Scenario {
   weights: { tier: "domain" | "project" | "user"; name: string; project: string; weight: string }[];
@@ -9,9 +11,24 @@ export interface Scenario {
   /** In the unit that people read. */
   capacity: Record<string, string>;
   projects: { project: string; domain: string }[];
+  /** Users who come; a project that is new needs a domain. */
+  added: { user: string; project: string; domain: string; weight: string }[];
+  /** Users who go, from one project or from all. */
+  removed: { user: string; project: string }[];
+  /** Queues that are changed or new; what is empty stays as it is. */
+  queues: QueueDraft[];
 }
 
-export const EMPTY: Scenario = { weights: [], options: {}, capacity: {}, projects: [] };
+export interface QueueDraft {
+  name: string;
+  parent: string;
+  priority: string;
+  weight: string;
+  /** In the unit that people read. */
+  quota: Record<string, string>;
+}
+
+export const EMPTY: Scenario = { weights: [], options: {}, capacity: {}, projects: [], added: [], removed: [], queues: [] };
 
 export function encode(scenario: Scenario): string {
   const bytes = new TextEncoder().encode(JSON.stringify(scenario));
@@ -30,20 +47,31 @@ export function decode(text: string | null): Scenario {
   }
 }
 
+const isAmount = (text: string): boolean => text.trim() !== "" && Number(text) >= 0;
+
+/** What people type of slots, as the server counts it. */
+export function amounts(typed: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(typed).filter(([, text]) => isAmount(text)).map(([slot, text]) => [slot, String(Number(text) * scale(slot))]));
+}
+
 /** What the server takes; rows that are not filled in yet are left out. `null`: there is nothing to try. */
 export function changeOf(scenario: Scenario, parse: (key: string, text: string) => unknown): Change | null {
-  const weights = scenario.weights.filter((row) => row.name && (row.tier !== "user" || row.project)).map(weightOf);
   const options = Object.entries(scenario.options).filter(([key]) => key !== "scheduler");
-  const capacity = Object.entries(scenario.capacity).filter(([, text]) => Number(text) >= 0 && text.trim() !== "");
-  const projects = scenario.projects.filter((move) => move.project && move.domain).map((move) => ({ project: move.project, domain_name: move.domain }));
-  const change: Change = {
-    ...(weights.length > 0 ? { weights } : {}),
+  const parts: Change = {
+    weights: scenario.weights.filter((row) => row.name && (row.tier !== "user" || row.project)).map(weightOf),
+    projects: scenario.projects.filter((move) => move.project && move.domain).map((move) => ({ project: move.project, domain_name: move.domain })),
+    add_users: scenario.added.filter((row) => row.user && row.project).map(addedOf),
+    remove_users: scenario.removed.filter((row) => row.user).map((row) => ({ user: row.user, ...(row.project ? { project: row.project } : {}) })),
+    capacity: amounts(scenario.capacity),
+    scheduler_opts: Object.fromEntries(options.map(([key, text]) => [key, parse(key, text)])),
     ...(scenario.options["scheduler"] ? { scheduler: scenario.options["scheduler"] } : {}),
-    ...(options.length > 0 ? { scheduler_opts: Object.fromEntries(options.map(([key, text]) => [key, parse(key, text)])) } : {}),
-    ...(capacity.length > 0 ? { capacity: Object.fromEntries(capacity.map(([slot, text]) => [slot, String(Number(text) * scale(slot))])) } : {}),
-    ...(projects.length > 0 ? { projects } : {}),
   };
-  return Object.keys(change).length > 0 ? change : null;
+  const told = Object.entries(parts).filter(([, part]) => typeof part === "string" || Object.keys(part as object).length > 0);
+  return told.length > 0 ? (Object.fromEntries(told) as Change) : null;
+}
+
+function addedOf({ user, project, domain, weight }: Scenario["added"][number]) {
+  return { user, project, ...(domain ? { domain_name: domain } : {}), ...(weight.trim() ? { weight: weight.trim() } : {}) };
 }
 
 function weightOf(row: Scenario["weights"][number]): WeightChange {
@@ -51,4 +79,22 @@ function weightOf(row: Scenario["weights"][number]): WeightChange {
   if (row.tier === "domain") return { target_type: "domain", domain_name: row.name, weight };
   if (row.tier === "project") return { target_type: "project", project: row.name, weight };
   return { target_type: "user", user: row.name, project: row.project, weight };
+}
+
+/** The queues of a scenario as they would be written, over those that are there. */
+export function queuesOf(scenario: Scenario, known: Configured[]): Queue[] {
+  const before = new Map(known.map((queue) => [queue.name, queue]));
+  return scenario.queues
+    .filter((draft) => draft.name.trim() !== "")
+    .map((draft): Queue => {
+      const queue = before.get(draft.name.trim());
+      return {
+        ...queue,
+        name: draft.name.trim(),
+        ...(draft.parent ? { parent: draft.parent } : {}),
+        ...(draft.priority.trim() ? { priority: Math.round(num(draft.priority)) } : {}),
+        ...(draft.weight.trim() ? { weight: draft.weight.trim() } : {}),
+        quota: JSON.stringify({ ...slots(queue?.quota), ...amounts(draft.quota) }),
+      };
+    });
 }

@@ -1,0 +1,55 @@
+//! What the demo has behind it: a downtime that kernels ran through, a day that left its ranks, and unequal domains.
+
+use std::sync::Arc;
+
+use fairshared::cli::demo::cluster::generate;
+use fairshared::cli::demo::fill::fill;
+use fairshared::domain::time::MICROS_PER_SECOND;
+use fairshared::service::{Clock, Role, Service};
+
+use crate::rest::support::{Server, create_key, group};
+use crate::support::ManualClock;
+use crate::support::database::sqlite;
+use crate::support::fixture::Fixture;
+
+/// The demo as it is served at `now`.
+async fn demo(now: &str) -> Server {
+    let (db, clock) = (sqlite().await, Arc::new(ManualClock::at(now)));
+    let cluster = generate(clock.now().micros().div_euclid(MICROS_PER_SECOND), 1, 30);
+    fill(&db.store().await, clock.now(), &cluster, 1).await.unwrap();
+    let service = Service::new(db.store().await, Arc::clone(&clock) as _).await.unwrap();
+    service.start_serving().await.unwrap();
+    let fixture = Fixture { db, clock, service };
+    fixture.assert_conserved().await;
+    let key = create_key(&fixture, Role::Admin, None).await;
+    Server::over(fixture, key)
+}
+
+#[tokio::test]
+async fn there_is_one_gap_and_a_yesterday_at_any_hour() {
+    for now in ["2026-02-18T10:30:00Z", "2026-02-18T00:00:01Z", "2026-02-18T23:59:59Z"] {
+        let server = demo(now).await;
+        let gaps = server.get(&group("/usage-gaps")).await;
+        assert_eq!(gaps["total"], 1, "{now}: {gaps}");
+        let gap = &gaps["items"][0];
+        assert_eq!(
+            (&gap["started_at"], &gap["ended_at"]),
+            (&"2026-02-17T20:00:00Z".into(), &"2026-02-17T22:20:00Z".into())
+        );
+        assert!(gap["kernels"].as_u64().unwrap() > 0 && gap["recorded_usage"]["cpu"].is_string(), "{now}: {gap}");
+        let yesterday = server.get(&group("/fair-share-history?tier=domain&from=2026-02-17&to=2026-02-17")).await;
+        assert_eq!(yesterday["items"].as_array().unwrap().len(), 4, "{now}: {yesterday}");
+    }
+}
+
+#[tokio::test]
+async fn domains_are_served_too_much_and_too_little_and_a_weight_was_set_just_now() {
+    let now = "2026-02-18T10:30:00Z";
+    let server = demo(now).await;
+    let fairness = server.get(&group("/fairness?window=7d&tier=domain")).await;
+    assert_eq!(fairness["most_over_served"]["domain_name"], "research", "{fairness}");
+    assert!(fairness["most_under_served"]["domain_name"].is_string(), "{fairness}");
+    let log = server.get("/audit-log?action=weights.put").await;
+    let times: Vec<&str> = log["items"].as_array().unwrap().iter().map(|entry| entry["at"].as_str().unwrap()).collect();
+    assert_eq!(times, [now, "2026-02-17T20:00:00Z"]);
+}

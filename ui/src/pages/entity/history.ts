@@ -1,0 +1,12 @@
+// The days of one domain, project or user, as a text to ask for them elsewhere.
+import type { Action } from "../../lib/copy.ts";
+
+export function historyAction(group: string, tier: string, whom: Record<string, string>, document: object): Action {
+  const { name: domain, user, project } = whom;
+  return {
+    document,
+    variables: whom,
+    rest: { path: ["resource-groups", group, "fair-share-history"], query: { tier, domain, user, project } },
+    command: ["history", group, ["--tier", tier], ["--domain", domain], ["--user", user], ["--project", project]],
+  };
+}

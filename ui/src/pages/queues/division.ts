@@ -1,0 +1,67 @@
+// What queues would deserve if some of them were others, in the form in which the server is asked.
+import { num, slots, type Slots } from "../../lib/numbers.ts";
+import { ordered } from "../../lib/units.ts";
+import type { Configured, Data, Queue } from "./query.ts";
+
+/** The options that say how capacity is divided; the others are about reclaims. */
+const OF_DIVISION = ["rounding", "whole_slots", "history_gain", "history_base", "over_quota_by", "rule", "proportion_variant", "score_weights"];
+
+/** A queue as it is written: all of it, so that nothing goes back to its default. */
+export const asWritten = (queue: Configured): Queue => ({ ...queue });
+
+/** A queue as REST has it. */
+export function inRest(queue: Queue): Record<string, unknown> {
+  const read = (json: string | null | undefined): unknown => (json ? (JSON.parse(json) as unknown) : undefined);
+  const told = {
+    ...queue,
+    mode: queue.mode?.toLowerCase(),
+    children_over_quota_by: queue.children_over_quota_by?.toLowerCase(),
+    quota: read(queue.quota),
+    limit: read(queue.limit),
+    guarantee: read(queue.guarantee),
+    over_quota_weight: read(queue.over_quota_weight),
+  };
+  return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null && value !== undefined));
+}
+
+/** The queues with some of them changed or new, or without one. */
+export function withChanges(data: Data, changes: Queue[], removed?: string): Queue[] {
+  const changed = new Map(changes.map((queue) => [queue.name, queue]));
+  const known = data.queues.edges.map(({ node }) => changed.get(node.name) ?? asWritten(node));
+  const names = new Set(data.queues.edges.map(({ node }) => node.name));
+  return [...known, ...changes.filter((queue) => !names.has(queue.name))].filter((queue) => queue.name !== removed);
+}
+
+/** What `simulate_division` takes: these queues, with what each asks for and has now. */
+export function simulation(data: Data, queues: Queue[], capacity: Slots = {}): Record<string, unknown> {
+  const parents = new Set(queues.map((queue) => queue.parent));
+  const now = new Map(data.division.queues.map((queue) => [queue.name, queue]));
+  const told = queues.map((queue) => {
+    const demand = parents.has(queue.name) ? undefined : now.get(queue.name);
+    return { ...inRest(queue), ...(demand ? { request: slots(demand.request), allocated: slots(demand.allocated) } : {}) };
+  });
+  const { options = {} } = JSON.parse(data.division.options) as { options?: Record<string, unknown> };
+  const dividing = Object.fromEntries(Object.entries(options).filter(([name]) => OF_DIVISION.includes(name)));
+  return { algorithm: data.division.algorithm, options: dividing, capacity: { ...slots(data.division.capacity), ...capacity }, queues: told };
+}
+
+export interface Deserved {
+  queues: { name: string; fair_share: Slots }[];
+}
+
+/** One slot of one queue of which another amount would be deserved. */
+export interface Moved {
+  queue: string;
+  slot: string;
+  from: string;
+  to: string;
+}
+
+export function movedQueues(before: Deserved, after: Deserved): Moved[] {
+  const known = new Map(before.queues.map((queue) => [queue.name, queue.fair_share]));
+  return after.queues.flatMap(({ name, fair_share }) => {
+    const old = known.get(name) ?? {};
+    const all = ordered([...Object.keys(old), ...Object.keys(fair_share)]).map((slot) => ({ queue: name, slot, from: old[slot] ?? "0", to: fair_share[slot] ?? "0" }));
+    return all.filter(({ from, to }) => from !== to && num(from) !== num(to));
+  });
+}

@@ -1,0 +1,61 @@
+// Writes of queues, each on the grounds of what its preview was made from, and with a way back.
+import { changed, guarded } from "../../lib/change.ts";
+import { request } from "../../lib/client.ts";
+import type { Action } from "../../lib/copy.ts";
+import { inRest } from "./division.ts";
+import { BASIS, DELETE_QUEUE, SAVE_QUEUES, type Queue } from "./query.ts";
+
+/** Why, and on the grounds of which configuration. */
+export interface Terms {
+  reason: string | null;
+  basis: string | null;
+}
+
+export function saveAction(group: string, queues: Queue[], { reason, basis }: Terms): Action {
+  const told = queues.map(inRest);
+  return {
+    document: SAVE_QUEUES,
+    variables: { group, queues, reason, basis },
+    rest: { method: "PUT", path: ["resource-groups", group, "queues"], body: { queues: told, reason, if_revision: basis } },
+    command: ["weights", "apply", group, ["--file", "-"], ["--reason", reason]],
+    input: { queues: told },
+  };
+}
+
+/** No command removes a single queue. */
+export function removeAction(group: string, name: string, { reason, basis }: Terms): Action {
+  return {
+    document: DELETE_QUEUE,
+    variables: { group, name, reason, basis },
+    rest: { method: "DELETE", path: ["resource-groups", group, "queues", name], query: { reason, if_revision: basis } },
+  };
+}
+
+/** Writes the queues as they are told. The way back writes those that were there, and removes those that were not. */
+export async function saveQueues(group: string, queues: Queue[], before: Queue[], terms: Terms): Promise<() => Promise<void>> {
+  await guarded(group, request(SAVE_QUEUES, { group, queues, ...terms }));
+  const known = new Set(before.map((queue) => queue.name));
+  const added = queues.map((queue) => queue.name).filter((name) => !known.has(name));
+  return wayBack(group, async (basis) => {
+    if (before.length > 0) await guarded(group, request(SAVE_QUEUES, { group, queues: before, reason: "undone", basis }));
+    // Children were told after their parents.
+    for (const name of added.toReversed()) await request(DELETE_QUEUE, { group, name, reason: "undone", basis: null });
+  });
+}
+
+export async function removeQueue(group: string, queue: Queue, terms: Terms): Promise<() => Promise<void>> {
+  await guarded(group, request(DELETE_QUEUE, { group, name: queue.name, ...terms }));
+  return wayBack(group, async (basis) => {
+    await guarded(group, request(SAVE_QUEUES, { group, queues: [queue], reason: "undone", basis }));
+  });
+}
+
+/** An undo that is refused where somebody has changed the configuration since. */
+async function wayBack(group: string, undo: (basis: string | null) => Promise<void>): Promise<() => Promise<void>> {
+  const answer = await request(BASIS, { group });
+  changed(group);
+  return async () => {
+    await undo(answer.resource_group?.config_revision ?? null);
+    changed(group);
+  };
+}
