@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fairshared::service::keys::NewKey;
 use fairshared::service::upkeep::health::Condition;
-use fairshared::service::{Clock, Role, Service};
+use fairshared::service::{Role, Service};
 use fairshared::store;
 use serde_json::json;
 
