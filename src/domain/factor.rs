@@ -53,8 +53,12 @@ impl<'a> Decayer<'a> {
         self.weights.get(age.unsigned_abs() as usize).copied()
     }
 
-    /// A bucket's usage over one day of its capacity. The chain keeps it, because most buckets never change again.
-    pub fn normalized(&mut self, chain: &mut Chain, at: usize) -> f64 {
+    pub fn resource_weights(&self) -> &'a Amounts {
+        &self.options.resource_weights
+    }
+
+    /// A bucket's usage over one day of its capacity.
+    pub fn normalized(&mut self, chain: &Chain, at: usize) -> f64 {
         if let Some(known) = chain.normalized(at) {
             return known;
         }
@@ -63,24 +67,29 @@ impl<'a> Decayer<'a> {
             .normalizers
             .entry(Arc::as_ptr(capacity))
             .or_insert_with(|| (Arc::clone(capacity), Normalizer::new(capacity, weights)));
-        let normalized = normalizer.normalized(&chain.usage(at));
-        chain.set_normalized(at, normalized);
-        normalized
+        normalizer.normalized(&chain.usage(at))
+    }
+
+    /// Has each bucket keep its usage over one day of its capacity.
+    pub fn normalize(&mut self, chain: &mut Chain) {
+        for at in 0..chain.len() {
+            let normalized = self.normalized(chain, at);
+            chain.set_normalized(at, normalized);
+        }
     }
 
     /// What each bucket comes to before decay.
-    pub fn trail(&mut self, chain: &mut Chain) -> Trail {
-        let count = chain.len();
+    pub fn trail(&mut self, chain: &Chain) -> Trail {
         let part = |at| {
             let (first, last) = chain.span(at);
             Part::new(Days { first, last }, self.normalized(chain, at))
         };
-        (0..count).map(part).collect()
+        (0..chain.len()).map(part).collect()
     }
 
     /// Buckets ascend by start, so that the sum has one order. What the chain knows of normalised usages is of the same
     /// weights of slots.
-    pub fn history(&mut self, chain: &mut Chain) -> History {
+    pub fn history(&mut self, chain: &Chain) -> History {
         let mut sum = 0.0;
         let mut decayed: SmallVec<[WeighedSum; 4]> = SmallVec::from_elem(WeighedSum::default(), chain.slots().len());
         for at in 0..chain.len() {

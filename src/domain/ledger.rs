@@ -83,6 +83,8 @@ pub struct Ledger {
     stale: FastSet<Owner>,
     /// The weights of slots by which usages are normalised so far.
     normalized_with: Amounts,
+    /// Whether buckets of owners who are not stale may lack their usage over capacity.
+    some_not_normalized: bool,
 }
 
 impl Ledger {
@@ -96,6 +98,7 @@ impl Ledger {
             some_lack_capacity: false,
             stale: FastSet::default(),
             normalized_with: Amounts::default(),
+            some_not_normalized: false,
         }
     }
 
@@ -146,6 +149,7 @@ impl Ledger {
     /// Puts a stored bucket in its place.
     pub fn load(&mut self, owner: Owner, bucket: &Bucket) {
         self.some_lack_capacity |= bucket.capacity.is_empty();
+        self.some_not_normalized = true;
         self.chains.entry(owner).or_default().place(bucket);
     }
 
@@ -310,6 +314,11 @@ impl Ledger {
         }
     }
 
+    /// Whether [`Self::settle_capacities`] has anything to look at.
+    pub fn has_unsettled_capacities(&self) -> bool {
+        self.some_lack_capacity || !self.changes.upserts.is_empty()
+    }
+
     /// Gives every changed bucket, and every one that still lacks it, the capacity of its last day.
     pub fn settle_capacities(&mut self) {
         let mut targets: Vec<(Owner, Day)> = self.changes.upserts.iter().cloned().collect();
@@ -342,34 +351,46 @@ impl Ledger {
         self.stale.insert(owner);
     }
 
-    /// Whose buckets have changed since this was asked last, ascending.
-    pub fn take_stale(&mut self) -> Vec<Owner> {
+    /// Whether [`Self::normalize`] by these weights of slots has anything to do.
+    pub fn is_normalized(&self, resource_weights: &Amounts) -> bool {
+        self.stale.is_empty() && !self.some_not_normalized && self.normalized_with == *resource_weights
+    }
+
+    /// Has every bucket keep its usage over capacity, by the decayer's weights of slots: most never change again. Returns whose
+    /// buckets have changed since this was asked last, ascending.
+    pub fn normalize(&mut self, decayer: &mut Decayer) -> Vec<Owner> {
         let mut stale: Vec<Owner> = std::mem::take(&mut self.stale).into_iter().collect();
         stale.sort_unstable();
+        if self.normalized_with != *decayer.resource_weights() {
+            self.chains.values_mut().for_each(Chain::forget_normalized);
+            self.normalized_with = decayer.resource_weights().clone();
+            self.some_not_normalized = true;
+        }
+        if std::mem::take(&mut self.some_not_normalized) {
+            self.chains.values_mut().for_each(|chain| decayer.normalize(chain));
+        } else {
+            for owner in &stale {
+                if let Some(chain) = self.chains.get_mut(owner) {
+                    decayer.normalize(chain);
+                }
+            }
+        }
         stale
     }
 
-    /// From here on histories are calculated with these weights of slots.
-    pub fn normalize_with(&mut self, resource_weights: &Amounts) {
-        if self.normalized_with != *resource_weights {
-            self.chains.values_mut().for_each(Chain::forget_normalized);
-            self.normalized_with = resource_weights.clone();
-        }
-    }
-
-    /// What the buckets of `owner` amount to. The decayer has the weights of slots of [`Self::normalize_with`].
-    pub fn history(&mut self, owner: &Owner, decayer: &mut Decayer) -> History {
-        self.chains.get_mut(owner).map_or_else(History::default, |chain| decayer.history(chain))
+    /// What the buckets of `owner` amount to. The decayer has the weights of slots of [`Self::normalize`].
+    pub fn history(&self, owner: &Owner, decayer: &mut Decayer) -> History {
+        self.chains.get(owner).map_or_else(History::default, |chain| decayer.history(chain))
     }
 
     /// The same with the trail that leads to it.
-    pub fn account(&mut self, owner: &Owner, decayer: &mut Decayer) -> (History, Trail) {
-        self.chains.get_mut(owner).map_or_else(Default::default, |chain| (decayer.history(chain), decayer.trail(chain)))
+    pub fn account(&self, owner: &Owner, decayer: &mut Decayer) -> (History, Trail) {
+        self.chains.get(owner).map_or_else(Default::default, |chain| (decayer.history(chain), decayer.trail(chain)))
     }
 
     /// The trail of every owner. The decayer is as for [`Self::history`].
-    pub fn trails(&mut self, decayer: &mut Decayer) -> Trails {
-        self.chains.iter_mut().map(|(owner, chain)| (owner.clone(), decayer.trail(chain))).collect()
+    pub fn trails(&self, decayer: &mut Decayer) -> Trails {
+        self.chains.iter().map(|(owner, chain)| (owner.clone(), decayer.trail(chain))).collect()
     }
 
     /// The day before which no bucket counts any more.

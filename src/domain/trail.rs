@@ -8,13 +8,13 @@ use super::ids::Owner;
 use super::shards::Shards;
 use super::time::Day;
 
-/// The usage of one bucket over one day of its capacity. A server has millions: whole words would be aligned to more bytes.
+/// The usage of one bucket over one day of its capacity. A server has millions: as bytes, numbers need no alignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    start: [u16; 2],
+    start: [u8; 4],
     /// From the first to the last day with usage.
     days: u16,
-    normalized: [u16; 4],
+    normalized: [u8; 8],
 }
 
 /// The buckets of one owner, ascending by their first day.
@@ -25,19 +25,16 @@ pub type Trails = Shards<Owner, Trail>;
 
 impl Part {
     pub fn new(days: Days, normalized: f64) -> Self {
-        let [a, b, c, d] = days.first.0.to_ne_bytes();
         let count = days.last.days_since(days.first).unsigned_abs();
-        let [e, f, g, h, i, j, k, l] = normalized.to_ne_bytes();
         Self {
-            start: [[a, b], [c, d]].map(u16::from_ne_bytes),
+            start: days.first.0.to_ne_bytes(),
             days: u16::try_from(count).unwrap_or(u16::MAX),
-            normalized: [[e, f], [g, h], [i, j], [k, l]].map(u16::from_ne_bytes),
+            normalized: normalized.to_ne_bytes(),
         }
     }
 
     pub fn start(self) -> Day {
-        let [[a, b], [c, d]] = self.start.map(u16::to_ne_bytes);
-        Day(i32::from_ne_bytes([a, b, c, d]))
+        Day(i32::from_ne_bytes(self.start))
     }
 
     /// The first and the last day with usage.
@@ -47,8 +44,7 @@ impl Part {
     }
 
     pub fn normalized(self) -> f64 {
-        let [[a, b], [c, d], [e, f], [g, h]] = self.normalized.map(u16::to_ne_bytes);
-        f64::from_ne_bytes([a, b, c, d, e, f, g, h])
+        f64::from_ne_bytes(self.normalized)
     }
 }
 

@@ -33,7 +33,8 @@ pub struct Proportion {
 impl Proportion {
     pub fn new(factor: f64) -> Self {
         const MANTISSA_BITS: u32 = 52;
-        let bits = factor.max(0.0).min(1.0).to_bits();
+        // What is not a number is nothing.
+        let bits = if factor > 0.0 { factor.min(1.0) } else { 0.0 }.to_bits();
         let biased = (bits >> MANTISSA_BITS) as u32 & 0x7ff;
         let mantissa = bits & ((1 << MANTISSA_BITS) - 1) | 1 << MANTISSA_BITS;
         Self { factor, mantissa, shift: 1023 + MANTISSA_BITS - biased }

@@ -206,9 +206,8 @@ impl Group {
 
     fn recompute(&mut self, today: Day) {
         let Self { ledger, hierarchy, options, .. } = self;
-        let stale = ledger.take_stale();
-        ledger.normalize_with(&options.resource_weights);
         let mut decayer = Decayer::new(options, today);
+        let stale = ledger.normalize(&mut decayer);
         let history = |owner: &Owner| ledger.history(owner, &mut decayer);
         if today == self.day {
             hierarchy.take_histories(stale, history);

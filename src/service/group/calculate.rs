@@ -79,7 +79,9 @@ impl GroupState {
     /// history changed.
     pub fn calculate(&mut self, now: Timestamp) -> Vec<Owner> {
         blocking(|| {
-            self.ledger.settle_capacities();
+            if self.ledger.has_unsettled_capacities() {
+                self.ledger.settle_capacities();
+            }
             self.recompute_histories(now)
         })
     }

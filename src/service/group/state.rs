@@ -411,10 +411,11 @@ impl GroupState {
         let stands = |last: &Calculation| last.lookback_end == today && !last.options.changes_factors(&self.options);
         let others_stand = self.calculation.as_ref().is_some_and(stands);
         let Self { ledger, hierarchy, options, .. } = self;
-        let ledger: &mut Ledger = ledger;
-        let stale = ledger.take_stale();
-        ledger.normalize_with(&options.resource_weights);
         let mut decayer = Decayer::new(options, today);
+        // A simulation copies the ledger that it shares with the writers only if this changes something.
+        let is_normalized = ledger.is_normalized(&options.resource_weights);
+        let stale = if is_normalized { Vec::new() } else { ledger.normalize(&mut decayer) };
+        let ledger: &Ledger = ledger;
         let known = self.trails.take().filter(|_| others_stand);
         let is_partial = known.is_some();
         let mut trails = known.unwrap_or_default();

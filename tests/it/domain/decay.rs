@@ -30,7 +30,7 @@ fn bucket(start: Day, usage: &Usages, capacity: &Arc<Amounts>) -> Bucket {
 }
 
 fn history(options: &Options, today: Day, buckets: &[Bucket]) -> History {
-    Decayer::new(options, today).history(&mut chain(buckets))
+    Decayer::new(options, today).history(&chain(buckets))
 }
 
 fn chain(buckets: &[Bucket]) -> Chain {
@@ -143,8 +143,8 @@ fn a_decayer_tells_capacities_apart_that_follow_each_other_in_memory() {
         let capacity = Arc::new(amounts(&[("cpu", &size.to_string())]));
         let full = capacity.for_micros(86_400_000_000);
         // Each bucket, with its capacity, is gone before the next comes.
-        let mut chain = chain(&[bucket(TODAY, &full, &capacity)]);
-        assert!(close(decayer.normalized(&mut chain, 0), 1.0), "{size}");
+        let chain = chain(&[bucket(TODAY, &full, &capacity)]);
+        assert!(close(decayer.normalized(&chain, 0), 1.0), "{size}");
     }
 }
 

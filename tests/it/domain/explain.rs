@@ -135,18 +135,15 @@ impl World {
 
     /// What a run on that day calculates, if nothing else is recorded.
     fn on(&self, day: Day) -> Hierarchy {
-        let (mut ledger, mut hierarchy) = (self.ledger.clone(), self.hierarchy.clone());
-        ledger.normalize_with(&self.options.resource_weights);
+        let mut hierarchy = self.hierarchy.clone();
         let mut decayer = self.decayer(day);
-        hierarchy.take_all_histories(|owner| ledger.history(owner, &mut decayer));
+        hierarchy.take_all_histories(|owner| self.ledger.history(owner, &mut decayer));
         hierarchy.weigh(self.options.default_weight);
         hierarchy
     }
 
     fn trails(&self) -> Trails {
-        let mut ledger = self.ledger.clone();
-        ledger.normalize_with(&self.options.resource_weights);
-        ledger.trails(&mut self.decayer(TODAY))
+        self.ledger.trails(&mut self.decayer(TODAY))
     }
 
     fn members(&self) -> Vec<Member> {

@@ -230,10 +230,10 @@ proptest! {
             let weights = if gpus == 0 { Amounts::default() } else { amounts(&[("cuda.device", &gpus.to_string()), ("cpu", "1")]) };
             let options = Options { lookback_days, half_life_days, decay, resource_weights: weights, ..Options::default() };
             let conditions = (options.clone(), Day(20_430 + i32::from(lookback_days % 2 == 0)));
-            ledger.normalize_with(&options.resource_weights);
             let mut decayer = Decayer::new(&options, conditions.1);
             // Where the conditions stand, only those count whose buckets changed.
-            let mut owners = ledger.take_stale();
+            let mut owners = ledger.normalize(&mut decayer);
+            assert!(ledger.is_normalized(&options.resource_weights));
             if before.replace(conditions.clone()) != Some(conditions.clone()) {
                 owners = ledger.chains().map(|(owner, _)| owner.clone()).collect();
             }
