@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::group::published::rows::UserShare;
 use super::work::blocking;
@@ -14,6 +15,9 @@ use crate::store::{self, StoreError};
 
 /// The most movers of one direction that an answer names.
 const MOST_MOVERS: u32 = 100;
+
+/// How long an answer waits for the ranks of the day before: rankings are read while the database is away, too.
+const PATIENCE: Duration = Duration::from_millis(300);
 
 /// The ranks of a day that is over.
 pub type Ranks = FastMap<Owner, u32>;
@@ -59,10 +63,10 @@ impl Service {
     )]
     pub async fn previous_ranks(&self, group: &VisibleGroup, owners: &[Owner]) -> Result<Ranks> {
         let Some(day) = group.day_before() else { return Ok(Ranks::default()) };
-        match store::share_days::ranks(self.store().read(), group.key, day, Some(owners)).await {
-            // Rankings are read while the database is away, too.
-            Err(StoreError::Unavailable { .. }) => Ok(Ranks::default()),
-            ranks => Ok(ranks?.into_iter().collect()),
+        let asked = store::share_days::ranks(self.store().read(), group.key, day, Some(owners));
+        match tokio::time::timeout(PATIENCE, asked).await {
+            Err(_) | Ok(Err(StoreError::Unavailable { .. })) => Ok(Ranks::default()),
+            Ok(ranks) => Ok(ranks?.into_iter().collect()),
         }
     }
 

@@ -84,6 +84,10 @@ pub async fn connect(options: SqliteConnectOptions, synchronous: Synchronous) ->
     Files::prepare(&path).map_err(|error| unusable(&path, &error))?;
     check_rights(&path)?;
     let options = configured(options, synchronous);
+    // What shrinks a file later is settled when it is made. Where it stands already, every connection would write it again,
+    // and on a full disk none could be opened.
+    let is_new = path.metadata().is_ok_and(|file| file.len() == 0);
+    let options = if is_new { options.auto_vacuum(SqliteAutoVacuum::Incremental) } else { options };
     let reader = options.clone().pragma("cache_size", READER_CACHE);
     let anchor = anchored(&reader).await.map_err(|error| explained(&path, error))?;
     let files = Files::opened(&path).map_err(|error| unusable(&path, &error))?;
@@ -102,8 +106,6 @@ fn configured(options: SqliteConnectOptions, synchronous: Synchronous) -> Sqlite
     options
         // A file that is deleted later must not come back empty.
         .create_if_missing(false)
-        // Holds for a new file only.
-        .auto_vacuum(SqliteAutoVacuum::Incremental)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(match synchronous {
             Synchronous::Full => SqliteSynchronous::Full,

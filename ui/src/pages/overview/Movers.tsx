@@ -42,7 +42,7 @@ function List({ group, title, rows }: { group: string; title: string; rows: Move
               <Link href={groupPath(group, "entity", "user", memberId({ user: row.user_uuid, project: row.project_id }))}>{row.user_name ?? row.user_uuid}</Link>
               <div class="muted small">{row.project_name ?? row.project_id}</div>
             </th>
-            <td class="number">
+            <td class="number" data-value={row.rank}>
               <Rank of={row} among={row.ranked_count} />
             </td>
           </tr>

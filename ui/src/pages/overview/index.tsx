@@ -120,7 +120,7 @@ function People({ group, title, rows }: { group: string; title: string; rows: Da
           <tbody>
             {rows.map(({ node }) => (
               <tr key={node.user_uuid + node.project_id}>
-                <td class="number">
+                <td class="number" data-value={node.rank}>
                   <Rank of={node} among={node.ranked_count} />
                 </td>
                 <th scope="row" class="name">

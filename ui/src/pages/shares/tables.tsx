@@ -89,7 +89,7 @@ function Cells({ day, row, whole, edits, edit }: Controls & { row: Row; whole: n
   const widest = { domain: 1, project: 0.5, user: 0.25 }[row.tier];
   return (
     <>
-      <td class="number">
+      <td class="number" data-value={row.standing.rank}>
         <Rank of={row.standing} among={row.among} />
       </td>
       <td class="number" title={row.factor}>
