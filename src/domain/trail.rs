@@ -51,13 +51,18 @@ impl Part {
 /// What was used in `window`, not decayed, in days of the whole capacity. What lies ahead, after a clock that jumped back, counts
 /// as of its last day.
 pub fn used_within(trail: &[Part], window: Days) -> f64 {
-    let part = |part: &Part| {
+    let used = |part: &Part| {
         let Days { first, last } = part.days();
+        // Most buckets are of one day, which lies in the window as a whole.
+        if first == last {
+            return part.normalized();
+        }
         let days = Days { first: first.min(window.last), last: last.min(window.last) };
         part.normalized() * days.part_in(window)
     };
+    let begin = trail.partition_point(|part| part.days().last < window.first);
     // Buckets ascend, so that the sum has one order.
-    trail.iter().map(part).sum()
+    trail[begin..].iter().map(used).sum()
 }
 
 /// The trail with more usage on one day, which the bucket takes that is open then, if there is one.

@@ -19,9 +19,6 @@ use super::files::Files;
 use super::gate::Gate;
 use super::{ACQUIRE_TIMEOUT, Result, StoreError, pool_options};
 
-/// Rows that a statement may be ahead of who reads them. With few of them, the two threads wake each other all the time.
-const ROWS_AHEAD: usize = 1_000;
-
 /// What a connection keeps of the database, in KiB: a batch touches index pages all over, and they stay in
 /// memory until it is complete; readers find pages in the system's cache.
 const WRITER_CACHE: &str = "-8192";
@@ -112,7 +109,6 @@ fn configured(options: SqliteConnectOptions, synchronous: Synchronous) -> Sqlite
             Synchronous::Normal => SqliteSynchronous::Normal,
         })
         .busy_timeout(ACQUIRE_TIMEOUT)
-        .row_buffer_size(ROWS_AHEAD)
         .foreign_keys(true)
         .pragma("temp_store", "memory")
         // Written pages reach the file once for several batches (in pages of 4 KiB).
