@@ -5,6 +5,7 @@
 
 mod bytes;
 mod computed;
+mod proportion;
 mod scaled;
 mod weighed;
 pub mod written;
@@ -17,8 +18,9 @@ use ethnum::U256;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use computed::{f64_text, signed_text};
+pub use proportion::Proportion;
 pub use scaled::ScaledUsage;
-pub use weighed::{Number, Proportion, WeighedSum};
+pub use weighed::{Number, WeighedSum};
 
 /// Digits after the point that an [`Amount`] keeps.
 pub(crate) const AMOUNT_DECIMALS: u32 = 12;

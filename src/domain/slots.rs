@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use smallvec::SmallVec;
 
-use super::decimal::{Amount, ScaledUsage, Usage};
+use super::decimal::{Amount, Proportion, ScaledUsage, Usage};
 use super::maps::FastSet;
 
 /// Slots one map may name.
@@ -257,7 +257,8 @@ pub struct ScaledSum(SlotMap<ScaledUsage>);
 
 impl ScaledSum {
     pub fn add(&mut self, usage: &Usages, factor: f64) {
-        self.0.merge(usage.iter().map(|(slot, usage)| (slot, usage.times(factor))), std::ops::Add::add);
+        let part = Proportion::new(factor);
+        self.0.merge(usage.iter().map(|(slot, usage)| (slot, usage.times(part))), std::ops::Add::add);
     }
 
     pub fn rounded(&self) -> Usages {

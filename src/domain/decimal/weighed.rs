@@ -2,6 +2,7 @@
 
 use ethnum::U256;
 
+use super::proportion::Proportion;
 use super::scaled::ScaledUsage;
 use super::{AMOUNT_UNIT, Usage};
 
@@ -22,25 +23,6 @@ impl Number {
     }
 }
 
-/// A factor in 0..=1, taken apart once for many products: `mantissa / 2^shift`.
-#[derive(Clone, Copy, Debug)]
-pub struct Proportion {
-    factor: f64,
-    mantissa: u64,
-    shift: u32,
-}
-
-impl Proportion {
-    pub fn new(factor: f64) -> Self {
-        const MANTISSA_BITS: u32 = 52;
-        // What is not a number is nothing.
-        let bits = if factor > 0.0 { factor.min(1.0) } else { 0.0 }.to_bits();
-        let biased = (bits >> MANTISSA_BITS) as u32 & 0x7ff;
-        let mantissa = bits & ((1 << MANTISSA_BITS) - 1) | 1 << MANTISSA_BITS;
-        Self { factor, mantissa, shift: 1023 + MANTISSA_BITS - biased }
-    }
-}
-
 /// The sum, with nothing lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WeighedSum {
@@ -52,18 +34,18 @@ pub struct WeighedSum {
 }
 
 impl WeighedSum {
-    pub fn add(&mut self, number: Number, times: Proportion) {
+    pub fn add(&mut self, number: Number, part: Proportion) {
         match number {
             // What is summed in 256 bits is below 2^96, so that they hold the sum of more than a million days.
-            Number::Micros(count) if count >> 96 == 0 && times.shift <= u128::BITS => {
+            Number::Micros(count) if count >> 96 == 0 && part.shift <= u128::BITS => {
                 let (upper, lower) = (count >> 64, count & u128::from(u64::MAX));
-                let (mantissa, up) = (u128::from(times.mantissa), u128::BITS - times.shift);
+                let (mantissa, up) = (u128::from(part.mantissa), u128::BITS - part.shift);
                 self.put(lower * mantissa, up);
                 if upper > 0 {
                     self.put(upper * mantissa, up + 64);
                 }
             }
-            _ => self.rest = self.rest + number.usage().times(times.factor),
+            _ => self.rest = self.rest + number.usage().times(part),
         }
     }
 
@@ -107,9 +89,9 @@ mod tests {
             let (mut alone, mut alone_slow) = (WeighedSum::default(), ScaledUsage::default());
             for factor in &factors {
                 alone.add(*number, Proportion::new(*factor));
-                alone_slow = alone_slow + number.usage().times(*factor);
+                alone_slow = alone_slow + number.usage().times(Proportion::new(*factor));
                 sum.add(*number, Proportion::new(*factor));
-                slow = slow + number.usage().times(*factor);
+                slow = slow + number.usage().times(Proportion::new(*factor));
                 assert_eq!(alone.rounded(), alone_slow.rounded(), "{number:?} {factor}");
             }
             assert_eq!(sum.rounded(), slow.rounded(), "the first {at}");

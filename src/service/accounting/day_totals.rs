@@ -28,17 +28,21 @@ struct Change {
     removed: Daily,
 }
 
+type Days = BTreeMap<Day, FastMap<Place, Change>>;
+
+/// Adds increments to one side of the changes.
+fn gather(days: &mut Days, increments: &Increments, side: impl Fn(&mut Change) -> &mut Daily) {
+    for (member, domain, day, daily) in increments.iter() {
+        let change = days.entry(day).or_default().entry((member, Arc::clone(domain))).or_default();
+        side(change).add_records(&daily.usage, daily.records);
+    }
+}
+
 /// Stores what a run has recorded and taken back. Its buckets have it already.
 pub async fn book(session: &mut Session, added: &Increments, removed: &Increments) -> Result<()> {
-    let mut days: BTreeMap<Day, FastMap<Place, Change>> = BTreeMap::new();
-    for (member, domain, day, daily) in added.iter() {
-        let change = days.entry(day).or_default().entry((member, Arc::clone(domain))).or_default();
-        change.added.add_records(&daily.usage, daily.records);
-    }
-    for (member, domain, day, daily) in removed.iter() {
-        let change = days.entry(day).or_default().entry((member, Arc::clone(domain))).or_default();
-        change.removed.add_records(&daily.usage, daily.records);
-    }
+    let mut days = Days::new();
+    gather(&mut days, added, |change| &mut change.added);
+    gather(&mut days, removed, |change| &mut change.removed);
     for (day, changes) in days {
         have_at_hand(session, day).await?;
         // Also what comes with this run: a project may count in two domains in one.

@@ -1,0 +1,25 @@
+//! Factors in 0..=1, taken apart once for many exact products.
+
+/// `mantissa / 2^shift`, exactly the factor.
+#[derive(Clone, Copy, Debug)]
+pub struct Proportion {
+    pub(super) mantissa: u64,
+    pub(super) shift: u32,
+}
+
+impl Proportion {
+    /// What is above 1 is 1, and what is not a number is 0.
+    pub fn new(factor: f64) -> Self {
+        const MANTISSA_BITS: u32 = 52;
+        if factor >= 1.0 {
+            return Self { mantissa: 1, shift: 0 };
+        }
+        if factor.is_nan() || factor <= 0.0 {
+            return Self { mantissa: 0, shift: 0 };
+        }
+        let bits = factor.to_bits();
+        let biased = u32::try_from(bits >> MANTISSA_BITS & 0x7ff).unwrap_or(0);
+        let mantissa = bits & ((1 << MANTISSA_BITS) - 1) | 1 << MANTISSA_BITS;
+        Self { mantissa, shift: 1023 + MANTISSA_BITS - biased }
+    }
+}
