@@ -11,7 +11,6 @@ mod inputs;
 mod mutation;
 mod orders;
 mod page;
-mod previous_ranks;
 mod query;
 mod queue_input;
 mod scalars;
@@ -26,7 +25,6 @@ pub use http::router;
 pub use mutation::Mutation;
 pub use query::Query;
 
-use self::previous_ranks::PreviousRanks;
 use crate::service::jobs::JobControl;
 use crate::service::{Caller, Error, Service};
 
@@ -60,7 +58,7 @@ pub async fn execute(schema: &FairShareSchema, caller: Caller, mut request: Requ
     if let Err(error) = checked {
         return errors::refuse(error);
     }
-    let request = request.data(caller).data(guard::Budget::default()).data(PreviousRanks::default());
+    let request = request.data(caller).data(guard::Budget::default());
     errors::explain(schema.execute(request).await)
 }
 

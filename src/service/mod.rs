@@ -59,6 +59,8 @@ use upkeep::health::Health;
 use uuid::Uuid;
 use work::ComputePermits;
 
+use crate::domain::ids::GroupKey;
+use crate::domain::maps::FastSet;
 use crate::domain::time::Timestamp;
 use crate::process::random;
 use crate::store::{self, ConnectionTrait, Store, StreamTrait};
@@ -91,6 +93,7 @@ pub struct Service {
     keep_buckets_days: OnceLock<u32>,
     /// What schedulers were told last.
     sequences: sequence::memory::Memory,
+    previous_ranks: rank_movement::memory::Memory,
     /// Permits for work that computes long.
     pub permits: ComputePermits,
     /// What is wrong now.
@@ -114,6 +117,7 @@ impl Service {
             key_grace: OnceLock::new(),
             keep_buckets_days: OnceLock::new(),
             sequences: sequence::memory::Memory::default(),
+            previous_ranks: rank_movement::memory::Memory::default(),
             permits: ComputePermits::default(),
             health: Health::default(),
         });
@@ -205,7 +209,7 @@ impl Service {
             self.reload(self.store.read(), name, &mut slot).await?;
             changed += 1;
         }
-        self.forget_slots();
+        self.forget_gone_groups();
         Ok(changed)
     }
 
@@ -237,10 +241,12 @@ impl Service {
         Arc::clone(self.lock_slots().entry(name.to_owned()).or_default())
     }
 
-    /// Forgets the slots of groups that are gone, unless a task holds one or waits for it.
-    fn forget_slots(&self) {
+    /// Forgets what was kept of groups that are gone; not the slots that a task holds or waits for.
+    fn forget_gone_groups(&self) {
         let known = self.published.all();
         self.lock_slots().retain(|name, slot| known.contains_key(name.as_str()) || Arc::strong_count(slot) > 1);
+        let keys: FastSet<GroupKey> = known.values().map(|group| group.facts.key).collect();
+        self.previous_ranks.keep_only(|group| keys.contains(&group));
     }
 
     fn lock_slots(&self) -> MutexGuard<'_, HashMap<String, Slot>> {

@@ -40,7 +40,9 @@ impl Service {
         }
         store::share_days::put(&tx, key, shares).await?;
         store::fairness_days::put(&tx, group, fairness).await?;
-        Ok(tx.commit().await.map_err(store::StoreError::from)?)
+        tx.commit().await.map_err(store::StoreError::from)?;
+        self.previous_ranks.forget(key);
+        Ok(())
     }
 
     /// From yesterday back, so that each day forgets what was used after it.

@@ -129,6 +129,7 @@ impl Service {
                 tokio::task::yield_now().await;
             }
             service.published.closed(&of_day);
+            service.previous_ranks.forget(of_day.facts.key);
             Ok(())
         })
         .await

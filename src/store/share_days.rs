@@ -42,6 +42,11 @@ fn place(owner: &Owner) -> (Tier, Id) {
     }
 }
 
+fn tier_of(stored: i32) -> Result<Tier> {
+    let tier = usize::try_from(stored).ok().and_then(|tier| Tier::ALL.get(tier));
+    tier.copied().ok_or_else(|| StoreError::Damaged(format!("the tier {stored}")))
+}
+
 fn owner_of(tier: Tier, user: Uuid, project: Uuid, domain: String) -> Owner {
     let project = ProjectId(project);
     match tier {
@@ -60,9 +65,7 @@ impl ShareDay {
 impl TryFrom<Model> for ShareDay {
     type Error = StoreError;
     fn try_from(row: Model) -> Result<Self> {
-        let tier = usize::try_from(row.tier).ok().and_then(|tier| Tier::ALL.get(tier));
-        let tier = *tier.ok_or_else(|| StoreError::Damaged(format!("the tier {}", row.tier)))?;
-        let owner = owner_of(tier, row.user_uuid, row.project_id, row.domain_name);
+        let owner = owner_of(tier_of(row.tier)?, row.user_uuid, row.project_id, row.domain_name);
         Ok(Self {
             day: Day(row.day),
             owner,
@@ -190,56 +193,17 @@ pub async fn page(
     key_list::page(db, matching, order, window, values).await?.try_map(ShareDay::try_from)
 }
 
-/// Ids that one statement looks for.
-const MOST_IDS: usize = 10_000;
-
-/// The ranks that one day left: of `owners`, or of all users. A statement for each tier that is asked for.
+/// The ranks that one day left, of all tiers.
 #[tracing::instrument(name = "db.share_days.ranks", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn ranks(
-    db: &impl ConnectionTrait,
-    group: GroupKey,
-    day: Day,
-    owners: Option<&[Owner]>,
-) -> Result<Vec<(Owner, u32)>> {
-    let mut found = Vec::new();
-    for (tier, ids) in wanted(owners) {
-        let matching = Condition::all()
-            .add(Column::GroupKey.eq(group.0))
-            .add(Column::Day.eq(day.0))
-            .add(Column::Tier.eq(tier as i32))
-            .add(ids);
-        let columns = [Column::UserUuid, Column::ProjectId, Column::DomainName];
-        let query = Entity::find().select_only().columns(columns).column(Column::Rank).filter(matching);
-        for (user, project, domain, rank) in query.into_tuple::<(Uuid, Uuid, String, i32)>().all(db).await? {
-            found.push((owner_of(tier, user, project, domain), rank.unsigned_abs()));
-        }
-    }
-    Ok(found)
-}
-
-/// The tiers that have some of `owners`, with what finds them by the key. More may be found: a user in other projects.
-fn wanted(owners: Option<&[Owner]>) -> Vec<(Tier, Condition)> {
-    let Some(owners) = owners else { return vec![(Tier::User, Condition::all())] };
-    let of_tier = |tier: Tier| {
-        let ids: Vec<Id> = owners.iter().map(place).filter(|(of, _)| *of == tier).map(|(_, id)| id).collect();
-        let parts: Vec<Condition> = ids.chunks(MOST_IDS).map(|ids| named(tier, ids)).collect();
-        parts.into_iter().map(move |part| (tier, part))
+pub async fn ranks(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<Vec<(Owner, u32)>> {
+    let columns = [Column::Tier, Column::UserUuid, Column::ProjectId, Column::DomainName, Column::Rank];
+    let query = Entity::find().select_only().columns(columns);
+    let query = query.filter(Column::GroupKey.eq(group.0)).filter(Column::Day.eq(day.0));
+    let rows = query.into_tuple::<(i32, Uuid, Uuid, String, i32)>().all(db).await?;
+    let rank = |(tier, user, project, domain, rank): (i32, Uuid, Uuid, String, i32)| {
+        Ok((owner_of(tier_of(tier)?, user, project, domain), rank.unsigned_abs()))
     };
-    Tier::ALL.into_iter().flat_map(of_tier).collect()
-}
-
-fn named(tier: Tier, ids: &[Id]) -> Condition {
-    let nobody = Column::UserUuid.eq(Uuid::nil());
-    match tier {
-        Tier::Domain => Condition::all()
-            .add(nobody)
-            .add(Column::ProjectId.eq(Uuid::nil()))
-            .add(Column::DomainName.is_in(ids.iter().map(|(.., domain)| domain.as_str()))),
-        Tier::Project => {
-            Condition::all().add(nobody).add(Column::ProjectId.is_in(ids.iter().map(|(_, project, _)| *project)))
-        }
-        Tier::User => Condition::all().add(Column::UserUuid.is_in(ids.iter().map(|(user, ..)| *user))),
-    }
+    rows.into_iter().map(rank).collect()
 }
 
 /// Removes the rows of days after `today`.

@@ -3,12 +3,11 @@ use async_graphql::{Context, Object, Result};
 use crate::domain::decimal::f64_text;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::Owner;
-use crate::graphql::previous_ranks::PreviousRanks;
 use crate::graphql::query::service;
 use crate::graphql::scalars::{Date, DateTime, JsonString};
+use crate::service::VisibleGroup;
 use crate::service::group::published::entitlements::Entitlement;
 use crate::service::group::published::profile::Calculation;
-use crate::service::{Error, VisibleGroup};
 
 /// What the fair shares of all three tiers tell.
 pub struct ShareFacts {
@@ -109,9 +108,7 @@ impl ShareFacts {
     /// The rank that the last run of the day before `lookback_end` left; null if nothing of that day is kept, or it was not
     /// there then.
     async fn previous_rank(&self, ctx: &Context<'_>) -> Result<Option<u32>> {
-        let service = service(ctx)?;
-        let ranks = ctx.data_opt::<PreviousRanks>().ok_or_else(|| Error::internal("a request without ranks"))?;
-        Ok(ranks.of(service, &self.group, &self.owner).await?)
+        Ok(service(ctx)?.previous_ranks(&self.group).await.get(&self.owner).copied())
     }
 
     /// Whether the ranking of the group lists it; else it is known, but has neither usage nor a weight here.

@@ -4,7 +4,6 @@ use axum::extract::State;
 use axum::{Extension, Json};
 
 use super::tiers::{DomainStatus, page};
-use crate::domain::ids::Owner;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, PageQuery};
 use crate::rest::paths::GroupPath;
@@ -24,7 +23,6 @@ pub async fn handle(
 ) -> Result<Json<List<DomainStatus>>> {
     let group = service.group(&caller, &path.rg)?;
     let rows = page("domain", &path.rg, (query.limit, query.cursor.as_deref()), |list| Ok(group.domain_shares(list)?))?;
-    let owners: Vec<Owner> = rows.items.iter().map(|row| Owner::Domain(Arc::clone(&row.domain_name))).collect();
-    let before = service.previous_ranks(&group, &owners).await?;
+    let before = service.previous_ranks(&group).await;
     Ok(Json(rows.map(|row| DomainStatus::new(&group, &row, &before))))
 }

@@ -105,8 +105,7 @@ async fn ranking(service: &Service, group: &VisibleGroup, query: &StatusQuery) -
     }
     let page = (query.limit, query.cursor.as_deref());
     let rows = self::page("user", &group.name, page, |list| Ok(group.user_shares(list)))?;
-    let owners: Vec<Owner> = rows.items.iter().map(|row| Owner::User(row.member)).collect();
-    let before = service.previous_ranks(group, &owners).await?;
+    let before = service.previous_ranks(group).await;
     Ok(rows.map(|row| UserStatus::new(group, &row, before.get(&Owner::User(row.member)).copied())))
 }
 
@@ -131,11 +130,6 @@ async fn single(
         }
     };
     let memberships = group.memberships(user)?;
-    let shown = match &place {
-        UserPlace::Row(row) => Some(row.member),
-        UserPlace::NoProject { .. } => None,
-    };
-    let owners: Vec<Owner> = memberships.iter().map(|row| row.member).chain(shown).map(Owner::User).collect();
-    let before = service.previous_ranks(group, &owners).await?;
+    let before = service.previous_ranks(group).await;
     Ok(SingleUserStatus::new(group, user, place, &memberships, &before))
 }

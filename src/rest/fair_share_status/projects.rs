@@ -4,7 +4,6 @@ use axum::extract::State;
 use axum::{Extension, Json};
 
 use super::tiers::{ProjectStatus, page};
-use crate::domain::ids::Owner;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, PageQuery};
 use crate::rest::paths::GroupPath;
@@ -25,7 +24,6 @@ pub async fn handle(
     let group = service.group(&caller, &path.rg)?;
     let rows =
         page("project", &path.rg, (query.limit, query.cursor.as_deref()), |list| Ok(group.project_shares(list)?))?;
-    let owners: Vec<Owner> = rows.items.iter().map(|row| Owner::Project(row.project_id)).collect();
-    let before = service.previous_ranks(&group, &owners).await?;
+    let before = service.previous_ranks(&group).await;
     Ok(Json(rows.map(|row| ProjectStatus::new(&group, &row, &before))))
 }

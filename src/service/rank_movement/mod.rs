@@ -1,23 +1,20 @@
 //! Where everyone stood the day before: the ranks of now beside those that the last run of the day before left.
 
+pub(in crate::service) mod memory;
+
 use std::cmp::Reverse;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::group::published::rows::UserShare;
 use super::work::blocking;
 use super::{Caller, Error, Result, Service, VisibleGroup};
-use crate::domain::ids::{Member, Owner};
+use crate::domain::ids::Owner;
 use crate::domain::maps::FastMap;
 use crate::domain::ranking::Placed;
 use crate::domain::time::Day;
-use crate::store::{self, StoreError};
 
 /// The most movers of one direction that an answer names.
 const MOST_MOVERS: u32 = 100;
-
-/// How long an answer waits for the ranks of the day before: rankings are read while the database is away, too.
-const PATIENCE: Duration = Duration::from_millis(300);
 
 /// The ranks of a day that is over.
 pub type Ranks = FastMap<Owner, u32>;
@@ -52,22 +49,11 @@ impl VisibleGroup {
 }
 
 impl Service {
-    /// The ranks that the day before left, of those whose rows the caller sees. Who has none was not there, nothing of that
-    /// day is kept, or the database is away.
-    #[tracing::instrument(
-        name = "service.rank_movement.previous_ranks",
-        level = "debug",
-        skip_all,
-        fields(group = &*group.name),
-        err(level = "debug")
-    )]
-    pub async fn previous_ranks(&self, group: &VisibleGroup, owners: &[Owner]) -> Result<Ranks> {
-        let Some(day) = group.day_before() else { return Ok(Ranks::default()) };
-        let asked = store::share_days::ranks(self.store().read(), group.key, day, Some(owners));
-        match tokio::time::timeout(PATIENCE, asked).await {
-            Err(_) | Ok(Err(StoreError::Unavailable { .. })) => Ok(Ranks::default()),
-            Ok(ranks) => Ok(ranks?.into_iter().collect()),
-        }
+    /// The ranks that the day before left. Who has none was not there, nothing of that day is kept, or the database does not
+    /// answer.
+    pub async fn previous_ranks(&self, group: &VisibleGroup) -> Arc<Ranks> {
+        let Some(day) = group.day_before() else { return Arc::default() };
+        self.previous_ranks.soon(self.store(), group.key, day).await.unwrap_or_default()
     }
 
     /// The users who moved most since the day before, at most so many in each direction.
@@ -85,12 +71,11 @@ impl Service {
         }
         let group = self.group_for_readers(caller, group)?;
         let since = group.day_before();
-        let ranks = match since {
-            Some(day) => store::share_days::ranks(self.store().read(), group.key, day, None).await?,
-            None => Vec::new(),
+        let before = match since {
+            Some(day) => self.previous_ranks.get(self.store(), group.key, day).await?,
+            None => Arc::default(),
         };
         Ok(blocking(|| {
-            let before = ranks.into_iter().filter_map(|(owner, rank)| Some((owner.member()?, rank))).collect();
             let moved = moved(&group, &before);
             let [up, down] = [true, false].map(|is_up| farthest(&moved, is_up, first as usize));
             Movers { group, since, up, down }
@@ -105,9 +90,9 @@ struct Moved<'a> {
     row: &'a Arc<UserShare>,
 }
 
-fn moved<'a>(group: &'a VisibleGroup, before: &FastMap<Member, u32>) -> Vec<Moved<'a>> {
+fn moved<'a>(group: &'a VisibleGroup, before: &Ranks) -> Vec<Moved<'a>> {
     let moved = group.ranked().filter_map(|(rank, row)| {
-        let by = i64::from(*before.get(&row.member)?) - i64::from(rank);
+        let by = i64::from(*before.get(&Owner::User(row.member))?) - i64::from(rank);
         (by != 0).then_some(Moved { by, rank, row })
     });
     moved.collect()

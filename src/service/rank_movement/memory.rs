@@ -1,0 +1,97 @@
+//! The ranks of the day before, kept in memory: each group's are read once a day, beside the first answer that shows them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared};
+use tokio::time::Instant;
+
+use super::Ranks;
+use crate::domain::ids::GroupKey;
+use crate::domain::maps::FastMap;
+use crate::domain::time::Day;
+use crate::service::{Error, Result};
+use crate::store::{self, Store};
+
+/// How long answers wait for a reading that has begun: rankings are read while the database is away, too.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// How long after a reading that failed the next one begins.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// What comes of a reading, for all who wait for it.
+type Reading = Shared<BoxFuture<'static, Result<Arc<Ranks>>>>;
+
+struct Entry {
+    day: Day,
+    asked_at: Instant,
+    reading: Reading,
+}
+
+impl Entry {
+    fn has_failed(&self) -> bool {
+        matches!(self.reading.peek(), Some(Err(_)))
+    }
+}
+
+/// The ranks of the day before, by group.
+#[derive(Default)]
+pub struct Memory(Mutex<FastMap<GroupKey, Entry>>);
+
+impl Memory {
+    fn lock(&self) -> MutexGuard<'_, FastMap<GroupKey, Entry>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The ranks that `day` left, unless they cannot be had soon.
+    pub async fn soon(&self, store: &Store, group: GroupKey, day: Day) -> Option<Arc<Ranks>> {
+        let (reading, asked_at) = self.reading(store, group, day);
+        if let Some(read) = reading.peek() {
+            return read.as_ref().ok().cloned();
+        }
+        tokio::time::timeout_at(asked_at + PATIENCE, reading).await.ok()?.ok()
+    }
+
+    /// The ranks that `day` left.
+    pub async fn get(&self, store: &Store, group: GroupKey, day: Day) -> Result<Arc<Ranks>> {
+        self.reading(store, group, day).0.await
+    }
+
+    /// Reads the group's ranks again when they are asked for next.
+    pub fn forget(&self, group: GroupKey) {
+        self.lock().remove(&group);
+    }
+
+    /// Frees what was kept of groups that are gone.
+    pub fn keep_only(&self, is_there: impl Fn(GroupKey) -> bool) {
+        self.lock().retain(|group, _| is_there(*group));
+    }
+
+    fn reading(&self, store: &Store, group: GroupKey, day: Day) -> (Reading, Instant) {
+        let mut entries = self.lock();
+        let now = Instant::now();
+        let known = entries
+            .get(&group)
+            .filter(|entry| entry.day == day && !(entry.has_failed() && now.duration_since(entry.asked_at) >= PAUSE));
+        if let Some(entry) = known {
+            return (entry.reading.clone(), entry.asked_at);
+        }
+        let reading = read(store.clone(), group, day);
+        entries.insert(group, Entry { day, asked_at: now, reading: reading.clone() });
+        (reading, now)
+    }
+}
+
+/// Reads in a task of its own, which goes on when nobody waits any more.
+fn read(store: Store, group: GroupKey, day: Day) -> Reading {
+    let task = tokio::spawn(async move {
+        let read = store::share_days::ranks(store.read(), group, day).await;
+        read.inspect_err(|error| tracing::warn!(%error, "the ranks of the day before could not be read"))
+    });
+    let ranks = async {
+        let read = task.await.map_err(|error| Error::internal(format!("a reading of ranks ended early: {error}")))?;
+        Ok(Arc::new(read?.into_iter().collect()))
+    };
+    ranks.boxed().shared()
+}
