@@ -70,8 +70,8 @@ pub fn measure(users: usize, times: usize) -> (Duration, Duration) {
     let measured = repeat(times, || {
         // Another day gives everybody another history.
         days = 1 - days;
-        let mut decayer = Decayer::new(&options, TODAY.plus(days));
-        hierarchy.take_all_histories(|owner| ledger.history(owner, &mut decayer));
+        let decayer = Decayer::new(&options, TODAY.plus(days));
+        hierarchy.take_all_histories(|owner| ledger.history(owner, &decayer));
         hierarchy.weigh(Weight::ONE);
         Ranking::of(
             hierarchy.users().iter().map(|(member, share)| Arc::new(Standing(*member, share.exponent))).collect(),

@@ -30,7 +30,7 @@ pub struct Decayer<'a> {
     options: &'a Options,
     today: Day,
     /// By address; each holds its capacity, so that no other can move in at that address.
-    normalizers: FastMap<*const Amounts, (Arc<Amounts>, Normalizer)>,
+    normalizers: FastMap<usize, (Arc<Amounts>, Normalizer)>,
     /// Decay weight by age, for every age inside the window.
     weights: Vec<(f64, Proportion)>,
 }
@@ -57,29 +57,30 @@ impl<'a> Decayer<'a> {
         &self.options.resource_weights
     }
 
-    /// A bucket's usage over one day of its capacity.
-    pub fn normalized(&mut self, chain: &Chain, at: usize) -> f64 {
-        if let Some(known) = chain.normalized(at) {
-            return known;
-        }
-        let (capacity, weights) = (chain.capacity(at), &self.options.resource_weights);
-        let (_, normalizer) = self
-            .normalizers
-            .entry(Arc::as_ptr(capacity))
-            .or_insert_with(|| (Arc::clone(capacity), Normalizer::new(capacity, weights)));
-        normalizer.normalized(&chain.usage(at))
-    }
-
     /// Has each bucket keep its usage over one day of its capacity.
     pub fn normalize(&mut self, chain: &mut Chain) {
         for at in 0..chain.len() {
-            let normalized = self.normalized(chain, at);
+            if chain.normalized(at).is_some() {
+                continue;
+            }
+            let (capacity, weights) = (chain.capacity(at), &self.options.resource_weights);
+            let (_, normalizer) = self
+                .normalizers
+                .entry(Arc::as_ptr(capacity).addr())
+                .or_insert_with(|| (Arc::clone(capacity), Normalizer::new(capacity, weights)));
+            let normalized = normalizer.normalized(&chain.usage(at));
             chain.set_normalized(at, normalized);
         }
     }
 
+    /// A bucket's usage over one day of its capacity.
+    fn normalized(&self, chain: &Chain, at: usize) -> f64 {
+        let anew = || Normalizer::new(chain.capacity(at), &self.options.resource_weights).normalized(&chain.usage(at));
+        chain.normalized(at).unwrap_or_else(anew)
+    }
+
     /// What each bucket comes to before decay.
-    pub fn trail(&mut self, chain: &Chain) -> Trail {
+    pub fn trail(&self, chain: &Chain) -> Trail {
         let part = |at| {
             let (first, last) = chain.span(at);
             Part::new(Days { first, last }, self.normalized(chain, at))
@@ -89,7 +90,7 @@ impl<'a> Decayer<'a> {
 
     /// Buckets ascend by start, so that the sum has one order. What the chain knows of normalised usages is of the same
     /// weights of slots.
-    pub fn history(&mut self, chain: &Chain) -> History {
+    pub fn history(&self, chain: &Chain) -> History {
         let mut sum = 0.0;
         let mut decayed: SmallVec<[WeighedSum; 4]> = SmallVec::from_elem(WeighedSum::default(), chain.slots().len());
         for at in 0..chain.len() {

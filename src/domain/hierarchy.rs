@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::factor::{Exponent, History, fair_share_factor};
 use super::ids::{Member, Owner, ProjectId};
 use super::maps::{FastMap, FastSet};
+use super::parallel;
 use super::run_times::RunTimes;
 use super::weight::{EffectiveWeight, Weight};
 
@@ -36,13 +37,9 @@ impl Share {
         }
     }
 
-    /// Returns whether that is another history.
-    fn take(&mut self, history: History) -> bool {
-        let differs = *self.history != history;
-        if differs {
-            self.history = Arc::new(history);
-        }
-        differs
+    /// The history, if it is another one than before.
+    fn other(&self, history: History) -> Option<Arc<History>> {
+        (*self.history != history).then(|| Arc::new(history))
     }
 
     /// Returns whether that changed the factor.
@@ -130,6 +127,16 @@ impl Hierarchy {
         domains.chain(projects).chain(self.users.keys().map(|m| Owner::User(*m)))
     }
 
+    /// In the order of [`Self::owners`].
+    fn shares(&self) -> impl Iterator<Item = &Share> {
+        self.domains.values().chain(self.projects.values().map(|(_, share)| share)).chain(self.users.values())
+    }
+
+    fn shares_mut(&mut self) -> impl Iterator<Item = &mut Share> {
+        let projects = self.projects.values_mut().map(|(_, share)| share);
+        self.domains.values_mut().chain(projects).chain(self.users.values_mut())
+    }
+
     pub fn put_domain(&mut self, name: &Arc<str>, share: Share) {
         self.domains.insert(Arc::clone(name), share);
         self.touch(true, || Owner::Domain(Arc::clone(name)));
@@ -208,7 +215,9 @@ impl Hierarchy {
     ) -> Vec<Owner> {
         let mut changed = Vec::new();
         for owner in owners {
-            if self.share_mut(&owner).is_some_and(|share| share.take(history(&owner))) {
+            let Some(share) = self.share_mut(&owner) else { continue };
+            if let Some(history) = share.other(history(&owner)) {
+                share.history = history;
                 self.touch(false, || owner.clone());
                 changed.push(owner);
             }
@@ -216,17 +225,18 @@ impl Hierarchy {
         changed
     }
 
-    /// [`Self::take_histories`] of all.
-    pub fn take_all_histories(&mut self, mut history: impl FnMut(&Owner) -> History) -> Vec<Owner> {
+    /// [`Self::take_histories`] of all, in parallel.
+    pub fn take_all_histories(&mut self, history: impl Fn(&Owner) -> History + Sync) -> Vec<Owner> {
+        let all: Vec<(Owner, &Share)> = self.owners().zip(self.shares()).collect();
+        let other = parallel::map(&all, |(owner, share)| share.other(history(owner)));
+        let owners: Vec<Owner> = all.into_iter().map(|(owner, _)| owner).collect();
         let mut changed = Vec::new();
-        let mut take = |owner: Owner, share: &mut Share| {
-            if share.take(history(&owner)) {
+        for ((owner, share), other) in owners.into_iter().zip(self.shares_mut()).zip(other) {
+            if let Some(history) = other {
+                share.history = history;
                 changed.push(owner);
             }
-        };
-        self.domains.iter_mut().for_each(|(name, share)| take(Owner::Domain(Arc::clone(name)), share));
-        self.projects.iter_mut().for_each(|(id, (_, share))| take(Owner::Project(*id), share));
-        self.users.iter_mut().for_each(|(member, share)| take(Owner::User(*member), share));
+        }
         if changed.len() > self.users.len() / MANY {
             self.weighed_with = None;
         } else {

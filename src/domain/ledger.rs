@@ -12,6 +12,7 @@ use super::factor::{Decayer, History};
 use super::ids::{Member, Owner};
 use super::maps::{FastMap, FastSet};
 use super::options::Options;
+use super::parallel;
 use super::slots::{Amounts, Usages};
 use super::time::{Day, Span, Timestamp};
 use super::trail::{Trail, Trails};
@@ -379,18 +380,20 @@ impl Ledger {
     }
 
     /// What the buckets of `owner` amount to. The decayer has the weights of slots of [`Self::normalize`].
-    pub fn history(&self, owner: &Owner, decayer: &mut Decayer) -> History {
+    pub fn history(&self, owner: &Owner, decayer: &Decayer) -> History {
         self.chains.get(owner).map_or_else(History::default, |chain| decayer.history(chain))
     }
 
-    /// The same with the trail that leads to it.
-    pub fn account(&self, owner: &Owner, decayer: &mut Decayer) -> (History, Trail) {
-        self.chains.get(owner).map_or_else(Default::default, |chain| (decayer.history(chain), decayer.trail(chain)))
+    /// The trail of `owner`, if it has buckets. The decayer is as for [`Self::history`].
+    pub fn trail(&self, owner: &Owner, decayer: &Decayer) -> Option<Trail> {
+        self.chains.get(owner).filter(|chain| !chain.is_empty()).map(|chain| decayer.trail(chain))
     }
 
-    /// The trail of every owner. The decayer is as for [`Self::history`].
-    pub fn trails(&self, decayer: &mut Decayer) -> Trails {
-        self.chains.iter().map(|(owner, chain)| (owner.clone(), decayer.trail(chain))).collect()
+    /// The trail of everybody who has buckets.
+    pub fn trails(&self, decayer: &Decayer) -> Trails {
+        let chains: Vec<_> = self.chains.iter().filter(|(_, chain)| !chain.is_empty()).collect();
+        let trails = parallel::map(&chains, |(_, chain)| decayer.trail(chain));
+        chains.into_iter().map(|(owner, _)| owner.clone()).zip(trails).collect()
     }
 
     /// The day before which no bucket counts any more.

@@ -26,6 +26,7 @@ pub mod normalize;
 pub mod options;
 pub mod outstanding;
 mod packed;
+pub mod parallel;
 pub mod quantity;
 pub mod queues;
 pub mod ranking;

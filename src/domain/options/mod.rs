@@ -251,6 +251,11 @@ impl Options {
             || self.default_weight != other.default_weight
             || self.decay_unit_days != other.decay_unit_days
     }
+
+    /// Whether moving to `other` changes what buckets come to before decay, or which ones count.
+    pub fn changes_trails(&self, other: &Self) -> bool {
+        self.lookback_days != other.lookback_days || self.resource_weights != other.resource_weights
+    }
 }
 
 /// Merges a patch as RFC 7396 says: objects key by key at every depth, anything else whole; `null` removes a key. The

@@ -208,7 +208,7 @@ impl Group {
         let Self { ledger, hierarchy, options, .. } = self;
         let mut decayer = Decayer::new(options, today);
         let stale = ledger.normalize(&mut decayer);
-        let history = |owner: &Owner| ledger.history(owner, &mut decayer);
+        let history = |owner: &Owner| ledger.history(owner, &decayer);
         if today == self.day {
             hierarchy.take_histories(stale, history);
         } else {

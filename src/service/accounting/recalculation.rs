@@ -23,7 +23,7 @@ fn other_history(state: &mut GroupState) -> Option<Difference> {
     ledger.normalize(&mut decayer);
     hierarchy.owners().find_map(|owner| {
         let known = &hierarchy.share(&owner)?.history;
-        let should = ledger.history(&owner, &mut decayer);
+        let should = ledger.history(&owner, &decayer);
         let (is, should) = (
             (known.normalized_usage, &known.total_decayed_usage),
             (should.normalized_usage, &should.total_decayed_usage),

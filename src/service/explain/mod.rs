@@ -119,7 +119,9 @@ impl Service {
         let Scale { today, options } = facts.scale(self.clock().now());
         let mut ledger = Ledger::new(CapacityCalendar::default(), window_start(options, today));
         store::buckets::load(self.store().read(), &facts.name, &mut ledger, None).await?;
-        Ok(ledger.trails(&mut Decayer::new(options, today)))
+        let mut decayer = Decayer::new(options, today);
+        ledger.normalize(&mut decayer);
+        Ok(ledger.trails(&decayer))
     }
 
     /// Who set the weights of the domain, the project and the user, where they are set.

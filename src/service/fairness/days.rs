@@ -17,7 +17,7 @@ pub use crate::store::fairness_days::{FairnessDay, FairnessFilter};
 pub(in crate::service) fn day_rows(group: &PublishedGroup, now: Timestamp) -> Vec<FairnessDay> {
     let Some((_, last)) = group.facts.calculated_trails() else { return Vec::new() };
     let day = last.lookback_end;
-    let reports = known_reports(group, 1, now).unwrap_or_default();
+    let reports = known_reports(group, &[1], now).pop().unwrap_or_default();
     let row = |(tier, report): (Tier, crate::domain::fairness::TierReport)| FairnessDay {
         day,
         tier,

@@ -157,8 +157,7 @@ impl Service {
     /// The misallocated shares of a group by length in days and tier, as far as they are known without the database.
     pub fn misallocated(&self, group: &VisibleGroup) -> Vec<(u32, Tier, f64)> {
         let now = self.certain_now();
-        let of_length = |days: u32| known_reports(group.published(), days, now).map(|reports| (days, reports));
-        let known = LENGTHS.into_iter().filter_map(of_length);
+        let known = LENGTHS.into_iter().zip(known_reports(group.published(), &LENGTHS, now));
         let by_tier = |(days, reports): (u32, Vec<TierReport>)| {
             let tiers = Tier::ALL.into_iter().zip(reports);
             tiers.map(move |(tier, report)| (days, tier, report.misallocated_share))
@@ -167,8 +166,9 @@ impl Service {
     }
 }
 
-/// The reports of all tiers over so many days, until the day of the last calculation.
-pub(super) fn known_reports(group: &PublishedGroup, days: u32, now: Timestamp) -> Option<Vec<TierReport>> {
-    let uses = known_uses(group, days, now)?;
-    Some(blocking(|| report(&group.entitlements().tree, &uses)))
+/// The reports of all tiers over each of the lengths in days, which ascend, until the day of the last calculation. Longer ones
+/// than the look-back are left out.
+pub(super) fn known_reports(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<Vec<TierReport>> {
+    let tree = &group.entitlements().tree;
+    blocking(|| known_uses(group, lengths, now).iter().map(|uses| report(tree, uses)).collect())
 }

@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::window::Window;
-use crate::domain::fairness::{Days, Use};
+use crate::domain::fairness::{Days, LENGTHS, Use};
 use crate::domain::ids::{Member, Owner};
 use crate::domain::maps::FastMap;
 use crate::domain::normalize::Normalizer;
 use crate::domain::outstanding::Moment;
+use crate::domain::parallel;
 use crate::domain::slots::Amounts;
 use crate::domain::time::{MICROS_PER_DAY, Span, Timestamp};
 use crate::domain::trail::used_within;
 use crate::service::group::published::PublishedGroup;
+use crate::service::group::published::facts::Facts;
 use crate::service::{Result, Service};
 use crate::store;
 
@@ -24,7 +28,7 @@ impl Service {
             return Ok(held_now(group, now));
         }
         if let Window::Last(days) = window
-            && let Some(uses) = recent_uses(group, days, now)
+            && let Some(uses) = recent_uses(group, &[days], now).pop()
         {
             return Ok(uses);
         }
@@ -32,8 +36,9 @@ impl Service {
             Some(days) => self.usage_of_days(group, days).await?,
             None => self.usage_of_span(group, window.span(now)).await?,
         };
-        let of = |member| recorded.get(&member).copied().unwrap_or_default();
-        Ok(with_what_is_not_recorded(group, window.span(now), now, of))
+        let rest = Rest::of(&group.facts, window.span(now), now);
+        let of = |member: Member| rest.with(member, recorded.get(&member).copied().unwrap_or_default());
+        Ok(group.entitlements().users.iter().map(|row| of(row.member)).collect())
     }
 
     /// From buckets, each over its own capacity.
@@ -67,22 +72,32 @@ impl Service {
     }
 }
 
-/// From memory, where the last calculation was of today and looked back so far.
-fn recent_uses(group: &PublishedGroup, days: u32, now: Timestamp) -> Option<Uses> {
-    let (trails, last) = group.facts.calculated_trails()?;
-    if last.lookback_end != now.day() || days > last.options.lookback_days {
-        return None;
-    }
-    let window = Days::until(now.day(), days);
-    let used = |member| trails.get(&Owner::User(member)).map_or(0.0, |trail| used_within(trail, window));
-    Some(with_what_is_not_recorded(group, Window::Last(days).span(now), now, used))
+/// From memory, of each of the lengths in days, where the last calculation was of today and looked back so far.
+fn recent_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<Uses> {
+    let facts = &group.facts;
+    let Some((trails, last)) = facts.calculated_trails().filter(|(_, last)| last.lookback_end == now.day()) else {
+        return Vec::new();
+    };
+    let lengths = lengths.iter().filter(|days| **days <= last.options.lookback_days);
+    let windows =
+        lengths.map(|days| (Days::until(now.day(), *days), Rest::of(facts, Window::Last(*days).span(now), now)));
+    let windows: SmallVec<[_; LENGTHS.len()]> = windows.collect();
+    // Each user is looked up once for all lengths: what is known of many users lies far apart in memory.
+    let uses = parallel::map(&group.entitlements().users, |row| {
+        let trail = trails.get(&Owner::User(row.member));
+        let of =
+            |(days, rest): &(Days, Rest)| rest.with(row.member, trail.map_or(0.0, |trail| used_within(trail, *days)));
+        windows.iter().map(of).collect::<SmallVec<[Use; LENGTHS.len()]>>()
+    });
+    (0..windows.len()).map(|at| uses.iter().map(|of_user| of_user[at]).collect()).collect()
 }
 
-/// What is known without asking the database: of so many days until that of the last calculation.
-pub(super) fn known_uses(group: &PublishedGroup, days: u32, now: Timestamp) -> Option<Uses> {
-    let (_, last) = group.facts.calculated_trails()?;
+/// What is known without asking the database, of each of the lengths: of so many days until that of the last calculation.
+/// Longer ones than the look-back are left out.
+pub(super) fn known_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<Uses> {
+    let Some((_, last)) = group.facts.calculated_trails() else { return Vec::new() };
     // Of a day that is over, all of it.
-    recent_uses(group, days, now.min(last.lookback_end.plus(1).start().plus_micros(-1)))
+    recent_uses(group, lengths, now.min(last.lookback_end.plus(1).start().plus_micros(-1)))
 }
 
 /// What everybody's running kernels hold, as the usage of a day.
@@ -97,22 +112,28 @@ fn held_now(group: &PublishedGroup, now: Timestamp) -> Uses {
     group.entitlements().users.iter().map(|row| one(row.member)).collect()
 }
 
-/// Adds what runs have not recorded of kernels. What is held and asked for now says nothing of a time that is over.
-fn with_what_is_not_recorded(
-    group: &PublishedGroup,
-    span: Span,
-    now: Timestamp,
-    recorded: impl Fn(Member) -> f64,
-) -> Uses {
-    let facts = &group.facts;
-    let normalizer = Normalizer::new(&facts.today, &facts.options.resource_weights);
-    let is_over = span.end < now;
-    let moment = Moment { since: span.start, now: span.end };
-    let one = |member: Member| {
+/// What runs have not recorded of a span. What is held and asked for now says nothing of a time that is over.
+struct Rest<'a> {
+    facts: &'a Facts,
+    normalizer: Normalizer,
+    moment: Moment,
+    is_over: bool,
+}
+
+impl<'a> Rest<'a> {
+    fn of(facts: &'a Facts, span: Span, now: Timestamp) -> Self {
+        let normalizer = Normalizer::new(&facts.today, &facts.options.resource_weights);
+        let moment = Moment { since: span.start, now: span.end };
+        Self { facts, normalizer, moment, is_over: span.end < now }
+    }
+
+    /// With what is recorded.
+    fn with(&self, member: Member, recorded: f64) -> Use {
+        let Self { facts, normalizer, moment, is_over } = self;
         let (holds, waits) = (facts.holds(member), facts.waits(member));
-        let unrecorded = if holds { normalizer.normalized(&facts.outstanding.unrecorded(member, moment)) } else { 0.0 };
-        let used = recorded(member) + unrecorded;
+        let unrecorded =
+            if holds { normalizer.normalized(&facts.outstanding.unrecorded(member, *moment)) } else { 0.0 };
+        let used = recorded + unrecorded;
         Use { used, holds: holds && !is_over, waits: waits && (!is_over || used > 0.0) }
-    };
-    group.entitlements().users.iter().map(|row| one(row.member)).collect()
+    }
 }

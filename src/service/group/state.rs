@@ -408,28 +408,27 @@ impl GroupState {
     /// about it. Returns whose history changed.
     pub fn recompute_histories(&mut self, now: Timestamp) -> Vec<Owner> {
         let today = now.day();
-        let stands = |last: &Calculation| last.lookback_end == today && !last.options.changes_factors(&self.options);
-        let others_stand = self.calculation.as_ref().is_some_and(stands);
+        let last = self.calculation.as_ref().filter(|last| last.lookback_end == today);
+        let others_stand = last.is_some_and(|last| !last.options.changes_factors(&self.options));
+        let trails_stand = last.is_some_and(|last| !last.options.changes_trails(&self.options));
         let Self { ledger, hierarchy, options, .. } = self;
         let mut decayer = Decayer::new(options, today);
         // A simulation copies the ledger that it shares with the writers only if this changes something.
         let is_normalized = ledger.is_normalized(&options.resource_weights);
         let stale = if is_normalized { Vec::new() } else { ledger.normalize(&mut decayer) };
         let ledger: &Ledger = ledger;
-        let known = self.trails.take().filter(|_| others_stand);
-        let is_partial = known.is_some();
-        let mut trails = known.unwrap_or_default();
-        let history = |owner: &Owner| {
-            let (history, trail) = ledger.account(owner, &mut decayer);
-            if trail.is_empty() {
-                trails.remove(owner);
-            } else {
-                trails.insert(owner.clone(), trail);
+        let known = self.trails.take().filter(|_| trails_stand);
+        let all_change = !others_stand || known.is_none();
+        let mut trails = known.unwrap_or_else(|| ledger.trails(&decayer));
+        for owner in &stale {
+            match ledger.trail(owner, &decayer) {
+                Some(trail) => trails.insert(owner.clone(), trail),
+                None => drop(trails.remove(owner)),
             }
-            history
-        };
+        }
+        let history = |owner: &Owner| ledger.history(owner, &decayer);
         let changed =
-            if is_partial { hierarchy.take_histories(stale, history) } else { hierarchy.take_all_histories(history) };
+            if all_change { hierarchy.take_all_histories(history) } else { hierarchy.take_histories(stale, history) };
         self.trails = Some(trails);
         self.group.calculated_at = Some(now);
         self.group.calculated_with = Some(self.options.to_json());

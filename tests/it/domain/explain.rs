@@ -136,14 +136,14 @@ impl World {
     /// What a run on that day calculates, if nothing else is recorded.
     fn on(&self, day: Day) -> Hierarchy {
         let mut hierarchy = self.hierarchy.clone();
-        let mut decayer = self.decayer(day);
-        hierarchy.take_all_histories(|owner| self.ledger.history(owner, &mut decayer));
+        let decayer = self.decayer(day);
+        hierarchy.take_all_histories(|owner| self.ledger.history(owner, &decayer));
         hierarchy.weigh(self.options.default_weight);
         hierarchy
     }
 
     fn trails(&self) -> Trails {
-        self.ledger.trails(&mut self.decayer(TODAY))
+        self.ledger.trails(&self.decayer(TODAY))
     }
 
     fn members(&self) -> Vec<Member> {

@@ -238,7 +238,7 @@ proptest! {
                 owners = ledger.chains().map(|(owner, _)| owner.clone()).collect();
             }
             for owner in owners {
-                let history = ledger.history(&owner, &mut decayer);
+                let history = ledger.history(&owner, &decayer);
                 histories.insert(owner, history);
             }
             let mut fresh = Ledger::new(ledger.calendar().clone(), Day::MIN);
@@ -247,9 +247,9 @@ proptest! {
                     fresh.load(owner.clone(), &bucket);
                 }
             }
-            let mut decayer = Decayer::new(&options, conditions.1);
+            let decayer = Decayer::new(&options, conditions.1);
             for (owner, history) in &histories {
-                let anew = fresh.history(owner, &mut decayer);
+                let anew = fresh.history(owner, &decayer);
                 prop_assert_eq!(history.normalized_usage.to_bits(), anew.normalized_usage.to_bits());
                 prop_assert_eq!(&history.total_decayed_usage, &anew.total_decayed_usage);
             }

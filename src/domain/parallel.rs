@@ -1,0 +1,71 @@
+//! Computations in parts that do not depend on each other, on all cores.
+
+use std::panic::resume_unwind;
+use std::sync::LazyLock;
+use std::thread::{self, ScopedJoinHandle};
+
+/// A thread is not worth its start for fewer items.
+const FEW: usize = 1_000;
+
+/// More threads bring little: what is computed waits for memory.
+const MOST: usize = 8;
+
+static THREADS: LazyLock<usize> = LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from).min(MOST));
+
+/// What `of` makes of each item, in the order of the items.
+pub fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = (*THREADS).min(items.len() / FEW);
+    if threads < 2 {
+        return items.iter().map(of).collect();
+    }
+    let (own, others) = items.split_at(items.len().div_ceil(threads));
+    thread::scope(|scope| {
+        let of = &of;
+        let parts = others.chunks(own.len());
+        let parts: Vec<_> = parts.map(|part| scope.spawn(move || part.iter().map(of).collect::<Vec<R>>())).collect();
+        let mut made = Vec::with_capacity(items.len());
+        made.extend(own.iter().map(of));
+        made.extend(parts.into_iter().flat_map(ended));
+        made
+    })
+}
+
+/// Both results.
+pub fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+    if *THREADS < 2 {
+        return (one(), other());
+    }
+    thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        (ended(one), other)
+    })
+}
+
+fn ended<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::{FEW, both, map};
+
+    #[test]
+    fn results_stand_in_the_order_of_the_items() {
+        for count in [0, 1, FEW, 3 * FEW, 20 * FEW + 7] {
+            let items: Vec<usize> = (0..count).collect();
+            assert_eq!(map(&items, |item| item * 2), items.iter().map(|item| item * 2).collect::<Vec<_>>());
+        }
+        assert_eq!(both(|| 1, || "two"), (1, "two"));
+    }
+
+    #[test]
+    fn a_panic_in_a_thread_is_a_panic_of_the_whole() {
+        let items: Vec<usize> = (0..4 * FEW).collect();
+        let last = items.len() - 1;
+        assert!(catch_unwind(|| map(&items, |item| assert_ne!(*item, last))).is_err());
+        assert!(catch_unwind(|| both(|| panic!("one"), || ())).is_err());
+    }
+}
