@@ -76,6 +76,16 @@ on_both! {
         assert_eq!(server.get(&report(&format!("{DAY}&project={}&by=project", id("audio")))).await["items"][0]["slot_hours"], json!({"cpu": "60"}));
     }
 
+    async fn a_domain_may_have_any_name(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let name = r#"a "b" \t c', {d}; 域"#;
+        let over = ("2026-01-13T00:00:00Z", "2026-01-13T02:00:00Z");
+        assert!(server.ingest(&[job("quoted", "dora", name, 3, over)]).await.is_empty());
+        server.tick().await;
+        let domains = server.get(&report(&format!("{DAY}&by=domain"))).await;
+        assert!(lines(&domains, &["domain_name"]).contains(&format!("{name}: 6")), "{domains}");
+    }
+
     async fn days_weeks_and_months(db: TestDb) {
         let server = Server::new(db).await;
         server.agent("node-01", &json!({"cpu": "10", "mem": "17179869184"})).await;
