@@ -130,8 +130,11 @@ impl<K: Hash + Eq + Clone, V: Clone> Shards<K, V> {
 
 impl<K: Hash + Eq + Clone, V: Clone> FromIterator<(K, V)> for Shards<K, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
-        let mut shards = Self::default();
-        entries.into_iter().for_each(|(key, value)| shards.insert(key, value));
+        let entries = entries.into_iter();
+        // A power of two, as growth would make it.
+        let count = (entries.size_hint().0 / FULL + 1).next_power_of_two();
+        let mut shards = Self { shards: vec![Arc::default(); count], len: 0 };
+        entries.for_each(|(key, value)| shards.insert(key, value));
         shards
     }
 }

@@ -1,5 +1,6 @@
 //! The report of one tier of a group in a window, as one caller may see it.
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::usage::known_uses;
@@ -62,6 +63,16 @@ impl Who {
         }
     }
 
+    /// In the order of [`Self::id`], within a tier.
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Domain(a), Self::Domain(b)) => a.domain_name.cmp(&b.domain_name),
+            (Self::Project(a), Self::Project(b)) => a.project_id.cmp(&b.project_id),
+            (Self::User(a), Self::User(b)) => a.member.cmp(&b.member),
+            _ => Ordering::Equal,
+        }
+    }
+
     fn id(&self) -> Vec<Key> {
         match self {
             Self::Domain(row) => vec![Key::Text(row.domain_name.to_string())],
@@ -74,12 +85,16 @@ impl Who {
 }
 
 impl FairnessRow {
-    /// The most under-served first; equals by id.
-    fn key(&self) -> Vec<Key> {
+    /// The most under-served first.
+    fn ascending(&self) -> u64 {
         let bits = self.received.error.to_bits();
         // Numbers below zero order against their bits.
-        let ascending = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
-        let mut key = vec![Key::Number(ascending)];
+        if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }
+    }
+
+    /// Equals by id.
+    fn key(&self) -> Vec<Key> {
+        let mut key = vec![Key::Number(self.ascending())];
         key.extend(self.who.id());
         key
     }
@@ -99,7 +114,7 @@ impl Fairness {
             (!who.is_hidden() && may_see(&who)).then_some(FairnessRow { who, received: *received })
         };
         let mut rows: Vec<FairnessRow> = report.entities.iter().filter_map(row).collect();
-        rows.sort_by_cached_key(FairnessRow::key);
+        rows.sort_unstable_by(|a, b| a.ascending().cmp(&b.ascending()).then_with(|| a.who.cmp(&b.who)));
         Self { group, tier, span, report, rows }
     }
 
