@@ -22,7 +22,7 @@ impl Job for Compact {
     }
 
     fn description(&self) -> &'static str {
-        "puts usage records together that touch, of days that ended `raw_days` days ago; no usage changes"
+        "joins usage records of days that ended some days ago (the setting raw_days); no usage changes"
     }
 
     fn is_due(&self, _: &VisibleGroup, last: Option<Timestamp>, now: Timestamp) -> bool {

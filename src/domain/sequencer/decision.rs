@@ -37,19 +37,19 @@ impl Decision {
     /// The reason in plain words. `latest_first`: equals start in reverse.
     pub fn because(self, latest_first: bool) -> &'static str {
         match self {
-            Self::First => "Nothing is before it.",
-            Self::Domain => "The domain of the one before it has used less for its weight.",
-            Self::Project => "The project of the one before it has used less for its weight.",
-            Self::User => "The user of the one before it has used less for the weight.",
-            Self::DominantShare => "The user of the one before it occupies a smaller part of the cluster.",
-            Self::Queue => "It is the turn of another queue before its own.",
-            Self::Priority => "The one before it has a higher priority.",
-            Self::Submission if latest_first => "The one before it was submitted later, and the last comes first.",
-            Self::Submission => "The one before it was submitted earlier.",
+            Self::First => "Nothing is ahead of it.",
+            Self::Domain => "The domain of the one ahead has used less for its weight.",
+            Self::Project => "The project of the one ahead has used less for its weight.",
+            Self::User => "The user of the one ahead has used less for their weight.",
+            Self::DominantShare => "The user of the one ahead occupies a smaller part of the cluster.",
+            Self::Queue => "It is the turn of another queue ahead of its own.",
+            Self::Priority => "The one ahead has a higher priority.",
+            Self::Submission if latest_first => "The one ahead was submitted later, and the last comes first.",
+            Self::Submission => "The one ahead was submitted earlier.",
             Self::Id if latest_first => "Both were submitted at the same time; the larger id comes first.",
             Self::Id => "Both were submitted at the same time; the smaller id comes first.",
-            Self::Given if latest_first => "The one before it was given later, and the last comes first.",
-            Self::Given => "The one before it was given earlier.",
+            Self::Given if latest_first => "The one ahead was given later, and the last comes first.",
+            Self::Given => "The one ahead was given earlier.",
         }
     }
 }

@@ -39,8 +39,8 @@ on_both! {
         let told = run_with_input(&f.db, &["sequence", GROUP, "-", "--explain", "-o", "csv"], body.as_bytes()).ok();
         let lines: Vec<&str> = told.lines().collect();
         assert_eq!(lines[0], "position,workload_id,fair_share_factor,rank,ahead,owners_ahead,because");
-        assert!(lines[1].starts_with("1,a,") && lines[1].ends_with(",0,0,Nothing is before it."), "{told}");
-        assert!(lines[2].ends_with(",1,1,The user of the one before it has used less for the weight."), "{told}");
+        assert!(lines[1].starts_with("1,a,") && lines[1].ends_with(",0,0,Nothing is ahead of it."), "{told}");
+        assert!(lines[2].ends_with(",1,1,The user of the one ahead has used less for their weight."), "{told}");
         let plain = run_with_input(&f.db, &["sequence", GROUP, "-", "-o", "csv"], body.as_bytes()).ok();
         assert!(plain.starts_with("position,workload_id,fair_share_factor,rank\n"), "{plain}");
     }

@@ -63,7 +63,7 @@ on_both! {
         assert_eq!((&told["sequencer"], &told["mode"], &told["count"]), (&json!("fairshare"), &json!("plain"), &json!(4)));
         let last = &told["items"][3];
         assert_eq!((&last["ahead"], &last["owners_ahead"], &last["decided_by"]), (&json!(3), &json!(3), &json!("given_order")));
-        assert_eq!((&last["user_name"], &last["because"]), (&json!("alice"), &json!("The one before it was given earlier.")));
+        assert_eq!((&last["user_name"], &last["because"]), (&json!("alice"), &json!("The one ahead was given earlier.")));
         // A user sees the own ones, with their places among all.
         let own = api.ask_as(role(Role::User, Some("alice")), PENDING).await;
         let items = own["sequence"]["items"].as_array().unwrap();

@@ -365,7 +365,7 @@ on_both! {
         assert_eq!(told["user_name"], "carol");
         assert_eq!(told["workload"], json!({
             "workload_id": "c1", "sequenced_at": NOW, "mode": "plain", "position": 4, "of": 4, "ahead": 3, "owners_ahead": 2,
-            "reason": {"decided_by": "user", "because": "The user of the one before it has used less for the weight."},
+            "reason": {"decided_by": "user", "because": "The user of the one ahead has used less for their weight."},
         }));
         assert_eq!(explain(&server, "workload=b2&user=bob").await["workload"]["owners_ahead"], 1);
         let key = server.key.clone();

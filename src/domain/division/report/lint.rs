@@ -40,8 +40,8 @@ fn children_above(tree: &Tree, level: Option<usize>, warnings: &mut Vec<Warning>
         let sum = quotas.fold(Amount::ZERO, |sum, quota| sum.saturating_add(quota.unwrap_or(unlimited)));
         if sum > bound {
             let (code, what) = match level {
-                Some(_) => ("children_quota_above_parent", "the children's quotas are above the queue's quota of"),
-                None => ("quota_above_capacity", "the quotas are above the capacity of"),
+                Some(_) => ("children_quota_above_parent", "the children's quotas add up to more than the queue's quota of"),
+                None => ("quota_above_capacity", "the quotas add up to more than the capacity of"),
             };
             let queue = level.map(|q| tree.name(q));
             warnings.push(Warning::new(code, queue, Some(*slot), format!("{what} {bound} {slot}")));
