@@ -1,4 +1,4 @@
-import{$ as e,F as t,R as n,S as r,T as i,V as a,_ as o,b as s,d as c,m as l,nt as u,v as d,x as f}from"./app.js";import{u as p}from"./Scroll.js";import{t as m}from"./SaveBar.js";import{a as h,i as g,n as _,r as v,t as y}from"./options.js";var b=a(`
+import{$ as e,F as t,R as n,S as r,T as i,V as a,_ as o,b as s,d as c,m as l,nt as u,v as d,x as f}from"./app.js";import{d as p}from"./Scroll.js";import{t as m}from"./SaveBar.js";import{a as h,i as g,n as _,r as v,t as y}from"./options.js";var b=a(`
   query Settings($group: String!) {
     resource_group(name: $group) { scheduler scheduler_opts configured_scheduler_opts warnings { code detail pointer } }
   }
