@@ -1,13 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { weightOf } from "./decay.ts";
-import { factor, percent, signed, significant } from "./numbers.ts";
+import { factor, many, percent, signed, significant } from "./numbers.ts";
 import { memberId, readMember, withParams } from "./route.ts";
 import { ago, daysBetween, duration, plusDays } from "./time.ts";
 import { amount, describe as told, hours, hoursUnit, ordered, slotName } from "./units.ts";
 
 describe("numbers", () => {
   it("have so many significant digits", () => {
-    expect([0, 1, 0.12345, 1234.56, 0.000012345, 1e20].map((value) => significant(value))).toEqual(["0", "1", "0.1235", "1235", "0.00001234", "1.000e+20"]);
+    expect([0, 1, 0.12345, 1234.56, 1234567.8, 0.000012345, 1e20].map((value) => significant(value))).toEqual(["0", "1", "0.1235", "1235", "1\u202f234\u202f568", "0.00001234", "1.000e+20"]);
+  });
+  it("of things are of one or of many", () => {
+    expect([many(0, "queue"), many(1, "queue"), many(12_000, "queue")]).toEqual(["0 queues", "1 queue", "12\u202f000 queues"]);
   });
   it("of factors never read as 1 when they are below it", () => {
     expect(["1", "0.999986947324", "0.5", "0.00001", "0"].map(factor)).toEqual(["1", "0.9999…", "0.5000", "1.00e-5", "0"]);
@@ -25,7 +28,7 @@ describe("slots", () => {
     expect(slotName("cuda.device")).toBe("CUDA");
     expect([hours("cpu", "7200"), hoursUnit("mem")]).toEqual([2, "GiB-hours"]);
     expect(ordered(["mem", "cpu", "cuda.device"])).toEqual(["cuda.device", "cpu", "mem"]);
-    expect(told({ cpu: "4", mem: String(2 ** 30) })).toBe("CPU 4, memory 1 GiB");
+    expect(told({ cpu: "4", mem: String(2 ** 30) })).toBe("CPU 4, Memory 1 GiB");
     expect(told({})).toBe("nothing");
   });
 });

@@ -4,7 +4,7 @@ import { shortDay } from "./time.ts";
 export interface Movement {
   /** Places gained; below 0: places lost. */
   by: number;
-  /** An arrow with the number of places. */
+  /** An arrow with the number of places; nothing for who has not moved. */
   mark: string;
   /** In words, with the day that it is compared with. */
   said: string;
@@ -15,7 +15,7 @@ export function movement(rank: number | null, before: number | null, since: stri
   if (rank === null || before === null) return null;
   const by = before - rank;
   const when = since ? ` since the end of ${shortDay(since)}` : "";
-  if (by === 0) return { by, mark: "=", said: `the same rank${when}` };
+  if (by === 0) return { by, mark: "", said: `the same rank${when}` };
   const places = `${Math.abs(by)} ${Math.abs(by) === 1 ? "place" : "places"}`;
   return { by, mark: `${by > 0 ? "▲" : "▼"} ${Math.abs(by)}`, said: `${by > 0 ? "up" : "down"} ${places}${when}, from rank ${before}` };
 }

@@ -6,11 +6,12 @@ export function num(text: string | number | null | undefined): number {
   return Number.isFinite(value) ? value : 0;
 }
 
-/** Significant digits, without an exponent where that is readable. */
+/** Significant digits, without an exponent where that is readable; five digits and more in groups of three. */
 export function significant(value: number, digits = 4): string {
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (size >= 1e15 || size < 1e-6) return value.toExponential(digits - 1);
+  if (size >= 10_000) return count(value);
   const places = Math.max(0, digits - 1 - Math.floor(Math.log10(size)));
   return trim(value.toFixed(Math.min(places, 12)));
 }
@@ -41,6 +42,11 @@ export function signed(value: number, shown: (value: number) => string): string 
 
 export function count(value: number): string {
   return Math.round(value).toLocaleString("en").replaceAll(",", "\u202f");
+}
+
+/** `1 kernel`, `2 kernels`. */
+export function many(value: number, one: string): string {
+  return `${count(value)} ${one}${value === 1 ? "" : "s"}`;
 }
 
 /** A map of slots, as the server writes it. */

@@ -40,7 +40,7 @@ function cellOf(cell: HTMLTableCellElement): Cell {
 function textOf(element: Element): string {
   const parts = [...element.childNodes].map((node) => {
     if (node instanceof Text) return node.data;
-    if (!(node instanceof HTMLElement) || node.matches("details, button:not(.sort), .bar")) return "";
+    if (!(node instanceof HTMLElement) || node.matches("details, button:not(.sort), .bar, .phone-only")) return "";
     const text = textOf(node);
     return text && node.matches("div") && node.previousSibling ? ` · ${text}` : ` ${text}`;
   });

@@ -6,7 +6,7 @@ const isBytes = (slot: string): boolean => slot === "mem" || slot.endsWith(".mem
 
 export function slotName(slot: string): string {
   if (slot === "cpu") return "CPU";
-  if (slot === "mem") return "memory";
+  if (slot === "mem") return "Memory";
   return slot.replace(/\.(device|shares)$/, (_, kind) => (kind === "device" ? "" : " shares")).toUpperCase();
 }
 

@@ -26,7 +26,7 @@ interface ChartProps {
   marks?: ChartMark[];
   /** The scale is as high as the values differ, for those that are never near 0. */
   fits?: boolean;
-  /** The smallest value is at the top. */
+  /** The smallest value is at the top, as of ranks: no rank that nobody has is beside the chart. */
   upsideDown?: boolean;
 }
 
@@ -51,9 +51,9 @@ function resolved(token: string): string {
   return colour;
 }
 
-/** A little more than from `min` to `max`. */
-function around(min: number, max: number): [number, number] {
-  const room = (max - min) * 0.08 || Math.abs(max) * 0.08 || 1;
+/** A little more than from `min` to `max`, and at most by `most` on each side. */
+function around(min: number, max: number, most: number): [number, number] {
+  const room = Math.min(most, (max - min) * 0.08 || Math.abs(max) * 0.08 || 1);
   return [min - room, max + room];
 }
 
@@ -91,8 +91,8 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
         height,
         tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
         cursor: { drag: { x: false, y: false } },
-        hooks: { draw: [draw] },
-        scales: { x: { range: (_, min, max) => (series.some((one) => one.bars) || min === max ? [min - 43_200, max + 43_200] : [min, max]) }, y: { dir: upsideDown ? -1 : 1, range: (_, min, max) => (fits ? around(min, max) : [0, max > 0 ? max * 1.08 : 1]) } },
+        hooks: { draw: [draw], setLegend: [(chart) => element.classList.toggle("read", typeof chart.legend.idx === "number")] },
+        scales: { x: { range: (_, min, max) => (series.some((one) => one.bars) || min === max ? [min - 43_200, max + 43_200] : [min, max]) }, y: { dir: upsideDown ? -1 : 1, range: (_, min, max) => (fits ? around(min, max, upsideDown ? 0.5 : Infinity) : [0, max > 0 ? max * 1.08 : 1]) } },
         axes: [{ ...axis, space: 64, values: (_, ticks) => ticks.map(dayAndMonth) }, { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => shown(tick)) }],
         series: [
           { label: "Time", value: (_, at) => (at === null ? "–" : when(at)) },

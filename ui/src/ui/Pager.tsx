@@ -4,6 +4,7 @@ import { Button } from "./Basics.tsx";
 
 export function Pager({ page, size, count, go }: { page: number; size: number; count: number; go: (page: number) => void }) {
   const pages = Math.ceil(count / size);
+  if (pages <= 1 && page <= 1) return null;
   return (
     <div class="pager">
       <span>

@@ -67,6 +67,7 @@ export function Preview({ data, error, brief, owners }: PreviewProps) {
         </Note>
       ))}
       {!brief && data.fairness.length > 0 && <Fairness data={data} />}
+      {!brief && Math.max(data.users.risen, data.users.fallen) > 10 && <p class="muted small">The 10 largest moves each way.</p>}
       {movers.length > 0 && (brief ? <Movers data={data} /> : <SlopeChart movers={movers} />)}
       {!brief && data.workloads && <Orders data={data} owners={owners} />}
       {!brief && <Figures title="Domains" rows={data.domains.items} of={data.domains.changed} />}
@@ -85,7 +86,7 @@ export function summary(data: Simulated): string {
 function Fairness({ data }: { data: Simulated }) {
   return (
     <details open>
-      <summary>In the wrong hands, by the weights of now and by these</summary>
+      <summary>In the wrong hands, with today's weights and with these</summary>
       <Scroll>
         <table class="data">
           <caption class="visually-hidden">Misallocated share before and after</caption>

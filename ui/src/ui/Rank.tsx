@@ -14,7 +14,7 @@ export function Movement({ of }: { of: Ranked }) {
   const moved = movement(of.rank, of.previous_rank, of.lookback_end && plusDays(of.lookback_end, -1));
   if (!moved) return null;
   return (
-    <span class={`moved ${moved.by > 0 ? "up" : moved.by < 0 ? "down" : "muted wide-only"}`} title={moved.said}>
+    <span class={`moved ${moved.by > 0 ? "up" : moved.by < 0 ? "down" : "muted"}`} title={moved.said}>
       <span aria-hidden="true">{moved.mark}</span>
       <span class="visually-hidden">, {moved.said}</span>
     </span>

@@ -76,7 +76,7 @@ export default function Audit({ group }: PageProps) {
                         <th scope="col">Who</th>
                         <th scope="col" class="name">What</th>
                         <th scope="col">Change</th>
-                        <th scope="col">Back</th>
+                        <th scope="col">Undo</th>
                       </tr>
                     </thead>
                     <tbody>

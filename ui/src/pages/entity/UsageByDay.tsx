@@ -1,6 +1,6 @@
 // Usage by day: all of it, and the part that still counts.
 import { useMemo } from "preact/hooks";
-import { significant } from "../../lib/numbers.ts";
+import { many, significant } from "../../lib/numbers.ts";
 import { useParams } from "../../lib/route.ts";
 import { hoursUnit, slotName } from "../../lib/units.ts";
 import type { DecayOptions } from "../../lib/decay.ts";
@@ -38,7 +38,7 @@ export function UsageByDay({ buckets, options, last, marks }: { buckets: Bucket[
     return {
       times: days.days.map((day) => Date.parse(`${day}T00:00:00Z`) / 1000),
       series: [
-        { name: `Used, ${unit}`, values: days.used, colour: "--accent", fill: "--accent-soft", bars: true },
+        { name: `Used, ${unit}`, values: days.used, colour: "--accent", fill: "--faint", bars: true },
         { name: `Counts still, ${unit}`, values: days.counts, colour: "--accent", fill: "--accent", bars: true },
       ],
       capacity: days.offered.findLast((value) => value !== null),
@@ -56,8 +56,8 @@ export function UsageByDay({ buckets, options, last, marks }: { buckets: Bucket[
           </div>
           <Chart title={`${slotName(slot)} used by day`} times={chart.times} series={chart.series} shown={shown} when={dayOf} marks={marks} />
           <p class="muted small">
-            The pale bar is all that was used that day; the strong one is what still counts: usage loses half of its weight every {half_life_days} days
-            {decay === "flat" ? ", at once," : ""} and is forgotten after {lookback_days} days.
+            The faint bar is all that was used that day; the strong one is what still counts: usage loses half of its weight every {half_life_days === 1 ? "day" : `${half_life_days} days`}
+            {decay === "flat" ? ", at once," : ""} and is forgotten after {many(lookback_days, "day")}.
             {chart.capacity ? ` The group offers ${significant(chart.capacity)} ${hoursUnit(slot)} a day.` : ""}
           </p>
         </>

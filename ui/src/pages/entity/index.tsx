@@ -256,7 +256,7 @@ function Compare({ group, project, self, compare }: { group: string; project: st
     <Card title="Why is somebody else ahead?">
       <div class="row">
         <label for="beside">Compare with</label>
-        <select id="beside" class="input" style={{ maxWidth: "280px" }} value="" onChange={(event) => compare(event.currentTarget.value)}>
+        <select id="beside" class="input" style={{ maxWidth: "340px" }} value="" onChange={(event) => compare(event.currentTarget.value)}>
           <option value="">choose a user of the same project</option>
           {others.map((node) => (
             <option key={node.user_uuid} value={memberId({ user: node.user_uuid, project: node.project_id })}>

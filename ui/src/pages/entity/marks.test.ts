@@ -20,7 +20,7 @@ it("puts what happened in one line, the last first, each change once", () => {
   );
   expect(marks.map(({ day }) => day)).toEqual([at("2026-01-12T00:00:00Z"), at("2026-01-11T00:00:00Z"), at("2026-01-10T00:00:00Z")]);
   expect(marks.map(({ letter, name }) => `${letter} ${name}`)).toEqual([
-    "G a gap until 2026-01-12T06:00:00Z: 3 kernels, ignore",
+    "G a gap until 2026-01-12T06:00:00Z: 3 kernels, not counted meanwhile",
     "W cli:root changed a weight: “a grant”",
     "F the job aggregate did not succeed: storage_full",
   ]);

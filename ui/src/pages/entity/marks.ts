@@ -1,4 +1,6 @@
 // What happened while usage and ranks changed: changes of weights, gaps, runs that failed.
+import { gapPolicy } from "../../lib/gaps.ts";
+import { many } from "../../lib/numbers.ts";
 
 export interface Mark {
   /** Seconds since 1970. */
@@ -28,7 +30,7 @@ export function marksOf({ gaps, failed, changes }: Happened, from: number, to: n
   const once = [...new Map(changes.map((change) => [change.id, change])).values()];
   const marks: Mark[] = [
     ...once.map((change) => mark(change.at, "W", `${change.actor} changed a weight${change.reason ? `: “${change.reason}”` : ` (${change.action})`}`)),
-    ...gaps.map((gap) => mark(gap.started_at, "G", `a gap until ${gap.ended_at}: ${gap.kernels} kernels, ${gap.gap_policy}`)),
+    ...gaps.map((gap) => mark(gap.started_at, "G", `a gap until ${gap.ended_at}: ${many(gap.kernels, "kernel")}, ${gapPolicy(gap.gap_policy)}`)),
     ...failed.map((run) => mark(run.started_at, "F", `the job ${run.job} did not succeed${run.error ? `: ${run.error}` : ""}`)),
   ];
   return marks.filter(({ at }) => at >= from && at <= to).toSorted((a, b) => b.at - a.at);

@@ -164,7 +164,7 @@ function OverTime({ group, tier, last }: { group: string; tier: Tier; last: stri
     };
   }, [answer.data]);
   return (
-    <Card title="Over time" aside={<span class="muted small">days of UTC</span>}>
+    <Card title="Each day on its own, as it was recorded that day" aside={<span class="muted small">days of UTC</span>}>
       <Shown answer={answer}>
         {() =>
           chart.times.length === 0 ? (

@@ -3,6 +3,8 @@ import { useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
 import { graphql } from "../../gql.ts";
 import { ApiError, request } from "../../lib/client.ts";
+import { gapPolicy } from "../../lib/gaps.ts";
+import { count } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { useParams } from "../../lib/route.ts";
 import { isAdmin } from "../../lib/session.ts";
@@ -61,9 +63,9 @@ export default function Jobs({ group }: PageProps) {
                 <caption class="visually-hidden">Jobs and their last runs</caption>
                 <thead>
                   <tr>
-                    <th scope="col" class="name">Job</th>
+                    <th scope="col" class="name wide">Job</th>
                     <th scope="col">Last run for {group}</th>
-                    {isAdmin() && <th scope="col">Now</th>}
+                    {isAdmin() && <th scope="col">Run</th>}
                   </tr>
                 </thead>
                 <tbody>
@@ -71,7 +73,7 @@ export default function Jobs({ group }: PageProps) {
                     const last = job.last_runs.find((run) => run.resource_group === group) ?? job.last_runs.find((run) => run.resource_group === null);
                     return (
                       <tr key={job.name}>
-                        <th scope="row" class="name">
+                        <th scope="row" class="name wide">
                           {job.name}
                           <div class="muted small">{job.description}</div>
                         </th>
@@ -127,7 +129,7 @@ export default function Jobs({ group }: PageProps) {
                           <td><span class={`pill ${kind(node.status)}`}>{node.status}</span></td>
                           <td class="nowrap"><When at={node.started_at} /></td>
                           <td class="number">{node.ended_at ? took(node.started_at, node.ended_at) : "–"}</td>
-                          <td class="wrap small">{node.error ?? counts(node.counts)}</td>
+                          <td class="wrap small" style={{ minWidth: "160px" }}>{node.error ?? counts(node.counts)}</td>
                         </tr>
                       ))}
                     </tbody>
@@ -153,7 +155,7 @@ export default function Jobs({ group }: PageProps) {
                       <th scope="col">Began</th>
                       <th scope="col" class="number">Lasted</th>
                       <th scope="col" class="number">Kernels across it</th>
-                      <th scope="col">What filled it</th>
+                      <th scope="col">Their time in it</th>
                     </tr>
                   </thead>
                   <tbody>
@@ -162,7 +164,7 @@ export default function Jobs({ group }: PageProps) {
                         <th scope="row"><When at={node.started_at} /></th>
                         <td class="number">{duration((Date.parse(node.ended_at) - Date.parse(node.started_at)) / 1000)}</td>
                         <td class="number">{node.kernels}</td>
-                        <td>{node.gap_policy}</td>
+                        <td>{gapPolicy(node.gap_policy)}</td>
                       </tr>
                     ))}
                   </tbody>
@@ -182,8 +184,9 @@ function took(from: string, to: string): string {
 }
 
 function counts(json: string): string {
-  const all = Object.entries(JSON.parse(json) as Record<string, unknown>).filter(([, value]) => typeof value === "number" && value > 0);
-  return all.map(([name, value]) => `${String(value)} ${name.replaceAll("_", " ")}`).join(", ") || "nothing to do";
+  const all = Object.entries(JSON.parse(json) as Record<string, unknown>).filter((entry): entry is [string, number] => typeof entry[1] === "number" && entry[1] > 0);
+  const told = (name: string, value: number): string => (value === 1 ? name.replace(/s(?=_|$)/, "") : name).replaceAll("_", " ");
+  return all.map(([name, value]) => `${count(value)} ${told(name, value)}`).join(", ") || "nothing to do";
 }
 
 function RunNow({ name, group, then }: { name: string; group: string | null; then: () => void }) {

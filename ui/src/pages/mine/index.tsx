@@ -31,7 +31,7 @@ export default function Mine({ group }: PageProps) {
   return (
     <Page
       title={`Hello, ${me.value?.user_name ?? me.value?.label ?? ""}`}
-      about="Where you stand in this group. The lower your rank, the sooner your next job starts."
+      about="Where you stand in this group. Rank 1 starts first."
       actions={<CopyAs action={{ document: MINE, variables: { group }, rest: { path: ["resource-groups", group, "fair-share-status"] }, command: ["rank", group] }} />}
     >
       <Shown answer={answer}>

@@ -30,7 +30,7 @@ export function Domains({ group, data }: { group: string; data: Data }) {
   const widest = Math.max(0.01, ...rows.flatMap((row) => [row.used, row.entitled]));
   return (
     <Card title="Domains: used against deserved" aside={<Link href={groupPath(group, "shares")}>All shares</Link>}>
-      <p class="muted small">In the wrong hands:</p>
+      <p class="muted small">In the wrong hands: used beyond what was deserved, as a part of all that was used.</p>
       <Figures items={WINDOWS.map(([id, name]) => [name, percent(num(data[id].misallocated_share)), "What domains used beyond what they deserved, as a part of all that was used"])} />
       <Tabs label="Window" tabs={WINDOWS} chosen={window} choose={(next) => change({ window: next === "week" ? null : next })} />
       {rows.length === 0 && <Empty title="No domain yet">Domains appear with their first kernel.</Empty>}

@@ -1,7 +1,8 @@
 // How a group stands: what is used now, who has used what, and whether all is well.
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
-import { factor, num, slots } from "../../lib/numbers.ts";
+import { gapPolicy } from "../../lib/gaps.ts";
+import { factor, many, num, slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath, memberId } from "../../lib/route.ts";
 import { duration } from "../../lib/time.ts";
@@ -12,6 +13,7 @@ import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Rank } from "../../ui/Rank.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
+import { onOneScale } from "./capacity.ts";
 import { Domains } from "./Domains.tsx";
 import { Movers } from "./Movers.tsx";
 import { OVERVIEW, type Data } from "./query.ts";
@@ -61,7 +63,7 @@ function Health({ data }: { data: Data }) {
       items={[
         ["Scheduler", data.resource_group?.scheduler ?? "–", "How pending workloads are ordered"],
         ["Nodes that serve", <>{serving} <small>of {data.agents.count}</small></>, "Alive, and taking new work"],
-        ["Users", data.best.count, "Users in their projects that the ranking lists"],
+        ["Users in projects", data.best.count, "Users in their projects that the ranking lists"],
         ["Domains", data.domain_fair_shares.count],
         ["Calculated", <When at={data.resource_group?.calculated_at} />, "When factors and ranks were last calculated"],
       ]}
@@ -81,7 +83,7 @@ function Capacity({ data }: { data: Data }) {
         const whole = num(capacity[slot]);
         const held = num(used[slot]);
         const asked = num(waiting[slot]);
-        const part = whole > 0 ? held / whole : 0;
+        const scaled = onOneScale(whole, held, asked);
         const text = `${amount(slot, held)} of ${amount(slot, whole)} used${asked > 0 ? `, ${amount(slot, asked)} waited for` : ""}`;
         return (
           <div key={slot} class="stack tight">
@@ -89,13 +91,14 @@ function Capacity({ data }: { data: Data }) {
               <strong>{slotName(slot)}</strong>
               <span class="muted">{text}</span>
             </div>
-            <StackBar label={`${slotName(slot)}: ${text}`} parts={[{ part: whole > 0 ? (held + asked) / whole : 0, kind: "soft" }, { part, kind: "" }]} />
+            <StackBar label={`${slotName(slot)}: ${text}`} parts={[{ part: scaled.wanted, kind: "soft" }, { part: scaled.used, kind: "" }]} {...(scaled.capacity === null ? {} : { mark: scaled.capacity })} />
           </div>
         );
       })}
       <div class="legend">
         <span><i /> used</span>
         <span><i class="soft" /> waited for</span>
+        {all.some((slot) => onOneScale(num(capacity[slot]), num(used[slot]), num(waiting[slot])).capacity !== null) && <span><i class="mark" /> capacity, where more is wanted</span>}
       </div>
     </Card>
   );
@@ -140,14 +143,14 @@ function People({ group, title, rows }: { group: string; title: string; rows: Da
 
 function Gaps({ data }: { data: Data }) {
   return (
-    <Card title="Gaps">
+    <Card title="Gaps in recording">
       {data.usage_gaps.count === 0 ? (
         <p class="muted">No downtime of the service has cost or stretched any usage.</p>
       ) : (
         data.usage_gaps.edges.map(({ node }) => (
           <div key={node.started_at} class="barlabel">
             <span><When at={node.started_at} />, for {duration((Date.parse(node.ended_at) - Date.parse(node.started_at)) / 1000)}</span>
-            <span class="muted">{node.kernels} kernels, {node.gap_policy}</span>
+            <span class="muted">{many(node.kernels, "kernel")}, {gapPolicy(node.gap_policy)}</span>
           </div>
         ))
       )}

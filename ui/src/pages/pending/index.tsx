@@ -1,7 +1,7 @@
 // What waits, in the order that a scheduler would be given now, each with its first reason.
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
-import { count, factor, slots } from "../../lib/numbers.ts";
+import { count, factor, many, slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath, memberId } from "../../lib/route.ts";
 import { isUser } from "../../lib/session.ts";
@@ -30,9 +30,9 @@ export default function Pending({ group }: PageProps) {
             <>
               <Figures
                 items={[
-                  ["Waiting", count(data.sequence.count)],
+                  [isUser() ? "Waiting in the group" : "Waiting", count(data.sequence.count)],
                   ["Ordered by", <>{data.resource_group?.scheduler} <small>{data.sequence.mode}</small></>, data.sequence.message],
-                  ["Asked for", <small>{describe(slots(data.resource_group?.waiting))}</small>, "By all kernels that wait, together"],
+                  [isUser() ? "Asked for in the group" : "Asked for", <small>{describe(slots(data.resource_group?.waiting))}</small>, "By all kernels that wait, together"],
                 ]}
               />
               <Waiting group={group} items={data.sequence.items} kernels={data.kernels.edges.map((edge) => edge.node)} count={data.sequence.count} />
@@ -54,8 +54,8 @@ function Waiting({ group, items, kernels, count: all }: { group: string; items: 
           <thead>
             <tr>
               <th scope="col" class="number">Position</th>
-              <th scope="col" class="name">Owner</th>
-              <th scope="col" style={{ minWidth: "200px" }}>Why not before the one above</th>
+              <th scope="col" class="name wide">Owner</th>
+              <th scope="col" class="wide-only" style={{ minWidth: "200px" }}>Why it waits behind the one above</th>
               <th scope="col">Asks for</th>
               <th scope="col" class="number">Rank</th>
               <th scope="col" class="number">Factor</th>
@@ -68,14 +68,12 @@ function Waiting({ group, items, kernels, count: all }: { group: string; items: 
               return (
                 <tr key={item.workload_id}>
                   <td class="number">{item.position}</td>
-                  <th scope="row" class="name">
+                  <th scope="row" class="name wide">
                     <Link href={groupPath(group, "explain", "user", memberId({ user: item.user_uuid, project: item.project_id }))}>{item.user_name ?? item.user_uuid}</Link>
                     <div class="muted small">{item.project_name ?? item.project_id}</div>
+                    <div class="small phone-only"><Why item={item} /></div>
                   </th>
-                  <td>
-                    {item.because}
-                    {item.ahead > 0 && <div class="muted small">{item.ahead} before it, of {item.owners_ahead} {item.owners_ahead === 1 ? "owner" : "owners"}</div>}
-                  </td>
+                  <td class="wide-only"><Why item={item} /></td>
                   <td class="small">{kernel ? describe(slots(kernel.occupied_slots)) : "–"}</td>
                   <td class="number">{item.rank ?? "–"}</td>
                   <td class="number" title={item.fair_share_factor}>{factor(item.fair_share_factor)}</td>
@@ -86,7 +84,18 @@ function Waiting({ group, items, kernels, count: all }: { group: string; items: 
           </tbody>
         </table>
       </Scroll>
-      {all > items.length && <p class="pad muted small">The first {items.length} of {count(all)}.</p>}
+      {all > items.length && (
+        <p class="pad muted small">{isUser() ? `${count(items.length)} of the ${count(all)} waiting kernels ${items.length === 1 ? "is" : "are"} yours.` : `The first ${count(items.length)} of ${count(all)}.`}</p>
+      )}
     </Card>
+  );
+}
+
+function Why({ item }: { item: Item }) {
+  return (
+    <>
+      {item.because}
+      {item.ahead > 0 && <div class="muted small">{item.ahead} before it, of {many(item.owners_ahead, "owner")}</div>}
+    </>
   );
 }

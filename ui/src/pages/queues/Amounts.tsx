@@ -14,7 +14,7 @@ interface AmountsProps {
 export function AmountsHead() {
   return (
     <>
-      <th scope="col" class="wide-only" style={{ minWidth: "180px" }}>Has, asks for, deserves</th>
+      <th scope="col" class="wide-only" style={{ minWidth: "180px" }}>Allocated, asked for, fair share</th>
       <th scope="col" class="number">Quota</th>
       <th scope="col" class="number">Fair share</th>
       <th scope="col" class="number">Allocated</th>

@@ -8,6 +8,7 @@ import { Card, Tabs, When } from "../../ui/Basics.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { Amounts, AmountsHead } from "./Amounts.tsx";
+import { dividedBy } from "./division.ts";
 import { PAST_DIVISION } from "./query.ts";
 
 export function PastDivision({ group, day }: { group: string; day: string }) {
@@ -25,7 +26,7 @@ export function PastDivision({ group, day }: { group: string; day: string }) {
           );
         }
         return (
-          <Card title={`Divided by ${first.algorithm}`} flush aside={<span class="muted small">calculated <When at={first.calculated_at} /></span>}>
+          <Card title={dividedBy(first.algorithm)} flush aside={<span class="muted small">calculated <When at={first.calculated_at} /></span>}>
             <Table rows={rows} />
           </Card>
         );

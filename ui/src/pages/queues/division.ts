@@ -6,6 +6,16 @@ import type { Configured, Data, Queue } from "./query.ts";
 /** The options that say how capacity is divided; the others are about reclaims. */
 const OF_DIVISION = ["rounding", "whole_slots", "history_gain", "history_base", "over_quota_by", "rule", "proportion_variant", "score_weights"];
 
+const ALGORITHMS: Record<string, string> = {
+  quota_over_quota: "Divided by quota first, and what is left by over-quota weight",
+  min_share: "Divided by weight, with a smallest share for each",
+  proportion: "Divided in proportion to weights, up to what is asked for",
+  drf: "Divided by dominant share and weight",
+};
+
+/** How an algorithm divides, in words. */
+export const dividedBy = (algorithm: string): string => ALGORITHMS[algorithm] ?? `Divided by ${algorithm}`;
+
 /** A queue as it is written: all of it, so that nothing goes back to its default. */
 export const asWritten = (queue: Configured): Queue => ({ ...queue });
 

@@ -17,6 +17,7 @@ import { Amounts, AmountsHead } from "./Amounts.tsx";
 import { EditQueue } from "./EditQueue.tsx";
 import { PastDivision } from "./PastDivision.tsx";
 import { PlanReclaim } from "./PlanReclaim.tsx";
+import { dividedBy } from "./division.ts";
 import { QUEUES, type Data, type Divided } from "./query.ts";
 
 const STATES: Record<string, [string, string]> = {
@@ -108,10 +109,10 @@ function Division({ data, edit }: { data: Data; edit: ((name: string) => void) |
           {warning.detail}
         </Note>
       ))}
-      <Card title={`Divided by ${data.division.algorithm}`} flush aside={<span class="muted small">{slot && `${amount(slot, capacity[slot] ?? 0)} to divide`}</span>}>
+      <Card title={dividedBy(data.division.algorithm)} flush aside={<span class="muted small">{slot && `${amount(slot, capacity[slot] ?? 0)} to divide`}</span>}>
         <div class="pad stack">
           <Tabs label="Slot" tabs={known.map((name) => [name, slotName(name)])} chosen={slot} choose={(next) => change({ slot: next })} />
-          <div class="legend">
+          <div class="legend wide-only">
             <span><i /> allocated</span>
             <span><i class="soft" /> asked for</span>
             <span><i class="mark" /> fair share</span>

@@ -119,8 +119,8 @@ function Table({ rows, stepped }: { rows: Row[]; stepped: boolean }) {
               </th>
             ))}
             {known[0] && <th scope="col" class="number" title={`Of the ${slotName(known[0])} that there was to use`}>Of capacity</th>}
-            <th scope="col" class="number" title="Of what all together used">Used</th>
-            <th scope="col" class="number" title="What weights say, among those who used something">Entitled</th>
+            <th scope="col" class="number" title="Of what all together used">Part of all usage</th>
+            <th scope="col" class="number" title="What weights say, among those who used something">Entitled part</th>
           </tr>
         </thead>
         <tbody>

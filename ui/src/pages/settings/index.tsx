@@ -23,7 +23,7 @@ export default function Settings({ group }: PageProps) {
   return (
     <Page
       title="Settings"
-      about="How this group orders pending work, and what it counts as used. An empty field has its default."
+      about="How this group orders pending work, and what it counts as used. An empty field uses the default."
       actions={<CopyAs action={{ document: SETTINGS, variables: { group }, rest: { path: ["resource-groups", group, "scheduler-options"] }, command: ["options", "get", group] }} />}
     >
       <Shown answer={answer}>{(data) => (data.resource_group ? <Form key={group} group={group} now={data.resource_group} /> : <Empty title="There is no such group" />)}</Shown>

@@ -97,8 +97,8 @@ function Cells({ day, row, whole, edits, edit }: Controls & { row: Row; whole: n
       </td>
       <td title={`decayed usage ${row.usage} of the look-back's capacity`}>
         <div class="barlabel">
-          <span>{percent(used)}</span>
-          <span class="muted">of {percent(num(row.entitled))}</span>
+          <span>{percent(used)},</span>
+          <span class="muted">entitled to {percent(num(row.entitled))}</span>
         </div>
         <ShareBar used={used} entitled={num(row.entitled)} of={widest} label={`${row.name} has used ${percent(used)} of what the group used, and is entitled to ${percent(num(row.entitled))}`} />
       </td>

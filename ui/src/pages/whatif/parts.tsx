@@ -32,7 +32,7 @@ export function Weights({ scenario, set }: Part) {
       {rows.map((row, at) => {
         const edit = (next: Partial<typeof row>) => set({ weights: replaced(rows, at, { ...row, ...next }) });
         return (
-          <div key={at} class="row">
+          <div key={at} class="row entry">
             <Select aria-label="Tier" style={{ width: "110px" }} options={[["domain", "domain"], ["project", "project"], ["user", "user"]]} value={row.tier} onChange={(event) => edit({ tier: event.currentTarget.value as "domain" })} />
             <input class="input" style={{ flex: "1 1 120px", width: "auto" }} aria-label={`Name of the ${row.tier}`} placeholder="name" list={row.tier === "user" ? undefined : `${row.tier}s`} value={row.name} onInput={(event) => edit({ name: event.currentTarget.value })} />
             {row.tier === "user" && <input class="input" style={{ flex: "1 1 110px", width: "auto" }} aria-label="Project of the user" placeholder="project" list="projects" value={row.project} onInput={(event) => edit({ project: event.currentTarget.value })} />}
@@ -56,7 +56,7 @@ export function Options({ scenario, set }: Part) {
         const option = OPTIONS.find((option) => option.key === key);
         const choices = key === "scheduler" ? SCHEDULERS : option?.choices;
         return (
-          <div key={key} class="row">
+          <div key={key} class="row entry">
             <div style={{ flex: "1 1 200px" }}>
               <Field label={option ? `${option.name}${option.unit ? `, ${option.unit}` : ""}` : "Scheduler"} fault={option && "fault" in parse(option, text) ? (parse(option, text) as { fault: string }).fault : undefined}>
                 {(props) =>
@@ -100,7 +100,7 @@ export function Projects({ scenario, set }: Part) {
     <Card title="Projects in other domains" aside={<Button small onClick={() => set({ projects: [...rows, { project: "", domain: "" }] })}>Move a project</Button>}>
       {rows.length === 0 && <p class="muted small">None is moved.</p>}
       {rows.map((row, at) => (
-        <div key={at} class="row">
+        <div key={at} class="row entry">
           <input class="input" style={{ flex: "1 1 110px", width: "auto" }} aria-label="Project to move" placeholder="project" list="projects" value={row.project} onInput={(event) => set({ projects: replaced(rows, at, { ...row, project: event.currentTarget.value }) })} />
           <span>to</span>
           <input class="input" style={{ flex: "1 1 110px", width: "auto" }} aria-label="Domain to move it to" placeholder="domain" list="domains" value={row.domain} onInput={(event) => set({ projects: replaced(rows, at, { ...row, domain: event.currentTarget.value }) })} />
@@ -133,7 +133,7 @@ export function People({ scenario, set }: Part) {
     >
       {added.length + removed.length === 0 && <p class="muted small">Nobody comes or goes.</p>}
       {added.map((row, at) => (
-        <div key={`+${at}`} class="row">
+        <div key={`+${at}`} class="row entry">
           <span>comes</span>
           <input {...TEXT} aria-label="User who comes" placeholder="user" value={row.user} onInput={(event) => edit(at, { user: event.currentTarget.value })} />
           <input {...TEXT} aria-label="Project to come into" placeholder="project" list="projects" value={row.project} onInput={(event) => edit(at, { project: event.currentTarget.value })} />
@@ -143,7 +143,7 @@ export function People({ scenario, set }: Part) {
         </div>
       ))}
       {removed.map((row, at) => (
-        <div key={`-${at}`} class="row">
+        <div key={`-${at}`} class="row entry">
           <span>goes</span>
           <input {...TEXT} aria-label="User who goes" placeholder="user" value={row.user} onInput={(event) => drop(at, { user: event.currentTarget.value })} />
           <input {...TEXT} aria-label="Project to leave" placeholder="all projects" list="projects" value={row.project} onInput={(event) => drop(at, { project: event.currentTarget.value })} />
@@ -165,7 +165,7 @@ export function Queues({ scenario, set, known, offered }: Part & { known: string
         const isNew = row.name !== "" && !known.includes(row.name);
         return (
           <div key={at} class="stack tight">
-            <div class="row">
+            <div class="row entry">
               <input {...TEXT} aria-label="Name of the queue" placeholder="queue" list="queues" value={row.name} onInput={(event) => edit(at, { name: event.currentTarget.value })} />
               <Select aria-label={`What ${row.name || "the queue"} is below`} style={{ width: "150px" }} options={[["", isNew ? "no other queue" : "as it is"], ...known.map((name): [string, string] => [name, `below ${name}`])]} value={row.parent} onChange={(event) => edit(at, { parent: event.currentTarget.value })} />
               <Remove what={`the change of the queue ${row.name}`} act={() => set({ queues: replaced(rows, at, null) })} />

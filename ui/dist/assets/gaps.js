@@ -1,0 +1,1 @@
+var e={interpolate:`counted as running through`,ignore:`not counted meanwhile`},t=t=>e[t]??t;export{t};
