@@ -300,7 +300,8 @@ proptest! {
         let at = which.index(scene.wishes.len());
         let (mut halved, owner) = (scene.clone(), scene.wishes[at].owner);
         halved.wishes[at].charge /= 2.0;
-        halved.wishes.push(halved.wishes[at]);
+        // Right behind the first half, also in the order of ids, so that equals come before or behind both.
+        halved.wishes.insert(at + 1, halved.wishes[at]);
         let others = |scene: &Scene, order: Vec<usize>| -> Vec<(usize, usize)> {
             let places = order.into_iter().enumerate().map(|(place, at)| (at, place));
             let mut places: Vec<_> = places.filter(|(at, _)| scene.wishes[*at].owner != owner).collect();
