@@ -40,7 +40,7 @@ fn children_above(tree: &Tree, level: Option<usize>, warnings: &mut Vec<Warning>
         let sum = quotas.fold(Amount::ZERO, |sum, quota| sum.saturating_add(quota.unwrap_or(unlimited)));
         if sum > bound {
             let (code, what) = match level {
-                Some(_) => ("children_quota_above_parent", "the children's quotas add up to more than the queue's quota of"),
+                Some(_) => ("children_quota_above_parent", "the children's quotas add up to more than the quota of"),
                 None => ("quota_above_capacity", "the quotas add up to more than the capacity of"),
             };
             let queue = level.map(|q| tree.name(q));
