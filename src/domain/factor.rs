@@ -1,15 +1,13 @@
 //! From buckets to decayed usage, exponent and factor (FAIR_SHARE §6, §7).
 
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use smallvec::SmallVec;
 
 use super::bucket::Chain;
 use super::decimal::{Proportion, WeighedSum};
 use super::fairness::Days;
-use super::maps::FastMap;
-use super::normalize::Normalizer;
+use super::normalize::{Normalizer, Normalizers};
 use super::options::Options;
 use super::slots::{Amounts, Usages};
 use super::time::Day;
@@ -29,8 +27,7 @@ pub struct History {
 pub struct Decayer<'a> {
     options: &'a Options,
     today: Day,
-    /// By address; each holds its capacity, so that no other can move in at that address.
-    normalizers: FastMap<usize, (Arc<Amounts>, Normalizer)>,
+    normalizers: Normalizers,
     /// Decay weight by age, for every age inside the window.
     weights: Vec<(f64, Proportion)>,
 }
@@ -39,7 +36,7 @@ impl<'a> Decayer<'a> {
     pub fn new(options: &'a Options, today: Day) -> Self {
         let weights = (0..options.lookback_days).map(|age| options.decay.weight(age, options.half_life_days));
         let weights = weights.map(|weight| (weight, Proportion::new(weight))).collect();
-        Self { options, today, normalizers: FastMap::default(), weights }
+        Self { options, today, normalizers: Normalizers::default(), weights }
     }
 
     /// The decay weight of a bucket, `None` once it has left the window. A bucket that a clock jump
@@ -63,11 +60,7 @@ impl<'a> Decayer<'a> {
             if chain.normalized(at).is_some() {
                 continue;
             }
-            let (capacity, weights) = (chain.capacity(at), &self.options.resource_weights);
-            let (_, normalizer) = self
-                .normalizers
-                .entry(Arc::as_ptr(capacity).addr())
-                .or_insert_with(|| (Arc::clone(capacity), Normalizer::new(capacity, weights)));
+            let normalizer = self.normalizers.of(chain.capacity(at), &self.options.resource_weights);
             let normalized = normalizer.normalized(&chain.usage(at));
             chain.set_normalized(at, normalized);
         }

@@ -1,5 +1,8 @@
 //! Usage over capacity, as one number (FAIR_SHARE §6; the proposal's `calculate_normalized_usage`).
 
+use std::sync::Arc;
+
+use super::maps::FastMap;
 use super::slots::{Amounts, SlotName, Usages};
 use super::time::SECONDS_PER_DAY;
 
@@ -42,5 +45,19 @@ impl Normalizer {
             }
         }
         weighted / self.weight_sum
+    }
+}
+
+/// The normalizers of many capacities under the same resource weights, each made once.
+#[derive(Default)]
+pub struct Normalizers {
+    /// By address; each holds its capacity, so that no other can move in at that address.
+    known: FastMap<usize, (Arc<Amounts>, Normalizer)>,
+}
+
+impl Normalizers {
+    pub fn of(&mut self, capacity: &Arc<Amounts>, resource_weights: &Amounts) -> &Normalizer {
+        let made = || (Arc::clone(capacity), Normalizer::new(capacity, resource_weights));
+        &self.known.entry(Arc::as_ptr(capacity).addr()).or_insert_with(made).1
     }
 }

@@ -1,17 +1,14 @@
 //! What every user of a group used in a window, recorded or not, in days of the group's capacity.
 
-use std::sync::Arc;
-
 use smallvec::SmallVec;
 
 use super::window::Window;
 use crate::domain::fairness::{Days, LENGTHS, Use};
 use crate::domain::ids::{Member, Owner};
 use crate::domain::maps::FastMap;
-use crate::domain::normalize::Normalizer;
+use crate::domain::normalize::{Normalizer, Normalizers};
 use crate::domain::outstanding::Moment;
 use crate::domain::parallel;
-use crate::domain::slots::Amounts;
 use crate::domain::time::{MICROS_PER_DAY, Span, Timestamp};
 use crate::domain::trail::used_within;
 use crate::service::group::published::PublishedGroup;
@@ -45,13 +42,10 @@ impl Service {
     async fn usage_of_days(&self, group: &PublishedGroup, days: Days) -> Result<FastMap<Member, f64>> {
         let facts = &group.facts;
         let weights = &facts.options.resource_weights;
-        let mut normalizers: FastMap<usize, (Arc<Amounts>, Normalizer)> = FastMap::default();
+        let mut normalizers = Normalizers::default();
         let mut used: FastMap<Member, f64> = FastMap::default();
         store::buckets::of_users(self.store().read(), &facts.name, days, |member, bucket| {
-            // By address; each is kept with it, so that no other can move in at that address.
-            let (_, normalizer) = normalizers
-                .entry(Arc::as_ptr(&bucket.capacity).addr())
-                .or_insert_with(|| (Arc::clone(&bucket.capacity), Normalizer::new(&bucket.capacity, weights)));
+            let normalizer = normalizers.of(&bucket.capacity, weights);
             let part = Days { first: bucket.start, last: bucket.end }.part_in(days);
             *used.entry(member).or_default() += normalizer.normalized(&bucket.usage) * part;
         })
