@@ -5,6 +5,7 @@ pub mod accounting;
 pub mod agents;
 pub mod audit;
 pub mod audit_log;
+pub mod audit_names;
 pub mod buckets;
 mod capacities;
 pub mod configuration;

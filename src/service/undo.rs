@@ -59,6 +59,11 @@ impl Service {
     }
 }
 
+/// Whether an entry is of a kind that can be undone.
+pub fn is_undoable(entry: &AuditEntry) -> bool {
+    entry.resource_group.is_some() && Recorded::read(entry).is_ok()
+}
+
 fn not_undoable(entry: &AuditEntry) -> Error {
     let said =
         format!("is an entry about `{}`: only changes of weights, options and domains can be undone", entry.action);

@@ -10,6 +10,11 @@ const weightOf = async (domain: string): Promise<string | null> => {
   return answer.domain_fair_share.configured_weight;
 };
 
+const halfLife = async (): Promise<number> => {
+  const answer = await graphql<{ resource_group: { scheduler_opts: string } }>(`{ resource_group(name: "${GROUP}") { scheduler_opts } }`);
+  return (JSON.parse(answer.resource_group.scheduler_opts) as { half_life_days: number }).half_life_days;
+};
+
 it("somebody signs in, and the key leaves the address", async () => {
   const { page, complaints, leave } = await person(null);
   await page.getByLabel("API key").fill("fsk_wrong");
@@ -66,10 +71,18 @@ it("a change is found in the audit log and undone there", async () => {
   await graphql(`mutation { upsert_domain_fair_share(resource_group: "${GROUP}", domain_name: "industry", weight: "3", reason: "for a test") { weight } }`);
   await goto(`${GROUP}/audit?action=weights.put&from=2020-01-01`);
   await page.getByText("“for a test”").waitFor();
-  await page.getByRole("button", { name: /^Undo weights.put/ }).first().click();
+  await page.getByRole("button", { name: /^Undo Weights/ }).first().click();
   await page.getByRole("dialog").getByRole("button", { name: "Undo it" }).click();
   await page.getByText("The change is undone.").waitFor();
   expect(await weightOf("industry")).toBeNull();
+  await graphql(`mutation { update_scheduler_options(resource_group: "${GROUP}", scheduler_opts: "{\\"half_life_days\\": 8}") { name } }`);
+  await page.getByLabel("Action").selectOption({ label: "Options" });
+  await page.getByText("half_life_days: – → 8").waitFor();
+  await page.getByRole("button", { name: /^Undo Options/ }).first().click();
+  await page.getByRole("dialog").getByText("half_life_days: 8 → –").waitFor();
+  await page.getByRole("dialog").getByRole("button", { name: "Undo it" }).click();
+  await expect.poll(() => halfLife()).toBe(7);
+  await page.getByLabel("Action").selectOption({ label: "every action" });
   await page.getByLabel("By whom").fill("nobody at all");
   await page.keyboard.press("Enter");
   await page.getByText("Nothing was changed").waitFor();
@@ -176,10 +189,6 @@ it("a name is found, and its page shows how the factor comes about", async () =>
 
 it("the half-life is changed and taken back", async () => {
   const { page, goto, leave } = await person(adminKey());
-  const halfLife = async () => {
-    const answer = await graphql<{ resource_group: { scheduler_opts: string } }>(`{ resource_group(name: "${GROUP}") { scheduler_opts } }`);
-    return (JSON.parse(answer.resource_group.scheduler_opts) as { half_life_days: number }).half_life_days;
-  };
   await goto(`${GROUP}/settings`);
   await page.getByLabel("Half-life, days").fill("0");
   await page.getByText("A whole number from 1 to 3650.").waitFor();
@@ -253,6 +262,7 @@ it("a viewer and a user are offered only what they may do, and are refused the r
   const userKey = await keyOf("USER", "amelia");
   const user = await person(userKey);
   await user.page.getByRole("heading", { name: "Hello, amelia" }).waitFor();
+  await user.page.getByText(/of yours/).waitFor();
   await user.goto(`${GROUP}/mine`);
   await user.page.getByRole("link", { name: "My usage by day" }).click();
   await user.page.getByRole("heading", { name: "amelia" }).waitFor();

@@ -52,7 +52,6 @@ pub struct Misread {
 }
 
 /// Reads a value, with the place and the kind of its first fault. What has no other kind has the code `otherwise`.
-/// Slower than reading it directly: meant for documents that are known to be faulty, and for short ones.
 pub fn read_from<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
     otherwise: &'static str,

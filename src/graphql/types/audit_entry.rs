@@ -1,8 +1,19 @@
-use async_graphql::{ID, Object};
+use async_graphql::{Context, ID, Object, SimpleObject};
 
 use crate::graphql::global_id;
+use crate::graphql::query::service;
 use crate::graphql::scalars::{DateTime, JsonString, Uuid};
+use crate::service::audit_names::names;
+use crate::service::undo::is_undoable;
 use crate::service::{Error, Result, audit_log};
+
+/// What an entry calls a user or a project, and its name.
+#[derive(SimpleObject)]
+#[graphql(rename_fields = "snake_case")]
+pub struct LabelName {
+    label: String,
+    name: String,
+}
 
 /// One change: who, what, when and why.
 pub struct AuditEntry(pub audit_log::AuditEntry);
@@ -65,5 +76,17 @@ impl AuditEntry {
 
     async fn reason(&self) -> Option<&str> {
         self.0.reason.as_deref()
+    }
+
+    /// The names of the users and projects that `target`, `before` and `after` call by their ids.
+    async fn names(&self, ctx: &Context<'_>) -> Result<Vec<LabelName>> {
+        let service = service(ctx)?;
+        let found = names(&self.0, &service.people());
+        Ok(found.into_iter().map(|(label, name)| LabelName { label, name }).collect())
+    }
+
+    /// Whether this kind of change can be undone. It is refused all the same if somebody has changed the same since.
+    async fn undoable(&self) -> bool {
+        is_undoable(&self.0)
     }
 }

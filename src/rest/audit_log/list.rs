@@ -53,5 +53,7 @@ pub async fn handle(
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let Parameters { resource_group, action, actor, target, from, to, .. } = query;
     let filter = AuditQuery { resource_group, action, actor, target, from, to }.read()?;
-    Ok(Json(cursor.answer(service.audit_log(&caller, &filter, &window).await?)))
+    let page = service.audit_log(&caller, &filter, &window).await?;
+    let people = service.people();
+    Ok(Json(cursor.answer(page.map(|entry| AuditEntryView::new(entry, &people)))))
 }

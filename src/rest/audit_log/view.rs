@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -5,13 +7,17 @@ use uuid::Uuid;
 
 use crate::domain::time::Timestamp;
 use crate::service::audit_log::AuditEntry;
+use crate::service::audit_names::names;
+use crate::service::people::Directory;
+use crate::service::undo::is_undoable;
 
 /// One change.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AuditEntry, example = json!({
     "id": 7, "at": "2026-01-13T10:00:00Z", "actor": "ops", "key_id": "0198f9d0-6c5c-7d7e-9c35-0d6a7c4f2b11",
     "request_id": "0198f9d0-7a10-7b3c-8f21-3c5d7e9f1a2b", "action": "weights.put", "resource_group": "gpu-cluster",
-    "target": "gpu-cluster", "before": {"domain:research": null}, "after": {"domain:research": "2"}, "reason": "new grant"
+    "target": "gpu-cluster", "before": {"domain:research": null}, "after": {"domain:research": "2"}, "reason": "new grant",
+    "names": {}, "undoable": true
 }))]
 pub struct AuditEntryView {
     pub id: i64,
@@ -30,12 +36,31 @@ pub struct AuditEntryView {
     #[schema(value_type = Option<Object>)]
     pub after: Option<Value>,
     pub reason: Option<String>,
+    /// The names of the users and projects that `target`, `before` and `after` call by their ids.
+    pub names: BTreeMap<String, String>,
+    /// Whether this kind of change can be undone. It is refused all the same if somebody has changed the same since.
+    pub undoable: bool,
 }
 
-impl From<AuditEntry> for AuditEntryView {
-    fn from(entry: AuditEntry) -> Self {
+impl AuditEntryView {
+    pub fn new(entry: AuditEntry, people: &Directory) -> Self {
+        let (names, undoable) = (names(&entry, people), is_undoable(&entry));
         let AuditEntry { id, at, actor, key_id, request_id, action, resource_group, target, before, after, reason } =
             entry;
-        Self { id, at, actor, key_id, request_id, action, resource_group, target, before, after, reason }
+        Self {
+            id,
+            at,
+            actor,
+            key_id,
+            request_id,
+            action,
+            resource_group,
+            target,
+            before,
+            after,
+            reason,
+            names,
+            undoable,
+        }
     }
 }

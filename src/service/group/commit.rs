@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use super::live_kernels::LiveKernels;
 use super::published::PublishedGroup;
 use super::session::Session;
 use super::state::window_start;
@@ -138,5 +139,12 @@ impl Session {
         let name = &state.group.name;
         store::shares::save(&self.tx, name, &state.hierarchy, &self.changed_shares, self.now).await?;
         Ok(weighed.moved)
+    }
+
+    /// The kernels of the picture `before` and what this session made of them, if no other writer came in between.
+    fn kernels_after(&mut self, before: &PublishedGroup) -> Option<LiveKernels> {
+        let follows = before.facts.kernels_revision + 1 == self.state.group.kernels_revision;
+        let changes = self.kernels.take().filter(|_| follows)?;
+        before.live.known_kernels()?.after(changes)
     }
 }

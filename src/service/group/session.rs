@@ -9,8 +9,7 @@ use futures::future::join;
 use serde_json::{Map, Value};
 
 use super::calculate::Moment;
-use super::live_kernels::{self, LiveKernels};
-use super::published::PublishedGroup;
+use super::live_kernels;
 use super::revision::ConfigRevision;
 use super::state::{GroupState, capacity_of, window_start};
 use super::visible::VisibleGroup;
@@ -460,12 +459,5 @@ impl Session {
         let id = audit::write(self.write(), &self.caller, entry, Some(self.group()), self.now).await?;
         store::audit_targets::add(self.write(), self.group(), id, targets).await?;
         Ok(id)
-    }
-
-    /// The kernels of the picture `before` and what this session made of them, if no other writer came in between.
-    pub(super) fn kernels_after(&mut self, before: &PublishedGroup) -> Option<LiveKernels> {
-        let follows = before.facts.kernels_revision + 1 == self.state.group.kernels_revision;
-        let changes = self.kernels.take().filter(|_| follows)?;
-        before.live.known_kernels()?.after(changes)
     }
 }

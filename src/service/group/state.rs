@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::shared::Shared;
 use crate::domain::day_domains::DayDomains;
 use crate::domain::decimal::Amount;
-use crate::domain::factor::{Decayer, History};
+use crate::domain::factor::History;
 use crate::domain::fairness::Asking;
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{KernelKey, Member, Owner, ProjectId, UserId};
@@ -402,43 +402,6 @@ impl GroupState {
             new.push(Owner::User(member));
         }
         new
-    }
-
-    /// Calculates what buckets amount to: of those whose buckets changed, or of all if the day or an option did that decides
-    /// about it. Returns whose history changed.
-    pub fn recompute_histories(&mut self, now: Timestamp) -> Vec<Owner> {
-        let today = now.day();
-        let last = self.calculation.as_ref().filter(|last| last.lookback_end == today);
-        let others_stand = last.is_some_and(|last| !last.options.changes_factors(&self.options));
-        let trails_stand = last.is_some_and(|last| !last.options.changes_trails(&self.options));
-        let Self { ledger, hierarchy, options, .. } = self;
-        let mut decayer = Decayer::new(options, today);
-        // A simulation copies the ledger that it shares with the writers only if this changes something.
-        let is_normalized = ledger.is_normalized(&options.resource_weights);
-        let stale = if is_normalized { Vec::new() } else { ledger.normalize(&mut decayer) };
-        let ledger: &Ledger = ledger;
-        let known = self.trails.take().filter(|_| trails_stand);
-        let all_change = !others_stand || known.is_none();
-        let mut trails = known.unwrap_or_else(|| ledger.trails(&decayer));
-        for owner in &stale {
-            match ledger.trail(owner, &decayer) {
-                Some(trail) => trails.insert(owner.clone(), trail),
-                None => drop(trails.remove(owner)),
-            }
-        }
-        let history = |owner: &Owner| ledger.history(owner, &decayer);
-        let changed =
-            if all_change { hierarchy.take_all_histories(history) } else { hierarchy.take_histories(stale, history) };
-        self.trails = Some(trails);
-        self.group.calculated_at = Some(now);
-        self.group.calculated_with = Some(self.options.to_json());
-        self.calculation = Some(Calculation {
-            at: now,
-            lookback_start: window_start(&self.options, today),
-            lookback_end: today,
-            options: self.options.clone(),
-        });
-        changed
     }
 }
 

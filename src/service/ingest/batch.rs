@@ -8,9 +8,8 @@ use tokio::sync::oneshot;
 use uuid::Uuid;
 
 use super::homes::{Kept, Warning, settle_domains, warnings};
-use super::incoming::{Incoming, Refused};
+use super::incoming::{Incoming, Named, Refused};
 use super::merging::{Merged, merge, of_another_group};
-use super::newcomers::Named;
 use super::registration::register;
 use crate::domain::ids::KernelId;
 use crate::domain::kernel::Report;
@@ -24,14 +23,6 @@ use crate::store::audit::Tally;
 
 /// Kernels that one transaction takes.
 pub const BATCH: usize = 5_000;
-
-impl Incoming {
-    /// `part` is the place of the delivery that it came with.
-    pub(super) fn split(self, part: usize) -> (Named, Report) {
-        let Self { report, user, project, project_stays } = self;
-        (Named { kernel: report.id, owner: report.owner, user, project, stays: project_stays, part }, report)
-    }
-}
 
 /// What became of one batch.
 #[derive(Clone, Debug, Default)]

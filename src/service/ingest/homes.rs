@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::incoming::Refused;
-use super::newcomers::Named;
+use super::incoming::{Named, Refused};
 use crate::domain::ids::ProjectId;
 use crate::domain::kernel::Report;
 use crate::service::Fault;

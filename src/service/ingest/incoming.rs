@@ -100,6 +100,27 @@ pub struct Incoming {
     pub project_stays: bool,
 }
 
+/// Whom a report names, and how.
+#[derive(Clone, Debug)]
+pub struct Named {
+    pub kernel: KernelId,
+    pub owner: Member,
+    pub user: Told,
+    pub project: Told,
+    /// The report tells the project by name, and so cannot move it to another domain.
+    pub stays: bool,
+    /// The place of the delivery that the report came with.
+    pub part: usize,
+}
+
+impl Incoming {
+    /// `part` is the place of the delivery that it came with.
+    pub(super) fn split(self, part: usize) -> (Named, Report) {
+        let Self { report, user, project, project_stays } = self;
+        (Named { kernel: report.id, owner: report.owner, user, project, stays: project_stays, part }, report)
+    }
+}
+
 /// A report that contradicts what is known.
 #[derive(Clone, Debug)]
 pub struct Refused {

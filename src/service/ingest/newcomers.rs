@@ -4,25 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::incoming::Told;
+use super::incoming::{Named, Told};
 use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Report};
 use crate::domain::time::Timestamp;
 use crate::service::people::Directory;
 use crate::store::people::{Domain, Project, User};
-
-/// Whom a report names, and how.
-#[derive(Clone, Debug)]
-pub struct Named {
-    pub kernel: KernelId,
-    pub owner: Member,
-    pub user: Told,
-    pub project: Told,
-    /// The report tells the project by name, and so cannot move it to another domain.
-    pub stays: bool,
-    /// The place of the delivery that the report came with.
-    pub part: usize,
-}
 
 /// A project that goes to another domain.
 pub struct Moved {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::newcomers::{Changes, Moved, Named, Restored};
+use super::incoming::Named;
+use super::newcomers::{Changes, Moved, Restored};
 use crate::domain::ids::{KernelId, Member};
 use crate::domain::kernel::Kernel;
 use crate::service::audit::Change;

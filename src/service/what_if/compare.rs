@@ -1,6 +1,6 @@
 //! Two pictures of a group side by side: whom a change concerns, and the order of workloads in both.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::answer::{
@@ -96,11 +96,35 @@ impl<R: Row> Pair<R> {
     fn distance(&self) -> u32 {
         self.ranks().map_or(u32::MAX, |(before, after)| before.abs_diff(after))
     }
+
+    /// The row as it will be, or as it was where it goes.
+    fn side(&self) -> Option<(u32, &R)> {
+        self.after.as_ref().or(self.before.as_ref()).map(|(rank, row)| (*rank, row.as_ref()))
+    }
+
+    /// Those that move by most places first.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_place = || {
+            let (one, other) = (self.side(), other.side());
+            let ranks = one.map(|(rank, _)| rank).cmp(&other.map(|(rank, _)| rank));
+            ranks.then_with(|| one.map(|(_, row)| row.id()).cmp(&other.map(|(_, row)| row.id())))
+        };
+        other.distance().cmp(&self.distance()).then_with(by_place)
+    }
+}
+
+/// The first of the pairs. An answer shows few of many, so the others are not sorted.
+fn first<R: Row>(mut pairs: Vec<&Pair<R>>, count: usize) -> Vec<&Pair<R>> {
+    if count < pairs.len() {
+        pairs.select_nth_unstable_by(count, |a, b| a.cmp(b));
+        pairs.truncate(count);
+    }
+    pairs.sort_unstable_by(|a, b| a.cmp(b));
+    pairs
 }
 
 /// What changes in one tier.
 struct Tier<'a, R> {
-    /// Those that move by most places first.
     pairs: Vec<Pair<R>>,
     profiles: [&'a Profile; 2],
 }
@@ -110,10 +134,6 @@ impl<'a, R: Row> Tier<'a, R> {
         let profiles = [before.profile, after.profile];
         let mut pairs = side_by_side(before.rows, after.rows);
         pairs.retain(|pair| !pair.is_same(profiles[0], profiles[1]));
-        pairs.sort_by_cached_key(|pair| {
-            let side = pair.after.as_ref().or(pair.before.as_ref());
-            (Reverse(pair.distance()), side.map(|(rank, row)| (*rank, row.id().clone())))
-        });
         Self { pairs, profiles }
     }
 
@@ -121,14 +141,14 @@ impl<'a, R: Row> Tier<'a, R> {
         self.pairs.iter().filter_map(Pair::ranks).filter(|(before, after)| so(*before, *after)).count() as u64
     }
 
-    /// The first rows with their figures, as `show` has them.
+    /// The rows that move by most places with their figures, as `show` has them.
     fn items<T>(&self, limit: usize, show: impl Fn(&R, Option<Figures>, Option<Figures>) -> T) -> Vec<T> {
         let figures = |side: &Option<(u32, Arc<R>)>, profile| {
             let (rank, row) = side.as_ref()?;
             Some(Figures::of(profile, row.share(), row.domain().cloned(), *rank))
         };
-        let shown = self.pairs.iter().take(limit).filter_map(|pair| {
-            let (_, row) = pair.after.as_ref().or(pair.before.as_ref())?;
+        let shown = first(self.pairs.iter().collect(), limit).into_iter().filter_map(|pair| {
+            let (_, row) = pair.side()?;
             let [before, after] = self.profiles;
             Some(show(row, figures(&pair.before, before), figures(&pair.after, after)))
         });
@@ -163,8 +183,9 @@ fn falls(before: u32, after: u32) -> bool {
 impl Tier<'_, UserShare> {
     /// The users who move furthest of those who move so.
     fn movers(&self, so: fn(u32, u32) -> bool) -> Vec<Mover> {
-        let moves = self.pairs.iter().filter_map(|pair| {
-            let (rank_before, rank_after) = pair.ranks().filter(|(before, after)| so(*before, *after))?;
+        let moves = self.pairs.iter().filter(|pair| pair.ranks().is_some_and(|(before, after)| so(before, after)));
+        let movers = first(moves.collect(), MOVERS).into_iter().filter_map(|pair| {
+            let (rank_before, rank_after) = pair.ranks()?;
             let (_, row) = pair.after.as_ref()?;
             Some(Mover {
                 user_uuid: row.member.user.0,
@@ -175,7 +196,7 @@ impl Tier<'_, UserShare> {
                 rank_after,
             })
         });
-        moves.take(MOVERS).collect()
+        movers.collect()
     }
 }
 
@@ -196,7 +217,7 @@ pub fn compare(
     moment: Moment,
 ) -> Result<SimulatedFairShares> {
     let limit = asked.limit.map_or(usize::MAX, |limit| limit.get() as usize);
-    let users = users(before, after);
+    let (fairness, users) = parallel::both(|| fairness(service, before, after), || users(before, after));
     Ok(SimulatedFairShares {
         config_revision: before.config_revision.to_string(),
         calculated_at: before.calculation.as_ref().map(|calculation| calculation.at),
@@ -217,7 +238,7 @@ pub fn compare(
             before,
             after,
         }),
-        fairness: fairness(service, before, after),
+        fairness,
         workloads: orders(service, before, after, asked, moment)?,
         warnings: after.warnings(),
     })

@@ -52,12 +52,13 @@ on_both! {
     async fn the_audit_log_tells_who_and_what(db: TestDb) {
         let api = Api::cluster(db).await;
         api.ask(r#"mutation { upsert_domain_fair_share(resource_group: "gpu-cluster", domain_name: "sales", weight: 2, reason: "asked for it") { id } }"#).await;
-        let data = api.ask("{ audit_log(first: 1) { edges { node { at actor request_id key_id action resource_group target before after reason } } } }").await;
+        let data = api.ask("{ audit_log(first: 1) { edges { node { at actor request_id key_id action resource_group target before after reason undoable names { name } } } } }").await;
         let mut entry = data["audit_log"]["edges"][0]["node"].clone();
         assert!(entry.as_object_mut().unwrap().remove("request_id").unwrap().is_string());
         assert_eq!(entry, json!({
             "at": "2026-01-13T00:00:00Z", "actor": "test", "key_id": Value::Null, "action": "weights.put", "resource_group": "gpu-cluster",
             "target": "gpu-cluster", "before": r#"{"domain:sales":null}"#, "after": r#"{"domain:sales":"2"}"#, "reason": "asked for it",
+            "undoable": true, "names": [],
         }));
     }
 }

@@ -89,6 +89,26 @@ on_both! {
         server.call_as(&viewer, "GET", &format!("/audit-log?{written}"), None).await.refused(403, "forbidden");
     }
 
+    async fn entries_name_users_and_projects_and_say_what_can_be_undone(db: TestDb) {
+        let server = busy(db).await;
+        let (alice, bob) = (format!("user:{}/{}", id("alice"), id("vision")), format!("user:{}/{}", id("bob"), id("vision")));
+        let renamed = json!({"name": "computer-vision", "reason": "renamed"});
+        server.call("PUT", &format!("/projects/{}", id("vision")), Some(&renamed)).await.json(200);
+        let log = server.get("/audit-log").await;
+        let entry = |reason: &str| log["items"].as_array().unwrap().iter().find(|entry| entry["reason"] == reason).unwrap();
+        assert_eq!(entry("one")["names"], json!({&alice: "alice in computer-vision", &bob: "bob in computer-vision"}));
+        assert_eq!(entry("two")["names"], json!({}));
+        assert_eq!(entry("renamed")["names"], json!({(id("vision").to_string()): "computer-vision"}));
+        let undoable = ["one", "two", "renamed"].map(|reason| entry(reason)["undoable"].clone());
+        assert_eq!(json!(undoable), json!([true, true, false]));
+        server.call("POST", &format!("/audit-log/{}/undo", entry("two")["id"]), None).await.refused(409, "changed_since");
+        let asked = server.graphql("{ audit_log(action: \"weights.put\") { edges { node { undoable names { label name } } } } }").await;
+        let first = &asked["data"]["audit_log"]["edges"][0]["node"];
+        let names = first["names"].as_array().unwrap();
+        assert!(names.contains(&json!({"label": bob, "name": "bob in computer-vision"})), "{asked}");
+        assert_eq!(first["undoable"], true);
+    }
+
     async fn a_list_takes_as_many_statements_however_much_it_finds(db: TestDb) {
         let server = busy(db).await;
         let count = async |query: &str| {

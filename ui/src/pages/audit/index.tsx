@@ -20,23 +20,45 @@ const LOG = graphql(`
   query Log($group: String, $action: String, $actor: String, $from: String, $to: String, $first: Int!, $offset: Int!) {
     audit_log(resource_group: $group, action: $action, actor: $actor, from: $from, to: $to, first: $first, offset: $offset) {
       count
-      edges { node { id at actor action resource_group target before after reason } }
+      edges { node { id at actor action resource_group target before after reason undoable names { label name } } }
     }
   }
 `);
 type Entry = ResultOf<typeof LOG>["audit_log"]["edges"][number]["node"];
+type Name = Entry["names"][number];
 const PAGE = 50;
 
-const ACTIONS: [string, string][] = [
-  ["", "every action"],
-  ["weights.put", "weights"],
-  ["options.patch", "options"],
-  ["configuration.apply", "applied changes"],
-  ["audit_log.undo", "undone changes"],
-  ["queues.put", "queues"],
-  ["key.create", "keys made"],
-  ["key.revoke", "keys revoked"],
-];
+/** What the server calls a kind of change, and what it is in words. */
+const ACTIONS: Record<string, string> = {
+  "weights.put": "Weights",
+  "scheduler_options.patch": "Options",
+  "configuration.apply": "Applied changes",
+  "audit_log.undo": "Undo",
+  "queues.put": "Queues",
+  "queue.put": "Queue",
+  "queue.delete": "Queue removed",
+  "resource_group.put": "Resource group",
+  "resource_group.create": "Resource group made",
+  "resource_group.delete": "Resource group removed",
+  "capacities.give": "Capacities of past days",
+  "agents.put": "Agents",
+  "agent.put": "Agent",
+  "agent.delete": "Agent removed",
+  "domain.put": "Domain",
+  "domain.restored": "Domain back from the archive",
+  "project.put": "Project",
+  "project.moved": "Project moved",
+  "project.restored": "Project back from the archive",
+  "user.put": "User",
+  "user.restored": "User back from the archive",
+  "key.create": "Key made",
+  "key.revoke": "Key revoked",
+  "kernels.ingest": "Reports of kernels",
+  "kernels.end_inferred": "Ends of kernels inferred",
+  "usage_history.put": "Usage of past days imported",
+  "usage_history.delete": "Usage of past days removed",
+  "clock.trust": "Clock trusted",
+};
 
 export default function Audit({ group }: PageProps) {
   const [params, change] = useParams();
@@ -48,7 +70,7 @@ export default function Audit({ group }: PageProps) {
     <Page title="Audit" about="Every change by a person or a program, newest first." actions={<CopyAs action={logAction(variables)} />}>
       <Card flush>
         <div class="pad row">
-          <Select aria-label="Action" style={{ maxWidth: "220px" }} options={ACTIONS} value={params.get("action") ?? ""} onChange={(event) => change({ action: event.currentTarget.value, page: null })} />
+          <Select aria-label="Action" style={{ maxWidth: "220px" }} options={[["", "every action"], ...Object.entries(ACTIONS)]} value={params.get("action") ?? ""} onChange={(event) => change({ action: event.currentTarget.value, page: null })} />
           <input class="input" style={{ width: "160px" }} type="search" aria-label="By whom" placeholder="by whom" value={params.get("actor") ?? ""} onChange={(event) => change({ actor: event.currentTarget.value, page: null })} />
           <label class="row small">
             from <input class="input" style={{ width: "150px" }} type="date" value={params.get("from") ?? ""} onChange={(event) => change({ from: event.currentTarget.value, page: null })} />
@@ -85,12 +107,12 @@ export default function Audit({ group }: PageProps) {
                           <td class="nowrap" title={exact(node.at)}><When at={node.at} /></td>
                           <td class="wrap">{node.actor}</td>
                           <td class="name">
-                            {node.action}
-                            <div class="muted small">{node.target}</div>
+                            <span title={node.action}>{ACTIONS[node.action] ?? node.action}</span>
+                            <div class="muted small" title={node.target}>{called(node, node.target)}</div>
                             {node.reason && <div class="small">“{node.reason}”</div>}
                           </td>
                           <td style={{ minWidth: "220px" }}><Difference entry={node} /></td>
-                          <td>{UNDOABLE.includes(node.action) && node.resource_group && <UndoEntry entry={node} then={log.reload} />}</td>
+                          <td>{node.undoable && <UndoEntry entry={node} then={log.reload} />}</td>
                         </tr>
                       ))}
                     </tbody>
@@ -122,9 +144,6 @@ export function entryNumber(id: string): string {
   return parts[0] ?? "";
 }
 
-/** What the server can take back. */
-const UNDOABLE = ["weights.put", "options.patch", "configuration.apply", "audit_log.undo"];
-
 function UndoEntry({ entry, then }: { entry: Entry; then: () => void }) {
   const [asking, setAsking] = useState(false);
   const [reason, setReason] = useState("");
@@ -143,7 +162,7 @@ function UndoEntry({ entry, then }: { entry: Entry; then: () => void }) {
   };
   return (
     <>
-      <Button small onClick={() => setAsking(true)} aria-label={`Undo ${entry.action} of ${exact(entry.at)}`}>
+      <Button small onClick={() => setAsking(true)} aria-label={`Undo ${ACTIONS[entry.action] ?? entry.action} of ${exact(entry.at)}`}>
         Undo
       </Button>
       {asking && (
@@ -151,7 +170,7 @@ function UndoEntry({ entry, then }: { entry: Entry; then: () => void }) {
           <form class="stack" onSubmit={(event) => void act(event)}>
             <p>What it changed becomes as it was before:</p>
             <div>
-              {differences(entry.after, entry.before)
+              {differences(entry.after, entry.before, entry.names)
                 .slice(0, 8)
                 .map(([path, was, is]) => (
                   <div key={path} class="small wrap">
@@ -177,17 +196,21 @@ function UndoEntry({ entry, then }: { entry: Entry; then: () => void }) {
 
 const shown = (value: unknown): string => (value === null || value === undefined ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value));
 
+/** The name of the user or project that an entry calls so. */
+const called = (entry: Entry, label: string): string => entry.names.find((known) => known.label === label)?.name ?? label;
+
 /** The leaves of a JSON value by their paths. */
-function leaves(value: unknown, path: string, into: Map<string, string>): Map<string, string> {
+function leaves(value: unknown, path: string, name: (key: string) => string, into: Map<string, string>): Map<string, string> {
   const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
-  if (isMap && Object.keys(value).length > 0) for (const [key, inner] of Object.entries(value)) leaves(inner, path ? `${path} › ${key}` : key, into);
+  if (isMap && Object.keys(value).length > 0) for (const [key, inner] of Object.entries(value)) leaves(inner, path ? `${path} › ${name(key)}` : name(key), name, into);
   else if (value !== null || path) into.set(path, shown(value));
   return into;
 }
 
-/** What is different between before and after, leaf by leaf. */
-export function differences(before: string | null, after: string | null): [string, string, string][] {
-  const read = (text: string | null): Map<string, string> => leaves(text ? (JSON.parse(text) as unknown) : null, "", new Map());
+/** What is different between before and after, leaf by leaf, with `names` for what has one. */
+export function differences(before: string | null, after: string | null, names: readonly Name[] = []): [string, string, string][] {
+  const known = new Map(names.map(({ label, name }) => [label, name]));
+  const read = (text: string | null): Map<string, string> => leaves(text ? (JSON.parse(text) as unknown) : null, "", (key) => known.get(key) ?? key, new Map());
   const [was, is] = [read(before), read(after)];
   const paths = [...new Set([...was.keys(), ...is.keys()])];
   const all = paths.map((path): [string, string, string] => [path, was.get(path) ?? "–", is.get(path) ?? "–"]);
@@ -195,7 +218,7 @@ export function differences(before: string | null, after: string | null): [strin
 }
 
 function Difference({ entry }: { entry: Entry }) {
-  const all = differences(entry.before, entry.after);
+  const all = differences(entry.before, entry.after, entry.names);
   const few = all.slice(0, 4);
   const line = ([key, was, is]: [string, string, string]) => (
     <div key={key} class="small wrap">

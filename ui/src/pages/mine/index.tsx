@@ -2,7 +2,7 @@
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql } from "../../gql.ts";
-import { factor, num, percent, slots } from "../../lib/numbers.ts";
+import { factor, many, num, percent, slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath, memberId } from "../../lib/route.ts";
 import { me } from "../../lib/session.ts";
@@ -18,6 +18,9 @@ const MINE = graphql(`
     user_fair_shares(resource_group: $group, first: 100) {
       count
       edges { node { user_uuid project_id project_name domain_name rank ranked_count previous_rank lookback_end fair_share_factor effective_usage } }
+    }
+    waiting: kernels(resource_group: $group, status: PENDING, first: 1) {
+      count
     }
     running: kernels(resource_group: $group, status: RUNNING, first: 50) {
       count
@@ -37,6 +40,9 @@ export default function Mine({ group }: PageProps) {
       <Shown answer={answer}>
         {(data) => (
           <>
+            <p>
+              {data.waiting.count === 0 ? "Nothing of yours waits to run." : <Link href={groupPath(group, "pending")}>{many(data.waiting.count, "job")} of yours {data.waiting.count === 1 ? "waits" : "wait"} to run</Link>}
+            </p>
             {data.user_fair_shares.count === 0 ? (
               <Card>
                 <Empty title="You have used nothing here">Your first job in this group goes before those of everyone who has used something for the same weight.</Empty>

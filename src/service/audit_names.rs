@@ -1,0 +1,54 @@
+//! The names of the users and projects that entries of the audit log call by their ids.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::audit::owner_of;
+use super::audit_log::AuditEntry;
+use super::people::Directory;
+use crate::domain::ids::{Owner, ProjectId, UserId};
+
+/// By what the entry calls them, as its target or among what it has changed. Whoever has no name is left out.
+pub fn names(entry: &AuditEntry, people: &Directory) -> BTreeMap<String, String> {
+    let mut names = BTreeMap::new();
+    if let Some(name) = name_of_target(entry, people) {
+        names.insert(entry.target.clone(), name);
+    }
+    for side in [&entry.before, &entry.after].into_iter().flatten() {
+        add(side, people, &mut names);
+    }
+    names
+}
+
+/// Changes of people have a plain id as their target.
+fn name_of_target(entry: &AuditEntry, people: &Directory) -> Option<String> {
+    let name = match entry.action.split_once('.') {
+        Some(("user", _)) => people.user_name(UserId(entry.target.parse().ok()?)),
+        Some(("project", _)) => people.project_name(ProjectId(entry.target.parse().ok()?)),
+        _ => return name(&entry.target, people),
+    };
+    Some(name?.to_string())
+}
+
+/// Adds those that are keys of objects.
+fn add(value: &Value, people: &Directory, names: &mut BTreeMap<String, String>) {
+    let Value::Object(map) = value else { return };
+    for (key, inner) in map {
+        match name(key, people) {
+            Some(name) => drop(names.insert(key.clone(), name)),
+            None => add(inner, people, names),
+        }
+    }
+}
+
+fn name(label: &str, people: &Directory) -> Option<String> {
+    match owner_of(label)? {
+        Owner::Domain(_) => None,
+        Owner::Project(id) => Some(people.project_name(id)?.to_string()),
+        Owner::User(member) => {
+            let (user, project) = people.names(member);
+            Some(format!("{} in {}", user?, project?))
+        }
+    }
+}
