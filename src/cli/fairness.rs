@@ -10,7 +10,7 @@ use super::command::Command;
 use super::export::{check_days, parse_day};
 use super::failure::{Failure, Outcome};
 use super::list::List;
-use super::output::{Format, OutputArgs, print, print_answer, print_list};
+use super::output::{Format, OutputArgs, figure, percent, print, print_answer, print_list};
 use crate::config::Config;
 use crate::domain::time::Day;
 
@@ -125,14 +125,6 @@ fn columns(tier: Tier) -> &'static [&'static str] {
         Tier::Project => &["project", "domain", "used", "entitled", "ratio", "error", "asked_for_less"],
         Tier::User => &["user", "project", "domain", "used", "entitled", "ratio", "error", "asked_for_less"],
     }
-}
-
-fn figure(value: &Value) -> f64 {
-    value.as_str().and_then(|text| text.parse().ok()).unwrap_or_default()
-}
-
-fn percent(value: &Value) -> String {
-    format!("{:.2}%", 100.0 * figure(value))
 }
 
 /// A row for a person: names where there are some, shares in percent of the group.

@@ -199,6 +199,16 @@ fn written(error: csv::Error) -> io::Error {
     }
 }
 
+/// A figure that the server has sent as text.
+pub fn figure(value: &Value) -> f64 {
+    value.as_str().and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+/// The same of a part of a whole.
+pub fn percent(value: &Value) -> String {
+    format!("{:.2}%", 100.0 * figure(value))
+}
+
 /// Cuts names so that the columns that they stand in have at most `room` together: always the widest gives way.
 pub fn fit(rows: &mut [Vec<String>], room: usize) {
     let mut widths = vec![0; rows.first().map_or(0, Vec::len)];

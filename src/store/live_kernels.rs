@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, FromQueryResult, QueryFilter, QueryOrder, QuerySelect, Select, StreamTrait,
+    ColumnTrait, ConnectionTrait, FromQueryResult, QueryFilter, QueryOrder, QueryResult, QuerySelect, Select,
+    Statement, StreamTrait,
 };
 
 use super::decode::SlotDecoder;
@@ -14,7 +15,7 @@ use super::entity::kernel_cursor;
 use super::kernels::{live, phase};
 use super::{Result, unsettled};
 use crate::domain::decimal::Amount;
-use crate::domain::ids::{GroupKey, ProjectId, UserId};
+use crate::domain::ids::{GroupKey, KernelId, ProjectId, UserId};
 use crate::domain::kernel::{Phase, Unsettled};
 use crate::domain::queues::{LiveKernel, Portion};
 use crate::domain::time::Timestamp;
@@ -94,4 +95,25 @@ pub async fn all(db: &(impl ConnectionTrait + StreamTrait), group: GroupKey) -> 
         }));
     }
     Ok(kernels)
+}
+
+/// Kernels with a record that ends at `since` or later, which have ended since then and are recorded to their ends.
+#[tracing::instrument(name = "db.live_kernels.ended_since", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn ended_since(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    since: Timestamp,
+) -> Result<Vec<(KernelId, Timestamp)>> {
+    let sql = "SELECT DISTINCT k.kernel_id, k.terminated_at FROM usage_slices s \
+               INNER JOIN kernels k ON k.kernel_key = s.kernel_key \
+               WHERE s.group_key = $1 AND s.period_end >= $2 AND k.terminated_at >= $2 AND NOT EXISTS \
+               (SELECT 1 FROM kernel_cursors c WHERE c.kernel_key = k.kernel_key)";
+    let values = [group.0.into(), since.micros().into()];
+    let statement = Statement::from_sql_and_values(db.get_database_backend(), sql, values);
+    let rows = db.query_all_raw(statement).await?;
+    let read = |row: &QueryResult| {
+        let end: i64 = row.try_get("", "terminated_at")?;
+        Ok((KernelId(row.try_get("", "kernel_id")?), Timestamp::from_micros(end)))
+    };
+    rows.iter().map(read).collect()
 }

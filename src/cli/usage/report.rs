@@ -42,8 +42,16 @@ pub async fn run(usage: Usage, config: &Config) -> Result<(), Failure> {
     let mut rows = list.rows().await?;
     let slots: BTreeSet<String> =
         rows.iter().filter_map(|row| row["slot_hours"].as_object()).flat_map(|hours| hours.keys().cloned()).collect();
-    let hours: Vec<(String, String)> = slots.into_iter().map(|slot| (heading(&slot), slot)).collect();
+    let hours: Vec<(String, String)> = slots.iter().map(|slot| (heading(slot), slot.clone())).collect();
+    // Tables have no room for them.
+    let parts: Vec<(String, String)> = match format {
+        Format::Table => Vec::new(),
+        _ => slots.into_iter().map(|slot| (format!("{slot}_capacity_share"), slot)).collect(),
+    };
     for row in &mut rows {
+        for (heading, slot) in &parts {
+            row[heading] = row["capacity_share"].get(slot).cloned().unwrap_or_default();
+        }
         for (heading, slot) in &hours {
             row[heading] = row["slot_hours"].get(slot).cloned().unwrap_or_else(|| json!("0"));
         }
@@ -53,7 +61,7 @@ pub async fn run(usage: Usage, config: &Config) -> Result<(), Failure> {
     }
     let mut columns: Vec<&str> =
         NAMES.into_iter().filter(|name| rows.iter().any(|row| row.get(name).is_some())).collect();
-    columns.extend(hours.iter().map(|(heading, _)| heading.as_str()));
+    columns.extend(hours.iter().chain(&parts).map(|(heading, _)| heading.as_str()));
     print_list(format, &columns, rows)
 }
 

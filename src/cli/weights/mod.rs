@@ -15,7 +15,7 @@ use super::command::Command;
 use super::failure::{FAILED, Failure, Outcome, eprint_line};
 use super::list::List;
 use super::open::{input_name, read_input};
-use super::output::{Format, print, print_answer, print_bytes, print_list};
+use super::output::{Format, percent, print, print_answer, print_bytes, print_list};
 use super::simulated;
 use crate::config::Config;
 use crate::domain::weight::Weight;
@@ -144,12 +144,23 @@ async fn get(group: &str, output: GetFormat, client: &Client) -> Result<(), Fail
                 json!({
                     "target_type": row["target_type"], "target": shown("target_name", "target_id"),
                     "project": shown("project_name", "project_id"), "weight": row["weight"],
+                    "entitled": percent(&row["entitled_share"]), "of_parent": percent(&row["entitled_share_of_parent"]),
                 })
             });
-            print_list(Format::Table, &["target_type", "target", "project", "weight"], named)
+            let columns = &["target_type", "target", "project", "weight", "entitled", "of_parent"];
+            print_list(Format::Table, columns, named)
         }
         GetFormat::Csv => {
-            let columns = &["target_type", "target_id", "project_id", "weight", "target_name", "project_name"];
+            let columns = &[
+                "target_type",
+                "target_id",
+                "project_id",
+                "weight",
+                "target_name",
+                "project_name",
+                "entitled_share",
+                "entitled_share_of_parent",
+            ];
             List::whole(weights()).print(Format::Csv, columns).await
         }
     }

@@ -50,6 +50,10 @@ impl Contest {
 impl Outer {
     pub fn keys(&self, projects: &[u64], domains: &[u64]) -> OuterKeys<'_> {
         let of = |(project, domain): (&u64, &u32)| [domains[*domain as usize], *project];
-        OuterKeys { within: &self.within, projects: projects.iter().zip(&self.domain_of).map(of).collect() }
+        OuterKeys {
+            within: &self.within,
+            domain_of: &self.domain_of,
+            projects: projects.iter().zip(&self.domain_of).map(of).collect(),
+        }
     }
 }

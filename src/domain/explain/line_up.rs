@@ -16,8 +16,21 @@ pub struct LineUp<'a> {
 pub struct OuterKeys<'a> {
     /// The number of each user's project.
     pub within: &'a [u32],
+    /// The number of each project's domain.
+    pub domain_of: &'a [u32],
     /// By project: the key of its domain, and its own.
     pub projects: Vec<[u64; 2]>,
+}
+
+/// One whose project and domain move along with it, as more usage moves all three.
+pub struct Climber<'a> {
+    keys: &'a [u64],
+    outer: &'a OuterKeys<'a>,
+    project: u32,
+    /// The keys of the others in its project, ascending.
+    siblings: Vec<u64>,
+    /// How many users each project has.
+    members: Vec<u32>,
 }
 
 /// Those with whom only the own key decides, and how many come before them.
@@ -114,6 +127,22 @@ impl<'a> LineUp<'a> {
         keys.zip(Tier::ALL).find(|((a, b), _)| a != b).map(|(_, tier)| tier)
     }
 
+    /// `None`: only the own key decides.
+    pub fn climber(&self, at: usize) -> Option<Climber<'_>> {
+        let outer = self.outer.as_ref()?;
+        let project = outer.within[at];
+        let mut members = vec![0; outer.projects.len()];
+        let mut siblings = Vec::new();
+        for (other, (key, within)) in self.keys.iter().zip(outer.within).enumerate() {
+            members[*within as usize] += 1;
+            if *within == project && other != at {
+                siblings.push(*key);
+            }
+        }
+        siblings.sort_unstable();
+        Some(Climber { keys: &self.keys, outer, project, siblings, members })
+    }
+
     pub fn rivals(&self, at: usize) -> Rivals {
         let others = |other: &usize| *other != at;
         let (mut before, mut keys) = (0, Vec::new());
@@ -131,5 +160,33 @@ impl<'a> LineUp<'a> {
         }
         keys.sort_unstable();
         Rivals { before, keys }
+    }
+}
+
+impl Climber<'_> {
+    /// The place with these keys of its domain, its project and its own.
+    pub fn place(&self, domain: u64, project: u64, own: u64) -> u32 {
+        let home = self.outer.domain_of[self.project as usize];
+        let mut before = number(self.siblings.partition_point(|other| *other < own));
+        for (other, keys) in (0..).zip(&self.outer.projects) {
+            if other == self.project {
+                continue;
+            }
+            // A project of the same domain has moved with it.
+            let is_near = self.outer.domain_of[other as usize] == home;
+            let [theirs, key] = [if is_near { domain } else { keys[0] }, keys[1]];
+            before += match (theirs, key).cmp(&(domain, project)) {
+                Ordering::Less => self.members[other as usize],
+                Ordering::Equal => self.ahead_in(other, own),
+                Ordering::Greater => 0,
+            };
+        }
+        1 + before
+    }
+
+    /// How many users of a project have a smaller key.
+    fn ahead_in(&self, project: u32, own: u64) -> u32 {
+        let users = self.keys.iter().zip(self.outer.within);
+        number(users.filter(|(key, within)| **within == project && **key < own).count())
     }
 }

@@ -1,6 +1,6 @@
 //! Which weight leads to a place, and which usage costs one.
 
-use super::line_up::Rivals;
+use super::line_up::{LineUp, Rivals};
 use crate::domain::decimal::Amount;
 use crate::domain::factor::Exponent;
 use crate::domain::normalize::Normalizer;
@@ -71,20 +71,45 @@ pub struct Cost {
     pub place: u32,
 }
 
-/// The least usage with which the place is worse than with `normalized_usage`; `None`: no usage makes it worse.
-pub fn cost(rivals: &Rivals, normalized_usage: f64, weight: EffectiveWeight) -> Option<Cost> {
-    let key = |used: f64| Exponent::new(used, weight).sort_key();
-    let own = key(normalized_usage);
-    let next = *rivals.keys.get(rivals.keys.partition_point(|other| *other < own))?;
-    // What is compared is rounded, so the limit lies half a unit above it.
-    let limit = (f64::from_bits(next) + 0.5) / 1e12 * weight.to_f64();
-    let mut more = (limit - normalized_usage).max(0.0);
-    let mut step = limit * f64::EPSILON;
-    while key(normalized_usage + more) <= next {
-        more += step;
-        step *= 2.0;
+/// What somebody has used and the weight that divides it.
+pub type Used = (f64, EffectiveWeight);
+
+/// More usage than anyone can have.
+const MOST: f64 = 1e30;
+
+/// The least usage with which the place of `at` is worse than without it; `None`: no usage makes it worse. `outer` is what its
+/// domain and its project have used, which use it too; `None`: they are not compared.
+pub fn cost(line_up: &LineUp, at: usize, own: Used, outer: Option<[Used; 2]>) -> Option<Cost> {
+    let key = |(used, weight): Used, more: f64| Exponent::new(used + more, weight).sort_key();
+    match line_up.climber(at).zip(outer) {
+        Some((climber, [domain, project])) => {
+            first_worse(|more| climber.place(key(domain, more), key(project, more), key(own, more)))
+        }
+        None => {
+            let rivals = line_up.rivals(at);
+            first_worse(|more| rivals.place(key(own, more)))
+        }
     }
-    Some(Cost { normalized_usage: more, place: rivals.place(key(normalized_usage + more)) })
+}
+
+/// `place` tells the place with so much more usage, and never gets better.
+fn first_worse(place: impl Fn(f64) -> u32) -> Option<Cost> {
+    let now = place(0.0);
+    // Numbers from 0 up ascend like their bits.
+    let (mut stands, mut costs) = (0, MOST.to_bits());
+    if place(MOST) == now {
+        return None;
+    }
+    while stands + 1 < costs {
+        let middle = stands + (costs - stands) / 2;
+        if place(f64::from_bits(middle)) == now {
+            stands = middle;
+        } else {
+            costs = middle;
+        }
+    }
+    let more = f64::from_bits(costs);
+    Some(Cost { normalized_usage: more, place: place(more) })
 }
 
 /// The usage in each slot alone that comes to so much in a bucket of this decay weight, in slot-seconds, rounded up.

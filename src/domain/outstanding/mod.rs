@@ -24,7 +24,7 @@ pub struct Moment {
 }
 
 /// For so long kernels that have ended are remembered, in microseconds.
-const MEMORY: i64 = MICROS_PER_HOUR;
+pub const MEMORY: i64 = MICROS_PER_HOUR;
 
 /// The started kernels of a group whose last slice is not recorded yet, by owner.
 #[derive(Clone, Debug, Default)]

@@ -65,7 +65,8 @@ pub struct Explanation {
     pub if_nothing_is_run: Outlook,
     /// The weights that lead to other places, if all else stays as it is.
     pub weights_for_places: Vec<WeightForPlace>,
-    /// The least usage of today that costs the place; `null`: no usage does.
+    /// The least usage of today that costs the place; `null`: no usage does. A user's project and domain use it too, and with
+    /// `order: tiered` they are compared first.
     pub costs: Option<Cost>,
     /// The workload that was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -237,7 +238,7 @@ pub struct WeightForPlace {
 /// Usage that costs the place.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Cost {
-    /// The place after it.
+    /// The place after it; in tiers a little more may pass those whose domain or project equals.
     pub place: u32,
     /// As a part of the window's capacity.
     pub normalized_usage: String,

@@ -13,8 +13,9 @@ use crate::domain::explain::count::Scale;
 use crate::domain::explain::future::Unrecorded;
 use crate::domain::explain::line_up::{LineUp, Rivals};
 use crate::domain::explain::outlook::{self, outlook};
-use crate::domain::explain::reach::{Own, cost, in_slots};
+use crate::domain::explain::reach::{Own, Used, cost, in_slots};
 use crate::domain::explain::{Tier, exact};
+use crate::domain::hierarchy::Share;
 use crate::domain::ids::Owner;
 use crate::domain::ranking::Ranked;
 use crate::domain::weight::{EffectiveWeight, Weight};
@@ -54,6 +55,15 @@ impl Page<'_> {
         let domain = rows.domain(&row.domain_name).map_or(default, |row| self.facts().weight(&row.share));
         let project = rows.project(row.member.project).map_or(default, |row| self.facts().weight(&row.share));
         EffectiveWeight::product(domain, project, own)
+    }
+
+    /// What the domain and the project of a user have used.
+    fn outer_usage(&self) -> Option<[Used; 2]> {
+        let Subject::User(row) = self.subject else { return None };
+        let rows = &self.facts().rows;
+        let used = |share: &Share| (share.history.normalized_usage, share.effective_weight);
+        let (domain, project) = (rows.domain(&row.domain_name)?, rows.project(row.member.project)?);
+        Some([used(&domain.share), used(&project.share)])
     }
 
     pub fn standing(&self, wanted: Option<u32>) -> Result<Standing> {
@@ -110,7 +120,8 @@ impl Page<'_> {
             Some(place) => vec![place],
             None => next.into_iter().chain(next.filter(|next| *next > 1).map(|_| 1)).collect(),
         };
-        let cost = cost(&rivals, self.recount.normalized_usage, self.share().effective_weight);
+        let own = (self.recount.normalized_usage, self.share().effective_weight);
+        let cost = cost(&line_up, number, own, self.outer_usage());
         Ok(Standing {
             place: Some(place),
             of,

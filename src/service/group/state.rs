@@ -17,7 +17,7 @@ use crate::domain::ids::{KernelKey, Member, Owner, ProjectId, UserId};
 use crate::domain::kernel::{Kernel, Phase, Unsettled};
 use crate::domain::ledger::Ledger;
 use crate::domain::options::Options;
-use crate::domain::outstanding::Outstanding;
+use crate::domain::outstanding::{MEMORY, Outstanding};
 use crate::domain::queues::Queues;
 use crate::domain::queues::{Demand, Portion};
 use crate::domain::run_times::RunTimes;
@@ -140,7 +140,7 @@ impl GroupState {
         for domain in domains {
             state.know_domain(&domain);
         }
-        state.load_kernels(db).await?;
+        state.load_kernels(db, None).await?;
         Ok(state)
     }
 
@@ -210,13 +210,18 @@ impl GroupState {
             self.queues = Arc::new(store::queues::list(db, &self.group.name).await?);
         }
         if known.kernels_revision + own_writes != self.group.kernels_revision {
-            self.load_kernels(db).await?;
+            self.load_kernels(db, known.recorded_until).await?;
         }
         Ok(())
     }
 
-    /// Reads what kernels hold and ask for, and whether runs still have to record anything of them.
-    async fn load_kernels(&mut self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<()> {
+    /// Reads what kernels hold and ask for, whether runs still have to record anything of them, and which have ended lately;
+    /// `known_until` is how far the state knew what runs have recorded.
+    async fn load_kernels(
+        &mut self,
+        db: &(impl ConnectionTrait + StreamTrait),
+        known_until: Option<Timestamp>,
+    ) -> Result<()> {
         let mut occupancy = Occupancy::default();
         let mut demand = Demand::default();
         let mut outstanding = Outstanding::default();
@@ -234,6 +239,13 @@ impl GroupState {
             }
         })
         .await?;
+        if let Some(until) = self.group.recorded_until {
+            outstanding.remember(&self.outstanding, until);
+            let since = until.plus_micros(-MEMORY).max(known_until.unwrap_or(Timestamp::EPOCH));
+            for (id, end) in store::live_kernels::ended_since(db, self.group.key, since).await? {
+                outstanding.settled(id, end);
+            }
+        }
         self.occupancy = occupancy;
         self.demand = Arc::new(demand);
         // Where nothing is unsettled, nothing has to be read before the next run.

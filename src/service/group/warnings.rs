@@ -4,7 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::published::facts::Facts;
-use crate::domain::options::SequenceMode;
+use crate::domain::options::{Order, SequenceMode};
+use crate::domain::sequencer::Growing;
 use crate::domain::slots::SlotName;
 
 /// Something in the options that a person should look at.
@@ -25,7 +26,7 @@ pub struct OptionWarning {
 type Rule = fn(&Facts, &mut Vec<OptionWarning>);
 
 /// Every rule, in the order of the answers. A new rule is one function and one entry.
-const RULES: [Rule; 4] = [unused_slots, only_zeros, no_capacity, not_progressive];
+const RULES: [Rule; 5] = [unused_slots, only_zeros, no_capacity, not_progressive, flat_misses_domain_weights];
 
 const RESOURCE_WEIGHTS: &str = "/scheduler_opts/resource_weights";
 
@@ -80,6 +81,26 @@ fn not_progressive(group: &Facts, warnings: &mut Vec<OptionWarning>) {
                 "the scheduler `{}` has no progressive order; its sequences are plain",
                 group.scheduler.name()
             ),
+        });
+    }
+}
+
+/// Domains have weights that the order delivers only by chance.
+fn flat_misses_domain_weights(group: &Facts, warnings: &mut Vec<OptionWarning>) {
+    if group.options.order != Order::Flat || group.scheduler.grows() != Some(Growing::Usage) {
+        return;
+    }
+    let shown = group.rows.domains.iter().filter(|domain| !domain.hidden);
+    let mut weights = shown.map(|domain| group.weight(&domain.share));
+    let first = weights.next();
+    if weights.any(|weight| Some(weight) != first) {
+        warnings.push(OptionWarning {
+            code: "flat_misses_domain_weights",
+            pointer: Some("/scheduler_opts/order".to_owned()),
+            detail: "domains have different weights, but `order` is `flat`: all users are compared at once, so a domain with \
+                     more users receives more than its weight says. Measured in a full cluster with the weights 2, 1, 1 \
+                     and 0.5: `flat` delivered 34.5, 22.5, 21.6 and 21.4 %, and `tiered` 44.0, 22.2, 22.2 and 11.5 %"
+                .to_owned(),
         });
     }
 }

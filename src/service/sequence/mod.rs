@@ -1,6 +1,7 @@
 //! The order of pending workloads, from published state only (FAIR_SHARE §9).
 
 mod explained;
+mod homed;
 pub mod memory;
 mod pending;
 mod progressive;
@@ -16,6 +17,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 pub use self::explained::Explained;
+use self::homed::Homed;
 use super::group::published::PublishedGroup;
 use super::group::published::division::Division;
 use super::group::published::facts::Facts;
@@ -169,7 +171,7 @@ impl Service {
         };
         let (most, explain) = (input.limit.map_or(usize::MAX, |limit| limit.get() as usize), input.explain);
         let (mode, ordered) = match growing {
-            None => (SequenceMode::Plain, plain(&group, input.workloads, owners, now, most, explain)?),
+            None => (SequenceMode::Plain, plain(&group, input.workloads, owners, &homes, now, most, explain)?),
             Some(growing) => {
                 let asked = progressive::Asked { workloads: input.workloads, owners, placed, homes, most, explain };
                 (SequenceMode::Progressive, asked.order(group.facts(), growing, self.certain(now)))
@@ -209,15 +211,17 @@ fn plain<'a>(
     group: &VisibleGroup,
     mut pending: Vec<PendingWorkload<'a>>,
     owners: Vec<Member>,
+    homes: &Homes,
     now: Timestamp,
     most: usize,
     explain: bool,
 ) -> Result<Ordered<'a>> {
+    let standings = Homed { facts: group.facts(), homes };
     let claims =
         group.scheduler.takes_turns().then(|| claims(group.published(), &mut pending, &owners, now)).transpose()?;
     let workloads = workloads(pending, owners);
     let mut order = match &claims {
-        None => group.scheduler.order(&workloads, group.facts()),
+        None => group.scheduler.order(&workloads, &standings),
         Some((division, queue, requests)) => {
             let claims = QueueClaims {
                 tree: &division.tree,
@@ -226,14 +230,14 @@ fn plain<'a>(
                 queue,
                 requests,
             };
-            group.scheduler.order_by_turns(&workloads, group.facts(), &claims)
+            group.scheduler.order_by_turns(&workloads, &standings, &claims)
         }
     };
     order.truncate(most);
     let mut decisions = Vec::new();
     if explain {
         let queues = claims.as_ref().map(|(_, queues, _)| queues.as_slice());
-        decisions = group.scheduler.decisions(&order, &workloads, group.facts(), queues);
+        decisions = group.scheduler.decisions(&order, &workloads, &standings, queues);
     }
     Ok(Ordered { workloads, order, charged: Vec::new(), decisions })
 }

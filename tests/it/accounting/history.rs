@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use fairshared::domain::outstanding::Moment;
+use fairshared::domain::run_times::{Expected, RunTimes};
 use fairshared::domain::sequencer::Standings;
 use fairshared::domain::time::{MICROS_PER_DAY, MICROS_PER_HOUR};
 use fairshared::domain::weight::Weight;
@@ -12,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::model::{Dice, Model, Policy};
 use crate::support::fixture::{Fixture, GROUP, admin, id};
-use crate::support::on_both;
+use crate::support::{on_both, time};
 
 const USERS: [&str; 3] = ["ann", "bob", "cem"];
 const PROJECTS: [&str; 3] = ["ml", "bio", "sky"];
@@ -40,7 +42,18 @@ pub fn picture(group: &VisibleGroup) -> String {
     let shares = facts.occupancy().map(|(user, _)| (user, facts.dominant_share(user)));
     let mut shares: Vec<_> = shares.filter(|(_, share)| *share != 0.0).collect();
     shares.sort_unstable_by_key(|(user, _)| *user);
-    text + &format!("{shares:?}")
+    // Long after the histories, so that everything that runs counts.
+    let moment = Moment { since: time("2026-01-01T00:00:00Z"), now: time("2027-01-01T00:00:00Z") };
+    let expected = Expected::new(RunTimes::default(), RunTimes::default(), &facts.options);
+    let outstanding = facts.rows.users.iter().map(|row| {
+        let kernels = &facts.outstanding;
+        let usages = [kernels.unrecorded(row.member, moment), kernels.committed(row.member, moment.now, expected)];
+        (row.member, usages)
+    });
+    let mut outstanding: Vec<_> =
+        outstanding.filter(|(_, usages)| usages.iter().any(|usage| !usage.is_empty())).collect();
+    outstanding.sort_unstable_by_key(|(member, _)| *member);
+    text + &format!("{shares:?} {outstanding:?}")
 }
 
 /// The same without revisions and the time of calculation.

@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::program::{end, over, run, run_with_input};
 use super::two_users;
 use crate::support::database::TestDb;
-use crate::support::fixture::{GROUP, id};
+use crate::support::fixture::{GROUP, id, with};
 use crate::support::on_both;
 
 fn items(answer: &Value) -> &[Value] {
@@ -70,6 +70,9 @@ on_both! {
         assert_eq!((&items(&answer)[0]["fair_share_factor"], &items(&answer)[0]["rank"]), (&json!("1"), &Value::Null));
         let csv = sequence(&["-o", "csv"], body.to_string().as_bytes()).ok();
         assert!(csv.starts_with("position,workload_id,fair_share_factor,rank\n1,n1,1,\n2,a1,0."), "{csv}");
+        let charged = with(body.clone(), &json!({"mode": "progressive"}));
+        let csv = sequence(&["-o", "csv"], charged.to_string().as_bytes()).ok();
+        assert!(csv.starts_with("position,workload_id,fair_share_factor,rank,charge,factor_after\n1,n1,1,,0."), "{csv}");
         let table = sequence(&[], body.to_string().as_bytes()).ok();
         assert_eq!(table.lines().nth(3).unwrap().split_whitespace().take(2).collect::<Vec<_>>(), ["3", "b1"]);
         let deep = format!("{{\"workloads\": {}", "[".repeat(10_000));
@@ -83,6 +86,13 @@ on_both! {
         assert!(sequence(&[], b"\xff\xfe").refused(2).starts_with("standard input: "));
         assert!(run(&f.db, ["sequence", GROUP, "/nowhere.json"]).refused(2).starts_with("cannot read /nowhere.json: "));
         assert!(run_with_input(&f.db, &["sequence", "nowhere", "-"], b"{\"workloads\":[]}").refused(2).contains("no resource group"));
+    }
+
+    async fn a_report_as_csv_has_what_was_used_of_the_capacity(db: TestDb) {
+        let f = two_users(db).await;
+        let csv = run(&f.db, ["usage", GROUP, "--from", "2026-01-12", "--to", "2026-01-13", "--by", "project", "-o", "csv"]).ok();
+        assert!(csv.lines().next().unwrap().ends_with(",used_share,entitled_share,cpu_hours,cpu_capacity_share"), "{csv}");
+        assert!(csv.lines().count() > 1 && csv.lines().skip(1).all(|line| !line.ends_with(',')), "{csv}");
     }
 
     async fn an_audit_names_the_first_row_that_differs(db: TestDb) {

@@ -76,6 +76,12 @@ on_both! {
         let table = run(&f.db, ["weights", "get", GROUP, "-o", "table"]).ok();
         let line = table.lines().find(|line| line.contains("alice")).unwrap();
         assert!(line.contains("ml") && line.contains('3') && !table.contains(&id("alice").to_string()), "{table}");
+        // What weights entitle to stands beside them: alice, who alone is in her project, to all of it.
+        let head: Vec<&str> = table.lines().next().unwrap().split_whitespace().collect();
+        assert_eq!(head, ["TARGET", "TYPE", "TARGET", "PROJECT", "WEIGHT", "ENTITLED", "OF", "PARENT"], "{table}");
+        assert!(line.trim_end().ends_with("100.00%"), "{table}");
+        let csv = run(&f.db, ["weights", "get", GROUP, "-o", "csv"]).ok();
+        assert!(csv.lines().next().unwrap().ends_with(",entitled_share,entitled_share_of_parent"), "{csv}");
         let pruned = apply(&f, &["--prune"], "domains: {research: 2}\n");
         assert_eq!(pruned.code, Some(0));
         let lines: Vec<&str> = pruned.stderr.lines().collect();

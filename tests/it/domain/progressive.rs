@@ -1,20 +1,20 @@
 //! The progressive order (FAIR_SHARE §10): against a reference that looks at everything anew at each turn, and its laws.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use fairshared::domain::factor::Exponent;
 use fairshared::domain::ids::{Member, ProjectId, UserId};
 use fairshared::domain::options::Order;
 use fairshared::domain::sequencer::progressive::{Account, Accounts, Charge, Turn, dominant_order, order};
-use fairshared::domain::sequencer::{Sequencer, Workload};
+use fairshared::domain::sequencer::{Sequencer, Standings, Workload};
 use fairshared::domain::slots::Usages;
 use fairshared::domain::time::Timestamp;
 use fairshared::domain::weight::{EffectiveWeight, Weight};
 use proptest::prelude::*;
 
 use super::support::{cases, member, usages};
-use crate::support::standings::GivenStandings;
 
 const WEIGHTS: [&str; 4] = ["0.5", "1", "2", "3"];
 
@@ -97,6 +97,68 @@ fn used(account: Account, charged: f64) -> f64 {
 
 fn quantised(value: f64, weight: EffectiveWeight) -> f64 {
     (value / weight.to_f64() * 1e12).round()
+}
+
+/// What plain mode compares.
+impl Standings for Scene {
+    fn exponent(&self, member: Member) -> Exponent {
+        exponent(self.given.user(member))
+    }
+
+    fn outer_exponents(&self, project: ProjectId) -> (Exponent, Exponent) {
+        (exponent(self.given.domain(project).1), exponent(self.given.project(project)))
+    }
+
+    fn dominant_share(&self, _: UserId) -> f64 {
+        0.0
+    }
+
+    fn dominant_share_with(&self, _: UserId, _: &Usages) -> f64 {
+        0.0
+    }
+
+    fn order(&self) -> Order {
+        self.order
+    }
+}
+
+fn exponent(account: Account) -> Exponent {
+    Exponent::new(account.normalized_usage, account.weight)
+}
+
+/// In one tier, nobody who was served is ahead of a sibling who waits by more than its own charge and half of the other's next
+/// one.
+fn not_left_behind<K: Ord + Clone + Debug, P: PartialEq>(
+    scene: &Scene,
+    key: impl Fn(Member) -> K,
+    parent: impl Fn(Member) -> P,
+    account: impl Fn(Member) -> Account,
+) -> Result<(), TestCaseError> {
+    let mut sums: BTreeMap<K, Charge> = BTreeMap::new();
+    let mut last: BTreeMap<K, Wish> = BTreeMap::new();
+    let order = scene.positions();
+    for (turn, at) in order.iter().enumerate() {
+        let wish = scene.wishes[*at];
+        *sums.entry(key(wish.owner)).or_default() += Charge::of(wish.charge);
+        last.insert(key(wish.owner), wish);
+        let mut waiting: BTreeMap<K, Wish> = BTreeMap::new();
+        for next in &order[turn + 1..] {
+            waiting.entry(key(scene.wishes[*next].owner)).or_insert(scene.wishes[*next]);
+        }
+        let over = |one: &Wish| {
+            let account = account(one.owner);
+            let so_far = used(account, sums.get(&key(one.owner)).copied().unwrap_or_default().to_f64());
+            (so_far, account.weight.to_f64())
+        };
+        for (one, served) in last.iter().filter(|(one, _)| waiting.contains_key(one)) {
+            for (other, next) in waiting.iter().filter(|(_, next)| parent(next.owner) == parent(served.owner)) {
+                let ((ours, our_weight), (theirs, their_weight)) = (over(served), over(next));
+                let most = (theirs + next.charge / 2.0) / their_weight + served.charge / our_weight + 2e-12;
+                prop_assert!(ours / our_weight <= most, "{one:?} {ours} {other:?} {theirs}");
+            }
+        }
+    }
+    Ok(())
 }
 
 /// At each turn everything is looked at anew.
@@ -219,19 +281,10 @@ proptest! {
 
     #[test]
     fn without_charges_it_is_the_plain_order(mut scene in scene(false)) {
-        scene.order = Order::Flat;
         for wish in &mut scene.wishes {
             (wish.charge, wish.priority) = (0.0, 0);
         }
-        let exponent = |w: &Wish| {
-            let Account { normalized_usage, weight, .. } = scene.given.user(w.owner);
-            (w.owner, Exponent::new(normalized_usage, weight))
-        };
-        let standings = GivenStandings {
-            exponents: scene.wishes.iter().map(exponent).collect(),
-            ..GivenStandings::default()
-        };
-        let plain = Sequencer::by_name("fairshare").unwrap().order(&scene.workloads(), &standings);
+        let plain = Sequencer::by_name("fairshare").unwrap().order(&scene.workloads(), &scene);
         let plain: Vec<usize> = plain.into_iter().map(|at| at as usize).collect();
         prop_assert_eq!(scene.positions(), plain);
     }
@@ -251,32 +304,16 @@ proptest! {
         prop_assert_eq!(names(&other, &other_charges), before);
     }
 
-    /// Nobody who was served is ahead of somebody who waits by more than its own charge and half of the other's next one.
     #[test]
-    fn who_waits_is_not_left_behind(mut scene in scene(true)) {
-        scene.order = Order::Flat;
-        let mut sums: BTreeMap<Member, Charge> = BTreeMap::new();
-        let mut last: BTreeMap<Member, f64> = BTreeMap::new();
-        let order = scene.positions();
-        for (turn, at) in order.iter().enumerate() {
-            let wish = scene.wishes[*at];
-            *sums.entry(wish.owner).or_default() += Charge::of(wish.charge);
-            last.insert(wish.owner, wish.charge);
-            let mut waiting: BTreeMap<Member, f64> = BTreeMap::new();
-            for next in &order[turn + 1..] {
-                waiting.entry(scene.wishes[*next].owner).or_insert(scene.wishes[*next].charge);
-            }
-            let over = |owner: &Member| {
-                let account = scene.given.user(*owner);
-                let so_far = used(account, sums.get(owner).copied().unwrap_or_default().to_f64());
-                (so_far, account.weight.to_f64())
-            };
-            for (owner, charge) in last.iter().filter(|(owner, _)| waiting.contains_key(owner)) {
-                for (other, next) in &waiting {
-                    let ((ours, our_weight), (theirs, their_weight)) = (over(owner), over(other));
-                    let most = theirs / their_weight + charge / our_weight + next / 2.0 / their_weight + 1e-12;
-                    prop_assert!(ours / our_weight <= most + 1e-12, "{owner:?} {ours} {other:?} {theirs}");
-                }
+    fn who_waits_is_not_left_behind(scene in scene(true)) {
+        let given = &scene.given;
+        let domain = |owner: Member| given.domain(owner.project).0;
+        match scene.order {
+            Order::Flat => not_left_behind(&scene, |owner| owner, |_| (), |owner| given.user(owner))?,
+            Order::Tiered => {
+                not_left_behind(&scene, domain, |_| (), |owner| given.domain(owner.project).1)?;
+                not_left_behind(&scene, |owner| owner.project, domain, |owner| given.project(owner.project))?;
+                not_left_behind(&scene, |owner| owner, |owner| owner.project, |owner| given.user(owner))?;
             }
         }
     }

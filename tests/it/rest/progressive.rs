@@ -103,6 +103,10 @@ on_both! {
         let key = server.key.clone();
         let server = Server::over(server.fixture.restart().await, key);
         assert_eq!(sequence(&server, &body).await["items"], before["items"]);
+        // Nor does it change anything that a report comes again, or that an answer was lost and is asked for again.
+        server.ingest(&[started("k1", Value::Null), started("k2", Value::Null)]).await;
+        assert_eq!(sequence(&server, &body).await["items"], before["items"]);
+        assert_eq!(sequence(&server, &body).await["items"], before["items"]);
         // It ends before its time: what it did not use is not there any more.
         let end = json!({"status": "TERMINATED", "terminated_at": "2026-01-13T13:00:00Z"});
         server.ingest(&[with(started("k1", Value::Null), &end), with(started("k2", Value::Null), &end)]).await;
@@ -178,6 +182,9 @@ on_both! {
         server.ingest(&[with(kernel("k1", "ann", "ml", NOW), &end)]).await;
         server.tick().await;
         near(used(&sequence(&server, &body).await, 1), HOUR * 2.0);
+        let key = server.key.clone();
+        let server = Server::over(server.fixture.restart().await, key);
+        near(used(&sequence(&server, &body).await, 1), HOUR * 2.0);
         let mut twice = body.clone();
         twice["placed"] = json!([placed[0], placed[0]]);
         let refused = server.call("POST", &group("/sequence"), Some(&twice)).await;
@@ -219,6 +226,11 @@ on_both! {
         // The north has used something, and what is in no domain has not.
         let body = json!({"workloads": [of("n", "bob", "fresh"), of("u", "eve", "unheard-of")]});
         assert_eq!(ids(&sequence(&server, &body).await), ["u", "n"]);
+        server.clock.advance_seconds(300);
+        server.service.heartbeat().await.unwrap();
+        server.tick().await;
+        let plain = json!({"mode": "plain", "workloads": body["workloads"]});
+        assert_eq!(ids(&sequence(&server, &plain).await), ["u", "n"]);
         // What is placed counts for what is in no domain as well.
         let placed = json!([{"kernel_id": id("k2"), "user_uuid": id("eve"), "project_id": id("unheard-of"),
             "requested_slots": {"cpu": "5"}, "expected_seconds": 3_600}]);

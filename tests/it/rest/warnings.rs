@@ -46,6 +46,26 @@ on_both! {
         assert_eq!(codes(&patch(json!({"cuda.device": 1, "cpu": null})).await), pairs(&[("no_weighted_capacity", "")]));
     }
 
+    async fn an_order_that_misses_weights_of_domains_is_told(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let path = group("/scheduler-options");
+        let weigh = async |sales: &str| {
+            let domain = |name: &str, weight: &str| json!({"target_type": "domain", "target_id": name, "weight": weight});
+            server.call("PUT", "/domains/sales", Some(&json!({}))).await;
+            let body = json!({"items": [domain("research", "2"), domain("sales", sales)]});
+            server.call("PUT", &group("/fair-share-weights"), Some(&body)).await.json(200);
+            codes(&server.get(&path).await)
+        };
+        let set = async |opts: Value| server.call("PATCH", &path, Some(&opts)).await.json(200);
+        let doubtful = pairs(&[("flat_misses_domain_weights", "/scheduler_opts/order")]);
+        assert_eq!(weigh("2").await, []);
+        assert_eq!(weigh("1").await, doubtful);
+        assert_eq!(codes(&set(json!({"scheduler_opts": {"order": "tiered"}})).await), []);
+        assert_eq!(codes(&set(json!({"scheduler_opts": {"order": "flat"}})).await), doubtful);
+        // Nobody's weight counts for `fifo`.
+        assert_eq!(codes(&set(json!({"scheduler": "fifo"})).await), []);
+    }
+
     async fn validators_tell_warnings_apart_and_guard_the_options(db: TestDb) {
         let server = Server::new(db).await;
         let path = group("/scheduler-options");

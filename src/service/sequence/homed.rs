@@ -1,0 +1,43 @@
+//! Standings of a group that know the domains of projects which the group does not have yet.
+
+use super::Homes;
+use crate::domain::factor::Exponent;
+use crate::domain::ids::{Member, ProjectId, UserId};
+use crate::domain::options::Order;
+use crate::domain::sequencer::Standings;
+use crate::domain::slots::Usages;
+use crate::service::group::published::facts::Facts;
+
+/// A project that is new has used nothing, but its domain may have.
+pub(super) struct Homed<'a> {
+    pub facts: &'a Facts,
+    pub homes: &'a Homes,
+}
+
+impl Standings for Homed<'_> {
+    fn exponent(&self, member: Member) -> Exponent {
+        self.facts.exponent(member)
+    }
+
+    fn outer_exponents(&self, project: ProjectId) -> (Exponent, Exponent) {
+        match self.homes.get(&project) {
+            None => self.facts.outer_exponents(project),
+            Some(home) => {
+                let domain = self.facts.rows.domain(home);
+                (domain.map_or(Exponent::ZERO, |row| row.share.exponent), Exponent::ZERO)
+            }
+        }
+    }
+
+    fn dominant_share(&self, user: UserId) -> f64 {
+        self.facts.dominant_share(user)
+    }
+
+    fn dominant_share_with(&self, user: UserId, more: &Usages) -> f64 {
+        self.facts.dominant_share_with(user, more)
+    }
+
+    fn order(&self) -> Order {
+        self.facts.order()
+    }
+}
