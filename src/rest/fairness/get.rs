@@ -6,6 +6,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::view::{FairnessEntry, FairnessView, TierName};
+use crate::domain::parallel;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
@@ -50,7 +51,7 @@ pub async fn handle(
     let page = list.window(limit, cursor.as_deref())?;
     let fairness = service.fairness(&caller, &path.rg, window, tier.into()).await?;
     let rows = if is_whole {
-        List::whole(fairness.rows.iter().cloned().map(FairnessEntry::from).collect())
+        List::whole(parallel::map(&fairness.rows, |row| FairnessEntry::from(row.clone())))
     } else {
         list.answer(fairness.page(&page))
     };

@@ -1,6 +1,7 @@
 //! Two pictures of a group side by side: whom a change concerns, and the order of workloads in both.
 
 use std::cmp::Ordering;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use super::answer::{
@@ -55,14 +56,14 @@ rows! {
     UserShare: |row| Some(&row.domain_name);
 }
 
-/// The rows of one picture that are shown.
-struct Side<'a, R> {
-    rows: Vec<(u32, Arc<R>)>,
+/// The rows of one picture that are shown, with their ranks. Of users, of whom there are many, they are not even shared.
+struct Side<'a, P> {
+    rows: Vec<(u32, P)>,
     profile: &'a Profile,
 }
 
-impl<'a, R: Row> Side<'a, R> {
-    fn of(profile: &'a Profile, rows: impl Iterator<Item = (u32, Arc<R>)>) -> Self {
+impl<'a, P: Deref<Target: Row>> Side<'a, P> {
+    fn of(profile: &'a Profile, rows: impl Iterator<Item = (u32, P)>) -> Self {
         let mut rows: Vec<_> = rows.filter(|(_, row)| row.is_shown()).collect();
         // The keys beside each other: rows lie far apart in memory.
         rows.sort_by_cached_key(|(_, row)| row.id().clone());
@@ -71,19 +72,19 @@ impl<'a, R: Row> Side<'a, R> {
 }
 
 /// A row in both pictures; at most one side is missing.
-struct Pair<R> {
-    before: Option<(u32, Arc<R>)>,
-    after: Option<(u32, Arc<R>)>,
+struct Pair<P> {
+    before: Option<(u32, P)>,
+    after: Option<(u32, P)>,
 }
 
-impl<R: Row> Pair<R> {
+impl<P: Deref<Target: Row>> Pair<P> {
     fn ranks(&self) -> Option<(u32, u32)> {
         Some((self.before.as_ref()?.0, self.after.as_ref()?.0))
     }
 
     /// Whether both sides show the same.
     fn is_same(&self, before: &Profile, after: &Profile) -> bool {
-        let shown = |side: &Option<(u32, Arc<R>)>, profile: &Profile| {
+        let shown = |side: &Option<(u32, P)>, profile: &Profile| {
             let (rank, row) = side.as_ref()?;
             let share = row.share();
             let numbers = [share.fair_share_factor, share.history.normalized_usage].map(f64::to_bits);
@@ -98,8 +99,8 @@ impl<R: Row> Pair<R> {
     }
 
     /// The row as it will be, or as it was where it goes.
-    fn side(&self) -> Option<(u32, &R)> {
-        self.after.as_ref().or(self.before.as_ref()).map(|(rank, row)| (*rank, row.as_ref()))
+    fn side(&self) -> Option<(u32, &P::Target)> {
+        self.after.as_ref().or(self.before.as_ref()).map(|(rank, row)| (*rank, &**row))
     }
 
     /// Those that move by most places first.
@@ -114,7 +115,7 @@ impl<R: Row> Pair<R> {
 }
 
 /// The first of the pairs. An answer shows few of many, so the others are not sorted.
-fn first<R: Row>(mut pairs: Vec<&Pair<R>>, count: usize) -> Vec<&Pair<R>> {
+fn first<P: Deref<Target: Row>>(mut pairs: Vec<&Pair<P>>, count: usize) -> Vec<&Pair<P>> {
     if count < pairs.len() {
         pairs.select_nth_unstable_by(count, |a, b| a.cmp(b));
         pairs.truncate(count);
@@ -124,13 +125,13 @@ fn first<R: Row>(mut pairs: Vec<&Pair<R>>, count: usize) -> Vec<&Pair<R>> {
 }
 
 /// What changes in one tier.
-struct Tier<'a, R> {
-    pairs: Vec<Pair<R>>,
+struct Tier<'a, P> {
+    pairs: Vec<Pair<P>>,
     profiles: [&'a Profile; 2],
 }
 
-impl<'a, R: Row> Tier<'a, R> {
-    fn of(before: Side<'a, R>, after: Side<'a, R>) -> Self {
+impl<'a, P: Deref<Target: Row>> Tier<'a, P> {
+    fn of(before: Side<'a, P>, after: Side<'a, P>) -> Self {
         let profiles = [before.profile, after.profile];
         let mut pairs = side_by_side(before.rows, after.rows);
         pairs.retain(|pair| !pair.is_same(profiles[0], profiles[1]));
@@ -142,8 +143,8 @@ impl<'a, R: Row> Tier<'a, R> {
     }
 
     /// The rows that move by most places with their figures, as `show` has them.
-    fn items<T>(&self, limit: usize, show: impl Fn(&R, Option<Figures>, Option<Figures>) -> T) -> Vec<T> {
-        let figures = |side: &Option<(u32, Arc<R>)>, profile| {
+    fn items<T>(&self, limit: usize, show: impl Fn(&P::Target, Option<Figures>, Option<Figures>) -> T) -> Vec<T> {
+        let figures = |side: &Option<(u32, P)>, profile| {
             let (rank, row) = side.as_ref()?;
             Some(Figures::of(profile, row.share(), row.domain().cloned(), *rank))
         };
@@ -157,7 +158,7 @@ impl<'a, R: Row> Tier<'a, R> {
 }
 
 /// The rows of both sides, which ascend by id.
-fn side_by_side<R: Row>(before: Vec<(u32, Arc<R>)>, after: Vec<(u32, Arc<R>)>) -> Vec<Pair<R>> {
+fn side_by_side<P: Deref<Target: Row>>(before: Vec<(u32, P)>, after: Vec<(u32, P)>) -> Vec<Pair<P>> {
     let (mut before, mut after) = (before.into_iter().peekable(), after.into_iter().peekable());
     let next = || {
         let order = match (before.peek(), after.peek()) {
@@ -180,7 +181,7 @@ fn falls(before: u32, after: u32) -> bool {
     after > before
 }
 
-impl Tier<'_, UserShare> {
+impl Tier<'_, &UserShare> {
     /// The users who move furthest of those who move so.
     fn movers(&self, so: fn(u32, u32) -> bool) -> Vec<Mover> {
         let moves = self.pairs.iter().filter(|pair| pair.ranks().is_some_and(|(before, after)| so(before, after)));
@@ -258,24 +259,24 @@ fn fairness(service: &Service, before: &VisibleGroup, after: &VisibleGroup) -> V
     known.collect()
 }
 
-fn domains<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, DomainShare> {
+fn domains<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, Arc<DomainShare>> {
     let side = |group: &'a VisibleGroup| {
         Side::of(group.facts().profile(), group.facts().rows.domains.placed().map(Placed::into_parts))
     };
     Tier::of(side(before), side(after))
 }
 
-fn projects<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, ProjectShare> {
+fn projects<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, Arc<ProjectShare>> {
     let side = |group: &'a VisibleGroup| {
         Side::of(group.facts().profile(), group.facts().rows.placed_projects().map(Placed::into_parts))
     };
     Tier::of(side(before), side(after))
 }
 
-fn users<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, UserShare> {
+fn users<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, &'a UserShare> {
     let side = |group: &'a VisibleGroup| {
         let ranked = group.facts().rows.users.ranked();
-        Side::of(group.facts().profile(), ranked.map(|(rank, row)| (rank, Arc::clone(row))))
+        Side::of(group.facts().profile(), ranked.map(|(rank, row)| (rank, &**row)))
     };
     let (before, after) = parallel::both(|| side(before), || side(after));
     Tier::of(before, after)
