@@ -1,25 +1,11 @@
 import { expect, it } from "vitest";
 import { summed } from "./records.ts";
 
-const RECORDS = Array.from({ length: 7 }, (_, at) => ({ node: { kernel_id: at % 2 === 0 ? "even" : "odd", resource_usage: '{"cpu":"10"}' } }));
-
-/** Pages of three records. */
-async function page(after: string | null) {
-  const from = Number(after ?? 0);
-  const edges = RECORDS.slice(from, from + 3);
-  return { count: RECORDS.length, pageInfo: { hasNextPage: from + 3 < RECORDS.length, endCursor: String(from + edges.length) }, edges };
-}
-
-it("sums the records of all pages by kernel", async () => {
-  const { sums, read, count } = await summed(page);
+it("sums records by kernel and slot", () => {
+  const record = (kernel_id: string, resource_usage: string) => ({ kernel_id, resource_usage });
+  const sums = summed([record("a", '{"cpu":"10"}'), record("b", '{"cpu":"1"}'), record("a", '{"cpu":"5","mem":"2"}')]);
   expect([...sums]).toEqual([
-    ["even", { cpu: 40 }],
-    ["odd", { cpu: 30 }],
+    ["a", { cpu: 15, mem: 2 }],
+    ["b", { cpu: 1 }],
   ]);
-  expect([read, count]).toEqual([7, 7]);
-});
-
-it("stops after so many pages, and says how many records it has read", async () => {
-  const { read, count } = await summed(page, 2);
-  expect([read, count]).toEqual([6, 7]);
 });

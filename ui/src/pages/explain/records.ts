@@ -2,6 +2,7 @@
 import { graphql } from "../../gql.ts";
 import { request } from "../../lib/client.ts";
 import { num, slots } from "../../lib/numbers.ts";
+import { readAll } from "../../lib/pages.ts";
 
 const RECORDS = graphql(`
   query RecordsOfDay($group: String!, $from: String!, $to: String!, $user: UUID, $project: UUID, $after: String) {
@@ -24,12 +25,6 @@ export interface Asked {
   project: string | null;
 }
 
-interface Page {
-  count: number;
-  pageInfo: { hasNextPage: boolean; endCursor: string | null };
-  edges: { node: { kernel_id: string; resource_usage: string } }[];
-}
-
 export interface Kernels {
   /** Slot-seconds by kernel and slot. */
   sums: Map<string, Record<string, number>>;
@@ -38,25 +33,17 @@ export interface Kernels {
   count: number;
 }
 
-/** Sums what `page` answers, one page after the other, as long as there are more. */
-export async function summed(page: (after: string | null) => Promise<Page>, most = MOST_PAGES): Promise<Kernels> {
-  const kernels: Kernels = { sums: new Map(), read: 0, count: 0 };
-  let after: string | null = null;
-  for (let pages = 0; pages < most; pages += 1) {
-    const { count, pageInfo, edges } = await page(after);
-    kernels.count = count;
-    kernels.read += edges.length;
-    for (const { node } of edges) {
-      const sum = kernels.sums.get(node.kernel_id) ?? {};
-      for (const [slot, value] of Object.entries(slots(node.resource_usage))) sum[slot] = (sum[slot] ?? 0) + num(value);
-      kernels.sums.set(node.kernel_id, sum);
-    }
-    if (!pageInfo.hasNextPage) break;
-    after = pageInfo.endCursor;
+export function summed(nodes: { kernel_id: string; resource_usage: string }[]): Kernels["sums"] {
+  const sums: Kernels["sums"] = new Map();
+  for (const node of nodes) {
+    const sum = sums.get(node.kernel_id) ?? {};
+    for (const [slot, value] of Object.entries(slots(node.resource_usage))) sum[slot] = (sum[slot] ?? 0) + num(value);
+    sums.set(node.kernel_id, sum);
   }
-  return kernels;
+  return sums;
 }
 
-export function kernelsOf(asked: Asked, signal: AbortSignal): Promise<Kernels> {
-  return summed(async (after) => (await request(RECORDS, { ...asked, after }, signal)).usage_records);
+export async function kernelsOf(asked: Asked, signal: AbortSignal): Promise<Kernels> {
+  const { nodes, count } = await readAll(async (after) => (await request(RECORDS, { ...asked, after }, signal)).usage_records, MOST_PAGES);
+  return { sums: summed(nodes), read: nodes.length, count };
 }
