@@ -17,6 +17,7 @@ export async function everyPage(): Promise<[string, string][]> {
     ["shares", `${GROUP}/shares?open=domain%3Aresearch`],
     ["users", `${GROUP}/shares?view=user`],
     ["entity", `${GROUP}/entity/user/${last?.user_uuid}.${last?.project_id}`],
+    ["domain", `${GROUP}/entity/domain/research`],
     ["explain", `${GROUP}/explain/user/${last?.user_uuid}.${last?.project_id}`],
     ["entity-past", `${GROUP}/entity/user/${last?.user_uuid}.${last?.project_id}?at=${before}`],
     ["shares-past", `${GROUP}/shares?open=domain%3Aresearch&at=${before}`],
