@@ -232,6 +232,7 @@ function KernelsOf({ group, told, bucket }: { group: string; told: Explanation; 
   const [user, project] = [told.user_uuid ?? null, told.project_id ?? null];
   useEffect(() => {
     if (!open || found) return;
+    setError(undefined);
     const aborter = new AbortController();
     kernelsOf({ group, from, to, user, project }, aborter.signal).then(setFound, (cause: unknown) => {
       if (!aborter.signal.aborted) setError(cause instanceof ApiError ? cause : new ApiError("failed", String(cause)));
