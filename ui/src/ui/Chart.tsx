@@ -37,8 +37,8 @@ interface ChartMark {
   letter: string;
 }
 
-/** Of so many moments bars are wide enough for a line between those that stand on one another. */
-const MOST_APART = 62;
+/** So many pixels for each moment leave room for a line between bars that stand on one another. */
+const APART = 12;
 const NO_MARKS: ChartMark[] = [];
 
 const dayAndMonth = (seconds: number): string => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }).format(new Date(seconds * 1000));
@@ -108,7 +108,7 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
             points: { show: times.length < 3 },
             ...(one.fill ? { fill: resolved(one.fill) } : {}),
             ...(one.dash ? { dash: [6, 4] } : {}),
-            ...(one.bars && uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 40] }), ...(one.told && times.length <= MOST_APART ? { stroke: resolved("--paper"), width: 1 } : { width: 0 }), points: { show: false } } : {}),
+            ...(one.bars && uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 40] }), ...(one.told && element.clientWidth >= APART * times.length ? { stroke: resolved("--paper"), width: 1 } : { width: 0 }), points: { show: false } } : {}),
             value: (_, value, __, at) => read(one.told && at !== null ? (one.told[at] ?? null) : value),
           })),
         ],

@@ -72,7 +72,7 @@ function Days({ range, last }: { range: Range; last: string }) {
   const [params, change] = useParams();
   const isSpan = range.last === last && !params.get("from");
   return (
-    <div class="row days">
+    <div class="row" style={{ alignItems: "flex-end" }}>
       <Tabs label="Days" tabs={SPANS} chosen={isSpan ? String(range.count) : ""} choose={(next) => change({ days: next === "28" ? null : next, from: null, to: null })} />
       <Field label="From">{(props) => <input {...props} type="date" value={range.first} max={range.last} onChange={(event) => change({ from: event.currentTarget.value, to: range.last, days: null })} />}</Field>
       <Field label="To">{(props) => <input {...props} type="date" value={range.last} max={last} onChange={(event) => change({ from: range.first, to: event.currentTarget.value, days: null })} />}</Field>
@@ -117,7 +117,7 @@ function OfParts({ rows, isCut, tier, slot, range, buckets, options, last, marks
         </label>
       )}
       <p class="muted small">
-        {hoursUnit(slot)} of each day. Bars stand on one another in the order of the names above, the {tier === "domain" ? "project" : "user"} that used most at the bottom.
+        Measured in {hoursUnit(slot)}. Bars stand on one another in the order of the names above, the {tier === "domain" ? "project" : "user"} that used most at the bottom.
       </p>
     </>
   );

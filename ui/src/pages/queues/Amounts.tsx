@@ -15,7 +15,7 @@ interface AmountsProps {
 export function AmountsHead() {
   return (
     <>
-      <th scope="col" class="wide-only" style={{ minWidth: "180px" }}>Allocated, asked for, fair share</th>
+      <th scope="col" class="wide-only" style={{ minWidth: "130px", whiteSpace: "normal" }}>Allocated, asked for, fair share</th>
       <th scope="col" class="number" title="What it is promised">Quota</th>
       <th scope="col" class="number" title="Fair share less quota: its part of what is left when every queue has its quota">Over quota</th>
       <th scope="col" class="number">Fair share</th>

@@ -1,4 +1,5 @@
 // One queue to change or to add, with what every queue would deserve then.
+import { Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { overtaken } from "../../lib/change.ts";
 import { ApiError } from "../../lib/client.ts";
@@ -65,14 +66,14 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
             {(props) => <input {...props} inputMode="numeric" value={draft.priority} onInput={(event) => set({ priority: event.currentTarget.value })} />}
           </Field>
           {known.map((slot) => (
-            <Field key={`quota ${slot}`} label={`Quota of ${slotName(slot)}, ${unit(slot)}`} hint="What it is promised. Empty: nothing." fault={faultOf(`quota/${slot}`)}>
-              {(props) => <input {...props} inputMode="decimal" value={draft.quota[slot] ?? ""} onInput={(event) => set({ quota: { ...draft.quota, [slot]: event.currentTarget.value } })} />}
-            </Field>
-          ))}
-          {known.map((slot) => (
-            <Field key={`limit ${slot}`} label={`Limit of ${slotName(slot)}, ${unit(slot)}`} hint="What it never exceeds. Empty: no limit." fault={faultOf(`limit/${slot}`)}>
-              {(props) => <input {...props} inputMode="decimal" value={draft.limit[slot] ?? ""} onInput={(event) => set({ limit: { ...draft.limit, [slot]: event.currentTarget.value } })} />}
-            </Field>
+            <Fragment key={slot}>
+              <Field label={`Quota of ${slotName(slot)}, ${unit(slot)}`} hint="What it is promised. Empty: nothing." fault={faultOf(`quota/${slot}`)}>
+                {(props) => <input {...props} inputMode="decimal" value={draft.quota[slot] ?? ""} onInput={(event) => set({ quota: { ...draft.quota, [slot]: event.currentTarget.value } })} />}
+              </Field>
+              <Field label={`Limit of ${slotName(slot)}, ${unit(slot)}`} hint="What it never exceeds. Empty: no limit." fault={faultOf(`limit/${slot}`)}>
+                {(props) => <input {...props} inputMode="decimal" value={draft.limit[slot] ?? ""} onInput={(event) => set({ limit: { ...draft.limit, [slot]: event.currentTarget.value } })} />}
+              </Field>
+            </Fragment>
           ))}
           <Field label="Over-quota weight, of every slot" hint="In which proportion it shares what is left when every queue has its quota; a plain number. Empty: 1. 0: its quota only. Other ways to divide do not read it." fault={faultOf("over_quota_weight")}>
             {(props) => <input {...props} inputMode="decimal" value={draft.overQuota} onInput={(event) => set({ overQuota: event.currentTarget.value })} />}

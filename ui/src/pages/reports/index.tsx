@@ -44,6 +44,8 @@ const STEPS: [string, string][] = [
   ["DAY", "by day"],
 ];
 const PAGE = 100;
+/** Headings take two lines, so that all columns fit beside each other. */
+const WRAPS = { whiteSpace: "normal" };
 
 export default function Reports({ group }: PageProps) {
   const [params, change] = useParams();
@@ -117,16 +119,16 @@ function Table({ rows, stepped }: { rows: Row[]; stepped: boolean }) {
             {stepped && <th scope="col">Days</th>}
             {known.map((slot) => (
               <Fragment key={slot}>
-                <th scope="col" class="number">
+                <th scope="col" class="number" style={WRAPS}>
                   {slotName(slot)}, {hoursUnit(slot)}
                 </th>
-                <th scope="col" class="number" title={`Of the ${slotName(slot)} that there was to use`}>
+                <th scope="col" class="number" style={WRAPS} title={`Of the ${slotName(slot)} that there was to use`}>
                   {slotName(slot)}, of capacity
                 </th>
               </Fragment>
             ))}
-            <th scope="col" class="number" title="Of what all together used">Part of all usage</th>
-            <th scope="col" class="number" title="What weights say, among those who used something">Entitled part</th>
+            <th scope="col" class="number" style={WRAPS} title="Of what all together used">Part of all usage</th>
+            <th scope="col" class="number" style={WRAPS} title="What weights say, among those who used something">Entitled part</th>
           </tr>
         </thead>
         <tbody>
