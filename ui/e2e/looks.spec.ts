@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { adminKey, keyOf, type Look, person, type Person, shutDown } from "./browser.ts";
-import { everyPage, GROUP } from "./pages.ts";
+import { everyPage, pagesOf } from "./pages.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const LOOKS: Look[] = (["light", "dark"] as const).flatMap((theme) => [
@@ -61,8 +61,10 @@ describe.each(LOOKS)("at $width pixels, $theme", (at) => {
 
   it("the pages of a user and the sign-in are well", async () => {
     const user = await person(await keyOf("USER", "amelia"), at);
-    await look(user, "mine", `${GROUP}/mine`, at);
-    await look(user, "mine-pending", `${GROUP}/pending`, at);
+    for (const [name, path] of await pagesOf("amelia")) {
+      await look(user, name, path, at);
+      expect(await user.page.getByText("You were not active").count(), name).toBe(0);
+    }
     await user.leave();
     const nobody = await person(null, at);
     await look(nobody, "sign-in", "", at);

@@ -17,6 +17,7 @@ export async function everyPage(): Promise<[string, string][]> {
     ["shares", `${GROUP}/shares?open=domain%3Aresearch`],
     ["users", `${GROUP}/shares?view=user`],
     ["entity", `${GROUP}/entity/user/${last?.user_uuid}.${last?.project_id}`],
+    ["domain", `${GROUP}/entity/domain/research`],
     ["explain", `${GROUP}/explain/user/${last?.user_uuid}.${last?.project_id}`],
     ["entity-past", `${GROUP}/entity/user/${last?.user_uuid}.${last?.project_id}?at=${before}`],
     ["shares-past", `${GROUP}/shares?open=domain%3Aresearch&at=${before}`],
@@ -31,5 +32,19 @@ export async function everyPage(): Promise<[string, string][]> {
     ["jobs", `${GROUP}/jobs`],
     ["audit", `${GROUP}/audit`],
     ["keys", `${GROUP}/keys`],
+  ];
+}
+
+/** The pages that a key of this user has, each with an address that shows most of it. */
+export async function pagesOf(user: string): Promise<[string, string][]> {
+  const query = `{ user_fair_shares(resource_group: "${GROUP}", first: 1, filter: { user_name: { equals: "${user}" } }) { edges { node { user_uuid project_id } } } }`;
+  const answer = await graphql<{ user_fair_shares: { edges: { node: { user_uuid: string; project_id: string } }[] } }>(query);
+  const own = answer.user_fair_shares.edges[0]?.node;
+  return [
+    ["mine", `${GROUP}/mine`],
+    ["mine-pending", `${GROUP}/pending`],
+    ["mine-fairness", `${GROUP}/fairness`],
+    ["mine-explain", `${GROUP}/explain/user/${own?.user_uuid}.${own?.project_id}`],
+    ["mine-entity", `${GROUP}/entity/user/${own?.user_uuid}.${own?.project_id}`],
   ];
 }

@@ -1,21 +1,13 @@
 // The command palette: any page, and any user, by typing.
 import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
-import { graphql } from "./gql.ts";
+import { FIND, placeOf } from "./lib/find.ts";
 import { useQuery } from "./lib/query.ts";
 import { groupPath, memberId } from "./lib/route.ts";
 import { isUser, me } from "./lib/session.ts";
 import { PAGES } from "./pages/index.ts";
 import { Button, Field } from "./ui/Basics.tsx";
 import { Dialog } from "./ui/Dialog.tsx";
-
-const FIND = graphql(`
-  query Find($group: String!, $text: String!) {
-    user_fair_shares(resource_group: $group, first: 8, filter: { user_name: { i_contains: $text } }) {
-      edges { node { user_uuid user_name project_id project_name rank } }
-    }
-  }
-`);
 
 export function Palette({ group }: { group: string }) {
   const [open, setOpen] = useState(false);
@@ -47,10 +39,7 @@ function Choices({ group, close }: { group: string; close: () => void }) {
   const users = text.length > 1 ? (found.data?.user_fair_shares.edges ?? []) : [];
   const choices: [string, string][] = [
     ...pages.map((def): [string, string] => [def.name, groupPath(group, def.id)]),
-    ...users.map(({ node }): [string, string] => [
-      `${node.user_name ?? node.user_uuid} in ${node.project_name ?? node.project_id}`,
-      groupPath(group, "entity", "user", memberId({ user: node.user_uuid, project: node.project_id })),
-    ]),
+    ...users.map(({ node }): [string, string] => [placeOf(node), groupPath(group, "entity", "user", memberId({ user: node.user_uuid, project: node.project_id }))]),
   ];
   const follow = (path: string) => {
     close();

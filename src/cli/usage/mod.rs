@@ -37,6 +37,9 @@ pub struct Usage {
     /// Only these slots, with commas between
     #[arg(long, requires = "by")]
     slots: Option<String>,
+    /// Only what counted for this domain
+    #[arg(long, requires = "by")]
+    domain: Option<String>,
     /// Only the kernels of this user, by name or UUID
     #[arg(long)]
     user: Option<String>,

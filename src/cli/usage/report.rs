@@ -99,7 +99,7 @@ async fn call(usage: Usage, config: &Config) -> Result<Call, Failure> {
         groups => groups.iter().fold(client.get(["usage-report"]), |call, group| call.with("group", group)),
     };
     let call = call.maybe("from", from).maybe("to", to).maybe("by", usage.by).maybe("slots", usage.slots);
-    Ok(call.maybe("user", usage.user).maybe("project", usage.project))
+    Ok(call.maybe("domain", usage.domain).maybe("user", usage.user).maybe("project", usage.project))
 }
 
 /// The days of a month, until today.

@@ -49,6 +49,7 @@ impl UsageReportQuery {
         to: String,
         by: Option<Vec<UsageReportBy>>,
         slots: Option<Vec<String>>,
+        domain_name: Option<String>,
         user_uuid: Option<Uuid>,
         project_id: Option<Uuid>,
         first: Option<i64>,
@@ -66,6 +67,7 @@ impl UsageReportQuery {
             to: &to,
             by: by.as_deref(),
             slots: slots.as_deref(),
+            domain: domain_name.as_deref(),
             user: user.as_deref(),
             project: project.as_deref(),
         };

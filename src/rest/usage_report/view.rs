@@ -31,6 +31,8 @@ pub struct ReportQuery {
     /// Only these slots, with commas between.
     #[param(example = "cpu,mem")]
     pub slots: Option<String>,
+    /// Only what counted for the domain of this name. Then `used_share` and `entitled_share` are left out.
+    pub domain: Option<String>,
     /// Only what this user used: a name or UUID. Then `used_share` and `entitled_share` are left out.
     pub user: Option<String>,
     /// Only what was used in this project: a name or UUID. Then `used_share` and `entitled_share` are left out.
@@ -48,6 +50,7 @@ impl ReportQuery {
             to: &self.to,
             by: self.by.as_deref(),
             slots: self.slots.as_deref(),
+            domain: self.domain.as_deref(),
             user: self.user.as_deref(),
             project: self.project.as_deref(),
         }

@@ -104,6 +104,7 @@ impl Service {
             groups: groups.iter().map(|group| group.key).collect(),
             from,
             to,
+            domain: question.domain.clone(),
             user,
             project: question.project,
         };
@@ -111,8 +112,8 @@ impl Service {
         let known = capacity::until(self.store().read(), &names, to).await?;
         let offered = Offered::of(&known, &names, question, self.certain_now());
         // What part someone used is known only beside what all others used, and of one group.
-        let has_shares =
-            user.is_none() && question.project.is_none() && (groups.len() == 1 || question.by.resource_group);
+        let has_all = question.domain.is_none() && user.is_none() && question.project.is_none();
+        let has_shares = has_all && (groups.len() == 1 || question.by.resource_group);
         let mut report = InProgress {
             question,
             groups: &groups,

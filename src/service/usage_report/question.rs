@@ -1,5 +1,7 @@
 //! What a report is asked for, as it is read from a request.
 
+use std::sync::Arc;
+
 use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::slots::SlotName;
 use crate::domain::time::{Day, Timestamp};
@@ -27,6 +29,7 @@ pub struct Asked<'a> {
     pub by: Option<&'a str>,
     /// Names with commas between.
     pub slots: Option<&'a str>,
+    pub domain: Option<&'a str>,
     /// A name or UUID.
     pub user: Option<&'a str>,
     pub project: Option<&'a str>,
@@ -39,6 +42,7 @@ pub struct Question {
     pub groups: Option<Vec<String>>,
     pub range: Range,
     pub by: By,
+    pub(super) domain: Option<Arc<str>>,
     pub(super) user: Option<UserId>,
     pub(super) project: Option<ProjectId>,
     /// `None`: all.
@@ -62,7 +66,9 @@ impl Question {
         let id = |id: Option<String>| id.unwrap_or_default();
         let Range { from, to } = self.range;
         let (user, project) = (id(self.user.map(|id| id.to_string())), id(self.project.map(|id| id.to_string())));
-        format!("{}/{from}/{to}/{}/{}/{user}/{project}", list(&self.groups), self.by, list(&self.slots))
+        // A name may have slashes, so it comes last.
+        let domain = self.domain.as_deref().unwrap_or_default();
+        format!("{}/{from}/{to}/{}/{}/{user}/{project}/{domain}", list(&self.groups), self.by, list(&self.slots))
     }
 }
 
@@ -78,6 +84,7 @@ impl Service {
             range,
             by,
             slots: asked.slots.map(slots).transpose()?,
+            domain: asked.domain.map(Arc::from),
             user: asked.user.map(|text| who::user_of_text(&people, text, "/user")).transpose().map_err(fault)?,
             project: asked
                 .project

@@ -27,6 +27,8 @@ pub struct Wanted {
     pub groups: Vec<GroupKey>,
     pub from: Day,
     pub to: Day,
+    /// The domain that the usage counted for.
+    pub domain: Option<Arc<str>>,
     pub user: Option<UserId>,
     pub project: Option<ProjectId>,
 }
@@ -53,6 +55,7 @@ impl Wanted {
         Condition::all()
             .add(Column::GroupKey.is_in(self.groups.iter().map(|group| group.0)))
             .add(days)
+            .add_option(self.domain.as_deref().map(|domain| Column::DomainName.eq(domain)))
             .add_option(self.user.map(|user| Column::UserUuid.eq(user.0)))
             .add_option(self.project.map(|project| Column::ProjectId.eq(project.0)))
             .add(Column::Source.eq(RECORDED).or(whole))

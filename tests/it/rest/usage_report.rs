@@ -221,6 +221,16 @@ on_both! {
             }
             assert_eq!((&edge["node"]["resource_group"], &edge["node"]["user_uuid"]), (&Value::Null, &Value::Null));
         }
+        let research = query.replace("first: 10", "domain_name: \"research\", first: 10");
+        let list = server.graphql(&research).await["data"]["usage_report"].take();
+        let of_domain = server.get(&report(&format!("{DAY}&by=domain,month&domain=research"))).await;
+        assert_eq!((&list["count"], &of_domain["total"]), (&json!(1), &json!(1)));
+        let (edge, row) = (&list["edges"][0]["node"], &items(&of_domain)[0]);
+        assert_eq!((&edge["domain_name"], &row["domain_name"]), (&json!("research"), &json!("research")));
+        assert_eq!(edge["slot_hours"], row["slot_hours"].to_string());
+        assert_eq!(row["slot_hours"], items(&rest)[0]["slot_hours"]);
+        // What part it is of all is not known where the others are left out.
+        assert_eq!((&edge["used_share"], row.get("used_share")), (&Value::Null, None));
         let wrong = query.replace("2026-01-13", "2026-01-14");
         assert_eq!(server.graphql(&wrong).await["errors"][0]["extensions"]["code"], "in_future");
     }

@@ -3,7 +3,7 @@ import { weightOf } from "./decay.ts";
 import { factor, many, percent, signed, significant } from "./numbers.ts";
 import { memberId, readMember, withParams } from "./route.ts";
 import { ago, daysBetween, duration, plusDays } from "./time.ts";
-import { amount, describe as told, hours, hoursUnit, ordered, slotName } from "./units.ts";
+import { amount, describe as told, hours, hoursUnit, inUnits, ordered, slotName } from "./units.ts";
 
 describe("numbers", () => {
   it("have so many significant digits", () => {
@@ -26,6 +26,8 @@ describe("slots", () => {
     expect(amount("mem", String(2 ** 40))).toBe("1024 GiB");
     expect(amount("cpu", "64")).toBe("64 cores");
     expect(slotName("cuda.device")).toBe("CUDA");
+    expect(inUnits("the limit of 1073741824 mem is below the quota of 8589934592, which counts", "mem")).toBe("the limit of 1 GiB mem is below the quota of 8 GiB, which counts");
+    expect([inUnits("more than the quota of 64 cpu", "cpu"), inUnits("of 1 weight", null)]).toEqual(["more than the quota of 64 cpu", "of 1 weight"]);
     expect([hours("cpu", "7200"), hoursUnit("mem")]).toEqual([2, "GiB-hours"]);
     expect(ordered(["mem", "cpu", "cuda.device"])).toEqual(["cuda.device", "cpu", "mem"]);
     expect(told({ cpu: "4", mem: String(2 ** 30) })).toBe("CPU 4, Memory 1 GiB");

@@ -39,6 +39,12 @@ export function ordered(slots: Iterable<string>): string[] {
   return [...new Set(slots)].sort((a, b) => place(a) - place(b) || a.localeCompare(b));
 }
 
+/** A sentence of the server about amounts of a slot: bytes as GiB. */
+export function inUnits(sentence: string, slot: string | null | undefined): string {
+  if (!slot || !isBytes(slot)) return sentence;
+  return sentence.replace(/(?<![\w.])\d+(\.\d+)?(?![\w.])/g, (bytes) => `${significant(num(bytes) / GIB)} GiB`);
+}
+
 export function describe(all: Slots): string {
   const shown = ordered(Object.keys(all)).map((slot) => `${slotName(slot)} ${significant(num(all[slot]) / scale(slot))}${isBytes(slot) ? " GiB" : ""}`);
   return shown.join(", ") || "nothing";

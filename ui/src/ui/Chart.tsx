@@ -6,6 +6,8 @@ import { theme } from "../lib/theme.ts";
 export interface Series {
   name: string;
   values: (number | null)[];
+  /** What is read where it is not what is drawn, as of bars that stand on others. */
+  told?: (number | null)[];
   /** A token of `app.css`. */
   colour: string;
   fill?: string;
@@ -35,6 +37,8 @@ interface ChartMark {
   letter: string;
 }
 
+/** So many pixels for each moment leave room for a line between bars that stand on one another. */
+const APART = 12;
 const NO_MARKS: ChartMark[] = [];
 
 const dayAndMonth = (seconds: number): string => new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" }).format(new Date(seconds * 1000));
@@ -65,6 +69,7 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
     if (!element || times.length === 0) return;
     const ink = resolved("--ink-2");
     const line = resolved("--line");
+    const read = (value: number | null): string => (value === null ? "–" : shown(value));
     const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, font: "12px system-ui, sans-serif" };
     const draw = (chart: uPlot) => {
       chart.ctx.save();
@@ -103,8 +108,8 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
             points: { show: times.length < 3 },
             ...(one.fill ? { fill: resolved(one.fill) } : {}),
             ...(one.dash ? { dash: [6, 4] } : {}),
-            ...(one.bars && uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 40] }), width: 0, points: { show: false } } : {}),
-            value: (_, value) => (value === null ? "–" : shown(value)),
+            ...(one.bars && uPlot.paths.bars ? { paths: uPlot.paths.bars({ size: [0.7, 40] }), ...(one.told && element.clientWidth >= APART * times.length ? { stroke: resolved("--paper"), width: 1 } : { width: 0 }), points: { show: false } } : {}),
+            value: (_, value, __, at) => read(one.told && at !== null ? (one.told[at] ?? null) : value),
           })),
         ],
       },
@@ -140,7 +145,7 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
                 <tr key={at}>
                   <th scope="row">{when(at)}</th>
                   {series.map((one) => {
-                    const value = one.values[row];
+                    const value = (one.told ?? one.values)[row];
                     return (
                       <td key={one.name} class="number">
                         {value === null || value === undefined ? "–" : shown(value)}

@@ -19,8 +19,8 @@ export function PastStanding({ group, tier, id, day }: { group: string; tier: st
             items={[
               ["Rank", row.rank, "1 goes first"],
               ["Factor", <span title={row.fair_share_factor}>{factor(row.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
-              ["Usage that counted", <span title={row.effective_usage}>{percent(num(row.effective_usage))}</span>, "Decayed usage as a part of what the group offered in the look-back"],
-              ["Entitled", <span title={row.entitled_share}>{percent(num(row.entitled_share))}</span>, "Of the whole group, by weight among those that were active"],
+              ["Usage that counted, of capacity", <span title={row.effective_usage}>{percent(num(row.effective_usage))}</span>, "Decayed usage as a part of what the group offered in the look-back"],
+              ["Entitled, of all usage", <span title={row.entitled_share}>{percent(num(row.entitled_share))}</span>, "Of the whole group, by weight among those that were active"],
               ["Effective weight", row.effective_weight, "What divided the usage: of a user the weights of all three tiers multiplied"],
             ]}
           />

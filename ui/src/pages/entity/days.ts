@@ -3,6 +3,7 @@ import { weightOf, type DecayOptions } from "../../lib/decay.ts";
 import { num, slots } from "../../lib/numbers.ts";
 import { daysBetween, plusDays } from "../../lib/time.ts";
 import { hours, ordered } from "../../lib/units.ts";
+import type { Range } from "./range.ts";
 
 export interface Bucket {
   period_start: string;
@@ -24,9 +25,8 @@ export function slotsOf(buckets: Bucket[]): string[] {
   return ordered(buckets.flatMap((bucket) => Object.keys(slots(bucket.resource_usage))));
 }
 
-/** The last `count` days up to `last`; a bucket of several days is spread over them evenly. */
-export function byDay(buckets: Bucket[], slot: string, last: string, count: number, options: DecayOptions): Days {
-  const first = plusDays(last, 1 - count);
+/** The days of a range, with what of them still counts on the day `asOf`; a bucket of several days is spread over them evenly. */
+export function byDay(buckets: Bucket[], slot: string, { first, count }: Range, asOf: string, options: DecayOptions): Days {
   const days = Array.from({ length: count }, (_, at) => plusDays(first, at));
   const used = days.map(() => 0);
   const counts = days.map(() => 0);
@@ -34,7 +34,7 @@ export function byDay(buckets: Bucket[], slot: string, last: string, count: numb
   for (const bucket of buckets) {
     const length = daysBetween(bucket.period_start, bucket.period_end) + 1;
     const usage = hours(slot, slots(bucket.resource_usage)[slot] ?? 0) / length;
-    const weight = weightOf(bucket.period_start, last, options);
+    const weight = weightOf(bucket.period_start, asOf, options);
     const capacity = slots(bucket.capacity_snapshot)[slot];
     for (let step = 0; step < length; step += 1) {
       const at = daysBetween(first, bucket.period_start) + step;
@@ -45,4 +45,10 @@ export function byDay(buckets: Bucket[], slot: string, last: string, count: numb
     }
   }
   return { days, used, counts, offered };
+}
+
+/** What was offered on every day: one of which it is not known counts as the one before it, and the first ones as the one after. */
+export function filled(offered: (number | null)[]): (number | null)[] {
+  let known = offered.find((value) => value !== null) ?? null;
+  return offered.map((value) => (known = value ?? known));
 }

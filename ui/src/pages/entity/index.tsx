@@ -1,4 +1,5 @@
 // One domain, project or user: where it stands, what it used, who belongs to it.
+import { useMemo } from "preact/hooks";
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import type { TadaDocumentNode } from "../../gql.ts";
@@ -16,8 +17,11 @@ import { Rank } from "../../ui/Rank.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { TimeControl } from "../../ui/TimeControl.tsx";
+import { Ahead } from "./Ahead.tsx";
+import { Compare } from "./Compare.tsx";
 import { historyAction } from "./history.ts";
-import { spanOf, UsageByDay } from "./UsageByDay.tsx";
+import { useRange } from "./range.ts";
+import { UsageByDay } from "./UsageByDay.tsx";
 import type { Bucket } from "./days.ts";
 import { useMarks } from "./happened.ts";
 import { OverTime } from "./OverTime.tsx";
@@ -115,14 +119,15 @@ function One({ group, tier, id, day, choose, compare }: OneProps) {
           <Page title={name} crumbs={<Crumbs group={group} tier={tier} share={share} />} actions={<><CopyAs action={historyAction(group, tier, variables, doc)} /><Link class="button" href={groupPath(group, "explain", tier, id)}>Why this place?</Link></>}>
             {choose && <TimeControl day={day} choose={choose} last={yesterday()} />}
             {day === null ? <Standing share={share} /> : <PastStanding group={group} tier={tier} id={id} day={day} />}
-            <ByDay group={group} tier={tier} id={id} share={share} buckets={buckets.edges.map((edge) => edge.node)} options={options} last={day ?? share.lookback_end ?? today()} now={day === null ? share : null} />
+            <ByDay group={group} tier={tier} id={id} share={share} edges={buckets.edges} options={options} last={day ?? share.lookback_end ?? today()} now={day === null ? share : null} />
             {day === null && (
               <div class="grid">
                 <Counted share={share} />
                 <Members group={group} tier={tier} members={members} self={id} />
               </div>
             )}
-            {compare && day === null && <Compare group={group} project={share.project_id ?? ""} self={share.user_uuid ?? ""} compare={compare} />}
+            {day === null && share.rank !== null && <Ahead group={group} tier={tier} id={id} />}
+            {compare && day === null && <Compare group={group} self={id} compare={compare} />}
           </Page>
         );
       }}
@@ -131,14 +136,14 @@ function One({ group, tier, id, day, choose, compare }: OneProps) {
 }
 
 /** The charts: usage, factor and rank, with what happened meanwhile. */
-function ByDay({ group, tier, id, share, buckets, options, last, now }: { group: string; tier: string; id: string; share: Share; buckets: Bucket[]; options: DecayOptions; last: string; now: Share | null }) {
-  const [params] = useParams();
-  const days = spanOf(params);
-  const marks = useMarks(group, share, last, days);
+function ByDay({ group, tier, id, share, edges, options, last, now }: { group: string; tier: string; id: string; share: Share; edges: { node: Bucket }[]; options: DecayOptions; last: string; now: Share | null }) {
+  const buckets = useMemo(() => edges.map((edge) => edge.node), [edges]);
+  const range = useRange(last);
+  const marks = useMarks(group, share, range.last, range.count);
   return (
     <>
-      <UsageByDay buckets={buckets} options={options} last={last} marks={marks} />
-      <OverTime group={group} tier={tier} id={id} last={last} days={days} marks={marks} now={now} />
+      <UsageByDay group={group} tier={tier} id={id} buckets={buckets} options={options} last={last} range={range} marks={marks} />
+      <OverTime group={group} tier={tier} id={id} last={range.last} days={range.count} marks={marks} now={range.last === last ? now : null} />
     </>
   );
 }
@@ -171,7 +176,7 @@ function Standing({ share }: { share: Share }) {
       items={[
         ["Rank", share.rank === null ? <small>not in this group</small> : <Rank of={share} among={share.ranked_count} />, "1 goes first"],
         ["Factor", <span title={share.fair_share_factor}>{factor(share.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
-        ["Usage that counts", <span title={share.effective_usage}>{percent(num(share.effective_usage))}</span>, "Decayed usage as a part of what the group offered in the look-back"],
+        ["Usage that counts, of capacity", <span title={share.effective_usage}>{percent(num(share.effective_usage))}</span>, "Decayed usage as a part of what the group offered in the look-back"],
         ["Weight", <>{share.weight} <small>{share.configured_weight === null ? "the default" : "set"}</small></>, "What an admin has set, else the group's default"],
         ["Effective weight", share.effective_weight, "What divides the usage: of a user the weights of all three tiers multiplied"],
         ["Calculated", <When at={share.last_calculated_at} />],
@@ -197,7 +202,7 @@ function Counted({ share }: { share: Share }) {
               </dd>
             </>
           ))}
-          <dt>As a part of the look-back</dt>
+          <dt>As a part of the look-back's capacity</dt>
           <dd class="mono">{share.effective_usage}</dd>
           <dt>Effective weight</dt>
           <dd class="mono">{share.effective_weight}</dd>
@@ -244,27 +249,6 @@ function Members({ group, tier, members, self }: { group: string; tier: string; 
         </table>
       </Scroll>
       {members.count > rows.length && <p class="pad muted small">The first {rows.length} of {members.count}.</p>}
-    </Card>
-  );
-}
-
-function Compare({ group, project, self, compare }: { group: string; project: string; self: string; compare: (other: string) => void }) {
-  const answer = useQuery(PROJECT, { group, project });
-  const others = (answer.data?.members.edges ?? []).map((edge) => edge.node).filter((node) => node.user_uuid !== self);
-  if (others.length === 0) return null;
-  return (
-    <Card title="Why is somebody else ahead?">
-      <div class="row">
-        <label for="beside">Compare with</label>
-        <select id="beside" class="input" style={{ maxWidth: "340px" }} value="" onChange={(event) => compare(event.currentTarget.value)}>
-          <option value="">choose a user of the same project</option>
-          {others.map((node) => (
-            <option key={node.user_uuid} value={memberId({ user: node.user_uuid, project: node.project_id })}>
-              {node.user_name ?? node.user_uuid}, rank {node.rank}
-            </option>
-          ))}
-        </select>
-      </div>
     </Card>
   );
 }

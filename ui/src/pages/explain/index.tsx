@@ -1,9 +1,11 @@
 // Why somebody stands where they stand: days, decay, weights, factor, place; and what would change it.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql } from "../../gql.ts";
-import { factor, num, percent, significant, slots } from "../../lib/numbers.ts";
+import { EXPLAIN, explainAction, nameOf, type BucketPart, type Explanation, type Neighbour } from "../../lib/explanation.ts";
+import { ApiError } from "../../lib/client.ts";
+import { count, factor, num, percent, significant } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath, memberId, readMember, useParams } from "../../lib/route.ts";
 import { isUser } from "../../lib/session.ts";
@@ -12,9 +14,11 @@ import { hours, hoursUnit } from "../../lib/units.ts";
 import { Card, Field, Figures, Note, Page, When } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { CopyLink } from "../../ui/CopyLink.tsx";
+import { Outlook } from "../../ui/Outlook.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
-import { EXPLAIN, explainAction, nameOf, RECORDS, waterfall, type BucketPart, type Explanation, type Neighbour } from "./explanation.ts";
+import { type Kernels, kernelsOf } from "./records.ts";
+import { conclusion, waterfall } from "./waterfall.ts";
 
 /** Whom the address names, as the server asks for it. */
 function subject(rest: string[]): Record<string, string> | null {
@@ -23,6 +27,12 @@ function subject(rest: string[]): Record<string, string> | null {
   if (tier === "domain" && id) return { tier, domain: id };
   if (tier === "project" && id) return { tier, project: id };
   return tier === "user" && member ? { tier, ...member } : null;
+}
+
+/** The place that was typed, if there is such a place. */
+function placeIn(typed: string, of: number): number | null {
+  const place = Number(typed);
+  return Number.isInteger(place) && place >= 1 && place <= of ? place : null;
 }
 
 export default function Explain({ group, rest }: PageProps) {
@@ -95,12 +105,13 @@ function Choose({ group }: { group: string }) {
 
 function Explained({ group, whom }: { group: string; whom: Record<string, string> }) {
   const [params, change] = useParams();
-  const place = Number(params.get("place")) || null;
-  const answer = useQuery(EXPLAIN, { group, ...whom, place });
+  const answer = useQuery(EXPLAIN, { group, ...whom, place: null });
   return (
     <Shown answer={answer}>
       {(data) => {
         const told = JSON.parse(data.explain_fair_share) as Explanation;
+        const typed = params.get("place") ?? "";
+        const place = placeIn(typed, told.of);
         return (
           <Page title={nameOf(told)} crumbs={<Crumbs group={group} told={told} />} actions={<><CopyAs action={explainAction(group, whom, place)} /><CopyLink /></>}>
             <Note>
@@ -110,7 +121,7 @@ function Explained({ group, whom }: { group: string; whom: Record<string, string
               items={[
                 ["Place", <>{told.place ?? "–"} <small>of {told.of}</small></>, told.order === "tiered" ? "In the order of starts: domains are compared first, then projects, then users. The rank compares all users at once." : "In the order of starts, which is by rank: all users of the group are compared."],
                 ["Factor", <span title={told.formula.fair_share_factor}>{factor(told.formula.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
-                ["Usage that counts", <span title={told.formula.normalized_usage}>{percent(num(told.formula.normalized_usage))}</span>, "Of all that the group offered in the look-back"],
+                ["Usage that counts, of capacity", <span title={told.formula.normalized_usage}>{percent(num(told.formula.normalized_usage))}</span>, "Of all that the group offered in the look-back"],
                 ["Weight", told.formula.effective_weight, "The weights of domain, project and user, multiplied"],
                 ["Calculated", <When at={told.rules.calculated_at} />],
               ]}
@@ -121,8 +132,8 @@ function Explained({ group, whom }: { group: string; whom: Record<string, string
               <Neighbours group={group} told={told} />
             </div>
             <div class="grid">
-              <Outlook told={told} />
-              <Change told={told} place={place} ask={(next) => change({ place: next })} />
+              <Outlook ahead={told.if_nothing_is_run} />
+              <Change group={group} whom={whom} told={told} typed={typed} place={place} ask={(next) => change({ place: next })} />
             </div>
           </Page>
         );
@@ -142,26 +153,32 @@ function Crumbs({ group, told }: { group: string; told: Explanation }) {
 }
 
 function Days({ group, told }: { group: string; told: Explanation }) {
-  const steps = waterfall(told.buckets);
+  const hasKernels = Boolean(told.project_id);
+  const days = waterfall(told.buckets);
+  const then = conclusion(told);
+  const said = then.map(({ name, shown }) => `${name}: ${shown}`).join("; ");
   return (
-    <Card title="Which days count" aside={<span class="muted small">days of UTC</span>}>
-      {steps.length === 0 ? (
-        <p class="muted">Nothing that was used in the last {told.rules.lookback_days} days counts.</p>
-      ) : (
-        <div class="waterfall" role="img" aria-label="The days whose usage counts, as parts of all that counts. The same values are in the table below.">
-          {steps.map((step) => (
-            <div key={step.name} class={step.kind}>
-              <span>{step.name}</span>
-              <span class="track">
-                <i style={{ left: `${step.from * 100}%`, width: `max(2px, ${step.length * 100}%)` }} />
-              </span>
-              <span class="right">{step.shown}</span>
-            </div>
-          ))}
-        </div>
-      )}
+    <Card title="From days to the place" aside={<span class="muted small">days of UTC</span>}>
+      {days.length === 0 && <p class="muted">Nothing that was used in the last {told.rules.lookback_days} days counts.</p>}
+      <div class="waterfall" role="img" aria-label={`The days whose usage counts, as parts of all that counts; the same values are in the table below. What follows from them: ${said}.`}>
+        {[...days, ...then].map((step) => (
+          <div key={step.name} class={step.kind} title={step.title}>
+            <span>{step.name}</span>
+            <span class="track">
+              <i style={{ left: `${step.from * 100}%`, width: `max(2px, ${step.length * 100}%)` }} />
+            </span>
+            <span class="right">{step.shown}</span>
+          </div>
+        ))}
+      </div>
+      <p class="muted small">A day's bar begins where the one before it ends. All that counts, divided by the weight, is the exponent: the factor is 2 to the power of minus it, and its bar is a part of 1. The mark of the place stands in the line, the first at the left.</p>
       <details>
-        <summary>Every day with its decay, and its kernels</summary>
+        <summary>Every day with its decay{hasKernels && ", and its kernels"}</summary>
+        {!hasKernels && (
+          <p class="muted small">
+            Records are kept of users and projects: the kernels of a domain are found with each of <Link href={groupPath(group, "entity", "domain", told.domain_name)}>its projects</Link>.
+          </p>
+        )}
         <Scroll>
           <table class="data">
             <caption class="visually-hidden">Days that count</caption>
@@ -172,7 +189,7 @@ function Days({ group, told }: { group: string; told: Explanation }) {
                 <th scope="col" class="number">Of a day's capacity</th>
                 <th scope="col" class="number">Counts still</th>
                 <th scope="col" class="number">Part of all</th>
-                <th scope="col">Kernels</th>
+                {hasKernels && <th scope="col">Kernels</th>}
               </tr>
             </thead>
             <tbody>
@@ -183,7 +200,7 @@ function Days({ group, told }: { group: string; told: Explanation }) {
                   <td class="number" title={bucket.normalized_usage}>{percent(num(bucket.normalized_usage))}</td>
                   <td class="number">{percent(num(bucket.decay_weight))}</td>
                   <td class="number" title={bucket.contribution}>{percent(num(bucket.part))}</td>
-                  <td><KernelsOf group={group} told={told} bucket={bucket} /></td>
+                  {hasKernels && <td><KernelsOf group={group} told={told} bucket={bucket} /></td>}
                 </tr>
               ))}
             </tbody>
@@ -206,24 +223,34 @@ function used(usage: Record<string, string>): string {
     .join(", ");
 }
 
-/** The kernels of one day, asked for when somebody opens them. */
+/** The kernels of one day, read when somebody opens them. */
 function KernelsOf({ group, told, bucket }: { group: string; told: Explanation; bucket: BucketPart }) {
   const [open, setOpen] = useState(false);
-  const variables = { group, from: bucket.period_start, to: bucket.period_end, user: told.user_uuid ?? null, project: told.project_id ?? null };
-  const answer = useQuery(RECORDS, open && told.project_id ? variables : null, false);
-  if (!told.project_id) return <span class="muted">–</span>;
-  const sums = new Map<string, Record<string, number>>();
-  for (const { node } of answer.data?.usage_records.edges ?? []) {
-    const sum = sums.get(node.kernel_id) ?? {};
-    for (const [slot, value] of Object.entries(slots(node.resource_usage))) sum[slot] = (sum[slot] ?? 0) + num(value);
-    sums.set(node.kernel_id, sum);
-  }
+  const [found, setFound] = useState<Kernels>();
+  const [error, setError] = useState<ApiError>();
+  const { period_start: from, period_end: to } = bucket;
+  const [user, project] = [told.user_uuid ?? null, told.project_id ?? null];
+  useEffect(() => {
+    if (!open || found) return;
+    setError(undefined);
+    const aborter = new AbortController();
+    kernelsOf({ group, from, to, user, project }, aborter.signal).then(setFound, (cause: unknown) => {
+      if (!aborter.signal.aborted) setError(cause instanceof ApiError ? cause : new ApiError("failed", String(cause)));
+    });
+    return () => aborter.abort();
+  }, [open, found, group, from, to, user, project]);
   return (
     <details onToggle={(event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}>
       <summary>Show</summary>
-      {answer.error && <span class="bad small">{answer.error.message}</span>}
-      {answer.data && sums.size === 0 && <span class="muted small">The records of this day are gone.</span>}
-      {[...sums].map(([kernel, sum]) => (
+      {error && <span class="bad small">{error.message}</span>}
+      {!found && !error && <span class="muted small">Reading the records of this day…</span>}
+      {found && found.sums.size === 0 && <span class="muted small">The records of this day are gone.</span>}
+      {found && found.read < found.count && (
+        <div class="small">
+          The first {count(found.read)} of {count(found.count)} records of this day: later ones are not in these sums.
+        </div>
+      )}
+      {[...(found?.sums ?? [])].map(([kernel, sum]) => (
         <div key={kernel} class="small">
           <span class="mono" title={kernel}>{kernel.slice(0, 8)}</span> {used(Object.fromEntries(Object.entries(sum).map(([slot, value]) => [slot, String(value)])))}
         </div>
@@ -282,48 +309,22 @@ function Neighbours({ group, told }: { group: string; told: Explanation }) {
   );
 }
 
-function Outlook({ told }: { told: Explanation }) {
-  const { next_run, dates, until } = told.if_nothing_is_run;
-  return (
-    <Card title="If nothing is run from now on">
-      {dates.length === 0 && !next_run ? (
-        <p class="muted">Neither the place nor the factor changes until {until}.</p>
-      ) : (
-        <Scroll>
-          <table class="data">
-            <caption class="visually-hidden">The path ahead</caption>
-            <thead>
-              <tr>
-                <th scope="col">From</th>
-                <th scope="col" class="number">Place</th>
-                <th scope="col" class="number">Factor</th>
-              </tr>
-            </thead>
-            <tbody>
-              {next_run && (
-                <tr>
-                  <th scope="row">the next run</th>
-                  <td class="number">{next_run.place}</td>
-                  <td class="number">{factor(next_run.fair_share_factor)}</td>
-                </tr>
-              )}
-              {dates.map((date) => (
-                <tr key={date.date}>
-                  <th scope="row">{date.date}</th>
-                  <td class="number">{date.place}</td>
-                  <td class="number">{factor(date.fair_share_factor)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
-      )}
-    </Card>
-  );
+interface ChangeProps {
+  group: string;
+  whom: Record<string, string>;
+  told: Explanation;
+  /** What stands in the field, and the place that it names. */
+  typed: string;
+  place: number | null;
+  ask: (place: string | null) => void;
 }
 
-function Change({ told, place, ask }: { told: Explanation; place: number | null; ask: (place: string | null) => void }) {
+function Change({ group, whom, told, typed, place, ask }: ChangeProps) {
   const cost = told.costs;
+  // Asked on its own, so that the page stays whatever is typed.
+  const answer = useQuery(EXPLAIN, place === null ? null : { group, ...whom, place });
+  const there = place === null ? told : answer.data && !answer.isLoading ? (JSON.parse(answer.data.explain_fair_share) as Explanation) : null;
+  const fault = typed !== "" && place === null ? `There is no place ${typed}: the places are 1 to ${told.of}.` : answer.error?.message;
   return (
     <Card title="What would change it">
       {cost && (
@@ -331,17 +332,17 @@ function Change({ told, place, ask }: { told: Explanation; place: number | null;
           {percent(num(cost.normalized_usage))} of the look-back's capacity more, and it would be place {cost.place}: {Object.entries(cost.any_of).map(([slot, value]) => `${significant(hours(slot, value), 3)} ${hoursUnit(slot)}`).join(", or ")}.
         </p>
       )}
-      <Field label="Which weight leads to place" hint={`1 to ${told.of}, if all else stays as it is.`}>
-        {(props) => <input {...props} inputMode="numeric" style={{ maxWidth: "120px" }} value={place ?? ""} onInput={(event) => ask(event.currentTarget.value.replace(/\D/g, ""))} />}
+      <Field label="Which weight leads to place" hint={`1 to ${told.of}, if all else stays as it is.`} fault={fault}>
+        {(props) => <input {...props} inputMode="numeric" style={{ maxWidth: "120px" }} value={typed} onInput={(event) => ask(event.currentTarget.value.replace(/\D/g, ""))} />}
       </Field>
       <ul aria-live="polite">
-        {told.weights_for_places.map((wanted) => (
-          <li key={wanted.wanted}>
-            {wanted.weight === null ? <>No weight leads to place {wanted.wanted}.</> : <>A weight of <strong>{wanted.weight}</strong> leads to place {wanted.place ?? wanted.wanted}.</>}
-          </li>
-        ))}
+        {!fault &&
+          there?.weights_for_places.map((wanted) => (
+            <li key={wanted.wanted}>
+              {wanted.weight === null ? <>No weight leads to place {wanted.wanted}.</> : <>A weight of <strong>{wanted.weight}</strong> leads to place {wanted.place ?? wanted.wanted}.</>}
+            </li>
+          ))}
       </ul>
     </Card>
   );
 }
-

@@ -60,7 +60,9 @@ export default function Fairness({ group }: PageProps) {
   const [day, choose] = usePastDay(yesterday());
   const windows = WINDOWS.filter(([id]) => day === null || daysOf(id) > 0);
   const window = windows.find(([id]) => id === params.get("window"))?.[0] ?? "7d";
-  const tier = (params.get("tier") ?? "DOMAIN") as Tier;
+  // A key of a user has rows of its own tier only.
+  const usual: Tier = isUser() ? "USER" : "DOMAIN";
+  const tier = (params.get("tier") ?? usual) as Tier;
   const page = Math.max(1, Number(params.get("page") ?? 1) || 1);
   const asked = day === null ? window : endingAt(day, daysOf(window));
   const answer = useQuery(FAIRNESS, { group, window: asked, tier, first: PAGE, offset: (page - 1) * PAGE });
@@ -69,7 +71,7 @@ export default function Fairness({ group }: PageProps) {
       <TimeControl day={day} choose={choose} last={yesterday()} />
       <div class="row">
         <Tabs label="Window" tabs={windows} chosen={window} choose={(next) => change({ window: next === "7d" ? null : next, page: null })} />
-        <Tabs label="Tier" tabs={TIERS} chosen={tier} choose={(next) => change({ tier: next === "DOMAIN" ? null : next, page: null })} />
+        <Tabs label="Tier" tabs={TIERS} chosen={tier} choose={(next) => change({ tier: next === usual ? null : next, page: null })} />
       </div>
       {day !== null && answer.error?.faults.some((fault) => fault.code === "out_of_range") ? (
         <Empty title={`Usage is not kept until ${shortDay(day)}`}>The server keeps what was used for a limited time; a shorter window or a later day may have it.</Empty>
@@ -85,19 +87,20 @@ export default function Fairness({ group }: PageProps) {
                 ]}
               />
               <OverTime group={group} tier={tier} last={day ?? today()} />
-              <Card
-                title={isUser() ? "You" : "The most under-served first"}
-                flush
-              >
-                {fairness.entries.count === 0 ? (
-                  <Empty title={isUser() ? "You were not active" : "Nobody was active"}>Nothing was used in this window, and nothing is asked for now.</Empty>
-                ) : (
-                  <>
-                    <Entries group={group} entries={fairness.entries.edges.map((edge) => edge.node)} />
-                    <Pager page={page} size={PAGE} count={fairness.entries.count} go={(next) => change({ page: next === 1 ? null : String(next) }, true)} />
-                  </>
-                )}
-              </Card>
+              {isUser() && tier !== "USER" ? (
+                <p class="muted">Your key shows how this tier is served as a whole. Your own part is under “Users”.</p>
+              ) : (
+                <Card title={isUser() ? "You" : "The most under-served first"} flush>
+                  {fairness.entries.count === 0 ? (
+                    <Empty title={isUser() ? "You were not active" : "Nobody was active"}>Nothing was used in this window, and nothing is asked for now.</Empty>
+                  ) : (
+                    <>
+                      <Entries group={group} entries={fairness.entries.edges.map((edge) => edge.node)} />
+                      <Pager page={page} size={PAGE} count={fairness.entries.count} go={(next) => change({ page: next === 1 ? null : String(next) }, true)} />
+                    </>
+                  )}
+                </Card>
+              )}
             </>
           )}
         </Shown>

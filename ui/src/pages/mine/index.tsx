@@ -63,7 +63,7 @@ export default function Mine({ group }: PageProps) {
                         <dd title={node.fair_share_factor}>{factor(node.fair_share_factor)}</dd>
                       </div>
                       <div title="Decayed usage as a part of what the group offered in the look-back">
-                        <dt>Used</dt>
+                        <dt>Usage that counts, of capacity</dt>
                         <dd>{percent(num(node.effective_usage))}</dd>
                       </div>
                     </dl>

@@ -1,9 +1,10 @@
 // One queue to change or to add, with what every queue would deserve then.
+import { Fragment } from "preact";
 import { useState } from "preact/hooks";
 import { overtaken } from "../../lib/change.ts";
 import { ApiError } from "../../lib/client.ts";
-import { num, slots } from "../../lib/numbers.ts";
-import { ordered, scale, slotName, unit } from "../../lib/units.ts";
+import { slots } from "../../lib/numbers.ts";
+import { ordered, slotName, unit } from "../../lib/units.ts";
 import { Button, Field, Note, Select } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Dialog } from "../../ui/Dialog.tsx";
@@ -11,45 +12,9 @@ import { Failure } from "../../ui/States.tsx";
 import { done } from "../../ui/Toast.tsx";
 import { asWritten } from "./division.ts";
 import { DivisionPreview, useDivisions } from "./DivisionPreview.tsx";
-import type { Configured, Data, Queue } from "./query.ts";
+import { draftOf, inputOf, type Draft } from "./draft.ts";
+import type { Data } from "./query.ts";
 import { removeAction, removeQueue, saveAction, saveQueues } from "./write.ts";
-
-interface Draft {
-  name: string;
-  parent: string;
-  priority: string;
-  weight: string;
-  quota: Record<string, string>;
-  reclaimable: boolean;
-}
-
-function draftOf(queue: Configured | undefined, known: string[]): Draft {
-  const quota = slots(queue?.quota);
-  const shown = (slot: string): string => (quota[slot] === undefined ? "" : quota[slot] === "unlimited" ? "unlimited" : String(num(quota[slot]) / scale(slot)));
-  return {
-    name: queue?.name ?? "",
-    parent: queue?.parent ?? "",
-    priority: String(queue?.priority ?? 0),
-    weight: queue?.weight ?? "1",
-    quota: Object.fromEntries(known.map((slot) => [slot, shown(slot)])),
-    reclaimable: queue?.reclaimable ?? true,
-  };
-}
-
-/** The queue as the server takes it; what the form does not show stays as it is. */
-function inputOf(draft: Draft, queue: Configured | undefined): Queue {
-  const set = Object.entries(draft.quota).filter(([, text]) => text.trim() !== "");
-  const quota = Object.fromEntries(set.map(([slot, text]) => [slot, text.trim() === "unlimited" ? "unlimited" : String(num(text) * scale(slot))]));
-  return {
-    ...(queue ? asWritten(queue) : {}),
-    name: draft.name.trim(),
-    parent: draft.parent || null,
-    priority: Math.round(num(draft.priority)),
-    weight: draft.weight.trim() || null,
-    quota: JSON.stringify({ ...slots(queue?.quota), ...Object.fromEntries(Object.keys(draft.quota).map((slot) => [slot, undefined])), ...quota }),
-    reclaimable: draft.reclaimable,
-  };
-}
 
 export function EditQueue({ group, data, name, close }: { group: string; data: Data; name: string; close: () => void }) {
   const queue = data.queues.edges.map((edge) => edge.node).find((node) => node.name === name);
@@ -77,7 +42,7 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
     if (isRemoving) return;
     void act(() => saveQueues(group, [input], queue ? [asWritten(queue)] : [], terms), `The queue ${input.name} is saved.`);
   };
-  const faultOf = (field: string) => error?.faults.find((fault) => fault.pointer.endsWith(`/${field}`))?.detail;
+  const faultOf = (field: string) => (error ?? divisions.error)?.faults.find((fault) => fault.pointer.endsWith(`/${field}`))?.detail;
   return (
     <Dialog title={queue ? `Queue ${queue.name}` : "A new queue"} close={close}>
       <form class="stack" onSubmit={save}>
@@ -101,14 +66,32 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
             {(props) => <input {...props} inputMode="numeric" value={draft.priority} onInput={(event) => set({ priority: event.currentTarget.value })} />}
           </Field>
           {known.map((slot) => (
-            <Field key={slot} label={`Quota of ${slotName(slot)}, ${unit(slot)}`} hint="Empty: none." fault={faultOf(`quota/${slot}`)}>
-              {(props) => <input {...props} inputMode="decimal" value={draft.quota[slot] ?? ""} onInput={(event) => set({ quota: { ...draft.quota, [slot]: event.currentTarget.value } })} />}
-            </Field>
+            <Fragment key={slot}>
+              <Field label={`Quota of ${slotName(slot)}, ${unit(slot)}`} hint="What it is promised. Empty: nothing." fault={faultOf(`quota/${slot}`)}>
+                {(props) => <input {...props} inputMode="decimal" value={draft.quota[slot] ?? ""} onInput={(event) => set({ quota: { ...draft.quota, [slot]: event.currentTarget.value } })} />}
+              </Field>
+              <Field label={`Limit of ${slotName(slot)}, ${unit(slot)}`} hint="What it never exceeds. Empty: no limit." fault={faultOf(`limit/${slot}`)}>
+                {(props) => <input {...props} inputMode="decimal" value={draft.limit[slot] ?? ""} onInput={(event) => set({ limit: { ...draft.limit, [slot]: event.currentTarget.value } })} />}
+              </Field>
+            </Fragment>
           ))}
+          <Field label="Over-quota weight, of every slot" hint="In which proportion it shares what is left when every queue has its quota; a plain number. Empty: 1. 0: its quota only. Other ways to divide do not read it." fault={faultOf("over_quota_weight")}>
+            {(props) => <input {...props} inputMode="decimal" value={draft.overQuota} onInput={(event) => set({ overQuota: event.currentTarget.value })} />}
+          </Field>
           <Field label="Weight" hint="For min_share, proportion and drf." fault={faultOf("weight")}>
             {(props) => <input {...props} inputMode="decimal" value={draft.weight} onInput={(event) => set({ weight: event.currentTarget.value })} />}
           </Field>
         </div>
+        <details open={Object.values(draft.overQuotaOf).some((text) => text !== "")}>
+          <summary>Another over-quota weight for single slots</summary>
+          <div class="grid">
+            {known.map((slot) => (
+              <Field key={slot} label={`Over-quota weight of ${slotName(slot)}`} hint="Empty: that of every slot." fault={faultOf(`over_quota_weight/${slot}`)}>
+                {(props) => <input {...props} inputMode="decimal" value={draft.overQuotaOf[slot] ?? ""} onInput={(event) => set({ overQuotaOf: { ...draft.overQuotaOf, [slot]: event.currentTarget.value } })} />}
+              </Field>
+            ))}
+          </div>
+        </details>
         <label class="check">
           <input type="checkbox" checked={draft.reclaimable} onChange={(event) => set({ reclaimable: event.currentTarget.checked })} />
           What it has beyond its share may be reclaimed

@@ -8,7 +8,7 @@ import { Card, Tabs, When } from "../../ui/Basics.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { Amounts, AmountsHead } from "./Amounts.tsx";
-import { dividedBy } from "./division.ts";
+import { dividedBy, saturation } from "./division.ts";
 import { PAST_DIVISION } from "./query.ts";
 
 export function PastDivision({ group, day }: { group: string; day: string }) {
@@ -68,7 +68,7 @@ function Table({ rows }: { rows: Row[] }) {
             {rows.map((row) => (
               <tr key={row.queue}>
                 <th scope="row" class="name">{row.queue}</th>
-                <Amounts name={row.queue} slot={slot} whole={most} of={row} />
+                <Amounts name={row.queue} slot={slot} whole={most} of={{ ...row, saturation_ratio: saturation(row.allocated, row.fair_share) }} />
               </tr>
             ))}
           </tbody>

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { ApiError, request } from "../../lib/client.ts";
 import { num, slots } from "../../lib/numbers.ts";
-import { describe, ordered, scale, slotName, unit } from "../../lib/units.ts";
+import { describe, inUnits, ordered, scale, slotName, unit } from "../../lib/units.ts";
 import { Button, Card, Field, Select } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
@@ -24,7 +24,7 @@ interface Plan {
   detail?: string;
   refusals?: { detail?: string; reason?: string; code?: string }[];
   victims?: Victim[];
-  warnings?: { detail: string }[];
+  warnings?: { slot?: string | null; detail: string }[];
 }
 
 const VERDICTS: Record<string, string> = {
@@ -96,7 +96,7 @@ function Outcome({ plan }: { plan: Plan }) {
       </p>
       {plan.warnings?.map((warning) => (
         <p key={warning.detail} class="muted small">
-          {warning.detail}
+          {inUnits(warning.detail, warning.slot)}
         </p>
       ))}
       {victims.length === 0 ? (

@@ -16,6 +16,18 @@ const ALGORITHMS: Record<string, string> = {
 /** How an algorithm divides, in words. */
 export const dividedBy = (algorithm: string): string => ALGORITHMS[algorithm] ?? `Divided by ${algorithm}`;
 
+/** What a queue deserves beyond its quota; nothing where the quota has no end. */
+export function overQuota(fairShare: string, quota: string): number {
+  return quota === "unlimited" ? 0 : Math.max(0, num(fairShare) - num(quota));
+}
+
+/** Allocated / fair share by slot, as the server says it of the division of now. */
+export function saturation(allocated: string, fairShare: string): string {
+  const [has, deserves] = [slots(allocated), slots(fairShare)];
+  const ratio = (slot: string): string => (num(has[slot]) === 0 ? "0" : num(deserves[slot]) === 0 ? "inf" : String(num(has[slot]) / num(deserves[slot])));
+  return JSON.stringify(Object.fromEntries(Object.keys({ ...has, ...deserves }).map((slot) => [slot, ratio(slot)])));
+}
+
 /** A queue as it is written: all of it, so that nothing goes back to its default. */
 export const asWritten = (queue: Configured): Queue => ({ ...queue });
 

@@ -7,7 +7,7 @@ import { useQuery, type Answer } from "../../lib/query.ts";
 import { useParams } from "../../lib/route.ts";
 import { isAdmin } from "../../lib/session.ts";
 import { today } from "../../lib/time.ts";
-import { amount, ordered, slotName } from "../../lib/units.ts";
+import { amount, inUnits, ordered, slotName } from "../../lib/units.ts";
 import { Button, Card, Note, Page, Tabs } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
@@ -106,7 +106,7 @@ function Division({ data, edit }: { data: Data; edit: ((name: string) => void) |
       {data.division.warnings.slice(0, 5).map((warning) => (
         <Note key={warning.detail} kind="warn">
           {warning.queue && <strong>{warning.queue}: </strong>}
-          {warning.detail}
+          <span title={warning.detail}>{inUnits(warning.detail, warning.slot)}</span>
         </Note>
       ))}
       <Card title={dividedBy(data.division.algorithm)} flush aside={<span class="muted small">{slot && `${amount(slot, capacity[slot] ?? 0)} to divide`}</span>}>

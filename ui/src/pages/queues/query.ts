@@ -7,7 +7,7 @@ export const QUEUES = graphql(`
     division(resource_group: $group, explain: true) {
       algorithm options capacity remaining
       queues { name parent fair_share state saturation_ratio quota limit request allocated }
-      warnings { code queue detail }
+      warnings { code queue slot detail }
       trace { queue sentence }
     }
     queues(resource_group: $group, first: 1000) {

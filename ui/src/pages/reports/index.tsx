@@ -1,9 +1,10 @@
 // What was used in some days, by whom: on the screen, and as CSV.
+import { Fragment } from "preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf } from "../../gql.ts";
 import { ApiError, request } from "../../lib/client.ts";
 import type { Action } from "../../lib/copy.ts";
-import { csv, download } from "../../lib/csv.ts";
+import { download } from "../../lib/csv.ts";
 import { num, percent, significant, slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { useParams } from "../../lib/route.ts";
@@ -15,6 +16,7 @@ import { Pager } from "../../ui/Pager.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { done } from "../../ui/Toast.tsx";
+import { reportFile } from "./file.ts";
 import { months } from "./months.ts";
 
 const REPORT = graphql(`
@@ -26,7 +28,7 @@ const REPORT = graphql(`
   }
 `);
 
-type Row = ResultOf<typeof REPORT>["usage_report"]["edges"][number]["node"];
+export type Row = ResultOf<typeof REPORT>["usage_report"]["edges"][number]["node"];
 type By = "DOMAIN" | "PROJECT" | "USER" | "DAY" | "WEEK" | "MONTH";
 
 const WHO: [string, string][] = [
@@ -42,6 +44,8 @@ const STEPS: [string, string][] = [
   ["DAY", "by day"],
 ];
 const PAGE = 100;
+/** Headings take two lines, so that all columns fit beside each other. */
+const WRAPS = { whiteSpace: "normal" };
 
 export default function Reports({ group }: PageProps) {
   const [params, change] = useParams();
@@ -114,18 +118,22 @@ function Table({ rows, stepped }: { rows: Row[]; stepped: boolean }) {
             <th scope="col" class="name">Who</th>
             {stepped && <th scope="col">Days</th>}
             {known.map((slot) => (
-              <th key={slot} scope="col" class="number">
-                {slotName(slot)}, {hoursUnit(slot)}
-              </th>
+              <Fragment key={slot}>
+                <th scope="col" class="number" style={WRAPS}>
+                  {slotName(slot)}, {hoursUnit(slot)}
+                </th>
+                <th scope="col" class="number" style={WRAPS} title={`Of the ${slotName(slot)} that there was to use`}>
+                  {slotName(slot)}, of capacity
+                </th>
+              </Fragment>
             ))}
-            {known[0] && <th scope="col" class="number" title={`Of the ${slotName(known[0])} that there was to use`}>Of capacity</th>}
-            <th scope="col" class="number" title="Of what all together used">Part of all usage</th>
-            <th scope="col" class="number" title="What weights say, among those who used something">Entitled part</th>
+            <th scope="col" class="number" style={WRAPS} title="Of what all together used">Part of all usage</th>
+            <th scope="col" class="number" style={WRAPS} title="What weights say, among those who used something">Entitled part</th>
           </tr>
         </thead>
         <tbody>
           {rows.map((row) => {
-            const hours = slots(row.slot_hours);
+            const [hours, parts] = [slots(row.slot_hours), slots(row.capacity_share)];
             return (
               <tr key={`${row.first_day} ${row.domain_name} ${row.project_id} ${row.user_uuid}`}>
                 <th scope="row" class="name">
@@ -134,11 +142,15 @@ function Table({ rows, stepped }: { rows: Row[]; stepped: boolean }) {
                 </th>
                 {stepped && <td class="nowrap">{row.first_day === row.last_day ? row.first_day : `${row.first_day} to ${row.last_day}`}</td>}
                 {known.map((slot) => (
-                  <td key={slot} class="number" title={hours[slot]}>
-                    {significant(num(hours[slot]))}
-                  </td>
+                  <Fragment key={slot}>
+                    <td class="number" title={hours[slot]}>
+                      {significant(num(hours[slot]))}
+                    </td>
+                    <td class="number" title={parts[slot]}>
+                      {parts[slot] === undefined ? "–" : percent(num(parts[slot]))}
+                    </td>
+                  </Fragment>
                 ))}
-                {known[0] && <td class="number" title={slots(row.capacity_share)[known[0]]}>{percent(num(slots(row.capacity_share)[known[0]]))}</td>}
                 <td class="number" title={row.used_share ?? undefined}>{row.used_share === null ? "–" : percent(num(row.used_share))}</td>
                 <td class="number" title={row.entitled_share ?? undefined}>{row.entitled_share === null ? "–" : percent(num(row.entitled_share))}</td>
               </tr>
@@ -176,19 +188,7 @@ async function save(wanted: Wanted): Promise<void> {
       rows.push(...usage_report.edges.map((edge) => edge.node));
       if (rows.length >= usage_report.count || usage_report.edges.length === 0) break;
     }
-    const known = ordered(rows.flatMap((row) => Object.keys(slots(row.slot_hours))));
-    const head = ["first_day", "last_day", "domain", "project", "user", ...known.map((slot) => `${slot} ${hoursUnit(slot)}`), "used_share", "entitled_share"];
-    const lines = rows.map((row) => [
-      row.first_day,
-      row.last_day,
-      row.domain_name,
-      row.project_name ?? row.project_id,
-      row.user_name ?? row.user_uuid,
-      ...known.map((slot) => slots(row.slot_hours)[slot] ?? "0"),
-      row.used_share,
-      row.entitled_share,
-    ]);
-    download(`usage-${wanted.group}-${wanted.from}-${wanted.to}.csv`, csv(head, lines));
+    download(`usage-${wanted.group}-${wanted.from}-${wanted.to}.csv`, reportFile(rows));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     done.value = { text: `There is no file: ${error.message}` };

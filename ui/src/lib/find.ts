@@ -1,0 +1,14 @@
+// Users of a group by a part of their name.
+import { graphql, type ResultOf } from "../gql.ts";
+
+export const FIND = graphql(`
+  query Find($group: String!, $text: String!) {
+    user_fair_shares(resource_group: $group, first: 8, filter: { user_name: { i_contains: $text } }) {
+      edges { node { user_uuid user_name project_id project_name rank } }
+    }
+  }
+`);
+
+type Found = ResultOf<typeof FIND>["user_fair_shares"]["edges"][number]["node"];
+
+export const placeOf = (node: Found): string => `${node.user_name ?? node.user_uuid} in ${node.project_name ?? node.project_id}`;
