@@ -1,19 +1,10 @@
 // What people come for, from the beginning to the end, through the page and against the real server.
 import { afterAll, expect, it } from "vitest";
 import { address, adminKey, graphql, keyOf, person, settled, shutDown } from "./browser.ts";
+import { halfLife, weightOf } from "./configured.ts";
 import { GROUP } from "./pages.ts";
 
 afterAll(shutDown);
-
-const weightOf = async (domain: string): Promise<string | null> => {
-  const answer = await graphql<{ domain_fair_share: { configured_weight: string | null } }>(`{ domain_fair_share(resource_group: "${GROUP}", domain_name: "${domain}") { configured_weight } }`);
-  return answer.domain_fair_share.configured_weight;
-};
-
-const halfLife = async (): Promise<number> => {
-  const answer = await graphql<{ resource_group: { scheduler_opts: string } }>(`{ resource_group(name: "${GROUP}") { scheduler_opts } }`);
-  return (JSON.parse(answer.resource_group.scheduler_opts) as { half_life_days: number }).half_life_days;
-};
 
 it("somebody signs in, and the key leaves the address", async () => {
   const { page, complaints, leave } = await person(null);
@@ -193,8 +184,10 @@ it("the half-life is changed and taken back", async () => {
   await page.getByLabel("Half-life, days").fill("0");
   await page.getByText("A whole number from 1 to 3650.").waitFor();
   await page.getByLabel("Half-life, days").fill("14");
-  await page.getByText("Half-life: default → 14").waitFor();
-  await page.getByRole("button", { name: "Save" }).click();
+  const bar = page.getByRole("region", { name: "Changes that are not saved" });
+  await bar.getByText("Half-life: default → 14").waitFor();
+  expect(await bar.getByRole("region", { name: "What would change" }).locator("strong").textContent()).toMatch(/^\d+ users? would rise and \d+ users? would fall\.$/);
+  await bar.getByRole("button", { name: "Save" }).click();
   await page.getByText(`The settings of ${GROUP} are saved.`).waitFor();
   expect(await halfLife()).toBe(14);
   await page.getByRole("button", { name: "Undo" }).click();
