@@ -50,13 +50,13 @@ export interface OwnServer {
   stop: () => void;
 }
 
-/** A server of a test's own, with an empty database. */
-export async function emptyServer(): Promise<OwnServer> {
+/** A server of a test's own, with an empty database and these arguments. */
+export async function emptyServer(...args: string[]): Promise<OwnServer> {
   const folder = mkdtempSync(join(tmpdir(), "fairshared-e2e-"));
   const database = ["--database-url", `sqlite://${join(folder, "fairshared.db")}`];
   execFileSync(PROGRAM, ["migrate", "up", ...database], { stdio: "ignore", env: {} });
   const key = execFileSync(PROGRAM, ["keys", "create", "--role", "admin", "--label", "test", ...database], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], env: {} }).trim();
-  const { child, told } = await started(["serve", "--listen", "127.0.0.1:0", ...database], /127\.0\.0\.1:[1-9]\d*/);
+  const { child, told } = await started(["serve", "--listen", "127.0.0.1:0", ...database, ...args], /127\.0\.0\.1:[1-9]\d*/);
   const stop = () => {
     child.kill("SIGTERM");
     rmSync(folder, { recursive: true, force: true });
