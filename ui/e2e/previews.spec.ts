@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import { afterAll, expect, it } from "vitest";
 import { adminKey, person, shutDown } from "./browser.ts";
-import { halfLife, weightOf } from "./configured.ts";
+import { halfLife, setWeight, weightOf } from "./configured.ts";
 import { GROUP } from "./pages.ts";
 
 afterAll(shutDown);
@@ -120,6 +120,25 @@ it("a scenario can be applied once its own preview is there, not while that of a
   await page.getByLabel("Name of the domain").fill("nowhere");
   await page.getByRole("alert").waitFor();
   expect(await apply.isDisabled()).toBe(true);
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
+it("a weight that is set goes back to the default on the page, and the API has none then", async () => {
+  await setWeight("industry", "3");
+  const { page, complaints, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/shares`);
+  const field = page.getByLabel("Weight of domain industry");
+  expect(await field.inputValue()).toBe("3");
+  await field.fill("");
+  const bar = page.getByRole("region", { name: "Changes that are not saved" });
+  await bar.getByText("industry: 3 → default").waitFor();
+  await bar.getByRole("region", { name: "What would change" }).waitFor();
+  await bar.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved: industry 3 → default.").waitFor();
+  expect(await weightOf("industry")).toBeNull();
+  await expect.poll(() => field.getAttribute("placeholder")).not.toBe("default");
+  expect(await field.inputValue()).toBe("");
   expect(complaints).toEqual([]);
   await leave();
 });
