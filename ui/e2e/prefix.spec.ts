@@ -35,7 +35,7 @@ async function proxied(): Promise<{ at: string; serve: (server: OwnServer) => vo
 
 it("below a path of a proxy somebody signs in, walks the pages and saves, and nothing outside of it is asked for", async () => {
   const proxy = await proxied();
-  const server = await emptyServer("--public-url", proxy.at);
+  const server = await emptyServer({ FAIRSHARED_PUBLIC_URL: proxy.at });
   proxy.serve(server);
   const headers = { Authorization: `Bearer ${server.key}`, "Content-Type": "application/json" };
   const api = async (query: string) => {
