@@ -244,7 +244,7 @@ it("a viewer and a user are offered only what they may do, and are refused the r
   const userKey = await keyOf("USER", "amelia");
   const user = await person(userKey);
   await user.page.getByRole("heading", { name: "Hello, amelia" }).waitFor();
-  await user.page.getByText(/of yours/).waitFor();
+  await user.page.getByText(/of yours/).first().waitFor();
   await user.goto(`${GROUP}/mine`);
   await user.page.getByRole("link", { name: "My usage by day" }).click();
   await user.page.getByRole("heading", { name: "amelia" }).waitFor();
