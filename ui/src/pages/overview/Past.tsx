@@ -55,7 +55,7 @@ function Used({ day, data }: { day: string; data: PastData }) {
           </div>
         );
       })}
-      <p class="muted small">What waited on a past day, which nodes served and which gaps there were is not kept by day.</p>
+      <p class="muted small">What waited on a past day, and which nodes served, is not kept.</p>
     </Card>
   );
 }

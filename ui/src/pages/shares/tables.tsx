@@ -35,7 +35,7 @@ function Head({ day, tiers }: { day: string | null; tiers: Tier[] }) {
   const head = (name: string, field: string, kind: string, meaning: string, more?: ComponentChildren) => {
     const direction = sort === field ? "ascending" : sort === `-${field}` ? "descending" : undefined;
     return (
-      <th scope="col" class={kind} title={meaning} aria-sort={sortable ? (direction ?? "none") : undefined}>
+      <th scope="col" class={kind} data-name={name} title={meaning} aria-sort={sortable ? (direction ?? "none") : undefined}>
         {sortable ? (
           <button type="button" class="sort" onClick={() => change({ sort: sort === field ? `-${field}` : field, page: null })}>
             {name} {direction === "ascending" ? "↑" : direction === "descending" ? "↓" : ""}
