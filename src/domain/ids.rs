@@ -41,6 +41,9 @@ uuid_id! {
     ProjectId
 }
 
+/// So many bits of a kernel's key are its number in its group.
+const KERNEL_BITS: u32 = 40;
+
 /// The short number of a resource group, under which the database has its kernels and records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct GroupKey(pub i32);
@@ -57,13 +60,20 @@ impl GroupKey {
     }
 
     fn first_kernel(self) -> i64 {
-        i64::from(self.0) << 40
+        i64::from(self.0) << KERNEL_BITS
     }
 }
 
 /// The short number of a kernel. Of two kernels of one group, the one that became known later has the larger one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KernelKey(pub i64);
+
+impl KernelKey {
+    /// The same without the group that it begins with.
+    pub fn in_group(self) -> i64 {
+        self.0 & ((1 << KERNEL_BITS) - 1)
+    }
+}
 
 /// A user inside one of their projects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

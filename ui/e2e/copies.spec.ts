@@ -99,7 +99,7 @@ it("a change of weights does the same in all three forms, and so does its undo",
     if (form === "curl") expect((await curled(text)).body).toContain("config_changed");
 
     await goto(`${GROUP}/audit?action=configuration.apply`);
-    await page.getByRole("button", { name: /^Undo configuration.apply/ }).first().click();
+    await page.getByRole("button", { name: /^Undo Applied changes/ }).first().click();
     const undo = await copied(someone, "this undo", form);
     if (form === "GraphQL") await queried(undo);
     else if (form === "curl") expect((await curled(undo)).status).toBe(200);

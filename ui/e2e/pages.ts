@@ -20,6 +20,7 @@ export async function everyPage(): Promise<[string, string][]> {
     ["domain", `${GROUP}/entity/domain/research`],
     ["explain", `${GROUP}/explain/user/${last?.user_uuid}.${last?.project_id}`],
     ["entity-past", `${GROUP}/entity/user/${last?.user_uuid}.${last?.project_id}?at=${before}`],
+    ["overview-past", `${GROUP}/overview?at=${before}`],
     ["shares-past", `${GROUP}/shares?open=domain%3Aresearch&at=${before}`],
     ["queues-past", `${GROUP}/queues?at=${before}`],
     ["fairness-past", `${GROUP}/fairness?at=${before}`],

@@ -17,8 +17,8 @@ declare module "vitest" {
 const PROGRAM = process.env["FAIRSHARED_PROGRAM"] ?? fileURLToPath(new URL("../../target/debug/fairshared", import.meta.url));
 
 /** Starts the program, and waits until it has told what `found` looks for. */
-async function started(args: string[], found: RegExp): Promise<{ child: ChildProcess; told: RegExpExecArray }> {
-  const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "pipe"], env: {} });
+async function started(args: string[], found: RegExp, env: Record<string, string> = {}): Promise<{ child: ChildProcess; told: RegExpExecArray }> {
+  const child = spawn(PROGRAM, args, { stdio: ["ignore", "pipe", "pipe"], env });
   const told = await new Promise<RegExpExecArray>((resolve, reject) => {
     let text = "";
     const hear = (part: Buffer) => {
@@ -50,13 +50,13 @@ export interface OwnServer {
   stop: () => void;
 }
 
-/** A server of a test's own, with an empty database. */
-export async function emptyServer(): Promise<OwnServer> {
+/** A server of a test's own, with an empty database and this environment. */
+export async function emptyServer(env: Record<string, string> = {}): Promise<OwnServer> {
   const folder = mkdtempSync(join(tmpdir(), "fairshared-e2e-"));
   const database = ["--database-url", `sqlite://${join(folder, "fairshared.db")}`];
   execFileSync(PROGRAM, ["migrate", "up", ...database], { stdio: "ignore", env: {} });
   const key = execFileSync(PROGRAM, ["keys", "create", "--role", "admin", "--label", "test", ...database], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], env: {} }).trim();
-  const { child, told } = await started(["serve", "--listen", "127.0.0.1:0", ...database], /127\.0\.0\.1:[1-9]\d*/);
+  const { child, told } = await started(["serve", "--listen", "127.0.0.1:0", ...database], /127\.0\.0\.1:[1-9]\d*/, env);
   const stop = () => {
     child.kill("SIGTERM");
     rmSync(folder, { recursive: true, force: true });

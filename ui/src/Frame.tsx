@@ -22,6 +22,12 @@ export function Logo() {
   );
 }
 
+/** The address alone would lead to the base of the pages. */
+function skip(event: Event) {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}
+
 export function Frame({ group, page, children }: { group: string; page: string; children: ComponentChildren }) {
   const [open, setOpen] = useState(false);
   const [path, go] = useLocation();
@@ -31,7 +37,7 @@ export function Frame({ group, page, children }: { group: string; page: string; 
   const known = groups.value.includes(group) ? groups.value : [group, ...groups.value];
   return (
     <div class="frame">
-      <a class="skip" href="#main">
+      <a class="skip" href="#main" onClick={skip}>
         Skip to the page
       </a>
       <div class="topbar">

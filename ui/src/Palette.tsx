@@ -36,7 +36,8 @@ function Choices({ group, close }: { group: string; close: () => void }) {
   const found = useQuery(FIND, text.length > 1 && !isUser() ? { group, text } : null, false);
   const role = me.value?.role ?? "";
   const pages = PAGES.filter((def) => def.section && def.for(role) && def.name.toLowerCase().includes(text.toLowerCase()));
-  const users = text.length > 1 ? (found.data?.user_fair_shares.edges ?? []) : [];
+  // Enter must not take somebody whom an earlier text has found.
+  const users = text.length > 1 && !found.isLoading ? (found.data?.user_fair_shares.edges ?? []) : [];
   const choices: [string, string][] = [
     ...pages.map((def): [string, string] => [def.name, groupPath(group, def.id)]),
     ...users.map(({ node }): [string, string] => [placeOf(node), groupPath(group, "entity", "user", memberId({ user: node.user_uuid, project: node.project_id }))]),
@@ -64,7 +65,7 @@ function Choices({ group, close }: { group: string; close: () => void }) {
             </li>
           ))}
         </ul>
-        {choices.length === 0 && <p class="muted">Nothing is called like this.</p>}
+        {choices.length === 0 && !found.isLoading && <p class="muted">Nothing is called like this.</p>}
       </form>
     </Dialog>
   );

@@ -56,9 +56,10 @@ impl KernelQuery {
             domain: domain_name,
             phase: status.map(Phase::from),
         };
-        let page = service(ctx)?.kernels(caller(ctx)?, &resource_group, filter, &window).await?;
+        let caller = caller(ctx)?;
+        let page = service(ctx)?.kernels(caller, &resource_group, filter, &window).await?;
         let people = service(ctx)?.people();
-        Ok(connect(ctx, &resource_group, page, |kernel| KernelNode::new(kernel, &people))?)
+        Ok(connect(ctx, &resource_group, page, |kernel| KernelNode::new(kernel, &people, caller))?)
     }
 
     /// Times in which nothing served, newest first.

@@ -2,8 +2,10 @@ use std::sync::Arc;
 
 use async_graphql::SimpleObject;
 
+use crate::domain::ids::KernelKey;
 use crate::domain::kernel::Kernel;
 use crate::graphql::scalars::{DateTime, JsonString, Uuid};
+use crate::service::Caller;
 use crate::service::people::Directory;
 
 /// A kernel as it is known.
@@ -30,10 +32,14 @@ pub struct KernelNode {
     queue: Option<String>,
     priority: i32,
     preemptible: bool,
+    /// Kernels of the group ascend by it as they became known, which decides between equals that wait; null: not told to keys of users.
+    known_order: Option<i64>,
 }
 
 impl KernelNode {
-    pub fn new(kernel: Kernel, people: &Directory) -> Self {
+    pub fn new(kernel: Kernel, people: &Directory, caller: &Caller) -> Self {
+        // It would tell how many kernels others have.
+        let known_order = kernel.key.filter(|_| caller.only_user().is_none()).map(KernelKey::in_group);
         let report = kernel.report;
         let (user_name, project_name) = people.names(report.owner);
         Self {
@@ -53,6 +59,7 @@ impl KernelNode {
             queue: report.traits.queue,
             priority: report.traits.priority,
             preemptible: report.traits.preemptible,
+            known_order,
         }
     }
 }

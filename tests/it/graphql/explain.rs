@@ -1,5 +1,7 @@
 //! Explanations and sequences over GraphQL; REST's tests hold their rules.
 
+use std::collections::BTreeMap;
+
 use fairshared::service::Role;
 use serde_json::{Value, json};
 
@@ -49,6 +51,49 @@ on_both! {
             assert_eq!(edge["node"]["decay_weight"], "1");
             assert!(edge["node"]["contribution"].as_str().unwrap().parse::<f64>().unwrap() > 0.0);
         }
+    }
+
+    async fn what_kernels_tell_puts_them_into_the_order_of_what_is_pending(db: TestDb) {
+        let api = Api::cluster(db).await;
+        let waits = |name: &str, user: &str, project: &str, more: Value| {
+            with(with(kernel(name, user, project, ""), &json!({"status": "PENDING", "started_at": null})), &more)
+        };
+        let same = |name: &str| waits(name, "alice", "ml", json!({}));
+        let kernels = [
+            same("p1"), same("p2"), same("p3"), same("p4"), waits("p5", "alice", "ml", json!({"priority": 7, "queue": "night"})),
+            waits("p6", "carol", "web", json!({"expected_seconds": 600})),
+        ];
+        // Those of one report become known by id.
+        for kernel in &kernels {
+            assert!(api.fixture.ingest(std::slice::from_ref(kernel)).await.is_empty());
+        }
+        let query = "{ kernels(resource_group: \"gpu-cluster\", status: PENDING) { edges { node { \
+            kernel_id user_uuid project_id occupied_slots priority queue expected_seconds known_order } } } }";
+        let data = api.ask(query).await;
+        let mut nodes: Vec<&Value> = data["kernels"]["edges"].as_array().unwrap().iter().map(|edge| &edge["node"]).collect();
+        let given: Vec<&Value> = nodes.iter().map(|node| &node["kernel_id"]).collect();
+        nodes.sort_by_key(|node| node["known_order"].as_i64());
+        let known: Vec<&Value> = nodes.iter().map(|node| &node["kernel_id"]).collect();
+        assert_eq!(known, kernels.iter().map(|kernel| &kernel["kernel_id"]).collect::<Vec<_>>());
+        assert_ne!(known, given, "by id they are told in the same order");
+        assert_eq!((&nodes[4]["priority"], &nodes[4]["queue"], &nodes[5]["expected_seconds"]), (&json!(7), &json!("night"), &json!(600)));
+
+        let workload = |node: &Value| json!({
+            "workload_id": node["kernel_id"], "user_uuid": node["user_uuid"], "project_id": node["project_id"], "requested_slots": read(&node["occupied_slots"]),
+            "priority": node["priority"], "queue": node["queue"], "expected_seconds": node["expected_seconds"],
+        });
+        let input = json!({"workloads": nodes.into_iter().map(workload).collect::<Vec<_>>()});
+        let simulate = "query($input: JSONString!) { simulate_fair_shares(resource_group: \"gpu-cluster\", input: $input) }";
+        let answer = api.send(admin(), simulate, json!({"input": input})).await;
+        let told = read(&answer["data"]["simulate_fair_shares"]);
+        let positions = |items: &Value, field: &str| -> BTreeMap<String, i64> {
+            items.as_array().unwrap().iter().map(|item| (item["workload_id"].to_string(), item[field].as_i64().unwrap())).collect()
+        };
+        let pending = api.ask(PENDING).await;
+        assert_eq!(positions(&told["workloads"]["items"], "position_before"), positions(&pending["sequence"]["items"], "position"));
+
+        let own = api.ask_as(role(Role::User, Some("alice")), query).await;
+        assert!(own["kernels"]["edges"].as_array().unwrap().iter().all(|edge| edge["node"]["known_order"].is_null()));
     }
 
     async fn what_is_pending_is_shown_in_its_order(db: TestDb) {

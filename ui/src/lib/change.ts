@@ -19,6 +19,17 @@ export interface WeightChange {
   weight: string | null;
 }
 
+/** Pending work, to be put in order before and after. */
+export interface Workload {
+  workload_id: string;
+  user_uuid: string;
+  project_id: string;
+  requested_slots: Record<string, string>;
+  priority: number;
+  queue: string | null;
+  expected_seconds: number | null;
+}
+
 /** What the server takes as a simulation. */
 export interface Change {
   weights?: WeightChange[];
@@ -28,7 +39,7 @@ export interface Change {
   projects?: { project?: string; project_id?: string; domain_name: string }[];
   add_users?: { user: string; project: string; domain_name?: string; weight?: string }[];
   remove_users?: { user: string; project?: string }[];
-  workloads?: { workload_id: string; user_uuid: string; project_id: string; requested_slots: Record<string, string> }[];
+  workloads?: Workload[];
 }
 
 interface Figures {
@@ -102,12 +113,12 @@ export function simulateAction(group: string, change: Change): Action {
 }
 
 /** What [`apply`] asks: the change without what can be tried only. */
-function applicable({ weights, scheduler, scheduler_opts, projects }: Change, basis: string | undefined, reason: string | null) {
+function applicable({ weights, scheduler, scheduler_opts, projects }: Change, basis: string, reason: string | null) {
   return { weights, scheduler, scheduler_opts, projects, reason, if_revision: basis, limit: ROWS };
 }
 
 /** The change itself. */
-export function applyAction(group: string, change: Change, basis: string | undefined, reason: string | null): Action {
+export function applyAction(group: string, change: Change, basis: string, reason: string | null): Action {
   const input = applicable(change, basis, reason);
   const body = { ...input, apply: true };
   return { document: APPLY, variables: { group, input: JSON.stringify(input) }, rest: { method: "POST", path: simulations(group), body }, command: ["simulate", group, "-"], input: body };
@@ -119,7 +130,7 @@ export function undoAction(id: string, reason: string | null): Action {
 }
 
 /** Makes the change, on the grounds of the configuration that a preview was made from. Returns the way back. */
-export async function apply(group: string, change: Change, basis: string | undefined, reason: string | null): Promise<{ made: Simulated; undo?: () => Promise<void> }> {
+export async function apply(group: string, change: Change, basis: string, reason: string | null): Promise<{ made: Simulated; undo?: () => Promise<void> }> {
   const input = applicable(change, basis, reason);
   const answer = await guarded(group, request(APPLY, { group, input: JSON.stringify(input) }));
   const made = JSON.parse(answer.apply_fair_share_simulation) as Simulated;

@@ -9,19 +9,28 @@ import { Scroll } from "./Scroll.tsx";
 import { SlopeChart } from "./SlopeChart.tsx";
 import { Failure, Loading } from "./States.tsx";
 
-/** The simulation of `change`, asked for when nobody has typed for a moment. */
-export function useSimulation(group: string, change: Change | null): { data: Simulated | undefined; error: ApiError | undefined } {
-  const [state, setState] = useState<{ data?: Simulated; error?: ApiError }>({});
+export interface Simulation {
+  /** What just this change would do; `undefined`: not known yet. */
+  data: Simulated | undefined;
+  error: ApiError | undefined;
+  retry: () => void;
+}
+
+/** The simulation of `change`, asked for when nobody has typed for a moment. An answer to what was typed before is none. */
+export function useSimulation(group: string, change: Change | null): Simulation {
+  const [state, setState] = useState<{ key: string; data?: Simulated; error?: ApiError }>({ key: "" });
+  const [turn, setTurn] = useState(0);
   const text = change ? JSON.stringify(change) : "";
+  const key = `${group} ${text}`;
   const seen = revision.value;
   useEffect(() => {
     if (!text) return;
     const aborter = new AbortController();
     const timer = setTimeout(() => {
       simulate(group, JSON.parse(text) as Change, aborter.signal).then(
-        (data) => setState({ data }),
+        (data) => setState({ key, data }),
         (error: unknown) => {
-          if (!aborter.signal.aborted && error instanceof ApiError) setState({ error });
+          if (!aborter.signal.aborted && error instanceof ApiError) setState({ key, error });
         },
       );
     }, 200);
@@ -29,23 +38,27 @@ export function useSimulation(group: string, change: Change | null): { data: Sim
       clearTimeout(timer);
       aborter.abort();
     };
-  }, [group, text, seen]);
-  return { data: text ? state.data : undefined, error: text ? state.error : undefined };
+  }, [group, text, key, seen, turn]);
+  const known = text && state.key === key ? state : undefined;
+  return { data: known?.data, error: known?.error, retry: () => setTurn((n) => n + 1) };
 }
 
-interface PreviewProps {
-  data: Simulated | undefined;
-  error: ApiError | undefined;
+/** Why what was typed cannot be written yet. */
+export function Calculating() {
+  return <span class="muted small">Calculating what this changes…</span>;
+}
+
+interface PreviewProps extends Simulation {
   brief?: boolean;
   /** Whose each workload is, as far as it is known. */
   owners?: Map<string, string>;
 }
 
-export function Preview({ data, error, brief, owners }: PreviewProps) {
+export function Preview({ data, error, retry, brief, owners }: PreviewProps) {
   if (error) {
     return (
       <>
-        <Failure error={error} />
+        <Failure error={error} {...(error.faults.length === 0 ? { retry } : {})} />
         {error.faults.map((fault) => (
           <p key={fault.pointer} class="bad small">
             {fault.pointer}: {fault.detail}

@@ -6,7 +6,7 @@ import { ApiError } from "../lib/client.ts";
 import { Button, Field, Note } from "./Basics.tsx";
 import { CopyAs } from "./CopyAs.tsx";
 import { Dialog } from "./Dialog.tsx";
-import { Preview, summary, useSimulation } from "./Preview.tsx";
+import { Calculating, Preview, summary, useSimulation } from "./Preview.tsx";
 import { Failure } from "./States.tsx";
 import { done } from "./Toast.tsx";
 
@@ -27,12 +27,15 @@ export function SaveBar({ group, title, change, said, clear, children }: SaveBar
   const [busy, setBusy] = useState(false);
   const [whole, setWhole] = useState(false);
   const simulated = useSimulation(group, change);
+  // Only what has a preview of just this can be written, on the grounds of the configuration that it was made from.
+  const basis = simulated.data?.config_revision;
+  const told = reason.trim() || null;
   const save = async () => {
-    if (!change) return;
+    if (!change || basis === undefined) return;
     setBusy(true);
     setError(undefined);
     try {
-      const { made, undo } = await apply(group, change, simulated.data?.config_revision, reason.trim() || null);
+      const { made, undo } = await apply(group, change, basis, told);
       done.value = { text: `${said} ${made.users.risen + made.users.fallen > 0 ? `${made.users.risen} rose, ${made.users.fallen} fell.` : "No user's rank changed."}`, ...(undo ? { undo } : {}) };
       clear();
     } catch (cause) {
@@ -66,9 +69,10 @@ export function SaveBar({ group, title, change, said, clear, children }: SaveBar
         <div style={{ flex: "1 1 220px" }}>
           <Field label="Reason, for the audit log">{(props) => <input {...props} maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}</Field>
         </div>
-        {change && <CopyAs what="this change" action={applyAction(group, change, simulated.data?.config_revision, reason.trim() || null)} />}
+        {change && basis === undefined && !simulated.error && <Calculating />}
+        {change && basis !== undefined && <CopyAs what="this change" action={applyAction(group, change, basis, told)} />}
         <Button onClick={clear}>Discard</Button>
-        <Button kind="primary" disabled={busy || !change} onClick={() => void save()}>
+        <Button kind="primary" disabled={busy || !change || basis === undefined} onClick={() => void save()}>
           {busy ? "Saving…" : "Save"}
         </Button>
       </div>

@@ -1,48 +1,77 @@
 // How a group stands: what is used now, who has used what, and whether all is well.
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
+import type { Action } from "../../lib/copy.ts";
 import { gapPolicy } from "../../lib/gaps.ts";
-import { factor, many, num, slots } from "../../lib/numbers.ts";
+import { many, num, slots } from "../../lib/numbers.ts";
+import { usePastDay } from "../../lib/past.ts";
 import { useQuery } from "../../lib/query.ts";
-import { groupPath, memberId } from "../../lib/route.ts";
-import { duration } from "../../lib/time.ts";
+import { groupPath } from "../../lib/route.ts";
+import { duration, shortDay, yesterday } from "../../lib/time.ts";
 import { amount, ordered, slotName } from "../../lib/units.ts";
 import { StackBar } from "../../ui/Bars.tsx";
 import { Card, Figures, Note, Page, When } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
-import { Rank } from "../../ui/Rank.tsx";
-import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
+import { TimeControl } from "../../ui/TimeControl.tsx";
 import { onOneScale } from "./capacity.ts";
 import { Domains } from "./Domains.tsx";
 import { Movers } from "./Movers.tsx";
-import { OVERVIEW, type Data } from "./query.ts";
+import { Past } from "./Past.tsx";
+import { People } from "./People.tsx";
+import { OVERVIEW, PAST, type Data } from "./query.ts";
 
 export default function Overview({ group }: PageProps) {
+  const [day, choose] = usePastDay(yesterday());
+  return (
+    <Page
+      title={group}
+      about={day === null ? "What the group offers and what is used of it now, and how its domains stand." : `What was used of the group on ${shortDay(day)}, and how its domains and users stood at its end.`}
+      actions={<CopyAs action={day === null ? nowAction(group) : pastAction(group, day)} />}
+    >
+      <TimeControl day={day} choose={choose} last={yesterday()} />
+      {day === null ? <Now group={group} /> : <Past key={day} group={group} day={day} />}
+    </Page>
+  );
+}
+
+const nowAction = (group: string): Action => ({ document: OVERVIEW, variables: { group }, rest: { path: ["resource-groups", group] }, command: ["groups", "show", group] });
+
+/** Over REST and on the command line the ranking of that day alone. */
+function pastAction(group: string, day: string): Action {
+  const rest = { path: ["resource-groups", group, "fair-share-history"], query: { tier: "user", from: day, to: day, order: "rank" } };
+  return { document: PAST, variables: { group, day, from: day, to: day }, rest, command: ["history", group, ["--tier", "user"], ["--from", day], ["--to", day], "--by-rank"] };
+}
+
+const WINDOWS: [id: "now" | "week" | "month", name: string, about: string][] = [
+  ["now", "Now", "What runs at this moment, by the weights of slots."],
+  ["week", "7 days", "What was used today and on the 6 days before, without decay."],
+  ["month", "28 days", "What was used today and on the 27 days before, without decay."],
+];
+
+function Now({ group }: { group: string }) {
   const answer = useQuery(OVERVIEW, { group });
   return (
-    <Page title={group} about="What the group offers and what is used of it now, and how its domains stand." actions={<CopyAs action={{ document: OVERVIEW, variables: { group }, rest: { path: ["resource-groups", group] }, command: ["groups", "show", group] }} />}>
-      <Shown answer={answer}>
-        {(data) => (
-          <>
-            <Warnings group={group} data={data} />
-            <Health data={data} />
-            <div class="grid">
-              <div class="stack">
-                <Capacity data={data} />
-                <Gaps data={data} />
-              </div>
-              <Domains group={group} data={data} />
+    <Shown answer={answer}>
+      {(data) => (
+        <>
+          <Warnings group={group} data={data} />
+          <Health data={data} />
+          <div class="grid">
+            <div class="stack">
+              <Capacity data={data} />
+              <Gaps data={data} />
             </div>
-            <div class="grid">
-              <People group={group} title="First in line" rows={data.best.edges} />
-              <People group={group} title="Last in line" rows={data.worst.edges.toReversed()} />
-              <Movers group={group} movers={data.rank_movers} />
-            </div>
-          </>
-        )}
-      </Shown>
-    </Page>
+            <Domains group={group} names={data.domain_fair_shares.edges.map((edge) => edge.node.domain_name)} windows={WINDOWS.map(([id, name, about]) => ({ id, name, about, ...data[id] }))} />
+          </div>
+          <div class="grid">
+            <People group={group} title="First in line" rows={data.best.edges.map((edge) => edge.node)} />
+            <People group={group} title="Last in line" rows={data.worst.edges.map((edge) => edge.node).toReversed()} />
+            <Movers group={group} movers={data.rank_movers} />
+          </div>
+        </>
+      )}
+    </Shown>
   );
 }
 
@@ -100,43 +129,6 @@ function Capacity({ data }: { data: Data }) {
         <span><i class="soft" /> waited for</span>
         {all.some((slot) => onOneScale(num(capacity[slot]), num(used[slot]), num(waiting[slot])).capacity !== null) && <span><i class="mark" /> capacity, where more is wanted</span>}
       </div>
-    </Card>
-  );
-}
-
-function People({ group, title, rows }: { group: string; title: string; rows: Data["worst"]["edges"] }) {
-  return (
-    <Card title={title}>
-      {rows.length === 0 ? (
-        <Empty title="Nobody yet" />
-      ) : (
-        <Scroll>
-        <table class="data">
-          <caption class="visually-hidden">{title}</caption>
-          <thead>
-            <tr>
-              <th scope="col" class="number">Rank</th>
-              <th scope="col">User</th>
-              <th scope="col" class="number">Factor</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ node }) => (
-              <tr key={node.user_uuid + node.project_id}>
-                <td class="number" data-value={node.rank}>
-                  <Rank of={node} among={node.ranked_count} />
-                </td>
-                <th scope="row" class="name">
-                  <Link href={groupPath(group, "entity", "user", memberId({ user: node.user_uuid, project: node.project_id }))}>{node.user_name ?? node.user_uuid}</Link>
-                  <div class="muted small">{node.project_name ?? node.project_id}</div>
-                </th>
-                <td class="number" title={node.fair_share_factor}>{factor(node.fair_share_factor)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        </Scroll>
-      )}
     </Card>
   );
 }

@@ -34,4 +34,25 @@ export const OVERVIEW = graphql(`
   }
 `);
 
+export const PAST = graphql(`
+  query PastOverview($group: String!, $day: Date!, $from: String!, $to: String!) {
+    usage_report(resource_groups: [$group], from: $from, to: $to, by: [RESOURCE_GROUP], first: 1) { edges { node { capacity_share } } }
+    best: fair_share_history(resource_group: $group, tier: USER, from: $day, to: $day, order: RANK, first: 5) {
+      count
+      edges { node { user_uuid user_name project_id project_name fair_share_factor rank } }
+    }
+    worst: fair_share_history(resource_group: $group, tier: USER, from: $day, to: $day, order: RANK, last: 5) {
+      edges { node { user_uuid user_name project_id project_name fair_share_factor rank } }
+    }
+  }
+`);
+
+export const PAST_WINDOW = graphql(`
+  query PastWindow($group: String!, $window: String!) {
+    fairness(resource_group: $group, window: $window, tier: DOMAIN) { misallocated_share entries(first: 1000) { edges { node { domain_name used_share entitled_share } } } }
+  }
+`);
+
+export type PastData = ResultOf<typeof PAST>;
+export type PastWindow = ResultOf<typeof PAST_WINDOW>;
 export type Data = ResultOf<typeof OVERVIEW>;

@@ -1,8 +1,10 @@
 // The scheduler of a group and every option: what it does, what is set, and what will change.
 import { useState } from "preact/hooks";
+import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf } from "../../gql.ts";
 import { useQuery } from "../../lib/query.ts";
+import { groupPath } from "../../lib/route.ts";
 import { isAdmin } from "../../lib/session.ts";
 import { Card, Field, Note, Page, Select } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
@@ -49,6 +51,9 @@ function Form({ group, now }: { group: string; now: Group }) {
           {warning.detail}
         </Note>
       ))}
+      <p class="muted small">
+        These are the settings of now: history keeps none of a past day. {readOnly ? "The audit log, which an admin reads, has every change of them with what was before." : <><Link href={`${groupPath(group, "audit")}?action=scheduler_options.patch`}>Audit</Link> has every change of them with what was before.</>}
+      </p>
       {readOnly && <Note>Your key may read these settings. An admin may change them.</Note>}
       <Card title="Scheduler">
         <Field label="Order of pending work">

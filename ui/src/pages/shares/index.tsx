@@ -12,7 +12,7 @@ import { Changes } from "./Changes.tsx";
 import type { Edits } from "./edits.ts";
 import { withEdit } from "./edits.ts";
 import { Paste } from "./Paste.tsx";
-import { rankingAction } from "./ranking.ts";
+import { pastRankingAction, rankingAction } from "./ranking.ts";
 import { FlatTable, Tree } from "./tables.tsx";
 import type { Tier } from "./query.ts";
 
@@ -37,7 +37,7 @@ export default function Shares({ group }: PageProps) {
       about="Who has which weight, what of the group they have used lately, and where that puts them. A higher factor goes first."
       actions={
         <>
-          {day === null && <CopyAs action={rankingAction(group, view)} />}
+          <CopyAs action={day === null ? rankingAction(group, view) : pastRankingAction(group, view, day)} />
           {edit && <Button onClick={() => setPasting(true)}>Paste weights</Button>}
         </>
       }
@@ -46,7 +46,7 @@ export default function Shares({ group }: PageProps) {
       <Card flush>
         <div class="pad stack">
           <Tabs label="Tier" tabs={VIEWS} chosen={view} choose={(next) => change({ view: next === "tree" ? null : next, page: null, sort: null }, true)} />
-          {day === null && <Filters />}
+          <Filters isPast={day !== null} />
         </div>
         {view === "tree" ? <Tree group={group} {...controls} /> : <FlatTable key={view} group={group} tier={view as Tier} {...controls} />}
       </Card>
@@ -56,7 +56,7 @@ export default function Shares({ group }: PageProps) {
   );
 }
 
-function Filters() {
+function Filters({ isPast }: { isPast: boolean }) {
   const [params, change] = useParams();
   return (
     <search class="row">
@@ -69,10 +69,12 @@ function Filters() {
         value={params.get("q") ?? ""}
         onInput={(event) => change({ q: event.currentTarget.value, page: null })}
       />
-      <label class="check">
-        <input type="checkbox" checked={params.get("active") === "1"} onChange={(event) => change({ active: event.currentTarget.checked ? "1" : null, page: null })} />
-        Only those who used something lately
-      </label>
+      {!isPast && (
+        <label class="check">
+          <input type="checkbox" checked={params.get("active") === "1"} onChange={(event) => change({ active: event.currentTarget.checked ? "1" : null, page: null })} />
+          Only those who used something lately
+        </label>
+      )}
     </search>
   );
 }

@@ -1,4 +1,5 @@
 // The tree and the lists of shares.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { groupPath, memberId, useParams } from "../../lib/route.ts";
@@ -22,14 +23,19 @@ export interface Controls {
   edit?: ((row: Edit["row"], text: string) => void) | undefined;
 }
 
-function Head({ day }: { day: string | null }) {
+/** The part of all usage that fills a bar. Bars of one tier have one scale, and the smaller tiers a finer one. */
+const FULL: Record<Tier, number> = { domain: 1, project: 0.5, user: 0.25 };
+
+const scaleOf = (tiers: Tier[]): string => `full bar: ${tiers.map((tier) => (tiers.length > 1 ? `${tier} ${FULL[tier] * 100} %` : `${FULL[tier] * 100} %`)).join(", ")}`;
+
+function Head({ day, tiers }: { day: string | null; tiers: Tier[] }) {
   const sortable = day === null;
   const [params, change] = useParams();
   const sort = params.get("sort") ?? "rank";
-  const head = (name: string, field: string, kind: string, meaning: string) => {
+  const head = (name: string, field: string, kind: string, meaning: string, more?: ComponentChildren) => {
     const direction = sort === field ? "ascending" : sort === `-${field}` ? "descending" : undefined;
     return (
-      <th scope="col" class={kind} title={meaning} aria-sort={sortable ? (direction ?? "none") : undefined}>
+      <th scope="col" class={kind} data-name={name} title={meaning} aria-sort={sortable ? (direction ?? "none") : undefined}>
         {sortable ? (
           <button type="button" class="sort" onClick={() => change({ sort: sort === field ? `-${field}` : field, page: null })}>
             {name} {direction === "ascending" ? "↑" : direction === "descending" ? "↓" : ""}
@@ -37,6 +43,7 @@ function Head({ day }: { day: string | null }) {
         ) : (
           name
         )}
+        {more}
       </th>
     );
   };
@@ -44,9 +51,9 @@ function Head({ day }: { day: string | null }) {
     <thead>
       <tr>
         {head("Name", "name", "name", "As the scheduler calls it")}
-        {head("Rank", "rank", "number", "Domains and users in the group, projects in their domain")}
-        {head("Factor", "factor", "number", "2 to the power of −(usage ÷ weight), between 0 and 1; higher goes first")}
-        {head("Used, entitled", "usage", "", "Decayed usage as a part of what all domains have used together, beside what weights entitle to among those that are active")}
+        {head("Rank", "rank", "number", "Domains and users in the group, projects in their domain", <div class="phone-only">Factor</div>)}
+        {head("Factor", "factor", "number wide-only", "2 to the power of −(usage ÷ weight), between 0 and 1; higher goes first")}
+        {head("Used, entitled", "usage", "", "Decayed usage as a part of what all domains have used together, beside what weights entitle to among those that are active", <div class="wide-only small muted">{scaleOf(tiers)}</div>)}
         {day ? head("Effective weight", "weight", "number", "What divided the usage: of a user the weights of all three tiers multiplied") : head("Weight", "weight", "number", "What an admin has set, else the group's default")}
       </tr>
     </thead>
@@ -85,22 +92,21 @@ function WeightCell({ row, edits, edit }: Omit<Controls, "day"> & { row: Row }) 
 
 function Cells({ day, row, whole, edits, edit }: Controls & { row: Row; whole: number }) {
   const used = whole > 0 ? num(row.usage) / whole : 0;
-  // Bars of one tier have one scale, and the smaller tiers a finer one.
-  const widest = { domain: 1, project: 0.5, user: 0.25 }[row.tier];
   return (
     <>
       <td class="number" data-value={row.standing.rank}>
         <Rank of={row.standing} among={row.among} />
+        <div class="phone-only small muted">{factor(row.factor)}</div>
       </td>
-      <td class="number" title={row.factor}>
+      <td class="number wide-only" title={row.factor}>
         {factor(row.factor)}
       </td>
       <td title={`decayed usage ${row.usage} of the look-back's capacity`}>
         <div class="barlabel">
           <span>{percent(used)},</span>
-          <span class="muted">entitled to {percent(num(row.entitled))}</span>
+          <span class="muted"><span class="wide-only">entitled to</span> {percent(num(row.entitled))}</span>
         </div>
-        <ShareBar used={used} entitled={num(row.entitled)} of={widest} label={`${row.name} has used ${percent(used)} of what the group used, and is entitled to ${percent(num(row.entitled))}`} />
+        <ShareBar used={used} entitled={num(row.entitled)} of={FULL[row.tier]} label={`${row.name} has used ${percent(used)} of what the group used, and is entitled to ${percent(num(row.entitled))}`} />
       </td>
       {day ? <td class="number">{row.effectiveWeight}</td> : <WeightCell row={row} edits={edits} edit={edit} />}
     </>
@@ -114,15 +120,15 @@ export function Tree({ group, day, edits, edit }: Controls & { group: string }) 
   const sort = params.get("sort") ?? "rank";
   const whole = useWhole(group, day);
   const domains = useRows({ group, day, tier: "domain", active, sort, first: 1000 });
-  if (search && day === null) return <FlatTable group={group} day={day} tier="user" edits={edits} edit={edit} />;
+  if (search) return <FlatTable group={group} day={day} tier="user" edits={edits} edit={edit} />;
   if (domains.error) return <div class="pad"><Failure error={domains.error} retry={domains.reload} /></div>;
   if (!domains.rows) return <div class="pad"><Loading /></div>;
   if (domains.rows.length === 0) return <Nothing day={day} />;
   return (
     <Scroll>
-      <table class="data">
+      <table class="data dense">
         <caption class="visually-hidden">Domains, their projects, their users</caption>
-        <Head day={day} />
+        <Head day={day} tiers={["domain", "project", "user"]} />
         <tbody>
           {domains.rows.map((row) => (
             <Branch key={row.key} group={group} day={day} row={row} whole={whole} level={0} edits={edits} edit={edit} />
@@ -194,13 +200,13 @@ export function FlatTable({ group, day, tier, edits, edit }: Controls & { group:
   const list = useRows(wanted);
   if (list.error) return <div class="pad"><Failure error={list.error} retry={list.reload} /></div>;
   if (!list.rows) return <div class="pad"><Loading /></div>;
-  if (list.count === 0) return wanted.search && day === null ? <Empty title="Nobody is called like this">Names are searched as a part, in any case.</Empty> : <Nothing day={day} />;
+  if (list.count === 0) return wanted.search ? <Empty title="Nobody is called like this">Names are searched as a part, in any case.</Empty> : <Nothing day={day} />;
   return (
     <>
       <Scroll busy={list.isLoading}>
-        <table class="data">
+        <table class="data dense">
           <caption class="visually-hidden">{tier}s of the group</caption>
-          <Head day={day} />
+          <Head day={day} tiers={[tier]} />
           <tbody>
             {list.rows.map((row) => (
               <tr key={row.key}>
@@ -214,6 +220,7 @@ export function FlatTable({ group, day, tier, edits, edit }: Controls & { group:
           </tbody>
         </table>
       </Scroll>
+      {list.isSearchedInPart && <p class="pad muted small">Of this day the first 1,000 by rank are searched.</p>}
       <Pager page={page} size={PAGE} count={list.count} go={(next) => change({ page: next === 1 ? null : String(next) }, true)} />
     </>
   );

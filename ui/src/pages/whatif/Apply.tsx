@@ -4,6 +4,7 @@ import { apply, applyAction, overtaken, type Change } from "../../lib/change.ts"
 import { ApiError } from "../../lib/client.ts";
 import { Button, Field, Note } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
+import { Calculating } from "../../ui/Preview.tsx";
 import { Failure } from "../../ui/States.tsx";
 import { done } from "../../ui/Toast.tsx";
 import type { Queue } from "../queues/query.ts";
@@ -16,7 +17,9 @@ interface ApplyProps {
   queues: Queue[];
   /** Those of them that are there, as they are. */
   before: Queue[];
-  basis: string | null;
+  /** The configuration that the preview of just this was made from; `undefined`: there is no preview yet. */
+  basis: string | undefined;
+  isCalculating: boolean;
   said: string;
   reset: () => void;
 }
@@ -28,13 +31,16 @@ function onlyTried(change: Change | null): string | undefined {
   return undefined;
 }
 
-export function Apply({ group, change, queues, before, basis, said, reset }: ApplyProps) {
+export function Apply({ group, change, queues, before, basis, isCalculating, said, reset }: ApplyProps) {
   const [reason, setReason] = useState("");
   const [error, setError] = useState<ApiError>();
+  const [busy, setBusy] = useState(false);
   const why = onlyTried(change);
   if (why) return <Note>{why}</Note>;
   const told = reason.trim() || null;
   const act = async () => {
+    if (basis === undefined) return;
+    setBusy(true);
     setError(undefined);
     const undos: (() => Promise<void>)[] = [];
     const undo = async () => {
@@ -43,7 +49,7 @@ export function Apply({ group, change, queues, before, basis, said, reset }: App
     try {
       let now = basis;
       if (change) {
-        const { made, undo } = await apply(group, change, basis ?? undefined, told);
+        const { made, undo } = await apply(group, change, basis, told);
         if (undo) undos.push(undo);
         now = made.applied?.config_revision ?? basis;
       }
@@ -56,17 +62,19 @@ export function Apply({ group, change, queues, before, basis, said, reset }: App
       setError(cause);
       if (undos.length > 0) done.value = { text: "All but the queues is applied.", undo };
     }
+    setBusy(false);
   };
   return (
     <div class="stack">
       {error && (overtaken(error) ? <Note kind="bad">{overtaken(error)} The preview is the newest; look at it, and apply again.</Note> : <Failure error={error} />)}
       <Field label="Reason, for the audit log">{(props) => <input {...props} maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}</Field>
       <div class="row">
-        <Button kind="primary" onClick={() => void act()}>
-          Apply exactly this
+        <Button kind="primary" disabled={busy || basis === undefined} onClick={() => void act()}>
+          {busy ? "Applying…" : "Apply exactly this"}
         </Button>
-        {change && <CopyAs what="this change" action={applyAction(group, change, basis ?? undefined, told)} />}
-        {queues.length > 0 && <CopyAs what="the write of the queues" action={saveAction(group, queues, { reason: told, basis: change ? null : basis })} />}
+        {isCalculating && <Calculating />}
+        {change && basis !== undefined && <CopyAs what="this change" action={applyAction(group, change, basis, told)} />}
+        {queues.length > 0 && basis !== undefined && <CopyAs what="the write of the queues" action={saveAction(group, queues, { reason: told, basis: change ? null : basis })} />}
       </div>
     </div>
   );

@@ -1,8 +1,9 @@
 // A change that nobody has made yet: who would rise, who would fall; as a link, and applied.
+import { useEffect } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
 import { graphql } from "../../gql.ts";
-import { simulateAction, type Change } from "../../lib/change.ts";
-import { slots } from "../../lib/numbers.ts";
+import { changed, simulateAction, type Change } from "../../lib/change.ts";
+import { count, slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { useParams } from "../../lib/route.ts";
 import { isAdmin } from "../../lib/session.ts";
@@ -17,7 +18,7 @@ import { QUEUES } from "../queues/query.ts";
 import { OPTIONS, parse } from "../settings/options.ts";
 import { Apply } from "./Apply.tsx";
 import { Capacity, Options, People, Projects, Queues, Weights } from "./parts.tsx";
-import { amounts, changeOf, decode, EMPTY, encode, queuesOf, type Scenario } from "./scenario.ts";
+import { amounts, changeOf, decode, EMPTY, encode, queuesOf, workloadsOf, type Scenario } from "./scenario.ts";
 
 const NOW = graphql(`
   query WhatIfNow($group: String!) {
@@ -25,7 +26,8 @@ const NOW = graphql(`
     domain_fair_shares(resource_group: $group, first: 200) { edges { node { domain_name weight } } }
     project_fair_shares(resource_group: $group, first: 500) { edges { node { project_name domain_name weight } } }
     kernels(resource_group: $group, status: PENDING, first: 1000) {
-      edges { node { kernel_id user_uuid user_name project_id project_name occupied_slots } }
+      count
+      edges { node { kernel_id user_uuid user_name project_id project_name occupied_slots priority queue expected_seconds known_order } }
     }
   }
 `);
@@ -48,15 +50,25 @@ export default function WhatIf({ group }: PageProps) {
   // Who would be gone has nothing to wait for.
   const isGone = (user: string | null, project: string | null) => scenario.removed.some((row) => row.user === user && (!row.project || row.project === project));
   const waiting = pending.filter((kernel) => !isGone(kernel.user_name, kernel.project_name));
-  const workloads = waiting.map((kernel) => ({ workload_id: kernel.kernel_id, user_uuid: kernel.user_uuid, project_id: kernel.project_id, requested_slots: slots(kernel.occupied_slots) }));
+  const workloads = workloadsOf(waiting);
   const owners = new Map(pending.map((kernel) => [kernel.kernel_id, `${kernel.user_name ?? kernel.user_uuid} in ${kernel.project_name ?? kernel.project_id}`]));
   const asked: Change | null = wanted && now.data ? { ...wanted, ...(workloads.length > 0 ? { workloads } : {}) } : null;
-  const { data, error } = useSimulation(group, asked);
+  const simulation = useSimulation(group, asked);
+  const simulated = now.error ? { data: undefined, error: now.error, retry: now.reload } : simulation;
+  const { data } = simulated;
   const changedQueues = queuesOf(scenario, known);
   const divides = known.length + changedQueues.length > 0 && (changedQueues.length > 0 || Boolean(wanted?.capacity));
   const divisions = useDivisions(divides ? queues.data : undefined, { changes: changedQueues, capacity: amounts(scenario.capacity) });
+  const failure = simulated.error ?? queues.error ?? divisions.error;
   const offered = now.data?.resource_group?.capacity ?? "{}";
-  const canApply = asked ? Boolean(data) : Boolean(divisions.moved);
+  const readQueues = queues.data?.resource_group?.config_revision;
+  const previewed = (!wanted || Boolean(data)) && (changedQueues.length === 0 || Boolean(divisions.moved));
+  // Two previews of one scenario have to rest on one configuration.
+  const isTorn = previewed && data !== undefined && changedQueues.length > 0 && data.config_revision !== readQueues;
+  useEffect(() => {
+    if (isTorn) changed(group);
+  }, [group, isTorn]);
+  const basis = previewed && !isTorn ? (data?.config_revision ?? readQueues) : undefined;
   return (
     <Page
       title="What if"
@@ -85,17 +97,19 @@ export default function WhatIf({ group }: PageProps) {
           <Queues scenario={scenario} set={set} known={known.map((queue) => queue.name)} offered={ordered(Object.keys(slots(offered)))} />
         </div>
         <Card title="What would change">
-          {!asked && !divides && <Empty title="Nothing is changed yet">Add a weight, an option, some capacity, a queue, a user or a project on the left.</Empty>}
-          {asked && <Preview data={data} error={error} owners={owners} />}
-          {divides && <DivisionPreview {...divisions} />}
-          {(asked || divides) && canApply && isAdmin() && (
+          {!wanted && !divides && <Empty title="Nothing is changed yet">Add a weight, an option, some capacity, a queue, a user or a project on the left.</Empty>}
+          {wanted && <Preview {...simulated} owners={owners} />}
+          {wanted && now.data && now.data.kernels.count > pending.length && <p class="muted small">Of {count(now.data.kernels.count)} pending kernels the first {count(pending.length)} are put in order here.</p>}
+          {divides && <DivisionPreview {...divisions} {...(queues.error ? { error: queues.error } : {})} />}
+          {(wanted || changedQueues.length > 0) && isAdmin() && (
             <Apply
               key={params.get("s")}
               group={group}
-              change={asked}
+              change={wanted}
               queues={changedQueues}
               before={known.filter((queue) => changedQueues.some((other) => other.name === queue.name))}
-              basis={data?.config_revision ?? queues.data?.resource_group?.config_revision ?? null}
+              basis={basis}
+              isCalculating={basis === undefined && !failure}
               said={data ? summary(data) : "Queues would deserve what is shown."}
               reset={() => change({ s: encode(EMPTY) })}
             />

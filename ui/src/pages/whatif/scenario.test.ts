@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Configured } from "../queues/query.ts";
-import { changeOf, decode, EMPTY, encode, queuesOf, type Scenario } from "./scenario.ts";
+import { changeOf, decode, EMPTY, encode, queuesOf, type Scenario, workloadsOf } from "./scenario.ts";
 
 const scenario: Scenario = {
   weights: [
@@ -55,4 +55,10 @@ it("changes queues only in what is filled in", () => {
     { name: "vision", parent: "research", priority: 1, weight: "1", quota: `{"cpu":"4","mem":"${2 ** 30}"}` },
     { name: "fresh", parent: "research", priority: 2, weight: "3", quota: "{}" },
   ]);
+});
+
+it("sends of what waits all that the order looks at, what has been known the longest first", () => {
+  const waiting = { kernel_id: "k", user_uuid: "u", project_id: "p", occupied_slots: '{"cpu":"4"}', priority: 3, queue: "vision", expected_seconds: null, known_order: 8 };
+  const sent = { workload_id: "k", user_uuid: "u", project_id: "p", requested_slots: { cpu: "4" }, priority: 3, queue: "vision", expected_seconds: null };
+  expect(workloadsOf([waiting, { ...waiting, kernel_id: "older", known_order: 2 }])).toEqual([{ ...sent, workload_id: "older" }, sent]);
 });

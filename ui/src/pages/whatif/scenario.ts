@@ -1,5 +1,5 @@
 // A scenario as part of an address: whoever has the link sees the same, and may apply exactly that.
-import type { Change, WeightChange } from "../../lib/change.ts";
+import type { Change, WeightChange, Workload } from "../../lib/change.ts";
 import { num, slots } from "../../lib/numbers.ts";
 import { scale } from "../../lib/units.ts";
 import type { Configured, Queue } from "../queues/query.ts";
@@ -97,4 +97,22 @@ export function queuesOf(scenario: Scenario, known: Configured[]): Queue[] {
         quota: JSON.stringify({ ...slots(queue?.quota), ...amounts(draft.quota) }),
       };
     });
+}
+
+interface Waiting {
+  kernel_id: string;
+  user_uuid: string;
+  project_id: string;
+  occupied_slots: string;
+  priority: number;
+  queue: string | null;
+  expected_seconds: number | null;
+  known_order: number | null;
+}
+
+/** Kernels that wait with all that the order of pending work looks at, the one that has been known the longest first: that decides between equals. */
+export function workloadsOf(waiting: Waiting[]): Workload[] {
+  return waiting
+    .toSorted((a, b) => (a.known_order ?? 0) - (b.known_order ?? 0))
+    .map(({ kernel_id, user_uuid, project_id, occupied_slots, priority, queue, expected_seconds }) => ({ workload_id: kernel_id, user_uuid, project_id, requested_slots: slots(occupied_slots), priority, queue, expected_seconds }));
 }

@@ -1,0 +1,92 @@
+// Whole tasks with the keyboard and nothing else: no test here moves the focus but by keys.
+import type { Locator, Page } from "playwright-core";
+import { afterAll, expect, it } from "vitest";
+import { adminKey, person, shutDown } from "./browser.ts";
+import { weightOf } from "./configured.ts";
+import { GROUP } from "./pages.ts";
+
+afterAll(shutDown);
+
+/** Nobody presses Tab more often than this for the next step of a task. */
+const MOST_TABS = 60;
+
+const hasFocus = (target: Locator): Promise<boolean> => target.evaluate((element) => element === document.activeElement);
+
+/** Presses Tab until `target` has the focus, which has to be seen. */
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  await target.waitFor();
+  for (let tabs = 0; tabs < MOST_TABS; tabs += 1) {
+    await page.keyboard.press("Tab");
+    if (!(await hasFocus(target))) continue;
+    const outline = await target.evaluate((element) => getComputedStyle(element).outlineStyle);
+    expect(outline, String(target)).not.toBe("none");
+    return;
+  }
+  throw new Error(`${MOST_TABS} Tabs do not lead to ${target}`);
+}
+
+it("a domain's weight is raised, explained, saved and taken back by keys alone", async () => {
+  const { page, complaints, goto, leave } = await person(adminKey());
+  const before = await weightOf("research");
+  await goto(`${GROUP}/shares`);
+  await page.keyboard.press("Tab");
+  const skip = page.getByRole("link", { name: "Skip to the page" });
+  expect(await hasFocus(skip)).toBe(true);
+  expect((await skip.boundingBox())?.x).toBeGreaterThanOrEqual(0);
+  await page.keyboard.press("Enter");
+  await expect.poll(() => hasFocus(page.locator("#main"))).toBe(true);
+  expect(new URL(page.url()).pathname).toMatch(/\/shares$/);
+
+  await tabTo(page, page.getByLabel("Weight of domain research"));
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("20");
+  const bar = page.getByRole("region", { name: "Changes that are not saved" });
+  await bar.getByText("1 weight changed").waitFor();
+  await bar.getByText("users would rise").waitFor();
+  const whole = bar.getByRole("button", { name: "See all of it" });
+  await tabTo(page, whole);
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").locator("svg.slope").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect(await hasFocus(whole)).toBe(true);
+  await tabTo(page, bar.getByLabel("Reason, for the audit log"));
+  await page.keyboard.type("a grant");
+  await tabTo(page, bar.getByRole("button", { name: "Save" }));
+  await page.keyboard.press("Enter");
+  await page.getByText("Saved: research").waitFor();
+  expect(await weightOf("research")).toBe("20");
+  await tabTo(page, page.getByRole("button", { name: "Undo" }));
+  await page.keyboard.press("Enter");
+  await expect.poll(() => weightOf("research")).toBe(before);
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
+it("Ctrl K leads to a user by name, and Escape leads back to where one was", async () => {
+  const { page, complaints, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/shares`);
+  const search = page.getByLabel("Search by name");
+  await tabTo(page, search);
+  await page.keyboard.press("Control+k");
+  const dialog = page.getByRole("dialog", { name: "Go to a page or a user" });
+  await dialog.waitFor();
+  const name = dialog.getByLabel("Name");
+  await expect.poll(() => hasFocus(name)).toBe(true);
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  expect(await hasFocus(search)).toBe(true);
+
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("queu");
+  await dialog.getByRole("button", { name: "Queues" }).waitFor();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("amelia");
+  await dialog.getByRole("button", { name: /^amelia in / }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "amelia" }).waitFor();
+  expect(new URL(page.url()).pathname).toContain(`/${GROUP}/entity/user/`);
+  await dialog.waitFor({ state: "detached" });
+  expect(complaints).toEqual([]);
+  await leave();
+});

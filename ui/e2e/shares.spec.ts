@@ -1,0 +1,46 @@
+// Shares on a phone, and what a past day of them has in common with now.
+import { afterAll, expect, it } from "vitest";
+import { adminKey, graphql, person, shutDown } from "./browser.ts";
+import { GROUP } from "./pages.ts";
+
+afterAll(shutDown);
+
+const dayBack = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+
+it("on a phone every column of shares is seen without scrolling", async () => {
+  const { page, complaints, goto, leave } = await person(adminKey(), { width: 390, height: 844, theme: "light" });
+  await goto(`${GROUP}/shares?open=domain%3Aresearch`);
+  await page.getByLabel(/^Weight of project/).first().waitFor();
+  const table = page.getByRole("group", { name: "A table that may scroll sideways" });
+  expect(await table.evaluate((element) => element.scrollWidth - element.clientWidth)).toBeLessThanOrEqual(0);
+  const factor = await page.locator("tbody tr").first().locator(".phone-only").textContent();
+  expect(factor).toMatch(/^[01]/);
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
+it("bars of tiers say what fills them", async () => {
+  const { page, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/shares`);
+  await page.getByRole("columnheader", { name: "full bar: domain 100 %, project 50 %, user 25 %" }).waitFor();
+  await goto(`${GROUP}/shares?view=user`);
+  await page.getByRole("columnheader", { name: "full bar: 25 %" }).waitFor();
+  await leave();
+});
+
+it("names are searched in a past day, and its ranking is copied", async () => {
+  const day = dayBack(3);
+  const told = await graphql<{ fair_share_history: { edges: { node: { user_name: string } }[] } }>(
+    `{ fair_share_history(resource_group: "${GROUP}", tier: USER, from: "${day}", to: "${day}", order: RANK, first: 1000) { edges { node { user_name } } } }`,
+  );
+  const wanted = told.fair_share_history.edges.map((edge) => edge.node.user_name).filter((name) => name.includes("am"));
+  const { page, complaints, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/shares?at=${day}`);
+  await page.getByLabel("Search by name").fill("AM");
+  await expect.poll(() => page.locator("tbody th a").allTextContents()).toEqual(wanted);
+  await page.getByLabel("Search by name").fill("nobody at all");
+  await page.getByText("Nobody is called like this").waitFor();
+  expect(await page.getByRole("button", { name: /Copy as/ }).count()).toBe(1);
+  expect(complaints).toEqual([]);
+  await leave();
+});
