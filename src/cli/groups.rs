@@ -125,12 +125,14 @@ fn kept(name: &str, refusal: Box<Refusal>) -> Failure {
     let count = |kind| refusal.count(kind);
     match refusal.code() {
         "confirmation_needed" => Failure::Failed(format!(
-            "the resource group {name:?} has {} kernels, {} of them running, {} usage records and {} usage buckets; to remove \
-             all of them, repeat with --confirm {name}",
+            "the resource group {name:?} has {} kernels, {} of them running, {} usage records, {} usage buckets, {} day totals \
+             and {} usage histories; to remove all of them, repeat with --confirm {name}",
             count("kernels"),
             count("running_kernels"),
             count("usage_records"),
-            count("usage_buckets")
+            count("usage_buckets"),
+            count("day_totals"),
+            count("usage_histories")
         )),
         "kernels_running" => Failure::Failed(format!(
             "{} kernels run in the resource group {name:?}; let them end, or repeat with --force",

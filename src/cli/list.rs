@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -20,6 +20,14 @@ struct Page<'a> {
     next_cursor: Option<String>,
     #[serde(default)]
     total: u64,
+    /// Of rankings.
+    #[serde(borrow, default, deserialize_with = "some")]
+    calculated_at: Option<&'a RawValue>,
+}
+
+/// A value that is there, `null` included.
+fn some<'a, D: Deserializer<'a>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// A list that an endpoint answers.
@@ -97,7 +105,11 @@ impl List {
                 if let Some(cursor) = &page.next_cursor {
                     write!(out, ",\"next_cursor\":{}", Value::from(cursor.as_str()))?;
                 }
-                writeln!(out, ",\"total\":{}}}", page.total)?;
+                write!(out, ",\"total\":{}", page.total)?;
+                if let Some(at) = page.calculated_at {
+                    write!(out, ",\"calculated_at\":{at}")?;
+                }
+                writeln!(out, "}}")?;
             }
             Ok(())
         })

@@ -9,7 +9,7 @@ use super::client::Client;
 use super::command::Command;
 use super::failure::{Failure, Outcome, eprint_line};
 use super::list::List;
-use super::output::{Format, OutputArgs};
+use super::output::{Format, OutputArgs, print_list};
 use crate::config::Config;
 
 /// Show the audit log, newest first, or undo a change
@@ -27,7 +27,7 @@ pub struct Log {
     /// Only changes by this one: the label of a key, or `cli:` and a user of the system
     #[arg(long)]
     actor: Option<String>,
-    /// Only changes of this, like domain:research, option:order or what entries show as target
+    /// Only changes of this, like domain:research, option:order or the target of an entry; of users and projects that is the id
     #[arg(long)]
     target: Option<String>,
     /// The beginning: a day like 2026-01-13, or an instant like 2026-01-13T10:00:00Z
@@ -68,10 +68,23 @@ impl Command for Log {
         let call = client.get(["audit-log"]);
         let call = call.maybe("resource_group", self.group).maybe("action", self.action).maybe("actor", self.actor);
         let call = call.maybe("target", self.target).maybe("from", self.from).maybe("to", self.to);
-        let columns = if self.output.output == Format::Table { TABLE } else { CSV };
-        List::of(call, Some(self.limit)).print(self.output.output, columns).await?;
+        let list = List::of(call, Some(self.limit));
+        if self.output.output == Format::Table {
+            print_list(Format::Table, TABLE, list.rows().await?.into_iter().map(named))?;
+        } else {
+            list.print(self.output.output, CSV).await?;
+        }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// An entry with the name of the user or project that its target calls by an id.
+fn named(mut entry: Value) -> Value {
+    let name = entry["target"].as_str().and_then(|target| entry["names"].get(target)).cloned();
+    if let Some(name) = name {
+        entry["target"] = name;
+    }
+    entry
 }
 
 async fn undo(client: &Client, id: i64, reason: Option<String>) -> Outcome {

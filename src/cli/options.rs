@@ -13,6 +13,7 @@ use super::open::{input_name, read_input};
 use super::output::{Format, print, print_answer, warn};
 use super::simulated;
 use crate::config::Config;
+use crate::domain::decimal::with_kept_numbers;
 use crate::service::Error;
 use crate::service::input::json;
 
@@ -137,11 +138,11 @@ fn patch(pairs: impl IntoIterator<Item = (String, Value)>) -> Value {
 /// A file of pairs, or of JSON.
 fn read(file: &Path) -> Result<Value, Failure> {
     let (bytes, name) = (read_input(file)?, input_name(file));
-    if bytes.trim_ascii_start().starts_with(b"{") {
-        let read: Map<String, Value> = json::read(&bytes).map_err(|e| Failure::from(Error::from(e)).in_input(&name))?;
-        return Ok(Value::Object(read));
-    }
     let text = String::from_utf8(bytes).map_err(|_| Failure::Unusable(format!("{name} is not UTF-8 text")))?;
+    if text.trim_ascii_start().starts_with('{') {
+        let read: Result<Map<String, Value>, _> = json::read(with_kept_numbers(&text).as_bytes());
+        return read.map(Value::Object).map_err(|e| Failure::from(Error::from(e)).in_input(&name));
+    }
     let pairs = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(pair);
     let pairs: Result<Vec<_>, String> = pairs.collect();
     pairs.map(patch).map_err(|detail| Failure::Unusable(format!("{name}: {detail}")))
@@ -156,6 +157,6 @@ pub(super) fn pair(text: &str) -> Result<(String, Value), String> {
     if !is_json {
         return Ok((key.to_owned(), Value::from(value)));
     }
-    let parsed = serde_json::from_str(value).map_err(|_| format!("{key}: {value} is no JSON"))?;
+    let parsed = serde_json::from_str(&with_kept_numbers(value)).map_err(|_| format!("{key}: {value} is no JSON"))?;
     Ok((key.to_owned(), parsed))
 }

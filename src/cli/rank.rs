@@ -46,6 +46,7 @@ const USERS: Tier = Tier {
         "rank",
         "user_name",
         "user_uuid",
+        "project_name",
         "project_id",
         "domain_name",
         "fair_share_factor",

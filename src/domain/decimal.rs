@@ -5,6 +5,7 @@
 
 mod bytes;
 mod computed;
+mod kept;
 mod proportion;
 mod scaled;
 mod weighed;
@@ -18,6 +19,7 @@ use ethnum::U256;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use computed::{f64_text, signed_text};
+pub use kept::with_kept_numbers;
 pub use proportion::Proportion;
 pub use scaled::ScaledUsage;
 pub use weighed::{Number, WeighedSum};

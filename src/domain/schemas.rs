@@ -6,7 +6,7 @@ use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, SchemaFormat, Schem
 use utoipa::openapi::{KnownFormat, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::decimal::Amount;
+use super::decimal::{AMOUNT_DECIMALS, Amount};
 use super::division::{Fraction, algorithm_names};
 use super::queues::Bound;
 use super::reading::ReadOnly;
@@ -47,17 +47,30 @@ pub fn some_sequencer() -> Object {
     text.description(Some(listed(std::iter::once(USUAL).chain(others)))).build()
 }
 
-/// A decimal from 0 on: requests may send a number, answers hold text.
-fn decimal(description: &str) -> ObjectBuilder {
+/// A decimal from 0 on: requests may send a number, answers hold text of this form.
+fn decimal(description: &str, form: String) -> ObjectBuilder {
     let either = SchemaType::from_iter([Type::String, Type::Number]);
-    ObjectBuilder::new().schema_type(either).minimum(Some(0)).description(Some(description))
+    ObjectBuilder::new().schema_type(either).minimum(Some(0)).pattern(Some(form)).description(Some(description))
+}
+
+/// The form of a decimal as text: behind its places only zeros follow.
+fn digits(places: u32) -> String {
+    format!(r"[0-9]+(\.[0-9]{{1,{places}}}0*)?")
+}
+
+/// Slots whose amounts may be quantities.
+pub fn quantities() -> Object {
+    let form = r"^\+?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$";
+    let said = "A decimal, or a quantity of Kubernetes such as `500m` or `64Gi`. At most 12 decimals.";
+    let map = ObjectBuilder::new().schema_type(Type::Object).description(Some("Amounts by slot."));
+    map.additional_properties(Some(decimal(said, form.to_owned()))).build()
 }
 
 impl PartialSchema for Amount {
     fn schema() -> RefOr<Schema> {
-        decimal("An exact decimal, 0 to 10^21 with at most 12 decimals. Accepted as text or number, answered as text.")
-            .build()
-            .into()
+        let said =
+            "An exact decimal, 0 to 10^21 with at most 12 decimals. Accepted as text or number, answered as text.";
+        decimal(said, format!("^{}$", digits(AMOUNT_DECIMALS))).build().into()
     }
 }
 
@@ -65,7 +78,8 @@ impl ToSchema for Amount {}
 
 impl PartialSchema for Bound {
     fn schema() -> RefOr<Schema> {
-        decimal("An exact decimal, or `unlimited`.").build().into()
+        let form = format!("^({}|unlimited)$", digits(AMOUNT_DECIMALS));
+        decimal("An exact decimal, or `unlimited`.", form).build().into()
     }
 }
 
@@ -73,10 +87,9 @@ impl ToSchema for Bound {}
 
 impl PartialSchema for Weight {
     fn schema() -> RefOr<Schema> {
-        decimal("Above 0, at most 999999.9999, with at most 4 decimals. Accepted as text or number, answered as text.")
-            .maximum(Some(999_999.999_9))
-            .build()
-            .into()
+        let said =
+            "Above 0, at most 999999.9999, with at most 4 decimals. Accepted as text or number, answered as text.";
+        decimal(said, format!("^{}$", digits(4))).maximum(Some(999_999.999_9)).build().into()
     }
 }
 

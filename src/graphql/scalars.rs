@@ -2,6 +2,7 @@
 
 use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
 
+use crate::domain::decimal::with_kept_numbers;
 use crate::domain::reading::read_from;
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::DecimalText;
@@ -97,13 +98,15 @@ impl JsonString {
     }
 }
 
-/// JSON as text, like `{"cpu":"86400"}`. Accepted as text or as an object.
+/// JSON as text, like `{"cpu":"86400"}`. Accepted as text, whose numbers are read from their digits, or as an object, whose numbers
+/// are floats.
 #[Scalar(name = "JSONString")]
 impl ScalarType for JsonString {
     fn parse(value: Value) -> InputValueResult<Self> {
         match value {
             Value::String(text) => {
-                serde_json::from_str(&text).map_err(|error| fault("invalid_json", &not_json(&error)))
+                let read = serde_json::from_str(&with_kept_numbers(&text)).or_else(|_| serde_json::from_str(&text));
+                read.map_err(|error| fault("invalid_json", &not_json(&error)))
             }
             other => other.into_json().map_err(|_| fault("invalid_json", "the value is not JSON")),
         }

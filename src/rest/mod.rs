@@ -15,6 +15,7 @@ pub mod fair_share_simulations;
 pub mod fair_share_status;
 pub mod fair_share_weights;
 pub mod fairness;
+mod forms;
 pub mod health;
 pub mod job_runs;
 pub mod jobs;

@@ -5,6 +5,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, ResponseBuilder, Schema};
 use utoipa::{OpenApi, ToSchema};
 
+use super::forms::{add_forms, add_path_forms};
 use super::problem::ProblemView;
 use super::router;
 use crate::service::Fault;
@@ -35,11 +36,13 @@ pub fn openapi() -> Document {
         .build();
     let components = document.components.get_or_insert_default();
     components.security_schemes.insert("key".to_owned(), RefOr::T(SecurityScheme::Http(scheme)));
+    components.schemas.values_mut().for_each(add_forms);
     for item in document.paths.paths.values_mut() {
         let operations =
             [&mut item.get, &mut item.put, &mut item.post, &mut item.patch, &mut item.delete].into_iter().flatten();
         for operation in operations {
             add_page_limits(operation);
+            add_path_forms(operation);
             add_refusals(operation);
         }
     }

@@ -72,7 +72,7 @@ pub struct AuditPath {
 #[into_params(parameter_in = Path)]
 pub struct DomainPath {
     /// Name of the domain.
-    #[param(example = "research")]
+    #[param(example = "research", min_length = 1, max_length = 64)]
     pub name: String,
 }
 
@@ -126,6 +126,7 @@ pub struct PeopleQuery {
     /// A part of the name or the display name, in either case.
     pub search: Option<String>,
     /// Rows of a page, 1 to 1000; 100 unless given.
+    #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,

@@ -22,7 +22,7 @@ pub struct Problem {
     pub code: &'static str,
     pub detail: String,
     pub faults: Vec<Fault>,
-    /// What a refused removal would destroy.
+    /// What a refused removal would destroy, or a refused snapshot end.
     pub counts: BTreeMap<&'static str, u64>,
     /// What is there instead of what the request goes out from.
     found: Option<Box<Found>>,
@@ -63,7 +63,7 @@ pub struct ProblemView<'a> {
     /// Every fault found in the request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<Fault>,
-    /// What a removal that has to be confirmed would destroy, by kind.
+    /// What a removal or a snapshot that has to be confirmed would destroy or end, by kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schema(value_type = BTreeMap<String, u64>, required = false)]
     counts: BTreeMap<&'static str, u64>,

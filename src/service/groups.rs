@@ -125,17 +125,21 @@ pub struct Deletion {
 
 impl Deletion {
     fn check(&self, name: &str, contents: Contents) -> Result<()> {
-        let Contents { kernels, running, usage_records, usage_buckets } = contents;
+        let Contents { kernels, running, usage_records, usage_buckets, day_totals, usage_histories } = contents;
         let counts = BTreeMap::from([
             ("kernels", kernels),
             ("running_kernels", running),
             ("usage_records", usage_records),
             ("usage_buckets", usage_buckets),
+            ("day_totals", day_totals),
+            ("usage_histories", usage_histories),
         ]);
-        if kernels + usage_records + usage_buckets > 0 && self.confirm.as_deref() != Some(name) {
+        let has_history = kernels + usage_records + usage_buckets + day_totals + usage_histories > 0;
+        if has_history && self.confirm.as_deref() != Some(name) {
             let detail = format!(
-                "the resource group {name:?} has {kernels} kernels, {running} of them running, {usage_records} usage records \
-                 and {usage_buckets} usage buckets; to remove all of them, repeat with confirm={name}"
+                "the resource group {name:?} has {kernels} kernels, {running} of them running, {usage_records} usage records, \
+                 {usage_buckets} usage buckets, {day_totals} day totals and {usage_histories} usage histories; to remove all \
+                 of them, repeat with confirm={name}"
             );
             return Err(Error::Guarded { code: "confirmation_needed", detail, counts });
         }

@@ -15,8 +15,8 @@ use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::ranking::Placed;
 use crate::domain::weight::EffectiveWeight;
-use crate::store;
 use crate::store::people::Project;
+use crate::store::{self, StoreError};
 
 /// One condition on a share of any tier; a tier that lacks the property never meets it.
 #[derive(Clone, Debug)]
@@ -270,8 +270,12 @@ impl Service {
         let elsewhere = groups.iter().flat_map(|group| group.facts.rows.memberships(user)).map(|row| row.member);
         let mut members: BTreeSet<Member> = elsewhere.collect();
         if members.is_empty() {
-            // Only the database still knows of groups that were removed.
-            members.extend(store::people::memberships_of(self.store().read(), user).await?);
+            // Only the database still knows of groups that were removed. Who is known has a place without it, too.
+            match store::people::memberships_of(self.store().read(), user).await {
+                Ok(found) => members.extend(found),
+                Err(StoreError::Unavailable { .. }) if self.people().user(user).is_some() => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         let entities: Vec<Owner> = members.iter().map(|m| Owner::User(*m)).collect();
         let found = self.shares_of(group, &entities).await?;

@@ -232,6 +232,10 @@ pub struct Contents {
     pub usage_records: u64,
     /// Of all three tiers.
     pub usage_buckets: u64,
+    /// What was used on each day, by whom: recorded here, or brought from elsewhere.
+    pub day_totals: u64,
+    /// Histories that were brought from elsewhere, complete or not.
+    pub usage_histories: u64,
 }
 
 #[tracing::instrument(name = "db.groups.contents", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
@@ -239,6 +243,8 @@ pub async fn contents(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> R
     use super::entity as e;
     let kernels = e::kernel::Entity::find().filter(e::kernel::Column::GroupKey.eq(key.0));
     let records = e::usage_slice::Entity::find().filter(e::usage_slice::Column::GroupKey.eq(key.0));
+    let totals = e::day_total::Entity::find().filter(e::day_total::Column::GroupKey.eq(key.0));
+    let histories = e::usage_history::Entity::find().filter(e::usage_history::Column::GroupKey.eq(key.0));
     // What runs has a cursor; kernels that ended are many more.
     let running = super::kernels::live(key).filter(e::kernel::Column::Status.eq(Phase::Running.as_str()));
     macro_rules! rows {
@@ -253,11 +259,13 @@ pub async fn contents(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> R
         usage_buckets: rows!(domain_usage_bucket).count(db).await?
             + rows!(project_usage_bucket).count(db).await?
             + rows!(user_usage_bucket).count(db).await?,
+        day_totals: totals.count(db).await?,
+        usage_histories: histories.count(db).await?,
     })
 }
 
-/// Removes the group with its agents, capacities, kernels, records, buckets, shares and queues. Returns how many rows
-/// of each kind that were, without those kinds of which there were none.
+/// Removes the group with its agents, capacities, kernels, records, buckets, day totals, histories, shares and queues. Returns
+/// how many rows of each kind that were, without those kinds of which there were none.
 #[tracing::instrument(name = "db.groups.delete", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
 pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Result<BTreeMap<&'static str, u64>> {
     use super::entity as e;
@@ -279,8 +287,10 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Res
     let days = e::share_day::Entity::delete_many().filter(e::share_day::Column::GroupKey.eq(key.0));
     gone.insert("share_days", days.exec(db).await?.rows_affected);
     e::run_time::Entity::delete_many().filter(e::run_time::Column::GroupKey.eq(key.0)).exec(db).await?;
-    e::day_total::Entity::delete_many().filter(e::day_total::Column::GroupKey.eq(key.0)).exec(db).await?;
-    e::usage_history::Entity::delete_many().filter(e::usage_history::Column::GroupKey.eq(key.0)).exec(db).await?;
+    let totals = e::day_total::Entity::delete_many().filter(e::day_total::Column::GroupKey.eq(key.0));
+    gone.insert("day_totals", totals.exec(db).await?.rows_affected);
+    let histories = e::usage_history::Entity::delete_many().filter(e::usage_history::Column::GroupKey.eq(key.0));
+    gone.insert("usage_histories", histories.exec(db).await?.rows_affected);
     super::kernels::cursors_of_group(key).exec(db).await?;
     let kernels = e::kernel::Entity::delete_many().filter(e::kernel::Column::GroupKey.eq(key.0));
     gone.insert("kernels", kernels.exec(db).await?.rows_affected);

@@ -17,7 +17,7 @@ const AS_WRITTEN: &str = "$serde_json::private::RawValue";
 
 /// A JSON number in plain notation, rounded half up to the places of an amount: programs send floats, whose last
 /// digits mean nothing.
-fn plain_number(number: &str) -> Result<Cow<'_, str>, DecimalError> {
+pub(super) fn plain_number(number: &str) -> Result<Cow<'_, str>, DecimalError> {
     let is_plain = !number.contains(['e', 'E'])
         && number.split_once('.').is_none_or(|(_, fraction)| fraction.len() <= AMOUNT_DECIMALS as usize);
     if is_plain {

@@ -13,6 +13,7 @@ use super::settings::Settings;
 use crate::domain::division::{Shares, Trace, lint};
 use crate::domain::fault::{Fault, MAX_FAULTS};
 use crate::domain::maps::FastMap;
+use crate::domain::names::check_name;
 use crate::domain::queues::{MAX_QUEUES, QueueSpec};
 use crate::domain::reading::{at_most, at_most_if_any};
 use crate::domain::slots::Amounts;
@@ -110,7 +111,23 @@ impl Simulation {
             w.members.iter().enumerate().map(move |(member, m)| (&*m.kernel_id, pointer(member)))
         });
         find_duplicates(kernels, &mut faults);
+        faults.extend(self.wrong_names().take(MAX_FAULTS.saturating_sub(faults.len())));
         faults
+    }
+
+    /// The ids of agents that no agent can have.
+    fn wrong_names(&self) -> impl Iterator<Item = Fault> {
+        let wrong = |name: &str| check_name(name).err();
+        let fault = |error, place: String| Fault::about(place, "invalid_name", error);
+        let agents = self.agents.iter().flatten().enumerate();
+        let members =
+            self.running.iter().enumerate().flat_map(|(at, w)| w.members.iter().enumerate().map(move |m| (at, m)));
+        let of_agents =
+            agents.filter_map(move |(at, a)| Some(fault(wrong(&a.agent_id)?, format!("/agents/{at}/agent_id"))));
+        let of_members = members.filter_map(move |(at, (member, m))| {
+            Some(fault(wrong(m.agent_id.as_deref()?)?, format!("/running/{at}/members/{member}/agent_id")))
+        });
+        of_agents.chain(of_members)
     }
 }
 

@@ -1,6 +1,8 @@
-use async_graphql::Object;
+use async_graphql::{Context, Object};
 
+use crate::graphql::query::service;
 use crate::graphql::scalars::{DateTime, JsonString, Uuid};
+use crate::service::Result;
 use crate::service::kernels::Record;
 
 /// What one kernel used in one slice, or in several that were put together.
@@ -16,8 +18,18 @@ impl UsageRecordNode {
         Uuid(self.0.owner.user.0)
     }
 
+    /// What is shown beside the id, where there is a name.
+    async fn user_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        Ok(service(ctx)?.people().user_name(self.0.owner.user).map(|name| name.to_string()))
+    }
+
     async fn project_id(&self) -> Uuid {
         Uuid(self.0.owner.project.0)
+    }
+
+    /// What is shown beside the id, where there is a name.
+    async fn project_name(&self, ctx: &Context<'_>) -> Result<Option<String>> {
+        Ok(service(ctx)?.people().project_name(self.0.owner.project).map(|name| name.to_string()))
     }
 
     async fn domain_name(&self) -> &str {

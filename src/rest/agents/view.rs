@@ -43,6 +43,7 @@ impl From<Agent> for AgentView {
 pub struct AgentBody {
     /// Decimals, or quantities of Kubernetes such as `64Gi`.
     #[serde(deserialize_with = "quantity::slots")]
+    #[schema(schema_with = crate::domain::schemas::quantities)]
     pub available_slots: Amounts,
     #[serde(default = "yes")]
     pub alive: bool,

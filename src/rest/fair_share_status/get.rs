@@ -8,14 +8,16 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
 
-use super::tiers::page;
+use super::tiers::{Ranking, page};
 use super::view::{FairShareStatus, SingleUserStatus, UserStatus};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
+use crate::domain::ranking::Placed;
 use crate::rest::etag;
 use crate::rest::extract::{PathParams, QueryParams, written};
 use crate::rest::list::List;
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
+use crate::service::group::published::rows::UserShare;
 use crate::service::people::who;
 use crate::service::shares::UserPlace;
 use crate::service::{Caller, Error, Service, VisibleGroup};
@@ -91,22 +93,23 @@ impl StatusQuery {
 }
 
 /// All users' rows that the caller may see.
-fn whole(group: &VisibleGroup) -> List<UserStatus> {
-    List::whole(group.ranking().map(|row| UserStatus::new(group, &row, None)).collect())
+fn whole(group: &VisibleGroup) -> Ranking<UserStatus> {
+    Ranking::new(group, List::whole(group.ranking().map(|row| UserStatus::new(group, &row, None)).collect()))
 }
 
 fn contradiction(pointer: &str, said: &str) -> crate::rest::problem::Problem {
     Error::about(pointer, "contradiction", said).into()
 }
 
-async fn ranking(service: &Service, group: &VisibleGroup, query: &StatusQuery) -> Result<List<UserStatus>> {
+async fn ranking(service: &Service, group: &VisibleGroup, query: &StatusQuery) -> Result<Ranking<UserStatus>> {
     if query.limit.is_none() && query.cursor.is_none() {
         return Ok(whole(group));
     }
     let page = (query.limit, query.cursor.as_deref());
     let rows = self::page("user", &group.name, page, |list| Ok(group.user_shares(list)))?;
     let before = service.previous_ranks(group).await;
-    Ok(rows.map(|row| UserStatus::new(group, &row, before.get(&Owner::User(row.member)).copied())))
+    let status = |row: Placed<UserShare>| UserStatus::new(group, &row, before.get(&Owner::User(row.member)).copied());
+    Ok(Ranking::new(group, rows.map(status)))
 }
 
 async fn single(

@@ -11,6 +11,7 @@ use crate::domain::filter::Filter;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::Owner;
 use crate::domain::ranking::Placed;
+use crate::domain::time::Timestamp;
 use crate::domain::weight::EffectiveWeight;
 use crate::rest::list::{List, ListCursor};
 use crate::rest::problem::Result;
@@ -63,6 +64,30 @@ impl From<Entitlement> for ShareParts {
             entitled_share_of_parent: f64_text(of.entitled.of_parent),
         }
     }
+}
+
+/// Rows of a ranking, and how old their figures are.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Ranking<T> {
+    pub items: Vec<T>,
+    /// Where the next page starts; absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// Rows of the whole ranking.
+    pub total: u64,
+    /// When factors and ranks were last calculated; `null`: never yet.
+    pub calculated_at: Option<Timestamp>,
+}
+
+impl<T> Ranking<T> {
+    pub fn new(group: &VisibleGroup, List { items, next_cursor, total }: List<T>) -> Self {
+        Self { items, next_cursor, total, calculated_at: calculated_at(group) }
+    }
+}
+
+/// When the factors and ranks of a group were last calculated.
+pub fn calculated_at(group: &VisibleGroup) -> Option<Timestamp> {
+    group.calculation.as_ref().map(|calculation| calculation.at)
 }
 
 /// One page of the ranking of a tier; `rows` are those of a group as the caller may see it.

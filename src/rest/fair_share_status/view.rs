@@ -4,10 +4,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::tiers::{ShareParts, Shown};
+use super::tiers::{Ranking, ShareParts, Shown, calculated_at};
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Owner, UserId};
 use crate::domain::ranking::Placed;
+use crate::domain::time::Timestamp;
 use crate::domain::weight::EffectiveWeight;
 use crate::service::VisibleGroup;
 use crate::service::group::published::entitlements::Entitlement;
@@ -146,6 +147,8 @@ pub struct SingleUserStatus {
     pub in_group: bool,
     /// The user's rows of the ranking, best rank first.
     pub memberships: Vec<UserStatus>,
+    /// When factors and ranks were last calculated; `null`: never yet.
+    pub calculated_at: Option<Timestamp>,
 }
 
 impl SingleUserStatus {
@@ -162,7 +165,8 @@ impl SingleUserStatus {
             UserPlace::Row(row) => (row.place().is_some(), status(&row).into()),
             UserPlace::NoProject { user_name, share } => (false, PlaceOfUser::without_project(user, user_name, &share)),
         };
-        Self { place, in_group, memberships: memberships.iter().map(status).collect() }
+        let memberships = memberships.iter().map(status).collect();
+        Self { place, in_group, memberships, calculated_at: calculated_at(group) }
     }
 }
 
@@ -170,6 +174,6 @@ impl SingleUserStatus {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum FairShareStatus {
-    Ranking(super::super::list::List<UserStatus>),
+    Ranking(Ranking<UserStatus>),
     User(Box<SingleUserStatus>),
 }

@@ -23,6 +23,7 @@ pub struct ProjectQuery {
     /// A part of the name or the display name, in either case.
     pub search: Option<String>,
     /// Rows of a page, 1 to 1000; 100 unless given.
+    #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,

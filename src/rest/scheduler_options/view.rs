@@ -6,6 +6,7 @@ use crate::domain::reading::ReadOnly;
 use crate::rest::paths::same_as_path;
 use crate::service::group::warnings::OptionWarning;
 use crate::service::groups::SchedulerPatch;
+use crate::service::input::json::Unread;
 use crate::service::{Result, VisibleGroup};
 
 /// A group's scheduler and its options in force, defaults included.
@@ -50,7 +51,7 @@ pub struct SchedulerOptionsPatch {
     pub scheduler: Option<String>,
     /// `null` sets an option back to its default.
     #[schema(value_type = Option<Object>)]
-    pub scheduler_opts: Option<Map<String, Value>>,
+    pub scheduler_opts: Option<Unread>,
     /// Why, for the audit log.
     pub reason: Option<String>,
     /// The `config_revision` that the change is based on; another one refuses it with 409 `config_changed`.
@@ -76,6 +77,7 @@ impl SchedulerOptionsPatch {
     pub fn into_patch(self, rg: &str, if_match: Option<String>) -> Result<SchedulerPatch> {
         same_as_path("/name", self.name.as_deref(), rg)?;
         let Self { scheduler, scheduler_opts, reason, if_revision, .. } = self;
+        let scheduler_opts = scheduler_opts.map(|given| given.into_map("scheduler_opts")).transpose()?;
         Ok(SchedulerPatch { scheduler, scheduler_opts, reason, if_match, if_revision })
     }
 }

@@ -28,7 +28,7 @@ pub struct RecordQuery {
     #[param(example = "2026-01-14T00:00:00Z")]
     pub to: String,
     /// Rows of a page, 1 to 1000; 100 unless given.
-    #[param(minimum = 1, maximum = 1000)]
+    #[param(default = 100)]
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.
     pub cursor: Option<String>,

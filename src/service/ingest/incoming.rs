@@ -43,6 +43,7 @@ pub struct KernelInput {
     pub project_name: Option<String>,
     /// Slot name -> amount: a decimal, or a quantity of Kubernetes such as `500m` or `64Gi`.
     #[serde(deserialize_with = "quantity::slots")]
+    #[schema(schema_with = crate::domain::schemas::quantities)]
     pub occupied_slots: Amounts,
     /// `PENDING`, `RUNNING`, `SUSPENDED` or `TERMINATED`, or another word of Kubernetes or Slurm for one of them.
     pub status: String,

@@ -109,7 +109,9 @@ fn too_many(ends: usize, running: usize, present: usize) -> Error {
         "the snapshot names {present} kernels and would end {ends} of {running} that run; its rows were taken, nothing \
          was ended; force=true ends them"
     );
-    Error::Conflict { code: "confirmation_needed", detail }
+    let counts = [("present", present), ("would_end", ends), ("running", running)];
+    let counts = counts.into_iter().map(|(kind, count)| (kind, count as u64)).collect();
+    Error::Guarded { code: "confirmation_needed", detail, counts }
 }
 
 /// Ends the kernels that were not reported within the group's `kernel_timeout_seconds`, when they were last reported.

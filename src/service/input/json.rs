@@ -2,8 +2,11 @@
 
 use serde::Deserialize;
 use serde_json::error::Category;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
 
 use super::error::{Error, Fault};
+use crate::domain::decimal::with_kept_numbers;
 use crate::domain::reading::{Misread, read_from};
 
 /// Deeper JSON than this is refused as unreadable; nothing here needs ten levels.
@@ -52,6 +55,20 @@ pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable>
     match read {
         Ok(value) if deserializer.end().is_ok() => Ok(value),
         read => Err(why(bytes, read.err())),
+    }
+}
+
+/// An object within a document, with its decimals as they are written: values hold numbers as floats.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Unread(Box<RawValue>);
+
+impl Unread {
+    /// The object, which stands at `key` in its document.
+    pub fn into_map(self, key: &str) -> Result<Map<String, Value>, Unreadable> {
+        let json = self.0.get();
+        let read = read_from(&mut serde_json::Deserializer::from_str(&with_kept_numbers(json)), "invalid_type");
+        read.map_err(|misread: Misread| why(json.as_bytes(), Some(misread.below(key))))
     }
 }
 

@@ -4,7 +4,6 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::changes::{Added, Changes, Removed};
@@ -15,6 +14,7 @@ use crate::domain::reading::at_most;
 use crate::domain::slots::Amounts;
 use crate::domain::weight::{Weight, deserialize_nullable_text};
 use crate::service::group::changes::options::OptionsPatch;
+use crate::service::input::json::Unread;
 use crate::service::input::terms::Terms;
 use crate::service::people::{Directory, who};
 use crate::service::sequence::{PendingWorkload, PlacedWorkload};
@@ -42,7 +42,7 @@ pub struct FairShareSimulation<'a> {
     pub scheduler: Option<String>,
     /// Merged as `PATCH …/scheduler-options` does; `null` sets an option back to its default.
     #[schema(value_type = Option<Object>)]
-    pub scheduler_opts: Option<Map<String, Value>>,
+    pub scheduler_opts: Option<Unread>,
     /// What the agents would offer together from now on.
     #[schema(value_type = Option<std::collections::BTreeMap<String, String>>)]
     pub capacity: Option<Amounts>,
@@ -135,12 +135,13 @@ impl FairShareSimulation<'_> {
     /// The changes by ids, and the terms of making them. Every fault has its place.
     pub(super) fn into_changes(self, people: &Directory) -> Result<(Changes, Terms)> {
         let mut faults = Faults::default();
+        let scheduler_opts = self.scheduler_opts.map(|given| given.into_map("scheduler_opts")).transpose()?;
         let changes = Changes {
             projects: each(self.projects, "projects", &mut faults, |entry| entry.check(people)),
             added: each(self.add_users, "add_users", &mut faults, |entry| entry.check(people)),
             removed: each(self.remove_users, "remove_users", &mut faults, |entry| entry.check(people)),
             weights: check_all(self.weights, "weights", people)?,
-            options: OptionsPatch { scheduler: self.scheduler, scheduler_opts: self.scheduler_opts },
+            options: OptionsPatch { scheduler: self.scheduler, scheduler_opts },
             capacity: self.capacity,
         };
         faults.or((changes, Terms { reason: self.reason, if_revision: self.if_revision }))

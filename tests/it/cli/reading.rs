@@ -25,7 +25,7 @@ on_both! {
         let [first, second] = items(&ranking) else { panic!("{ranking}") };
         assert_eq!((&first["user_name"], &first["rank"]), (&json!("alice"), &json!(1)));
         assert_eq!((&second["user_uuid"], &second["rank"]), (&json!(id("bob")), &json!(2)));
-        assert_eq!(ranking["total"], 2);
+        assert_eq!((&ranking["total"], &ranking["calculated_at"]), (&json!(2), &json!("2026-01-13T11:00:00Z")));
         // 4 of 10 cores for one hour, in 28 days.
         let used: f64 = second["effective_usage"].as_str().unwrap().parse().unwrap();
         assert!((used - 0.4 / 24.0 / 28.0).abs() < 1e-12);
@@ -42,7 +42,7 @@ on_both! {
         assert!(!table.contains('\u{1b}'), "{table}");
         let csv = run(&f.db, ["rank", GROUP, "-o", "csv", "--limit", "1"]).ok();
         assert_eq!(csv.lines().count(), 2);
-        assert!(csv.starts_with("rank,user_name,user_uuid,project_id,domain_name,"), "{csv}");
+        assert!(csv.starts_with("rank,user_name,user_uuid,project_name,project_id,domain_name,"), "{csv}");
 
         let domains = run(&f.db, ["rank", GROUP, "--domains", "-o", "json"]).json();
         assert_eq!(items(&domains).iter().map(|d| &d["domain_name"]).collect::<Vec<_>>(), ["research", "teaching"]);
@@ -53,6 +53,32 @@ on_both! {
         assert_eq!(run(&f.db, ["rank", "nowhere"]).refused(2), "there is no resource group \"nowhere\"");
         assert_eq!(run(&f.db, ["rank", GROUP, "--limit", "0"]).code, Some(2));
         assert_eq!(run(&f.db, ["rank", GROUP, "--domains", "--projects"]).code, Some(2));
+    }
+
+    async fn the_audit_log_calls_people_by_their_names(db: TestDb) {
+        let f = two_users(db).await;
+        let ml = id("ml").to_string();
+        run(&f.db, ["projects", "set", &ml, "--display-name", "Learning"]).ok();
+        let log = |args: &[&str]| run(&f.db, [&["log", "--action", "project.put"], args].concat());
+        let table = log(&[]).ok();
+        assert!(table.contains("Learning") && !table.contains(&ml), "{table}");
+        assert_eq!(items(&log(&["-o", "json"]).json())[0]["target"], ml);
+        assert!(log(&["-o", "csv"]).ok().contains(&ml));
+    }
+
+    async fn options_that_look_like_a_mistake_are_said_to(db: TestDb) {
+        let f = two_users(db).await;
+        let set = run(&f.db, ["options", "set", GROUP, r#"resource_weights={"nope":1}"#]);
+        let warnings: Vec<&str> = set.stderr.lines().filter(|line| line.starts_with("warning: `nope` ")).collect();
+        assert_eq!((set.code, warnings.len()), (Some(0), 1), "{set:?}");
+        let get = run(&f.db, ["options", "get", GROUP]);
+        assert!(get.stderr.contains(warnings[0]), "{get:?}");
+        assert!(get.ok().contains(r#"resource_weights={"nope":"1"}"#));
+        let mended = run(&f.db, ["options", "set", GROUP, "resource_weights=null"]);
+        assert!(!mended.stderr.contains("warning: "), "{mended:?}");
+        // Numbers keep their digits.
+        run(&f.db, ["options", "set", GROUP, r#"resource_weights={"cpu":123456789.123456789}"#]).ok();
+        assert!(run(&f.db, ["options", "get", GROUP]).ok().contains(r#"{"cpu":"123456789.123456789"}"#));
     }
 
     async fn an_order_of_workloads(db: TestDb) {
@@ -174,6 +200,10 @@ async fn many_buckets_come_in_pages() {
     users.sort_unstable();
     users.dedup();
     assert_eq!((users.len(), &json["total"]), (1_205, &json!(1_205)));
+    // A ranking in pages says as much as its first page.
+    let ranking = run(&f.db, ["rank", GROUP, "--limit", "1100", "-o", "json"]).json();
+    assert_eq!((items(&ranking).len(), &ranking["total"]), (1_100, &json!(1_205)));
+    assert_eq!(ranking["calculated_at"], "2026-01-13T10:01:00Z");
     assert_eq!(export("csv").ok().lines().count(), 1_206);
     assert_eq!(export("table").ok().lines().count(), 1_206);
     // More than a pipe holds, and a reader that leaves after the first line.

@@ -16,7 +16,7 @@ fn requests(page: &str) -> Vec<(String, Option<Value>)> {
 }
 
 /// Texts that are the same on every demo.
-const FIXED: [&str; 6] = ["verdict", "code", "status", "algorithm", "sequencer", "upserted"];
+const FIXED: [&str; 7] = ["verdict", "code", "detail", "status", "algorithm", "sequencer", "upserted"];
 
 /// Whether the page shows what was answered: its keys are there with values of their kinds. Lists may be shortened.
 fn assert_shown(shown: &Value, answered: &Value, place: &str) {

@@ -156,6 +156,15 @@ proptest! {
     }
 
     #[test]
+    fn lifo_is_the_exact_reverse_of_fifo(pending in pending()) {
+        let names: Vec<String> = (0..pending.len()).map(|i| format!("w{}", i * 7 % 11)).collect();
+        let workloads: Vec<Workload> = names.iter().zip(&pending).map(|(id, (u, t))| workload(id, *u, *t)).collect();
+        let mut reversed = sequencer("fifo").order(&workloads, &GivenStandings::default());
+        reversed.reverse();
+        prop_assert_eq!(sequencer("lifo").order(&workloads, &GivenStandings::default()), reversed);
+    }
+
+    #[test]
     fn an_order_does_not_depend_on_how_it_was_asked(
         (pending, shuffled) in proptest::collection::vec((0u128..6, 0i64..8), 0..40)
             .prop_map(|p| p.into_iter().enumerate().collect::<Vec<_>>())

@@ -11,7 +11,7 @@ use crate::support::fixture::GROUP;
 /// Refuses what does not fit, answers what needs no writing, and goes on by itself; three ways to end.
 async fn nothing_acknowledged_is_lost(space: &impl Space) {
     let mut reporter = Reporter::new(sqlite_url(&space.folder().join("fairshared.db")));
-    let server = start(&reporter.url);
+    let server = start(&reporter.url, &reporter.log);
     reporter.make_group(&server).await;
     reporter.report_some(&server, 5).await;
 
@@ -20,6 +20,7 @@ async fn nothing_acknowledged_is_lost(space: &impl Space) {
     assert_eq!((answer.status, &answer.body["code"]), (503, &Value::from("storage_full")), "{answer:?}");
     assert!(answer.retry_after.is_some());
     reporter.until_ready_says(&server, "storage_full", true).await;
+    reporter.log.until_says(&["the service is degraded", "storage_full"]).await;
     for _ in 0..3 {
         reporter.assert_answers(&server).await;
         let kernels = format!("/resource-groups/{GROUP}/kernels");
@@ -37,6 +38,7 @@ async fn nothing_acknowledged_is_lost(space: &impl Space) {
     end(over(&reporter.url).args(["keys", "create", "--role", "viewer", "--label", "another"])).ok();
     reporter.assert_stored().await;
     reporter.until_ready_says(&server, "storage_full", false).await;
+    reporter.log.until_says(&["the condition is over", "storage_full"]).await;
 
     // It ends while the disk is full: what cannot be moved into the file stays in the log.
     space.take(&server);
@@ -65,7 +67,7 @@ async fn nothing_acknowledged_is_lost(space: &impl Space) {
 async fn restarted(space: &impl Space, reporter: &Reporter) -> crate::cli::program::Server {
     // A ballast outlives the server that it was made for; a limit does not.
     let _ = std::fs::remove_file(space.folder().join("ballast"));
-    let server = start(&reporter.url);
+    let server = start(&reporter.url, &reporter.log);
     reporter.assert_answers(&server).await;
     server
 }

@@ -19,7 +19,7 @@ impl Scene {
     async fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let mut reporter = Reporter::new(sqlite_url(&folder.path().join("fairshared.db")));
-        let server = start(&reporter.url);
+        let server = start(&reporter.url, &reporter.log);
         reporter.make_group(&server).await;
         reporter.report_some(&server, 5).await;
         Self { folder, reporter, server }
@@ -37,6 +37,7 @@ impl Scene {
             self.reporter.assert_answers(&self.server).await;
         }
         self.reporter.until_ready_says(&self.server, "database_replaced", true).await;
+        self.reporter.log.until_says(&["the service is degraded", "database_replaced"]).await;
     }
 }
 
@@ -121,7 +122,7 @@ async fn files_are_their_owners_alone() {
         std::fs::set_permissions(scene.path(name), std::fs::Permissions::from_mode(0o664)).unwrap();
     }
     scene.server.kill();
-    scene.server = start(&scene.reporter.url);
+    scene.server = start(&scene.reporter.url, &scene.reporter.log);
     for name in names {
         assert_eq!(mode(&scene.path(name)), 0o600, "{name}");
     }

@@ -3,6 +3,7 @@
 mod codes;
 mod disk;
 mod files;
+mod logs;
 mod opening;
 mod outage;
 mod quiet;

@@ -4,11 +4,13 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 use std::process::Command;
 
-use sea_orm::ConnectionTrait;
+use fairshared::store::Synchronous;
+use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use tempfile::TempDir;
 
 use super::support::sqlite_url;
 use crate::cli::program::{Ended, end, over, program, run};
+use crate::support::database::sqlite;
 use crate::support::on_both;
 use crate::support::packages::is_root;
 
@@ -28,6 +30,19 @@ on_both! {
                 "{command}"
             );
         }
+    }
+}
+
+/// What SQLite itself calls it: 2 is full, 1 is normal.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_commit_waits_for_what_is_configured() {
+    for (synchronous, number) in [(Synchronous::default(), 2), ("normal".parse().unwrap(), 1), (Synchronous::Full, 2)] {
+        let db = sqlite().await.with(synchronous);
+        let store = db.store().await;
+        let asked = Statement::from_string(DbBackend::Sqlite, "PRAGMA synchronous");
+        let row = store.write().query_one_raw(asked).await.unwrap().unwrap();
+        assert_eq!(row.try_get_by_index::<i32>(0).unwrap(), number, "{synchronous:?}");
+        store.close().await.unwrap();
     }
 }
 

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::cli::program::{Server, end, over};
 use crate::support::fixture::{GROUP, id, kernel};
+use crate::support::tell;
 
 /// How long anything may take that is waited for.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -24,13 +25,32 @@ pub async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
     }
 }
 
+/// The log of all servers that a test starts.
+pub struct Log(tempfile::NamedTempFile);
+
+impl Log {
+    pub fn new() -> Self {
+        Self(tempfile::NamedTempFile::new().unwrap())
+    }
+
+    /// Waits for a line that has all these parts.
+    pub async fn until_says(&self, parts: &[&str]) {
+        until(&format!("a line in the log with {parts:?}"), async || {
+            let log = std::fs::read_to_string(self.0.path()).unwrap();
+            log.lines().any(|line| parts.iter().all(|part| line.contains(part)))
+        })
+        .await;
+    }
+}
+
 /// The server as it is started where files have a limit: a signal would end it before a write can fail.
-pub fn start(url: &str) -> Server {
+pub fn start(url: &str, log: &Log) -> Server {
     let mut command = Command::new("sh");
     command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_fairshared")]);
     command.args(["serve", "--listen", "127.0.0.1:0"]);
     command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("FAIRSHARED_DATABASE_URL", url);
-    Server::start(command.stdin(Stdio::null()).stderr(Stdio::null()))
+    let log = std::fs::File::options().append(true).open(log.0.path()).unwrap();
+    Server::start(command.stdin(Stdio::null()).stderr(log))
 }
 
 pub fn sqlite_url(file: &Path) -> String {
@@ -50,6 +70,7 @@ pub struct Reporter {
     http: reqwest::Client,
     key: String,
     pub url: String,
+    pub log: Log,
     /// Kernels whose report was answered with 200.
     pub acknowledged: Vec<String>,
     next: u32,
@@ -60,7 +81,8 @@ impl Reporter {
     pub fn new(url: String) -> Self {
         end(over(&url).args(["migrate", "up"])).ok();
         let key = end(over(&url).args(["keys", "create", "--role", "admin", "--label", "test"])).ok();
-        Self { http: reqwest::Client::new(), key: key.trim_end().to_owned(), url, acknowledged: Vec::new(), next: 0 }
+        let (http, key, log) = (reqwest::Client::new(), key.trim_end().to_owned(), Log::new());
+        Self { http, key, url, log, acknowledged: Vec::new(), next: 0 }
     }
 
     pub async fn call(&self, server: &Server, method: Method, path: &str, body: &Value) -> Answer {
@@ -205,7 +227,9 @@ impl Tmpfs {
         if mount.is_ok_and(|output| output.status.success()) {
             return Some(Self { folder });
         }
-        println!("skipped: a tmpfs cannot be mounted here; the limit of file sizes is tested alone");
+        tell(
+            "NOT RUN: the test of a full file system, because no tmpfs can be mounted here; the limit of file sizes is tested alone",
+        );
         None
     }
 

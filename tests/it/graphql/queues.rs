@@ -19,6 +19,22 @@ fn counts(result: &Value) -> [u64; 3] {
 }
 
 on_both! {
+    async fn numbers_in_a_text_keep_their_digits(db: TestDb) {
+        let api = Api::cluster(db).await;
+        upsert(&api, r#"queues: [{name: "a", quota: "{\"mem\": 123456789.123456789, \"cpu\": 0.1234567890125}"}]"#).await;
+        let data = api.ask(&format!(r#"{{ queue({GROUP}, name: "a") {{ quota }} }}"#)).await;
+        assert_eq!(data["queue"]["quota"], r#"{"cpu":"0.123456789013","mem":"123456789.123456789"}"#);
+        let set = async |weights: &str| {
+            let opts = json!({"resource_weights": "@"}).to_string().replace("\"@\"", weights);
+            api.send(admin(), &format!("mutation {{ update_scheduler_options({GROUP}, scheduler_opts: {}) {{ scheduler_opts }} }}", json!(opts)), json!({})).await
+        };
+        let done = set(r#"{"mem": 123456789.123456789}"#).await;
+        let opts = done["data"]["update_scheduler_options"]["scheduler_opts"].as_str().unwrap();
+        assert!(opts.contains(r#""mem":"123456789.123456789""#), "{opts}");
+        let refused = set(r#"{"mem": "0.1234567890125"}"#).await;
+        assert_eq!(refused["errors"][0]["extensions"]["code"], "invalid_value", "{refused}");
+    }
+
     async fn queues_are_written_and_read(db: TestDb) {
         let api = Api::cluster(db).await;
         let done = upsert(&api, r#"reason: "start", queues: [

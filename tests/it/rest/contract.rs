@@ -109,6 +109,11 @@ impl Contract {
         self.validate_value(&place, body, &what);
     }
 
+    /// Whether the schema of this name allows the value.
+    pub fn allows(&self, name: &str, value: &Value) -> bool {
+        self.schemas.validate(value, self.compiled[&format!("/components/schemas/{name}")]).is_ok()
+    }
+
     /// Fails unless the schema of this name allows the example.
     #[track_caller]
     pub fn hold_example(&self, name: &str, example: &Value) {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use axum::body::Body;
 use axum::http::Request;
+use serde_json::{Value, json};
 
 use super::contract::CONTRACT;
 use super::support::Server;
@@ -23,13 +24,13 @@ fn the_checked_in_document_is_what_the_endpoints_declare() {
 }
 
 /// Every `$ref` of the document and every place that it names.
-fn references(value: &serde_json::Value, found: &mut Vec<String>) {
+fn references(value: &Value, found: &mut Vec<String>) {
     match value {
-        serde_json::Value::Object(keys) => {
+        Value::Object(keys) => {
             found.extend(keys.get("$ref").and_then(|r| r.as_str()).map(str::to_owned));
             keys.values().for_each(|v| references(v, found));
         }
-        serde_json::Value::Array(items) => items.iter().for_each(|v| references(v, found)),
+        Value::Array(items) => items.iter().for_each(|v| references(v, found)),
         _ => {}
     }
 }
@@ -63,16 +64,100 @@ fn pages_have_their_limits_in_the_document() {
     let operations =
         document["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values());
     let parameters = operations.filter_map(|operation| operation["parameters"].as_array());
-    let named = |list: &&Vec<serde_json::Value>, name: &str| list.iter().find(|p| p["name"] == name).cloned();
+    let named = |list: &&Vec<Value>, name: &str| list.iter().find(|p| p["name"] == name).cloned();
     let pages: Vec<_> = parameters.filter(|list| named(list, "cursor").is_some()).collect();
     assert!(pages.len() > 8);
     for list in pages {
         let schema = &named(&list, "limit").unwrap()["schema"];
-        assert_eq!(
-            (&schema["minimum"], &schema["maximum"]),
-            (&serde_json::json!(1), &serde_json::json!(1000)),
-            "{list:?}"
-        );
+        assert_eq!((&schema["minimum"], &schema["maximum"]), (&json!(1), &json!(1000)), "{list:?}");
+        let said = named(&list, "limit").unwrap()["description"].as_str().unwrap().to_owned();
+        let default = if said.contains("Without `limit`") { Value::Null } else { json!(100) };
+        assert_eq!(schema["default"], default, "{list:?}");
+    }
+}
+
+/// Every property of the document's schemas, with its name.
+fn properties<'a>(value: &'a Value, found: &mut Vec<(&'a str, &'a Value)>) {
+    let children: Vec<&Value> = match value {
+        Value::Object(keys) => {
+            found.extend(
+                keys.get("properties").and_then(Value::as_object).into_iter().flatten().map(|(k, v)| (&**k, v)),
+            );
+            keys.iter().filter(|(key, _)| !key.starts_with("example")).map(|(_, value)| value).collect()
+        }
+        Value::Array(items) => items.iter().collect(),
+        _ => Vec::new(),
+    };
+    children.into_iter().for_each(|child| properties(child, found));
+}
+
+#[test]
+fn names_and_labels_have_their_forms_in_the_document() {
+    let mut found = Vec::new();
+    properties(&CONTRACT.document()["components"]["schemas"], &mut found);
+    let (names, labels) = (
+        ["domain_name", "agent_id", "queue", "gang_id", "resource_group", "resource_groups"],
+        ["label", "display_name", "user_name", "project_name", "user", "project"],
+    );
+    for (keys, most) in [(names, 64), (labels, 255)] {
+        for key in keys {
+            let texts: Vec<&Value> = found.iter().filter(|(name, _)| *name == key).map(|(_, schema)| *schema).collect();
+            assert!(!texts.is_empty(), "{key}");
+            // A key may also bring a whole queue, or take what is ignored.
+            for schema in texts.into_iter().filter(|s| s.get("$ref").is_none() && s.get("readOnly").is_none()) {
+                let text = schema.get("items").unwrap_or(schema);
+                assert_eq!((&text["minLength"], &text["maxLength"]), (&json!(1), &json!(most)), "{key}: {schema}");
+                assert!(text["pattern"].is_string(), "{key}: {schema}");
+            }
+        }
+    }
+    for (path, item) in CONTRACT.document()["paths"].as_object().unwrap() {
+        let operations = item.as_object().unwrap().values().filter_map(|operation| operation["parameters"].as_array());
+        for parameter in operations.flatten().filter(|parameter| parameter["in"] == "path") {
+            let is_name = ["rg", "agent_id", "queue", "source"].contains(&parameter["name"].as_str().unwrap());
+            if is_name || path == "/domains/{name}" {
+                let schema = &parameter["schema"];
+                assert_eq!((&schema["minLength"], &schema["maxLength"]), (&json!(1), &json!(64)), "{path}");
+                assert!(schema["pattern"].is_string(), "{path}");
+            }
+        }
+    }
+}
+
+#[test]
+fn texts_have_the_forms_that_the_document_says() {
+    let holds = |schema: &str, text: &str| CONTRACT.allows(schema, &json!(text));
+    for (schema, taken, refused) in [
+        (
+            "Amount",
+            &["0", "0.5", "1000000000000000000000", "1.1234567890120"][..],
+            &["", ".5", "1.", "1e3", "64Gi", "unlimited", "1.1234567890123", "-1"][..],
+        ),
+        ("Bound", &["0.5", "unlimited"], &["64Gi", "limited", "unlimited "]),
+        ("Weight", &["2", "0.0001", "1.00000"], &["0.00001", "x", "1,5"]),
+    ] {
+        taken.iter().for_each(|text| assert!(holds(schema, text), "{schema} {text}"));
+        refused.iter().for_each(|text| assert!(!holds(schema, text), "{schema} {text}"));
+    }
+    let agent =
+        |id: &str, mem: &str| CONTRACT.allows("AgentBody", &json!({"agent_id": id, "available_slots": {"mem": mem}}));
+    for (id, mem, allowed) in [
+        ("node 1", "64Gi", true),
+        ("node", "500m", true),
+        ("node", "1e3", true),
+        ("\u{e9}", "+1.5k", true),
+        ("node", ".5", true),
+        ("node", "64Zi", false),
+        ("node", "", false),
+        ("node", "Gi", false),
+        ("", "1", false),
+        ("a/b", "1", false),
+        ("a\u{85}b", "1", false),
+        ("a\u{7}b", "1", false),
+        (&"n".repeat(64), "1", true),
+        (&"n".repeat(65), "1", false),
+    ] {
+        assert_eq!(agent(id, mem), allowed, "{id:?} {mem}");
     }
 }
 

@@ -158,7 +158,12 @@ on_both! {
         assert_eq!(dora, json!({"user_uuid": id("dora"), "user_name": "dora", "project_id": null, "domain_name": null,
             "rank": null, "fair_share_factor": "1", "effective_usage": "0", "effective_weight": "0.125",
             "in_group": false, "memberships": [], "nominal_share": "0", "nominal_share_of_parent": "0",
-            "entitled_share": "0", "entitled_share_of_parent": "0"}));
+            "entitled_share": "0", "entitled_share_of_parent": "0", "calculated_at": "2026-01-13T12:00:00Z"}));
+        server.group("fresh", &json!({})).await;
+        for path in ["", "/domains", "/projects", "?limit=5"] {
+            let ranking = server.get(&format!("/resource-groups/fresh/fair-share-status{path}")).await;
+            assert_eq!(ranking.get("calculated_at"), Some(&json!(null)), "{path}");
+        }
         // A project that the user is not in.
         let bobs = server.get(&group(&format!("/fair-share-status?user_uuid={}&project_id={}", id("carol"), id("vision")))).await;
         assert_eq!((&bobs["in_group"], &bobs["rank"]), (&json!(false), &json!(null)));

@@ -189,13 +189,26 @@ on_both! {
     async fn reads_go_on_without_a_database(db: TestDb) {
         let server = Server::with_usage(db).await;
         let user = server.key_for(Role::User, Some("alice")).await;
+        // Made ahead of the first project: no group that is published has this user.
+        server.call("PUT", &format!("/users/{}", id("dora")), Some(&json!({"name": "dora"}))).await.json(201);
+        let calculated = server.get(&group("")).await["calculated_at"].clone();
+        assert!(calculated.is_string());
         server.service.store().clone().close().await.unwrap();
         let alice = id("alice");
         let reads = ["", "/scheduler-options", "/fair-share-weights", "/fair-share-status", "/queues", "/division"];
         let rankings = ["/fair-share-status/domains", "/fair-share-status/projects", "/fair-share-status?limit=2"];
         for path in rankings {
-            assert!(server.get(&group(path)).await["items"].as_array().is_some_and(|rows| rows.len() == 2), "{path}");
+            let ranking = server.get(&group(path)).await;
+            assert!(ranking["items"].as_array().is_some_and(|rows| rows.len() == 2), "{path}");
+            assert_eq!(ranking["calculated_at"], calculated, "{path}");
         }
+        for path in [format!("/fair-share-status?user_uuid={alice}"), "/fair-share-status".to_owned()] {
+            assert_eq!(server.get(&group(&path)).await["calculated_at"], calculated, "{path}");
+        }
+        let dora = server.get(&group("/fair-share-status?user=dora")).await;
+        assert_eq!((&dora["user_name"], &dora["in_group"], &dora["memberships"]), (&json!("dora"), &json!(false), &json!([])));
+        // Only the database can tell that there is no such user.
+        assert_eq!(server.call("GET", &group("/fair-share-status?user=nobody"), None).await.status, 503);
         for path in reads.map(str::to_owned).into_iter().chain([format!("/fair-share-status?user_uuid={alice}")]) {
             server.get(&group(&path)).await;
         }

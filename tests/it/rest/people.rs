@@ -379,10 +379,36 @@ on_both! {
         let entry = entries(&server, "resource_group.delete").await[0].clone();
         assert_eq!((&entry["before"]["removed"]["kernels"], &entry["before"]["removed"]["agents"], &entry["reason"]), (&json!(3), &json!(1), &json!("sold")));
         assert_eq!(entry["before"]["removed"]["usage_records"], counts["usage_records"]);
+        assert_eq!(entry["before"]["removed"]["day_totals"], counts["day_totals"]);
         // The people outlive the group.
         assert_eq!(server.get("/users").await["total"], 3);
         // An empty one needs no second word.
         server.group("empty", &json!({})).await;
         assert_eq!(server.call("DELETE", "/resource-groups/empty", None).await.status, 204);
+    }
+
+    async fn usage_of_years_gone_by_keeps_a_group_too(db: TestDb) {
+        let server = Server::new(db).await;
+        let old = "/resource-groups/old";
+        server.group("old", &json!({})).await;
+        let rows = json!([{"day": "2025-01-05", "user": "ann", "project": "ml", "domain_name": "research", "resource_usage": {"cpu": "3600"}}]);
+        let history = json!({"rows": rows, "complete": true});
+        server.call("PUT", &format!("{old}/usage-histories/2025"), Some(&history)).await.json(200);
+        let answer = server.call("DELETE", old, None).await;
+        answer.refused(409, "confirmation_needed");
+        let problem = answer.json(409);
+        assert_eq!(problem["counts"], json!({
+            "kernels": 0, "running_kernels": 0, "usage_records": 0, "usage_buckets": 0, "day_totals": 1, "usage_histories": 1,
+        }));
+        let said = problem["detail"].as_str().unwrap();
+        assert!(said.contains("1 day totals and 1 usage histories; to remove all of them, repeat with confirm=old"), "{said}");
+        assert_eq!(server.call("DELETE", &format!("{old}?confirm=old"), None).await.status, 204);
+        let entry = entries(&server, "resource_group.delete").await[0].clone();
+        assert_eq!(entry["before"]["removed"], json!({"day_totals": 1, "usage_histories": 1}));
+        // An upload that was begun is lost with its group as well.
+        server.group("old", &json!({})).await;
+        let begun = json!({"rows": [], "complete": false});
+        server.call("PUT", &format!("{old}/usage-histories/2025"), Some(&begun)).await.json(200);
+        server.call("DELETE", old, None).await.refused(409, "confirmation_needed");
     }
 }

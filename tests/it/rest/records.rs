@@ -80,12 +80,16 @@ on_both! {
         }
         assert_eq!(json!(found), all["items"]);
         assert!(counts.iter().all(|count| *count <= 3), "{counts:?}");
+        let named = json!({"name": "computer-vision"});
+        server.call("PUT", &format!("/projects/{}", id("vision")), Some(&named)).await.json(200);
         let graphql = json!({"query": format!(
             "{{ usage_records(resource_group: \"gpu-cluster\", from: \"2026-01-13\", to: \"2026-01-13\", user_uuid: \"{}\", last: 1) \
-             {{ count edges {{ node {{ kernel_id period_start resource_usage compacted project_id domain_name }} }} }} }}", id("alice"))});
+             {{ count edges {{ node {{ kernel_id period_start resource_usage compacted project_id domain_name user_name project_name }} }} }} }}", id("alice"))});
         let answer = server.call("POST", "/graphql", Some(&graphql)).await.json(200);
         let list = &answer["data"]["usage_records"];
-        assert_eq!((&list["count"], &list["edges"][0]["node"]["period_start"]), (&json!(2), &json!("2026-01-13T12:00:00Z")), "{answer}");
+        let node = &list["edges"][0]["node"];
+        assert_eq!((&list["count"], &node["period_start"]), (&json!(2), &json!("2026-01-13T12:00:00Z")), "{answer}");
+        assert_eq!((&node["user_name"], &node["project_name"]), (&json!("alice"), &json!("computer-vision")), "{answer}");
     }
 
     async fn what_is_asked_for_wrongly_and_by_whom(db: TestDb) {

@@ -319,6 +319,8 @@ on_both! {
             ("/running/3/started_at", json!("soon"), "/running/3/started_at", "invalid_value"),
             ("/running/3/colour", json!(1), "/running/3/colour", "unknown_field"),
             ("/agents/1/agent_id", json!("n0"), "/agents/1/agent_id", "duplicate_id"),
+            ("/agents/1/agent_id", json!("a/b"), "/agents/1/agent_id", "invalid_name"),
+            ("/running/0/members/0/agent_id", json!(""), "/running/0/members/0/agent_id", "invalid_name"),
             ("/agents/1/available_slots", json!({"gpu": "NaN"}), "/agents/1/available_slots/gpu", "invalid_value"),
             ("/pending/queue", json!("x"), "/pending/queue", "unknown_queue"),
             ("/pending/members", json!([]), "/pending/members", "empty"),

@@ -95,7 +95,9 @@ on_both! {
         for names in [&[][..], &["a"]] {
             let answer = send(&server, now, names).await;
             answer.refused(409, "confirmation_needed");
-            let detail = answer.json(409)["detail"].as_str().unwrap().to_owned();
+            let problem = answer.json(409);
+            assert_eq!(problem["counts"], json!({"present": names.len(), "would_end": 4 - names.len(), "running": 4}));
+            let detail = problem["detail"].as_str().unwrap();
             assert!(detail.contains(&format!("end {} of 4", 4 - names.len())), "{detail}");
         }
         send(&server, "2026-01-13T12:02:00.000001Z", &["a"]).await.refused(422, "out_of_range");

@@ -15,7 +15,44 @@ fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
     expected.iter().map(|(code, pointer)| ((*code).to_owned(), (*pointer).to_owned())).collect()
 }
 
+/// Values of 64 bits have no room for these digits.
+const DIGITS: &str = "123456789.123456789";
+
 on_both! {
+    async fn numbers_of_options_keep_their_digits(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let weights = async || server.get(&group("/scheduler-options")).await["scheduler_opts"]["resource_weights"].clone();
+        let send = async |method: &str, path: &str, opts: &str| {
+            let body = format!(r#"{{"scheduler_opts": {opts}}}"#);
+            let sent = request(&server.key, method, &group(path)).header("content-type", "application/json");
+            server.send(sent.body(body.into()).unwrap()).await
+        };
+        let opts = format!(r#"{{"resource_weights": {{"mem": {DIGITS}, "cpu": 0.5}}}}"#);
+        send("PATCH", "/scheduler-options", &opts).await.json(200);
+        assert_eq!(weights().await, json!({"cpu": "0.5", "mem": DIGITS}));
+        // What a float keeps stays the number that it was.
+        let entry = server.get("/audit-log?limit=1").await["items"][0].clone();
+        assert_eq!(entry["after"]["scheduler_opts"]["resource_weights"], json!({"cpu": 0.5, "mem": DIGITS}));
+        // A number is rounded to the places of an amount, and a text is refused.
+        send("PUT", "", r#"{"resource_weights": {"mem": 9876543210.1234567890125, "cpu": 12345678901234567890123e-4}}"#).await.json(200);
+        assert_eq!(weights().await, json!({"cpu": "1234567890123456789.0123", "mem": "9876543210.123456789013"}));
+        let refused = send("PATCH", "/scheduler-options", r#"{"resource_weights": {"mem": "0.1234567890125"}}"#).await;
+        assert_eq!(refused.refused(422, "invalid_value"), ["/scheduler_opts/resource_weights/mem"]);
+        let made = format!(r#"{{"resource_weights": {{"mem": {DIGITS}, "cpu": 2}}}}, "apply": true"#);
+        send("POST", "/fair-share-simulations", &made).await.json(200);
+        assert_eq!(weights().await, json!({"cpu": "2", "mem": DIGITS}));
+        for (opts, code, pointer) in [
+            ("7", "invalid_type", "/scheduler_opts"),
+            (r#"{"decay": "\u0000"}"#, "invalid_character", "/scheduler_opts/decay"),
+            (r#"{"resource_weights": {"mem": "\u0000"}}"#, "invalid_character", "/scheduler_opts/resource_weights/mem"),
+        ] {
+            assert_eq!(send("PATCH", "/scheduler-options", opts).await.refused(422, code), [pointer], "{opts}");
+            assert_eq!(send("POST", "/fair-share-simulations", opts).await.refused(422, code), [pointer], "{opts}");
+        }
+        let deep = format!("{}{}", "[".repeat(1_000), "]".repeat(1_000));
+        send("PATCH", "/scheduler-options", &deep).await.refused(400, "too_deep");
+    }
+
     async fn doubtful_options_are_told_everywhere(db: TestDb) {
         let server = Server::with_usage(db).await;
         let path = group("/scheduler-options");

@@ -10,6 +10,7 @@ pub mod postgres;
 pub mod proxy;
 pub mod standings;
 
+use std::io::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -54,6 +55,12 @@ impl Clock for ManualClock {
     fn steady(&self) -> Duration {
         Duration::from_micros(self.steady.load(Ordering::SeqCst))
     }
+}
+
+/// Tells something that a person should know although the test goes well: past the test's own output, which is shown only when it
+/// fails.
+pub fn tell(line: &str) {
+    std::io::stderr().lock().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
 pub fn time(text: &str) -> Timestamp {

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
+use super::tell;
+
 pub const SLOTS: [&str; 3] = ["cpu", "mem", "cuda.device"];
 /// The direct sums count 10^-7 slot-seconds: milliseconds of amounts with four decimals.
 pub const DECIMALS: usize = 7;
@@ -17,7 +19,7 @@ pub fn data() -> Option<PathBuf> {
     let found =
         std::env::var_os("FAIRSHARED_TEST_DATA").map(PathBuf::from).into_iter().chain(beside).find(|d| d.is_dir());
     if found.is_none() {
-        println!("skipped: no ../shared/data");
+        tell("NOT RUN: a test of real traces, because there is no ../shared/data");
     }
     found
 }

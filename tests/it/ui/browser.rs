@@ -1,10 +1,10 @@
 //! Whole tasks on the web pages in a real browser: the tests of `ui/e2e`, which need Node.js.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::browser::chromium;
+use crate::support::tell;
 
 fn npm(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new("npm");
@@ -48,9 +48,4 @@ fn run(folder: &Path, script: &str) {
     for line in told.lines().filter(|line| line.starts_with("figure: ")) {
         tell(line);
     }
-}
-
-/// Past the test's own output, which is shown only when it fails.
-fn tell(line: &str) {
-    std::io::stderr().lock().write_all(format!("{line}\n").as_bytes()).unwrap();
 }

@@ -1,0 +1,52 @@
+//! JSON whose decimals outlive a reader that knows floats only.
+
+use std::borrow::Cow;
+
+use serde_json::Number;
+
+use super::Amount;
+use super::written::plain_number;
+
+/// `json` with those numbers as texts that would not be the same decimals as floats, rounded to the places of an amount. Whatever
+/// else there is stays as it is, also what is no JSON.
+pub fn with_kept_numbers(json: &str) -> Cow<'_, str> {
+    let bytes = json.as_bytes();
+    let (mut kept, mut copied, mut at) = (String::new(), 0, 0);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => at = end_of_text(bytes, at),
+            b'-' | b'0'..=b'9' => {
+                let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
+                let end = bytes[at..].iter().position(|byte| !is_part(byte)).map_or(bytes.len(), |len| at + len);
+                if let Some(decimal) = changed_as_float(&json[at..end]) {
+                    kept += &format!("{}\"{decimal}\"", &json[copied..at]);
+                    copied = end;
+                }
+                at = end;
+            }
+            _ => at += 1,
+        }
+    }
+    if copied == 0 { Cow::Borrowed(json) } else { Cow::Owned(kept + &json[copied..]) }
+}
+
+/// Where the text ends that begins at `start`.
+fn end_of_text(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => return at + 1,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    bytes.len()
+}
+
+/// The decimal that a JSON number is, if it is another one as a float.
+fn changed_as_float(number: &str) -> Option<Amount> {
+    let decimal = |number: &str| plain_number(number).and_then(|plain| plain.parse::<Amount>()).ok();
+    let float: Number = serde_json::from_str(number).ok()?;
+    let exact = decimal(number)?;
+    (decimal(&float.to_string()) != Some(exact)).then_some(exact)
+}

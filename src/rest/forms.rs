@@ -1,0 +1,85 @@
+//! The forms of texts in the `OpenAPI` document. Names and labels are checked alike wherever they come, and so their forms are told
+//! by the keys that hold them.
+
+use utoipa::openapi::path::{Operation, ParameterIn};
+use utoipa::openapi::schema::{AdditionalProperties, ArrayItems, Object, SchemaType, Type};
+use utoipa::openapi::{RefOr, Schema};
+
+use crate::domain::identity::MAX_LABEL;
+use crate::domain::names::MAX_NAME;
+
+/// Names that become parts of paths.
+const NAMES: [&str; 6] = ["domain_name", "agent_id", "queue", "gang_id", "resource_group", "resource_groups"];
+/// Names of people, projects and keys, and what is shown in their place.
+const LABELS: [&str; 6] = ["label", "display_name", "user_name", "project_name", "user", "project"];
+/// Neither control characters nor a slash.
+const NAME: &str = r"^[^/\x00-\x1F\x7F-\x9F]+$";
+/// No control characters.
+const LABEL: &str = r"^[^\x00-\x1F\x7F-\x9F]+$";
+
+/// Gives every text below `schema` its form.
+pub fn add_forms(schema: &mut RefOr<Schema>) {
+    let RefOr::T(schema) = schema else { return };
+    match schema {
+        Schema::Object(object) => {
+            for (key, property) in &mut object.properties {
+                if NAMES.contains(&key.as_str()) {
+                    give(property, MAX_NAME, NAME);
+                } else if LABELS.contains(&key.as_str()) {
+                    give(property, MAX_LABEL, LABEL);
+                }
+                add_forms(property);
+            }
+            if let Some(AdditionalProperties::RefOr(values)) = object.additional_properties.as_deref_mut() {
+                add_forms(values);
+            }
+        }
+        Schema::Array(list) => {
+            if let ArrayItems::RefOrSchema(items) = &mut list.items {
+                add_forms(items);
+            }
+        }
+        Schema::OneOf(parts) => parts.items.iter_mut().for_each(add_forms),
+        Schema::AllOf(parts) => parts.items.iter_mut().for_each(add_forms),
+        Schema::AnyOf(parts) => parts.items.iter_mut().for_each(add_forms),
+        _ => {}
+    }
+}
+
+/// Gives the names in the path of an operation their form: no other parts of paths have the length of names.
+pub fn add_path_forms(operation: &mut Operation) {
+    for parameter in operation.parameters.iter_mut().flatten() {
+        if let RefOr::T(parameter) = parameter
+            && matches!(parameter.parameter_in, ParameterIn::Path)
+            && let Some(RefOr::T(Schema::Object(text))) = &mut parameter.schema
+            && text.max_length == Some(MAX_NAME)
+        {
+            text.pattern = Some(NAME.to_owned());
+        }
+    }
+}
+
+/// One text, or a list of them.
+fn give(schema: &mut RefOr<Schema>, most: usize, form: &str) {
+    match schema {
+        RefOr::T(Schema::Object(text)) if is_text(text) => {
+            text.min_length = Some(1);
+            text.max_length = Some(most);
+            text.pattern = Some(form.to_owned());
+        }
+        RefOr::T(Schema::Array(list)) => {
+            if let ArrayItems::RefOrSchema(items) = &mut list.items {
+                give(items, most, form);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_text(schema: &Object) -> bool {
+    match &schema.schema_type {
+        SchemaType::Type(kind) => matches!(kind, Type::String),
+        SchemaType::Array(kinds) => kinds.iter().any(|kind| matches!(kind, Type::String)),
+        SchemaType::AnyValue => false,
+    }
+}
