@@ -243,6 +243,10 @@ it("a viewer and a user are offered only what they may do, and are refused the r
 
   const userKey = await keyOf("USER", "amelia");
   const user = await person(userKey);
+  // A user arrives at what explains the own place.
+  await user.page.waitForURL(/explain\/user\//);
+  await user.page.getByText("How the factor comes about").or(user.page.locator(".waterfall")).first().waitFor();
+  await user.page.getByRole("link", { name: "My place" }).click();
   await user.page.getByRole("heading", { name: "Hello, amelia" }).waitFor();
   await user.page.getByText(/of yours/).first().waitFor();
   await user.goto(`${GROUP}/mine`);

@@ -30,11 +30,12 @@ export function App() {
   );
 }
 
-/** Without an address: the first page that the role has, of the first group. */
+/** Without an address: the home of the role, in the first group. */
 function Home() {
   const [, go] = useLocation();
   const first = groups.value[0];
-  const page = PAGES.find((page) => page.for(me.value?.role ?? ""));
+  const role = me.value?.role ?? "";
+  const page = PAGES.find((page) => page.home?.(role)) ?? PAGES.find((page) => page.for(role));
   useEffect(() => {
     if (!first || !page) return;
     // Later, because the router hears of no change that is made while it is shown for the first time.

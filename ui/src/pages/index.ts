@@ -10,6 +10,8 @@ export interface PageDef {
   section?: string;
   /** Whether a role has the page. */
   for: (role: string) => boolean;
+  /** Whether it is where a role arrives; else that is the first page that the role has. */
+  home?: (role: string) => boolean;
   load: () => Promise<{ default: ComponentType<PageProps> }>;
 }
 
@@ -21,7 +23,7 @@ export const PAGES: PageDef[] = [
   { id: "mine", name: "My place", section: "You", for: (role) => role === "user", load: () => import("./mine/index.tsx") },
   { id: "overview", name: "Overview", section: "Now", for: readers, load: () => import("./overview/index.tsx") },
   { id: "shares", name: "Shares", section: "Now", for: readers, load: () => import("./shares/index.tsx") },
-  { id: "explain", name: "Explain", section: "Now", for: everyone, load: () => import("./explain/index.tsx") },
+  { id: "explain", name: "Explain", section: "Now", for: everyone, home: (role) => role === "user", load: () => import("./explain/index.tsx") },
   { id: "entity", name: "Entity", for: everyone, load: () => import("./entity/index.tsx") },
   { id: "queues", name: "Queues", section: "Now", for: readers, load: () => import("./queues/index.tsx") },
   { id: "pending", name: "Pending", section: "Now", for: everyone, load: () => import("./pending/index.tsx") },

@@ -1,6 +1,6 @@
 // Why somebody stands where they stand: days, decay, weights, factor, place; and what would change it.
 import { useEffect, useState } from "preact/hooks";
-import { Link } from "wouter-preact";
+import { Link, useLocation } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql } from "../../gql.ts";
 import { EXPLAIN, explainAction, nameOf, type BucketPart, type Explanation, type Neighbour } from "../../lib/explanation.ts";
@@ -51,8 +51,16 @@ const FIND = graphql(`
 
 function Choose({ group }: { group: string }) {
   const [params, change] = useParams();
+  const [, go] = useLocation();
   const search = params.get("q") ?? "";
   const answer = useQuery(FIND, { group, filter: search ? { user_name: { i_contains: search } } : null });
+  // A user with one place has nothing to choose.
+  const all = answer.data?.user_fair_shares.edges ?? [];
+  const only = isUser() && all.length === 1 ? all[0]?.node : undefined;
+  const own = only && groupPath(group, "explain", "user", memberId({ user: only.user_uuid, project: only.project_id }));
+  useEffect(() => {
+    if (own) go(own, { replace: true });
+  }, [own, go]);
   return (
     <Page title="Explain" about={isUser() ? "Why you stand where you stand." : "Why is somebody's job waiting? Choose whose."}>
       {!isUser() && (

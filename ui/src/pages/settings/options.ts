@@ -41,7 +41,7 @@ export const SECTIONS: Section[] = [
     title: "Who goes first",
     options: [
       { key: "default_weight", name: "Default weight", kind: "weight", standard: "1.0", effect: "The weight of everyone for whom none is set." },
-      { key: "order", name: "Order", kind: "choice", choices: [["flat", "flat: all users of the group at once"], ["tiered", "tiered: domains, then projects, then users"]], standard: "flat", effect: "With flat, a domain of many users receives more than its weight says; tiered keeps to the weights of domains." },
+      { key: "order", name: "Order", kind: "choice", choices: [["flat", "flat: all users of the group at once"], ["tiered", "tiered: domains, then projects, then users"]], standard: "flat", effect: "With flat, a domain of many users receives more than its weight says; tiered keeps to the weights of domains. In a full cluster, domains of the weights 2, 1, 1 and 0.5 received 34.5, 22.5, 21.6 and 21.4 % with flat, and 44.0, 22.2, 22.2 and 11.5 % with tiered." },
       { key: "sequence_mode", name: "Sequences", kind: "choice", choices: [["plain", "plain: by recorded usage"], ["progressive", "progressive: counts what runs, too"]], standard: "plain", effect: "Progressive counts what was started since the last run and what it will still use, so that short jobs share fairly too." },
       { key: "expected_seconds", name: "Expected run time", kind: "whole", unit: "seconds", range: [1, 86400], standard: "as the slice interval", effect: "How long a kernel is taken to run while no kernel has ended yet." },
     ],
