@@ -19,7 +19,7 @@ pub fn with_kept_numbers(json: &str) -> Cow<'_, str> {
                 let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
                 let end = bytes[at..].iter().position(|byte| !is_part(byte)).map_or(bytes.len(), |len| at + len);
                 if let Some(decimal) = changed_as_float(&json[at..end]) {
-                    kept += &format!("{}\"{decimal}\"", &json[copied..at]);
+                    kept.extend([&json[copied..at], "\"", &decimal.to_string(), "\""]);
                     copied = end;
                 }
                 at = end;

@@ -45,7 +45,7 @@ async fn clients_that_do_not_read_share_one_ranking() {
         let run = client.post(format!("{}/jobs/aggregate/run", server.address)).bearer_auth(&key);
         run.json(&json!({})).send().await.unwrap();
         let ranking = send("GET", "/resource-groups/g/fair-share-status", String::new()).await;
-        if ranking.contains(&format!("\"total\":{USERS}}}")) {
+        if ranking.contains(&format!("\"total\":{USERS},")) {
             break ranking;
         }
         assert!(start.elapsed() < Duration::from_mins(2), "the users have no ranks");

@@ -88,7 +88,9 @@ fn properties<'a>(value: &'a Value, found: &mut Vec<(&'a str, &'a Value)>) {
         Value::Array(items) => items.iter().collect(),
         _ => Vec::new(),
     };
-    children.into_iter().for_each(|child| properties(child, found));
+    for child in children {
+        properties(child, found);
+    }
 }
 
 #[test]
@@ -136,8 +138,11 @@ fn texts_have_the_forms_that_the_document_says() {
         ("Bound", &["0.5", "unlimited"], &["64Gi", "limited", "unlimited "]),
         ("Weight", &["2", "0.0001", "1.00000"], &["0.00001", "x", "1,5"]),
     ] {
-        taken.iter().for_each(|text| assert!(holds(schema, text), "{schema} {text}"));
-        refused.iter().for_each(|text| assert!(!holds(schema, text), "{schema} {text}"));
+        for (texts, allowed) in [(taken, true), (refused, false)] {
+            for text in texts {
+                assert_eq!(holds(schema, text), allowed, "{schema} {text}");
+            }
+        }
     }
     let agent =
         |id: &str, mem: &str| CONTRACT.allows("AgentBody", &json!({"agent_id": id, "available_slots": {"mem": mem}}));
