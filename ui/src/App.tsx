@@ -3,6 +3,7 @@ import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Route, Router, Switch, useLocation } from "wouter-preact";
 import { basePath } from "./lib/client.ts";
+import { homeGroup } from "./lib/home.ts";
 import { groupPath } from "./lib/route.ts";
 import { groups, me, unreachable } from "./lib/session.ts";
 import { Frame } from "./Frame.tsx";
@@ -30,7 +31,7 @@ export function App() {
   );
 }
 
-/** Without an address: the home of the role, in the first group. */
+/** Without an address: the home of the role. */
 function Home() {
   const [, go] = useLocation();
   const first = groups.value[0];
@@ -38,9 +39,12 @@ function Home() {
   const page = PAGES.find((page) => page.home?.(role)) ?? PAGES.find((page) => page.for(role));
   useEffect(() => {
     if (!first || !page) return;
-    // Later, because the router hears of no change that is made while it is shown for the first time.
-    const timer = setTimeout(() => go(groupPath(first, page.id), { replace: true }));
-    return () => clearTimeout(timer);
+    let isShown = true;
+    const arrive = (group = first) => isShown && go(groupPath(group, page.id), { replace: true });
+    homeGroup().then(arrive, () => arrive());
+    return () => {
+      isShown = false;
+    };
   }, [first, page, go]);
   return (
     <main class="signin">

@@ -43,10 +43,11 @@ pub async fn run(usage: Usage, config: &Config) -> Result<(), Failure> {
     let slots: BTreeSet<String> =
         rows.iter().filter_map(|row| row["slot_hours"].as_object()).flat_map(|hours| hours.keys().cloned()).collect();
     let hours: Vec<(String, String)> = slots.iter().map(|slot| (heading(slot), slot.clone())).collect();
-    // Tables have no room for them.
+    // Tables have no room for them, and of some days no capacity is known.
+    let has_part = |slot: &String| rows.iter().any(|row| row["capacity_share"].get(slot).is_some());
     let parts: Vec<(String, String)> = match format {
         Format::Table => Vec::new(),
-        _ => slots.into_iter().map(|slot| (format!("{slot}_capacity_share"), slot)).collect(),
+        _ => slots.into_iter().filter(has_part).map(|slot| (format!("{slot}_capacity_share"), slot)).collect(),
     };
     for row in &mut rows {
         for (heading, slot) in &parts {

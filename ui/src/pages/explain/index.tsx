@@ -131,7 +131,7 @@ function Explained({ group, whom }: { group: string; whom: Record<string, string
                 ["Factor", <span title={told.formula.fair_share_factor}>{factor(told.formula.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
                 ["Usage that counts, of capacity", <span title={told.formula.normalized_usage}>{percent(num(told.formula.normalized_usage))}</span>, "Of all that the group offered in the look-back"],
                 ["Weight", told.formula.effective_weight, "The weights of domain, project and user, multiplied"],
-                ["Calculated", <When at={told.rules.calculated_at} />],
+                ["Calculated", <When at={told.rules.calculated_at} />, "Past days are on the page of usage by day"],
               ]}
             />
             <Days group={group} told={told} />

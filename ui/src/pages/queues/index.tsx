@@ -1,6 +1,7 @@
 // What every queue deserves now, what it has and asks for, and why; editing the tree; planning a reclaim.
 import { useState } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
+import type { Action } from "../../lib/copy.ts";
 import { num, slots } from "../../lib/numbers.ts";
 import { usePastDay } from "../../lib/past.ts";
 import { useQuery, type Answer } from "../../lib/query.ts";
@@ -18,7 +19,7 @@ import { EditQueue } from "./EditQueue.tsx";
 import { PastDivision } from "./PastDivision.tsx";
 import { PlanReclaim } from "./PlanReclaim.tsx";
 import { dividedBy } from "./division.ts";
-import { QUEUES, type Data, type Divided } from "./query.ts";
+import { PAST_DIVISION, QUEUES, type Data, type Divided } from "./query.ts";
 
 const STATES: Record<string, [string, string]> = {
   in_quota: ["within its quota", "good"],
@@ -39,7 +40,7 @@ export default function Queues({ group }: PageProps) {
       about="What each queue deserves of the capacity that is there now, beside what it has and what it asks for."
       actions={
         <>
-          {day === null && <CopyAs action={{ document: QUEUES, variables: { group }, rest: { path: ["resource-groups", group, "division"], query: { explain: true } }, command: ["division", group, "--explain"] }} />}
+          <CopyAs action={day === null ? nowAction(group) : pastAction(group, day)} />
           {day === null && isAdmin() && <Button onClick={() => setEditing("")}>Add a queue</Button>}
           {day === null && names.length > 0 && <Button onClick={() => change({ plan: "1" }, true)}>Plan a reclaim</Button>}
         </>
@@ -61,6 +62,19 @@ export default function Queues({ group }: PageProps) {
       {day === null && planning && names.length > 0 && <PlanReclaim group={group} queues={names} capacity={answer.data?.division.capacity ?? "{}"} close={() => change({ plan: null })} />}
     </Page>
   );
+}
+
+function nowAction(group: string): Action {
+  return { document: QUEUES, variables: { group }, rest: { path: ["resource-groups", group, "division"], query: { explain: true } }, command: ["division", group, "--explain"] };
+}
+
+function pastAction(group: string, day: string): Action {
+  return {
+    document: PAST_DIVISION,
+    variables: { group, day },
+    rest: { path: ["resource-groups", group, "division", "history"], query: { from: day, to: day } },
+    command: ["division", group, "--history", ["--from", day], ["--to", day]],
+  };
 }
 
 function Live({ answer, edit }: { answer: Answer<Data>; edit: ((name: string) => void) | undefined }) {
