@@ -81,15 +81,11 @@ const MOST: f64 = 1e30;
 /// domain and its project have used, which use it too; `None`: they are not compared.
 pub fn cost(line_up: &LineUp, at: usize, own: Used, outer: Option<[Used; 2]>) -> Option<Cost> {
     let key = |(used, weight): Used, more: f64| Exponent::new(used + more, weight).sort_key();
-    match line_up.climber(at).zip(outer) {
-        Some((climber, [domain, project])) => {
-            first_worse(|more| climber.place(key(domain, more), key(project, more), key(own, more)))
-        }
-        None => {
-            let rivals = line_up.rivals(at);
-            first_worse(|more| rivals.place(key(own, more)))
-        }
+    if let Some((climber, [domain, project])) = line_up.climber(at).zip(outer) {
+        return first_worse(|more| climber.place(key(domain, more), key(project, more), key(own, more)));
     }
+    let rivals = line_up.rivals(at);
+    first_worse(|more| rivals.place(key(own, more)))
 }
 
 /// `place` tells the place with so much more usage, and never gets better.
