@@ -120,7 +120,7 @@ function Division({ data, edit }: { data: Data; edit: ((name: string) => void) |
       {data.division.warnings.slice(0, 5).map((warning) => (
         <Note key={warning.detail} kind="warn">
           {warning.queue && <strong>{warning.queue}: </strong>}
-          <span title={warning.detail}>{inUnits(warning.detail, warning.slot)}</span>
+          <span class={warning.queue ? "" : "sentence"} title={warning.detail}>{inUnits(warning.detail, warning.slot)}</span>
         </Note>
       ))}
       <Card title={dividedBy(data.division.algorithm)} flush aside={<span class="muted small">{slot && `${amount(slot, capacity[slot] ?? 0)} to divide`}</span>}>
