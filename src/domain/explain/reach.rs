@@ -1,6 +1,6 @@
 //! Which weight leads to a place, and which usage costs one.
 
-use super::line_up::{LineUp, Rivals};
+use super::line_up::{Climber, Rivals};
 use crate::domain::decimal::Amount;
 use crate::domain::factor::Exponent;
 use crate::domain::normalize::Normalizer;
@@ -77,14 +77,13 @@ pub type Used = (f64, EffectiveWeight);
 /// More usage than anyone can have.
 const MOST: f64 = 1e30;
 
-/// The least usage with which the place of `at` is worse than without it; `None`: no usage makes it worse. `outer` is what its
-/// domain and its project have used, which use it too; `None`: they are not compared.
-pub fn cost(line_up: &LineUp, at: usize, own: Used, outer: Option<[Used; 2]>) -> Option<Cost> {
+/// The least usage with which the place is worse than without it; `None`: no usage makes it worse. `outer` is the climber in
+/// tiers, with what its domain and its project have used, which use it too; `None`: only the own key decides.
+pub fn cost(rivals: &Rivals, own: Used, outer: Option<(Climber, [Used; 2])>) -> Option<Cost> {
     let key = |(used, weight): Used, more: f64| Exponent::new(used + more, weight).sort_key();
-    if let Some((climber, [domain, project])) = line_up.climber(at).zip(outer) {
+    if let Some((climber, [domain, project])) = outer {
         return first_worse(|more| climber.place(key(domain, more), key(project, more), key(own, more)));
     }
-    let rivals = line_up.rivals(at);
     first_worse(|more| rivals.place(key(own, more)))
 }
 

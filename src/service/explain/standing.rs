@@ -121,7 +121,7 @@ impl Page<'_> {
             None => next.into_iter().chain(next.filter(|next| *next > 1).map(|_| 1)).collect(),
         };
         let own = (self.recount.normalized_usage, self.share().effective_weight);
-        let cost = cost(&line_up, number, own, self.outer_usage());
+        let cost = cost(&rivals, own, line_up.climber(number).zip(self.outer_usage()));
         Ok(Standing {
             place: Some(place),
             of,

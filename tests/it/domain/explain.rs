@@ -414,7 +414,7 @@ fn usage_costs_the_place_that_is_told_and_less_usage_does_not() {
             // The user's project and domain use it too.
             let really =
                 |name: SlotName, seconds: f64| place(&world.with_more(*member, name, seconds).hierarchy, member, order);
-            let Some(cost) = cost(&line_up, at, own, (order == Order::Tiered).then_some(outer)) else {
+            let Some(cost) = cost(&line_up.rivals(at), own, line_up.climber(at).zip(Some(outer))) else {
                 for (name, seconds) in in_slots(1e3, 1.0, &slots, &world.options) {
                     assert_eq!(really(name, seconds), now, "{seed} {member:?}");
                 }
