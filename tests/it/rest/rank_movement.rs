@@ -1,5 +1,6 @@
 //! Ranks beside those of the day before, who moved most, and histories of days that no run has seen (`FAIR_SHARE` §11).
 
+use fairshared::domain::fairness::Asking;
 use fairshared::domain::time::Day;
 use fairshared::service::Role;
 use serde_json::{Value, json};
@@ -99,7 +100,6 @@ on_both! {
         assert_eq!(refused["errors"][0]["extensions"]["code"], "forbidden");
     }
 
-    async fn ranks_of_the_day_before_are_read_once(db: TestDb) {
     async fn a_day_that_is_over_has_movers_of_its_own(db: TestDb) {
         let server = alice_moved_up(db).await;
         server.clock.set("2026-01-15T00:05:00Z");
@@ -148,6 +148,7 @@ on_both! {
         assert_eq!(others["total"], 0);
     }
 
+    async fn ranks_of_the_day_before_are_read_once(db: TestDb) {
         let server = alice_moved_up(db).await;
         let previous = async || {
             let one = server.get(&group(&format!("/fair-share-status?user_uuid={}", id("alice")))).await;
@@ -178,7 +179,7 @@ on_both! {
         // What is written again is read again.
         server.service.purge_share_history(GROUP, 0).await.unwrap();
         assert_eq!(previous().await, Some(1));
-        server.service.keep_past_days(GROUP, "2026-01-15".parse().unwrap()).await.unwrap();
+        server.service.keep_past_days(GROUP, "2026-01-15".parse().unwrap(), Asking::default()).await.unwrap();
         assert_eq!(previous().await, None);
     }
 
@@ -244,7 +245,7 @@ on_both! {
         assert_eq!(all().await, Vec::<Value>::new());
         let status = server.get(&group("/fair-share-status")).await;
         let first: Day = "2026-01-13".parse().unwrap();
-        server.service.keep_past_days(GROUP, first).await.unwrap();
+        server.service.keep_past_days(GROUP, first, Asking::default()).await.unwrap();
         assert_eq!(all().await, by_runs);
         assert_eq!(fairness().await, fair_by_runs);
         assert_eq!(server.get(&group("/fair-share-status")).await, status);
