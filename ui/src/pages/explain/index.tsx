@@ -161,7 +161,6 @@ function Crumbs({ group, told }: { group: string; told: Explanation }) {
 }
 
 function Days({ group, told }: { group: string; told: Explanation }) {
-  const hasKernels = Boolean(told.project_id);
   const days = waterfall(told.buckets);
   const then = conclusion(told);
   const said = then.map(({ name, shown }) => `${name}: ${shown}`).join("; ");
@@ -181,12 +180,7 @@ function Days({ group, told }: { group: string; told: Explanation }) {
       </div>
       <p class="muted small">A day's bar begins where the one before it ends. All that counts, divided by the weight, is the exponent: the factor is 2 to the power of minus it, and its bar is a part of 1. The mark of the place stands in the line, the first at the left.</p>
       <details>
-        <summary>Every day with its decay{hasKernels && ", and its kernels"}</summary>
-        {!hasKernels && (
-          <p class="muted small">
-            Records are kept of users and projects: the kernels of a domain are found with each of <Link href={groupPath(group, "entity", "domain", told.domain_name)}>its projects</Link>.
-          </p>
-        )}
+        <summary>Every day with its decay, and its kernels</summary>
         <Scroll>
           <table class="data">
             <caption class="visually-hidden">Days that count</caption>
@@ -197,7 +191,7 @@ function Days({ group, told }: { group: string; told: Explanation }) {
                 <th scope="col" class="number">Of a day's capacity</th>
                 <th scope="col" class="number">Counts still</th>
                 <th scope="col" class="number">Part of all</th>
-                {hasKernels && <th scope="col">Kernels</th>}
+                <th scope="col">Kernels</th>
               </tr>
             </thead>
             <tbody>
@@ -208,7 +202,7 @@ function Days({ group, told }: { group: string; told: Explanation }) {
                   <td class="number" title={bucket.normalized_usage}>{percent(num(bucket.normalized_usage))}</td>
                   <td class="number">{percent(num(bucket.decay_weight))}</td>
                   <td class="number" title={bucket.contribution}>{percent(num(bucket.part))}</td>
-                  {hasKernels && <td><KernelsOf group={group} told={told} bucket={bucket} /></td>}
+                  <td><KernelsOf group={group} told={told} bucket={bucket} /></td>
                 </tr>
               ))}
             </tbody>
@@ -238,15 +232,16 @@ function KernelsOf({ group, told, bucket }: { group: string; told: Explanation; 
   const [error, setError] = useState<ApiError>();
   const { period_start: from, period_end: to } = bucket;
   const [user, project] = [told.user_uuid ?? null, told.project_id ?? null];
+  const domain = told.tier === "domain" ? told.domain_name : null;
   useEffect(() => {
     if (!open || found) return;
     setError(undefined);
     const aborter = new AbortController();
-    kernelsOf({ group, from, to, user, project }, aborter.signal).then(setFound, (cause: unknown) => {
+    kernelsOf({ group, from, to, user, project, domain }, aborter.signal).then(setFound, (cause: unknown) => {
       if (!aborter.signal.aborted) setError(cause instanceof ApiError ? cause : new ApiError("failed", String(cause)));
     });
     return () => aborter.abort();
-  }, [open, found, group, from, to, user, project]);
+  }, [open, found, group, from, to, user, project, domain]);
   return (
     <details onToggle={(event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}>
       <summary>Show</summary>

@@ -67,7 +67,7 @@ function Now({ group }: { group: string }) {
           <div class="grid">
             <People group={group} title="First in line" rows={data.best.edges.map((edge) => edge.node)} />
             <People group={group} title="Last in line" rows={data.worst.edges.map((edge) => edge.node).toReversed()} />
-            <Movers group={group} movers={data.rank_movers} />
+            <Movers group={group} title="Top movers since yesterday" movers={data.rank_movers} none="Either all ranks are those of yesterday, or no rank of yesterday is kept." />
           </div>
         </>
       )}

@@ -220,7 +220,6 @@ export function FlatTable({ group, day, tier, edits, edit }: Controls & { group:
           </tbody>
         </table>
       </Scroll>
-      {list.isSearchedInPart && <p class="pad muted small">Of this day the first 1,000 by rank are searched.</p>}
       <Pager page={page} size={PAGE} count={list.count} go={(next) => change({ page: next === 1 ? null : String(next) }, true)} />
     </>
   );
