@@ -76,6 +76,15 @@ it("the overview shows a past day: its capacity, its domains, and who was first 
   await leave();
 });
 
+it("a warning is a sentence", async () => {
+  const { page, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/overview`);
+  const warning = page.locator(".note.warn", { hasText: "different weights" });
+  expect(await warning.locator("span").textContent()).toMatch(/^Domains have .*, but order is flat: .*\.$/);
+  expect(await warning.locator("code").first().textContent()).toBe("order");
+  await leave();
+});
+
 it("settings say why there is none of a past day", async () => {
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/settings`);

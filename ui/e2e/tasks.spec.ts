@@ -73,6 +73,7 @@ it("a change is found in the audit log and undone there", async () => {
 it("somebody finds out why a user is where they are", async () => {
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/explain`);
+  await page.getByText("The first 20 of 30 by rank.").waitFor();
   await page.getByLabel("Name of a user").fill("zoe");
   await page.getByRole("link", { name: "zoe in imaging" }).click();
   await page.getByRole("heading", { name: "zoe" }).waitFor();

@@ -12,6 +12,7 @@ import { amount, ordered, slotName } from "../../lib/units.ts";
 import { StackBar } from "../../ui/Bars.tsx";
 import { Card, Figures, Note, Page, When } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
+import { Said } from "../../ui/Said.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { TimeControl } from "../../ui/TimeControl.tsx";
 import { onOneScale } from "./capacity.ts";
@@ -79,7 +80,7 @@ function Warnings({ group, data }: { group: string; data: Data }) {
   const warnings = data.resource_group?.warnings ?? [];
   return warnings.map((warning) => (
     <Note key={warning.code + warning.detail} kind="warn">
-      {warning.detail} <Link href={groupPath(group, "settings")}>Settings</Link>
+      <Said text={warning.detail} /> <Link href={groupPath(group, "settings")}>Settings</Link>
     </Note>
   ));
 }

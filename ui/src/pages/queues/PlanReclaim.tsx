@@ -5,6 +5,7 @@ import { num, slots } from "../../lib/numbers.ts";
 import { describe, inUnits, ordered, scale, slotName, unit } from "../../lib/units.ts";
 import { Button, Card, Field, Select } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
+import { Said } from "../../ui/Said.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Failure } from "../../ui/States.tsx";
 import { PLAN } from "./query.ts";
@@ -96,7 +97,7 @@ function Outcome({ plan }: { plan: Plan }) {
       </p>
       {plan.warnings?.map((warning) => (
         <p key={warning.detail} class="muted small">
-          {inUnits(warning.detail, warning.slot)}
+          <Said text={inUnits(warning.detail, warning.slot)} exact={warning.detail} />
         </p>
       ))}
       {victims.length === 0 ? (

@@ -76,6 +76,7 @@ function WeightCell({ row, edits, edit }: Omit<Controls, "day"> & { row: Row }) 
   const fault = weightFault(text);
   return (
     <td class="number">
+      {row.configured === null && !edited && <span class="muted small wide-only">default </span>}
       <input
         class={`input narrow ${edited ? "changed" : ""}`}
         inputMode="decimal"
