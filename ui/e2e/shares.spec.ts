@@ -19,6 +19,28 @@ it("on a phone every column of shares is seen without scrolling", async () => {
   await leave();
 });
 
+it("a weight that is none is told in words, and cannot be saved", async () => {
+  const { page, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/shares`);
+  await page.getByLabel("Weight of domain research").fill("2,5");
+  const bar = page.getByRole("region", { name: "Changes that are not saved" });
+  await bar.getByText("research: A weight is a number with at most 4 decimals").waitFor();
+  expect(await bar.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
+  const cell = (name: string) => page.getByLabel(`Weight of domain ${name}`).locator("..");
+  expect([await cell("industry").textContent(), await cell("education").textContent()]).toEqual(["default ", ""]);
+  await leave();
+});
+
+it("whoever chooses another group sees the same there", async () => {
+  const { page, complaints, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/entity/domain/research`);
+  await page.getByLabel("Resource group").selectOption("cpu-farm");
+  await page.waitForURL(/cpu-farm\/entity\/domain\/research/);
+  await page.getByRole("heading", { name: "research", exact: true }).waitFor();
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
 it("bars of tiers say what fills them", async () => {
   const { page, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/shares`);

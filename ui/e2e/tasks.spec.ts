@@ -195,6 +195,8 @@ it("a reclaim is planned and the queue tree is edited", async () => {
   await plan.getByLabel("CPU, cores").fill("48");
   await plan.getByRole("button", { name: "Who would give back?" }).click();
   await page.getByRole("region", { name: "The plan" }).getByText("It can run once these workloads have given back").waitFor();
+  await plan.getByLabel("CPU, cores").fill("4");
+  expect(await page.getByRole("region", { name: "The plan" }).count()).toBe(0);
   await page.getByRole("button", { name: "Edit queue vision" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Quota of CUDA, devices").fill("8");
@@ -276,12 +278,17 @@ it("names that are wide or look like markup stay names", async () => {
 });
 
 it("a lost connection is said, and what was seen stays", async () => {
-  const { page, goto, leave } = await person(adminKey());
+  const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/shares`);
   await page.route("**/graphql", (route) => route.abort());
   await page.getByText("The server cannot be reached. What you see may be old").waitFor();
   expect(await page.getByRole("link", { name: "research" }).count()).toBe(1);
+  await page.route("**/ui/session", (route) => route.abort());
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.unroute("**/ui/session");
   await page.unroute("**/graphql");
   await page.getByText("The server cannot be reached").waitFor({ state: "detached" });
+  expect(await page.getByRole("link", { name: "research" }).count()).toBe(1);
+  expect(complaints).toEqual([]);
   await leave();
 });

@@ -40,6 +40,11 @@ export function PlanReclaim({ group, queues, capacity, close }: { group: string;
   const [need, setNeed] = useState<Record<string, string>>({});
   const [plan, setPlan] = useState<Plan>();
   const [error, setError] = useState<ApiError>();
+  // A plan of another workload is none of the one that is in the fields.
+  const forget = () => {
+    setPlan(undefined);
+    setError(undefined);
+  };
   const asked = Object.fromEntries(known.filter((slot) => num(need[slot]) > 0).map((slot) => [slot, String(num(need[slot]) * scale(slot))]));
   const workload = { workload_id: "planned", queue, members: [{ slots: asked }] };
   const submit = async (event: Event) => {
@@ -63,7 +68,7 @@ export function PlanReclaim({ group, queues, capacity, close }: { group: string;
       }
     >
       <p class="muted">A workload that is not there yet: who would have to make room for it? Nothing is stored, and nobody is evicted.</p>
-      <form class="stack" onSubmit={(event) => void submit(event)}>
+      <form class="stack" onInput={forget} onSubmit={(event) => void submit(event)}>
         <div class="grid">
           <Field label="Queue">{(props) => <Select {...props} options={queues.map((name) => [name, name])} value={queue} onChange={(event) => setQueue(event.currentTarget.value)} />}</Field>
           {known.map((slot) => (

@@ -145,6 +145,9 @@ function Nothing({ day }: { day: string | null }) {
   return <Empty title="Nobody is here yet">Domains, projects and users appear with their first kernel, or when a weight is set for them.</Empty>;
 }
 
+/** An answer has at most so many rows. */
+const MOST = 1000;
+
 /** A row with what is below it, once it is opened. What is open is part of the address. */
 function Branch({ group, day, row, whole, level, edits, edit }: Controls & { group: string; row: Row; whole: number; level: number }) {
   const [params, change] = useParams();
@@ -180,9 +183,15 @@ function Branch({ group, day, row, whole, level, edits, edit }: Controls & { gro
             {children.error ? (
               <Failure error={children.error} retry={children.reload} />
             ) : children.rows ? (
-              <Button small onClick={() => setLimit(Math.min(1000, limit + PAGE))}>
-                Show more of {count(children.count)}
-              </Button>
+              limit < MOST ? (
+                <Button small onClick={() => setLimit(Math.min(MOST, limit + PAGE))}>
+                  Show more of {count(children.count)}
+                </Button>
+              ) : (
+                <span class="muted">
+                  The first {count(MOST)} of {count(children.count)}. <Link href={`${groupPath(group, "shares")}?view=${below}`}>The list of {below}s</Link> has all of them, and a search by name.
+                </span>
+              )
             ) : (
               <span class="muted">Loading…</span>
             )}
