@@ -50,6 +50,25 @@ it("bars of tiers say what fills them", async () => {
   await leave();
 });
 
+it("in the tree a name is searched among domains, projects and users, now and in a past day", async () => {
+  const { page, complaints, goto, leave } = await person(adminKey());
+  for (const at of ["", `&at=${dayBack(3)}`]) {
+    await goto(`${GROUP}/shares?q=ISI${at}`);
+    const row = page.getByRole("row", { name: /^vision/ });
+    await row.getByText("project").waitFor();
+    await goto(`${GROUP}/shares?q=resea${at}`);
+    await page.getByRole("row", { name: /^research/ }).getByText("domain", { exact: true }).waitFor();
+    expect(await page.getByText("Nobody is called like this").count()).toBe(0);
+    await goto(`${GROUP}/shares?q=amelia${at}`);
+    await page.getByRole("row", { name: /^amelia/ }).first().waitFor();
+  }
+  await goto(`${GROUP}/shares?q=vision`);
+  await page.getByLabel("Weight of project vision").fill("3");
+  await page.getByText("1 weight changed").waitFor();
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
 it("names are searched in a past day, and its ranking is copied", async () => {
   const day = dayBack(3);
   const told = await graphql<{ fair_share_history: { edges: { node: { user_name: string } }[] } }>(

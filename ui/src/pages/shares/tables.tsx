@@ -120,8 +120,8 @@ export function Tree({ group, day, edits, edit }: Controls & { group: string }) 
   const active = params.get("active") === "1";
   const sort = params.get("sort") ?? "rank";
   const whole = useWhole(group, day);
-  const domains = useRows({ group, day, tier: "domain", active, sort, first: 1000 });
-  if (search) return <FlatTable group={group} day={day} tier="user" edits={edits} edit={edit} />;
+  const domains = useRows({ group, day, tier: "domain", active, sort, first: MOST });
+  if (search) return <FoundEverywhere group={group} day={day} edits={edits} edit={edit} />;
   if (domains.error) return <div class="pad"><Failure error={domains.error} retry={domains.reload} /></div>;
   if (!domains.rows) return <div class="pad"><Loading /></div>;
   if (domains.rows.length === 0) return <Nothing day={day} />;
@@ -137,6 +137,25 @@ export function Tree({ group, day, edits, edit }: Controls & { group: string }) 
         </tbody>
       </table>
     </Scroll>
+  );
+}
+
+/** Domains and projects that are called so, at most so many of each, above the users. */
+const FOUND = 20;
+
+/** In the tree a name may be one of any tier. */
+function FoundEverywhere({ group, ...controls }: Controls & { group: string }) {
+  const [params] = useParams();
+  const of = (tier: Tier) => ({ group, day: controls.day, tier, search: params.get("q") ?? "", active: params.get("active") === "1", first: FOUND });
+  const domains = useRows(of("domain"));
+  const projects = useRows(of("project"));
+  const above = [...(domains.rows ?? []), ...(projects.rows ?? [])];
+  const isCut = Math.max(domains.count, projects.count) > FOUND;
+  return (
+    <>
+      {isCut && <p class="pad muted small">The first {FOUND} domains and projects of this name; the tabs “Domains” and “Projects” have all of them.</p>}
+      <FlatTable group={group} tier="user" above={above} {...controls} />
+    </>
   );
 }
 
@@ -202,7 +221,16 @@ function Branch({ group, day, row, whole, level, edits, edit }: Controls & { gro
   );
 }
 
-export function FlatTable({ group, day, tier, edits, edit }: Controls & { group: string; tier: Tier }) {
+interface FlatProps extends Controls {
+  group: string;
+  tier: Tier;
+  /** Rows of other tiers that come first. */
+  above?: Row[];
+}
+
+const NONE: Row[] = [];
+
+export function FlatTable({ group, day, tier, above = NONE, edits, edit }: FlatProps) {
   const [params, change] = useParams();
   const page = Math.max(1, Number(params.get("page") ?? 1) || 1);
   const whole = useWhole(group, day);
@@ -210,19 +238,19 @@ export function FlatTable({ group, day, tier, edits, edit }: Controls & { group:
   const list = useRows(wanted);
   if (list.error) return <div class="pad"><Failure error={list.error} retry={list.reload} /></div>;
   if (!list.rows) return <div class="pad"><Loading /></div>;
-  if (list.count === 0) return wanted.search ? <Empty title="Nobody is called like this">Names are searched as a part, in any case.</Empty> : <Nothing day={day} />;
+  if (list.count === 0 && above.length === 0) return wanted.search ? <Empty title="Nobody is called like this">Names are searched as a part, in any case.</Empty> : <Nothing day={day} />;
   return (
     <>
       <Scroll busy={list.isLoading}>
         <table class="data dense">
           <caption class="visually-hidden">{tier}s of the group</caption>
-          <Head day={day} tiers={[tier]} />
+          <Head day={day} tiers={[...new Set([...above, { tier }].map((row) => row.tier))]} />
           <tbody>
-            {list.rows.map((row) => (
+            {[...above, ...list.rows].map((row) => (
               <tr key={row.key}>
                 <th scope="row" class="name">
                   <Link href={entityPath(group, row)}>{row.name}</Link>
-                  {row.within && <div class="muted small">{row.within}</div>}
+                  {(row.within || row.tier !== tier) && <div class="muted small">{row.tier === tier ? row.within : [row.tier, row.within].filter(Boolean).join(" in ")}</div>}
                 </th>
                 <Cells day={day} row={row} whole={whole} edits={edits} edit={edit} />
               </tr>
