@@ -71,7 +71,7 @@ export default function Audit({ group }: PageProps) {
       <Card flush>
         <div class="pad row">
           <Select aria-label="Action" style={{ maxWidth: "220px" }} options={[["", "every action"], ...Object.entries(ACTIONS)]} value={params.get("action") ?? ""} onChange={(event) => change({ action: event.currentTarget.value, page: null })} />
-          <input class="input" style={{ width: "160px" }} type="search" aria-label="By whom" placeholder="by whom" value={params.get("actor") ?? ""} onChange={(event) => change({ actor: event.currentTarget.value, page: null })} />
+          <ByWhom key={params.get("actor")} actor={params.get("actor") ?? ""} choose={(actor) => change({ actor, page: null })} />
           <label class="row small">
             <span class="word">from</span> <input class="input" style={{ width: "150px" }} type="date" value={params.get("from") ?? ""} onChange={(event) => change({ from: event.currentTarget.value, page: null })} />
           </label>
@@ -126,6 +126,12 @@ export default function Audit({ group }: PageProps) {
       </Card>
     </Page>
   );
+}
+
+/** What is typed stays while the page follows the group, and counts once it is complete. */
+function ByWhom({ actor, choose }: { actor: string; choose: (actor: string) => void }) {
+  const [typed, setTyped] = useState(actor);
+  return <input class="input" style={{ width: "160px" }} type="search" aria-label="By whom" placeholder="by whom" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} onChange={(event) => choose(event.currentTarget.value)} />;
 }
 
 function logAction(variables: VariablesOf<typeof LOG>): Action {
