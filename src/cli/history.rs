@@ -38,6 +38,9 @@ pub struct History {
     /// Last day
     #[arg(long, value_name = "DATE", value_parser = parse_day)]
     to: Option<Day>,
+    /// Only those whose name has this part, in any case
+    #[arg(long, value_name = "TEXT")]
+    search: Option<String>,
     /// Every day from the first rank on, instead of by id
     #[arg(long)]
     by_rank: bool,
@@ -60,6 +63,7 @@ impl Command for History {
         let call = call.maybe("tier", Some(self.tier.as_str())).maybe("domain", self.domain.as_ref());
         let call = call.maybe("project", self.project.as_ref()).maybe("user", self.user.as_ref());
         let call = call.maybe("from", self.from).maybe("to", self.to);
+        let call = call.maybe("search", self.search.as_ref());
         let call = call.maybe("order", self.by_rank.then_some("rank"));
         let columns: &[&str] = match self.tier {
             Tier::Domain => columns!("domain_name"),

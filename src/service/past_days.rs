@@ -17,7 +17,7 @@ use crate::store::fairness_days::FairnessDay;
 
 impl Service {
     /// Writes factors, ranks and fairness of every day from `first` until yesterday, by the weights, options and people of now.
-    /// What was held or asked for on those days is not known.
+    /// What was held on those days is not known; `waited` are those who asked for more on each of them.
     #[tracing::instrument(
         name = "service.past_days.keep_past_days",
         level = "debug",
@@ -25,12 +25,12 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn keep_past_days(&self, group: &str, first: Day) -> Result<()> {
+    pub async fn keep_past_days(&self, group: &str, first: Day, waited: Asking) -> Result<()> {
         let Fork { mut state, snapshot, .. } = self.fork(group).await?;
         state.prepare(&snapshot, first.start(), false).await?;
         drop(snapshot);
         state.take_outstanding(Outstanding::default());
-        state.asking = Asking::default();
+        state.asking = waited;
         let (key, today) = (state.group.key, self.moment().certain.day());
         let (shares, fairness) = blocking(|| self.past_days(state, first, today));
         let tx = self.store().begin().await?;

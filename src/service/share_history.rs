@@ -38,6 +38,8 @@ pub struct HistoryQuery<'a> {
     /// The first and the last day, both inclusive.
     pub from: Option<Day>,
     pub to: Option<Day>,
+    /// A part of the name, in any case; of those without a name, of the UUID.
+    pub search: Option<&'a str>,
     /// What orders the rows of a day.
     pub order: ShareOrder,
 }
@@ -179,7 +181,7 @@ impl Service {
     }
 
     fn history_filter(&self, caller: &Caller, group: &str, query: HistoryQuery) -> Result<ShareFilter> {
-        let HistoryQuery { tier, domain, project, user, from, to, order: _ } = query;
+        let HistoryQuery { tier, domain, project, user, from, to, search, order: _ } = query;
         let of = |fault| Error::Invalid(vec![fault]);
         let goes_with =
             |pointer, what| Err(Error::about(pointer, "contradiction", format!("does not go with the tier of {what}")));
@@ -206,9 +208,27 @@ impl Service {
             user: caller.only_user().or(user),
             projects: self.projects_of(caller, group, (tier, domain), project)?,
             domain: domain.filter(|_| tier == Tier::Domain).map(str::to_owned),
+            among: search.map(|part| self.called(tier, &part.to_lowercase())),
         };
         filter.days = self.history_days(&filter, from, to)?;
         Ok(filter)
+    }
+
+    /// Who of a tier has `part` in the name, which is in lower case: names of domains, or ids.
+    fn called(&self, tier: Tier, part: &str) -> Vec<String> {
+        let people = self.people();
+        let has = |name: Option<&Arc<str>>, id: Uuid| {
+            let shown = name.map_or_else(|| id.to_string(), |name| name.to_lowercase());
+            shown.contains(part).then(|| id.simple().to_string())
+        };
+        match tier {
+            Tier::Domain => {
+                let names = people.domains().map(|domain| domain.name.to_string());
+                names.filter(|name| name.to_lowercase().contains(part)).collect()
+            }
+            Tier::Project => people.projects().filter_map(|row| has(row.shown(), row.id.0)).collect(),
+            Tier::User => people.users().filter_map(|row| has(row.shown(), row.id.0)).collect(),
+        }
     }
 
     /// The project that is asked for, or the projects that are in the domain now.

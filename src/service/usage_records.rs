@@ -1,4 +1,4 @@
-//! What was recorded of the kernels of a user or project in a period.
+//! What was recorded of the kernels of a user, a project or a domain in a period.
 
 use uuid::Uuid;
 
@@ -32,11 +32,12 @@ impl Period {
     }
 }
 
-/// Whose records of which period; `user` and `project` are names or UUIDs.
+/// Whose records of which period; `user` and `project` are names or UUIDs, and records count for `domain`.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordQuery<'a> {
     pub user: Option<&'a str>,
     pub project: Option<&'a str>,
+    pub domain: Option<&'a str>,
     pub period: Period,
 }
 
@@ -74,7 +75,7 @@ impl Service {
     }
 
     fn record_filter(&self, caller: &Caller, query: RecordQuery<'_>) -> Result<RecordFilter> {
-        let RecordQuery { user, project, period: Period(span) } = query;
+        let RecordQuery { user, project, domain, period: Period(span) } = query;
         let people = self.people();
         let of = |fault| Error::Invalid(vec![fault]);
         let user = user.map(|text| who::user_of_text(&people, text, "/user")).transpose().map_err(of)?;
@@ -82,6 +83,6 @@ impl Service {
         if let Some(user) = user {
             caller.require_user(user)?;
         }
-        Ok(RecordFilter { user: caller.only_user().or(user), project, span })
+        Ok(RecordFilter { user: caller.only_user().or(user), project, domain: domain.map(str::to_owned), span })
     }
 }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Condition, Expr, OnConflict};
+use sea_orm::sea_query::{Condition, Expr, OnConflict, SimpleExpr};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, IntoSimpleExpr, QueryFilter, QuerySelect, Statement,
+    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, FromQueryResult, IntoSimpleExpr, QueryFilter, QuerySelect,
+    Statement,
 };
 use uuid::Uuid;
 
@@ -119,6 +120,8 @@ pub struct ShareFilter {
     /// Any of these.
     pub projects: Option<Vec<ProjectId>>,
     pub domain: Option<String>,
+    /// Any of these of the tier: names of domains, or ids of projects or users without hyphens.
+    pub among: Option<Vec<String>>,
 }
 
 impl ShareFilter {
@@ -131,7 +134,23 @@ impl ShareFilter {
         }
     }
 
-    fn matching(&self, group: GroupKey) -> Condition {
+    /// All of `among` is one value of the statement, which does not take as many as there may be.
+    fn is_among(&self, of: &[String], backend: DbBackend) -> SimpleExpr {
+        let (column, id) = match (self.tier, backend) {
+            (Tier::Domain, _) => ("domain_name", "value"),
+            (Tier::Project, DbBackend::Postgres) => ("project_id", "value::uuid"),
+            (Tier::User, DbBackend::Postgres) => ("user_uuid", "value::uuid"),
+            (Tier::Project, _) => ("project_id", "unhex(value)"),
+            (Tier::User, _) => ("user_uuid", "unhex(value)"),
+        };
+        let list = match backend {
+            DbBackend::Postgres => "jsonb_array_elements_text($1::text::jsonb) AS value",
+            _ => "json_each(?)",
+        };
+        Expr::cust_with_values(format!("{column} IN (SELECT {id} FROM {list})"), [serde_json::json!(of).to_string()])
+    }
+
+    fn matching(&self, group: GroupKey, backend: DbBackend) -> Condition {
         let Days { first, last } = self.days;
         let days = if self.names_someone() {
             // Each day is looked up by itself: the rows of a day are many.
@@ -149,6 +168,7 @@ impl ShareFilter {
             .add_option(projects)
             .add_option((self.tier == Tier::Domain).then(|| Column::ProjectId.eq(Uuid::nil())))
             .add_option(self.domain.as_ref().map(|name| Column::DomainName.eq(name)))
+            .add_option(self.among.as_ref().map(|of| self.is_among(of, backend)))
     }
 }
 
@@ -189,7 +209,7 @@ pub async fn page(
         let id = [Expr::value(*user), Expr::value(*project), Expr::value(domain.as_str())];
         [Expr::value(day.0)].into_iter().chain(rank).chain(id).collect()
     };
-    let matching = Entity::find().filter(filter.matching(group));
+    let matching = Entity::find().filter(filter.matching(group, db.get_database_backend()));
     key_list::page(db, matching, order, window, values).await?.try_map(ShareDay::try_from)
 }
 
@@ -204,6 +224,48 @@ pub async fn ranks(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Resu
         Ok((owner_of(tier_of(tier)?, user, project, domain), rank.unsigned_abs()))
     };
     rows.into_iter().map(rank).collect()
+}
+
+/// Who has another rank in the order of users than the day before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankMove {
+    pub member: Member,
+    pub rank: u32,
+    pub rank_before: u32,
+}
+
+/// The users who rose, or who fell, farthest from what the day before left to what `day` left; equals by rank and then by id.
+#[tracing::instrument(name = "db.share_days.movers", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn movers(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    day: Day,
+    is_up: bool,
+    most: u32,
+) -> Result<Vec<RankMove>> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        user_uuid: Uuid,
+        project_id: Uuid,
+        rank: i32,
+        rank_before: i32,
+    }
+    let gained = if is_up { "b.rank - a.rank" } else { "a.rank - b.rank" };
+    let sql = format!(
+        "SELECT a.user_uuid, a.project_id, a.rank, b.rank AS rank_before FROM share_days a \
+         JOIN share_days b ON b.group_key = $1 AND b.day = $3 AND b.tier = $4 AND b.user_uuid = a.user_uuid \
+         AND b.project_id = a.project_id WHERE a.group_key = $1 AND a.day = $2 AND a.tier = $4 AND {gained} > 0 \
+         ORDER BY {gained} DESC, a.rank, a.user_uuid, a.project_id LIMIT {most}"
+    );
+    let values = [group.0.into(), day.0.into(), day.plus(-1).0.into(), (Tier::User as i32).into()];
+    let statement = Statement::from_sql_and_values(db.get_database_backend(), sql, values);
+    let rows = Row::find_by_statement(statement).all(db).await?;
+    let row = |row: Row| RankMove {
+        member: Member { user: UserId(row.user_uuid), project: ProjectId(row.project_id) },
+        rank: row.rank.unsigned_abs(),
+        rank_before: row.rank_before.unsigned_abs(),
+    };
+    Ok(rows.into_iter().map(row).collect())
 }
 
 /// Removes the rows of days after `today`.

@@ -5,6 +5,7 @@ import { emptyServer } from "./server.ts";
 
 const USERS = 100_000;
 const PARTS = 4;
+const PROJECTS = 80;
 
 afterAll(shutDown);
 
@@ -13,7 +14,7 @@ function kernels(from: number, to: number): string {
   const id = (kind: number, number: number): string => `00000000-0000-4000-8${kind}00-${String(number).padStart(12, "0")}`;
   const lines = [];
   for (let at = from; at < to; at++) {
-    const project = at % 100;
+    const project = at % PROJECTS;
     lines.push(
       JSON.stringify({
         kernel_id: id(1, at),
@@ -75,6 +76,15 @@ it("a group of a hundred thousand stays usable", async () => {
     const longest = Math.max(0, ...tasks);
     figure(`${USERS} users: another page of the ranking in ${middle.toFixed(0)} ms (median of ${turns.length}, ${Math.max(...turns).toFixed(0)} ms at most)`);
     figure(`${USERS} users: the longest task while turning pages and typing took ${longest.toFixed(0)} ms, and ${tasks.filter((task) => task > 200).length} took more than 200 ms`);
+    await goto(`crowd/shares?open=${encodeURIComponent("domain:domain-0|project:00000000-0000-4000-8400-000000000000")}`);
+    const more = page.getByRole("button", { name: "Show more of 1\u202f250" });
+    for (let shown = 100; shown < 1000; shown += 100) {
+      await expect.poll(() => page.locator("tbody .indent > span").count()).toBe(shown);
+      await more.click();
+    }
+    await page.getByText("The first 1\u202f000 of 1\u202f250.").waitFor();
+    await page.getByRole("link", { name: "The list of users" }).click();
+    await page.getByText(/of 100\u202f000/).first().waitFor();
     for (const path of ["crowd/overview", "crowd/shares", "crowd/fairness?tier=USER", "crowd/explain"]) await goto(path);
     expect(complaints).toEqual([]);
     await leave();

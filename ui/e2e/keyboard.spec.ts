@@ -63,13 +63,13 @@ it("a domain's weight is raised, explained, saved and taken back by keys alone",
   await leave();
 });
 
-it("Ctrl K leads to a user by name, and Escape leads back to where one was", async () => {
+it("Ctrl K leads to whomever a name means, and Escape leads back to where one was", async () => {
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/shares`);
   const search = page.getByLabel("Search by name");
   await tabTo(page, search);
   await page.keyboard.press("Control+k");
-  const dialog = page.getByRole("dialog", { name: "Go to a page or a user" });
+  const dialog = page.getByRole("dialog", { name: "Go to a page, a domain, a project or a user" });
   await dialog.waitFor();
   const name = dialog.getByLabel("Name");
   await expect.poll(() => hasFocus(name)).toBe(true);
@@ -87,6 +87,16 @@ it("Ctrl K leads to a user by name, and Escape leads back to where one was", asy
   await page.getByRole("heading", { name: "amelia" }).waitFor();
   expect(new URL(page.url()).pathname).toContain(`/${GROUP}/entity/user/`);
   await dialog.waitFor({ state: "detached" });
+
+  for (const [typed, called, tier] of [["resea", "domain research", "domain"], ["visio", "project vision", "project"]] as const) {
+    await page.keyboard.press("Control+k");
+    await expect.poll(() => hasFocus(name)).toBe(true);
+    await page.keyboard.type(typed);
+    await dialog.getByRole("button", { name: called, exact: true }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForURL(new RegExp(`/${GROUP}/entity/${tier}/`));
+    await dialog.waitFor({ state: "detached" });
+  }
   expect(complaints).toEqual([]);
   await leave();
 });

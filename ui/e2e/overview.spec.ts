@@ -8,9 +8,16 @@ afterAll(shutDown);
 
 const dayBack = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 
+interface Moved {
+  user_name: string;
+  rank: number;
+  previous_rank: number;
+}
+
 interface Told {
   fairness: { misallocated_share: string; entries: { edges: { node: { domain_name: string; used_share: string } }[] } };
   fair_share_history: { count: number; edges: { node: { user_name: string; rank: number } }[] };
+  rank_movers_of_day: { since: string; up: Moved[]; down: Moved[] };
   usage_report: { edges: { node: { capacity_share: string } }[] };
 }
 
@@ -19,6 +26,7 @@ it("the overview shows a past day: its capacity, its domains, and who was first 
   const told = await graphql<Told>(`{
     fairness(resource_group: "${GROUP}", window: "${dayBack(10)}..${day}", tier: DOMAIN) { misallocated_share entries { edges { node { domain_name used_share } } } }
     fair_share_history(resource_group: "${GROUP}", tier: USER, from: "${day}", to: "${day}", order: RANK, first: 1000) { count edges { node { user_name rank } } }
+    rank_movers_of_day(resource_group: "${GROUP}", day: "${day}") { since up { user_name rank previous_rank } down { user_name rank previous_rank } }
     usage_report(resource_groups: ["${GROUP}"], from: "${day}", to: "${day}", by: [RESOURCE_GROUP]) { edges { node { capacity_share } } }
   }`);
   const ranking = told.fair_share_history.edges.map((edge) => edge.node);
@@ -41,6 +49,15 @@ it("the overview shows a past day: its capacity, its domains, and who was first 
   expect(await first.locator("th a").allTextContents()).toEqual(ranking.slice(0, 5).map((row) => row.user_name));
   const last = page.getByRole("table", { name: "Last in line" }).locator("tbody");
   expect(await last.locator("th a").allTextContents()).toEqual(ranking.slice(-5).toReversed().map((row) => row.user_name));
+  const { since, up, down } = told.rank_movers_of_day;
+  expect([since, up.length > 0 && down.length > 0]).toEqual([dayBack(5), true]);
+  const movers = page.locator("section.card", { hasText: "Top movers of that day" });
+  for (const [name, rows, sign] of [["Up", up, "▲"], ["Down", down, "▼"]] as const) {
+    const list = movers.getByRole("table", { name: `${name} since the day before` }).locator("tbody tr");
+    expect(await list.locator("th a").allTextContents()).toEqual(rows.map((row) => row.user_name));
+    const told = await list.locator(".moved").allTextContents();
+    rows.forEach((row, at) => expect(told[at]).toContain(`${sign} ${Math.abs(row.previous_rank - row.rank)}`));
+  }
   const used = JSON.parse(told.usage_report.edges[0]?.node.capacity_share ?? "{}") as Record<string, string>;
   const card = page.locator("section.card", { hasText: "Capacity and use of that day" });
   for (const part of Object.values(used)) await card.getByText(`${percent(Number(part))} of the day's capacity used`).first().waitFor();
@@ -56,6 +73,15 @@ it("the overview shows a past day: its capacity, its domains, and who was first 
   await goto(`${GROUP}/overview?at=2020-01-01`);
   await page.getByText("Nothing is kept of 1 Jan 2020").waitFor();
   expect(complaints).toEqual([]);
+  await leave();
+});
+
+it("a warning is a sentence", async () => {
+  const { page, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/overview`);
+  const warning = page.locator(".note.warn", { hasText: "different weights" });
+  expect(await warning.locator("span").textContent()).toMatch(/^Domains have .*, but order is flat: .*\.$/);
+  expect(await warning.locator("code").first().textContent()).toBe("order");
   await leave();
 });
 

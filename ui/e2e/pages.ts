@@ -19,6 +19,8 @@ export async function everyPage(): Promise<[string, string][]> {
     ["entity", `${GROUP}/entity/user/${last?.user_uuid}.${last?.project_id}`],
     ["domain", `${GROUP}/entity/domain/research`],
     ["explain", `${GROUP}/explain/user/${last?.user_uuid}.${last?.project_id}`],
+    ["explain-whom", `${GROUP}/explain`],
+    ["explain-domain", `${GROUP}/explain/domain/research`],
     ["entity-past", `${GROUP}/entity/user/${last?.user_uuid}.${last?.project_id}?at=${before}`],
     ["overview-past", `${GROUP}/overview?at=${before}`],
     ["shares-past", `${GROUP}/shares?open=domain%3Aresearch&at=${before}`],

@@ -51,9 +51,9 @@ it("the overview names who moved most, the farthest first", async () => {
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/overview`);
   const card = page.locator("section.card", { hasText: "Top movers since yesterday" });
-  const first = card.getByRole("table", { name: "Up since yesterday" }).locator("tbody tr").first();
+  const first = card.getByRole("table", { name: "Up since the day before" }).locator("tbody tr").first();
   expect(await first.locator(".moved").textContent()).toContain(`▲ ${farthest}`);
-  await card.getByRole("table", { name: "Down since yesterday" }).locator("tbody tr").first().waitFor();
+  await card.getByRole("table", { name: "Down since the day before" }).locator("tbody tr").first().waitFor();
   await first.getByRole("link").click();
   await page.getByText("Factor and rank over time").waitFor();
   expect(complaints).toEqual([]);

@@ -19,12 +19,53 @@ it("on a phone every column of shares is seen without scrolling", async () => {
   await leave();
 });
 
+it("a weight that is none is told in words, and cannot be saved", async () => {
+  const { page, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/shares`);
+  await page.getByLabel("Weight of domain research").fill("2,5");
+  const bar = page.getByRole("region", { name: "Changes that are not saved" });
+  await bar.getByText("research: A weight is a number with at most 4 decimals").waitFor();
+  expect(await bar.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
+  const cell = (name: string) => page.getByLabel(`Weight of domain ${name}`).locator("..");
+  expect([await cell("industry").textContent(), await cell("education").textContent()]).toEqual(["default ", ""]);
+  await leave();
+});
+
+it("whoever chooses another group sees the same there", async () => {
+  const { page, complaints, goto, leave } = await person(adminKey());
+  await goto(`${GROUP}/entity/domain/research`);
+  await page.getByLabel("Resource group").selectOption("cpu-farm");
+  await page.waitForURL(/cpu-farm\/entity\/domain\/research/);
+  await page.getByRole("heading", { name: "research", exact: true }).waitFor();
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
 it("bars of tiers say what fills them", async () => {
   const { page, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/shares`);
   await page.getByRole("columnheader", { name: "full bar: domain 100 %, project 50 %, user 25 %" }).waitFor();
   await goto(`${GROUP}/shares?view=user`);
   await page.getByRole("columnheader", { name: "full bar: 25 %" }).waitFor();
+  await leave();
+});
+
+it("in the tree a name is searched among domains, projects and users, now and in a past day", async () => {
+  const { page, complaints, goto, leave } = await person(adminKey());
+  for (const at of ["", `&at=${dayBack(3)}`]) {
+    await goto(`${GROUP}/shares?q=ISI${at}`);
+    const row = page.getByRole("row", { name: /^vision/ });
+    await row.getByText("project").waitFor();
+    await goto(`${GROUP}/shares?q=resea${at}`);
+    await page.getByRole("row", { name: /^research/ }).getByText("domain", { exact: true }).waitFor();
+    expect(await page.getByText("Nobody is called like this").count()).toBe(0);
+    await goto(`${GROUP}/shares?q=amelia${at}`);
+    await page.getByRole("row", { name: /^amelia/ }).first().waitFor();
+  }
+  await goto(`${GROUP}/shares?q=vision`);
+  await page.getByLabel("Weight of project vision").fill("3");
+  await page.getByText("1 weight changed").waitFor();
+  expect(complaints).toEqual([]);
   await leave();
 });
 

@@ -63,9 +63,13 @@ it("a change is found in the audit log and undone there", async () => {
   await page.getByRole("dialog").getByRole("button", { name: "Undo it" }).click();
   await expect.poll(() => halfLife()).toBe(7);
   await page.getByLabel("Action").selectOption({ label: "every action" });
+  // What somebody types stays while the page follows what others do.
   await page.getByLabel("By whom").fill("nobody at all");
-  await page.keyboard.press("Enter");
+  await graphql(`mutation { upsert_domain_fair_share(resource_group: "${GROUP}", domain_name: "industry", weight: "6", reason: "meanwhile") { weight } }`);
+  await page.getByText("“meanwhile”").waitFor();
+  await page.getByLabel("By whom").press("Enter");
   await page.getByText("Nothing was changed").waitFor();
+  await graphql(`mutation { upsert_domain_fair_share(resource_group: "${GROUP}", domain_name: "industry", weight: null) { weight } }`);
   expect(complaints).toEqual([]);
   await leave();
 });
@@ -73,6 +77,7 @@ it("a change is found in the audit log and undone there", async () => {
 it("somebody finds out why a user is where they are", async () => {
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/explain`);
+  await page.getByText("The first 20 of 30 by rank.").waitFor();
   await page.getByLabel("Name of a user").fill("zoe");
   await page.getByRole("link", { name: "zoe in imaging" }).click();
   await page.getByRole("heading", { name: "zoe" }).waitFor();
@@ -194,6 +199,8 @@ it("a reclaim is planned and the queue tree is edited", async () => {
   await plan.getByLabel("CPU, cores").fill("48");
   await plan.getByRole("button", { name: "Who would give back?" }).click();
   await page.getByRole("region", { name: "The plan" }).getByText("It can run once these workloads have given back").waitFor();
+  await plan.getByLabel("CPU, cores").fill("4");
+  expect(await page.getByRole("region", { name: "The plan" }).count()).toBe(0);
   await page.getByRole("button", { name: "Edit queue vision" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Quota of CUDA, devices").fill("8");
@@ -275,12 +282,17 @@ it("names that are wide or look like markup stay names", async () => {
 });
 
 it("a lost connection is said, and what was seen stays", async () => {
-  const { page, goto, leave } = await person(adminKey());
+  const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/shares`);
   await page.route("**/graphql", (route) => route.abort());
   await page.getByText("The server cannot be reached. What you see may be old").waitFor();
   expect(await page.getByRole("link", { name: "research" }).count()).toBe(1);
+  await page.route("**/ui/session", (route) => route.abort());
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.unroute("**/ui/session");
   await page.unroute("**/graphql");
   await page.getByText("The server cannot be reached").waitFor({ state: "detached" });
+  expect(await page.getByRole("link", { name: "research" }).count()).toBe(1);
+  expect(complaints).toEqual([]);
   await leave();
 });

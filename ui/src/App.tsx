@@ -62,7 +62,7 @@ function Place({ group, page, rest }: PageProps & { page: string }) {
   const found = PAGES.find((known) => known.id === page);
   const role = me.value?.role ?? "";
   return (
-    <Frame group={group} page={page}>
+    <Frame group={group} page={page} rest={rest}>
       {!groups.value.includes(group) ? (
         <Empty title="There is no such resource group">Your key does not show a group called “{group}”. Choose one from the list.</Empty>
       ) : !found ? (

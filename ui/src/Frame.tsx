@@ -28,7 +28,15 @@ function skip(event: Event) {
   document.getElementById("main")?.focus();
 }
 
-export function Frame({ group, page, children }: { group: string; page: string; children: ComponentChildren }) {
+interface FrameProps {
+  group: string;
+  page: string;
+  /** What follows the page in the address: another group has the same domains, projects and users. */
+  rest: string[];
+  children: ComponentChildren;
+}
+
+export function Frame({ group, page, rest, children }: FrameProps) {
   const [open, setOpen] = useState(false);
   const [path, go] = useLocation();
   useLive(group);
@@ -63,7 +71,7 @@ export function Frame({ group, page, children }: { group: string; page: string; 
         </div>
         <div class="field">
           <label for="group">Resource group</label>
-          <Select id="group" value={group} options={known.map((name) => [name, name])} onChange={(event) => go(groupPath(event.currentTarget.value, page))} />
+          <Select id="group" value={group} options={known.map((name) => [name, name])} onChange={(event) => go(groupPath(event.currentTarget.value, page, ...rest))} />
         </div>
         <nav aria-label="Pages">
           {PAGES.filter((def) => def.section && def.for(role)).map((def, at, all) => (

@@ -1,7 +1,7 @@
-// The command palette: any page, and any user, by typing.
+// The command palette: any page, domain, project or user, by typing.
 import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
-import { FIND, placeOf } from "./lib/find.ts";
+import { FIND_ANY, placeOf } from "./lib/find.ts";
 import { useQuery } from "./lib/query.ts";
 import { groupPath, memberId } from "./lib/route.ts";
 import { isUser, me } from "./lib/session.ts";
@@ -33,14 +33,16 @@ export function Palette({ group }: { group: string }) {
 function Choices({ group, close }: { group: string; close: () => void }) {
   const [text, setText] = useState("");
   const [, go] = useLocation();
-  const found = useQuery(FIND, text.length > 1 && !isUser() ? { group, text } : null, false);
+  const found = useQuery(FIND_ANY, text.length > 1 && !isUser() ? { group, text } : null, false);
   const role = me.value?.role ?? "";
   const pages = PAGES.filter((def) => def.section && def.for(role) && def.name.toLowerCase().includes(text.toLowerCase()));
   // Enter must not take somebody whom an earlier text has found.
-  const users = text.length > 1 && !found.isLoading ? (found.data?.user_fair_shares.edges ?? []) : [];
+  const known = text.length > 1 && !found.isLoading ? found.data : undefined;
   const choices: [string, string][] = [
     ...pages.map((def): [string, string] => [def.name, groupPath(group, def.id)]),
-    ...users.map(({ node }): [string, string] => [placeOf(node), groupPath(group, "entity", "user", memberId({ user: node.user_uuid, project: node.project_id }))]),
+    ...(known?.domain_fair_shares.edges ?? []).map(({ node }): [string, string] => [`domain ${node.domain_name}`, groupPath(group, "entity", "domain", node.domain_name)]),
+    ...(known?.project_fair_shares.edges ?? []).map(({ node }): [string, string] => [`project ${node.project_name ?? node.project_id}`, groupPath(group, "entity", "project", node.project_id)]),
+    ...(known?.user_fair_shares.edges ?? []).map(({ node }): [string, string] => [placeOf(node), groupPath(group, "entity", "user", memberId({ user: node.user_uuid, project: node.project_id }))]),
   ];
   const follow = (path: string) => {
     close();
@@ -51,7 +53,7 @@ function Choices({ group, close }: { group: string; close: () => void }) {
     if (choices[0]) follow(choices[0][1]);
   };
   return (
-    <Dialog title="Go to a page or a user" close={close}>
+    <Dialog title="Go to a page, a domain, a project or a user" close={close}>
       <form class="stack" onSubmit={submit}>
         <Field label="Name" hint="Enter takes the first one.">
           {(props) => <input {...props} type="search" autocomplete="off" value={text} onInput={(event) => setText(event.currentTarget.value)} />}

@@ -7,12 +7,13 @@ use serde_json::{Map, Value, json};
 
 use super::clock::PastClock;
 use super::cluster::{Cluster, DemoKernel, GROUPS, GroupPlan};
-use super::people::{GPU_CLUSTER, Habit, PEOPLE, PROJECTS, slots};
+use super::people::{GPU_CLUSTER, Habit, PEOPLE, PROJECTS, Person, slots};
 use super::queues::queues;
 use crate::cli::import::amounts::{CPU, GPU, MEM};
 use crate::cli::import::capacities::Capacity;
 use crate::cli::import::offered;
 use crate::domain::changes::Changes;
+use crate::domain::fairness::Asking;
 use crate::domain::identity;
 use crate::domain::ids::Member;
 use crate::domain::kernel::{Phase, Report, Traits};
@@ -88,9 +89,19 @@ impl Past<'_> {
                 service.put_queues(self.caller.clone(), group.name.to_owned(), write).await?;
             }
             service.aggregate(group.name).await?;
-            service.keep_past_days(group.name, self.cluster.first_day).await?;
+            service.keep_past_days(group.name, self.cluster.first_day, self.waiting(group)).await?;
         }
         Ok(())
+    }
+
+    /// Those of a group who wait now. In the days before they did so, too: there was never room for all.
+    fn waiting(&self, group: &GroupPlan) -> Asking {
+        let mut waiting = Asking::default();
+        for kernel in self.cluster.kernels.iter().filter(|kernel| kernel.group == group.name && kernel.placed.is_none())
+        {
+            waiting.add(owner(&PEOPLE[kernel.person]));
+        }
+        waiting
     }
 
     /// Tells what happened since `since`, and accounts for it.
@@ -193,6 +204,10 @@ fn agent_name(group: &str, node: usize) -> String {
     format!("{group}-{:02}", node + 1)
 }
 
+fn owner(person: &Person) -> Member {
+    Member { user: identity::user(person.name), project: identity::project(PROJECTS[person.project].0) }
+}
+
 fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
     let person = &PEOPLE[kernel.person];
     let (project, domain) = PROJECTS[person.project];
@@ -205,7 +220,7 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
     let report = Report {
         id: identity::kernel(kernel.group, &format!("{job}/{}/{}", kernel.attempt, kernel.member)),
         session: identity::session(kernel.group, &job),
-        owner: Member { user: identity::user(person.name), project: identity::project(project) },
+        owner: owner(person),
         domain: domain.to_owned(),
         slots: slots(kernel.need),
         phase,

@@ -38,7 +38,7 @@ pub struct Usage {
     #[arg(long, requires = "by")]
     slots: Option<String>,
     /// Only what counted for this domain
-    #[arg(long, requires = "by")]
+    #[arg(long)]
     domain: Option<String>,
     /// Only the kernels of this user, by name or UUID
     #[arg(long)]
@@ -66,7 +66,7 @@ impl Command for Usage {
         };
         let call = Client::of(&config).await?.get(["resource-groups", group, "usage-records"]);
         let call = call.maybe("from", self.from).maybe("to", self.to);
-        let call = call.maybe("user", self.user).maybe("project", self.project);
+        let call = call.maybe("user", self.user).maybe("project", self.project).maybe("domain", self.domain);
         List::of(call, self.limit).print(self.output.output, COLUMNS).await?;
         Ok(ExitCode::SUCCESS)
     }

@@ -52,8 +52,8 @@ impl ExplainQuery {
         let (mode, caller, service) = (mode.transpose()?, caller(ctx)?.clone(), service(ctx)?.clone());
         let shown = match input {
             None => {
-                let sequenced = service.pending_sequence(&caller, &resource_group, mode).await?;
-                Sequence::new(&sequenced, caller.only_user(), first)
+                let pending = service.pending_sequence(&caller, &resource_group, mode).await?;
+                Sequence::new(&pending.sequenced, &pending.requested, caller.only_user(), first)
             }
             Some(JsonString(input)) => {
                 let (sorting, body) = (service.clone(), input.to_string());
@@ -62,7 +62,7 @@ impl ExplainQuery {
                     let asked: SequenceInput = request.into();
                     let asked = SequenceInput { explain: true, mode: mode.or(asked.mode), ..asked };
                     let sequenced = sorting.sequence(&caller, &resource_group, asked).map_err(below)?;
-                    Ok(Sequence::new(&sequenced, None, first))
+                    Ok(Sequence::new(&sequenced, &[], None, first))
                 };
                 service.permits.run(work).await?
             }

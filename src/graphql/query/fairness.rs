@@ -51,7 +51,7 @@ impl FairnessQuery {
     }
 
     /// The factors and ranks that the last run of each day left, by day and then by id or rank. `project` and `user` are names or UUIDs; `from` and `to` are
-    /// inclusive, and the last 31 days unless given.
+    /// inclusive, and the last 31 days unless given; `search` is a part of the name, in any case.
     async fn fair_share_history(
         &self,
         ctx: &Context<'_>,
@@ -62,6 +62,7 @@ impl FairnessQuery {
         user: Option<String>,
         from: Option<Date>,
         to: Option<Date>,
+        search: Option<String>,
         #[graphql(default_with = "FairShareDayOrder::Id")] order: FairShareDayOrder,
         first: Option<i64>,
         last: Option<i64>,
@@ -78,6 +79,7 @@ impl FairnessQuery {
             user: user.as_deref(),
             from: from.map(|d| d.0),
             to: to.map(|d| d.0),
+            search: search.as_deref(),
             order: order.into(),
         };
         let page = service(ctx)?.share_history(caller(ctx)?, &resource_group, query, &window).await?;

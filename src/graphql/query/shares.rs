@@ -5,9 +5,9 @@ use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::filters::{DomainFairShareFilter, ProjectFairShareFilter, UserFairShareFilter};
 use crate::graphql::orders::{DomainFairShareOrderBy, ProjectFairShareOrderBy, UserFairShareOrderBy};
-use crate::graphql::scalars::Uuid;
+use crate::graphql::scalars::{Date, Uuid};
 use crate::graphql::share_list::share_list;
-use crate::graphql::types::{DomainFairShare, ProjectFairShare, RankMovers, UserFairShare};
+use crate::graphql::types::{DomainFairShare, ProjectFairShare, RankMovers, RankMoversOfDay, UserFairShare};
 
 #[derive(Default)]
 pub struct ShareQuery;
@@ -105,6 +105,19 @@ impl ShareQuery {
     ) -> Result<RankMovers> {
         let movers = service(ctx)?.rank_movers(caller(ctx)?, &resource_group, first).await?;
         Ok(RankMovers::new(ctx, movers)?)
+    }
+
+    /// The users whose rank moved most from what the day before `day` left to what `day` left: at most `first` up and as many
+    /// down.
+    async fn rank_movers_of_day(
+        &self,
+        ctx: &Context<'_>,
+        resource_group: String,
+        day: Date,
+        #[graphql(default = 5)] first: u32,
+    ) -> Result<RankMoversOfDay> {
+        let movers = service(ctx)?.rank_movers_of_day(caller(ctx)?, &resource_group, day.0, first).await?;
+        Ok(RankMoversOfDay::new(ctx, movers)?)
     }
 
     /// One user in one project; null if nobody knows the user or the project.

@@ -13,7 +13,7 @@ pub struct UsageRecordQuery;
 #[expect(clippy::too_many_arguments, reason = "the arguments of every list")]
 impl UsageRecordQuery {
     /// What was recorded from `from` until `to` (instants, or days of which the last is included; at most 31 days), by
-    /// kernel and then by time.
+    /// kernel and then by time; of a domain what counted for it.
     async fn usage_records(
         &self,
         ctx: &Context<'_>,
@@ -22,6 +22,7 @@ impl UsageRecordQuery {
         to: String,
         user_uuid: Option<Uuid>,
         project_id: Option<Uuid>,
+        domain_name: Option<String>,
         first: Option<i64>,
         last: Option<i64>,
         before: Option<String>,
@@ -31,7 +32,8 @@ impl UsageRecordQuery {
         let window = PageArgs { first, last, before, after, offset }.window(RECORD_LIST, &resource_group)?;
         let id = |id: Option<Uuid>| id.map(|Uuid(id)| id.to_string());
         let (user, project, period) = (id(user_uuid), id(project_id), Period::read(&from, &to)?);
-        let query = RecordQuery { user: user.as_deref(), project: project.as_deref(), period };
+        let (user, project, domain) = (user.as_deref(), project.as_deref(), domain_name.as_deref());
+        let query = RecordQuery { user, project, domain, period };
         let page = service(ctx)?.usage_records(caller(ctx)?, &resource_group, query, &window).await?;
         Ok(connect(ctx, &resource_group, page, UsageRecordNode)?)
     }

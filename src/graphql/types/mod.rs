@@ -49,7 +49,7 @@ pub use project_fair_share::ProjectFairShare;
 pub use project_usage_bucket::ProjectUsageBucketNode;
 pub use queue::{Queue, QueueWarning, UpsertQueuesResult};
 pub use queue_values::QueueValue;
-pub use rank_movers::RankMovers;
+pub use rank_movers::{RankMovers, RankMoversOfDay};
 pub use scaling_group::ScalingGroup;
 pub use sequence::Sequence;
 pub use share_facts::ShareFacts;

@@ -2,7 +2,8 @@ use async_graphql::SimpleObject;
 
 use crate::domain::decimal::f64_text;
 use crate::domain::ids::UserId;
-use crate::graphql::scalars::{DateTime, Uuid};
+use crate::domain::slots::Amounts;
+use crate::graphql::scalars::{DateTime, JsonString, Uuid};
 use crate::service::sequence::Sequenced;
 
 /// Workloads in the order in which they would start now.
@@ -33,6 +34,8 @@ pub struct SequenceItem {
     project_name: Option<String>,
     /// From 1.
     position: u64,
+    /// What a pending kernel asks for; null for workloads of `input`.
+    requested_slots: Option<JsonString>,
     /// "1" for a user and project that nobody knows yet.
     fair_share_factor: String,
     /// The owner's rank; null for an owner that nobody knows yet.
@@ -53,8 +56,8 @@ pub struct SequenceItem {
 }
 
 impl Sequence {
-    /// The first of them, or of those of one user.
-    pub fn new(sequenced: &Sequenced<'_>, only: Option<UserId>, first: u32) -> Self {
+    /// The first of them, or of those of one user; `requested` is what kernels among the workloads ask for.
+    pub fn new(sequenced: &Sequenced<'_>, requested: &[Amounts], only: Option<UserId>, first: u32) -> Self {
         let (group, rows) = (&sequenced.group, sequenced.rows());
         let latest_first = group.scheduler.latest_first();
         let item = |((at, explained), position): ((&u32, &_), u64)| {
@@ -70,6 +73,7 @@ impl Sequence {
                 project_id: Uuid(workload.owner.project.0),
                 project_name: project.and_then(|row| row.project_name.as_deref()).map(str::to_owned),
                 position,
+                requested_slots: requested.get(*at as usize).map(JsonString::of),
                 fair_share_factor: f64_text(row.map_or(1.0, |row| row.share.fair_share_factor)),
                 rank: row.map(|row| rows.users.rank(row.share.exponent)),
                 charge: charged.map(|charged| f64_text(charged.charge.to_f64())),

@@ -52,6 +52,8 @@ pub struct ShareDaysQuery {
     /// The last day, inclusive; today unless given.
     #[param(value_type = Option<String>, format = Date)]
     pub to: Option<Day>,
+    /// A part of the name, in any case; of those without a name, of the UUID.
+    pub search: Option<String>,
     /// What orders the rows of a day; `id` unless given.
     #[serde(default)]
     #[param(inline, default = "id")]
@@ -74,12 +76,13 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<ShareDaysQuery>,
 ) -> Result<Json<List<ShareDayView>>> {
-    let ShareDaysQuery { tier, domain, project, user, from, to, order, limit, cursor } = query;
+    let ShareDaysQuery { tier, domain, project, user, from, to, search, order, limit, cursor } = query;
     let (tier, order) = (tier.unwrap_or(TierName::User).into(), order.into());
     let list = ListCursor::new(Service::share_history_list(tier, order), path.rg.clone());
     let window = list.window(limit, cursor.as_deref())?;
     let (domain, project, user) = (domain.as_deref(), project.as_deref(), user.as_deref());
-    let query = HistoryQuery { tier, domain, project, user, from, to, order };
+    let search = search.as_deref();
+    let query = HistoryQuery { tier, domain, project, user, from, to, search, order };
     let rows = service.share_history(&caller, &path.rg, query, &window).await?;
     let people = service.people();
     Ok(Json(list.answer(rows.map(|row| ShareDayView::new(&people, row)))))

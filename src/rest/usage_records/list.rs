@@ -21,6 +21,8 @@ pub struct RecordQuery {
     pub user: Option<String>,
     /// A project's name or UUID.
     pub project: Option<String>,
+    /// Only what counted for this domain.
+    pub domain: Option<String>,
     /// The beginning, an instant or a day.
     #[param(example = "2026-01-13T00:00:00Z")]
     pub from: String,
@@ -48,7 +50,7 @@ pub async fn handle(
     let cursor = ListCursor::new(RECORD_LIST, &path.rg);
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let period = Period::read(&query.from, &query.to)?;
-    let (user, project) = (query.user.as_deref(), query.project.as_deref());
-    let wanted = records::RecordQuery { user, project, period };
+    let (user, project, domain) = (query.user.as_deref(), query.project.as_deref(), query.domain.as_deref());
+    let wanted = records::RecordQuery { user, project, domain, period };
     Ok(Json(cursor.answer(service.usage_records(&caller, &path.rg, wanted, &window).await?)))
 }

@@ -12,6 +12,9 @@ use crate::domain::ids::Owner;
 use crate::domain::maps::FastMap;
 use crate::domain::ranking::Placed;
 use crate::domain::time::Day;
+use crate::store;
+
+pub use crate::store::share_days::RankMove;
 
 /// The most movers of one direction that an answer names.
 const MOST_MOVERS: u32 = 100;
@@ -29,6 +32,23 @@ pub struct Movers {
     /// The farthest first, equals by rank and then by id.
     pub up: Vec<Placed<UserShare>>,
     pub down: Vec<Placed<UserShare>>,
+}
+
+/// The users who moved most on a day that is over.
+#[derive(Clone, Debug)]
+pub struct DayMovers {
+    /// The day with whose ranks those of the day are compared.
+    pub since: Day,
+    /// The farthest first, equals by rank and then by id.
+    pub up: Vec<RankMove>,
+    pub down: Vec<RankMove>,
+}
+
+fn check_count(first: u32) -> Result<()> {
+    if (1..=MOST_MOVERS).contains(&first) {
+        return Ok(());
+    }
+    Err(Error::about("/first", "invalid_page_size", format!("is not a number from 1 to {MOST_MOVERS}")))
 }
 
 impl VisibleGroup {
@@ -65,10 +85,7 @@ impl Service {
         err(level = "debug")
     )]
     pub async fn rank_movers(&self, caller: &Caller, group: &str, first: u32) -> Result<Movers> {
-        if !(1..=MOST_MOVERS).contains(&first) {
-            let said = format!("is not a number from 1 to {MOST_MOVERS}");
-            return Err(Error::about("/first", "invalid_page_size", said));
-        }
+        check_count(first)?;
         let group = self.group_for_readers(caller, group)?;
         let since = group.day_before();
         let before = match since {
@@ -80,6 +97,21 @@ impl Service {
             let [up, down] = [true, false].map(|is_up| farthest(&moved, is_up, first as usize));
             Movers { group, since, up, down }
         }))
+    }
+
+    /// The users who moved most from what the day before `day` left to what `day` left.
+    #[tracing::instrument(
+        name = "service.rank_movement.rank_movers_of_day",
+        level = "debug",
+        skip_all,
+        fields(group),
+        err(level = "debug")
+    )]
+    pub async fn rank_movers_of_day(&self, caller: &Caller, group: &str, day: Day, first: u32) -> Result<DayMovers> {
+        check_count(first)?;
+        let key = self.group_for_readers(caller, group)?.key;
+        let movers = |is_up| store::share_days::movers(self.store().read(), key, day, is_up, first);
+        Ok(DayMovers { since: day.plus(-1), up: movers(true).await?, down: movers(false).await? })
     }
 }
 

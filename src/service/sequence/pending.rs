@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::{PendingWorkload, SequenceInput, Sequenced};
 use crate::domain::options::SequenceMode;
+use crate::domain::slots::Amounts;
 use crate::service::{Caller, Result, Service};
 use crate::store;
 use crate::store::pending_kernels::PendingKernel;
@@ -26,6 +27,12 @@ fn workload(kernel: PendingKernel) -> PendingWorkload<'static> {
     }
 }
 
+/// The pending kernels of a group in order, with what each of `workloads` asks for.
+pub struct Pending {
+    pub sequenced: Sequenced<'static>,
+    pub requested: Vec<Amounts>,
+}
+
 impl Service {
     /// The pending kernels of the group, in order, each with why it waits. Keys of users are shown their own users' ones.
     #[tracing::instrument(
@@ -35,16 +42,12 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn pending_sequence(
-        &self,
-        caller: &Caller,
-        group: &str,
-        mode: Option<SequenceMode>,
-    ) -> Result<Sequenced<'static>> {
+    pub async fn pending_sequence(&self, caller: &Caller, group: &str, mode: Option<SequenceMode>) -> Result<Pending> {
         let visible = self.group(caller, group)?;
         let kernels = store::pending_kernels::first(self.store().read(), visible.key, MOST_PENDING).await?;
+        let requested = kernels.iter().map(|kernel| kernel.slots.clone()).collect();
         let workloads = kernels.into_iter().map(workload).collect();
         let input = SequenceInput { workloads, mode, explain: true, ..SequenceInput::default() };
-        self.order_of(visible, input, self.clock().now())
+        Ok(Pending { sequenced: self.order_of(visible, input, self.clock().now())?, requested })
     }
 }

@@ -1,4 +1,4 @@
-//! The records of a user, a project or a whole group in a period, by kernel, then by time, a window at a time.
+//! The records of a user, a project, a domain or a whole group in a period, by kernel, then by time, a window at a time.
 
 use std::fmt::Write;
 
@@ -13,10 +13,12 @@ use crate::store::kernels::CURSOR;
 use crate::store::key_list::{KeyPage, KeyWindow};
 
 /// Whose records, and of when.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct RecordFilter {
     pub user: Option<UserId>,
     pub project: Option<ProjectId>,
+    /// For which they count; a project may have been in another one meanwhile.
+    pub domain: Option<String>,
     pub span: Span,
 }
 
@@ -31,6 +33,21 @@ impl Values {
         self.0.push(value.into());
         format!("${}", self.0.len())
     }
+}
+
+/// That the record `of` ends in the period and counts for the domain, if one is wanted. A record ends at midnight at the latest.
+fn counts(of: &str, filter: &RecordFilter, values: &mut Values) -> String {
+    let (from, to) = (values.bind(filter.span.start.micros()), values.bind(filter.span.end.micros()));
+    let midnight = values.bind(filter.span.end.midnight().micros());
+    let period = format!("{of}.period_end > {from} AND {of}.period_end <= {midnight} AND {of}.period_start < {to}");
+    format!("{of}.group_key = $1 AND {period}{}", of_domain(of, filter, values))
+}
+
+/// That the record `of` counts for the domain, if one is wanted, as the end of a condition.
+fn of_domain(of: &str, filter: &RecordFilter, values: &mut Values) -> String {
+    let Some(domain) = &filter.domain else { return String::new() };
+    let domain = values.bind(domain.as_str());
+    format!(" AND {of}.kind IN (SELECT kind FROM slice_kinds WHERE group_key = $1 AND domain_name = {domain})")
 }
 
 /// A query of the kernels that have records of the period, and of which of their records that may be. The last of these ends
@@ -55,6 +72,10 @@ fn kernels(filter: &RecordFilter, values: &mut Values) -> String {
             let _ = write!(kernels, " AND k.{column} = {}", values.bind(id));
         }
     }
+    if filter.domain.is_some() {
+        let counts = counts("c", filter, values);
+        let _ = write!(kernels, " AND k.kernel_key IN (SELECT c.kernel_key FROM usage_slices c WHERE {counts})");
+    }
     kernels + ") t WHERE t.recorded > t.after_micros"
 }
 
@@ -66,12 +87,8 @@ async fn count(db: &impl ConnectionTrait, group: GroupKey, filter: &RecordFilter
     }
     let mut values = Values(vec![group.0.into()]);
     let sql = if filter.user.is_none() && filter.project.is_none() {
-        let (from, to) = (values.bind(filter.span.start.micros()), values.bind(filter.span.end.micros()));
-        let midnight = values.bind(filter.span.end.midnight().micros());
-        format!(
-            "SELECT COUNT(*) AS records FROM usage_slices WHERE group_key = $1 AND period_end > {from} \
-             AND period_end <= {midnight} AND period_start < {to}"
-        )
+        let counts = counts("s", filter, &mut values);
+        format!("SELECT COUNT(*) AS records FROM usage_slices s WHERE {counts}")
     } else {
         let kernels = kernels(filter, &mut values);
         let chains = chains(
@@ -79,7 +96,8 @@ async fn count(db: &impl ConnectionTrait, group: GroupKey, filter: &RecordFilter
             &format!("SELECT kernel_key, after_micros, until_micros FROM ({kernels}) AS those"),
         );
         let to = values.bind(filter.span.end.micros());
-        format!("{chains} SELECT COUNT(*) AS records FROM chain WHERE period_start < {to}")
+        let domain = of_domain("s", filter, &mut values);
+        format!("{chains} SELECT COUNT(*) AS records FROM chain s WHERE s.period_start < {to}{domain}")
     };
     let statement = Statement::from_sql_and_values(db.get_database_backend(), sql, values.0);
     let found = Count::find_by_statement(statement).one(db).await?;
@@ -115,8 +133,9 @@ pub async fn list(
     // Every kernel has a record, but for the one that the window goes on after.
     let _ = write!(picked, " ORDER BY those.kernel_id {direction} LIMIT {}", window.offset + window.limit + 2);
     let to = values.bind(filter.span.end.micros());
+    let domain = of_domain("s", filter, &mut values);
     let sql = format!(
-        "{} SELECT {ROW} FROM chain s {ITS} WHERE s.period_start < {to}{places} \
+        "{} SELECT {ROW} FROM chain s {ITS} WHERE s.period_start < {to}{domain}{places} \
          ORDER BY k.kernel_id {direction}, s.period_start {direction} LIMIT {} OFFSET {}",
         chains(db.get_database_backend(), &picked),
         window.limit + 1,

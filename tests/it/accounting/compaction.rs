@@ -83,7 +83,7 @@ on_both! {
         let period = fairshared::service::usage_records::Period::read("2026-01-11", "2026-01-12").unwrap();
         for user in [None, Some("bob")] {
             let user = user.map(|name| crate::support::fixture::id(name).to_string());
-            let query = fairshared::service::usage_records::RecordQuery { user: user.as_deref(), project: None, period };
+            let query = fairshared::service::usage_records::RecordQuery { user: user.as_deref(), project: None, domain: None, period };
             let window = Window::forward(100, None);
             let page = f.service.usage_records(&admin(), GROUP, query, &window).await.unwrap();
             let per_kernel = 5;

@@ -49,6 +49,14 @@ async fn domains_are_served_too_much_and_too_little_and_a_weight_was_set_just_no
     let fairness = server.get(&group("/fairness?window=7d&tier=domain")).await;
     assert_eq!(fairness["most_over_served"]["domain_name"], "research", "{fairness}");
     assert!(fairness["most_under_served"]["domain_name"].is_string(), "{fairness}");
+    // The days before the server was there were not all fair.
+    let days = server.get(&group("/fairness/history?tier=domain&from=2026-02-01&to=2026-02-10")).await;
+    let shares = days["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|day| day["misallocated_share"].as_str().unwrap().parse::<f64>().unwrap());
+    assert_eq!(shares.filter(|share| *share > 0.05).count(), 10, "{days}");
     let log = server.get("/audit-log?action=weights.put").await;
     let times: Vec<&str> = log["items"].as_array().unwrap().iter().map(|entry| entry["at"].as_str().unwrap()).collect();
     assert_eq!(times, [now, "2026-02-17T20:00:00Z"]);

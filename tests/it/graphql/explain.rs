@@ -18,7 +18,7 @@ fn explain(arguments: &str) -> String {
 }
 
 const PENDING: &str = "{ sequence(resource_group: \"gpu-cluster\") { sequencer mode count items { workload_id user_name project_id \
-    position rank ahead owners_ahead decided_by because } } }";
+    position requested_slots rank ahead owners_ahead decided_by because } } }";
 
 on_both! {
     async fn an_explanation_is_that_of_the_endpoint(db: TestDb) {
@@ -99,12 +99,13 @@ on_both! {
     async fn what_is_pending_is_shown_in_its_order(db: TestDb) {
         let api = Api::cluster(db).await;
         let waits = |name: &str, user: &str, project: &str| with(kernel(name, user, project, ""), &json!({"status": "PENDING", "started_at": null}));
-        let kernels = [waits("p1", "alice", "ml"), waits("p2", "carol", "web"), waits("p3", "alice", "ml"), waits("p4", "bob", "ml")];
+        let kernels = [waits("p1", "alice", "ml"), waits("p2", "carol", "web"), waits("p3", "alice", "ml"), with(waits("p4", "bob", "ml"), &json!({"occupied_slots": {"cpu": "7"}}))];
         assert!(api.fixture.ingest(&kernels).await.is_empty());
         let data = api.ask(PENDING).await;
         let told = &data["sequence"];
         let ids: Vec<&Value> = told["items"].as_array().unwrap().iter().map(|item| &item["workload_id"]).collect();
         assert_eq!(ids, [&json!(id("p2")), &json!(id("p4")), &json!(id("p1")), &json!(id("p3"))]);
+        assert_eq!(read(&told["items"][1]["requested_slots"]), json!({"cpu": "7"}));
         assert_eq!((&told["sequencer"], &told["mode"], &told["count"]), (&json!("fairshare"), &json!("plain"), &json!(4)));
         let last = &told["items"][3];
         assert_eq!((&last["ahead"], &last["owners_ahead"], &last["decided_by"]), (&json!(3), &json!(3), &json!("given_order")));
@@ -119,10 +120,11 @@ on_both! {
             {"workload_id": "w1", "user_uuid": id("alice"), "project_id": id("ml")}, {"workload_id": "w2", "user_uuid": id("carol"), "project_id": id("web")},
         ]});
         let query = "query($input: JSONString!) { sequence(resource_group: \"gpu-cluster\", input: $input, mode: \"progressive\", first: 1) \
-            { mode count items { workload_id charge factor_after } } }";
+            { mode count items { workload_id requested_slots charge factor_after } } }";
         let answer = api.send(admin(), query, json!({"input": input})).await;
         let told = &answer["data"]["sequence"];
         assert_eq!((&told["mode"], &told["count"], &told["items"][0]["workload_id"]), (&json!("progressive"), &json!(2), &json!("w2")));
+        assert_eq!(told["items"][0]["requested_slots"], Value::Null);
         assert!(told["items"][0]["charge"].is_string() && told["items"].as_array().unwrap().len() == 1);
         let viewer = api.send(role(Role::Viewer, None), query, json!({"input": input})).await;
         assert_eq!(viewer["errors"][0]["extensions"]["code"], "forbidden");

@@ -1,5 +1,6 @@
 //! Ranks beside those of the day before, who moved most, and histories of days that no run has seen (`FAIR_SHARE` §11).
 
+use fairshared::domain::fairness::Asking;
 use fairshared::domain::time::Day;
 use fairshared::service::Role;
 use serde_json::{Value, json};
@@ -99,6 +100,54 @@ on_both! {
         assert_eq!(refused["errors"][0]["extensions"]["code"], "forbidden");
     }
 
+    async fn a_day_that_is_over_has_movers_of_its_own(db: TestDb) {
+        let server = alice_moved_up(db).await;
+        server.clock.set("2026-01-15T00:05:00Z");
+        server.tick().await;
+        server.call("PUT", &format!("/projects/{}", id("vision")), Some(&json!({"name": "vision"}))).await.json(200);
+        let of_day = async |day: &str, more: &str| {
+            let fields = "user_name project_name rank previous_rank";
+            let query = format!(
+                r#"{{ rank_movers_of_day(resource_group: "{GROUP}", day: "{day}"{more}) {{ since up {{ {fields} }} down {{ {fields} }} }} }}"#
+            );
+            server.graphql(&query).await
+        };
+        let told = of_day("2026-01-14", "").await["data"]["rank_movers_of_day"].clone();
+        assert_eq!(told["since"], "2026-01-13");
+        assert_eq!(names(&told, "up"), [("alice", 1, Some(3))]);
+        assert_eq!(names(&told, "down"), [("carol", 2, Some(1)), ("bob", 3, Some(2))]);
+        assert_eq!(told["up"][0]["project_name"], "vision");
+        assert_eq!(names(&of_day("2026-01-14", ", first: 1").await["data"]["rank_movers_of_day"], "down"), [("carol", 2, Some(1))]);
+        // Of the day before nothing is kept.
+        assert_eq!(of_day("2026-01-13", "").await["data"]["rank_movers_of_day"], json!({"since": "2026-01-12", "up": [], "down": []}));
+        assert_eq!(of_day("2026-01-14", ", first: 0").await["errors"][0]["extensions"]["code"], "invalid_page_size");
+    }
+
+    async fn names_are_searched_in_a_day_that_is_over(db: TestDb) {
+        let server = alice_moved_up(db).await;
+        server.call("PUT", &format!("/projects/{}", id("vision")), Some(&json!({"name": "vision"}))).await.json(200);
+        let found = async |query: &str, key: &str| {
+            let path = group(&format!("/fair-share-history?from=2026-01-13&to=2026-01-13&order=rank&{query}"));
+            let told = server.get(&path).await;
+            let rows = told["items"].as_array().unwrap().iter().map(|row| row[key].as_str().unwrap().to_owned());
+            (told["total"].as_u64().unwrap(), rows.collect::<Vec<_>>())
+        };
+        let named = |names: &[&str]| (names.len() as u64, names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        assert_eq!(found("search=OB", "user_name").await, named(&["bob"]));
+        assert_eq!(found("search=a", "user_name").await, named(&["carol", "alice"]));
+        assert_eq!(found("search=a&limit=1", "user_name").await, (2, vec!["carol".to_owned()]));
+        assert_eq!(found("search=nobody", "user_name").await, named(&[]));
+        assert_eq!(found("tier=project&search=Vis", "project_name").await, named(&["vision"]));
+        assert_eq!(found("tier=domain&search=SAL", "domain_name").await, named(&["sales"]));
+        let query = format!(
+            r#"{{ fair_share_history(resource_group: "{GROUP}", from: "2026-01-13", to: "2026-01-13", search: "Ali") {{ edges {{ node {{ user_name }} }} }} }}"#
+        );
+        assert_eq!(server.graphql(&query).await["data"]["fair_share_history"]["edges"], json!([{"node": {"user_name": "alice"}}]));
+        let key = server.key_for(Role::User, Some("alice")).await;
+        let others = server.call_as(&key, "GET", &group("/fair-share-history?search=bob"), None).await.json(200);
+        assert_eq!(others["total"], 0);
+    }
+
     async fn ranks_of_the_day_before_are_read_once(db: TestDb) {
         let server = alice_moved_up(db).await;
         let previous = async || {
@@ -130,7 +179,7 @@ on_both! {
         // What is written again is read again.
         server.service.purge_share_history(GROUP, 0).await.unwrap();
         assert_eq!(previous().await, Some(1));
-        server.service.keep_past_days(GROUP, "2026-01-15".parse().unwrap()).await.unwrap();
+        server.service.keep_past_days(GROUP, "2026-01-15".parse().unwrap(), Asking::default()).await.unwrap();
         assert_eq!(previous().await, None);
     }
 
@@ -196,7 +245,7 @@ on_both! {
         assert_eq!(all().await, Vec::<Value>::new());
         let status = server.get(&group("/fair-share-status")).await;
         let first: Day = "2026-01-13".parse().unwrap();
-        server.service.keep_past_days(GROUP, first).await.unwrap();
+        server.service.keep_past_days(GROUP, first, Asking::default()).await.unwrap();
         assert_eq!(all().await, by_runs);
         assert_eq!(fairness().await, fair_by_runs);
         assert_eq!(server.get(&group("/fair-share-status")).await, status);

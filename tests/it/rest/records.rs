@@ -66,6 +66,38 @@ on_both! {
         assert_eq!(server.get(&format!("/resource-groups/other/usage-records?{DAY}")).await["total"], 0);
     }
 
+    async fn of_a_domain_what_counted_for_it(db: TestDb) {
+        let server = with_two_ticks(db).await;
+        let moved = json!({"domain_name": "sales"});
+        server.call("PUT", &format!("/projects/{}", id("vision")), Some(&moved)).await.json(200);
+        let late = with(kernel("k4", "alice", "vision", "2026-01-13T13:00:00Z"), &json!({"domain_name": "sales"}));
+        assert!(server.ingest(&[late]).await.is_empty());
+        server.clock.set("2026-01-13T14:00:00Z");
+        server.tick().await;
+        // What runs counts for the domain that it was reported with, and what comes later for the other one.
+        let of = async |query: &str| {
+            let told = server.get(&list(&format!("{DAY}&{query}"))).await;
+            let rows = rows(&told);
+            assert_eq!(told["total"], rows.len(), "{query}");
+            rows
+        };
+        let research = of("domain=research").await;
+        let times: Vec<&str> = research.iter().map(|(_, time)| time.as_str()).collect();
+        assert_eq!(times, ["00:00-12:00", "12:00-13:00", "13:00-14:00", "00:00-12:00", "12:00-13:00", "13:00-14:00"]);
+        let sales = of("domain=sales").await;
+        assert_eq!((sales.len(), sales.iter().filter(|(kernel, _)| *kernel == id("k4").to_string()).count()), (4, 1));
+        assert_eq!(of(&format!("domain=research&user={}", id("alice"))).await.len(), 3);
+        assert_eq!(of(&format!("domain=sales&project={}", id("vision"))).await.len(), 1);
+        assert_eq!(of("domain=nowhere").await, []);
+        let first = server.get(&list(&format!("{DAY}&domain=sales&limit=2"))).await;
+        let rest = server.get(&list(&format!("{DAY}&domain=sales&cursor={}", first["next_cursor"].as_str().unwrap()))).await;
+        assert_eq!([rows(&first), rows(&rest)].concat(), sales);
+        let query = "usage_records(resource_group: \"gpu-cluster\", from: \"2026-01-13\", to: \"2026-01-13\", domain_name: \"research\") \
+             { count edges { node { domain_name } } }";
+        let told = server.graphql(&format!("{{ {query} }}")).await["data"]["usage_records"].clone();
+        assert_eq!((&told["count"], &told["edges"][0]["node"]["domain_name"]), (&json!(6), &json!("research")));
+    }
+
     async fn pages_go_on_where_the_last_one_ended_in_as_many_statements(db: TestDb) {
         let server = with_two_ticks(db).await;
         let all = server.get(&list(DAY)).await;

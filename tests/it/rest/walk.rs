@@ -50,7 +50,7 @@ fn sample(name: &str) -> String {
         "user_uuid" => id("carol").to_string(),
         "project_id" => id("vision").to_string(),
         "tier" => "domains".to_owned(),
-        "from" | "to" => "2026-01-13".to_owned(),
+        "from" | "to" | "day" => "2026-01-13".to_owned(),
         "taken_at" => "2026-01-13T11:00:00Z".to_owned(),
         "target_type" => "DOMAIN".to_owned(),
         "workload" => r#"{"workload_id": "w", "members": [{"slots": {"cpu": "1"}}]}"#.to_owned(),

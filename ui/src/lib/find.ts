@@ -1,8 +1,19 @@
-// Users of a group by a part of their name.
+// Whom a part of a name may mean.
 import { graphql, type ResultOf } from "../gql.ts";
 
 export const FIND = graphql(`
   query Find($group: String!, $text: String!) {
+    user_fair_shares(resource_group: $group, first: 8, filter: { user_name: { i_contains: $text } }) {
+      edges { node { user_uuid user_name project_id project_name rank } }
+    }
+  }
+`);
+
+/** Of any tier, for the palette. */
+export const FIND_ANY = graphql(`
+  query FindAny($group: String!, $text: String!) {
+    domain_fair_shares(resource_group: $group, first: 3, filter: { domain_name: { i_contains: $text } }) { edges { node { domain_name } } }
+    project_fair_shares(resource_group: $group, first: 3, filter: { project_name: { i_contains: $text } }) { edges { node { project_id project_name } } }
     user_fair_shares(resource_group: $group, first: 8, filter: { user_name: { i_contains: $text } }) {
       edges { node { user_uuid user_name project_id project_name rank } }
     }

@@ -13,7 +13,7 @@ describe("numbers", () => {
     expect([many(0, "queue"), many(1, "queue"), many(12_000, "queue")]).toEqual(["0 queues", "1 queue", "12\u202f000 queues"]);
   });
   it("of factors never read as 1 when they are below it", () => {
-    expect(["1", "0.999986947324", "0.5", "0.00001", "0"].map(factor)).toEqual(["1", "0.9999…", "0.5000", "1.00e-5", "0"]);
+    expect(["1", "0.999986947324", "0.5", "0.0123456", "0.00001234567", "0.0000001", "0"].map(factor)).toEqual(["1", "0.9999…", "0.5000", "0.01235", "0.00001235", "1.00e-7", "0"]);
   });
   it("are percentages with a true minus", () => {
     expect([0, 0.0004, 0.1234, -0.05, 12.3].map(percent)).toEqual(["0 %", "< 0.1 %", "12.3 %", "−5.0 %", "1230 %"]);

@@ -20,12 +20,12 @@ function trim(text: string): string {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-/** A factor between 0 and 1 with four digits; what is below 1 never reads as 1. */
+/** A factor between 0 and 1 with four significant digits; what is below 1 never reads as 1. */
 export function factor(text: string): string {
   const value = num(text);
   if (value >= 1) return "1";
-  const shown = value >= 0.0001 ? value.toFixed(4) : value === 0 ? "0" : value.toExponential(2);
-  return shown === "1.0000" ? "0.9999…" : shown;
+  const shown = value >= 1e-6 ? value.toPrecision(4) : value === 0 ? "0" : value.toExponential(2);
+  return shown === "1.000" ? "0.9999…" : shown;
 }
 
 export function percent(part: number): string {

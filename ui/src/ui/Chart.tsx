@@ -1,6 +1,7 @@
 // Values over time with uPlot, and the same values as a table for those who do not see charts.
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { lettersAt } from "../lib/letters.ts";
 import { theme } from "../lib/theme.ts";
 
 export interface Series {
@@ -80,14 +81,14 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
       chart.ctx.textAlign = "center";
       chart.ctx.textBaseline = "top";
       const { min = 0, max = 0 } = chart.scales["x"] ?? {};
-      for (const mark of marks.filter(({ day }) => day >= (min ?? 0) && day <= (max ?? 0))) {
-        const x = chart.valToPos(mark.day, "x", true);
+      const shownMarks = marks.filter(({ day }) => day >= (min ?? 0) && day <= (max ?? 0)).map(({ day, letter }) => ({ at: chart.valToPos(day, "x", true), letter }));
+      for (const x of new Set(shownMarks.map(({ at }) => at))) {
         chart.ctx.beginPath();
         chart.ctx.moveTo(x, chart.bbox.top + 15 * devicePixelRatio);
         chart.ctx.lineTo(x, chart.bbox.top + chart.bbox.height);
         chart.ctx.stroke();
-        chart.ctx.fillText(mark.letter, x, chart.bbox.top + 2);
       }
+      for (const { at, text } of lettersAt(shownMarks, 10 * devicePixelRatio)) chart.ctx.fillText(text, at, chart.bbox.top + 2);
       chart.ctx.restore();
     };
     const chart = new uPlot(

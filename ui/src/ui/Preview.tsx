@@ -5,6 +5,7 @@ import { ApiError } from "../lib/client.ts";
 import { factor, num, percent, significant } from "../lib/numbers.ts";
 import { revision } from "../lib/query.ts";
 import { Note } from "./Basics.tsx";
+import { Said } from "./Said.tsx";
 import { Scroll } from "./Scroll.tsx";
 import { SlopeChart } from "./SlopeChart.tsx";
 import { Failure, Loading } from "./States.tsx";
@@ -76,7 +77,7 @@ export function Preview({ data, error, retry, brief, owners }: PreviewProps) {
       </p>
       {data.warnings.map((warning) => (
         <Note key={warning.detail} kind="warn">
-          {warning.detail}
+          <Said text={warning.detail} />
         </Note>
       ))}
       {!brief && data.fairness.length > 0 && <Fairness data={data} />}

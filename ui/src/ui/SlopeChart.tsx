@@ -4,6 +4,8 @@ import type { Mover } from "../lib/change.ts";
 const HEIGHT = 18;
 const LEFT = 160;
 const RIGHT = 280;
+/** So many letters of a name have room on a phone, too. */
+const MOST = 15;
 
 export function SlopeChart({ movers }: { movers: Mover[] }) {
   const by = (rank: (mover: Mover) => number) => movers.toSorted((a, b) => rank(a) - rank(b));
@@ -12,7 +14,7 @@ export function SlopeChart({ movers }: { movers: Mover[] }) {
   const y = (place: number): number => 24 + place * HEIGHT;
   const name = (mover: Mover): string => {
     const text = mover.user_name ?? mover.user_uuid;
-    return text.length > 18 ? `${text.slice(0, 17)}…` : text;
+    return text.length > MOST ? `${text.slice(0, MOST - 1)}…` : text;
   };
   return (
     <svg class="slope" viewBox={`0 0 440 ${y(movers.length)}`} role="img" aria-label={`Ranks before and after: ${movers.map((mover) => `${name(mover)} from ${mover.rank_before} to ${mover.rank_after}`).join(", ")}`}>

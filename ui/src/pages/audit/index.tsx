@@ -71,12 +71,12 @@ export default function Audit({ group }: PageProps) {
       <Card flush>
         <div class="pad row">
           <Select aria-label="Action" style={{ maxWidth: "220px" }} options={[["", "every action"], ...Object.entries(ACTIONS)]} value={params.get("action") ?? ""} onChange={(event) => change({ action: event.currentTarget.value, page: null })} />
-          <input class="input" style={{ width: "160px" }} type="search" aria-label="By whom" placeholder="by whom" value={params.get("actor") ?? ""} onChange={(event) => change({ actor: event.currentTarget.value, page: null })} />
+          <ByWhom key={params.get("actor")} actor={params.get("actor") ?? ""} choose={(actor) => change({ actor, page: null })} />
           <label class="row small">
-            from <input class="input" style={{ width: "150px" }} type="date" value={params.get("from") ?? ""} onChange={(event) => change({ from: event.currentTarget.value, page: null })} />
+            <span class="word">from</span> <input class="input" style={{ width: "150px" }} type="date" value={params.get("from") ?? ""} onChange={(event) => change({ from: event.currentTarget.value, page: null })} />
           </label>
           <label class="row small">
-            to <input class="input" style={{ width: "150px" }} type="date" value={params.get("to") ?? ""} onChange={(event) => change({ to: event.currentTarget.value, page: null })} />
+            <span class="word">to</span> <input class="input" style={{ width: "150px" }} type="date" value={params.get("to") ?? ""} onChange={(event) => change({ to: event.currentTarget.value, page: null })} />
           </label>
           <label class="check">
             <input type="checkbox" checked={everywhere} onChange={(event) => change({ all: event.currentTarget.checked ? "1" : null, page: null })} />
@@ -126,6 +126,12 @@ export default function Audit({ group }: PageProps) {
       </Card>
     </Page>
   );
+}
+
+/** What is typed stays while the page follows the group, and counts once it is complete. */
+function ByWhom({ actor, choose }: { actor: string; choose: (actor: string) => void }) {
+  const [typed, setTyped] = useState(actor);
+  return <input class="input" style={{ width: "160px" }} type="search" aria-label="By whom" placeholder="by whom" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} onChange={(event) => choose(event.currentTarget.value)} />;
 }
 
 function logAction(variables: VariablesOf<typeof LOG>): Action {
@@ -199,10 +205,13 @@ const shown = (value: unknown): string => (value === null || value === undefined
 /** The name of the user or project that an entry calls so. */
 const called = (entry: Entry, label: string): string => entry.names.find((known) => known.label === label)?.name ?? label;
 
-/** The leaves of a JSON value by their paths. */
+/** When something was written is the time of the entry. */
+const TIMES = ["created_at", "updated_at"];
+
+/** The leaves of a JSON value by their paths; what holds nothing has none. */
 function leaves(value: unknown, path: string, name: (key: string) => string, into: Map<string, string>): Map<string, string> {
   const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
-  if (isMap && Object.keys(value).length > 0) for (const [key, inner] of Object.entries(value)) leaves(inner, path ? `${path} › ${name(key)}` : name(key), name, into);
+  if (isMap) for (const [key, inner] of Object.entries(value).filter(([key]) => !TIMES.includes(key))) leaves(inner, path ? `${path} › ${name(key)}` : name(key), name, into);
   else if (value !== null || path) into.set(path, shown(value));
   return into;
 }

@@ -5,16 +5,19 @@ import type { PageProps } from "../../App.tsx";
 import { graphql } from "../../gql.ts";
 import { EXPLAIN, explainAction, nameOf, type BucketPart, type Explanation, type Neighbour } from "../../lib/explanation.ts";
 import { ApiError } from "../../lib/client.ts";
+import { placeOf } from "../../lib/find.ts";
 import { count, factor, num, percent, significant } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath, memberId, readMember, useParams } from "../../lib/route.ts";
 import { isUser } from "../../lib/session.ts";
+import { shortened } from "../../lib/sentence.ts";
 import { exact } from "../../lib/time.ts";
 import { hours, hoursUnit } from "../../lib/units.ts";
 import { Card, Field, Figures, Note, Page, When } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { CopyLink } from "../../ui/CopyLink.tsx";
 import { Outlook } from "../../ui/Outlook.tsx";
+import { Said } from "../../ui/Said.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { type Kernels, kernelsOf } from "./records.ts";
@@ -53,7 +56,8 @@ function Choose({ group }: { group: string }) {
   const [params, change] = useParams();
   const [, go] = useLocation();
   const search = params.get("q") ?? "";
-  const answer = useQuery(FIND, { group, filter: search ? { user_name: { i_contains: search } } : null });
+  const variables = { group, filter: search ? { user_name: { i_contains: search } } : null };
+  const answer = useQuery(FIND, variables);
   // A user with one place has nothing to choose.
   const all = answer.data?.user_fair_shares.edges ?? [];
   const only = isUser() && all.length === 1 ? all[0]?.node : undefined;
@@ -62,7 +66,11 @@ function Choose({ group }: { group: string }) {
     if (own) go(own, { replace: true });
   }, [own, go]);
   return (
-    <Page title="Explain" about={isUser() ? "Why you stand where you stand." : "Why is somebody's job waiting? Choose whose."}>
+    <Page
+      title="Explain"
+      about={isUser() ? "Why you stand where you stand." : "Why is somebody's job waiting? Choose whose."}
+      actions={<CopyAs action={{ document: FIND, variables, rest: { path: ["resource-groups", group, "fair-share-status"], query: { limit: 20 } }, command: ["rank", group, ["--limit", 20]] }} />}
+    >
       {!isUser() && (
         <search>
           <Field label="Name of a user">{(props) => <input {...props} type="search" value={search} onInput={(event) => change({ q: event.currentTarget.value })} />}</Field>
@@ -78,31 +86,38 @@ function Choose({ group }: { group: string }) {
                 <Empty title="Nobody is called like this" />
               )
             ) : (
-              <Scroll>
-                <table class="data">
-                  <caption class="visually-hidden">Users</caption>
-                  <thead>
-                    <tr>
-                      <th scope="col" class="number">Rank</th>
-                      <th scope="col" class="name">User</th>
-                      <th scope="col" class="number">Factor</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {data.user_fair_shares.edges.map(({ node }) => (
-                      <tr key={node.user_uuid + node.project_id}>
-                        <td class="number">{node.rank ?? "–"}</td>
-                        <th scope="row" class="name">
-                          <Link href={groupPath(group, "explain", "user", memberId({ user: node.user_uuid, project: node.project_id }))}>
-                            {node.user_name ?? node.user_uuid} in {node.project_name ?? node.project_id}
-                          </Link>
-                        </th>
-                        <td class="number">{factor(node.fair_share_factor)}</td>
+              <>
+                <Scroll>
+                  <table class="data">
+                    <caption class="visually-hidden">Users</caption>
+                    <thead>
+                      <tr>
+                        <th scope="col" class="number">Rank</th>
+                        <th scope="col" class="name">User</th>
+                        <th scope="col" class="number">Factor</th>
                       </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </Scroll>
+                    </thead>
+                    <tbody>
+                      {data.user_fair_shares.edges.map(({ node }) => (
+                        <tr key={node.user_uuid + node.project_id}>
+                          <td class="number">{node.rank ?? "–"}</td>
+                          <th scope="row" class="name">
+                            <Link href={groupPath(group, "explain", "user", memberId({ user: node.user_uuid, project: node.project_id }))}>
+                              {placeOf(node)}
+                            </Link>
+                          </th>
+                          <td class="number">{factor(node.fair_share_factor)}</td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                </Scroll>
+                {data.user_fair_shares.count > data.user_fair_shares.edges.length && (
+                  <p class="pad muted small">
+                    The first {count(data.user_fair_shares.edges.length)} of {count(data.user_fair_shares.count)} by rank. A part of the name finds the others.
+                  </p>
+                )}
+              </>
             )
           }
         </Shown>
@@ -161,7 +176,6 @@ function Crumbs({ group, told }: { group: string; told: Explanation }) {
 }
 
 function Days({ group, told }: { group: string; told: Explanation }) {
-  const hasKernels = Boolean(told.project_id);
   const days = waterfall(told.buckets);
   const then = conclusion(told);
   const said = then.map(({ name, shown }) => `${name}: ${shown}`).join("; ");
@@ -181,12 +195,7 @@ function Days({ group, told }: { group: string; told: Explanation }) {
       </div>
       <p class="muted small">A day's bar begins where the one before it ends. All that counts, divided by the weight, is the exponent: the factor is 2 to the power of minus it, and its bar is a part of 1. The mark of the place stands in the line, the first at the left.</p>
       <details>
-        <summary>Every day with its decay{hasKernels && ", and its kernels"}</summary>
-        {!hasKernels && (
-          <p class="muted small">
-            Records are kept of users and projects: the kernels of a domain are found with each of <Link href={groupPath(group, "entity", "domain", told.domain_name)}>its projects</Link>.
-          </p>
-        )}
+        <summary>Every day with its decay, and its kernels</summary>
         <Scroll>
           <table class="data">
             <caption class="visually-hidden">Days that count</caption>
@@ -197,7 +206,7 @@ function Days({ group, told }: { group: string; told: Explanation }) {
                 <th scope="col" class="number">Of a day's capacity</th>
                 <th scope="col" class="number">Counts still</th>
                 <th scope="col" class="number">Part of all</th>
-                {hasKernels && <th scope="col">Kernels</th>}
+                <th scope="col">Kernels</th>
               </tr>
             </thead>
             <tbody>
@@ -208,14 +217,14 @@ function Days({ group, told }: { group: string; told: Explanation }) {
                   <td class="number" title={bucket.normalized_usage}>{percent(num(bucket.normalized_usage))}</td>
                   <td class="number">{percent(num(bucket.decay_weight))}</td>
                   <td class="number" title={bucket.contribution}>{percent(num(bucket.part))}</td>
-                  {hasKernels && <td><KernelsOf group={group} told={told} bucket={bucket} /></td>}
+                  <td><KernelsOf group={group} told={told} bucket={bucket} /></td>
                 </tr>
               ))}
             </tbody>
           </table>
         </Scroll>
       </details>
-      <pre class="code">{told.formula.text}</pre>
+      <pre class="code" title={told.formula.text}>{shortened(told.formula.text)}</pre>
       {(num(told.unrecorded.normalized_usage) > 0 || num(told.committed.normalized_usage) > 0) && (
         <p class="muted small">
           Not in the factor yet: {percent(num(told.unrecorded.normalized_usage))} that no run has recorded, and {percent(num(told.committed.normalized_usage))} that running kernels are expected to use. Progressive sequences count both.
@@ -238,15 +247,16 @@ function KernelsOf({ group, told, bucket }: { group: string; told: Explanation; 
   const [error, setError] = useState<ApiError>();
   const { period_start: from, period_end: to } = bucket;
   const [user, project] = [told.user_uuid ?? null, told.project_id ?? null];
+  const domain = told.tier === "domain" ? told.domain_name : null;
   useEffect(() => {
     if (!open || found) return;
     setError(undefined);
     const aborter = new AbortController();
-    kernelsOf({ group, from, to, user, project }, aborter.signal).then(setFound, (cause: unknown) => {
+    kernelsOf({ group, from, to, user, project, domain }, aborter.signal).then(setFound, (cause: unknown) => {
       if (!aborter.signal.aborted) setError(cause instanceof ApiError ? cause : new ApiError("failed", String(cause)));
     });
     return () => aborter.abort();
-  }, [open, found, group, from, to, user, project]);
+  }, [open, found, group, from, to, user, project, domain]);
   return (
     <details onToggle={(event) => setOpen((event.currentTarget as HTMLDetailsElement).open)}>
       <summary>Show</summary>
@@ -304,7 +314,7 @@ function Neighbours({ group, told }: { group: string; told: Explanation }) {
               {neighbour.place && <span class="muted"> at place {neighbour.place}</span>}
             </div>
           )}
-          <p>{neighbour.because}</p>
+          <p><Said text={neighbour.because} /></p>
         </>
       )}
     </div>

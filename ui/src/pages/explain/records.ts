@@ -5,8 +5,8 @@ import { num, slots } from "../../lib/numbers.ts";
 import { readAll } from "../../lib/pages.ts";
 
 const RECORDS = graphql(`
-  query RecordsOfDay($group: String!, $from: String!, $to: String!, $user: UUID, $project: UUID, $after: String) {
-    usage_records(resource_group: $group, from: $from, to: $to, user_uuid: $user, project_id: $project, first: 500, after: $after) {
+  query RecordsOfDay($group: String!, $from: String!, $to: String!, $user: UUID, $project: UUID, $domain: String, $after: String) {
+    usage_records(resource_group: $group, from: $from, to: $to, user_uuid: $user, project_id: $project, domain_name: $domain, first: 500, after: $after) {
       count
       pageInfo { hasNextPage endCursor }
       edges { node { kernel_id resource_usage } }
@@ -23,6 +23,7 @@ export interface Asked {
   to: string;
   user: string | null;
   project: string | null;
+  domain: string | null;
 }
 
 export interface Kernels {

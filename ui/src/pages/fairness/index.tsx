@@ -173,7 +173,10 @@ function OverTime({ group, tier, last }: { group: string; tier: Tier; last: stri
           chart.times.length === 0 ? (
             <Empty title="No day is stored yet">The first run of a day writes how fair the day before it was.</Empty>
           ) : (
-            <Chart title="Misallocated share and Jain's index by day" times={chart.times} series={chart.series} shown={shown} when={dayOf} height={220} />
+            <>
+              <Chart title="Misallocated share and Jain's index by day" times={chart.times} series={chart.series} shown={shown} when={dayOf} height={220} />
+              <p class="muted small">A day is judged by who still waited at its end: what nobody asked for is in nobody's wrong hands.</p>
+            </>
           )
         }
       </Shown>

@@ -12,6 +12,7 @@ import { duration } from "../../lib/time.ts";
 import { Button, Card, Page, When } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Pager } from "../../ui/Pager.tsx";
+import { Said } from "../../ui/Said.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { done } from "../../ui/Toast.tsx";
@@ -75,7 +76,7 @@ export default function Jobs({ group }: PageProps) {
                       <tr key={job.name}>
                         <th scope="row" class="name wide">
                           {job.name}
-                          <div class="muted small">{job.description}</div>
+                          <div class="muted small"><Said text={job.description} /></div>
                         </th>
                         <td>
                           {last ? (

@@ -1,4 +1,4 @@
-// Whose rank moved most since the day before.
+// Whose rank moved most since the day before, now or on a day that is over.
 import { Link } from "wouter-preact";
 import { groupPath, memberId } from "../../lib/route.ts";
 import { shortDay } from "../../lib/time.ts";
@@ -7,13 +7,21 @@ import { Rank } from "../../ui/Rank.tsx";
 import { Empty } from "../../ui/States.tsx";
 import type { Data } from "./query.ts";
 
-type Moved = Data["rank_movers"]["up"];
+export type Moves = Data["rank_movers"];
 
-export function Movers({ group, movers: { since, up, down } }: { group: string; movers: Data["rank_movers"] }) {
+interface MoversProps {
+  group: string;
+  title: string;
+  movers: Moves;
+  /** Why there may be none. */
+  none: string;
+}
+
+export function Movers({ group, title, movers: { since, up, down }, none }: MoversProps) {
   return (
-    <Card title="Top movers since yesterday" aside={since && <span class="muted small">ranks at the end of {shortDay(since)}</span>}>
+    <Card title={title} aside={since && <span class="muted small">ranks at the end of {shortDay(since)}</span>}>
       {up.length + down.length === 0 ? (
-        <Empty title="Nobody has moved">Either all ranks are those of yesterday, or no rank of yesterday is kept.</Empty>
+        <Empty title="Nobody has moved">{none}</Empty>
       ) : (
         <>
           <List group={group} title="Up" rows={up} />
@@ -24,11 +32,11 @@ export function Movers({ group, movers: { since, up, down } }: { group: string; 
   );
 }
 
-function List({ group, title, rows }: { group: string; title: string; rows: Moved }) {
+function List({ group, title, rows }: { group: string; title: string; rows: Moves["up"] }) {
   if (rows.length === 0) return null;
   return (
     <table class="data">
-      <caption class="visually-hidden">{title} since yesterday</caption>
+      <caption class="visually-hidden">{title} since the day before</caption>
       <thead>
         <tr>
           <th scope="col">{title}</th>

@@ -7,6 +7,7 @@ import { StackBar } from "../../ui/Bars.tsx";
 import { Card } from "../../ui/Basics.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { Domains, type Window } from "./Domains.tsx";
+import { Movers, type Moves } from "./Movers.tsx";
 import { People, type Place } from "./People.tsx";
 import { PAST, PAST_WINDOW, type PastData, type PastWindow } from "./query.ts";
 
@@ -28,6 +29,7 @@ export function Past({ group, day }: { group: string; day: string }) {
             <div class="grid">
               <People group={group} title="First in line" rows={placed(data.best, data.best.count)} />
               <People group={group} title="Last in line" rows={placed(data.worst, data.best.count).toReversed()} />
+              <Movers group={group} title="Top movers of that day" movers={moves(data, day)} none="Either all ranks are those of the day before, or no rank of one of the two days is kept." />
             </div>
           </>
         )
@@ -84,5 +86,10 @@ function PastDomains({ group, day }: { group: string; day: string }) {
   return <Domains group={group} names={names} windows={windows} />;
 }
 
-/** Of a past day no movement is known. */
+const moves = ({ best, rank_movers_of_day: { since, up, down } }: PastData, day: string): Moves => {
+  const then = (rows: typeof up) => rows.map((row) => ({ ...row, ranked_count: best.count, lookback_end: day }));
+  return { since, up: then(up), down: then(down) };
+};
+
+/** How those at the ends of the line moved that day is not asked. */
 const placed = ({ edges }: PastData["worst"], among: number): Place[] => edges.map(({ node }) => ({ ...node, ranked_count: among, previous_rank: null, lookback_end: null }));

@@ -12,6 +12,7 @@ import { amount, ordered, slotName } from "../../lib/units.ts";
 import { StackBar } from "../../ui/Bars.tsx";
 import { Card, Figures, Note, Page, When } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
+import { Said } from "../../ui/Said.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { TimeControl } from "../../ui/TimeControl.tsx";
 import { onOneScale } from "./capacity.ts";
@@ -67,7 +68,7 @@ function Now({ group }: { group: string }) {
           <div class="grid">
             <People group={group} title="First in line" rows={data.best.edges.map((edge) => edge.node)} />
             <People group={group} title="Last in line" rows={data.worst.edges.map((edge) => edge.node).toReversed()} />
-            <Movers group={group} movers={data.rank_movers} />
+            <Movers group={group} title="Top movers since yesterday" movers={data.rank_movers} none="Either all ranks are those of yesterday, or no rank of yesterday is kept." />
           </div>
         </>
       )}
@@ -79,7 +80,7 @@ function Warnings({ group, data }: { group: string; data: Data }) {
   const warnings = data.resource_group?.warnings ?? [];
   return warnings.map((warning) => (
     <Note key={warning.code + warning.detail} kind="warn">
-      {warning.detail} <Link href={groupPath(group, "settings")}>Settings</Link>
+      <Said text={warning.detail} /> <Link href={groupPath(group, "settings")}>Settings</Link>
     </Note>
   ));
 }

@@ -44,6 +44,11 @@ export const PAST = graphql(`
     worst: fair_share_history(resource_group: $group, tier: USER, from: $day, to: $day, order: RANK, last: 5) {
       edges { node { user_uuid user_name project_id project_name fair_share_factor rank } }
     }
+    rank_movers_of_day(resource_group: $group, day: $day, first: 5) {
+      since
+      up { user_uuid user_name project_id project_name rank previous_rank }
+      down { user_uuid user_name project_id project_name rank previous_rank }
+    }
   }
 `);
 

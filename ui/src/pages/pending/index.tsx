@@ -10,7 +10,7 @@ import { Card, Figures, Page } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
-import { PENDING, type Item, type Kernel } from "./query.ts";
+import { PENDING, type Item } from "./query.ts";
 
 export default function Pending({ group }: PageProps) {
   const answer = useQuery(PENDING, { group });
@@ -35,7 +35,7 @@ export default function Pending({ group }: PageProps) {
                   [isUser() ? "Asked for in the group" : "Asked for", <small>{describe(slots(data.resource_group?.waiting))}</small>, "By all kernels that wait, together"],
                 ]}
               />
-              <Waiting group={group} items={data.sequence.items} kernels={data.kernels.edges.map((edge) => edge.node)} count={data.sequence.count} />
+              <Waiting group={group} items={data.sequence.items} count={data.sequence.count} />
             </>
           )
         }
@@ -44,8 +44,7 @@ export default function Pending({ group }: PageProps) {
   );
 }
 
-function Waiting({ group, items, kernels, count: all }: { group: string; items: Item[]; kernels: Kernel[]; count: number }) {
-  const known = new Map(kernels.map((kernel) => [kernel.kernel_id, kernel]));
+function Waiting({ group, items, count: all }: { group: string; items: Item[]; count: number }) {
   return (
     <Card flush>
       <Scroll>
@@ -63,24 +62,21 @@ function Waiting({ group, items, kernels, count: all }: { group: string; items: 
             </tr>
           </thead>
           <tbody>
-            {items.map((item) => {
-              const kernel = known.get(item.workload_id);
-              return (
-                <tr key={item.workload_id}>
-                  <td class="number">{item.position}</td>
-                  <th scope="row" class="name wide">
-                    <Link href={groupPath(group, "explain", "user", memberId({ user: item.user_uuid, project: item.project_id }))}>{item.user_name ?? item.user_uuid}</Link>
-                    <div class="muted small">{item.project_name ?? item.project_id}</div>
-                    <div class="small phone-only"><Why item={item} /></div>
-                  </th>
-                  <td class="wide-only"><Why item={item} /></td>
-                  <td class="small">{kernel ? describe(slots(kernel.occupied_slots)) : "–"}</td>
-                  <td class="number">{item.rank ?? "–"}</td>
-                  <td class="number" title={item.fair_share_factor}>{factor(item.fair_share_factor)}</td>
-                  <td class="mono small" title={item.workload_id}>{item.workload_id.slice(0, 8)}</td>
-                </tr>
-              );
-            })}
+            {items.map((item) => (
+              <tr key={item.workload_id}>
+                <td class="number">{item.position}</td>
+                <th scope="row" class="name wide">
+                  <Link href={groupPath(group, "explain", "user", memberId({ user: item.user_uuid, project: item.project_id }))}>{item.user_name ?? item.user_uuid}</Link>
+                  <div class="muted small">{item.project_name ?? item.project_id}</div>
+                  <div class="small phone-only"><Why item={item} /></div>
+                </th>
+                <td class="wide-only"><Why item={item} /></td>
+                <td class="small">{describe(slots(item.requested_slots))}</td>
+                <td class="number">{item.rank ?? "–"}</td>
+                <td class="number" title={item.fair_share_factor}>{factor(item.fair_share_factor)}</td>
+                <td class="mono small" title={item.workload_id}>{item.workload_id.slice(0, 8)}</td>
+              </tr>
+            ))}
           </tbody>
         </table>
       </Scroll>

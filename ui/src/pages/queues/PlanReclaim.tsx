@@ -5,6 +5,7 @@ import { num, slots } from "../../lib/numbers.ts";
 import { describe, inUnits, ordered, scale, slotName, unit } from "../../lib/units.ts";
 import { Button, Card, Field, Select } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
+import { Said } from "../../ui/Said.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Failure } from "../../ui/States.tsx";
 import { PLAN } from "./query.ts";
@@ -39,6 +40,11 @@ export function PlanReclaim({ group, queues, capacity, close }: { group: string;
   const [need, setNeed] = useState<Record<string, string>>({});
   const [plan, setPlan] = useState<Plan>();
   const [error, setError] = useState<ApiError>();
+  // A plan of another workload is none of the one that is in the fields.
+  const forget = () => {
+    setPlan(undefined);
+    setError(undefined);
+  };
   const asked = Object.fromEntries(known.filter((slot) => num(need[slot]) > 0).map((slot) => [slot, String(num(need[slot]) * scale(slot))]));
   const workload = { workload_id: "planned", queue, members: [{ slots: asked }] };
   const submit = async (event: Event) => {
@@ -62,7 +68,7 @@ export function PlanReclaim({ group, queues, capacity, close }: { group: string;
       }
     >
       <p class="muted">A workload that is not there yet: who would have to make room for it? Nothing is stored, and nobody is evicted.</p>
-      <form class="stack" onSubmit={(event) => void submit(event)}>
+      <form class="stack" onInput={forget} onSubmit={(event) => void submit(event)}>
         <div class="grid">
           <Field label="Queue">{(props) => <Select {...props} options={queues.map((name) => [name, name])} value={queue} onChange={(event) => setQueue(event.currentTarget.value)} />}</Field>
           {known.map((slot) => (
@@ -96,7 +102,7 @@ function Outcome({ plan }: { plan: Plan }) {
       </p>
       {plan.warnings?.map((warning) => (
         <p key={warning.detail} class="muted small">
-          {inUnits(warning.detail, warning.slot)}
+          <Said text={inUnits(warning.detail, warning.slot)} exact={warning.detail} />
         </p>
       ))}
       {victims.length === 0 ? (

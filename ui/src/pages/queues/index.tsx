@@ -11,6 +11,7 @@ import { today } from "../../lib/time.ts";
 import { amount, inUnits, ordered, slotName } from "../../lib/units.ts";
 import { Button, Card, Note, Page, Tabs } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
+import { Said } from "../../ui/Said.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { TimeControl } from "../../ui/TimeControl.tsx";
@@ -37,7 +38,7 @@ export default function Queues({ group }: PageProps) {
   return (
     <Page
       title="Queues"
-      about="What each queue deserves of the capacity that is there now, beside what it has and what it asks for."
+      about={day === null ? "What each queue deserves of the capacity that is there now, beside what it has and what it asks for." : "What each queue deserved, had and asked for when the capacity was divided last on that day."}
       actions={
         <>
           <CopyAs action={day === null ? nowAction(group) : pastAction(group, day)} />
@@ -120,7 +121,7 @@ function Division({ data, edit }: { data: Data; edit: ((name: string) => void) |
       {data.division.warnings.slice(0, 5).map((warning) => (
         <Note key={warning.detail} kind="warn">
           {warning.queue && <strong>{warning.queue}: </strong>}
-          <span class={warning.queue ? "" : "sentence"} title={warning.detail}>{inUnits(warning.detail, warning.slot)}</span>
+          <Said text={inUnits(warning.detail, warning.slot)} exact={warning.detail} />
         </Note>
       ))}
       <Card title={dividedBy(data.division.algorithm)} flush aside={<span class="muted small">{slot && `${amount(slot, capacity[slot] ?? 0)} to divide`}</span>}>

@@ -8,6 +8,7 @@ import { groupPath } from "../../lib/route.ts";
 import { isAdmin } from "../../lib/session.ts";
 import { Card, Field, Note, Page, Select } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
+import { Said } from "../../ui/Said.tsx";
 import { SaveBar } from "../../ui/SaveBar.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { OPTIONS, parse, SCHEDULERS, SECTIONS, text, type Option } from "./options.ts";
@@ -48,7 +49,7 @@ function Form({ group, now }: { group: string; now: Group }) {
     <>
       {now.warnings.map((warning) => (
         <Note key={warning.detail} kind="warn">
-          {warning.detail}
+          <Said text={warning.detail} />
         </Note>
       ))}
       <p class="muted small">

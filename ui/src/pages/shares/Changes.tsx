@@ -23,6 +23,10 @@ export function Changes({ group, edits, clear, remove }: { group: string; edits:
           </button>
         </span>
       ))}
+      {all.map(({ row, weight }) => {
+        const fault = weightFault(weight ?? "");
+        return fault && <span key={row.key} class="bad small" role="alert">{row.name}: {fault}</span>;
+      })}
       {all.length > 8 && <span class="muted">and {all.length - 8} more</span>}
     </SaveBar>
   );

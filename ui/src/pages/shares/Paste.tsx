@@ -50,7 +50,7 @@ export function Paste({ group, close, take }: { group: string; close: () => void
   return (
     <Dialog title="Paste weights" close={close}>
       <form class="stack" onSubmit={(event) => void submit(event)}>
-        <Field label="One weight a line" hint="domain NAME WEIGHT, project NAME WEIGHT, or user NAME PROJECT WEIGHT; “default” takes a weight away. Nothing is saved yet.">
+        <Field label="One weight a line" hint="domain NAME WEIGHT, project NAME WEIGHT, or user NAME PROJECT WEIGHT; “default” takes a weight away. Put commas between where a name has spaces. Nothing is saved yet.">
           {(props) => <textarea {...props} rows={8} value={text} placeholder={"domain research 2\nproject vision 1.5\nuser amelia vision default"} onInput={(event) => setText(event.currentTarget.value)} />}
         </Field>
         {faults.length > 0 && (

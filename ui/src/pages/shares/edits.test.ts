@@ -29,6 +29,14 @@ describe("pasted lines", () => {
     ]);
   });
 
+  it("may name what has spaces in its name, between commas or tabs", () => {
+    const { rows } = readPaste("domain, Life Science, 2\nuser\tMary Ann\tGene Therapy\t0.5");
+    expect(rows).toEqual([
+      { tier: "domain", name: "Life Science", project: null, weight: "2" },
+      { tier: "user", name: "Mary Ann", project: "Gene Therapy", weight: "0.5" },
+    ]);
+  });
+
   it("that are wrong are told by number", () => {
     const { rows, faults } = readPaste("domain research\nuser a 2\nproject p -1");
     expect(rows).toEqual([]);

@@ -48,12 +48,12 @@ export interface Pasted {
   weight: string;
 }
 
-/** Lines such as `domain research 2`, `project vision 1.5`, `user alice vision default`. Commas and tabs separate too. */
+/** Lines such as `domain research 2`, `project vision 1.5`, `user alice vision default`. Where commas, semicolons or tabs separate, names may have spaces. */
 export function readPaste(text: string): { rows: Pasted[]; faults: string[] } {
   const rows: Pasted[] = [];
   const faults: string[] = [];
   text.split("\n").forEach((line, at) => {
-    const words = line.trim().split(/\s*[,;\t]\s*|\s+/).filter(Boolean);
+    const words = line.trim().split(/[,;\t]/.test(line.trim()) ? /\s*[,;\t]\s*/ : /\s+/).filter(Boolean);
     if (words.length === 0 || line.trim().startsWith("#")) return;
     const [tier, name, ...rest] = words;
     const weight = rest.at(-1) ?? "";

@@ -30,8 +30,8 @@ export const USERS = graphql(`
 `);
 
 export const PAST = graphql(`
-  query PastShares($group: String!, $day: Date!, $tier: FairnessTier!, $domain: String, $project: String, $first: Int!, $offset: Int!) {
-    fair_share_history(resource_group: $group, tier: $tier, from: $day, to: $day, domain: $domain, project: $project, order: RANK, first: $first, offset: $offset) {
+  query PastShares($group: String!, $day: Date!, $tier: FairnessTier!, $domain: String, $project: String, $search: String, $first: Int!, $offset: Int!) {
+    fair_share_history(resource_group: $group, tier: $tier, from: $day, to: $day, domain: $domain, project: $project, search: $search, order: RANK, first: $first, offset: $offset) {
       count
       edges { node { domain_name project_id project_name user_uuid user_name rank fair_share_factor effective_usage effective_weight entitled_share } }
     }

@@ -16,7 +16,7 @@ export function pastRankingAction(group: string, view: string, day: string): Act
   const tier = view === "tree" ? "domain" : view;
   return {
     document: PAST,
-    variables: { group, day, tier: tier.toUpperCase(), domain: null, project: null, first: 100, offset: 0 },
+    variables: { group, day, tier: tier.toUpperCase(), domain: null, project: null, search: null, first: 100, offset: 0 },
     rest: { path: ["resource-groups", group, "fair-share-history"], query: { tier, from: day, to: day, order: "rank", limit: 100 } },
     command: ["history", group, ["--tier", tier], ["--from", day], ["--to", day], "--by-rank"],
   };

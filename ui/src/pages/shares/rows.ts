@@ -5,8 +5,6 @@ import { useQuery } from "../../lib/query.ts";
 import { domainRow, DOMAINS, PAST, pastRow, projectRow, PROJECTS, userRow, USERS, type Row, type Tier } from "./query.ts";
 
 export const PAGE = 100;
-/** Names of a past day are searched here, among so many. */
-const MOST_SEARCHED = 1000;
 const ORDERS: Record<string, string> = { name: "NAME", factor: "FAIR_SHARE_FACTOR", usage: "EFFECTIVE_USAGE", weight: "EFFECTIVE_WEIGHT", rank: "RANK" };
 
 interface Wanted {
@@ -27,15 +25,13 @@ interface Wanted {
 type Lists = TadaDocumentNode<Record<string, { count: number; edges: { node: never }[] }>, unknown>;
 
 export function useRows(wanted: Wanted) {
-  const { day, tier, skip = false, search = "", first = PAGE, offset = 0 } = wanted;
+  const { day, tier, skip = false } = wanted;
   const doc = (day ? PAST : { domain: DOMAINS, project: PROJECTS, user: USERS }[tier]) as unknown as Lists;
   const answer = useQuery(doc, skip ? null : day ? past(wanted, day) : now(wanted), day === null);
   const list = answer.data?.[day ? "fair_share_history" : `${tier}_fair_shares`];
   const make = { domain: domainRow, project: projectRow, user: userRow }[tier] as (node: never) => Row;
   const rows = list?.edges.map(({ node }) => (day ? pastRow(tier, node) : make(node)));
-  if (!day || !search) return { ...answer, count: list?.count ?? 0, rows, isSearchedInPart: false };
-  const found = rows?.filter((row) => row.name.toLowerCase().includes(search.toLowerCase()));
-  return { ...answer, count: found?.length ?? 0, rows: found?.slice(offset, offset + first), isSearchedInPart: (list?.count ?? 0) > MOST_SEARCHED };
+  return { ...answer, count: list?.count ?? 0, rows };
 }
 
 function now({ group, tier, inside = {}, first = PAGE, offset = 0, search = "", active = false, sort = "rank" }: Wanted) {
@@ -51,8 +47,7 @@ function now({ group, tier, inside = {}, first = PAGE, offset = 0, search = "", 
 }
 
 function past({ group, tier, inside = {}, first = PAGE, offset = 0, search = "" }: Wanted, day: string) {
-  const part = search ? { first: MOST_SEARCHED, offset: 0 } : { first, offset };
-  return { group, day, tier: tier.toUpperCase(), domain: inside.domain ?? null, project: inside.project ?? null, ...part };
+  return { group, day, tier: tier.toUpperCase(), domain: inside.domain ?? null, project: inside.project ?? null, search: search || null, first, offset };
 }
 
 /** What all domains have used together: the whole that bars are parts of. */

@@ -76,6 +76,7 @@ function WeightCell({ row, edits, edit }: Omit<Controls, "day"> & { row: Row }) 
   const fault = weightFault(text);
   return (
     <td class="number">
+      {row.configured === null && !edited && <span class="muted small wide-only">default </span>}
       <input
         class={`input narrow ${edited ? "changed" : ""}`}
         inputMode="decimal"
@@ -119,8 +120,8 @@ export function Tree({ group, day, edits, edit }: Controls & { group: string }) 
   const active = params.get("active") === "1";
   const sort = params.get("sort") ?? "rank";
   const whole = useWhole(group, day);
-  const domains = useRows({ group, day, tier: "domain", active, sort, first: 1000 });
-  if (search) return <FlatTable group={group} day={day} tier="user" edits={edits} edit={edit} />;
+  const domains = useRows({ group, day, tier: "domain", active, sort, first: MOST });
+  if (search) return <FoundEverywhere group={group} day={day} edits={edits} edit={edit} />;
   if (domains.error) return <div class="pad"><Failure error={domains.error} retry={domains.reload} /></div>;
   if (!domains.rows) return <div class="pad"><Loading /></div>;
   if (domains.rows.length === 0) return <Nothing day={day} />;
@@ -139,10 +140,32 @@ export function Tree({ group, day, edits, edit }: Controls & { group: string }) 
   );
 }
 
+/** Domains and projects that are called so, at most so many of each, above the users. */
+const FOUND = 20;
+
+/** In the tree a name may be one of any tier. */
+function FoundEverywhere({ group, ...controls }: Controls & { group: string }) {
+  const [params] = useParams();
+  const of = (tier: Tier) => ({ group, day: controls.day, tier, search: params.get("q") ?? "", active: params.get("active") === "1", first: FOUND });
+  const domains = useRows(of("domain"));
+  const projects = useRows(of("project"));
+  const above = [...(domains.rows ?? []), ...(projects.rows ?? [])];
+  const isCut = Math.max(domains.count, projects.count) > FOUND;
+  return (
+    <>
+      {isCut && <p class="pad muted small">The first {FOUND} domains and projects of this name; the tabs “Domains” and “Projects” have all of them.</p>}
+      <FlatTable group={group} tier="user" above={above} {...controls} />
+    </>
+  );
+}
+
 function Nothing({ day }: { day: string | null }) {
   if (day !== null) return <Empty title={`Nothing is kept of ${shortDay(day)}`}>The first run of a day writes what the day before it left. Older days than the server keeps are gone.</Empty>;
   return <Empty title="Nobody is here yet">Domains, projects and users appear with their first kernel, or when a weight is set for them.</Empty>;
 }
+
+/** An answer has at most so many rows. */
+const MOST = 1000;
 
 /** A row with what is below it, once it is opened. What is open is part of the address. */
 function Branch({ group, day, row, whole, level, edits, edit }: Controls & { group: string; row: Row; whole: number; level: number }) {
@@ -179,9 +202,15 @@ function Branch({ group, day, row, whole, level, edits, edit }: Controls & { gro
             {children.error ? (
               <Failure error={children.error} retry={children.reload} />
             ) : children.rows ? (
-              <Button small onClick={() => setLimit(Math.min(1000, limit + PAGE))}>
-                Show more of {count(children.count)}
-              </Button>
+              limit < MOST ? (
+                <Button small onClick={() => setLimit(Math.min(MOST, limit + PAGE))}>
+                  Show more of {count(children.count)}
+                </Button>
+              ) : (
+                <span class="muted">
+                  The first {count(MOST)} of {count(children.count)}. <Link href={`${groupPath(group, "shares")}?view=${below}`}>The list of {below}s</Link> has all of them, and a search by name.
+                </span>
+              )
             ) : (
               <span class="muted">Loading…</span>
             )}
@@ -192,7 +221,16 @@ function Branch({ group, day, row, whole, level, edits, edit }: Controls & { gro
   );
 }
 
-export function FlatTable({ group, day, tier, edits, edit }: Controls & { group: string; tier: Tier }) {
+interface FlatProps extends Controls {
+  group: string;
+  tier: Tier;
+  /** Rows of other tiers that come first. */
+  above?: Row[];
+}
+
+const NONE: Row[] = [];
+
+export function FlatTable({ group, day, tier, above = NONE, edits, edit }: FlatProps) {
   const [params, change] = useParams();
   const page = Math.max(1, Number(params.get("page") ?? 1) || 1);
   const whole = useWhole(group, day);
@@ -200,19 +238,19 @@ export function FlatTable({ group, day, tier, edits, edit }: Controls & { group:
   const list = useRows(wanted);
   if (list.error) return <div class="pad"><Failure error={list.error} retry={list.reload} /></div>;
   if (!list.rows) return <div class="pad"><Loading /></div>;
-  if (list.count === 0) return wanted.search ? <Empty title="Nobody is called like this">Names are searched as a part, in any case.</Empty> : <Nothing day={day} />;
+  if (list.count === 0 && above.length === 0) return wanted.search ? <Empty title="Nobody is called like this">Names are searched as a part, in any case.</Empty> : <Nothing day={day} />;
   return (
     <>
       <Scroll busy={list.isLoading}>
         <table class="data dense">
           <caption class="visually-hidden">{tier}s of the group</caption>
-          <Head day={day} tiers={[tier]} />
+          <Head day={day} tiers={[...new Set([...above, { tier }].map((row) => row.tier))]} />
           <tbody>
-            {list.rows.map((row) => (
+            {[...above, ...list.rows].map((row) => (
               <tr key={row.key}>
                 <th scope="row" class="name">
                   <Link href={entityPath(group, row)}>{row.name}</Link>
-                  {row.within && <div class="muted small">{row.within}</div>}
+                  {(row.within || row.tier !== tier) && <div class="muted small">{row.tier === tier ? row.within : [row.tier, row.within].filter(Boolean).join(" in ")}</div>}
                 </th>
                 <Cells day={day} row={row} whole={whole} edits={edits} edit={edit} />
               </tr>
@@ -220,7 +258,6 @@ export function FlatTable({ group, day, tier, edits, edit }: Controls & { group:
           </tbody>
         </table>
       </Scroll>
-      {list.isSearchedInPart && <p class="pad muted small">Of this day the first 1,000 by rank are searched.</p>}
       <Pager page={page} size={PAGE} count={list.count} go={(next) => change({ page: next === 1 ? null : String(next) }, true)} />
     </>
   );
