@@ -119,6 +119,8 @@ on_both! {
         let csv = run(&f.db, ["usage", GROUP, "--from", "2026-01-12", "--to", "2026-01-13", "--by", "project", "-o", "csv"]).ok();
         assert!(csv.lines().next().unwrap().ends_with(",used_share,entitled_share,cpu_hours,cpu_capacity_share"), "{csv}");
         assert!(csv.lines().count() > 1 && csv.lines().skip(1).all(|line| !line.ends_with(',')), "{csv}");
+        let none = run(&f.db, ["usage", GROUP, "--from", "2026-01-01", "--to", "2026-01-02", "--by", "project", "-o", "csv"]).ok();
+        assert_eq!(none, "first_day,last_day\n");
     }
 
     async fn an_audit_names_the_first_row_that_differs(db: TestDb) {
