@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::client::Client;
 use super::command::Command;
 use super::failure::{Failure, Outcome};
-use super::output::{Format, OutputArgs, print, print_answer, print_list};
+use super::output::{Format, OutputArgs, percent, print, print_answer, print_list};
 use crate::config::Config;
 
 /// Say why a user, a project or a domain stands where it stands, and what would change that
@@ -95,7 +95,9 @@ fn page(told: &Value) -> Result<(), Failure> {
         ))?;
     }
     print(&format!("\nfactor = {}\n", text(&told["formula"]["text"])))?;
-    list(&["tier", "weight", "source", "set_by", "set_at", "reason"], &told["weights"])?;
+    let weights = told["weights"].as_array().into_iter().flatten().map(weight);
+    let columns = &["tier", "weight", "entitled", "of_parent", "source", "set_by", "set_at", "reason"];
+    print_list(Format::Table, columns, weights)?;
     let rules = &told["rules"];
     print(&format!(
         "\nusage: {} decay, half-life {} days, look-back {} days, as of {}\n",
@@ -151,8 +153,12 @@ fn ahead(told: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-fn list(columns: &'static [&'static str], rows: &Value) -> Result<(), Failure> {
-    print_list(Format::Table, columns, rows.as_array().into_iter().flatten())
+/// A line of a weight, with the shares of the group and of the parent that it entitles to.
+fn weight(row: &Value) -> Value {
+    let mut line = row.clone();
+    line["entitled"] = percent(&row["entitled_share"]).into();
+    line["of_parent"] = percent(&row["entitled_share_of_parent"]).into();
+    line
 }
 
 fn slots(usage: &Value) -> String {

@@ -140,8 +140,9 @@ fn read(file: &Path) -> Result<Value, Failure> {
     let (bytes, name) = (read_input(file)?, input_name(file));
     let text = String::from_utf8(bytes).map_err(|_| Failure::Unusable(format!("{name} is not UTF-8 text")))?;
     if text.trim_ascii_start().starts_with('{') {
-        let read: Result<Map<String, Value>, _> = json::read(with_kept_numbers(&text).as_bytes());
-        return read.map(Value::Object).map_err(|e| Failure::from(Error::from(e)).in_input(&name));
+        return json::read_map(text.as_bytes())
+            .map(Value::Object)
+            .map_err(|e| Failure::from(Error::from(e)).in_input(&name));
     }
     let pairs = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(pair);
     let pairs: Result<Vec<_>, String> = pairs.collect();

@@ -9,10 +9,13 @@ use super::client::Client;
 use super::command::Command;
 use super::failure::Outcome;
 use super::list::List;
-use super::output::{Format, OutputArgs, fit, print_answer, print_list, warn};
+use super::output::{Format, OutputArgs, figure, fit, percent, print_answer, print_list, warn};
 use crate::config::Config;
 
 /// Show the ranking of a resource group
+///
+/// ENTITLED is the share of the group that the weights entitle to among those that are active, and PARENT the same of the
+/// parent: of a project its domain, of a user the project.
 #[derive(Parser)]
 #[command(name = "rank")]
 pub struct Rank {
@@ -57,7 +60,7 @@ const USERS: Tier = Tier {
         "entitled_share",
         "entitled_share_of_parent",
     ],
-    table: &["rank", "user", "project", "domain", "factor", "usage", "weight", "entitled"],
+    table: &["rank", "user", "project", "domain", "factor", "usage", "weight", "entitled", "parent"],
     names: &[
         ("user", &["user_name", "user_uuid"]),
         ("project", &["project_name", "project_id"]),
@@ -80,7 +83,7 @@ const PROJECTS: Tier = Tier {
         "entitled_share",
         "entitled_share_of_parent",
     ],
-    table: &["domain", "rank", "project", "factor", "usage", "weight", "entitled"],
+    table: &["domain", "rank", "project", "factor", "usage", "weight", "entitled", "parent"],
     names: &[("domain", &["domain_name"]), ("project", &["project_name", "project_id"])],
 };
 
@@ -127,27 +130,39 @@ impl Command for Rank {
     }
 }
 
-/// Columns that the names of a table may take together, so that a line fits into 80.
-const ROOM: usize = 23;
+/// What a line may be wide.
+const LINE: usize = 80;
 
 /// The ranking for a person: names where there are some, short figures, lines of at most 80 columns.
 fn lines(tier: &Tier, rows: &[Value]) -> Vec<Value> {
+    let mut lines: Vec<Value> = rows.iter().map(figures).collect();
     let shown =
         |row: &Value, keys: &[&str]| keys.iter().find_map(|key| row[key].as_str()).unwrap_or_default().to_owned();
     let mut names: Vec<Vec<String>> =
         rows.iter().map(|row| tier.names.iter().map(|(_, keys)| shown(row, keys)).collect()).collect();
-    fit(&mut names, ROOM);
-    let line = |(row, names): (&Value, Vec<String>)| {
-        let figure = |key: &str| row[key].as_str().and_then(|text| text.parse::<f64>().ok()).unwrap_or_default();
-        let mut line = json!({
-            "rank": row["rank"], "factor": format!("{:.6}", figure("fair_share_factor")),
-            "usage": format!("{:.6}", figure("effective_usage")), "weight": row["effective_weight"],
-            "entitled": format!("{:.2}%", 100.0 * figure("entitled_share")),
-        });
+    fit(&mut names, room(tier, &lines));
+    for (line, names) in lines.iter_mut().zip(names) {
         for ((column, _), name) in tier.names.iter().zip(names) {
             line[column] = Value::from(name);
         }
-        line
-    };
-    rows.iter().zip(names).map(line).collect()
+    }
+    lines
+}
+
+fn figures(row: &Value) -> Value {
+    let short = |key: &str| format!("{:.6}", figure(&row[key]));
+    json!({
+        "rank": row["rank"].to_string(), "factor": short("fair_share_factor"), "usage": short("effective_usage"),
+        "weight": short("effective_weight").trim_end_matches('0').trim_end_matches('.'),
+        "entitled": percent(&row["entitled_share"]), "parent": percent(&row["entitled_share_of_parent"]),
+    })
+}
+
+/// What the figures leave of a line for names. A column stands apart from the next by two.
+fn room(tier: &Tier, lines: &[Value]) -> usize {
+    let cell = |line: &Value, column: &str| line[column].as_str().map_or(0, str::len);
+    let width = |column: &&str| lines.iter().map(|line| cell(line, column)).max().unwrap_or(0).max(column.len());
+    let is_figure = |column: &&&str| tier.names.iter().all(|(name, _)| name != *column);
+    let figures: usize = tier.table.iter().filter(is_figure).map(width).sum();
+    (LINE + 1).saturating_sub(figures + 2 * tier.table.len())
 }

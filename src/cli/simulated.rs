@@ -1,13 +1,13 @@
-//! What a simulation answers, for people: who moves, with ranks and factors before and after.
+//! What a simulation answers, for people: who moves, with ranks and factors before and after, and how fair it is.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::client::{Client, no_json};
 use super::failure::{Failure, eprint_line};
-use super::output::{Format, print_bytes, print_list, warn};
+use super::output::{Format, percent, print_bytes, print_list, warn};
 
-const COLUMNS: &[&str] = &[
+const CSV: &[&str] = &[
     "tier",
     "name",
     "project",
@@ -19,7 +19,30 @@ const COLUMNS: &[&str] = &[
     "usage_after",
     "weight_before",
     "weight_after",
+    "entitled_share_before",
+    "entitled_share_after",
+    "entitled_share_of_parent_before",
+    "entitled_share_of_parent_after",
 ];
+const TABLE: &[&str] = &[
+    "tier",
+    "name",
+    "project",
+    "rank_before",
+    "rank_after",
+    "factor_before",
+    "factor_after",
+    "usage_before",
+    "usage_after",
+    "weight_before",
+    "weight_after",
+    "entitled_before",
+    "entitled_after",
+    "of_parent_before",
+    "of_parent_after",
+];
+const FAIRNESS: &[&str] =
+    &["tier", "window_days", "misallocated_before", "misallocated_after", "jains_index_before", "jains_index_after"];
 const ORDER: &[&str] = &["position_before", "position_after", "workload_id"];
 
 /// Asks what `changes` would do in the group.
@@ -37,11 +60,14 @@ pub fn show(answer: &[u8], format: Format) -> Result<(), Failure> {
     let rows = [("domain", "domains"), ("project", "projects"), ("user", "users")]
         .into_iter()
         .flat_map(|(tier, key)| answer[key]["items"].as_array().into_iter().flatten().map(move |item| row(tier, item)));
-    print_list(format, COLUMNS, rows)?;
-    if format == Format::Table
-        && let Some(order) = answer["workloads"]["items"].as_array()
-    {
-        print_list(format, ORDER, order)?;
+    if format == Format::Table {
+        print_list(format, TABLE, rows.map(in_percent))?;
+        print_list(format, FAIRNESS, answer["fairness"].as_array().into_iter().flatten().map(fairness))?;
+        if let Some(order) = answer["workloads"]["items"].as_array() {
+            print_list(format, ORDER, order)?;
+        }
+    } else {
+        print_list(format, CSV, rows)?;
     }
     say(&answer);
     Ok(())
@@ -61,6 +87,32 @@ fn row(tier: &str, item: &Value) -> Value {
         "factor_before": before["fair_share_factor"], "factor_after": after["fair_share_factor"],
         "usage_before": before["effective_usage"], "usage_after": after["effective_usage"],
         "weight_before": before["weight"], "weight_after": after["weight"],
+        "entitled_share_before": before["entitled_share"], "entitled_share_after": after["entitled_share"],
+        "entitled_share_of_parent_before": before["entitled_share_of_parent"],
+        "entitled_share_of_parent_after": after["entitled_share_of_parent"],
+    })
+}
+
+/// A row for a person: shares in percent. Who is new or gone has one side only.
+fn in_percent(mut row: Value) -> Value {
+    for (column, key) in [
+        ("entitled_before", "entitled_share_before"),
+        ("entitled_after", "entitled_share_after"),
+        ("of_parent_before", "entitled_share_of_parent_before"),
+        ("of_parent_after", "entitled_share_of_parent_after"),
+    ] {
+        row[column] = row[key].is_string().then(|| percent(&row[key])).into();
+    }
+    row
+}
+
+/// How fair one tier was in a window, with the weights before and after.
+fn fairness(change: &Value) -> Value {
+    json!({
+        "tier": change["tier"], "window_days": change["window_days"],
+        "misallocated_before": percent(&change["misallocated_share_before"]),
+        "misallocated_after": percent(&change["misallocated_share_after"]),
+        "jains_index_before": change["jains_index_before"], "jains_index_after": change["jains_index_after"],
     })
 }
 

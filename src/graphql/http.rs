@@ -33,7 +33,7 @@ fn read(body: &[u8]) -> Result<async_graphql::Request, Error> {
         let detail = format!("the body is not a GraphQL request in JSON: {detail}");
         Error::Malformed { code: "malformed_json", detail }
     };
-    let object = json::read::<serde_json::Map<String, serde_json::Value>>(body).map_err(|error| match error {
+    let object = json::read_map(body).map_err(|error| match error {
         Unreadable::Wrong(fault) => malformed(&fault.detail),
         unreadable @ Unreadable::Malformed { .. } => unreadable.into(),
     })?;

@@ -98,8 +98,8 @@ impl JsonString {
     }
 }
 
-/// JSON as text, like `{"cpu":"86400"}`. Accepted as text, whose numbers are read from their digits, or as an object, whose numbers
-/// are floats.
+/// JSON as text, like `{"cpu":"86400"}`. Accepted as text or as an object. Numbers are read from their digits, but those of an object
+/// that stands in the query itself are floats.
 #[Scalar(name = "JSONString")]
 impl ScalarType for JsonString {
     fn parse(value: Value) -> InputValueResult<Self> {

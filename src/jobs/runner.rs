@@ -220,7 +220,7 @@ impl Runner {
         let work = Work { group: group.to_owned(), fence: Some(fence.clone()) };
         let outcome = flown(job.run(Arc::clone(&self.service), work)).await;
         if let Err(failure) = &outcome {
-            tracing::error!(job = job.name(), group, detail = failure.detail, "job failed");
+            tracing::error!(job = job.name(), group, cause = failure.cause, "job failed");
         }
         metrics::counter!("fairshared_job_runs_total", "job" => job.name(), "outcome" => outcome_label(&outcome))
             .increment(1);
@@ -255,10 +255,11 @@ async fn flown(work: BoxFuture<'static, Result<Value>>) -> std::result::Result<V
     let done = tokio::spawn(work).await;
     match done {
         Ok(Ok(counts)) => Ok(counts),
-        Ok(Err(error)) => Err(JobFailure { status: "failed", detail: error.to_string() }),
-        Err(_) => Err(JobFailure {
+        Ok(Err(error)) => Err(JobFailure { status: "failed", detail: error.to_string(), cause: error.cause() }),
+        Err(panic) => Err(JobFailure {
             status: "panicked",
             detail: "the job panicked; its cause is in the server's log".to_owned(),
+            cause: panic.to_string(),
         }),
     }
 }

@@ -24,6 +24,7 @@ pub mod keys;
 pub mod list;
 pub mod metrics;
 mod openapi;
+pub mod owner;
 pub mod paths;
 pub mod problem;
 pub mod projects;

@@ -113,6 +113,6 @@ impl Service {
     )]
     pub async fn purge_divisions(&self, group: &str, keep_days: u32) -> Result<u64> {
         let before = self.clock().now().day().plus(-keep_days.cast_signed());
-        Ok(store::division_days::purge(self.store().write(), group, before).await?)
+        Ok(store::day_rows::purge::<DivisionDay>(self.store().write(), group, before).await?)
     }
 }

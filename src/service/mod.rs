@@ -27,6 +27,7 @@ pub mod queues;
 pub mod rank_movement;
 pub mod sequence;
 pub mod share_history;
+pub mod share_parts;
 pub mod shares;
 pub mod simulate;
 pub mod undo;

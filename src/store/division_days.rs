@@ -4,6 +4,7 @@ use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Condition, Expr};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, IntoSimpleExpr, QueryFilter};
 
+use super::day_rows::ByDay;
 use super::entity::division_day::{ActiveModel, Column, Entity, Model};
 use super::key_list::{KeyOrder, KeyPage, KeyWindow};
 use super::{Result, StoreError, bulk, decode, key_list};
@@ -26,6 +27,13 @@ pub struct DivisionDay {
     /// Of algorithms that divide one ratio.
     pub ratios: Option<Ratios>,
     pub calculated_at: Timestamp,
+}
+
+impl ByDay for DivisionDay {
+    type Entity = Entity;
+    const TABLE: &'static str = "division_days";
+    const GROUP: Column = Column::ResourceGroup;
+    const DAY: Column = Column::Day;
 }
 
 impl TryFrom<Model> for DivisionDay {
@@ -119,25 +127,4 @@ pub async fn page(
     let order = KeyOrder { columns: vec![Column::Day.into_simple_expr(), by_bytes(db)], descending: false };
     let values = |(day, queue): &(Day, String)| vec![Expr::value(day.0), Expr::value(queue.as_str())];
     key_list::page(db, Entity::find().filter(matching), order, window, values).await?.try_map(DivisionDay::try_from)
-}
-
-/// Removes the divisions of days after `today`.
-#[tracing::instrument(
-    name = "db.division_days.forget_after",
-    level = "debug",
-    skip_all,
-    fields(group),
-    err(level = "debug")
-)]
-pub async fn forget_after(db: &impl ConnectionTrait, group: &str, today: Day) -> Result<()> {
-    Entity::delete_many().filter(Column::ResourceGroup.eq(group)).filter(Column::Day.gt(today.0)).exec(db).await?;
-    Ok(())
-}
-
-/// Removes the divisions of days before `before`. Returns how many rows.
-#[tracing::instrument(name = "db.division_days.purge", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Day) -> Result<u64> {
-    let done =
-        Entity::delete_many().filter(Column::ResourceGroup.eq(group)).filter(Column::Day.lt(before.0)).exec(db).await?;
-    Ok(done.rows_affected)
 }

@@ -5,6 +5,7 @@ use sea_orm::sea_query::{Condition, Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoSimpleExpr, QueryFilter};
 
 use super::bucket_list::Tier;
+use super::day_rows::ByDay;
 use super::entity::fairness_day::{ActiveModel, Column, Entity, Model};
 use super::key_list::{KeyOrder, KeyPage, KeyWindow};
 use super::{Result, StoreError, bulk, key_list};
@@ -20,6 +21,13 @@ pub struct FairnessDay {
     /// How many were active.
     pub active: u32,
     pub calculated_at: Timestamp,
+}
+
+impl ByDay for FairnessDay {
+    type Entity = Entity;
+    const TABLE: &'static str = "fairness_days";
+    const GROUP: Column = Column::ResourceGroup;
+    const DAY: Column = Column::Day;
 }
 
 impl TryFrom<Model> for FairnessDay {
@@ -81,25 +89,4 @@ pub async fn page(
     let order = KeyOrder { columns, descending: false };
     let values = |(day, tier): &(Day, String)| vec![Expr::value(day.0), Expr::value(tier.as_str())];
     key_list::page(db, Entity::find().filter(matching), order, window, values).await?.try_map(FairnessDay::try_from)
-}
-
-/// Removes the rows of days after `today`.
-#[tracing::instrument(
-    name = "db.fairness_days.forget_after",
-    level = "debug",
-    skip_all,
-    fields(group),
-    err(level = "debug")
-)]
-pub async fn forget_after(db: &impl ConnectionTrait, group: &str, today: Day) -> Result<()> {
-    Entity::delete_many().filter(Column::ResourceGroup.eq(group)).filter(Column::Day.gt(today.0)).exec(db).await?;
-    Ok(())
-}
-
-/// Removes the rows of days before `before`. Returns how many.
-#[tracing::instrument(name = "db.fairness_days.purge", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Day) -> Result<u64> {
-    let done =
-        Entity::delete_many().filter(Column::ResourceGroup.eq(group)).filter(Column::Day.lt(before.0)).exec(db).await?;
-    Ok(done.rows_affected)
 }

@@ -16,6 +16,7 @@ mod bulk;
 pub mod capacity;
 pub mod clock;
 mod connection;
+pub mod day_rows;
 pub mod day_totals;
 mod decode;
 pub mod division_days;

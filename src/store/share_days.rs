@@ -11,6 +11,7 @@ use sea_orm::{
 use uuid::Uuid;
 
 use super::bucket_list::Tier;
+use super::day_rows::ByDay;
 use super::entity::share_day::{ActiveModel, Column, Entity, Model};
 use super::key_list::{KeyOrder, KeyPage, KeyWindow};
 use super::{Result, StoreError, bulk, key_list};
@@ -55,6 +56,13 @@ fn owner_of(tier: Tier, user: Uuid, project: Uuid, domain: String) -> Owner {
         Tier::Project => Owner::Project(project),
         Tier::User => Owner::User(Member { user: UserId(user), project }),
     }
+}
+
+impl ByDay for ShareDay {
+    type Entity = Entity;
+    const TABLE: &'static str = "share_days";
+    const GROUP: Column = Column::GroupKey;
+    const DAY: Column = Column::Day;
 }
 
 impl ShareDay {
@@ -266,13 +274,6 @@ pub async fn movers(
         rank_before: row.rank_before.unsigned_abs(),
     };
     Ok(rows.into_iter().map(row).collect())
-}
-
-/// Removes the rows of days after `today`.
-#[tracing::instrument(name = "db.share_days.forget_after", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn forget_after(db: &impl ConnectionTrait, group: GroupKey, today: Day) -> Result<()> {
-    Entity::delete_many().filter(Column::GroupKey.eq(group.0)).filter(Column::Day.gt(today.0)).exec(db).await?;
-    Ok(())
 }
 
 /// Removes rows of days before `before`, at most `most`. Returns how many.

@@ -27,6 +27,7 @@ const NAMES: [&str; 10] = [
     "used_share",
     "entitled_share",
 ];
+const DAYS: [&str; 2] = ["first_day", "last_day"];
 const SHARES: [&str; 2] = ["used_share", "entitled_share"];
 /// An id, and the name that stands for it in tables.
 const NAMED: [(&str, &str); 2] = [("project_id", "project_name"), ("user_uuid", "user_name")];
@@ -60,8 +61,10 @@ pub async fn run(usage: Usage, config: &Config) -> Result<(), Failure> {
             shorten(row, &hours);
         }
     }
-    let mut columns: Vec<&str> =
-        NAMES.into_iter().filter(|name| rows.iter().any(|row| row.get(name).is_some())).collect();
+    // A report without rows has these as its heading.
+    let is_always_there = |name: &str| DAYS.contains(&name);
+    let has_any = |name: &str| rows.iter().any(|row| row.get(name).is_some());
+    let mut columns: Vec<&str> = NAMES.into_iter().filter(|name| is_always_there(name) || has_any(name)).collect();
     columns.extend(hours.iter().chain(&parts).map(|(heading, _)| heading.as_str()));
     print_list(format, &columns, rows)
 }

@@ -1,4 +1,7 @@
 //! JSON whose decimals outlive a reader that knows floats only.
+//!
+//! The feature `arbitrary_precision` of `serde_json` would do it, too, but for every number that any part of the program reads, and
+//! raw values would read a nested document once for each level.
 
 use std::borrow::Cow;
 

@@ -91,6 +91,6 @@ impl ScalingGroup {
 
     /// When fair shares were last calculated; null: never yet.
     async fn calculated_at(&self) -> Option<DateTime> {
-        self.0.calculation.as_ref().map(|c| DateTime(c.at))
+        self.0.calculated_at().map(DateTime)
     }
 }

@@ -92,7 +92,7 @@ impl Sequence {
             sequencer: group.scheduler.name().to_owned(),
             mode: sequenced.mode.as_str().to_owned(),
             message: group.scheduler.success_message().to_owned(),
-            calculated_at: group.calculation.as_ref().map(|calculation| DateTime(calculation.at)),
+            calculated_at: group.calculated_at().map(DateTime),
             count: sequenced.order.len(),
             items: places.filter(is_shown).take(first as usize).map(item).collect(),
         }

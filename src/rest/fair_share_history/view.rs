@@ -2,12 +2,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use uuid::Uuid;
 
 use crate::domain::decimal::f64_text;
 use crate::domain::ids::Owner;
 use crate::domain::time::Day;
 use crate::rest::fairness::view::TierName;
+use crate::rest::owner::ProjectAndUser;
 use crate::service::people::Directory;
 use crate::service::share_history::ShareDay;
 
@@ -26,18 +26,8 @@ pub struct ShareDayView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub domain_name: Option<Arc<str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project_id: Option<Uuid>,
-    /// As it is called now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub project_name: Option<Arc<str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user_uuid: Option<Uuid>,
-    /// As the user is called now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub user_name: Option<Arc<str>>,
+    #[serde(flatten)]
+    pub of: ProjectAndUser,
     /// 1 is first; equals share a rank.
     pub rank: u32,
     pub fair_share_factor: String,
@@ -59,10 +49,12 @@ impl ShareDayView {
             day: row.day,
             tier,
             domain_name,
-            project_id: project.map(|id| id.0),
-            project_name: project.and_then(|id| people.project_name(id)),
-            user_uuid: user.map(|id| id.0),
-            user_name: user.and_then(|id| people.user_name(id)),
+            of: ProjectAndUser {
+                project_id: project.map(|id| id.0),
+                project_name: project.and_then(|id| people.project_name(id)),
+                user_uuid: user.map(|id| id.0),
+                user_name: user.and_then(|id| people.user_name(id)),
+            },
             rank: row.rank,
             fair_share_factor: f64_text(row.fair_share_factor),
             effective_usage: f64_text(row.normalized_usage),

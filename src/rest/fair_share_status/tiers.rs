@@ -16,10 +16,10 @@ use crate::domain::weight::EffectiveWeight;
 use crate::rest::list::{List, ListCursor};
 use crate::rest::problem::Result;
 use crate::service::VisibleGroup;
-use crate::service::group::published::entitlements::Entitlement;
 use crate::service::group::published::rows::{DomainShare, ProjectShare};
 use crate::service::input::page::Page;
 use crate::service::rank_movement::Ranks;
+use crate::service::share_parts::ShareParts;
 use crate::service::shares::{ShareField, ShareList, share_list_name};
 
 /// A share as every ranking shows it.
@@ -41,53 +41,19 @@ impl Shown {
     }
 }
 
-/// What a weight stands for, as parts from 0 to 1.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub struct ShareParts {
-    /// Of the whole group, by weight among all siblings of each tier.
-    pub nominal_share: String,
-    /// Of what the parent has: of a domain the group, of a project its domain, of a user the project.
-    pub nominal_share_of_parent: String,
-    /// Of the whole group, by weight among those that used something in the look-back window, or that hold or ask for something
-    /// now.
-    pub entitled_share: String,
-    /// Of what the parent has, likewise.
-    pub entitled_share_of_parent: String,
-}
-
-impl From<Entitlement> for ShareParts {
-    fn from(of: Entitlement) -> Self {
-        Self {
-            nominal_share: f64_text(of.nominal.of_group),
-            nominal_share_of_parent: f64_text(of.nominal.of_parent),
-            entitled_share: f64_text(of.entitled.of_group),
-            entitled_share_of_parent: f64_text(of.entitled.of_parent),
-        }
-    }
-}
-
 /// Rows of a ranking, and how old their figures are.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Ranking<T> {
-    pub items: Vec<T>,
-    /// Where the next page starts; absent on the last page.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next_cursor: Option<String>,
-    /// Rows of the whole ranking.
-    pub total: u64,
+    #[serde(flatten)]
+    pub list: List<T>,
     /// When factors and ranks were last calculated; `null`: never yet.
     pub calculated_at: Option<Timestamp>,
 }
 
 impl<T> Ranking<T> {
-    pub fn new(group: &VisibleGroup, List { items, next_cursor, total }: List<T>) -> Self {
-        Self { items, next_cursor, total, calculated_at: calculated_at(group) }
+    pub fn new(group: &VisibleGroup, list: List<T>) -> Self {
+        Self { list, calculated_at: group.calculated_at() }
     }
-}
-
-/// When the factors and ranks of a group were last calculated.
-pub fn calculated_at(group: &VisibleGroup) -> Option<Timestamp> {
-    group.calculation.as_ref().map(|calculation| calculation.at)
 }
 
 /// One page of the ranking of a tier; `rows` are those of a group as the caller may see it.

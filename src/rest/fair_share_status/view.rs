@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::tiers::{Ranking, ShareParts, Shown, calculated_at};
+use super::tiers::{Ranking, Shown};
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Owner, UserId};
 use crate::domain::ranking::Placed;
@@ -14,6 +14,7 @@ use crate::service::VisibleGroup;
 use crate::service::group::published::entitlements::Entitlement;
 use crate::service::group::published::rows::UserShare;
 use crate::service::rank_movement::Ranks;
+use crate::service::share_parts::ShareParts;
 use crate::service::shares::UserPlace;
 
 /// One user in one project.
@@ -166,7 +167,7 @@ impl SingleUserStatus {
             UserPlace::NoProject { user_name, share } => (false, PlaceOfUser::without_project(user, user_name, &share)),
         };
         let memberships = memberships.iter().map(status).collect();
-        Self { place, in_group, memberships, calculated_at: calculated_at(group) }
+        Self { place, in_group, memberships, calculated_at: group.calculated_at() }
     }
 }
 

@@ -2,11 +2,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use uuid::Uuid;
 
 use crate::domain::decimal::{f64_text, signed_text};
 use crate::domain::time::{Day, Timestamp};
 use crate::rest::list::List;
+use crate::rest::owner::ProjectAndUser;
 use crate::service::buckets::Tier;
 use crate::service::fairness::days::FairnessDay;
 use crate::service::fairness::report::{Fairness, FairnessRow, Who};
@@ -50,18 +50,8 @@ impl From<Tier> for TierName {
 pub struct FairnessEntry {
     #[schema(value_type = String)]
     pub domain_name: Arc<str>,
-    /// Absent of domains.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project_id: Option<Uuid>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub project_name: Option<Arc<str>>,
-    /// Absent of domains and projects.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user_uuid: Option<Uuid>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub user_name: Option<Arc<str>>,
+    #[serde(flatten)]
+    pub of: ProjectAndUser,
     /// Of what all of the group used, 0 to 1.
     pub used_share: String,
     /// Of what the parent used.
@@ -80,23 +70,25 @@ pub struct FairnessEntry {
 
 impl From<FairnessRow> for FairnessEntry {
     fn from(FairnessRow { who, received }: FairnessRow) -> Self {
-        let (domain_name, project, user) = match who {
-            Who::Domain(row) => (Arc::clone(&row.domain_name), None, None),
-            Who::Project(row) => (Arc::clone(&row.domain_name), Some((row.project_id, row.project_name.clone())), None),
-            Who::User(row) => (
-                Arc::clone(&row.domain_name),
-                Some((row.member.project, row.project_name.clone())),
-                Some((row.member.user, row.user_name.clone())),
-            ),
+        let (domain_name, of) = match who {
+            Who::Domain(row) => (Arc::clone(&row.domain_name), ProjectAndUser::default()),
+            Who::Project(row) => {
+                let (project_id, project_name) = (Some(row.project_id.0), row.project_name.clone());
+                (Arc::clone(&row.domain_name), ProjectAndUser { project_id, project_name, ..Default::default() })
+            }
+            Who::User(row) => {
+                let of = ProjectAndUser {
+                    project_id: Some(row.member.project.0),
+                    project_name: row.project_name.clone(),
+                    user_uuid: Some(row.member.user.0),
+                    user_name: row.user_name.clone(),
+                };
+                (Arc::clone(&row.domain_name), of)
+            }
         };
-        let (project_id, project_name) = project.map_or((None, None), |(id, name)| (Some(id.0), name));
-        let (user_uuid, user_name) = user.map_or((None, None), |(id, name)| (Some(id.0), name));
         Self {
             domain_name,
-            project_id,
-            project_name,
-            user_uuid,
-            user_name,
+            of,
             used_share: f64_text(received.used_share),
             used_share_of_parent: f64_text(received.used_share_of_parent),
             entitled_share: f64_text(received.entitled_share),

@@ -105,9 +105,10 @@ pub(super) fn render(service: &Service) -> String {
         let users = group.whole().map_or(0, |facts| facts.rows.users.len());
         gauge!(USERS, "resource_group" => group.name.to_string()).set(users as f64);
         gauge!(WAITING, "resource_group" => group.name.to_string()).set(service.reports_waiting(&group.name) as f64);
-        for (days, tier, share) in service.misallocated(&group) {
-            let (name, tier, window) = (group.name.to_string(), tier.as_str(), format!("{days}d"));
-            gauge!(MISALLOCATED, "resource_group" => name, "tier" => tier, "window" => window).set(share);
+        for known in service.known_fairness(&group) {
+            let (name, tier, window) = (group.name.to_string(), known.tier.as_str(), format!("{}d", known.days));
+            let gauge = gauge!(MISALLOCATED, "resource_group" => name, "tier" => tier, "window" => window);
+            gauge.set(known.misallocated_share);
         }
         if let Some(calculation) = &group.calculation {
             let age = (now.micros() - calculation.at.micros()) as f64 / MICROS_PER_SECOND as f64;

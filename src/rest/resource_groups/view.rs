@@ -47,7 +47,7 @@ impl From<&VisibleGroup> for ResourceGroup {
             scheduler: group.scheduler.name(),
             scheduler_opts: group.options.to_json(),
             capacity: group.capacity.clone(),
-            calculated_at: group.calculation.as_ref().map(|c| c.at),
+            calculated_at: group.calculated_at(),
             warnings: group.warnings(),
             config_revision: group.config_revision.to_string(),
         }

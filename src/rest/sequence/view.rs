@@ -70,7 +70,7 @@ pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
     out.extend_from_slice(b",\"message\":");
     serde_json::to_writer(&mut out, group.scheduler.success_message())?;
     out.extend_from_slice(b",\"calculated_at\":");
-    serde_json::to_writer(&mut out, &group.calculation.as_ref().map(|c| c.at))?;
+    serde_json::to_writer(&mut out, &group.calculated_at())?;
     out.extend_from_slice(b",\"items\":[");
     let (mut charged, mut explained) = (sequenced.charged.iter(), sequenced.explained.iter());
     for (position, at) in (1u64..).zip(&sequenced.order) {

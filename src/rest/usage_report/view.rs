@@ -3,12 +3,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use uuid::Uuid;
 
 use crate::domain::decimal::{Amount, f64_text};
 use crate::domain::slots::{SlotMap, Usages};
 use crate::domain::time::Day;
 use crate::rest::list::{List, ListCursor};
+use crate::rest::owner::ProjectAndUser;
 use crate::rest::problem::Result;
 use crate::service::input::page::Window;
 use crate::service::usage_report::{Asked, Question, ReportRow, UsageReport};
@@ -101,16 +101,8 @@ pub struct UsageReportRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     pub domain_name: Option<Arc<str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub project_id: Option<Uuid>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub project_name: Option<Arc<str>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user_uuid: Option<Uuid>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub user_name: Option<Arc<str>>,
+    #[serde(flatten)]
+    pub of: ProjectAndUser,
     /// Slot-seconds, exactly.
     #[schema(value_type = BTreeMap<String, String>)]
     pub resource_usage: Usages,
@@ -137,10 +129,12 @@ impl From<ReportRow> for UsageReportRow {
             first_day: row.first_day,
             last_day: row.last_day,
             domain_name: row.key.domain,
-            project_id: row.key.project.map(|id| id.0),
-            project_name: row.project_name,
-            user_uuid: row.key.user.map(|id| id.0),
-            user_name: row.user_name,
+            of: ProjectAndUser {
+                project_id: row.key.project.map(|id| id.0),
+                project_name: row.project_name,
+                user_uuid: row.key.user.map(|id| id.0),
+                user_name: row.user_name,
+            },
             resource_usage: row.usage,
             used_share: row.used_share.map(f64_text),
             entitled_share: row.entitled_share.map(f64_text),

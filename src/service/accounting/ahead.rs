@@ -4,7 +4,10 @@ use crate::domain::time::Timestamp;
 use crate::service::Result;
 use crate::service::group::session::Session;
 use crate::service::upkeep::clock_watch::TOLERANCE;
-use crate::store;
+use crate::store::division_days::DivisionDay;
+use crate::store::fairness_days::FairnessDay;
+use crate::store::share_days::ShareDay;
+use crate::store::{self, day_rows};
 
 /// A kernel that is recorded beyond this was recorded under a wrong clock.
 pub fn limit(now: Timestamp) -> Timestamp {
@@ -24,9 +27,9 @@ pub async fn come_back(session: &mut Session) -> Result<()> {
     store::kernels::reopen(session.write(), session.key(), now).await?;
     session.state_mut().group.run_times_made = false;
     store::capacity::forget_after(session.write(), name, today).await?;
-    store::division_days::forget_after(session.write(), name, today).await?;
-    store::fairness_days::forget_after(session.write(), name, today).await?;
-    store::share_days::forget_after(session.write(), session.key(), today).await?;
+    day_rows::forget_after::<DivisionDay>(session.write(), name, today).await?;
+    day_rows::forget_after::<FairnessDay>(session.write(), name, today).await?;
+    day_rows::forget_after::<ShareDay>(session.write(), session.key().0, today).await?;
     store::runs::forget_gaps_after(session.write(), name, limit).await?;
     let state = session.state_mut();
     state.take_unsettled();

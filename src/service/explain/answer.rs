@@ -10,6 +10,7 @@ use uuid::Uuid;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::{EffectiveWeight, Weight};
+use crate::service::share_parts::ShareParts;
 
 /// Whom an explanation or a part of it is about.
 #[derive(Clone, Debug, Default, Serialize, ToSchema)]
@@ -123,6 +124,8 @@ pub struct WeightPart {
     pub set_at: Option<Timestamp>,
     /// What was given as the reason.
     pub reason: Option<String>,
+    #[serde(flatten)]
+    pub shares: ShareParts,
 }
 
 /// One bucket, and what it counts for.

@@ -1,5 +1,7 @@
 //! The explanation itself, put together from what was read.
 
+use std::sync::Arc;
+
 use super::answer::{
     Beside, BucketPart, DecayedBucket, Explanation, Formula, Outlook, OutlookDate, Rules, WaitingWorkload, WeightPart,
 };
@@ -12,6 +14,7 @@ use crate::domain::explain::outlook::Then;
 use crate::domain::explain::words::Story;
 use crate::domain::explain::{Tier, exact};
 use crate::domain::hierarchy::Share;
+use crate::domain::ids::Owner;
 use crate::domain::options::Options;
 use crate::domain::slots::Usages;
 use crate::domain::time::{Day, Timestamp};
@@ -117,7 +120,7 @@ impl Page<'_> {
 
     fn rules(&self, today: Day, options: &Options) -> Rules {
         Rules {
-            calculated_at: self.facts().calculation.as_ref().map(|calculation| calculation.at),
+            calculated_at: self.facts().calculated_at(),
             today,
             decay: options.decay.name(),
             half_life_days: options.half_life_days,
@@ -146,10 +149,7 @@ impl Page<'_> {
     /// The weights in force of the domain, the project and the user, as far as they are multiplied.
     fn weights(&self) -> Vec<WeightPart> {
         let rows = &self.facts().rows;
-        let domain = rows.domain(self.subject.domain()).and_then(|row| row.share.weight);
-        let project = self.subject.project().and_then(|id| rows.project(id)).and_then(|row| row.share.weight);
-        let own = self.share().weight;
-        let part = |tier: Tier, set: Option<Weight>| {
+        let part = |tier: Tier, owner: Owner, set: Option<Weight>| {
             let origin = self.origins[tier as usize].as_ref();
             WeightPart {
                 tier: tier.as_str(),
@@ -158,12 +158,18 @@ impl Page<'_> {
                 set_by: origin.map(|origin| origin.actor.clone()),
                 set_at: origin.map(|origin| origin.at),
                 reason: origin.and_then(|origin| origin.reason.clone()),
+                shares: self.group.entitlement(&owner).into(),
             }
         };
-        match self.subject.tier() {
-            Tier::Domain => vec![part(Tier::Domain, own)],
-            Tier::Project => vec![part(Tier::Project, own)],
-            Tier::User => vec![part(Tier::Domain, domain), part(Tier::Project, project), part(Tier::User, own)],
-        }
+        let own = part(self.subject.tier(), self.subject.owner(), self.share().weight);
+        let (Tier::User, Some(project)) = (self.subject.tier(), self.subject.project()) else { return vec![own] };
+        let domain = self.subject.domain();
+        let of_domain = rows.domain(domain).and_then(|row| row.share.weight);
+        let of_project = rows.project(project).and_then(|row| row.share.weight);
+        vec![
+            part(Tier::Domain, Owner::Domain(Arc::clone(domain)), of_domain),
+            part(Tier::Project, Owner::Project(project), of_project),
+            own,
+        ]
     }
 }

@@ -111,6 +111,6 @@ impl Service {
     )]
     pub async fn purge_fairness(&self, group: &str, keep_days: u32) -> Result<u64> {
         let before: Day = self.clock().now().day().plus(-keep_days.cast_signed());
-        Ok(store::fairness_days::purge(self.store().write(), group, before).await?)
+        Ok(store::day_rows::purge::<FairnessDay>(self.store().write(), group, before).await?)
     }
 }

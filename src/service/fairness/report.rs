@@ -31,6 +31,15 @@ pub struct Fairness {
     pub rows: Vec<FairnessRow>,
 }
 
+/// How fair one tier was in so many days until that of the last calculation.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownFairness {
+    pub days: u32,
+    pub tier: Tier,
+    pub misallocated_share: f64,
+    pub jains_index: f64,
+}
+
 /// Who received something.
 #[derive(Clone, Debug)]
 pub enum Who {
@@ -169,13 +178,18 @@ impl Service {
         }))
     }
 
-    /// The misallocated shares of a group by length in days and tier, as far as they are known without the database.
-    pub fn misallocated(&self, group: &VisibleGroup) -> Vec<(u32, Tier, f64)> {
+    /// How fair each tier of a group was, as far as that is known without the database.
+    pub fn known_fairness(&self, group: &VisibleGroup) -> Vec<KnownFairness> {
         let now = self.certain_now();
         let known = LENGTHS.into_iter().zip(known_reports(group.published(), &LENGTHS, now));
         let by_tier = |(days, reports): (u32, Vec<TierReport>)| {
             let tiers = Tier::ALL.into_iter().zip(reports);
-            tiers.map(move |(tier, report)| (days, tier, report.misallocated_share))
+            tiers.map(move |(tier, TierReport { misallocated_share, jains_index, .. })| KnownFairness {
+                days,
+                tier,
+                misallocated_share,
+                jains_index,
+            })
         };
         known.flat_map(by_tier).collect()
     }

@@ -149,6 +149,15 @@ impl Error {
         Self::Internal { detail: format!("{what}: {error}"), source: Some(Arc::new(cause)) }
     }
 
+    /// What the log is to say of it: also what answers leave out.
+    pub fn cause(&self) -> String {
+        match self {
+            Self::Internal { detail, .. } => detail.clone(),
+            Self::Unavailable { source: Some(source), .. } => chain(&**source),
+            _ => self.to_string(),
+        }
+    }
+
     /// [`Fault::about`] one place.
     pub fn about(pointer: impl Into<String>, code: &'static str, said: impl Display) -> Self {
         Self::Invalid(vec![Fault::about(pointer, code, said)])

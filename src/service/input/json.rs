@@ -58,6 +58,13 @@ pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable>
     }
 }
 
+/// Reads one JSON object, with its decimals as they are written: values hold numbers as floats.
+pub fn read_map(bytes: &[u8]) -> Result<Map<String, Value>, Unreadable> {
+    let kept = std::str::from_utf8(bytes).map(with_kept_numbers).unwrap_or_default();
+    // Faults are told by their places in the document as it came.
+    read(kept.as_bytes()).or_else(|_| read(bytes))
+}
+
 /// An object within a document, with its decimals as they are written: values hold numbers as floats.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]

@@ -129,4 +129,6 @@ pub struct JobFailure {
     /// `failed` or `panicked`.
     pub status: &'static str,
     pub detail: String,
+    /// For the log alone.
+    pub cause: String,
 }

@@ -8,10 +8,12 @@ use uuid::Uuid;
 
 use crate::domain::decimal::f64_text;
 use crate::domain::hierarchy::Share;
+use crate::domain::ids::Owner;
 use crate::domain::options::SequenceMode;
 use crate::domain::time::Timestamp;
 use crate::domain::weight::{EffectiveWeight, Weight};
-use crate::service::group::published::profile::Profile;
+use crate::service::group::published::entitlements::Part;
+use crate::service::group::visible::VisibleGroup;
 use crate::service::group::warnings::OptionWarning;
 
 /// What changes, and what does not, if the changes are made.
@@ -20,13 +22,16 @@ use crate::service::group::warnings::OptionWarning;
     "config_revision": "17.3fa9c2d1", "calculated_at": "2026-01-13T10:05:00Z", "applied": null,
     "domains": {"changed": 1, "risen": 0, "fallen": 0, "items": [{
         "domain_name": "research",
-        "before": {"weight": "1", "effective_weight": "1", "effective_usage": "0.15", "fair_share_factor": "0.901250463", "rank": 1},
-        "after": {"weight": "2", "effective_weight": "2", "effective_usage": "0.15", "fair_share_factor": "0.949342117601", "rank": 1}
+        "before": {"weight": "1", "effective_weight": "1", "effective_usage": "0.15", "fair_share_factor": "0.901250463", "rank": 1,
+            "entitled_share": "0.5", "entitled_share_of_parent": "0.5"},
+        "after": {"weight": "2", "effective_weight": "2", "effective_usage": "0.15", "fair_share_factor": "0.949342117601", "rank": 1,
+            "entitled_share": "0.666666666667", "entitled_share_of_parent": "0.666666666667"}
     }]},
     "projects": {"changed": 0, "risen": 0, "fallen": 0, "items": []},
     "users": {"changed": 0, "risen": 0, "fallen": 0, "items": []},
     "winners": [], "losers": [],
-    "fairness": [{"tier": "domain", "window_days": 7, "misallocated_share_before": "0.2", "misallocated_share_after": "0.05"}],
+    "fairness": [{"tier": "domain", "window_days": 7, "misallocated_share_before": "0.2",
+        "misallocated_share_after": "0.05", "jains_index_before": "0.8", "jains_index_after": "0.98"}],
     "workloads": null, "warnings": []
 }))]
 pub struct SimulatedFairShares {
@@ -77,17 +82,24 @@ pub struct Figures {
     pub fair_share_factor: String,
     /// 1 is first; equals share a rank.
     pub rank: u32,
+    /// Of the whole group, by weight among those that are active.
+    pub entitled_share: String,
+    /// Of what the parent has, likewise.
+    pub entitled_share_of_parent: String,
 }
 
 impl Figures {
-    pub fn of(profile: &Profile, share: &Share, domain_name: Option<Arc<str>>, rank: u32) -> Self {
+    pub fn of(group: &VisibleGroup, owner: &Owner, share: &Share, domain_name: Option<Arc<str>>, rank: u32) -> Self {
+        let Part { of_group, of_parent } = group.entitlement(owner).entitled;
         Self {
             domain_name,
-            weight: profile.weight(share),
+            weight: group.weight(share),
             effective_weight: share.effective_weight,
             effective_usage: f64_text(share.history.normalized_usage),
             fair_share_factor: f64_text(share.fair_share_factor),
             rank,
+            entitled_share: f64_text(of_group),
+            entitled_share_of_parent: f64_text(of_parent),
         }
     }
 }
@@ -97,7 +109,7 @@ macro_rules! changed {
         $(#[$said])*
         #[derive(Debug, Default, Serialize, ToSchema)]
         pub struct $list {
-            /// How many have other figures, another rank or another place.
+            /// How many have another weight, factor, usage, rank or place. Who is merely entitled to more or less is not counted.
             pub changed: u64,
             /// Of them: how many have a better rank.
             pub risen: u64,
@@ -154,7 +166,7 @@ pub struct Mover {
     pub rank_after: u32,
 }
 
-/// The misallocated share of one tier in the days until the last calculation.
+/// How fair one tier was in the days until the last calculation.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct FairnessChange {
     /// `domain`, `project` or `user`.
@@ -163,6 +175,9 @@ pub struct FairnessChange {
     /// 0 to 1, where 0 is fair.
     pub misallocated_share_before: String,
     pub misallocated_share_after: String,
+    /// Jain's index of used over entitled, 0 to 1, where 1 is fair; 0 where nobody was active.
+    pub jains_index_before: String,
+    pub jains_index_after: String,
 }
 
 /// The order of the request's workloads.

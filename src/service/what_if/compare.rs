@@ -11,6 +11,7 @@ use super::answer::{
 use super::request::FairShareSimulation;
 use crate::domain::decimal::f64_text;
 use crate::domain::hierarchy::Share;
+use crate::domain::ids::Owner;
 use crate::domain::parallel;
 use crate::domain::ranking::{Placed, Ranked};
 use crate::service::group::calculate::Moment;
@@ -27,12 +28,13 @@ const MOVERS: usize = 10;
 trait Row: Ranked<Id: Clone> {
     fn is_shown(&self) -> bool;
     fn share(&self) -> &Share;
+    fn owner(&self) -> Owner;
     /// The domain that it is in.
     fn domain(&self) -> Option<&Arc<str>>;
 }
 
 macro_rules! rows {
-    ($($row:ident: $domain:expr;)*) => {$(
+    ($($row:ident: $owner:expr, $domain:expr;)*) => {$(
         impl Row for $row {
             fn is_shown(&self) -> bool {
                 !self.hidden
@@ -40,6 +42,11 @@ macro_rules! rows {
 
             fn share(&self) -> &Share {
                 &self.share
+            }
+
+            fn owner(&self) -> Owner {
+                let owner: fn(&Self) -> Owner = $owner;
+                owner(self)
             }
 
             fn domain(&self) -> Option<&Arc<str>> {
@@ -51,23 +58,23 @@ macro_rules! rows {
 }
 
 rows! {
-    DomainShare: |_| None;
-    ProjectShare: |row| Some(&row.domain_name);
-    UserShare: |row| Some(&row.domain_name);
+    DomainShare: |row| Owner::Domain(Arc::clone(&row.domain_name)), |_| None;
+    ProjectShare: |row| Owner::Project(row.project_id), |row| Some(&row.domain_name);
+    UserShare: |row| Owner::User(row.member), |row| Some(&row.domain_name);
 }
 
 /// The rows of one picture that are shown, with their ranks. Of users, of whom there are many, they are not even shared.
 struct Side<'a, P> {
     rows: Vec<(u32, P)>,
-    profile: &'a Profile,
+    group: &'a VisibleGroup,
 }
 
 impl<'a, P: Deref<Target: Row>> Side<'a, P> {
-    fn of(profile: &'a Profile, rows: impl Iterator<Item = (u32, P)>) -> Self {
+    fn of(group: &'a VisibleGroup, rows: impl Iterator<Item = (u32, P)>) -> Self {
         let mut rows: Vec<_> = rows.filter(|(_, row)| row.is_shown()).collect();
         // The keys beside each other: rows lie far apart in memory.
         rows.sort_by_cached_key(|(_, row)| row.id().clone());
-        Self { rows, profile }
+        Self { rows, group }
     }
 }
 
@@ -127,15 +134,15 @@ fn first<P: Deref<Target: Row>>(mut pairs: Vec<&Pair<P>>, count: usize) -> Vec<&
 /// What changes in one tier.
 struct Tier<'a, P> {
     pairs: Vec<Pair<P>>,
-    profiles: [&'a Profile; 2],
+    groups: [&'a VisibleGroup; 2],
 }
 
 impl<'a, P: Deref<Target: Row>> Tier<'a, P> {
     fn of(before: Side<'a, P>, after: Side<'a, P>) -> Self {
-        let profiles = [before.profile, after.profile];
+        let groups = [before.group, after.group];
         let mut pairs = side_by_side(before.rows, after.rows);
-        pairs.retain(|pair| !pair.is_same(profiles[0], profiles[1]));
-        Self { pairs, profiles }
+        pairs.retain(|pair| !pair.is_same(groups[0], groups[1]));
+        Self { pairs, groups }
     }
 
     fn count(&self, so: fn(u32, u32) -> bool) -> u64 {
@@ -144,13 +151,13 @@ impl<'a, P: Deref<Target: Row>> Tier<'a, P> {
 
     /// The rows that move by most places with their figures, as `show` has them.
     fn items<T>(&self, limit: usize, show: impl Fn(&P::Target, Option<Figures>, Option<Figures>) -> T) -> Vec<T> {
-        let figures = |side: &Option<(u32, P)>, profile| {
+        let figures = |side: &Option<(u32, P)>, group| {
             let (rank, row) = side.as_ref()?;
-            Some(Figures::of(profile, row.share(), row.domain().cloned(), *rank))
+            Some(Figures::of(group, &row.owner(), row.share(), row.domain().cloned(), *rank))
         };
         let shown = first(self.pairs.iter().collect(), limit).into_iter().filter_map(|pair| {
             let (_, row) = pair.side()?;
-            let [before, after] = self.profiles;
+            let [before, after] = self.groups;
             Some(show(row, figures(&pair.before, before), figures(&pair.after, after)))
         });
         shown.collect()
@@ -221,7 +228,7 @@ pub fn compare(
     let (fairness, users) = parallel::both(|| fairness(service, before, after), || users(before, after));
     Ok(SimulatedFairShares {
         config_revision: before.config_revision.to_string(),
-        calculated_at: before.calculation.as_ref().map(|calculation| calculation.at),
+        calculated_at: before.calculated_at(),
         applied: None,
         domains: listed!(ChangedDomains, domains(before, after), limit, |row: &DomainShare, before, after| {
             ChangedDomain { domain_name: Arc::clone(&row.domain_name), before, after }
@@ -246,37 +253,35 @@ pub fn compare(
 }
 
 fn fairness(service: &Service, before: &VisibleGroup, after: &VisibleGroup) -> Vec<FairnessChange> {
-    let (before, after) = parallel::both(|| service.misallocated(before), || service.misallocated(after));
-    let known = before.into_iter().filter_map(|(window_days, tier, share)| {
-        let (.., share_after) = after.iter().find(|(days, other, _)| *days == window_days && *other == tier)?;
+    let (before, after) = parallel::both(|| service.known_fairness(before), || service.known_fairness(after));
+    let known = before.into_iter().filter_map(|before| {
+        let after = after.iter().find(|after| after.days == before.days && after.tier == before.tier)?;
         Some(FairnessChange {
-            tier: tier.as_str(),
-            window_days,
-            misallocated_share_before: f64_text(share),
-            misallocated_share_after: f64_text(*share_after),
+            tier: before.tier.as_str(),
+            window_days: before.days,
+            misallocated_share_before: f64_text(before.misallocated_share),
+            misallocated_share_after: f64_text(after.misallocated_share),
+            jains_index_before: f64_text(before.jains_index),
+            jains_index_after: f64_text(after.jains_index),
         })
     });
     known.collect()
 }
 
 fn domains<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, Arc<DomainShare>> {
-    let side = |group: &'a VisibleGroup| {
-        Side::of(group.facts().profile(), group.facts().rows.domains.placed().map(Placed::into_parts))
-    };
+    let side = |group: &'a VisibleGroup| Side::of(group, group.facts().rows.domains.placed().map(Placed::into_parts));
     Tier::of(side(before), side(after))
 }
 
 fn projects<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, Arc<ProjectShare>> {
-    let side = |group: &'a VisibleGroup| {
-        Side::of(group.facts().profile(), group.facts().rows.placed_projects().map(Placed::into_parts))
-    };
+    let side = |group: &'a VisibleGroup| Side::of(group, group.facts().rows.placed_projects().map(Placed::into_parts));
     Tier::of(side(before), side(after))
 }
 
 fn users<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, &'a UserShare> {
     let side = |group: &'a VisibleGroup| {
         let ranked = group.facts().rows.users.ranked();
-        Side::of(group.facts().profile(), ranked.map(|(rank, row)| (rank, &**row)))
+        Side::of(group, ranked.map(|(rank, row)| (rank, &**row)))
     };
     let (before, after) = parallel::both(|| side(before), || side(after));
     Tier::of(before, after)

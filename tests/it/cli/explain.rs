@@ -19,6 +19,9 @@ on_both! {
         assert!(page.contains("\nfactor = 2 ^ -(0.0005952380952380952 / 1) = 0.999587497495\n"), "{page}");
         assert!(page.contains("\nright before it: alice; it has used less for its weight: "), "{page}");
         assert!(page.contains("would lead to place 1\n"), "{page}");
+        let weights: Vec<Vec<&str>> = page.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert!(weights.contains(&vec!["TIER", "WEIGHT", "ENTITLED", "OF", "PARENT", "SOURCE", "SET", "BY", "SET", "AT", "REASON"]), "{page}");
+        assert!(weights.contains(&vec!["project", "1", "50.00%", "100.00%", "default"]), "{page}");
         // The one group is taken where no other is named.
         let named = explain(&[&alice, "--group", GROUP, "-o", "json"]).json();
         assert_eq!((&named["place"], &named["weights"][2]["source"]), (&json!(1), &json!("set")));

@@ -37,8 +37,8 @@ on_both! {
         assert_eq!(lines[0][..2], ["RANK", "USER"]);
         assert_eq!(lines[1][..2], ["1", "alice"]);
         assert_eq!(lines[2][..2], ["2", "bob"]);
-        assert_eq!(lines[0], ["RANK", "USER", "PROJECT", "DOMAIN", "FACTOR", "USAGE", "WEIGHT", "ENTITLED"]);
-        assert_eq!(lines[2], ["2", "bob", "course", "teaching", "0.999587", "0.000595", "1", "50.00%"]);
+        assert_eq!(lines[0], ["RANK", "USER", "PROJECT", "DOMAIN", "FACTOR", "USAGE", "WEIGHT", "ENTITLED", "PARENT"]);
+        assert_eq!(lines[2], ["2", "bob", "course", "teaching", "0.999587", "0.000595", "1", "50.00%", "100.00%"]);
         assert!(!table.contains('\u{1b}'), "{table}");
         let csv = run(&f.db, ["rank", GROUP, "-o", "csv", "--limit", "1"]).ok();
         assert_eq!(csv.lines().count(), 2);
@@ -119,6 +119,8 @@ on_both! {
         let csv = run(&f.db, ["usage", GROUP, "--from", "2026-01-12", "--to", "2026-01-13", "--by", "project", "-o", "csv"]).ok();
         assert!(csv.lines().next().unwrap().ends_with(",used_share,entitled_share,cpu_hours,cpu_capacity_share"), "{csv}");
         assert!(csv.lines().count() > 1 && csv.lines().skip(1).all(|line| !line.ends_with(',')), "{csv}");
+        let none = run(&f.db, ["usage", GROUP, "--from", "2026-01-01", "--to", "2026-01-02", "--by", "project", "-o", "csv"]).ok();
+        assert_eq!(none, "first_day,last_day\n");
     }
 
     async fn an_audit_names_the_first_row_that_differs(db: TestDb) {
@@ -220,7 +222,7 @@ async fn many_buckets_come_in_pages() {
     }
 }
 
-/// Long names, and owners that have none.
+/// Long names, owners that have none, and a weight with many digits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_ranking_fits_eighty_columns() {
     use crate::support::fixture::{kernel, with};
@@ -228,6 +230,8 @@ async fn a_ranking_fits_eighty_columns() {
     let named = json!({"user_name": "a".repeat(200), "project_name": "p".repeat(200), "domain_name": "d".repeat(64)});
     let long = with(kernel("k5", "long", "long", "2026-01-13T10:00:00Z"), &named);
     assert!(f.ingest(&[long, kernel("k6", "unnamed", "unnamed", "2026-01-13T10:00:00Z")]).await.is_empty());
+    let weights = "domains: {teaching: 0.3333}\nprojects: {course: 0.3333}\nusers: [{user: bob, weight: 0.3333}]";
+    run_with_input(&f.db, &["weights", "apply", GROUP, "-f", "-"], weights.as_bytes()).ok();
     f.clock.advance_seconds(60);
     f.tick().await;
     for args in [&["rank", GROUP][..], &["rank", GROUP, "--projects"], &["rank", GROUP, "--domains"]] {
@@ -235,6 +239,7 @@ async fn a_ranking_fits_eighty_columns() {
         assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
         assert!(table.lines().count() > 2 && table.contains('\u{2026}'), "{table}");
     }
+    assert!(run(&f.db, ["rank", GROUP]).ok().contains(" 0.037026 "));
     assert!(run(&f.db, ["rank", GROUP, "-o", "json"]).ok().contains(&"a".repeat(200)));
 }
 

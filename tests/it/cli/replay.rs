@@ -5,20 +5,24 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::program::{Ended, end, program};
+use super::program::{Ended, end, program, run, run_with_input};
+use super::two_users;
+use crate::support::fixture::GROUP;
+use crate::support::on_both;
 use crate::support::plain::data;
 
 const NODES: &str = "resource_group,agent_id,cpu,mem_gib,gpu,from,to\n\
     main,n1,4,,,2026-01-01T00:00:00Z,\nmain,n2,4,,,2026-01-01T00:00:00Z,\n";
 
 /// Two users who take turns in filling eight cores; what each job waited is what a fifo cluster of that size makes it wait.
-fn jobs() -> String {
+/// Each is a name with a project and a domain.
+fn jobs(owners: [(&str, &str, &str); 2]) -> String {
     let mut lines = String::from("job_id,user,project,domain,resource_group,submit_time,start_time,end_time,cpu\n");
     for n in 0..20 {
-        let (user, submitted, started) = (["ann", "bob"][n % 2], n * 10, n * 30);
+        let ((user, project, domain), submitted, started) = (owners[n % 2], n * 10, n * 30);
         let at = |minutes: usize| format!("2026-01-01T{:02}:{:02}:00Z", minutes / 60, minutes % 60);
         let (submitted, start, end) = (at(submitted), at(started), at(started + 30));
-        writeln!(lines, "{n:02},{user},{user}-p,{user}s,main,{submitted},{start},{end},8").unwrap();
+        writeln!(lines, "{n:02},{user},{project},{domain},main,{submitted},{start},{end},8").unwrap();
     }
     lines
 }
@@ -27,7 +31,7 @@ fn jobs() -> String {
 fn desk() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-    write("jobs.csv", &jobs());
+    write("jobs.csv", &jobs([("ann", "ann-p", "anns"), ("bob", "bob-p", "bobs")]));
     write("nodes.csv", NODES);
     write("fifo.yaml", "scheduler: fifo\n");
     write(
@@ -61,6 +65,39 @@ fn a_fifo_cluster_replays_to_what_happened() {
     let of = |name: &str| fair["users"].as_array().unwrap().iter().find(|user| user["user"] == name).unwrap();
     assert!(of("ann")["wait_change"].as_f64() < Some(0.0) && of("bob")["wait_change"].as_f64() > Some(0.0), "{fair}");
     assert_eq!(report["policies"][2]["policy"], "json");
+}
+
+on_both! {
+    async fn a_policy_is_what_the_program_prints_of_a_group(db: TestDb) {
+        let f = two_users(db).await;
+        let set = ["half_life_days=3", "order=tiered", "sequence_mode=progressive", "resource_weights={\"cpu\": \"0.5\"}", "default_weight=2"];
+        run(&f.db, [&["options", "set", GROUP], &set[..]].concat()).ok();
+        let weights = "domains: {teaching: 4}\nprojects: {course: 1.5}\nusers: [{user: bob, weight: 3}]";
+        run_with_input(&f.db, &["weights", "apply", GROUP, "-f", "-"], weights.as_bytes()).ok();
+        let [options, weights] = ["options", "weights"].map(|what| run(&f.db, [what, "get", GROUP]).ok());
+        let folder = desk();
+        let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        write("jobs.csv", &jobs([("alice", "ml", "research"), ("bob", "course", "teaching")]));
+        write("printed.yaml", &[options.as_str(), &weights].concat());
+        write("options.yaml", &options);
+        write("weights.yaml", &weights);
+        write("by-hand.yaml", "scheduler_opts: {half_life_days: 3, order: tiered, sequence_mode: progressive, \
+            resource_weights: {cpu: 0.5}, default_weight: 2}\n\
+            domains: {teaching: 4}\nprojects: {course: 1.5}\nusers: [{user: bob, project: course, weight: 3}]");
+        let policies = ["printed", "by-hand", "options", "weights"].map(|name| format!("{name}.yaml"));
+        let named = policies.iter().flat_map(|file| ["--policy", file]);
+        let args: Vec<&str> = ["jobs.csv", "--capacities", "nodes.csv", "-o", "json"].into_iter().chain(named).collect();
+        let ended = replay(folder.path(), &args);
+        assert!(!ended.stderr.contains("no jobs in the trace"), "{ended:?}");
+        let report: Value = ended.json();
+        let [printed, by_hand, options, weights] = [0, 1, 2, 3].map(|at| {
+            let mut told = report["policies"][at].clone();
+            told["policy"].take();
+            told
+        });
+        assert_eq!(printed, by_hand);
+        assert!(printed != options && printed != weights, "{report}");
+    }
 }
 
 #[test]

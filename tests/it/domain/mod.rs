@@ -27,3 +27,4 @@ mod statuses;
 mod support;
 mod suspensions;
 mod turns;
+mod worlds;

@@ -23,8 +23,7 @@ async fn the_cause_of_a_job_that_fails() {
     store.close().await.unwrap();
     let answer = reporter.call(&server, Method::POST, "/jobs/aggregate/run", &json!({})).await;
     assert_eq!(answer.body["items"][0]["status"], "failed", "{answer:?}");
-    reporter.log.until_says(&["job failed", "aggregate", "gpu-cluster"]).await;
-    reporter.log.until_says(&["database error", "no such table: day_totals"]).await;
+    reporter.log.until_says(&["job failed", "aggregate", "gpu-cluster", "no such table: day_totals"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

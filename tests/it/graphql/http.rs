@@ -37,6 +37,17 @@ on_both! {
         }
     }
 
+    async fn numbers_of_variables_keep_their_digits(db: TestDb) {
+        let api = Api::cluster(db).await;
+        let query = r#"mutation ($queues: [QueueInput!]!) { upsert_queues(resource_group: \"gpu-cluster\", queues: $queues)
+            { affected_queues { quota } } }"#.replace('\n', " ");
+        let body = format!(r#"{{"query": "{query}", "variables": {{"queues": [{{"name": "a", "priority": 3, "quota": {{"mem": 123456789.123456789}}}}]}}}}"#);
+        let request = Request::post("/graphql").body(Body::from(body)).unwrap();
+        let (_, _, answer) = api.http(Some(admin()), request).await;
+        let answer: Value = serde_json::from_slice(&answer).unwrap();
+        assert_eq!(answer["data"]["upsert_queues"]["affected_queues"][0]["quota"], r#"{"mem":"123456789.123456789"}"#, "{answer}");
+    }
+
     async fn the_page_needs_no_key_and_no_network(db: TestDb) {
         let api = Api::empty(db, "2026-01-13T00:00:00Z").await;
         let (policy, html) = page(&api).await;

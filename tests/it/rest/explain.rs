@@ -148,6 +148,9 @@ on_both! {
         let parts = alice["weights"].as_array().unwrap();
         let of = |at: usize| (parts[at]["tier"].as_str().unwrap(), parts[at]["weight"].as_str().unwrap(), parts[at]["source"].as_str().unwrap());
         assert_eq!([of(0), of(1), of(2)], [("domain", "3", "set"), ("project", "1", "default"), ("user", "2.5", "set")]);
+        // What they entitle to, of the group and of the parent.
+        let shares = |at: usize| (number(&parts[at]["entitled_share"]), number(&parts[at]["entitled_share_of_parent"]));
+        assert_eq!([shares(0), shares(1), shares(2)], [(0.75, 0.75), (0.75, 1.0), (0.535_714_285_714, 0.714_285_714_286)]);
         assert_eq!((&parts[2]["set_at"], &parts[2]["reason"]), (&json!(NOW), &json!("a grant")));
         assert_eq!(parts[2]["set_by"], server.get("/audit-log").await["items"][0]["actor"]);
         assert_eq!((&parts[1]["set_by"], &parts[1]["set_at"]), (&Value::Null, &Value::Null));

@@ -27,6 +27,7 @@ mod records;
 mod revisions;
 mod sequence;
 mod serving;
+mod simulated_fairness;
 mod simulations;
 mod snapshots;
 pub mod support;

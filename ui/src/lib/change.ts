@@ -81,6 +81,8 @@ interface FairnessChange {
   window_days: number;
   misallocated_share_before: string;
   misallocated_share_after: string;
+  jains_index_before: string;
+  jains_index_after: string;
 }
 
 export interface Simulated {

@@ -103,12 +103,14 @@ function Fairness({ data }: { data: Simulated }) {
       <summary>In the wrong hands, with today's weights and with these</summary>
       <Scroll>
         <table class="data">
-          <caption class="visually-hidden">Misallocated share before and after</caption>
+          <caption class="visually-hidden">Misallocated share and Jain's index before and after</caption>
           <thead>
             <tr>
               <th scope="col">Among</th>
               <th scope="col" class="number">Days</th>
               <th scope="col" class="number">Now</th>
+              <th scope="col" class="number">Then</th>
+              <th scope="col" class="number">Jain's index now</th>
               <th scope="col" class="number">Then</th>
             </tr>
           </thead>
@@ -121,6 +123,8 @@ function Fairness({ data }: { data: Simulated }) {
                 <td class="number" title={change.misallocated_share_after}>
                   {percent(num(change.misallocated_share_after))} {trend(num(change.misallocated_share_after) - num(change.misallocated_share_before))}
                 </td>
+                <td class="number" title={change.jains_index_before}>{significant(num(change.jains_index_before), 3)}</td>
+                <td class="number" title={change.jains_index_after}>{significant(num(change.jains_index_after), 3)}</td>
               </tr>
             ))}
           </tbody>

@@ -66,6 +66,11 @@ impl Profile {
         }
     }
 
+    /// When factors and ranks were last calculated; `None`: never yet.
+    pub fn calculated_at(&self) -> Option<Timestamp> {
+        self.calculation.as_ref().map(|calculation| calculation.at)
+    }
+
     /// The weight in force: what an admin set, else the group's default.
     pub fn weight(&self, share: &Share) -> Weight {
         share.weight.unwrap_or(self.options.default_weight)

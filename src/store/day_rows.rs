@@ -1,0 +1,34 @@
+//! What tables with rows by day have in common: how a group's days before and after others are removed.
+
+use std::fmt::Debug;
+
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, Value};
+
+use super::Result;
+use crate::domain::time::Day;
+
+/// Rows that each are of one group and one day.
+pub trait ByDay {
+    type Entity: EntityTrait;
+    const TABLE: &'static str;
+    const GROUP: <Self::Entity as EntityTrait>::Column;
+    const DAY: <Self::Entity as EntityTrait>::Column;
+}
+
+/// Removes the rows of days after `today`.
+#[tracing::instrument(name = "db.day_rows.forget_after", level = "debug", skip_all, fields(table = T::TABLE, group = ?group), err(level = "debug"))]
+pub async fn forget_after<T: ByDay>(
+    db: &impl ConnectionTrait,
+    group: impl Into<Value> + Debug,
+    today: Day,
+) -> Result<()> {
+    T::Entity::delete_many().filter(T::GROUP.eq(group)).filter(T::DAY.gt(today.0)).exec(db).await?;
+    Ok(())
+}
+
+/// Removes the rows of days before `before`. Returns how many.
+#[tracing::instrument(name = "db.day_rows.purge", level = "debug", skip_all, fields(table = T::TABLE, group), err(level = "debug"))]
+pub async fn purge<T: ByDay>(db: &impl ConnectionTrait, group: &str, before: Day) -> Result<u64> {
+    let old = T::Entity::delete_many().filter(T::GROUP.eq(group)).filter(T::DAY.lt(before.0));
+    Ok(old.exec(db).await?.rows_affected)
+}
