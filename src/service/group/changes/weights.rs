@@ -80,8 +80,11 @@ fn targets(changes: &[WeightChange]) -> Vec<String> {
 /// Turns items into rows, refusing what is unknown and what is named twice.
 fn resolve(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Result<Vec<(Owner, Option<Weight>)>> {
     let mut of_user: BTreeMap<UserId, Vec<Member>> = BTreeMap::new();
-    for member in state.hierarchy.users().keys() {
-        of_user.entry(member.user).or_default().push(*member);
+    // Only an item without a project asks for the projects of its user, and a group may have many users.
+    if items.iter().any(|item| matches!(item.target, Target::User(_, None))) {
+        for member in state.hierarchy.users().keys() {
+            of_user.entry(member.user).or_default().push(*member);
+        }
     }
     let mut faults = Faults::default();
     let mut seen = BTreeSet::new();

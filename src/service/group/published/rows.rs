@@ -10,6 +10,7 @@ use crate::domain::factor::Exponent;
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::maps::FastMap;
+use crate::domain::parallel;
 use crate::domain::ranking::{Placed, Ranked, Ranking};
 use crate::domain::shards::Shards;
 use crate::service::people::Directory;
@@ -142,14 +143,21 @@ impl Rows {
         let domains: Vec<_> = hierarchy.domains().keys().filter_map(|name| make.domain(name)).map(Arc::new).collect();
         let projects: Vec<_> = hierarchy.projects().keys().filter_map(|id| make.project(*id)).map(Arc::new).collect();
         let project_at: Shards<_, _> = projects.iter().map(|row| (row.project_id, Arc::clone(row))).collect();
-        let user = |(member, share): (&Member, &Share)| {
-            Some(Arc::new(make.user(*member, share, project_at.get(&member.project)?)))
+        let user = |(member, share): &(&Member, &Share)| {
+            Some(Arc::new(make.user(**member, share, project_at.get(&member.project)?)))
         };
-        let users: Vec<_> = hierarchy.users().iter().filter_map(user).collect();
-        let mut projects_of = Shards::default();
-        for row in &users {
-            join(&mut projects_of, row.member);
-        }
+        let shares: Vec<(&Member, &Share)> = hierarchy.users().iter().collect();
+        let users: Vec<_> = parallel::map(&shares, user).into_iter().flatten().collect();
+        let ranked = users.clone();
+        let (ranked, (user_at, projects_of)) = parallel::both(
+            || Ranking::of(ranked),
+            || {
+                let mut projects_of = Shards::default();
+                users.iter().for_each(|row| join(&mut projects_of, row.member));
+                let user_at: Shards<_, _> = users.iter().map(|row| (row.member, Arc::clone(row))).collect();
+                (user_at, projects_of)
+            },
+        );
         let mut by_domain: BTreeMap<Arc<str>, Vec<Arc<ProjectShare>>> = BTreeMap::new();
         for row in projects {
             by_domain.entry(Arc::clone(&row.domain_name)).or_default().push(row);
@@ -157,12 +165,12 @@ impl Rows {
         Self {
             domain_at: domains.iter().map(|row| (Arc::clone(&row.domain_name), Arc::clone(row))).collect(),
             project_at,
-            user_at: users.iter().map(|row| (row.member, Arc::clone(row))).collect(),
+            user_at,
             projects_of,
             members_of: OnceLock::new(),
             domains: Ranking::of(domains),
             projects: by_domain.into_iter().map(|(domain, rows)| (domain, Ranking::of(rows))).collect(),
-            users: Ranking::of(users),
+            users: ranked,
             people_changes: people.changes(),
             some_unknown: hierarchy.owners().any(|owner| make.is_unknown(&owner)),
         }
