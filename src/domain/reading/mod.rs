@@ -3,6 +3,7 @@
 
 mod lists;
 mod read_only;
+pub mod seconds;
 mod traced;
 mod words;
 

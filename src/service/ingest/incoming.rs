@@ -10,7 +10,7 @@ use crate::domain::ids::{KernelId, Member, ProjectId, SessionId, UserId};
 use crate::domain::kernel::{Phase, Report, Traits};
 use crate::domain::names::check_name;
 use crate::domain::quantity;
-use crate::domain::reading::ReadOnly;
+use crate::domain::reading::{ReadOnly, seconds};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
 use crate::service::Fault;
@@ -57,6 +57,7 @@ pub struct KernelInput {
     /// How long it will run from its start, 1 to 31536000 seconds, for progressive sequences; a later report need not repeat
     /// it.
     #[schema(minimum = 1, maximum = 31_536_000)]
+    #[serde(default, deserialize_with = "seconds::expected")]
     pub expected_seconds: Option<u32>,
     pub agent_id: Option<String>,
     pub queue: Option<String>,

@@ -29,6 +29,7 @@ use super::{Caller, Error, Fault, Faults, Result, Service};
 use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
 use crate::domain::maps::{FastMap, FastSet};
 use crate::domain::options::{Order, SequenceMode};
+use crate::domain::reading::seconds;
 use crate::domain::sequencer::progressive::{Charge, Homes};
 use crate::domain::sequencer::{Decision, Growing, QueueClaims, Workload};
 use crate::domain::slots::Amounts;
@@ -67,6 +68,7 @@ pub struct PendingWorkload<'a> {
     pub requested_slots: Option<Box<Amounts>>,
     /// How long it will run once it has started, 1 to 31536000 seconds; for progressive sequences.
     #[schema(minimum = 1, maximum = 31_536_000)]
+    #[serde(default, deserialize_with = "seconds::expected")]
     pub expected_seconds: Option<u32>,
 }
 
@@ -92,6 +94,7 @@ pub struct PlacedWorkload<'a> {
     pub requested_slots: Option<Box<Amounts>>,
     /// As of a workload.
     #[schema(minimum = 1, maximum = 31_536_000)]
+    #[serde(default, deserialize_with = "seconds::expected")]
     pub expected_seconds: Option<u32>,
 }
 

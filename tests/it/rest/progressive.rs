@@ -290,6 +290,7 @@ on_both! {
             (json!({"workloads": [workload("a", "ann"), with_expected(json!(0))]}), "out_of_range", "/workloads/1/expected_seconds"),
             (json!({"workloads": [with_expected(json!(31_536_001))]}), "out_of_range", "/workloads/0/expected_seconds"),
             (json!({"workloads": [with_expected(json!(-1))]}), "invalid_value", "/workloads/0/expected_seconds"),
+            (json!({"workloads": [with_expected(json!(-1))]}), "invalid_value", "/workloads/0/expected_seconds"),
             (json!({"workloads": [], "mode": "fast"}), "invalid_value", "/mode"),
             (json!({"workloads": [], "mode": "progressive", "placed": [with(entry.clone(), &json!({"expected_seconds": 0}))]}),
                 "out_of_range", "/placed/0/expected_seconds"),
@@ -305,9 +306,17 @@ on_both! {
             let fault = &problem["errors"][0];
             assert_eq!((&fault["pointer"], &fault["code"]), (&json!(pointer), &json!(code)), "{problem}");
         }
-        let bad = with(kernel("k9", "ann", "ml", NOW), &json!({"expected_seconds": 0}));
-        let answer = server.call("POST", &group("/kernels"), Some(&json!([bad]))).await.json(200);
-        assert_eq!((&answer["rejected"], &answer["errors"][0]["errors"][0]["pointer"]), (&json!(1), &json!("/expected_seconds")), "{answer}");
+        for (seconds, said) in [
+            (json!(0), "`expected_seconds` must be 1 to 31536000 seconds"),
+            (json!(-1), "`expected_seconds` is not a whole number from 1 to 31536000"),
+            (json!(4_294_967_296_u64), "`expected_seconds` is not a whole number from 1 to 31536000"),
+        ] {
+            let bad = with(kernel("k9", "ann", "ml", NOW), &json!({"expected_seconds": seconds}));
+            let answer = server.call("POST", &group("/kernels"), Some(&json!([bad]))).await.json(200);
+            let fault = &answer["errors"][0]["errors"][0];
+            assert_eq!((&answer["rejected"], &fault["pointer"]), (&json!(1), &json!("/expected_seconds")), "{answer}");
+            assert_eq!(fault["detail"], said);
+        }
         // A scheduler that has no such order refuses the request, and says so of the option.
         let patch = json!({"scheduler": "fifo", "scheduler_opts": {"sequence_mode": "progressive"}});
         let patched = server.call("PATCH", &group("/scheduler-options"), Some(&patch)).await.json(200);

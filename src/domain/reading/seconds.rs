@@ -1,0 +1,37 @@
+//! How long somebody says that a kernel will run.
+
+use std::fmt;
+
+use serde::de::{Error, Unexpected, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// Reads a number of seconds, or nothing. What is no such number is told the range; whoever takes it checks the range.
+pub fn expected<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    Ok(Option::<Seconds>::deserialize(from)?.map(|seconds| seconds.0))
+}
+
+struct Seconds(u32);
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_u32(InRange)
+    }
+}
+
+struct InRange;
+
+impl Visitor<'_> for InRange {
+    type Value = Seconds;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number from 1 to 31536000")
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Seconds, E> {
+        u32::try_from(value).map(Seconds).map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Seconds, E> {
+        u32::try_from(value).map(Seconds).map_err(|_| E::invalid_value(Unexpected::Signed(value), &self))
+    }
+}
