@@ -153,7 +153,9 @@ impl Rows {
             || Ranking::of(ranked),
             || {
                 let mut projects_of = Shards::default();
-                users.iter().for_each(|row| join(&mut projects_of, row.member));
+                for row in &users {
+                    join(&mut projects_of, row.member);
+                }
                 let user_at: Shards<_, _> = users.iter().map(|row| (row.member, Arc::clone(row))).collect();
                 (user_at, projects_of)
             },
