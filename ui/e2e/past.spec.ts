@@ -148,7 +148,7 @@ it("a day of which nothing is kept is said to be empty", async () => {
   await goto(`${GROUP}/fairness?at=${long}`);
   await page.getByText("Usage is not kept until 1 Jan 2020").waitFor();
   await goto(`${GROUP}/queues?at=${long}`);
-  await page.getByText("No division is kept of 1 Jan 2020").waitFor();
+  await page.getByText("No division of 1 Jan 2020 is kept").waitFor();
   expect(await page.getByRole("button", { name: "Add a queue" }).count()).toBe(0);
   expect(complaints).toEqual([]);
   await leave();

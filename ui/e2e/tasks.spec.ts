@@ -197,7 +197,7 @@ it("a reclaim is planned and the queue tree is edited", async () => {
   await plan.getByLabel("Queue").selectOption("forecasting");
   await plan.getByLabel("CUDA, devices").fill("8");
   await plan.getByLabel("CPU, cores").fill("48");
-  await plan.getByRole("button", { name: "Who would give back?" }).click();
+  await plan.getByRole("button", { name: "Which kernels would be reclaimed?" }).click();
   await page.getByRole("region", { name: "The plan" }).getByText("It can run once these workloads have given back").waitFor();
   await plan.getByLabel("CPU, cores").fill("4");
   expect(await page.getByRole("region", { name: "The plan" }).count()).toBe(0);

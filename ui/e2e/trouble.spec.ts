@@ -123,7 +123,7 @@ it("people and queues are tried, and queues are applied with the rest", async ()
   await page.getByLabel("User who comes").fill("nora");
   await page.getByLabel("Project to come into").fill("brand-new");
   await page.getByLabel("Domain, if the project is new").fill("industry");
-  await page.getByRole("button", { name: "Take a user away" }).click();
+  await page.getByRole("button", { name: "Remove a user" }).click();
   await page.getByLabel("User who goes").fill("amelia");
   const preview = page.getByRole("region", { name: "What would change" });
   await preview.getByText("would rise").waitFor();

@@ -97,6 +97,8 @@ export function Chart({ title, times, series, shown, when, height = 260, marks =
         height,
         tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
         cursor: { drag: { x: false, y: false } },
+        // A line is a line in the legend, too, and no empty box that could be ticked.
+        legend: { markers: { width: (_, at) => (series[at - 1]?.bars ? 6 : 1.5), dash: (_, at) => (series[at - 1]?.dash ? "dashed" : "solid"), stroke: (_, at) => resolved(series[at - 1]?.fill ?? series[at - 1]?.colour ?? "--ink") } },
         hooks: { draw: [draw], setLegend: [(chart) => element.classList.toggle("read", typeof chart.legend.idx === "number")] },
         scales: { x: { range: (_, min, max) => (series.some((one) => one.bars) || min === max ? [min - 43_200, max + 43_200] : [min, max]) }, y: { dir: upsideDown ? -1 : 1, range: (_, min, max) => (fits ? around(min, max, upsideDown ? 0.5 : Infinity) : [0, max > 0 ? max * 1.08 : 1]) } },
         axes: [{ ...axis, space: 64, values: (_, ticks) => ticks.map(dayAndMonth) }, { ...axis, size: 64, values: (_, ticks) => ticks.map((tick) => shown(tick)) }],

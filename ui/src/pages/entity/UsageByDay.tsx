@@ -133,9 +133,10 @@ function Counting({ slot, range, buckets, options, last, marks }: ChartOfProps) 
       times: timesOf(days.days),
       series: [
         { name: `Used, ${unit}`, values: days.used, colour: "--accent", fill: "--faint", bars: true },
-        { name: `Counts still, ${unit}`, values: days.counts, colour: "--accent", fill: "--accent", bars: true },
+        { name: `Still counts, ${unit}`, values: days.counts, colour: "--accent", fill: "--accent", bars: true },
       ],
-      capacity: days.offered.findLast((value) => value !== null),
+      // What the group offers today is a mean over the hours that have passed.
+      capacity: (range.last === last ? days.offered.slice(0, -1) : days.offered).findLast((value) => value !== null),
     };
   }, [buckets, slot, range, last, options]);
   return (
@@ -143,8 +144,8 @@ function Counting({ slot, range, buckets, options, last, marks }: ChartOfProps) 
       <Chart title={`${slotName(slot)} used by day`} times={chart.times} series={chart.series} shown={shown} when={dayOf} marks={marks} />
       <p class="muted small">
         The faint bar is all that was used that day; the strong one is what still counts: usage loses half of its weight every {half_life_days === 1 ? "day" : `${half_life_days} days`}
-        {decay === "flat" ? ", at once," : ""} and is forgotten after {many(lookback_days, "day")}.
-        {chart.capacity ? ` The group offers ${significant(chart.capacity)} ${hoursUnit(slot)} a day.` : ""}
+        {decay === "flat" ? ", all of it at once," : ""} and is forgotten after {many(lookback_days, "day")}.
+        {chart.capacity ? ` On the last whole day the group offered ${significant(chart.capacity)} ${hoursUnit(slot)}.` : ""}
       </p>
     </>
   );

@@ -145,7 +145,7 @@ function Explained({ group, whom }: { group: string; whom: Record<string, string
                 ["Place", <>{told.place ?? "–"} <small>of {told.of}</small></>, told.order === "tiered" ? "In the order of starts: domains are compared first, then projects, then users. The rank compares all users at once." : "In the order of starts, which is by rank: all users of the group are compared."],
                 ["Factor", <span title={told.formula.fair_share_factor}>{factor(told.formula.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
                 ["Usage that counts, of capacity", <span title={told.formula.normalized_usage}>{percent(num(told.formula.normalized_usage))}</span>, "Of all that the group offered in the look-back"],
-                ["Weight", told.formula.effective_weight, "The weights of domain, project and user, multiplied"],
+                ["Effective weight", told.formula.effective_weight, "The weights of domain, project and user, multiplied"],
                 ["Calculated", <When at={told.rules.calculated_at} />, "Past days are on the page of usage by day"],
               ]}
             />
@@ -204,7 +204,7 @@ function Days({ group, told }: { group: string; told: Explanation }) {
                 <th scope="col">Day</th>
                 <th scope="col">Used</th>
                 <th scope="col" class="number">Of a day's capacity</th>
-                <th scope="col" class="number">Counts still</th>
+                <th scope="col" class="number">Still counts</th>
                 <th scope="col" class="number">Part of all</th>
                 <th scope="col">Kernels</th>
               </tr>

@@ -54,7 +54,7 @@ export default function Keys() {
   return (
     <Page
       title="Keys"
-      about="What clients and people prove themselves with. The text of a key is shown once, when it is made."
+      about="A key lets a program or a person in. The text of a key is shown once, when it is made."
       actions={
         <>
           <CopyAs action={{ document: KEYS, variables: { first: PAGE, offset: 0 }, rest: { path: ["keys"] }, command: ["keys", "list"] }} />

@@ -27,7 +27,7 @@ export default function Overview({ group }: PageProps) {
   return (
     <Page
       title={group}
-      about={day === null ? "What the group offers and what is used of it now, and how its domains stand." : `What was used of the group on ${shortDay(day)}, and how its domains and users stood at its end.`}
+      about={day === null ? "What the group offers and what is used of it now, and how its domains stand." : `What was used in the group on ${shortDay(day)}, and how its domains and users stood at its end.`}
       actions={<CopyAs action={day === null ? nowAction(group) : pastAction(group, day)} />}
     >
       <TimeControl day={day} choose={choose} last={yesterday()} />

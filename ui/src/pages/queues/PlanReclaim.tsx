@@ -79,7 +79,7 @@ export function PlanReclaim({ group, queues, capacity, close }: { group: string;
         </div>
         <div class="row">
           <Button kind="primary" type="submit">
-            Who would give back?
+            Which kernels would be reclaimed?
           </Button>
           <CopyAs
             what="this plan"

@@ -30,9 +30,9 @@ export const SECTIONS: Section[] = [
   {
     title: "What counts as used",
     options: [
-      { key: "half_life_days", name: "Half-life", kind: "whole", unit: "days", range: [1, 3650], standard: "7", effect: "After so long usage counts half. A short one forgives quickly; a long one remembers heavy users." },
+      { key: "half_life_days", name: "Half-life", kind: "whole", unit: "days", range: [1, 3650], standard: "7", effect: "After this time usage counts half. A short one forgives quickly; a long one remembers heavy users." },
       { key: "lookback_days", name: "Look-back", kind: "whole", unit: "days", range: [1, 3650], standard: "28", effect: "Older usage does not count at all." },
-      { key: "decay", name: "Decay", kind: "choice", choices: [["flat", "flat: by whole half-lives"], ["continuous", "continuous: a little every day"]], standard: "flat", effect: "Whether usage loses its weight in steps or evenly." },
+      { key: "decay", name: "Decay", kind: "choice", choices: [["flat", "flat: by whole half-lives"], ["continuous", "continuous: a little every day"]], standard: "flat", effect: "Whether usage loses half of its weight at the end of each half-life (flat), or a little every day (continuous)." },
       { key: "decay_unit_days", name: "Bucket length", kind: "whole", unit: "days", range: [1, 365], standard: "1", effect: "Usage of so many days is kept and decayed together; at most the look-back." },
       { key: "resource_weights", name: "Weights of slots", kind: "slots", standard: "{}", effect: "How much each slot counts, like {\"cuda.device\": \"1\", \"cpu\": \"0.25\"}. Empty: every slot counts 1." },
     ],

@@ -126,7 +126,7 @@ export function People({ scenario, set }: Part) {
             Add a user
           </Button>
           <Button small onClick={() => set({ removed: [...removed, { user: "", project: "" }] })}>
-            Take a user away
+            Remove a user
           </Button>
         </span>
       }
