@@ -88,7 +88,7 @@ it("a warning is a sentence", async () => {
 it("settings say why there is none of a past day", async () => {
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/settings`);
-  await page.getByText("history keeps none of a past day").waitFor();
+  await page.getByText("those of past days are not kept").waitFor();
   await page.locator("main").getByRole("link", { name: "Audit" }).click();
   await page.getByRole("heading", { name: "Audit" }).waitFor();
   expect(new URL(page.url()).searchParams.get("action")).toBe("scheduler_options.patch");

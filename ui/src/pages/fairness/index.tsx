@@ -175,7 +175,7 @@ function OverTime({ group, tier, last }: { group: string; tier: Tier; last: stri
           ) : (
             <>
               <Chart title="Misallocated share and Jain's index by day" times={chart.times} series={chart.series} shown={shown} when={dayOf} height={220} />
-              <p class="muted small">A day is judged by who still waited at its end: what nobody asked for is in nobody's wrong hands.</p>
+              <p class="muted small">A day is judged by who still waited at its end: what nobody else asked for is not in the wrong hands.</p>
             </>
           )
         }

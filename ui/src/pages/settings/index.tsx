@@ -53,7 +53,7 @@ function Form({ group, now }: { group: string; now: Group }) {
         </Note>
       ))}
       <p class="muted small">
-        These are the settings of now: history keeps none of a past day. {readOnly ? "The audit log, which an admin reads, has every change of them with what was before." : <><Link href={`${groupPath(group, "audit")}?action=scheduler_options.patch`}>Audit</Link> has every change of them with what was before.</>}
+        These are the present settings; those of past days are not kept. {readOnly ? "The audit log, which an admin reads, has every change of them with what was before." : <><Link href={`${groupPath(group, "audit")}?action=scheduler_options.patch`}>Audit</Link> has every change of them with what was before.</>}
       </p>
       {readOnly && <Note>Your key may read these settings. An admin may change them.</Note>}
       <Card title="Scheduler">
