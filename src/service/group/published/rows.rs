@@ -10,7 +10,6 @@ use crate::domain::factor::Exponent;
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::maps::FastMap;
-use crate::domain::parallel;
 use crate::domain::ranking::{Placed, Ranked, Ranking};
 use crate::domain::shards::Shards;
 use crate::service::people::Directory;
@@ -143,23 +142,14 @@ impl Rows {
         let domains: Vec<_> = hierarchy.domains().keys().filter_map(|name| make.domain(name)).map(Arc::new).collect();
         let projects: Vec<_> = hierarchy.projects().keys().filter_map(|id| make.project(*id)).map(Arc::new).collect();
         let project_at: Shards<_, _> = projects.iter().map(|row| (row.project_id, Arc::clone(row))).collect();
-        let user = |(member, share): &(&Member, &Share)| {
-            Some(Arc::new(make.user(**member, share, project_at.get(&member.project)?)))
+        let user = |(member, share): (&Member, &Share)| {
+            Some(Arc::new(make.user(*member, share, project_at.get(&member.project)?)))
         };
-        let shares: Vec<(&Member, &Share)> = hierarchy.users().iter().collect();
-        let users: Vec<_> = parallel::map(&shares, user).into_iter().flatten().collect();
-        let ranked = users.clone();
-        let (ranked, (user_at, projects_of)) = parallel::both(
-            || Ranking::of(ranked),
-            || {
-                let mut projects_of = Shards::default();
-                for row in &users {
-                    join(&mut projects_of, row.member);
-                }
-                let user_at: Shards<_, _> = users.iter().map(|row| (row.member, Arc::clone(row))).collect();
-                (user_at, projects_of)
-            },
-        );
+        let users: Vec<_> = hierarchy.users().iter().filter_map(user).collect();
+        let mut projects_of = Shards::default();
+        for row in &users {
+            join(&mut projects_of, row.member);
+        }
         let mut by_domain: BTreeMap<Arc<str>, Vec<Arc<ProjectShare>>> = BTreeMap::new();
         for row in projects {
             by_domain.entry(Arc::clone(&row.domain_name)).or_default().push(row);
@@ -167,12 +157,12 @@ impl Rows {
         Self {
             domain_at: domains.iter().map(|row| (Arc::clone(&row.domain_name), Arc::clone(row))).collect(),
             project_at,
-            user_at,
+            user_at: users.iter().map(|row| (row.member, Arc::clone(row))).collect(),
             projects_of,
             members_of: OnceLock::new(),
             domains: Ranking::of(domains),
             projects: by_domain.into_iter().map(|(domain, rows)| (domain, Ranking::of(rows))).collect(),
-            users: ranked,
+            users: Ranking::of(users),
             people_changes: people.changes(),
             some_unknown: hierarchy.owners().any(|owner| make.is_unknown(&owner)),
         }
