@@ -7,7 +7,7 @@ use super::client::{Client, no_json};
 use super::failure::{Failure, eprint_line};
 use super::output::{Format, percent, print_bytes, print_list, warn};
 
-const CSV: &[&str] = &[
+const COLUMNS: [&str; 11] = [
     "tier",
     "name",
     "project",
@@ -19,27 +19,13 @@ const CSV: &[&str] = &[
     "usage_after",
     "weight_before",
     "weight_after",
-    "entitled_share_before",
-    "entitled_share_after",
-    "entitled_share_of_parent_before",
-    "entitled_share_of_parent_after",
 ];
-const TABLE: &[&str] = &[
-    "tier",
-    "name",
-    "project",
-    "rank_before",
-    "rank_after",
-    "factor_before",
-    "factor_after",
-    "usage_before",
-    "usage_after",
-    "weight_before",
-    "weight_after",
-    "entitled_before",
-    "entitled_after",
-    "of_parent_before",
-    "of_parent_after",
+/// The columns of shares: as a table has them, in percent, and as they are.
+const SHARES: [(&str, &str); 4] = [
+    ("entitled_before", "entitled_share_before"),
+    ("entitled_after", "entitled_share_after"),
+    ("of_parent_before", "entitled_share_of_parent_before"),
+    ("of_parent_after", "entitled_share_of_parent_after"),
 ];
 const FAIRNESS: &[&str] =
     &["tier", "window_days", "misallocated_before", "misallocated_after", "jains_index_before", "jains_index_after"];
@@ -61,16 +47,20 @@ pub fn show(answer: &[u8], format: Format) -> Result<(), Failure> {
         .into_iter()
         .flat_map(|(tier, key)| answer[key]["items"].as_array().into_iter().flatten().map(move |item| row(tier, item)));
     if format == Format::Table {
-        print_list(format, TABLE, rows.map(in_percent))?;
+        print_list(format, &columns(SHARES.map(|(in_percent, _)| in_percent)), rows.map(in_percent))?;
         print_list(format, FAIRNESS, answer["fairness"].as_array().into_iter().flatten().map(fairness))?;
         if let Some(order) = answer["workloads"]["items"].as_array() {
             print_list(format, ORDER, order)?;
         }
     } else {
-        print_list(format, CSV, rows)?;
+        print_list(format, &columns(SHARES.map(|(_, exact)| exact)), rows)?;
     }
     say(&answer);
     Ok(())
+}
+
+fn columns(shares: [&'static str; 4]) -> Vec<&'static str> {
+    COLUMNS.into_iter().chain(shares).collect()
 }
 
 fn row(tier: &str, item: &Value) -> Value {
@@ -95,12 +85,7 @@ fn row(tier: &str, item: &Value) -> Value {
 
 /// A row for a person: shares in percent. Who is new or gone has one side only.
 fn in_percent(mut row: Value) -> Value {
-    for (column, key) in [
-        ("entitled_before", "entitled_share_before"),
-        ("entitled_after", "entitled_share_after"),
-        ("of_parent_before", "entitled_share_of_parent_before"),
-        ("of_parent_after", "entitled_share_of_parent_after"),
-    ] {
+    for (column, key) in SHARES {
         row[column] = row[key].is_string().then(|| percent(&row[key])).into();
     }
     row

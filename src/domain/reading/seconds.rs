@@ -5,7 +5,15 @@ use std::fmt;
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// Reads a number of seconds, or nothing. What is no such number is told the range; whoever takes it checks the range.
+/// The longest time that a kernel may be said to run: a year.
+const MOST: u32 = 31_536_000;
+
+/// What is wrong with how long a kernel or workload is said to run.
+pub fn fault(seconds: u32) -> Option<&'static str> {
+    (!(1..=MOST).contains(&seconds)).then_some("must be 1 to 31536000 seconds")
+}
+
+/// Reads a number of seconds, or nothing. What is no such number is told the range; [`fault`] checks the range.
 pub fn expected<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
     Ok(Option::<Seconds>::deserialize(from)?.map(|seconds| seconds.0))
 }
@@ -24,7 +32,7 @@ impl Visitor<'_> for InRange {
     type Value = Seconds;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a whole number from 1 to 31536000")
+        write!(f, "a whole number from 1 to {MOST}")
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<Seconds, E> {

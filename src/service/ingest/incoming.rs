@@ -20,9 +20,6 @@ use crate::service::people::{Directory, who};
 pub const MAX_KERNEL_DAYS: i32 = 3_660;
 pub const LIVES_TOO_LONG: &str = "a kernel lives at most 3660 days";
 
-/// The longest time that a kernel may be said to run: a year.
-const MOST_TOLD_SECONDS: u32 = 31_536_000;
-
 /// A kernel as a scheduler sends it.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -188,7 +185,7 @@ impl KernelInput {
         if outlives(self.started_at, self.terminated_at, now) {
             fault("/started_at", "out_of_range", &format!("lies too far back: {LIVES_TOO_LONG}"));
         }
-        if let Some(said) = self.expected_seconds.and_then(expected_fault) {
+        if let Some(said) = self.expected_seconds.and_then(seconds::fault) {
             fault("/expected_seconds", "out_of_range", said);
         }
         if self.gang_min == Some(0) {
@@ -231,11 +228,6 @@ impl KernelInput {
 
 fn found<T>(outcome: std::result::Result<T, Fault>, faults: &mut Vec<Fault>) -> Option<T> {
     outcome.map_err(|fault| faults.push(fault)).ok()
-}
-
-/// What is wrong with how long a kernel or workload is said to run.
-pub fn expected_fault(seconds: u32) -> Option<&'static str> {
-    (!(1..=MOST_TOLD_SECONDS).contains(&seconds)).then_some("must be 1 to 31536000 seconds")
 }
 
 /// Whether a kernel from `start` to `end`, or still running at `now`, lives longer than a kernel may.

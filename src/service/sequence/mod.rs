@@ -23,7 +23,6 @@ use super::group::published::division::Division;
 use super::group::published::facts::Facts;
 use super::group::published::rows::Rows;
 use super::group::visible::VisibleGroup;
-use super::ingest::incoming::expected_fault;
 use super::people::{Directory, who};
 use super::{Caller, Error, Fault, Faults, Result, Service};
 use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
@@ -291,7 +290,7 @@ fn placed<'p, 'a>(
 }
 
 fn expected(seconds: Option<u32>) -> std::result::Result<(), Fault> {
-    let said = seconds.and_then(expected_fault);
+    let said = seconds.and_then(seconds::fault);
     said.map_or(Ok(()), |said| Err(Fault::about("/expected_seconds", "out_of_range", said)))
 }
 

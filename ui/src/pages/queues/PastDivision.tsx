@@ -21,7 +21,7 @@ export function PastDivision({ group, day }: { group: string; day: string }) {
         if (!first) {
           return (
             <Card>
-              <Empty title={`No division of ${shortDay(day)} is kept`}>The job `divide` keeps the last division of every day on which the group has queues.</Empty>
+              <Empty title={`No division of ${shortDay(day)} is kept`}>The job <code>divide</code> keeps the last division of every day on which the group has queues.</Empty>
             </Card>
           );
         }
