@@ -25,7 +25,7 @@ macro_rules! nullable {
 }
 
 never_null! { text integer big_integer double boolean uuid }
-nullable! { text_null: text integer_null: integer big_integer_null: big_integer uuid_null: uuid }
+nullable! { text_null: text double_null: double integer_null: integer big_integer_null: big_integer uuid_null: uuid }
 
 pub fn string_len(column: &'static str, length: u32) -> ColumnDef {
     ColumnDef::new(column).string_len(length).not_null().take()

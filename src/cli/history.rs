@@ -51,7 +51,16 @@ pub struct History {
 /// What every tier shows.
 macro_rules! columns {
     ($($name:literal),*) => {
-        &["day", $($name,)* "rank", "fair_share_factor", "effective_usage", "effective_weight", "entitled_share"]
+        &[
+            "day",
+            $($name,)*
+            "rank",
+            "fair_share_factor",
+            "effective_usage",
+            "effective_weight",
+            "entitled_share",
+            "entitled_share_of_parent",
+        ]
     };
 }
 

@@ -12,11 +12,22 @@ use super::client::{Client, JSON};
 use super::command::Command;
 use super::failure::Outcome;
 use super::open::{input_name, read_input};
-use super::output::{Format, OutputArgs, print_answer, print_list};
+use super::output::{Format, OutputArgs, percent, print_answer, print_list};
 use crate::config::Config;
 
-const EXPLAINED: &[&str] =
-    &["position", "workload_id", "fair_share_factor", "rank", "ahead", "owners_ahead", "because"];
+const EXPLAINED: &[&str] = &[
+    "position",
+    "workload_id",
+    "fair_share_factor",
+    "rank",
+    "entitled_share",
+    "entitled_share_of_parent",
+    "ahead",
+    "owners_ahead",
+    "because",
+];
+const EXPLAINED_TABLE: &[&str] =
+    &["position", "workload_id", "fair_share_factor", "rank", "entitled", "parent", "ahead", "owners_ahead", "because"];
 const PLAIN: &[&str] = &["position", "workload_id", "fair_share_factor", "rank"];
 const CHARGED: &[&str] = &["position", "workload_id", "fair_share_factor", "rank", "charge", "factor_after"];
 
@@ -51,6 +62,7 @@ impl Command for Sequence {
                 let mut items = answer["items"].take();
                 let has = |key: &str| items.get(0).is_some_and(|item| item.get(key).is_some());
                 let columns = match (has("ahead"), has("charge")) {
+                    (true, _) if format == Format::Table => EXPLAINED_TABLE,
                     (true, _) => EXPLAINED,
                     (false, true) => CHARGED,
                     (false, false) => PLAIN,
@@ -58,6 +70,11 @@ impl Command for Sequence {
                 for item in items.as_array_mut().into_iter().flatten() {
                     let because = item["reason"]["because"].take();
                     item["because"] = because;
+                    for (column, key) in [("entitled", "entitled_share"), ("parent", "entitled_share_of_parent")] {
+                        if item[key].is_string() {
+                            item[column] = percent(&item[key]).into();
+                        }
+                    }
                 }
                 print_list(format, columns, items.as_array().into_iter().flatten())?;
             }

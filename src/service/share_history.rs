@@ -69,6 +69,7 @@ impl Leaving {
 
     fn row(&self, owner: &Owner) -> Option<ShareDay> {
         let rows = &self.group.facts.rows;
+        let entitled = self.entitlements.entitlement(owner).entitled;
         let row = |rank: u32, share: &Share| ShareDay {
             day: self.day,
             owner: owner.clone(),
@@ -76,7 +77,8 @@ impl Leaving {
             fair_share_factor: share.fair_share_factor,
             normalized_usage: share.history.normalized_usage,
             effective_weight: share.effective_weight.to_string(),
-            entitled_share: self.entitlements.entitlement(owner).entitled.of_group,
+            entitled_share: entitled.of_group,
+            entitled_share_of_parent: Some(entitled.of_parent),
         };
         match owner {
             Owner::Domain(name) => rows.placed_domain(name).map(|placed| row(placed.rank, &placed.share)),

@@ -30,6 +30,8 @@ pub struct ShareDay {
     pub effective_weight: String,
     /// Of the whole group.
     pub entitled_share: f64,
+    /// Of what the parent has; `None`: an earlier version wrote the day.
+    pub entitled_share_of_parent: Option<f64>,
 }
 
 /// What orders the rows of a day: the user, the project, the domain; none where the tier has none.
@@ -83,6 +85,7 @@ impl TryFrom<Model> for ShareDay {
             normalized_usage: row.normalized_usage,
             effective_weight: row.effective_weight,
             entitled_share: row.entitled_share,
+            entitled_share_of_parent: row.entitled_share_of_parent,
         })
     }
 }
@@ -104,6 +107,7 @@ pub async fn put(db: &impl ConnectionTrait, group: GroupKey, rows: Vec<ShareDay>
             normalized_usage: Set(row.normalized_usage),
             effective_weight: Set(row.effective_weight),
             entitled_share: Set(row.entitled_share),
+            entitled_share_of_parent: Set(row.entitled_share_of_parent),
         }
     });
     let key = [Column::GroupKey, Column::Day, Column::Tier, Column::UserUuid, Column::ProjectId, Column::DomainName];
@@ -114,6 +118,7 @@ pub async fn put(db: &impl ConnectionTrait, group: GroupKey, rows: Vec<ShareDay>
         Column::NormalizedUsage,
         Column::EffectiveWeight,
         Column::EntitledShare,
+        Column::EntitledShareOfParent,
     ]);
     bulk::insert(db, rows, Some(replace)).await?;
     Ok(())

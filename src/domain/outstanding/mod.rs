@@ -3,15 +3,19 @@
 
 mod holding;
 mod owned;
+mod roster;
+mod sum;
 
 use std::sync::Arc;
 
 use holding::Holding;
 use owned::Owned;
+use roster::Roster;
+use sum::Sum;
 
-use super::ids::{KernelId, KernelKey, Member};
+use super::ids::{KernelId, KernelKey, Member, ProjectId};
 use super::kernel::{Kernel, Unsettled};
-use super::run_times::Expected;
+use super::run_times::{Edition, Expected};
 use super::shards::Shards;
 use super::slots::{Amounts, Usages};
 use super::time::{Day, MICROS_PER_HOUR, Timestamp};
@@ -30,6 +34,7 @@ pub const MEMORY: i64 = MICROS_PER_HOUR;
 #[derive(Clone, Debug, Default)]
 pub struct Outstanding {
     by_owner: Shards<Member, Arc<Owned>>,
+    rosters: Shards<ProjectId, Arc<Roster>>,
     /// All of them, whoever has them.
     known: Shards<KernelId, ()>,
     /// Those that have ended and are recorded, with their ends.
@@ -39,15 +44,32 @@ pub struct Outstanding {
 impl Outstanding {
     pub fn put(&mut self, kernel: &Unsettled) {
         self.known.insert(kernel.id, ());
-        let owned = self.by_owner.get_or_insert_with(&kernel.owner, || (kernel.owner, Arc::default()));
+        let (owner, mut is_new) = (kernel.owner, false);
+        let owned = self.by_owner.get_or_insert_with(&owner, || {
+            is_new = true;
+            (owner, Arc::default())
+        });
         Arc::make_mut(owned).insert(kernel.key, Holding::of(kernel));
+        let roster = self.rosters.get_or_insert_with(&owner.project, || (owner.project, Arc::default()));
+        let roster = Arc::make_mut(roster);
+        roster.changed();
+        if is_new {
+            roster.add(owner.user);
+        }
     }
 
     fn remove(&mut self, key: KernelKey, id: KernelId, owner: Member) {
         self.known.remove(&id);
         let Some(owned) = self.by_owner.get_mut(&owner) else { return };
-        if !Arc::make_mut(owned).remove(key) {
-            self.by_owner.remove(&owner);
+        let are_left = Arc::make_mut(owned).remove(key);
+        let Some(roster) = self.rosters.get_mut(&owner.project).map(Arc::make_mut) else { return };
+        roster.changed();
+        if are_left {
+            return;
+        }
+        self.by_owner.remove(&owner);
+        if !roster.remove(owner.user) {
+            self.rosters.remove(&owner.project);
         }
     }
 
@@ -106,18 +128,40 @@ impl Outstanding {
         sum
     }
 
-    /// What the owner's kernels have used since their records end, and will still use.
-    pub fn usage(&self, owner: Member, moment: Moment, expected: Expected) -> Usages {
-        self.by_owner.get(&owner).map(|owned| owned.usage(moment, expected)).unwrap_or_default()
+    /// What the kernels of each of these owners have used since their records end, and will still use; with what else is said of
+    /// the owners.
+    pub fn usages_of<T>(
+        &self,
+        owners: impl Iterator<Item = (Member, Expected, T)>,
+        moment: Moment,
+    ) -> impl Iterator<Item = (T, Usages)> {
+        // All are found before the first is read: so the memory in which they lie is waited for once.
+        let find = |(owner, expected, what)| (self.by_owner.get(&owner), expected, what);
+        let found: Vec<_> = owners.map(find).collect();
+        found.into_iter().map(move |(owned, expected, what)| {
+            let usage = |owned: &Arc<Owned>| owned.with_sum(moment, expected, |sum| sum.at(moment.now));
+            (what, owned.map(usage).unwrap_or_default())
+        })
     }
 
-    /// [`Self::usage`] of everybody who has such kernels, in no order.
+    /// The same of all owners in a project, by project and in no order. `edition` is that of what `expected` tells.
     pub fn usages(
         &self,
         moment: Moment,
+        edition: &Edition,
         expected: impl Fn(Member) -> Expected,
-    ) -> impl Iterator<Item = (Member, Usages)> {
-        self.by_owner.iter().map(move |(owner, owned)| (*owner, owned.usage(moment, expected(*owner))))
+    ) -> impl Iterator<Item = (ProjectId, Usages)> {
+        self.rosters.iter().map(move |(project, roster)| {
+            let make = || {
+                let mut sum = Sum::none(moment.now);
+                for owner in roster.users().map(|user| Member { user, project: *project }) {
+                    let Some(owned) = self.by_owner.get(&owner) else { continue };
+                    owned.with_sum(moment, expected(owner), |owned| sum.add(owned));
+                }
+                sum
+            };
+            (*project, roster.usage(moment, edition, make))
+        })
     }
 
     /// [`Self::unrecorded`] by the days in which it lies.

@@ -14,7 +14,7 @@ use crate::domain::ledger::{Increments, Ledger};
 use crate::domain::maps::FastMap;
 use crate::domain::options::{Options, Order};
 use crate::domain::outstanding::Outstanding;
-use crate::domain::run_times::RunTimes;
+use crate::domain::run_times::{Edition, RunTimes};
 use crate::domain::sequencer::progressive::Books;
 use crate::domain::sequencer::{Growing, Standings};
 use crate::domain::slice::{self, Run};
@@ -39,6 +39,8 @@ pub struct Group {
     unsettled: BTreeMap<KernelKey, Unsettled>,
     /// How long kernels ran, by the day on which they ended.
     run_times: BTreeMap<(Day, Member), RunTimes>,
+    /// What is expected of kernels until the next run.
+    expectations: Edition,
     /// As of the last run.
     exponents: FastMap<Member, Exponent>,
     /// What each user's running kernels occupy, as the usage of one second.
@@ -63,6 +65,7 @@ impl Group {
             outstanding: Outstanding::default(),
             unsettled: BTreeMap::new(),
             run_times: BTreeMap::new(),
+            expectations: Edition::default(),
             exponents: FastMap::default(),
             occupancy: FastMap::default(),
             today: Arc::new(capacity.clone()),
@@ -158,6 +161,7 @@ impl Group {
         let today = now.day();
         let window = Ledger::window_start(&self.options, today);
         self.forget_run_times(window);
+        self.expectations = Edition::default();
         self.recompute(today);
         self.ledger.forget_before(window);
         self.day = today;
@@ -243,6 +247,10 @@ impl Books for Group {
 
     fn run_times(&self) -> RunTimes {
         self.hierarchy.run_times()
+    }
+
+    fn edition(&self) -> &Edition {
+        &self.expectations
     }
 
     fn user(&self, member: Member) -> Option<&Share> {

@@ -89,4 +89,9 @@ impl FairShareDayNode {
     async fn entitled_share(&self) -> String {
         f64_text(self.0.entitled_share)
     }
+
+    /// Of what the parent has, likewise; null of days that an earlier version wrote.
+    async fn entitled_share_of_parent(&self) -> Option<String> {
+        self.0.entitled_share_of_parent.map(f64_text)
+    }
 }

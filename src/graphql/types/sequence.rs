@@ -53,6 +53,10 @@ pub struct SequenceItem {
     decided_by: String,
     /// The same in plain words.
     because: String,
+    /// Which part of the whole group its owner is entitled to; null for an owner that nobody knows yet.
+    entitled_share: Option<String>,
+    /// Which part of what the owner's project has, likewise.
+    entitled_share_of_parent: Option<String>,
 }
 
 impl Sequence {
@@ -65,6 +69,7 @@ impl Sequence {
             let workload = &sequenced.workloads[*at as usize];
             let row = rows.user(workload.owner);
             let project = rows.project(workload.owner.project);
+            let entitled = sequenced.entitled(workload.owner);
             let charged = sequenced.charged.get(usize::try_from(position - 1).unwrap_or(usize::MAX));
             SequenceItem {
                 workload_id: workload.id.to_string(),
@@ -82,6 +87,8 @@ impl Sequence {
                 owners_ahead: explained.owners_ahead,
                 decided_by: explained.decision.as_str().to_owned(),
                 because: explained.decision.because(latest_first).to_owned(),
+                entitled_share: entitled.map(|part| f64_text(part.of_group)),
+                entitled_share_of_parent: entitled.map(|part| f64_text(part.of_parent)),
             }
         };
         let places = sequenced.order.iter().zip(&sequenced.explained).zip(1..);

@@ -16,7 +16,8 @@ use crate::service::share_history::ShareDay;
 #[schema(example = json!({
     "day": "2026-01-13", "tier": "user", "user_uuid": "6f0c8f3e-5b0c-4f0d-9a55-1d2f3c4b5a69", "user_name": "alice",
     "project_id": "0b8a1c52-7c59-4d6f-8d1e-5b2a3c4d5e6f", "project_name": "climate", "rank": 3,
-    "fair_share_factor": "0.949342117601", "effective_usage": "0.15", "effective_weight": "2", "entitled_share": "0.25"
+    "fair_share_factor": "0.949342117601", "effective_usage": "0.15", "effective_weight": "2", "entitled_share": "0.25",
+    "entitled_share_of_parent": "0.5"
 }))]
 pub struct ShareDayView {
     #[schema(value_type = String, format = Date)]
@@ -36,6 +37,8 @@ pub struct ShareDayView {
     pub effective_weight: String,
     /// Of the whole group, by weight among those that were active.
     pub entitled_share: String,
+    /// Of what the parent has, likewise; `null` of days that an earlier version wrote.
+    pub entitled_share_of_parent: Option<String>,
 }
 
 impl ShareDayView {
@@ -60,6 +63,7 @@ impl ShareDayView {
             effective_usage: f64_text(row.normalized_usage),
             effective_weight: row.effective_weight,
             entitled_share: f64_text(row.entitled_share),
+            entitled_share_of_parent: row.entitled_share_of_parent.map(f64_text),
         }
     }
 }

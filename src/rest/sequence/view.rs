@@ -53,6 +53,10 @@ pub struct SequenceItem {
     /// Why it does not come before the one right before it.
     #[schema(nullable = false)]
     pub reason: Option<WaitingReason>,
+    /// Which part of the whole group its owner is entitled to; `null` for an owner that nobody knows yet.
+    pub entitled_share: Option<String>,
+    /// Which part of what the owner's project has, likewise.
+    pub entitled_share_of_parent: Option<String>,
 }
 
 /// Bytes that one item takes, about.
@@ -97,6 +101,13 @@ pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
             let (decided_by, because) =
                 (explained.decision.as_str(), explained.decision.because(group.scheduler.latest_first()));
             serde_json::to_writer(&mut out, &WaitingReason { decided_by, because })?;
+            let entitled = sequenced.entitled(workload.owner);
+            let [of_group, of_parent] = [entitled.map(|part| part.of_group), entitled.map(|part| part.of_parent)]
+                .map(|part| part.map(f64_text));
+            out.extend_from_slice(b",\"entitled_share\":");
+            serde_json::to_writer(&mut out, &of_group)?;
+            out.extend_from_slice(b",\"entitled_share_of_parent\":");
+            serde_json::to_writer(&mut out, &of_parent)?;
         }
         out.push(b'}');
     }

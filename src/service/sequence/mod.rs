@@ -20,12 +20,13 @@ pub use self::explained::Explained;
 use self::homed::Homed;
 use super::group::published::PublishedGroup;
 use super::group::published::division::Division;
+use super::group::published::entitlements::Part;
 use super::group::published::facts::Facts;
 use super::group::published::rows::Rows;
 use super::group::visible::VisibleGroup;
 use super::people::{Directory, who};
 use super::{Caller, Error, Fault, Faults, Result, Service};
-use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
+use crate::domain::ids::{KernelId, Member, Owner, ProjectId, UserId};
 use crate::domain::maps::{FastMap, FastSet};
 use crate::domain::options::{Order, SequenceMode};
 use crate::domain::reading::seconds;
@@ -136,6 +137,12 @@ impl Sequenced<'_> {
     /// What the order was made from.
     pub fn rows(&self) -> &Rows {
         &self.group.facts().rows
+    }
+
+    /// What the owner's weight stands for, if anybody knows the owner.
+    pub fn entitled(&self, owner: Member) -> Option<Part> {
+        self.rows().user(owner)?;
+        Some(self.group.published().entitlements().entitlement(&Owner::User(owner)).entitled)
     }
 }
 

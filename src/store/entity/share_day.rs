@@ -21,6 +21,7 @@ pub struct Model {
     pub normalized_usage: f64,
     pub effective_weight: String,
     pub entitled_share: f64,
+    pub entitled_share_of_parent: Option<f64>,
 }
 
 impl ActiveModelBehavior for ActiveModel {}

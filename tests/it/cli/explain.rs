@@ -41,9 +41,12 @@ on_both! {
         let body = json!({"workloads": [workload("b", "bob", "course"), workload("a", "alice", "ml")]}).to_string();
         let told = run_with_input(&f.db, &["sequence", GROUP, "-", "--explain", "-o", "csv"], body.as_bytes()).ok();
         let lines: Vec<&str> = told.lines().collect();
-        assert_eq!(lines[0], "position,workload_id,fair_share_factor,rank,ahead,owners_ahead,because");
-        assert!(lines[1].starts_with("1,a,") && lines[1].ends_with(",0,0,Nothing is ahead of it."), "{told}");
-        assert!(lines[2].ends_with(",1,1,The user of the one ahead has used less for their weight."), "{told}");
+        assert_eq!(lines[0], "position,workload_id,fair_share_factor,rank,entitled_share,entitled_share_of_parent,ahead,owners_ahead,because");
+        assert!(lines[1].starts_with("1,a,") && lines[1].ends_with(",0.5,1,0,0,Nothing is ahead of it."), "{told}");
+        assert!(lines[2].ends_with(",0.5,1,1,1,The user of the one ahead has used less for their weight."), "{told}");
+        let table = run_with_input(&f.db, &["sequence", GROUP, "-", "--explain"], body.as_bytes()).ok();
+        let first: Vec<&str> = table.lines().nth(1).unwrap().split_whitespace().collect();
+        assert_eq!(first[4..8], ["50.00%", "100.00%", "0", "0"], "{table}");
         let plain = run_with_input(&f.db, &["sequence", GROUP, "-", "-o", "csv"], body.as_bytes()).ok();
         assert!(plain.starts_with("position,workload_id,fair_share_factor,rank\n"), "{plain}");
     }

@@ -1,14 +1,15 @@
 //! What kernels have used since their records end and will still use (FAIR_SHARE §10), against a count second by second: also
 //! where a sum that was made for one moment serves later ones.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use fairshared::domain::changes::Changes;
-use fairshared::domain::ids::{KernelId, KernelKey, Member};
+use fairshared::domain::ids::{KernelId, KernelKey, Member, ProjectId};
 use fairshared::domain::kernel::{Phase, Unsettled};
 use fairshared::domain::options::Options;
 use fairshared::domain::outstanding::{Moment, Outstanding};
-use fairshared::domain::run_times::{Expected, RunTimes};
+use fairshared::domain::run_times::{Edition, Expected, RunTimes};
 use fairshared::domain::slots::Usages;
 use fairshared::domain::time::Timestamp;
 use proptest::prelude::*;
@@ -29,6 +30,13 @@ struct Given {
     changes: Vec<(i64, bool)>,
 }
 
+const OWNERS: [u128; 3] = [1, 2, 3];
+
+/// The first two are in one project.
+fn who(owner: u128) -> Member {
+    member(owner, owner / 3)
+}
+
 fn second(at: i64) -> Timestamp {
     Timestamp::from_seconds(10 * DAY + at)
 }
@@ -42,7 +50,7 @@ impl Given {
         Unsettled {
             key: KernelKey(i64::from(self.number)),
             id: KernelId(Uuid::from_u128(u128::from(self.number))),
-            owner: member(self.owner, 1),
+            owner: who(self.owner),
             domain: Arc::from("research"),
             slots: amounts(&[("cpu", ["1", "0.5", "4"][usize::from(self.number) % 3])]),
             phase: Phase::Running,
@@ -81,7 +89,7 @@ impl Given {
 
 prop_compose! {
     fn given()(
-        number in 0u8..12, owner in 1u128..3, started in 0i64..300, run in prop::option::of(0i64..300),
+        number in 0u8..12, owner in 1u128..4, started in 0i64..300, run in prop::option::of(0i64..300),
         far in prop::bool::weighted(0.1), cursor in prop::option::of(0i64..300),
         told in prop::option::of(prop_oneof![1u32..200, 86_300u32..86_700]),
         changes in prop::collection::vec((0i64..400, any::<bool>()), 0..4),
@@ -123,6 +131,7 @@ proptest! {
         let mut outstanding = Outstanding::default();
         let mut kernels: Vec<Given> = Vec::new();
         let mut now = 100;
+        let editions: BTreeMap<u32, Edition> = [40, 120].map(|seconds| (seconds, Edition::default())).into();
         for step in steps {
             match step {
                 Step::Put(given) => {
@@ -141,12 +150,19 @@ proptest! {
                     let picture = outstanding.clone();
                     let options = Options { expected_seconds: Some(expected), ..Options::default() };
                     let guess = Expected::new(RunTimes::default(), RunTimes::default(), &options);
-                    for owner in [1, 2] {
-                        let wanted = counted(&kernels, owner, now, since, expected);
-                        prop_assert_eq!(picture.usage(member(owner, 1), moment, guess), wanted);
+                    let (mut wanted, mut found) = (BTreeMap::<ProjectId, Usages>::new(), BTreeMap::new());
+                    for owner in OWNERS {
+                        let own = counted(&kernels, owner, now, since, expected);
+                        let told: Vec<_> = picture.usages_of([(who(owner), guess, ())].into_iter(), moment).collect();
+                        prop_assert_eq!(told, [((), own.clone())]);
+                        if kernels.iter().any(|kernel| kernel.owner == owner) {
+                            wanted.entry(who(owner).project).or_default().add(&own);
+                        }
                     }
-                    let all: Vec<Member> = picture.usages(moment, |_| guess).map(|(owner, _)| owner).collect();
-                    prop_assert_eq!(all.len(), [1, 2].iter().filter(|o| kernels.iter().any(|k| k.owner == **o)).count());
+                    for (project, usage) in picture.usages(moment, &editions[&expected], |_| guess) {
+                        prop_assert!(found.insert(project, usage).is_none());
+                    }
+                    prop_assert_eq!(found, wanted);
                 }
             }
         }

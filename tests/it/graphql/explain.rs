@@ -18,7 +18,8 @@ fn explain(arguments: &str) -> String {
 }
 
 const PENDING: &str = "{ sequence(resource_group: \"gpu-cluster\") { sequencer mode count items { workload_id user_name project_id \
-    position requested_slots rank ahead owners_ahead decided_by because } } }";
+    position requested_slots rank ahead owners_ahead decided_by because \
+    entitled_share entitled_share_of_parent } } }";
 
 on_both! {
     async fn an_explanation_is_that_of_the_endpoint(db: TestDb) {
@@ -110,6 +111,7 @@ on_both! {
         let last = &told["items"][3];
         assert_eq!((&last["ahead"], &last["owners_ahead"], &last["decided_by"]), (&json!(3), &json!(3), &json!("given_order")));
         assert_eq!((&last["user_name"], &last["because"]), (&json!("alice"), &json!("The one ahead was given earlier.")));
+        assert_eq!((&told["items"][0]["entitled_share"], &told["items"][0]["entitled_share_of_parent"]), (&json!("0.25"), &json!("0.5")));
         // A user sees the own ones, with their places among all.
         let own = api.ask_as(role(Role::User, Some("alice")), PENDING).await;
         let items = own["sequence"]["items"].as_array().unwrap();

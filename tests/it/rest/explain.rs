@@ -316,7 +316,15 @@ on_both! {
             let body = with(json!({"workloads": workloads, "explain": true}), more);
             let answer = server.call("POST", &group("/sequence"), Some(&body)).await.json(200);
             let items = answer["items"].as_array().unwrap().iter();
+            let status = server.get(&group("/fair-share-status")).await;
             let told = |item: &Value| {
+                // The weight of the owner stands for the same as in the ranking; nobody is made up.
+                let named = workloads.as_array().unwrap().iter().find(|named| named["workload_id"] == item["workload_id"]).unwrap();
+                let mut known = status["items"].as_array().unwrap().iter();
+                let owner = known.find(|row| row["user_name"] == named["user"] && row["project_name"] == named["project"]);
+                for key in ["entitled_share", "entitled_share_of_parent"] {
+                    assert_eq!(&item[key], owner.map_or(&Value::Null, |row| &row[key]), "{item}");
+                }
                 let text = |value: &Value| value.as_str().unwrap().to_owned();
                 assert_eq!(item["ahead"].as_u64().unwrap() + 1, item["position"].as_u64().unwrap());
                 (text(&item["workload_id"]), item["owners_ahead"].as_u64().unwrap(), text(&item["reason"]["decided_by"]))

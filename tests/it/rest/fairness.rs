@@ -239,7 +239,7 @@ on_both! {
         assert_eq!(left["total"], 3);
         for row in status["items"].as_array().unwrap() {
             let kept = left["items"].as_array().unwrap().iter().find(|kept| kept["user_uuid"] == row["user_uuid"]).unwrap();
-            for key in ["rank", "fair_share_factor", "effective_usage", "effective_weight", "entitled_share", "project_id", "user_name"] {
+            for key in ["rank", "fair_share_factor", "effective_usage", "effective_weight", "entitled_share", "entitled_share_of_parent", "project_id", "user_name"] {
                 assert_eq!(kept[key], row[key], "{key}");
             }
             assert_eq!((&kept["day"], &kept["tier"]), (&json!("2026-01-13"), &json!("user")));
@@ -312,6 +312,17 @@ on_both! {
         assert_eq!(server.get(&group("/fair-share-history")).await["total"], 0);
         server.clock.set("2026-01-15T00:05:00Z");
         server.tick().await;
-        assert_eq!(server.get(&group("/fair-share-history")).await["total"], 3);
+        let history = async || server.get(&group("/fair-share-history")).await;
+        let written = history().await;
+        assert_eq!(written["total"], 3);
+        // Of days that were written before there was a column for it, the part of the parent is not known.
+        let applied = server.service.store().schema().await.unwrap().applied;
+        let kept = applied.iter().position(|step| step == "m0014_share_of_parent").unwrap();
+        let store = server.service.store();
+        store.migrate_down(u32::try_from(applied.len() - kept).unwrap()).await.unwrap();
+        store.migrate_up().await.unwrap();
+        let mut unknown = written["items"].clone();
+        unknown.as_array_mut().unwrap().iter_mut().for_each(|row| row["entitled_share_of_parent"] = Value::Null);
+        assert_eq!(history().await["items"], unknown);
     }
 }

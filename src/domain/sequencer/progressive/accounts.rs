@@ -10,8 +10,8 @@ use crate::domain::ledger::Ledger;
 use crate::domain::maps::FastMap;
 use crate::domain::options::{MOST_EXPECTED_SECONDS, Options, Order};
 use crate::domain::outstanding::{Moment, Outstanding};
-use crate::domain::run_times::{Expected, RunTimes};
-use crate::domain::slots::{Amounts, Usages};
+use crate::domain::run_times::{Edition, Expected, RunTimes};
+use crate::domain::slots::Amounts;
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::domain::weight::EffectiveWeight;
 
@@ -37,6 +37,9 @@ pub trait Books {
     /// How long all kernels ran that ended in the look-back window.
     fn run_times(&self) -> RunTimes;
 
+    /// Another one whenever run times or options have changed.
+    fn edition(&self) -> &Edition;
+
     /// `None`: the group does not know the member yet.
     fn user(&self, member: Member) -> Option<&Share>;
 
@@ -52,9 +55,26 @@ pub type Homes = FastMap<ProjectId, Arc<str>>;
 /// The most that a workload is charged for, in microseconds.
 const MOST_EXPECTED_MICROS: u64 = MOST_EXPECTED_SECONDS as u64 * MICROS_PER_SECOND.unsigned_abs();
 
-fn expected(books: &impl Books, owner: Member) -> Expected {
-    let own = books.user(owner).map(|share| share.run_times).unwrap_or_default();
+fn expected(books: &impl Books, share: Option<&Share>) -> Expected {
+    let own = share.map(|share| share.run_times).unwrap_or_default();
     Expected::new(own, books.run_times(), books.options())
+}
+
+/// A user who is named.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    share: Option<&'a Share>,
+    /// How long the user's kernels run.
+    expected: Expected,
+    /// What is charged besides what runs have recorded.
+    charged: Charge,
+}
+
+impl<'a> Known<'a> {
+    fn of(books: &'a impl Books, owner: Member) -> Self {
+        let share = books.user(owner);
+        Self { share, expected: expected(books, share), charged: Charge::ZERO }
+    }
 }
 
 /// The accounts of a group at one moment.
@@ -62,10 +82,8 @@ pub struct GroupAccounts<'a, B> {
     books: &'a B,
     homes: &'a Homes,
     pub tariff: Tariff,
+    users: FastMap<Member, Known<'a>>,
     /// What is charged besides what runs have recorded.
-    users: FastMap<Member, Charge>,
-    /// How long the kernels of those run who are named.
-    expected: FastMap<Member, Expected>,
     projects: FastMap<ProjectId, Charge>,
     /// `None`: what is in no domain that anybody knows.
     domains: FastMap<Option<Arc<str>>, Charge>,
@@ -80,38 +98,33 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
             homes,
             tariff: Tariff::new(books.today(), options),
             users: FastMap::default(),
-            expected: FastMap::default(),
             projects: FastMap::default(),
             domains: FastMap::default(),
         };
         for owner in owners {
-            accounts.expected.entry(*owner).or_insert_with(|| expected(books, *owner));
+            accounts.users.entry(*owner).or_insert_with(|| Known::of(books, *owner));
         }
         let moment = Moment { since: Ledger::window_start(options, now.day()).start(), now };
-        match options.order {
-            Order::Flat => accounts.charge_users(moment),
-            Order::Tiered => accounts.charge_all(moment),
+        accounts.charge_users(moment);
+        if options.order == Order::Tiered {
+            accounts.charge_projects(moment);
         }
         accounts
     }
 
     fn charge_users(&mut self, moment: Moment) {
-        for (owner, expected) in &self.expected {
-            let usage = self.books.outstanding().usage(*owner, moment, *expected);
-            self.users.insert(*owner, self.tariff.charge(&usage));
+        let Self { books, tariff, users, .. } = self;
+        let expected = users.iter_mut().map(|(owner, known)| (*owner, known.expected, &mut known.charged));
+        for (charged, usage) in books.outstanding().usages_of(expected, moment) {
+            *charged = tariff.charge(&usage);
         }
     }
 
-    fn charge_all(&mut self, moment: Moment) {
+    fn charge_projects(&mut self, moment: Moment) {
         let books = self.books;
-        let mut projects = FastMap::<ProjectId, Usages>::default();
-        for (owner, usage) in books.outstanding().usages(moment, |owner| expected(books, owner)) {
-            projects.entry(owner.project).or_default().add(&usage);
-            if self.expected.contains_key(&owner) {
-                self.users.insert(owner, self.tariff.charge(&usage));
-            }
-        }
-        for (project, usage) in projects {
+        for (project, usage) in
+            books.outstanding().usages(moment, books.edition(), |owner| expected(books, books.user(owner)))
+        {
             let charge = self.tariff.charge(&usage);
             self.projects.insert(project, charge);
             *self.domains.entry(self.home(project)).or_default() += charge;
@@ -119,7 +132,7 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
     }
 
     fn add(&mut self, owner: Member, charge: Charge) {
-        *self.users.entry(owner).or_default() += charge;
+        self.users.entry(owner).or_insert_with(|| Known::of(self.books, owner)).charged += charge;
         *self.projects.entry(owner.project).or_default() += charge;
         *self.domains.entry(self.home(owner.project)).or_default() += charge;
     }
@@ -129,10 +142,13 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
         known.or_else(|| self.homes.get(&project)).cloned()
     }
 
+    fn known(&self, owner: Member) -> Known<'a> {
+        self.users.get(&owner).copied().unwrap_or_else(|| Known::of(self.books, owner))
+    }
+
     /// What a workload costs that was said to run so long.
     pub fn charge(&self, owner: Member, slots: Option<&Amounts>, told: Option<u32>) -> Charge {
-        let expected = self.expected.get(&owner).copied().unwrap_or_else(|| expected(self.books, owner));
-        let expected = expected.micros(told).min(MOST_EXPECTED_MICROS);
+        let expected = self.known(owner).expected.micros(told).min(MOST_EXPECTED_MICROS);
         self.tariff.charge(&self.tariff.asked(slots).for_micros(expected))
     }
 
@@ -142,14 +158,10 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
     }
 
     /// `otherwise` is the weight of who has no share yet.
-    fn account(
-        share: Option<&Share>,
-        charged: Option<&Charge>,
-        otherwise: impl FnOnce() -> EffectiveWeight,
-    ) -> Account {
+    fn account(share: Option<&Share>, charged: Charge, otherwise: impl FnOnce() -> EffectiveWeight) -> Account {
         Account {
             normalized_usage: share.map_or(0.0, |share| share.history.normalized_usage),
-            charged: charged.copied().unwrap_or_default(),
+            charged,
             weight: share.map_or_else(otherwise, |share| share.effective_weight),
         }
     }
@@ -165,20 +177,22 @@ impl<B: Books> Accounts for GroupAccounts<'_, B> {
             let domain = self.home(member.project).and_then(|name| self.books.domain(&name));
             EffectiveWeight::product(weight(domain), weight(project), default)
         };
-        Self::account(self.books.user(member), self.users.get(&member), otherwise)
+        let Known { share, charged, .. } = self.known(member);
+        Self::account(share, charged, otherwise)
     }
 
     fn project(&self, project: ProjectId) -> Account {
         let share = self.books.project(project).map(|(_, share)| share);
         let otherwise = || EffectiveWeight::single(self.books.options().default_weight);
-        Self::account(share, self.projects.get(&project), otherwise)
+        Self::account(share, self.projects.get(&project).copied().unwrap_or_default(), otherwise)
     }
 
     fn domain(&self, project: ProjectId) -> (Option<Arc<str>>, Account) {
         let name = self.home(project);
         let share = name.as_deref().and_then(|name| self.books.domain(name));
         let otherwise = || EffectiveWeight::single(self.books.options().default_weight);
-        let account = Self::account(share, self.domains.get(&name), otherwise);
+        let charged = self.domains.get(&name).copied().unwrap_or_default();
+        let account = Self::account(share, charged, otherwise);
         (name, account)
     }
 }

@@ -7,7 +7,7 @@ use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, ProjectId};
 use crate::domain::options::Options;
 use crate::domain::outstanding::Outstanding;
-use crate::domain::run_times::RunTimes;
+use crate::domain::run_times::{Edition, RunTimes};
 use crate::domain::sequencer::progressive::Books;
 use crate::domain::slots::Amounts;
 
@@ -26,6 +26,10 @@ impl Books for Facts {
 
     fn run_times(&self) -> RunTimes {
         self.run_times
+    }
+
+    fn edition(&self) -> &Edition {
+        &self.expectations
     }
 
     fn user(&self, member: Member) -> Option<&Share> {

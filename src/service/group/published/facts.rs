@@ -16,7 +16,7 @@ use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::options::Order;
 use crate::domain::outstanding::Outstanding;
 use crate::domain::queues::{Claim, Demand, MAX_WEIGHT, ProjectNames, Queues, queue_of};
-use crate::domain::run_times::RunTimes;
+use crate::domain::run_times::{Edition, RunTimes};
 use crate::domain::sequencer::Standings;
 use crate::domain::slots::{Amounts, ScaledSum, Usages};
 use crate::domain::time::MICROS_PER_DAY;
@@ -53,6 +53,8 @@ pub struct Facts {
     pub(super) active_changes: u64,
     /// How long all kernels ran that ended in the look-back window.
     pub run_times: RunTimes,
+    /// What is expected of kernels; of other shares or options it is another one.
+    pub(super) expectations: Edition,
     /// What the day of the last calculation offers.
     pub today: Arc<Amounts>,
     /// What the look-back window offered, decayed like usage; empty where no history gain asks for it.
@@ -83,6 +85,7 @@ impl Facts {
             asking: state.asking.clone(),
             active_changes: state.active_changes,
             run_times: state.hierarchy.run_times(),
+            expectations: Edition::default(),
             today: today(state),
             decayed_capacity: decayed_capacity(state),
             trails: Arc::new(OnceCell::new_with(state.trails.clone())),

@@ -1,0 +1,42 @@
+//! The owners in one project who have kernels, and what all of those come to.
+
+use super::Moment;
+use super::sum::{Last, Sum};
+use crate::domain::ids::UserId;
+use crate::domain::run_times::Edition;
+use crate::domain::shards::Shards;
+use crate::domain::slots::Usages;
+use crate::domain::time::Timestamp;
+
+#[derive(Clone, Debug, Default)]
+pub struct Roster {
+    users: Shards<UserId, ()>,
+    /// By the start of the look-back window.
+    last: Last<(Timestamp, Edition)>,
+}
+
+impl Roster {
+    pub fn users(&self) -> impl Iterator<Item = UserId> + '_ {
+        self.users.iter().map(|(user, ())| *user)
+    }
+
+    pub fn add(&mut self, user: UserId) {
+        self.users.insert(user, ());
+    }
+
+    /// Whether any are left.
+    pub fn remove(&mut self, user: UserId) -> bool {
+        self.users.remove(&user);
+        !self.users.is_empty()
+    }
+
+    /// Notes that kernels have changed.
+    pub fn changed(&mut self) {
+        self.last = Last::default();
+    }
+
+    /// What all kernels have used and will still use; `make` adds them up.
+    pub fn usage(&self, moment: Moment, edition: &Edition, make: impl FnOnce() -> Sum) -> Usages {
+        self.last.with((moment.since, edition.clone()), moment.now, make, |sum| sum.at(moment.now))
+    }
+}
