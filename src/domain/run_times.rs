@@ -41,15 +41,6 @@ impl RunTimes {
     pub fn mean_micros(&self) -> Option<u64> {
         (self.ran > 0).then(|| u64::try_from(self.squares / self.ran).unwrap_or(0))
     }
-
-    /// What is to be expected of a kernel that was said to run so long: more, if those before it ran longer than was said.
-    pub fn corrected_micros(&self, told: u64) -> u64 {
-        if self.told <= 0 || self.took <= self.told {
-            return told;
-        }
-        let corrected = i128::from(told).saturating_mul(self.took) / self.told;
-        u64::try_from(corrected).unwrap_or(u64::MAX)
-    }
 }
 
 /// Stands for what is expected of everybody's kernels in a group: the same as long as it and its copies are kept.
@@ -65,7 +56,9 @@ impl PartialEq for Edition {
 /// How long the kernels of one owner are taken to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    own: RunTimes,
+    /// What kernels took that somebody had said something about, and what was said.
+    took: i128,
+    told: i128,
     /// Of kernels of which nobody said anything, in microseconds.
     otherwise: u64,
 }
@@ -75,13 +68,22 @@ impl Expected {
     pub fn new(own: RunTimes, group: RunTimes, options: &Options) -> Self {
         let seconds = options.expected_seconds.unwrap_or(options.slice_interval_seconds);
         let learned = own.mean_micros().or_else(|| group.mean_micros());
-        Self { own, otherwise: learned.unwrap_or_else(|| micros(seconds)) }
+        Self { took: own.took, told: own.told, otherwise: learned.unwrap_or_else(|| micros(seconds)) }
     }
 
     /// From its start, without suspensions, of a kernel that was said to run `told` seconds.
     pub fn micros(&self, told: Option<u32>) -> u64 {
         // Nothing is free: a job that failed at once says little about the next.
-        told.map_or(self.otherwise, |told| self.own.corrected_micros(micros(told))).max(micros(1))
+        told.map_or(self.otherwise, |told| self.corrected(micros(told))).max(micros(1))
+    }
+
+    /// Of a kernel that was said to run so long: more, if those before it ran longer than was said.
+    fn corrected(&self, told: u64) -> u64 {
+        if self.told <= 0 || self.took <= self.told {
+            return told;
+        }
+        let corrected = i128::from(told).saturating_mul(self.took) / self.told;
+        u64::try_from(corrected).unwrap_or(u64::MAX)
     }
 }
 

@@ -128,23 +128,13 @@ impl Outstanding {
         sum
     }
 
-    /// What the kernels of each of these owners have used since their records end, and will still use; with what else is said of
-    /// the owners.
-    pub fn usages_of<T>(
-        &self,
-        owners: impl Iterator<Item = (Member, Expected, T)>,
-        moment: Moment,
-    ) -> impl Iterator<Item = (T, Usages)> {
-        // All are found before the first is read: so the memory in which they lie is waited for once.
-        let find = |(owner, expected, what)| (self.by_owner.get(&owner), expected, what);
-        let found: Vec<_> = owners.map(find).collect();
-        found.into_iter().map(move |(owned, expected, what)| {
-            let usage = |owned: &Arc<Owned>| owned.with_sum(moment, expected, |sum| sum.at(moment.now));
-            (what, owned.map(usage).unwrap_or_default())
-        })
+    /// What the owner's kernels have used since their records end, and will still use.
+    pub fn usage(&self, owner: Member, moment: Moment, expected: Expected) -> Usages {
+        let usage = |owned: &Arc<Owned>| owned.with_sum(moment, expected, |sum| sum.at(moment.now));
+        self.by_owner.get(&owner).map(usage).unwrap_or_default()
     }
 
-    /// The same of all owners in a project, by project and in no order. `edition` is that of what `expected` tells.
+    /// [`Self::usage`] of all owners in a project, by project and in no order. `edition` is that of what `expected` tells.
     pub fn usages(
         &self,
         moment: Moment,

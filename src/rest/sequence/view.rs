@@ -59,14 +59,18 @@ pub struct SequenceItem {
     pub entitled_share_of_parent: Option<String>,
 }
 
-/// Bytes that one item takes, about.
+/// Bytes that one item takes, about, and what charges and reasons add to it.
 const ITEM_BYTES: usize = 128;
+const CHARGED_BYTES: usize = 64;
+const EXPLAINED_BYTES: usize = 256;
 
 /// Writes [`SequenceAnswer`].
 pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
     let group = &sequenced.group;
     let rows = sequenced.rows();
-    let mut out = Vec::with_capacity(sequenced.order.len() * ITEM_BYTES + 256);
+    let items = [sequenced.order.len(), sequenced.charged.len(), sequenced.explained.len()];
+    let bytes = items.into_iter().zip([ITEM_BYTES, CHARGED_BYTES, EXPLAINED_BYTES]).map(|(count, each)| count * each);
+    let mut out = Vec::with_capacity(bytes.sum::<usize>() + 256);
     out.extend_from_slice(b"{\"sequencer\":");
     serde_json::to_writer(&mut out, group.scheduler.name())?;
     out.extend_from_slice(b",\"mode\":");

@@ -62,27 +62,21 @@ fn expected(books: &impl Books, share: Option<&Share>) -> Expected {
 
 /// A user who is named.
 #[derive(Clone, Copy)]
-struct Known<'a> {
-    share: Option<&'a Share>,
+struct Known {
+    account: Account,
     /// How long the user's kernels run.
     expected: Expected,
-    /// What is charged besides what runs have recorded.
-    charged: Charge,
-}
-
-impl<'a> Known<'a> {
-    fn of(books: &'a impl Books, owner: Member) -> Self {
-        let share = books.user(owner);
-        Self { share, expected: expected(books, share), charged: Charge::ZERO }
-    }
 }
 
 /// The accounts of a group at one moment.
 pub struct GroupAccounts<'a, B> {
     books: &'a B,
     homes: &'a Homes,
+    moment: Moment,
     pub tariff: Tariff,
-    users: FastMap<Member, Known<'a>>,
+    /// The places of `users`.
+    numbers: FastMap<Member, u32>,
+    users: Vec<Known>,
     /// What is charged besides what runs have recorded.
     projects: FastMap<ProjectId, Charge>,
     /// `None`: what is in no domain that anybody knows.
@@ -96,32 +90,54 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
         let mut accounts = Self {
             books,
             homes,
+            moment: Moment { since: Ledger::window_start(options, now.day()).start(), now },
             tariff: Tariff::new(books.today(), options),
-            users: FastMap::default(),
+            numbers: FastMap::default(),
+            users: Vec::new(),
             projects: FastMap::default(),
             domains: FastMap::default(),
         };
         for owner in owners {
-            accounts.users.entry(*owner).or_insert_with(|| Known::of(books, *owner));
+            accounts.number(*owner);
         }
-        let moment = Moment { since: Ledger::window_start(options, now.day()).start(), now };
-        accounts.charge_users(moment);
         if options.order == Order::Tiered {
-            accounts.charge_projects(moment);
+            accounts.charge_projects();
         }
         accounts
     }
 
-    fn charge_users(&mut self, moment: Moment) {
-        let Self { books, tariff, users, .. } = self;
-        let expected = users.iter_mut().map(|(owner, known)| (*owner, known.expected, &mut known.charged));
-        for (charged, usage) in books.outstanding().usages_of(expected, moment) {
-            *charged = tariff.charge(&usage);
+    /// The place of the owner's account, which is made if there is none.
+    fn number(&mut self, owner: Member) -> usize {
+        if let Some(known) = self.numbers.get(&owner) {
+            return *known as usize;
         }
+        let number = self.users.len();
+        self.users.push(self.made(owner));
+        self.numbers.insert(owner, u32::try_from(number).unwrap_or(u32::MAX));
+        number
     }
 
-    fn charge_projects(&mut self, moment: Moment) {
-        let books = self.books;
+    fn known(&self, owner: Member) -> Known {
+        self.numbers.get(&owner).map_or_else(|| self.made(owner), |number| self.users[*number as usize])
+    }
+
+    fn made(&self, owner: Member) -> Known {
+        let share = self.books.user(owner);
+        let expected = expected(self.books, share);
+        let usage = self.books.outstanding().usage(owner, self.moment, expected);
+        // Somebody who is new has the weights of the project and its domain all the same.
+        let otherwise = || {
+            let default = self.books.options().default_weight;
+            let weight = |share: Option<&Share>| share.and_then(|share| share.weight).unwrap_or(default);
+            let project = self.books.project(owner.project).map(|(_, share)| share);
+            let domain = self.home(owner.project).and_then(|name| self.books.domain(&name));
+            EffectiveWeight::product(weight(domain), weight(project), default)
+        };
+        Known { account: Self::account(share, self.tariff.charge(&usage), otherwise), expected }
+    }
+
+    fn charge_projects(&mut self) {
+        let (books, moment) = (self.books, self.moment);
         for (project, usage) in
             books.outstanding().usages(moment, books.edition(), |owner| expected(books, books.user(owner)))
         {
@@ -131,30 +147,28 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
         }
     }
 
-    fn add(&mut self, owner: Member, charge: Charge) {
-        self.users.entry(owner).or_insert_with(|| Known::of(self.books, owner)).charged += charge;
-        *self.projects.entry(owner.project).or_default() += charge;
-        *self.domains.entry(self.home(owner.project)).or_default() += charge;
-    }
-
     fn home(&self, project: ProjectId) -> Option<Arc<str>> {
         let known = self.books.project(project).map(|(domain, _)| domain);
         known.or_else(|| self.homes.get(&project)).cloned()
     }
 
-    fn known(&self, owner: Member) -> Known<'a> {
-        self.users.get(&owner).copied().unwrap_or_else(|| Known::of(self.books, owner))
+    fn cost(&self, expected: &Expected, slots: Option<&Amounts>, told: Option<u32>) -> Charge {
+        let micros = expected.micros(told).min(MOST_EXPECTED_MICROS);
+        self.tariff.charge(&self.tariff.asked(slots).for_micros(micros))
     }
 
     /// What a workload costs that was said to run so long.
     pub fn charge(&self, owner: Member, slots: Option<&Amounts>, told: Option<u32>) -> Charge {
-        let expected = self.known(owner).expected.micros(told).min(MOST_EXPECTED_MICROS);
-        self.tariff.charge(&self.tariff.asked(slots).for_micros(expected))
+        self.cost(&self.known(owner).expected, slots, told)
     }
 
     /// A workload has started that is not among the kernels yet.
     pub fn place(&mut self, owner: Member, slots: Option<&Amounts>, told: Option<u32>) {
-        self.add(owner, self.charge(owner, slots, told));
+        let number = self.number(owner);
+        let charge = self.cost(&self.users[number].expected, slots, told);
+        self.users[number].account.charged += charge;
+        *self.projects.entry(owner.project).or_default() += charge;
+        *self.domains.entry(self.home(owner.project)).or_default() += charge;
     }
 
     /// `otherwise` is the weight of who has no share yet.
@@ -169,16 +183,7 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
 
 impl<B: Books> Accounts for GroupAccounts<'_, B> {
     fn user(&self, member: Member) -> Account {
-        // Somebody who is new has the weights of the project and its domain all the same.
-        let otherwise = || {
-            let default = self.books.options().default_weight;
-            let weight = |share: Option<&Share>| share.and_then(|share| share.weight).unwrap_or(default);
-            let project = self.books.project(member.project).map(|(_, share)| share);
-            let domain = self.home(member.project).and_then(|name| self.books.domain(&name));
-            EffectiveWeight::product(weight(domain), weight(project), default)
-        };
-        let Known { share, charged, .. } = self.known(member);
-        Self::account(share, charged, otherwise)
+        self.known(member).account
     }
 
     fn project(&self, project: ProjectId) -> Account {
