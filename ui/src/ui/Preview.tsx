@@ -108,10 +108,10 @@ function Fairness({ data }: { data: Simulated }) {
             <tr>
               <th scope="col">Among</th>
               <th scope="col" class="number">Days</th>
-              <th scope="col" class="number">Now</th>
-              <th scope="col" class="number">Then</th>
+              <th scope="col" class="number" data-name="In the wrong hands now">Now</th>
+              <th scope="col" class="number" data-name="In the wrong hands then">Then</th>
               <th scope="col" class="number wraps">Jain's index now</th>
-              <th scope="col" class="number">Then</th>
+              <th scope="col" class="number" data-name="Jain's index then">Then</th>
             </tr>
           </thead>
           <tbody>

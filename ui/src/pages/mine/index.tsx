@@ -92,7 +92,7 @@ export default function Mine({ group }: PageProps) {
                       {data.running.edges.map(({ node }) => (
                         <tr key={node.kernel_id}>
                           <th scope="row">{node.project_name}</th>
-                          <td>{describe(slots(node.occupied_slots))}</td>
+                          <td class="all">{describe(slots(node.occupied_slots))}</td>
                           <td><When at={node.started_at} /></td>
                           <td class="wrap">{node.agent_id ?? "–"}</td>
                         </tr>

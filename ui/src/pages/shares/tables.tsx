@@ -80,7 +80,7 @@ function WeightCell({ row, edits, edit }: Omit<Controls, "day"> & { row: Row }) 
   const fault = weightFault(text);
   return (
     <td class="number">
-            <input
+      <input
         class={`input narrow ${edited ? "changed" : ""}`}
         inputMode="decimal"
         aria-label={`Weight of ${row.tier} ${row.name}`}
