@@ -147,7 +147,7 @@ function Explained({ group, whom }: { group: string; whom: Record<string, string
             <Figures
               items={[
                 ["Place", <>{told.place ?? "–"} <small>of {told.of}</small></>, told.order === "tiered" ? "In the order of starts: domains are compared first, then projects, then users" : "In the order of starts, which is by rank: all users of the group are compared"],
-                ...(told.rank !== null && told.rank !== told.place ? ([["Rank", told.rank, "In the order of factors: all are compared at once, and equals share a rank"]] as [string, number, string][]) : []),
+                ...rankBeside(told),
                 ["Factor", <span title={told.formula.fair_share_factor}>{factor(told.formula.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
                 ["Usage that counts, of capacity", <span title={told.formula.normalized_usage}>{percent(num(told.formula.normalized_usage))}</span>, "Of all that the group offered in the look-back"],
                 ["Effective weight", told.formula.effective_weight, "The weights of domain, project and user, multiplied"],
@@ -168,6 +168,11 @@ function Explained({ group, whom }: { group: string; whom: Record<string, string
       }}
     </Shown>
   );
+}
+
+/** The rank, where it is another number than the place. */
+function rankBeside({ rank, place }: Explanation): [string, number, string][] {
+  return rank === null || rank === place ? [] : [["Rank", rank, "In the order of factors: all are compared at once, and equals share a rank"]];
 }
 
 /** The page of whom this is about. */
