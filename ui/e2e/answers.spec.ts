@@ -132,7 +132,7 @@ it("the usage of a domain is the sum of its projects, between two days, beside w
   await goto(`${GROUP}/entity/domain/research`);
   const card = page.locator("section.card", { has: page.getByRole("heading", { name: "Usage by day" }) });
   await card.getByText("As a table").click();
-  const table = card.getByRole("region", { name: "CUDA used by day and project, in CUDA-hours" });
+  const table = card.getByRole("region", { name: "CUDA GPUs used by day and project, in GPU-hours" });
   await table.waitFor();
   const days = (await table.getByRole("rowheader").allTextContents()).slice(-9, -4);
   const [from = "", to = ""] = [days[0], days.at(-1)];
@@ -169,10 +169,10 @@ it("a report tells the share of capacity of every slot, in its file as well", as
   const { page, complaints, goto, leave } = await person(adminKey());
   await goto(`${GROUP}/reports`);
   const heads = await page.getByRole("columnheader").allTextContents();
-  expect(heads).toEqual(expect.arrayContaining(["CUDA, of capacity", "CPU, of capacity", "Memory, of capacity"]));
+  expect(heads).toEqual(expect.arrayContaining(["CUDA GPUs, of capacity", "CPU, of capacity", "Memory, of capacity"]));
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV of all rows" }).click()]);
   const [head = "", ...rows] = Buffer.concat((await (await file.createReadStream()).toArray()) as Buffer[]).toString().trim().split("\r\n");
-  expect(head).toBe("first_day,last_day,domain,project,user,cuda.device CUDA-hours,cuda.device capacity_share,cpu core-hours,cpu capacity_share,mem GiB-hours,mem capacity_share,used_share,entitled_share");
+  expect(head).toBe("first_day,last_day,domain,project,user,cuda.device GPU-hours,cuda.device capacity_share,cpu core-hours,cpu capacity_share,mem GiB-hours,mem capacity_share,used_share,entitled_share");
   expect(rows.length).toBeGreaterThan(1);
   expect(complaints).toEqual([]);
   await leave();

@@ -34,7 +34,7 @@ it("the overview shows a past day: its capacity, its domains, and who was first 
   await goto(`${GROUP}/overview`);
   await page.getByLabel("or a past day").fill(day);
   await page.getByText("nothing can be changed here").waitFor();
-  const domains = page.locator("section.card", { hasText: "Domains: used against deserved" });
+  const domains = page.locator("section.card", { hasText: "Domains: used against entitled" });
   await domains.getByText("That day", { exact: true }).first().waitFor();
   await settled(page);
   expect(page.url()).toContain(`at=${day}`);

@@ -103,7 +103,7 @@ it("a scenario can be applied once its own preview is there, not while that of a
   preview.open();
   await said.waitFor();
   preview.close();
-  await page.getByLabel("Weight of domain education").fill("6");
+  await page.getByLabel("New weight").fill("6");
   await page.getByText("Calculating what this changes…").waitFor();
   expect(await apply.isDisabled()).toBe(true);
   expect(await said.count()).toBe(0);

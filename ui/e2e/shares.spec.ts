@@ -27,7 +27,7 @@ it("a weight that is none is told in words, and cannot be saved", async () => {
   await bar.getByText("research: A weight is a number with at most 4 decimals").waitFor();
   expect(await bar.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
   const cell = (name: string) => page.getByLabel(`Weight of domain ${name}`).locator("..");
-  expect([await cell("industry").textContent(), await cell("education").textContent()]).toEqual(["default ", ""]);
+  expect([await cell("industry").textContent(), await cell("education").textContent()]).toEqual(["default", ""]);
   await leave();
 });
 

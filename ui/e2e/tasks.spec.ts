@@ -97,7 +97,7 @@ it("a scenario is made, sent as a link, opened by somebody else, and applied", a
   await goto(`${GROUP}/whatif`);
   await page.getByRole("button", { name: "Add a weight" }).click();
   await page.getByLabel("Name of the domain").fill("education");
-  await page.getByLabel("Weight of domain education").fill("9");
+  await page.getByLabel("New weight").fill("9");
   await page.getByRole("region", { name: "What would change" }).getByText("would rise").waitFor();
   const link = page.url();
   await leave();
@@ -137,7 +137,7 @@ it("last month is reported by project, and saved as CSV", async () => {
   const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV of all rows" }).click()]);
   const text = await (await file.createReadStream()).toArray();
   const lines = Buffer.concat(text as Buffer[]).toString().trim().split("\r\n");
-  expect(lines[0]).toContain("first_day,last_day,domain,project,user,cuda.device CUDA-hours");
+  expect(lines[0]).toContain("first_day,last_day,domain,project,user,cuda.device GPU-hours");
   expect(lines.length).toBe((await page.locator("tbody tr").count()) + 1);
   expect(complaints).toEqual([]);
   await leave();
@@ -195,7 +195,7 @@ it("a reclaim is planned and the queue tree is edited", async () => {
   await page.getByRole("button", { name: "Plan a reclaim" }).click();
   const plan = page.locator("section.card", { hasText: "A workload that is not there yet" });
   await plan.getByLabel("Queue").selectOption("forecasting");
-  await plan.getByLabel("CUDA, devices").fill("8");
+  await plan.getByLabel("CUDA GPUs").fill("8");
   await plan.getByLabel("CPU, cores").fill("48");
   await plan.getByRole("button", { name: "Which kernels would be reclaimed?" }).click();
   await page.getByRole("region", { name: "The plan" }).getByText("It can run once these workloads have given back").waitFor();
@@ -203,7 +203,7 @@ it("a reclaim is planned and the queue tree is edited", async () => {
   expect(await page.getByRole("region", { name: "The plan" }).count()).toBe(0);
   await page.getByRole("button", { name: "Edit queue vision" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Quota of CUDA, devices").fill("8");
+  await dialog.getByLabel("Quota of CUDA GPUs").fill("8");
   await dialog.getByRole("row", { name: /^vision CUDA/ }).waitFor();
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("The queue vision is saved.").waitFor();
@@ -253,7 +253,7 @@ it("a viewer and a user are offered only what they may do, and are refused the r
   // A user arrives at what explains the own place.
   await user.page.waitForURL(/explain\/user\//);
   await user.page.getByText("How the factor comes about").or(user.page.locator(".waterfall")).first().waitFor();
-  await user.page.getByRole("link", { name: "My place" }).click();
+  await user.page.getByRole("link", { name: "My rank" }).click();
   await user.page.getByRole("heading", { name: "Hello, amelia" }).waitFor();
   await user.page.getByText(/of yours/).first().waitFor();
   await user.goto(`${GROUP}/mine`);

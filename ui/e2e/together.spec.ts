@@ -18,20 +18,20 @@ it("a weight that somebody else changes appears on open pages by itself", async 
   const row = shares.page.locator("tbody tr", { has: shares.page.getByRole("link", { name: "education", exact: true }) });
   const field = row.getByLabel("Weight of domain education");
   const factor = await row.locator("td").nth(1).textContent();
-  const line = overview.page.locator("section.card", { hasText: "Domains: used against deserved" }).locator(".stack", { has: overview.page.getByRole("link", { name: "education", exact: true }) });
+  const line = overview.page.locator("section.card", { hasText: "Domains: used against entitled" }).locator(".stack", { has: overview.page.getByRole("link", { name: "education", exact: true }) });
   // What is used goes on growing meanwhile.
-  const deservedNow = async () => /[\d.]+ % deserved/.exec((await line.textContent()) ?? "")?.[0];
-  const deserved = await deservedNow();
-  expect(deserved).toBeDefined();
+  const entitledNow = async () => /entitled to [\d.]+ %/.exec((await line.textContent()) ?? "")?.[0];
+  const entitled = await entitledNow();
+  expect(entitled).toBeDefined();
   expect(await field.inputValue()).toBe(before);
 
   await setWeight("education", "6.5");
   await expect.poll(() => field.inputValue()).toBe("6.5");
   await expect.poll(() => row.locator("td").nth(1).textContent()).not.toBe(factor);
-  await expect.poll(deservedNow).not.toBe(deserved);
+  await expect.poll(entitledNow).not.toBe(entitled);
   await setWeight("education", before);
   await expect.poll(() => field.inputValue()).toBe(before);
-  await expect.poll(deservedNow).toBe(deserved);
+  await expect.poll(entitledNow).toBe(entitled);
   expect(loads).toEqual([]);
   expect([...shares.complaints, ...overview.complaints]).toEqual([]);
   await shares.leave();

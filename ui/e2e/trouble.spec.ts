@@ -64,7 +64,7 @@ it("a queue is not saved over what somebody else saved meanwhile, and the page s
   await page.getByLabel("Live").uncheck();
   await page.getByRole("button", { name: "Edit queue robotics" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByLabel("Quota of CUDA, devices").fill("12");
+  await dialog.getByLabel("Quota of CUDA GPUs").fill("12");
   const preview = dialog.getByRole("table", { name: "What queues would deserve" });
   await preview.waitFor();
   await graphql(`mutation { upsert_domain_fair_share(resource_group: "${GROUP}", domain_name: "industry", weight: "5", reason: "meanwhile") { weight } }`);
@@ -98,7 +98,7 @@ it("a queue is added, and removed after a preview", async () => {
   await goto(`${GROUP}/queues`);
   await page.getByRole("button", { name: "Add a queue" }).click();
   await page.getByLabel("Name").fill("spare");
-  await page.getByLabel("Quota of CUDA, devices").fill("4");
+  await page.getByLabel("Quota of CUDA GPUs").fill("4");
   await page.getByRole("region", { name: "What queues would deserve" }).getByText(/No queue would deserve|Then/).waitFor();
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("The queue spare is saved.").waitFor();
@@ -134,10 +134,10 @@ it("people and queues are tried, and queues are applied with the rest", async ()
 
   await page.getByRole("button", { name: "Add a weight" }).click();
   await page.getByLabel("Name of the domain").fill("education");
-  await page.getByLabel("Weight of domain education").fill("3");
+  await page.getByLabel("New weight").fill("3");
   await page.getByRole("button", { name: "Change a queue" }).click();
   await page.getByLabel("Name of the queue").fill("theses");
-  await page.getByLabel("Quota of CUDA, devices").fill("12");
+  await page.getByLabel("Quota of CUDA GPUs").fill("12");
   await preview.getByText("would rise").waitFor();
   await page.getByRole("table", { name: "What queues would deserve" }).waitFor();
   await page.getByRole("button", { name: "Apply exactly this" }).click();

@@ -98,8 +98,9 @@ fn flat_misses_domain_weights(group: &Facts, warnings: &mut Vec<OptionWarning>) 
             code: "flat_misses_domain_weights",
             pointer: Some("/scheduler_opts/order".to_owned()),
             detail: "domains have different weights, but `order` is `flat`: all users are compared at once, so a domain with \
-                     more users receives more than its weight says. Measured in a full cluster with the weights 2, 1, 1 \
-                     and 0.5: `flat` delivered 34.5, 22.5, 21.6 and 21.4 %, and `tiered` 44.0, 22.2, 22.2 and 11.5 %"
+                     more users receives more than its weight says. `tiered` keeps to the weights of domains. An example from \
+                     another cluster, which was full: to domains with the weights 2, 1, 1 and 0.5 `flat` delivered 34.5, \
+                     22.5, 21.6 and 21.4 %, and `tiered` 44.0, 22.2, 22.2 and 11.5 %"
                 .to_owned(),
         });
     }

@@ -1,1 +1,1 @@
-import{T as e,g as t,rt as n}from"./app.js";import{f as r}from"./Scroll.js";function i(){let[i,a]=n(!1);return e(t,{onClick:()=>void r(location.href).then(a),children:i?`Copied`:`Copy the link`})}export{i as t};
+import{T as e,g as t,it as n}from"./app.js";import{m as r}from"./Scroll.js";function i(){let[i,a]=n(!1);return e(t,{onClick:()=>void r(location.href).then(a),children:i?`Copied`:`Copy the link`})}export{i as t};

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { weightOf } from "./decay.ts";
-import { factor, many, percent, signed, significant } from "./numbers.ts";
+import { factor, many, percent, points, signed, significant } from "./numbers.ts";
 import { memberId, readMember, withParams } from "./route.ts";
 import { ago, daysBetween, duration, plusDays } from "./time.ts";
-import { amount, describe as told, hours, hoursUnit, inUnits, ordered, slotName } from "./units.ts";
+import { amount, amountOf, describe as told, hours, hoursOf, hoursUnit, ordered, slotLabel, slotName } from "./units.ts";
 
 describe("numbers", () => {
   it("have so many significant digits", () => {
@@ -13,7 +13,13 @@ describe("numbers", () => {
     expect([many(0, "queue"), many(1, "queue"), many(12_000, "queue")]).toEqual(["0 queues", "1 queue", "12\u202f000 queues"]);
   });
   it("of factors never read as 1 when they are below it", () => {
-    expect(["1", "0.999986947324", "0.5", "0.0123456", "0.00001234567", "0.0000001", "0"].map(factor)).toEqual(["1", "0.9999…", "0.5000", "0.01235", "0.00001235", "1.00e-7", "0"]);
+    expect(["1", "0.5", "0.0123456", "0.00001234567", "0.0000001", "0"].map(factor)).toEqual(["1", "0.5000", "0.01235", "0.00001235", "1.00e-7", "0"]);
+    expect(["0.999999999999", "0.9999999999996", "0.99995"].map(factor)).toEqual(["0.999999999999", "0.999999999999", "0.9999500"]);
+  });
+  it("of factors near 1 have digits enough to tell neighbours apart", () => {
+    expect(["0.999978007629", "0.999968317141", "0.999960596143", "0.999494189705", "0.999491090337", "0.9912345"].map(factor)).toEqual(["0.9999780", "0.9999683", "0.9999606", "0.999494", "0.999491", "0.99123"]);
+    expect(points(-0.0213)).toBe("−2.1 pp");
+    expect([points(0.0213), points(0), points(0.0001), points(-0.0001)]).toEqual(["+2.1 pp", "0 pp", "< +0.1 pp", "> −0.1 pp"]);
   });
   it("are percentages with a true minus", () => {
     expect([0, 0.0004, 0.1234, -0.05, 12.3].map(percent)).toEqual(["0 %", "< 0.1 %", "12.3 %", "−5.0 %", "1230 %"]);
@@ -25,12 +31,13 @@ describe("slots", () => {
   it("are shown in the units of their readers", () => {
     expect(amount("mem", String(2 ** 40))).toBe("1024 GiB");
     expect(amount("cpu", "64")).toBe("64 cores");
-    expect(slotName("cuda.device")).toBe("CUDA");
-    expect(inUnits("the limit of 1073741824 mem is below the quota of 8589934592, which counts", "mem")).toBe("the limit of 1 GiB mem is below the quota of 8 GiB, which counts");
-    expect([inUnits("more than the quota of 64 cpu", "cpu"), inUnits("of 1 weight", null)]).toEqual(["more than the quota of 64 cpu", "of 1 weight"]);
+    expect(["cuda.device", "rocm.device", "cuda.shares", "gpu", "tpu.device", "licence"].map(slotName)).toEqual(["CUDA GPUs", "ROCm GPUs", "CUDA GPU shares", "GPUs", "TPU devices", "licence"]);
+    expect(["cuda.device", "cpu", "mem"].map(slotLabel)).toEqual(["CUDA GPUs", "CPU, cores", "Memory, GiB"]);
+    expect([amountOf("cuda.device", "1"), amountOf("cpu", "2"), amountOf("mem", 2 ** 31), amountOf("licence", "3")]).toEqual(["1 CUDA GPU", "2 CPU cores", "2 GiB of memory", "3 licence"]);
     expect([hours("cpu", "7200"), hoursUnit("mem")]).toEqual([2, "GiB-hours"]);
+    expect(["cuda.device", "cuda.shares", "cpu", "mem", "licence"].map(hoursOf)).toEqual(["GPU-hours (CUDA)", "GPU-share-hours (CUDA)", "core-hours (CPU)", "GiB-hours (memory)", "unit-hours (licence)"]);
     expect(ordered(["mem", "cpu", "cuda.device"])).toEqual(["cuda.device", "cpu", "mem"]);
-    expect(told({ cpu: "4", mem: String(2 ** 30) })).toBe("CPU 4, Memory 1 GiB");
+    expect(told({ cpu: "4", mem: String(2 ** 30) })).toBe("4 CPU cores, 1 GiB of memory");
     expect(told({})).toBe("nothing");
   });
 });

@@ -2,9 +2,9 @@
 import { shortDay } from "./time.ts";
 
 export interface Movement {
-  /** Places gained; below 0: places lost. */
+  /** Ranks gained; below 0: ranks lost. */
   by: number;
-  /** An arrow with the number of places; nothing for who has not moved. */
+  /** An arrow with the number of ranks; nothing for who has not moved. */
   mark: string;
   /** In words, with the day that it is compared with. */
   said: string;
@@ -16,6 +16,6 @@ export function movement(rank: number | null, before: number | null, since: stri
   const by = before - rank;
   const when = since ? ` since the end of ${shortDay(since)}` : "";
   if (by === 0) return { by, mark: "", said: `the same rank${when}` };
-  const places = `${Math.abs(by)} ${Math.abs(by) === 1 ? "place" : "places"}`;
-  return { by, mark: `${by > 0 ? "▲" : "▼"} ${Math.abs(by)}`, said: `${by > 0 ? "up" : "down"} ${places}${when}, from rank ${before}` };
+  const ranks = `${Math.abs(by)} ${Math.abs(by) === 1 ? "rank" : "ranks"}`;
+  return { by, mark: `${by > 0 ? "▲" : "▼"} ${Math.abs(by)}`, said: `${by > 0 ? "up" : "down"} ${ranks}${when}, from rank ${before}` };
 }

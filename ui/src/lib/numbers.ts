@@ -20,12 +20,19 @@ function trim(text: string): string {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-/** A factor between 0 and 1 with four significant digits; what is below 1 never reads as 1. */
+/** Of a factor near 1 the distance from 1 is what tells neighbours apart: so many digits of it are shown. */
+const OF_DISTANCE = 3;
+const MOST_PLACES = 12;
+
+/** A factor between 0 and 1 with four significant digits, and more near 1; what is below 1 never reads as 1. */
 export function factor(text: string): string {
   const value = num(text);
   if (value >= 1) return "1";
-  const shown = value >= 1e-6 ? value.toPrecision(4) : value === 0 ? "0" : value.toExponential(2);
-  return shown === "1.000" ? "0.9999…" : shown;
+  if (value < 1e-6) return value === 0 ? "0" : value.toExponential(2);
+  const places = Math.min(MOST_PLACES, Math.ceil(-Math.log10(1 - value)) + OF_DISTANCE - 1);
+  if (value < 0.9) return value.toPrecision(4);
+  const shown = value.toFixed(places);
+  return Number(shown) < 1 ? shown : `0.${"9".repeat(places)}`;
 }
 
 export function percent(part: number): string {
@@ -33,6 +40,17 @@ export function percent(part: number): string {
   if (value === 0) return "0 %";
   if (Math.abs(value) < 0.1) return value > 0 ? "< 0.1 %" : "> −0.1 %";
   return `${Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(1)} %`.replace("-", "−");
+}
+
+/** A round percentage, as scales have them: `40 %`. */
+export const roundPercent = (part: number): string => `${significant(part * 100, 3)} %`;
+
+/** A difference of two percentages, which is no percentage of anything. */
+export function points(difference: number): string {
+  const value = difference * 100;
+  if (value === 0) return "0 pp";
+  if (Math.abs(value) < 0.1) return value > 0 ? "< +0.1 pp" : "> −0.1 pp";
+  return `${signed(value, (size) => size.toFixed(1))} pp`;
 }
 
 export function signed(value: number, shown: (value: number) => string): string {

@@ -20,7 +20,7 @@ const admins = (role: string): boolean => role === "admin";
 const everyone = (): boolean => true;
 
 export const PAGES: PageDef[] = [
-  { id: "mine", name: "My place", section: "You", for: (role) => role === "user", load: () => import("./mine/index.tsx") },
+  { id: "mine", name: "My rank", section: "You", for: (role) => role === "user", load: () => import("./mine/index.tsx") },
   { id: "overview", name: "Overview", section: "Now", for: readers, load: () => import("./overview/index.tsx") },
   { id: "shares", name: "Shares", section: "Now", for: readers, load: () => import("./shares/index.tsx") },
   { id: "explain", name: "Explain", section: "Now", for: everyone, home: (role) => role === "user", load: () => import("./explain/index.tsx") },

@@ -1,15 +1,20 @@
-// Shares as bars: what is used as a filled bar, what is entitled as a mark.
-import { percent } from "../lib/numbers.ts";
+// Bars beside numbers: shares, and what is used and waited for. All bars of a list have one scale, which the list tells.
+import { percent, roundPercent } from "../lib/numbers.ts";
 
 const width = (part: number) => ({ width: `${Math.min(100, Math.max(0, part * 100))}%` });
 const at = (part: number) => ({ left: `min(${Math.min(100, Math.max(0, part * 100))}%, calc(100% - 2px))` });
 
+/** What goes beyond the end of its bar has a mark there. */
+const BEYOND = 1 + 1e-9;
+
+/** What is used as a filled bar, what is entitled as a mark. */
 export function ShareBar({ used, entitled, of = 1, label }: { used: number; entitled?: number | undefined; of?: number; label?: string }) {
   const whole = of || 1;
-  const said = label ?? `${percent(used)} used${entitled === undefined ? "" : `, entitled to ${percent(entitled)}`}`;
+  const isCut = Math.max(used, entitled ?? 0) / whole > BEYOND;
+  const said = `${label ?? `${percent(used)} used${entitled === undefined ? "" : `, entitled to ${percent(entitled)}`}`}${isCut ? `; the bar ends at ${roundPercent(whole)}` : ""}`;
   const over = entitled !== undefined && used > entitled;
   return (
-    <div class="bar" role="img" aria-label={said} title={said}>
+    <div class={`bar ${isCut ? "cut" : ""}`} role="img" aria-label={said} title={said}>
       <i style={width((over ? entitled : used) / whole)} />
       {over && <i class="over" style={{ left: width(entitled / whole).width, width: width((used - entitled) / whole).width }} />}
       {entitled !== undefined && <b style={at(entitled / whole)} />}
@@ -17,14 +22,24 @@ export function ShareBar({ used, entitled, of = 1, label }: { used: number; enti
   );
 }
 
-/** Several amounts of one whole on top of each other, the widest first. */
-export function StackBar({ parts, mark, label }: { parts: { part: number; kind: string }[]; mark?: number; label: string }) {
+/** What is held, and behind it what is waited for besides; as parts of what a full bar stands for. */
+export function UseBar({ held, wanted, mark, label }: { held: number; wanted: number; mark?: number; label: string }) {
   return (
     <div class="bar" role="img" aria-label={label} title={label}>
-      {parts.map(({ part, kind }) => (
-        <i key={kind} class={kind} style={width(part)} />
-      ))}
+      <i class="soft" style={width(wanted)} />
+      <i style={width(held)} />
       {mark !== undefined && <b style={at(mark)} />}
+    </div>
+  );
+}
+
+/** The scale below bars of shares. */
+export function ShareScale({ of, what }: { of: number; what: string }) {
+  return (
+    <div class="scale">
+      <span>0</span>
+      <span>{roundPercent(of / 2)}</span>
+      <span>{roundPercent(of)} {what}</span>
     </div>
   );
 }

@@ -16,7 +16,7 @@ export function Outlook({ ahead: { next_run, dates, until } }: { ahead: PathAhea
             <thead>
               <tr>
                 <th scope="col">From</th>
-                <th scope="col" class="number">Place</th>
+                <th scope="col" class="number" title="In the order in which starts are decided">Place</th>
                 <th scope="col" class="number">Factor</th>
               </tr>
             </thead>
@@ -25,14 +25,14 @@ export function Outlook({ ahead: { next_run, dates, until } }: { ahead: PathAhea
                 <tr>
                   <th scope="row">the next run</th>
                   <td class="number">{next_run.place}</td>
-                  <td class="number">{factor(next_run.fair_share_factor)}</td>
+                  <td class="number" title={next_run.fair_share_factor}>{factor(next_run.fair_share_factor)}</td>
                 </tr>
               )}
               {dates.map((date) => (
                 <tr key={date.date}>
                   <th scope="row">{date.date}</th>
                   <td class="number">{date.place}</td>
-                  <td class="number">{factor(date.fair_share_factor)}</td>
+                  <td class="number" title={date.fair_share_factor}>{factor(date.fair_share_factor)}</td>
                 </tr>
               ))}
             </tbody>

@@ -102,16 +102,16 @@ function Fairness({ data }: { data: Simulated }) {
     <details open>
       <summary>In the wrong hands, with today's weights and with these</summary>
       <Scroll>
-        <table class="data">
+        <table class="data cards">
           <caption class="visually-hidden">Misallocated share and Jain's index before and after</caption>
           <thead>
             <tr>
               <th scope="col">Among</th>
               <th scope="col" class="number">Days</th>
-              <th scope="col" class="number">Now</th>
-              <th scope="col" class="number">Then</th>
-              <th scope="col" class="number">Jain's index now</th>
-              <th scope="col" class="number">Then</th>
+              <th scope="col" class="number" data-name="In the wrong hands now">Now</th>
+              <th scope="col" class="number" data-name="In the wrong hands then">Then</th>
+              <th scope="col" class="number wraps">Jain's index now</th>
+              <th scope="col" class="number" data-name="Jain's index then">Then</th>
             </tr>
           </thead>
           <tbody>
@@ -121,7 +121,8 @@ function Fairness({ data }: { data: Simulated }) {
                 <td class="number">{change.window_days}</td>
                 <td class="number" title={change.misallocated_share_before}>{percent(num(change.misallocated_share_before))}</td>
                 <td class="number" title={change.misallocated_share_after}>
-                  {percent(num(change.misallocated_share_after))} {trend(num(change.misallocated_share_after) - num(change.misallocated_share_before))}
+                  {percent(num(change.misallocated_share_after))}
+                  <div class="small">{trend(num(change.misallocated_share_after) - num(change.misallocated_share_before))}</div>
                 </td>
                 <td class="number" title={change.jains_index_before}>{significant(num(change.jains_index_before), 3)}</td>
                 <td class="number" title={change.jains_index_after}>{significant(num(change.jains_index_after), 3)}</td>
@@ -165,7 +166,7 @@ function Orders({ data, owners }: { data: Simulated; owners: Map<string, string>
         {moved.length} of {items.length} pending kernels would start in another order
       </summary>
       <Scroll>
-        <table class="data">
+        <table class="data cards">
           <caption class="visually-hidden">The order of pending work, first to start then first</caption>
           <thead>
             <tr>
@@ -202,7 +203,7 @@ function Figures({ title, rows, of }: { title: string; rows: Changed[]; of: numb
         {title}: {of} with other figures
       </summary>
       <Scroll>
-        <table class="data">
+        <table class="data cards">
           <caption class="visually-hidden">{title} before and after</caption>
           <thead>
             <tr>

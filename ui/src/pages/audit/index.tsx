@@ -15,6 +15,7 @@ import { Pager } from "../../ui/Pager.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Failure, Shown } from "../../ui/States.tsx";
 import { done } from "../../ui/Toast.tsx";
+import { differences } from "./differences.ts";
 
 const LOG = graphql(`
   query Log($group: String, $action: String, $actor: String, $from: String, $to: String, $first: Int!, $offset: Int!) {
@@ -25,7 +26,6 @@ const LOG = graphql(`
   }
 `);
 type Entry = ResultOf<typeof LOG>["audit_log"]["edges"][number]["node"];
-type Name = Entry["names"][number];
 const PAGE = 50;
 
 /** What the server calls a kind of change, and what it is in words. */
@@ -90,7 +90,7 @@ export default function Audit({ group }: PageProps) {
             ) : (
               <>
                 <Scroll>
-                  <table class="data">
+                  <table class="data cards">
                     <caption class="visually-hidden">Changes, newest first</caption>
                     <thead>
                       <tr>
@@ -111,8 +111,8 @@ export default function Audit({ group }: PageProps) {
                             <div class="muted small" title={node.target}>{called(node, node.target)}</div>
                             {node.reason && <div class="small">“{node.reason}”</div>}
                           </td>
-                          <td style={{ minWidth: "220px" }}><Difference entry={node} /></td>
-                          <td>{node.undoable && <UndoEntry entry={node} then={log.reload} />}</td>
+                          <td class="all" style={{ minWidth: "220px" }}><Difference entry={node} /></td>
+                          <td class="act">{node.undoable && <UndoEntry entry={node} then={log.reload} />}</td>
                         </tr>
                       ))}
                     </tbody>
@@ -200,31 +200,8 @@ function UndoEntry({ entry, then }: { entry: Entry; then: () => void }) {
   );
 }
 
-const shown = (value: unknown): string => (value === null || value === undefined ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value));
-
 /** The name of the user or project that an entry calls so. */
 const called = (entry: Entry, label: string): string => entry.names.find((known) => known.label === label)?.name ?? label;
-
-/** When something was written is the time of the entry. */
-const TIMES = ["created_at", "updated_at"];
-
-/** The leaves of a JSON value by their paths; what holds nothing has none. */
-function leaves(value: unknown, path: string, name: (key: string) => string, into: Map<string, string>): Map<string, string> {
-  const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
-  if (isMap) for (const [key, inner] of Object.entries(value).filter(([key]) => !TIMES.includes(key))) leaves(inner, path ? `${path} › ${name(key)}` : name(key), name, into);
-  else if (value !== null || path) into.set(path, shown(value));
-  return into;
-}
-
-/** What is different between before and after, leaf by leaf, with `names` for what has one. */
-export function differences(before: string | null, after: string | null, names: readonly Name[] = []): [string, string, string][] {
-  const known = new Map(names.map(({ label, name }) => [label, name]));
-  const read = (text: string | null): Map<string, string> => leaves(text ? (JSON.parse(text) as unknown) : null, "", (key) => known.get(key) ?? key, new Map());
-  const [was, is] = [read(before), read(after)];
-  const paths = [...new Set([...was.keys(), ...is.keys()])];
-  const all = paths.map((path): [string, string, string] => [path, was.get(path) ?? "–", is.get(path) ?? "–"]);
-  return all.filter(([, old, now]) => old !== now);
-}
 
 function Difference({ entry }: { entry: Entry }) {
   const all = differences(entry.before, entry.after, entry.names);

@@ -7,6 +7,7 @@ import { Card } from "../../ui/Basics.tsx";
 import { Chart } from "../../ui/Chart.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import type { Mark } from "./marks.ts";
+import { MarksLegend } from "./MarksLegend.tsx";
 import { HISTORY } from "./query.ts";
 import { named } from "./who.ts";
 
@@ -51,6 +52,7 @@ export function OverTime({ group, tier, id, last, days, marks, now }: OverTimePr
           )
         }
       </Shown>
+      <MarksLegend marks={marks} />
       {marks.length > 0 && (
         <details>
           <summary>What happened: {marks.length} {marks.length === 1 ? "mark" : "marks"} in the charts</summary>

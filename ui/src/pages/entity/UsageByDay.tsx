@@ -10,6 +10,7 @@ import { Chart, type Series } from "../../ui/Chart.tsx";
 import { Empty, Failure, Loading } from "../../ui/States.tsx";
 import { byDay, filled, slotsOf, type Bucket } from "./days.ts";
 import type { Mark } from "./marks.ts";
+import { MarksLegend } from "./MarksLegend.tsx";
 import { stacked, useParts, type Part } from "./parts.ts";
 import type { Range } from "./range.ts";
 
@@ -63,6 +64,7 @@ export function UsageByDay({ group, tier, id, buckets, options: { decay, half_li
       ) : (
         <Counting {...{ slot, range, buckets, options, last, marks }} />
       )}
+      {slot && <MarksLegend marks={marks} />}
     </Card>
   );
 }

@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import type { TadaDocumentNode } from "../../gql.ts";
+import { useArchived } from "../../lib/archived.ts";
 import type { DecayOptions } from "../../lib/decay.ts";
 import { factor, num, percent, significant, slots } from "../../lib/numbers.ts";
 import { usePastDay } from "../../lib/past.ts";
@@ -11,6 +12,7 @@ import { groupPath, memberId, readMember, useParams } from "../../lib/route.ts";
 import { isUser } from "../../lib/session.ts";
 import { today, yesterday } from "../../lib/time.ts";
 import { hours, hoursUnit, ordered, slotName } from "../../lib/units.ts";
+import { Archived } from "../../ui/Archived.tsx";
 import { Button, Card, Figures, Page, When } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Rank } from "../../ui/Rank.tsx";
@@ -109,6 +111,7 @@ interface OneProps {
 function One({ group, tier, id, day, choose, compare }: OneProps) {
   const [doc, variables] = asked(group, tier, id) ?? [USER as unknown as TadaDocumentNode<Whole, unknown>, {}];
   const answer = useQuery(doc, variables);
+  const isArchived = useArchived();
   return (
     <Shown answer={answer}>
       {({ resource_group, share, buckets, members }) => {
@@ -116,9 +119,9 @@ function One({ group, tier, id, day, choose, compare }: OneProps) {
         const name = (tier === "domain" ? share.domain_name : tier === "project" ? (share.project_name ?? share.project_id) : (share.user_name ?? share.user_uuid)) ?? id;
         const options = JSON.parse(resource_group?.scheduler_opts ?? "{}") as DecayOptions;
         return (
-          <Page title={name} crumbs={<Crumbs group={group} tier={tier} share={share} />} actions={<><CopyAs action={historyAction(group, tier, variables, doc)} /><Link class="button" href={groupPath(group, "explain", tier, id)}>Why this place?</Link></>}>
+          <Page title={<>{name}<Archived is={isArchived(share)} /></>} crumbs={<Crumbs group={group} tier={tier} share={share} />} actions={<><CopyAs action={historyAction(group, tier, variables, doc)} /><Link class="button" href={groupPath(group, "explain", tier, id)}>Why this rank?</Link></>}>
             {choose && <TimeControl day={day} choose={choose} last={yesterday()} />}
-            {day === null ? <Standing share={share} /> : <PastStanding group={group} tier={tier} id={id} day={day} />}
+            {day === null ? <Standing share={share} /> : <PastStanding group={group} tier={tier} id={id} domain={share.domain_name ?? ""} day={day} />}
             <ByDay group={group} tier={tier} id={id} share={share} edges={buckets.edges} options={options} last={day ?? share.lookback_end ?? today()} now={day === null ? share : null} />
             {day === null && (
               <div class="grid">

@@ -18,6 +18,9 @@ interface Happened {
   changes: { id: string; at: string; actor: string; action: string; reason: string | null }[];
 }
 
+/** What each letter stands for. */
+export const LETTERS: Record<Mark["letter"], string> = { W: "a weight changed", G: "a gap in recording", F: "a job failed" };
+
 const DAY = 86_400;
 
 function mark(instant: string, letter: Mark["letter"], name: string): Mark {

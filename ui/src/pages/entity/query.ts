@@ -57,6 +57,13 @@ export const HISTORY = graphql(`
   }
 `);
 
+/** How many were ranked together on a day. */
+export const RANKED = graphql(`
+  query RankedThen($group: String!, $tier: FairnessTier!, $domain: String, $day: Date!) {
+    fair_share_history(resource_group: $group, tier: $tier, domain: $domain, from: $day, to: $day, first: 1) { count }
+  }
+`);
+
 export const MARKS = graphql(`
   query Marks($group: String!) {
     usage_gaps(resource_group: $group, first: 100) { edges { node { started_at ended_at kernels gap_policy } } }

@@ -3,16 +3,19 @@ import { useEffect, useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql } from "../../gql.ts";
+import { useArchived } from "../../lib/archived.ts";
 import { EXPLAIN, explainAction, nameOf, type BucketPart, type Explanation, type Neighbour } from "../../lib/explanation.ts";
 import { ApiError } from "../../lib/client.ts";
 import { placeOf } from "../../lib/find.ts";
+import { inWords } from "../../lib/inWords.ts";
 import { count, factor, num, percent, significant } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath, memberId, readMember, useParams } from "../../lib/route.ts";
 import { isUser } from "../../lib/session.ts";
 import { shortened } from "../../lib/sentence.ts";
 import { exact } from "../../lib/time.ts";
-import { hours, hoursUnit } from "../../lib/units.ts";
+import { hours, hoursOf } from "../../lib/units.ts";
+import { Archived } from "../../ui/Archived.tsx";
 import { Card, Field, Figures, Note, Page, When } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { CopyLink } from "../../ui/CopyLink.tsx";
@@ -68,7 +71,7 @@ function Choose({ group }: { group: string }) {
   return (
     <Page
       title="Explain"
-      about={isUser() ? "Why you stand where you stand." : "Why is somebody's job waiting? Choose whose."}
+      about={isUser() ? "Why you stand where you stand." : "Why do somebody's kernels wait? Choose whose."}
       actions={<CopyAs action={{ document: FIND, variables, rest: { path: ["resource-groups", group, "fair-share-status"], query: { limit: 20 } }, command: ["rank", group, ["--limit", 20]] }} />}
     >
       {!isUser() && (
@@ -81,7 +84,7 @@ function Choose({ group }: { group: string }) {
           {(data) =>
             data.user_fair_shares.count === 0 ? (
               isUser() ? (
-                <Empty title="You have used nothing here">Your first job in this group goes before those of everyone who has used something for the same weight.</Empty>
+                <Empty title="You have used nothing here">Your first kernel in this group goes before those of everyone who has used something for the same weight.</Empty>
               ) : (
                 <Empty title="Nobody is called like this" />
               )
@@ -106,7 +109,7 @@ function Choose({ group }: { group: string }) {
                               {placeOf(node)}
                             </Link>
                           </th>
-                          <td class="number">{factor(node.fair_share_factor)}</td>
+                          <td class="number" title={node.fair_share_factor}>{factor(node.fair_share_factor)}</td>
                         </tr>
                       ))}
                     </tbody>
@@ -129,6 +132,7 @@ function Choose({ group }: { group: string }) {
 function Explained({ group, whom }: { group: string; whom: Record<string, string> }) {
   const [params, change] = useParams();
   const answer = useQuery(EXPLAIN, { group, ...whom, place: null });
+  const isArchived = useArchived();
   return (
     <Shown answer={answer}>
       {(data) => {
@@ -136,17 +140,18 @@ function Explained({ group, whom }: { group: string; whom: Record<string, string
         const typed = params.get("place") ?? "";
         const place = placeIn(typed, told.of);
         return (
-          <Page title={nameOf(told)} crumbs={<Crumbs group={group} told={told} />} actions={<><CopyAs action={explainAction(group, whom, place)} /><CopyLink /></>}>
+          <Page title={<>{nameOf(told)}<Archived is={isArchived(told)} /></>} crumbs={<Crumbs group={group} told={told} />} actions={<><CopyAs action={explainAction(group, whom, place)} /><CopyLink /><Link class="button" href={pathOf(group, told)}>Usage by day</Link></>}>
             <Note>
-              <strong>{told.summary}</strong>
+              <strong title={told.summary}>{inWords(told.summary, told.buckets.flatMap((bucket) => Object.keys(bucket.resource_usage)))}</strong>
             </Note>
             <Figures
               items={[
-                ["Place", <>{told.place ?? "–"} <small>of {told.of}</small></>, told.order === "tiered" ? "In the order of starts: domains are compared first, then projects, then users. The rank compares all users at once." : "In the order of starts, which is by rank: all users of the group are compared."],
+                ["Place", <>{told.place ?? "–"} <small>of {told.of}</small></>, told.order === "tiered" ? "In the order of starts: domains are compared first, then projects, then users" : "In the order of starts, which is by rank: all users of the group are compared"],
+                ...rankBeside(told),
                 ["Factor", <span title={told.formula.fair_share_factor}>{factor(told.formula.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
                 ["Usage that counts, of capacity", <span title={told.formula.normalized_usage}>{percent(num(told.formula.normalized_usage))}</span>, "Of all that the group offered in the look-back"],
                 ["Effective weight", told.formula.effective_weight, "The weights of domain, project and user, multiplied"],
-                ["Calculated", <When at={told.rules.calculated_at} />, "Past days are on the page of usage by day"],
+                ["Calculated", <When at={told.rules.calculated_at} />, "Past days are under “Usage by day”"],
               ]}
             />
             <Days group={group} told={told} />
@@ -165,12 +170,21 @@ function Explained({ group, whom }: { group: string; whom: Record<string, string
   );
 }
 
-function Crumbs({ group, told }: { group: string; told: Explanation }) {
-  const place = [told.domain_name, told.project_name].filter(Boolean).join(" / ");
+/** The rank, where it is another number than the place. */
+function rankBeside({ rank, place }: Explanation): [string, number, string][] {
+  return rank === null || rank === place ? [] : [["Rank", rank, "In the order of factors: all are compared at once, and equals share a rank"]];
+}
+
+/** The page of whom this is about. */
+function pathOf(group: string, told: Explanation): string {
   const id = told.user_uuid ? memberId({ user: told.user_uuid, project: told.project_id ?? "" }) : (told.project_id ?? told.domain_name);
+  return groupPath(group, "entity", told.tier, id);
+}
+
+function Crumbs({ group, told }: { group: string; told: Explanation }) {
   return (
     <>
-      <Link href={groupPath(group, "explain")}>Explain</Link> / {place} / <Link href={groupPath(group, "entity", told.tier, id)}>usage by day</Link>
+      <Link href={groupPath(group, "explain")}>Explain</Link> / {[told.domain_name, told.project_name].filter(Boolean).join(" / ")}
     </>
   );
 }
@@ -236,7 +250,7 @@ function Days({ group, told }: { group: string; told: Explanation }) {
 
 function used(usage: Record<string, string>): string {
   return Object.entries(usage)
-    .map(([slot, value]) => `${significant(hours(slot, value), 3)} ${hoursUnit(slot)}`)
+    .map(([slot, value]) => `${significant(hours(slot, value), 3)} ${hoursOf(slot)}`)
     .join(", ");
 }
 
@@ -347,7 +361,7 @@ function Change({ group, whom, told, typed, place, ask }: ChangeProps) {
     <Card title="What would change it">
       {cost && (
         <p>
-          {percent(num(cost.normalized_usage))} of the look-back's capacity more, and it would be place {cost.place}: {Object.entries(cost.any_of).map(([slot, value]) => `${significant(hours(slot, value), 3)} ${hoursUnit(slot)}`).join(", or ")}.
+          {percent(num(cost.normalized_usage))} of the look-back's capacity more, and it would be place {cost.place}: {Object.entries(cost.any_of).map(([slot, value]) => `${significant(hours(slot, value), 3)} ${hoursOf(slot)}`).join(", or ")}.
         </p>
       )}
       <Field label="Which weight leads to place" hint={`1 to ${told.of}, if all else stays as it is.`} fault={fault}>

@@ -3,12 +3,15 @@ import { useMemo } from "preact/hooks";
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf } from "../../gql.ts";
-import { num, percent, significant } from "../../lib/numbers.ts";
+import { fullBar } from "../../lib/fullBar.ts";
+import { num, percent, points, roundPercent, significant } from "../../lib/numbers.ts";
 import { usePastDay } from "../../lib/past.ts";
+import { useArchived } from "../../lib/archived.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath, memberId, useParams } from "../../lib/route.ts";
 import { isUser } from "../../lib/session.ts";
 import { plusDays, shortDay, today, yesterday } from "../../lib/time.ts";
+import { Archived } from "../../ui/Archived.tsx";
 import { ShareBar } from "../../ui/Bars.tsx";
 import { Card, Figures, Page, Tabs } from "../../ui/Basics.tsx";
 import { Chart } from "../../ui/Chart.tsx";
@@ -117,19 +120,23 @@ function pathOf(group: string, entry: Entry): string {
 }
 
 function Entries({ group, entries }: { group: string; entries: Entry[] }) {
-  const widest = Math.max(0.01, ...entries.flatMap((entry) => [num(entry.used_share), num(entry.entitled_share)]));
+  const isArchived = useArchived();
+  const full = fullBar(entries.flatMap((entry) => [num(entry.used_share), num(entry.entitled_share)]));
   return (
     <Scroll>
-      <table class="data">
+      <table class="data cards">
         <caption class="visually-hidden">Used and entitled shares, the most under-served first</caption>
         <thead>
           <tr>
             <th scope="col" class="name">Name</th>
-            <th scope="col" class="wide-only" style={{ minWidth: "140px" }}>Used, and the mark: entitled</th>
+            <th scope="col" class="wide-only" style={{ minWidth: "140px" }} data-name="Used and entitled">
+              Used, and the mark: entitled
+              <div class="small muted">full bar: {roundPercent(full)}</div>
+            </th>
             <th scope="col" class="number" title="Of what all of the group used">Used</th>
             <th scope="col" class="number" title="By weight, among those that are active">Entitled</th>
             <th scope="col" class="number" title="Used divided by entitled">Ratio</th>
-            <th scope="col" class="number" title="Used less entitled">Difference</th>
+            <th scope="col" class="number" title="Used less entitled, in percentage points">Difference</th>
           </tr>
         </thead>
         <tbody>
@@ -137,13 +144,14 @@ function Entries({ group, entries }: { group: string; entries: Entry[] }) {
             <tr key={pathOf(group, entry)}>
               <th scope="row" class="name">
                 {isUser() ? nameOf(entry) : <Link href={pathOf(group, entry)}>{nameOf(entry)}</Link>}
+                <Archived is={isArchived(entry)} />
                 {entry.demand_limited && <div class="muted small">asked for less than its share</div>}
               </th>
-              <td class="wide-only"><ShareBar used={num(entry.used_share)} entitled={num(entry.entitled_share)} of={widest} /></td>
+              <td class="wide-only"><ShareBar used={num(entry.used_share)} entitled={num(entry.entitled_share)} of={full} /></td>
               <td class="number" title={entry.used_share}>{percent(num(entry.used_share))}</td>
               <td class="number" title={entry.entitled_share}>{percent(num(entry.entitled_share))}</td>
               <td class="number">{significant(num(entry.ratio), 3)}</td>
-              <td class="number" title={entry.error}>{percent(num(entry.error))}</td>
+              <td class="number" title={entry.error}>{points(num(entry.error))}</td>
             </tr>
           ))}
         </tbody>
@@ -160,10 +168,8 @@ function OverTime({ group, tier, last }: { group: string; tier: Tier; last: stri
     const days = (answer.data?.fairness_history.edges ?? []).map((edge) => edge.node).toSorted((a, b) => a.day.localeCompare(b.day));
     return {
       times: days.map((day) => Date.parse(`${day.day}T00:00:00Z`) / 1000),
-      series: [
-        { name: "In the wrong hands", values: days.map((day) => num(day.misallocated_share)), colour: "--accent" },
-        { name: "Jain's index", values: days.map((day) => num(day.jains_index)), colour: "--warn", dash: true },
-      ],
+      misallocated: [{ name: "In the wrong hands, %", values: days.map((day) => 100 * num(day.misallocated_share)), colour: "--accent" }],
+      jains: [{ name: "Jain's index", values: days.map((day) => num(day.jains_index)), colour: "--accent" }],
     };
   }, [answer.data]);
   return (
@@ -174,7 +180,10 @@ function OverTime({ group, tier, last }: { group: string; tier: Tier; last: stri
             <Empty title="No day is stored yet">The first run of a day writes how fair the day before it was.</Empty>
           ) : (
             <>
-              <Chart title="Misallocated share and Jain's index by day" times={chart.times} series={chart.series} shown={shown} when={dayOf} height={220} />
+              <div class="grid">
+                <Chart title="Misallocated share by day, in percent of all usage" times={chart.times} series={chart.misallocated} shown={asPercent} when={dayOf} height={220} />
+                <Chart title="Jain's index by day" times={chart.times} series={chart.jains} shown={shown} when={dayOf} height={220} />
+              </div>
               <p class="muted small">A day is judged by who still waited at its end: what nobody else asked for is not in the wrong hands.</p>
             </>
           )
@@ -185,3 +194,4 @@ function OverTime({ group, tier, last }: { group: string; tier: Tier; last: stri
 }
 
 const shown = (value: number): string => significant(value, 3);
+const asPercent = (value: number): string => `${significant(value, 3)} %`;

@@ -60,7 +60,7 @@ export default function Jobs({ group }: PageProps) {
         <Shown answer={jobs}>
           {(data) => (
             <Scroll>
-              <table class="data">
+              <table class="data cards">
                 <caption class="visually-hidden">Jobs and their last runs</caption>
                 <thead>
                   <tr>
@@ -89,7 +89,7 @@ export default function Jobs({ group }: PageProps) {
                           )}
                         </td>
                         {isAdmin() && (
-                          <td>
+                          <td class="act">
                             <RunNow name={job.name} group={last && last.resource_group === null ? null : group} then={reload} />
                           </td>
                         )}
@@ -110,7 +110,7 @@ export default function Jobs({ group }: PageProps) {
             ) : (
               <>
                 <Scroll>
-                  <table class="data">
+                  <table class="data cards">
                     <caption class="visually-hidden">Runs, newest first</caption>
                     <thead>
                       <tr>
@@ -130,7 +130,7 @@ export default function Jobs({ group }: PageProps) {
                           <td><span class={`pill ${kind(node.status)}`}>{node.status}</span></td>
                           <td class="nowrap"><When at={node.started_at} /></td>
                           <td class="number">{node.ended_at ? took(node.started_at, node.ended_at) : "–"}</td>
-                          <td class="wrap small" style={{ minWidth: "160px" }}>{node.error ?? counts(node.counts)}</td>
+                          <td class="wrap small all" style={{ minWidth: "160px" }}>{node.error ?? counts(node.counts)}</td>
                         </tr>
                       ))}
                     </tbody>
@@ -149,7 +149,7 @@ export default function Jobs({ group }: PageProps) {
               <Empty title="No gap">No downtime of the service has cost or stretched any usage.</Empty>
             ) : (
               <Scroll>
-                <table class="data">
+                <table class="data cards">
                   <caption class="visually-hidden">Gaps, newest first</caption>
                   <thead>
                     <tr>

@@ -32,12 +32,15 @@ const CREATE = graphql(`
 const REVOKE = graphql(`mutation RevokeKey($id: UUID!) { revoke_key(id: $id) }`);
 const PAGE = 50;
 
+/** Ids begin with the time at which they were made, so their ends tell them apart. */
+const ending = (id: string): string => `…${id.slice(-8)}`;
+
 export default function Keys() {
   const [params, change] = useParams();
   const page = Math.max(1, Number(params.get("page") ?? 1) || 1);
   const keys = useQuery(KEYS, { first: PAGE, offset: (page - 1) * PAGE }, false);
   const [making, setMaking] = useState(false);
-  const [revoking, setRevoking] = useState<{ id: string; label: string } | null>(null);
+  const [revoking, setRevoking] = useState<{ id: string; label: string; made: string } | null>(null);
   const revoke = async () => {
     if (!revoking) return;
     try {
@@ -54,7 +57,7 @@ export default function Keys() {
   return (
     <Page
       title="Keys"
-      about="A key lets a program or a person in. The text of a key is shown once, when it is made."
+      about="A key lets a program or a person in. The text of a key is shown once, when it is made. After that its id tells it from others."
       actions={
         <>
           <CopyAs action={{ document: KEYS, variables: { first: PAGE, offset: 0 }, rest: { path: ["keys"] }, command: ["keys", "list"] }} />
@@ -74,13 +77,14 @@ export default function Keys() {
             ) : (
               <>
                 <Scroll>
-                  <table class="data">
+                  <table class="data cards">
                     <caption class="visually-hidden">API keys</caption>
                     <thead>
                       <tr>
-                        <th scope="col" class="name">Label</th>
+                        <th scope="col" class="name" title="What it was called when it was made, and how its id ends">Label and id</th>
                         <th scope="col">Role</th>
                         <th scope="col">Reaches</th>
+                        <th scope="col">Made</th>
                         <th scope="col">Last used</th>
                         <th scope="col">Ends</th>
                         <th scope="col">Change</th>
@@ -89,16 +93,20 @@ export default function Keys() {
                     <tbody>
                       {data.keys.edges.map(({ node }) => (
                         <tr key={node.key_id}>
-                          <th scope="row" class="name">{node.label}</th>
+                          <th scope="row" class="name">
+                            {node.label}
+                            <div class="muted small mono" title={node.key_id}>{ending(node.key_id)}</div>
+                          </th>
                           <td>
                             <span class="pill">{node.role}</span> {node.user_name}
                           </td>
                           <td class="wrap">{node.resource_groups?.join(", ") ?? "all groups"}</td>
+                          <td><When at={node.created_at} /></td>
                           <td><When at={node.last_used_at} /></td>
                           <td>{node.revoked_at ? <span class="pill bad">revoked</span> : <When at={node.expires_at} />}</td>
-                          <td>
+                          <td class="act">
                             {!node.revoked_at && (
-                              <Button small kind="danger" aria-label={`Revoke ${node.label}`} onClick={() => setRevoking({ id: node.key_id, label: node.label })}>
+                              <Button small kind="danger" aria-label={`Revoke ${node.label}, ${ending(node.key_id)}`} onClick={() => setRevoking({ id: node.key_id, label: node.label, made: node.created_at })}>
                                 Revoke
                               </Button>
                             )}
@@ -124,6 +132,7 @@ export default function Keys() {
       )}
       {revoking && (
         <Dialog title={`Revoke “${revoking.label}”?`} close={() => setRevoking(null)}>
+          <p class="muted">The key <span class="mono" title={revoking.id}>{ending(revoking.id)}</span> was made <When at={revoking.made} />.</p>
           <p>Requests with this key are refused from then on, and whoever signed in with it is signed out. This cannot be taken back.</p>
           <div class="row">
             <Button kind="danger" onClick={() => void revoke()}>

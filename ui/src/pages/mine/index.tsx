@@ -41,11 +41,11 @@ export default function Mine({ group }: PageProps) {
         {(data) => (
           <>
             <p>
-              {data.waiting.count === 0 ? "Nothing of yours waits to run." : <Link href={groupPath(group, "pending")}>{many(data.waiting.count, "job")} of yours {data.waiting.count === 1 ? "waits" : "wait"} to run</Link>}
+              {data.waiting.count === 0 ? "Nothing of yours waits to run." : <Link href={groupPath(group, "pending")}>{many(data.waiting.count, "kernel")} of yours {data.waiting.count === 1 ? "waits" : "wait"} to run</Link>}
             </p>
             {data.user_fair_shares.count === 0 ? (
               <Card>
-                <Empty title="You have used nothing here">Your first job in this group goes before those of everyone who has used something for the same weight.</Empty>
+                <Empty title="You have used nothing here">Your first kernel in this group goes before those of everyone who has used something for the same weight.</Empty>
               </Card>
             ) : (
               <div class="grid">
@@ -67,7 +67,7 @@ export default function Mine({ group }: PageProps) {
                         <dd>{percent(num(node.effective_usage))}</dd>
                       </div>
                     </dl>
-                    <Link href={groupPath(group, "explain", "user", memberId({ user: node.user_uuid, project: node.project_id }))}>Why this place, and what changes it</Link>
+                    <Link href={groupPath(group, "explain", "user", memberId({ user: node.user_uuid, project: node.project_id }))}>Why this rank, and what changes it</Link>
                     <Link href={groupPath(group, "entity", "user", memberId({ user: node.user_uuid, project: node.project_id }))}>My usage by day</Link>
                   </Card>
                 ))}
@@ -78,7 +78,7 @@ export default function Mine({ group }: PageProps) {
                 <Empty title="Nothing of yours is running" />
               ) : (
                 <Scroll>
-                  <table class="data">
+                  <table class="data cards">
                     <caption class="visually-hidden">Your running kernels</caption>
                     <thead>
                       <tr>
@@ -92,7 +92,7 @@ export default function Mine({ group }: PageProps) {
                       {data.running.edges.map(({ node }) => (
                         <tr key={node.kernel_id}>
                           <th scope="row">{node.project_name}</th>
-                          <td>{describe(slots(node.occupied_slots))}</td>
+                          <td class="all">{describe(slots(node.occupied_slots))}</td>
                           <td><When at={node.started_at} /></td>
                           <td class="wrap">{node.agent_id ?? "–"}</td>
                         </tr>

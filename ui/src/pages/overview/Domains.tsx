@@ -1,8 +1,11 @@
-// What domains use beside what they deserve, over one window after the other.
+// What domains use beside what they are entitled to, over one window after the other.
 import { Link } from "wouter-preact";
+import { useArchived } from "../../lib/archived.ts";
+import { fullBar } from "../../lib/fullBar.ts";
 import { num, percent } from "../../lib/numbers.ts";
 import { groupPath, useParams } from "../../lib/route.ts";
-import { ShareBar } from "../../ui/Bars.tsx";
+import { Archived } from "../../ui/Archived.tsx";
+import { ShareBar, ShareScale } from "../../ui/Bars.tsx";
 import { Card, Figures, Tabs } from "../../ui/Basics.tsx";
 import { Empty } from "../../ui/States.tsx";
 import type { PastWindow } from "./query.ts";
@@ -21,31 +24,33 @@ const USUAL = "week";
 
 export function Domains({ group, names, windows }: { group: string; names: string[]; windows: Window[] }) {
   const [params, change] = useParams();
+  const isArchived = useArchived();
   const wished = params.get("window") ?? USUAL;
   const window = windows.find(({ id }) => id === wished) ?? windows.find(({ id }) => id === USUAL) ?? windows[0];
   const rows = window ? served(names, window.entries.edges.map((edge) => edge.node)) : [];
-  const widest = Math.max(0.01, ...rows.flatMap((row) => [row.used, row.entitled]));
+  const full = fullBar(rows.flatMap((row) => [row.used, row.entitled]));
   return (
-    <Card title="Domains: used against deserved" aside={<Link href={groupPath(group, "shares")}>All shares</Link>}>
-      <p class="muted small">In the wrong hands: used beyond what was deserved, as a part of all that was used.</p>
-      <Figures items={windows.map(({ name, misallocated_share }) => [name, percent(num(misallocated_share)), "What domains used beyond what they deserved, as a part of all that was used"])} />
+    <Card title="Domains: used against entitled" aside={<Link href={groupPath(group, "shares")}>All shares</Link>}>
+      <p class="muted small">In the wrong hands: what domains used beyond what they are entitled to, as a part of all that was used.</p>
+      <Figures items={windows.map(({ name, misallocated_share }) => [name, percent(num(misallocated_share)), "What domains used beyond what they are entitled to, as a part of all that was used"])} />
       {window && <Tabs label="Window" tabs={windows.map(({ id, name }) => [id, name])} chosen={window.id} choose={(next) => change({ window: next === USUAL ? null : next })} />}
       {rows.length === 0 && <Empty title="No domain yet">Domains appear with their first kernel.</Empty>}
       {rows.map(({ name, used, entitled }) => (
         <div key={name} class="stack tight">
           <div class="barlabel">
-            <Link class="wrap" href={groupPath(group, "entity", "domain", name)}>{name}</Link>
-            <span class="muted nowrap">{percent(used)} used, {percent(entitled)} deserved</span>
+            <span class="wrap"><Link href={groupPath(group, "entity", "domain", name)}>{name}</Link><Archived is={isArchived({ domain_name: name })} /></span>
+            <span class="muted nowrap">{percent(used)} used, entitled to {percent(entitled)}</span>
           </div>
-          <ShareBar used={used} entitled={entitled} of={widest} />
+          <ShareBar used={used} entitled={entitled} of={full} />
         </div>
       ))}
+      {rows.length > 0 && <ShareScale of={full} what="of all that was used" />}
       <div class="legend">
-        <span><i /> used within what is deserved</span>
+        <span><i /> used within the entitled share</span>
         <span><i class="over" /> beyond it</span>
-        <span><i class="mark" /> deserved</span>
+        <span><i class="mark" /> entitled share</span>
       </div>
-      <p class="muted small">{window?.about} Deserved is divided by weight among those that are active; what one did not ask for goes to the others.</p>
+      <p class="muted small">{window?.about} Weights divide the group among those that are active. What one of them does not ask for goes to the others.</p>
     </Card>
   );
 }

@@ -3,7 +3,7 @@ import { num, percent, slots } from "../../lib/numbers.ts";
 import { useQuery, type Answer } from "../../lib/query.ts";
 import { plusDays, shortDay } from "../../lib/time.ts";
 import { ordered, slotName } from "../../lib/units.ts";
-import { StackBar } from "../../ui/Bars.tsx";
+import { UseBar } from "../../ui/Bars.tsx";
 import { Card } from "../../ui/Basics.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { Domains, type Window } from "./Domains.tsx";
@@ -53,11 +53,11 @@ function Used({ day, data }: { day: string; data: PastData }) {
               <strong>{slotName(slot)}</strong>
               <span class="muted" title={parts[slot]}>{text}</span>
             </div>
-            <StackBar label={`${slotName(slot)}: ${text}`} parts={[{ part, kind: "" }]} />
+            <UseBar label={`${slotName(slot)}: ${text}`} held={part} wanted={part} />
           </div>
         );
       })}
-      <p class="muted small">What waited on a past day, and which nodes served, is not kept.</p>
+      <p class="muted small">A full bar is what the group offered that day. What waited on a past day, and which nodes served, is not kept.</p>
     </Card>
   );
 }
@@ -76,7 +76,7 @@ function PastDomains({ group, day }: { group: string; day: string }) {
   const waits = kept.find(([, , , answer]) => !answer.data);
   if (waits) {
     return (
-      <Card title="Domains: used against deserved">
+      <Card title="Domains: used against entitled">
         <Shown answer={waits[3]}>{() => null}</Shown>
       </Card>
     );

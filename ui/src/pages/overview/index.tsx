@@ -3,13 +3,14 @@ import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import type { Action } from "../../lib/copy.ts";
 import { gapPolicy } from "../../lib/gaps.ts";
-import { many, num, slots } from "../../lib/numbers.ts";
+import { inWords } from "../../lib/inWords.ts";
+import { many, num, significant, slots } from "../../lib/numbers.ts";
 import { usePastDay } from "../../lib/past.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath } from "../../lib/route.ts";
 import { duration, shortDay, yesterday } from "../../lib/time.ts";
-import { amount, ordered, slotName } from "../../lib/units.ts";
-import { StackBar } from "../../ui/Bars.tsx";
+import { amount, ordered, scale, slotName } from "../../lib/units.ts";
+import { UseBar } from "../../ui/Bars.tsx";
 import { Card, Figures, Note, Page, When } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Said } from "../../ui/Said.tsx";
@@ -80,7 +81,7 @@ function Warnings({ group, data }: { group: string; data: Data }) {
   const warnings = data.resource_group?.warnings ?? [];
   return warnings.map((warning) => (
     <Note key={warning.code + warning.detail} kind="warn">
-      <Said text={warning.detail} /> <Link href={groupPath(group, "settings")}>Settings</Link>
+      <Said text={inWords(warning.detail, Object.keys(slots(data.resource_group?.capacity)))} exact={warning.detail} /> <Link href={groupPath(group, "settings")}>Settings</Link>
     </Note>
   ));
 }
@@ -106,6 +107,7 @@ function Capacity({ data }: { data: Data }) {
   const used = slots(data.resource_group?.in_use);
   const waiting = slots(data.resource_group?.waiting);
   const all = ordered([...Object.keys(capacity), ...Object.keys(used)]);
+  const exceeded = all.some((slot) => onOneScale(num(capacity[slot]), num(used[slot]), num(waiting[slot])).capacity !== null);
   return (
     <Card title="Capacity and use now">
       {all.length === 0 && <Empty title="Nothing is offered">A scheduler reports its nodes; so does <code>fairshared agents set</code>.</Empty>}
@@ -114,22 +116,24 @@ function Capacity({ data }: { data: Data }) {
         const held = num(used[slot]);
         const asked = num(waiting[slot]);
         const scaled = onOneScale(whole, held, asked);
-        const text = `${amount(slot, held)} of ${amount(slot, whole)} used${asked > 0 ? `, ${amount(slot, asked)} waited for` : ""}`;
+        const plain = (value: number): string => significant(value / scale(slot));
+        const text = `${plain(held)} of ${amount(slot, whole)} used${asked > 0 ? `, ${plain(asked)} waited for` : ""}`;
         return (
           <div key={slot} class="stack tight">
             <div class="barlabel">
               <strong>{slotName(slot)}</strong>
               <span class="muted">{text}</span>
             </div>
-            <StackBar label={`${slotName(slot)}: ${text}`} parts={[{ part: scaled.wanted, kind: "soft" }, { part: scaled.used, kind: "" }]} {...(scaled.capacity === null ? {} : { mark: scaled.capacity })} />
+            <UseBar label={`${slotName(slot)}: ${text}`} held={scaled.used} wanted={scaled.wanted} {...(scaled.capacity === null ? {} : { mark: scaled.capacity })} />
           </div>
         );
       })}
       <div class="legend">
         <span><i /> used</span>
         <span><i class="soft" /> waited for</span>
-        {all.some((slot) => onOneScale(num(capacity[slot]), num(used[slot]), num(waiting[slot])).capacity !== null) && <span><i class="mark" /> capacity, where more is wanted</span>}
+        {exceeded && <span><i class="mark" /> capacity</span>}
       </div>
+      <p class="muted small">A full bar is the capacity{exceeded && ", or all that is wanted where that is more"}.</p>
     </Card>
   );
 }

@@ -48,7 +48,7 @@ function Waiting({ group, items, count: all }: { group: string; items: Item[]; c
   return (
     <Card flush>
       <Scroll>
-        <table class="data">
+        <table class="data cards">
           <caption class="visually-hidden">What waits, the next first</caption>
           <thead>
             <tr>
@@ -71,7 +71,7 @@ function Waiting({ group, items, count: all }: { group: string; items: Item[]; c
                   <div class="small phone-only"><Why item={item} /></div>
                 </th>
                 <td class="wide-only"><Why item={item} /></td>
-                <td class="small">{describe(slots(item.requested_slots))}</td>
+                <td class="small all">{describe(slots(item.requested_slots))}</td>
                 <td class="number">{item.rank ?? "–"}</td>
                 <td class="number" title={item.fair_share_factor}>{factor(item.fair_share_factor)}</td>
                 <td class="mono small" title={item.workload_id}>{item.workload_id.slice(0, 8)}</td>

@@ -1,7 +1,7 @@
 // What a queue has, asks for and deserves of one slot, as a bar and as numbers.
 import { num, percent, slots } from "../../lib/numbers.ts";
 import { amount } from "../../lib/units.ts";
-import { StackBar } from "../../ui/Bars.tsx";
+import { UseBar } from "../../ui/Bars.tsx";
 import { overQuota } from "./division.ts";
 
 interface AmountsProps {
@@ -12,16 +12,39 @@ interface AmountsProps {
   of: { quota: string; fair_share: string; allocated: string; request: string; saturation_ratio: string };
 }
 
+interface OfQueue {
+  fair_share: string;
+  allocated: string;
+  request: string;
+}
+
+/** What a full bar stands for: `capacity`, or the most that a queue has, asks for or deserves where that is more. */
+export function wholeOf(rows: OfQueue[], slot: string, capacity: number): number {
+  return Math.max(capacity, ...rows.flatMap((row) => [row.fair_share, row.allocated, row.request].map((json) => num(slots(json)[slot]))));
+}
+
+/** What the bars show, and their scale. */
+export function AmountsLegend({ slot, whole, capacity }: { slot: string; whole: number; capacity: number }) {
+  return (
+    <div class="legend">
+      <span><i /> allocated</span>
+      <span><i class="soft" /> waited for</span>
+      <span><i class="mark" /> fair share</span>
+      <span>A full bar is {amount(slot, whole)}, {whole > capacity ? "the most that a queue asks for" : "the capacity"}.</span>
+    </div>
+  );
+}
+
 export function AmountsHead() {
   return (
     <>
-      <th scope="col" class="wide-only" style={{ minWidth: "130px", whiteSpace: "normal" }}>Allocated, asked for, fair share</th>
+      <th scope="col" class="wide-only" style={{ minWidth: "130px", whiteSpace: "normal" }}>Allocated, waited for, fair share</th>
       <th scope="col" class="number" title="What it is promised">Quota</th>
       <th scope="col" class="number" title="Fair share less quota: its part of what is left when every queue has its quota">Over quota</th>
       <th scope="col" class="number">Fair share</th>
       <th scope="col" class="number">Allocated</th>
       <th scope="col" class="number" title="Allocated as a percentage of the fair share">Saturation</th>
-      <th scope="col" class="number">Asked for</th>
+      <th scope="col" class="number" title="By what runs and what waits, together">Asked for</th>
     </>
   );
 }
@@ -37,9 +60,10 @@ export function Amounts({ name, slot, whole, of }: AmountsProps) {
   return (
     <>
       <td class="wide-only">
-        <StackBar
-          label={`${name}: ${shown(of.allocated)} allocated, ${shown(of.request)} asked for, ${shown(of.fair_share)} deserved`}
-          parts={[{ part: part(of.request), kind: "soft" }, { part: part(of.allocated), kind: "" }]}
+        <UseBar
+          label={`${name}: ${shown(of.allocated)} allocated, ${shown(of.request)} asked for, ${shown(of.fair_share)} fair share`}
+          held={part(of.allocated)}
+          wanted={part(of.request)}
           mark={part(of.fair_share)}
         />
       </td>

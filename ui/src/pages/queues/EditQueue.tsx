@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { overtaken } from "../../lib/change.ts";
 import { ApiError } from "../../lib/client.ts";
 import { slots } from "../../lib/numbers.ts";
-import { ordered, slotName, unit } from "../../lib/units.ts";
+import { ordered, slotLabel, slotName } from "../../lib/units.ts";
 import { Button, Field, Note, Select } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Dialog } from "../../ui/Dialog.tsx";
@@ -67,10 +67,10 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
           </Field>
           {known.map((slot) => (
             <Fragment key={slot}>
-              <Field label={`Quota of ${slotName(slot)}, ${unit(slot)}`} hint="What it is promised. Empty: nothing." fault={faultOf(`quota/${slot}`)}>
+              <Field label={`Quota of ${slotLabel(slot)}`} hint="What it is promised. Empty: nothing." fault={faultOf(`quota/${slot}`)}>
                 {(props) => <input {...props} inputMode="decimal" value={draft.quota[slot] ?? ""} onInput={(event) => set({ quota: { ...draft.quota, [slot]: event.currentTarget.value } })} />}
               </Field>
-              <Field label={`Limit of ${slotName(slot)}, ${unit(slot)}`} hint="What it never exceeds. Empty: no limit." fault={faultOf(`limit/${slot}`)}>
+              <Field label={`Limit of ${slotLabel(slot)}`} hint="What it never exceeds. Empty: no limit." fault={faultOf(`limit/${slot}`)}>
                 {(props) => <input {...props} inputMode="decimal" value={draft.limit[slot] ?? ""} onInput={(event) => set({ limit: { ...draft.limit, [slot]: event.currentTarget.value } })} />}
               </Field>
             </Fragment>

@@ -1,5 +1,5 @@
 // The last division of a day: what every queue deserved and had then.
-import { num, slots } from "../../lib/numbers.ts";
+import { slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { useParams } from "../../lib/route.ts";
 import { shortDay } from "../../lib/time.ts";
@@ -7,7 +7,7 @@ import { ordered, slotName } from "../../lib/units.ts";
 import { Card, Tabs, When } from "../../ui/Basics.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
-import { Amounts, AmountsHead } from "./Amounts.tsx";
+import { Amounts, AmountsHead, AmountsLegend, wholeOf } from "./Amounts.tsx";
 import { dividedBy, saturation } from "./division.ts";
 import { PAST_DIVISION } from "./query.ts";
 
@@ -48,15 +48,16 @@ function Table({ rows }: { rows: Row[] }) {
   const known = ordered(rows.flatMap((row) => Object.keys(slots(row.fair_share))));
   const wished = params.get("slot");
   const slot = wished && known.includes(wished) ? wished : (known[0] ?? "");
-  // What there was to divide is not kept: the most that a queue had, asked for or deserved fills a bar.
-  const most = Math.max(0, ...rows.flatMap((row) => [row.fair_share, row.allocated, row.request].map((json) => num(slots(json)[slot]))));
+  // What there was to divide is not kept.
+  const most = wholeOf(rows, slot, 0);
   return (
     <>
       <div class="pad stack">
         <Tabs label="Slot" tabs={known.map((name) => [name, slotName(name)])} chosen={slot} choose={(next) => change({ slot: next })} />
+        <AmountsLegend slot={slot} whole={most} capacity={0} />
       </div>
       <Scroll>
-        <table class="data">
+        <table class="data cards">
           <caption class="visually-hidden">Queues and what they deserved of {slotName(slot)}</caption>
           <thead>
             <tr>

@@ -2,7 +2,8 @@
 import { useState } from "preact/hooks";
 import { ApiError, request } from "../../lib/client.ts";
 import { num, slots } from "../../lib/numbers.ts";
-import { describe, inUnits, ordered, scale, slotName, unit } from "../../lib/units.ts";
+import { inWords } from "../../lib/inWords.ts";
+import { describe, ordered, scale, slotLabel } from "../../lib/units.ts";
 import { Button, Card, Field, Select } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Said } from "../../ui/Said.tsx";
@@ -72,7 +73,7 @@ export function PlanReclaim({ group, queues, capacity, close }: { group: string;
         <div class="grid">
           <Field label="Queue">{(props) => <Select {...props} options={queues.map((name) => [name, name])} value={queue} onChange={(event) => setQueue(event.currentTarget.value)} />}</Field>
           {known.map((slot) => (
-            <Field key={slot} label={`${slotName(slot)}, ${unit(slot)}`}>
+            <Field key={slot} label={slotLabel(slot)}>
               {(props) => <input {...props} inputMode="decimal" value={need[slot] ?? ""} onInput={(event) => setNeed((old) => ({ ...old, [slot]: event.currentTarget.value }))} />}
             </Field>
           ))}
@@ -88,12 +89,12 @@ export function PlanReclaim({ group, queues, capacity, close }: { group: string;
         </div>
       </form>
       {error && <Failure error={error} />}
-      {plan && <Outcome plan={plan} />}
+      {plan && <Outcome plan={plan} known={known} />}
     </Card>
   );
 }
 
-function Outcome({ plan }: { plan: Plan }) {
+function Outcome({ plan, known }: { plan: Plan; known: string[] }) {
   const victims = plan.victims ?? [];
   return (
     <section class="stack" aria-label="The plan" aria-live="polite">
@@ -102,14 +103,14 @@ function Outcome({ plan }: { plan: Plan }) {
       </p>
       {plan.warnings?.map((warning) => (
         <p key={warning.detail} class="muted small">
-          <Said text={inUnits(warning.detail, warning.slot)} exact={warning.detail} />
+          <Said text={inWords(warning.detail, known)} exact={warning.detail} />
         </p>
       ))}
       {victims.length === 0 ? (
         plan.verdict === "reclaim" && <Empty title="Nobody" />
       ) : (
         <Scroll>
-          <table class="data">
+          <table class="data cards">
             <caption class="visually-hidden">Workloads that would give back</caption>
             <thead>
               <tr>

@@ -8,14 +8,15 @@ import { useQuery, type Answer } from "../../lib/query.ts";
 import { useParams } from "../../lib/route.ts";
 import { isAdmin } from "../../lib/session.ts";
 import { today } from "../../lib/time.ts";
-import { amount, inUnits, ordered, slotName } from "../../lib/units.ts";
+import { inWords, statements } from "../../lib/inWords.ts";
+import { amount, ordered, slotName } from "../../lib/units.ts";
 import { Button, Card, Note, Page, Tabs } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Said } from "../../ui/Said.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { TimeControl } from "../../ui/TimeControl.tsx";
-import { Amounts, AmountsHead } from "./Amounts.tsx";
+import { Amounts, AmountsHead, AmountsLegend, wholeOf } from "./Amounts.tsx";
 import { EditQueue } from "./EditQueue.tsx";
 import { PastDivision } from "./PastDivision.tsx";
 import { PlanReclaim } from "./PlanReclaim.tsx";
@@ -116,25 +117,26 @@ function Division({ data, edit }: { data: Data; edit: ((name: string) => void) |
   const configured = new Set(data.queues.edges.map((edge) => edge.node.name));
   const sentences = new Map(data.division.trace?.map((trace) => [trace.queue, trace.sentence]));
   const rows = inTree(data.division.queues);
+  const whole = wholeOf(data.division.queues, slot, num(capacity[slot]));
   return (
     <>
-      {data.division.warnings.slice(0, 5).map((warning) => (
-        <Note key={warning.detail} kind="warn">
-          {warning.queue && <strong>{warning.queue}: </strong>}
-          <Said text={inUnits(warning.detail, warning.slot)} exact={warning.detail} />
+      {data.division.warnings.length > 0 && (
+        <Note kind="warn">
+          {data.division.warnings.slice(0, 5).map((warning) => (
+            <div key={warning.detail}>
+              {warning.queue && <strong>{warning.queue}: </strong>}
+              <Said text={inWords(warning.detail, known)} exact={warning.detail} />
+            </div>
+          ))}
         </Note>
-      ))}
+      )}
       <Card title={dividedBy(data.division.algorithm)} flush aside={<span class="muted small">{slot && `${amount(slot, capacity[slot] ?? 0)} to divide`}</span>}>
         <div class="pad stack">
           <Tabs label="Slot" tabs={known.map((name) => [name, slotName(name)])} chosen={slot} choose={(next) => change({ slot: next })} />
-          <div class="legend wide-only">
-            <span><i /> allocated</span>
-            <span><i class="soft" /> asked for</span>
-            <span><i class="mark" /> fair share</span>
-          </div>
+          <AmountsLegend slot={slot} whole={whole} capacity={num(capacity[slot])} />
         </div>
         <Scroll>
-          <table class="data">
+          <table class="data cards">
             <caption class="visually-hidden">Queues and what they deserve of {slotName(slot)}</caption>
             <thead>
               <tr>
@@ -146,7 +148,7 @@ function Division({ data, edit }: { data: Data; edit: ((name: string) => void) |
             </thead>
             <tbody>
               {rows.map(({ queue, depth }) => (
-                <QueueRow key={queue.name} queue={queue} depth={depth} slot={slot} whole={num(capacity[slot])} sentence={sentences.get(queue.name)} edit={edit && (configured.has(queue.name) ? edit : null)} />
+                <QueueRow key={queue.name} queue={queue} depth={depth} slot={slot} whole={whole} known={known} sentence={sentences.get(queue.name)} edit={edit && (configured.has(queue.name) ? edit : null)} />
               ))}
             </tbody>
           </table>
@@ -156,7 +158,7 @@ function Division({ data, edit }: { data: Data; edit: ((name: string) => void) |
   );
 }
 
-function QueueRow({ queue, depth, slot, whole, sentence, edit }: { queue: Divided; depth: number; slot: string; whole: number; sentence: string | undefined; edit: ((name: string) => void) | null | undefined }) {
+function QueueRow({ queue, depth, slot, whole, known, sentence, edit }: { queue: Divided; depth: number; slot: string; whole: number; known: string[]; sentence: string | undefined; edit: ((name: string) => void) | null | undefined }) {
   const [state, kind] = STATES[queue.state] ?? [queue.state.replaceAll("_", " "), ""];
   return (
     <tr>
@@ -166,7 +168,11 @@ function QueueRow({ queue, depth, slot, whole, sentence, edit }: { queue: Divide
           {sentence && (
             <details class="small">
               <summary>Why?</summary>
-              {sentence}
+              <ul class="statements" title={sentence}>
+                {statements(sentence, known).map((statement) => (
+                  <li key={statement}>{statement}</li>
+                ))}
+              </ul>
             </details>
           )}
         </div>
@@ -174,7 +180,7 @@ function QueueRow({ queue, depth, slot, whole, sentence, edit }: { queue: Divide
       <td><span class={`pill ${kind}`}>{state}</span></td>
       <Amounts name={queue.name} slot={slot} whole={whole} of={queue} />
       {edit !== undefined && (
-        <td>
+        <td class="act">
           {edit && (
             <Button small onClick={() => edit(queue.name)} aria-label={`Edit queue ${queue.name}`}>
               Edit

@@ -9,7 +9,7 @@ import { num, percent, significant, slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { useParams } from "../../lib/route.ts";
 import { today } from "../../lib/time.ts";
-import { hoursUnit, ordered, slotName } from "../../lib/units.ts";
+import { hoursOf, ordered, slotName } from "../../lib/units.ts";
 import { Button, Card, Field, Page, Select } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Pager } from "../../ui/Pager.tsx";
@@ -111,7 +111,7 @@ function Table({ rows, stepped }: { rows: Row[]; stepped: boolean }) {
   const known = ordered(rows.flatMap((row) => Object.keys(slots(row.slot_hours))));
   return (
     <Scroll>
-      <table class="data">
+      <table class="data cards">
         <caption class="visually-hidden">Usage by row</caption>
         <thead>
           <tr>
@@ -120,7 +120,7 @@ function Table({ rows, stepped }: { rows: Row[]; stepped: boolean }) {
             {known.map((slot) => (
               <Fragment key={slot}>
                 <th scope="col" class="number" style={WRAPS}>
-                  {slotName(slot)}, {hoursUnit(slot)}
+                  {hoursOf(slot)}
                 </th>
                 <th scope="col" class="number" style={WRAPS} title={`Of the ${slotName(slot)} that there was to use`}>
                   {slotName(slot)}, of capacity

@@ -3,6 +3,8 @@ import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
 import { graphql, type ResultOf } from "../../gql.ts";
+import { inWords } from "../../lib/inWords.ts";
+import { slots } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { groupPath } from "../../lib/route.ts";
 import { isAdmin } from "../../lib/session.ts";
@@ -11,11 +13,14 @@ import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Said } from "../../ui/Said.tsx";
 import { SaveBar } from "../../ui/SaveBar.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
+import { mergePatch } from "./mergePatch.ts";
+import { OptionField } from "./OptionField.tsx";
 import { OPTIONS, parse, SCHEDULERS, SECTIONS, text, type Option } from "./options.ts";
+import { told } from "./told.ts";
 
 const SETTINGS = graphql(`
   query Settings($group: String!) {
-    resource_group(name: $group) { scheduler scheduler_opts configured_scheduler_opts warnings { code detail pointer } }
+    resource_group(name: $group) { scheduler capacity scheduler_opts configured_scheduler_opts warnings { code detail pointer } }
   }
 `);
 type Group = NonNullable<ResultOf<typeof SETTINGS>["resource_group"]>;
@@ -40,6 +45,7 @@ function Form({ group, now }: { group: string; now: Group }) {
   const [edits, setEdits] = useState<Record<string, string>>({});
   const [scheduler, setScheduler] = useState<string>();
   const readOnly = !isAdmin();
+  const offered = Object.keys(slots(now.capacity));
   const changed = OPTIONS.filter((option) => edits[option.key] !== undefined && edits[option.key]?.trim() !== text(option, configured));
   const reset = () => {
     setEdits({});
@@ -49,7 +55,7 @@ function Form({ group, now }: { group: string; now: Group }) {
     <>
       {now.warnings.map((warning) => (
         <Note key={warning.detail} kind="warn">
-          <Said text={warning.detail} />
+          <Said text={inWords(warning.detail, offered)} exact={warning.detail} />
         </Note>
       ))}
       <p class="muted small">
@@ -70,6 +76,7 @@ function Form({ group, now }: { group: string; now: Group }) {
                 option={option}
                 value={edits[option.key] ?? text(option, configured)}
                 inForce={inForce[option.key]}
+                slots={offered}
                 readOnly={readOnly}
                 set={(value) => setEdits((old) => ({ ...old, [option.key]: value }))}
               />
@@ -84,27 +91,6 @@ function Form({ group, now }: { group: string; now: Group }) {
   );
 }
 
-function OptionField({ option, value, inForce, readOnly, set }: { option: Option; value: string; inForce: unknown; readOnly: boolean; set: (value: string) => void }) {
-  const read = parse(option, value);
-  const fault = "fault" in read ? read.fault : undefined;
-  const range = option.range ? ` ${option.range[0]} to ${option.range[1]}.` : "";
-  const shown = typeof inForce === "object" && inForce !== null ? JSON.stringify(inForce) : inForce === undefined || inForce === null ? option.standard : String(inForce);
-  const hint = `${option.effect}${range} Default: ${option.standard}.`;
-  return (
-    <Field label={option.unit ? `${option.name}, ${option.unit}` : option.name} hint={hint} fault={fault}>
-      {(props) =>
-        option.choices ? (
-          <Select {...props} disabled={readOnly} options={[["", `the default (${option.standard})`], ...option.choices]} value={value} onChange={(event) => set(event.currentTarget.value)} />
-        ) : option.kind === "json" || option.kind === "slots" ? (
-          <textarea {...props} style={{ minHeight: "72px" }} disabled={readOnly} placeholder={shown} value={value} onInput={(event) => set(event.currentTarget.value)} />
-        ) : (
-          <input {...props} disabled={readOnly} inputMode={option.kind === "whole" ? "numeric" : "decimal"} placeholder={shown} value={value} onInput={(event) => set(event.currentTarget.value)} />
-        )
-      }
-    </Field>
-  );
-}
-
 interface SaveProps {
   group: string;
   now: Group;
@@ -115,15 +101,12 @@ interface SaveProps {
   reset: () => void;
 }
 
-/** The change as the server takes it: maps lose the slots that are no longer named. */
+/** The change as the server takes it: maps lose what is no longer named. */
 function patch(changed: Option[], edits: Record<string, string>, configured: Values): Values {
   const values: Values = {};
   for (const option of changed) {
     const read = parse(option, edits[option.key] ?? "");
-    if (!("value" in read)) continue;
-    const before = configured[option.key];
-    const gone = option.kind === "slots" && typeof before === "object" && before !== null ? Object.fromEntries(Object.keys(before).map((slot) => [slot, null])) : {};
-    values[option.key] = typeof read.value === "object" && read.value !== null ? { ...gone, ...read.value } : read.value;
+    if ("value" in read) values[option.key] = mergePatch(configured[option.key], read.value);
   }
   return values;
 }
@@ -141,7 +124,7 @@ function Save({ group, now, configured, changed, edits, scheduler, reset }: Save
       )}
       {changed.map((option) => (
         <span key={option.key} class="pill">
-          {option.name}: {text(option, configured) || "default"} → {edits[option.key]?.trim() || "default"}
+          {option.name}: {told(option, text(option, configured))} → {told(option, edits[option.key] ?? "")}
         </span>
       ))}
     </SaveBar>

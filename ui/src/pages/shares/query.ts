@@ -63,7 +63,7 @@ export interface Row {
   entitled: string;
   factor: string;
   standing: Ranked;
-  /** How many are ranked together; of a past day it is not known. */
+  /** How many are ranked together; `null`: that is not known. */
   among: number | null;
 }
 
@@ -118,14 +118,31 @@ export const userRow = (node: UserNode): Row => ({
   ...facts(node),
 });
 
+/** What is known of a day besides its rows. */
+export interface Then {
+  day: string;
+  /** How many of the tier were ranked together. */
+  among: number | null;
+  /** The ranks that the day before left, by the keys of rows. */
+  before: ReadonlyMap<string, number | null>;
+}
+
+export const PAST_COUNTS = graphql(`
+  query PastCounts($group: String!, $day: Date!) {
+    domains: fair_share_history(resource_group: $group, tier: DOMAIN, from: $day, to: $day, first: 1) { count }
+    users: fair_share_history(resource_group: $group, tier: USER, from: $day, to: $day, first: 1) { count }
+  }
+`);
+
 /** What a day that is over left of somebody. Weights of that day are known as the one that divided the usage. */
-export function pastRow(tier: Tier, node: PastNode): Row {
+export function pastRow(tier: Tier, node: PastNode, then: Then): Row {
   const project = node.project_name ?? node.project_id ?? "";
   const names = { domain: node.domain_name ?? "", project, user: node.user_name ?? node.user_uuid ?? "" };
   const ids = { domain: node.domain_name ?? "", project: node.project_id ?? "", user: node.user_uuid ?? "" };
+  const key = `${tier}:${ids[tier]}${tier === "user" ? `:${ids.project}` : ""}`;
   return {
     tier,
-    key: `${tier}:${ids[tier]}${tier === "user" ? `:${ids.project}` : ""}`,
+    key,
     id: ids[tier],
     project: tier === "user" ? ids.project : null,
     name: names[tier],
@@ -136,7 +153,7 @@ export function pastRow(tier: Tier, node: PastNode): Row {
     usage: node.effective_usage,
     entitled: node.entitled_share,
     factor: node.fair_share_factor,
-    standing: { rank: node.rank, previous_rank: null, lookback_end: null },
-    among: null,
+    standing: { rank: node.rank, previous_rank: then.before.get(key) ?? null, lookback_end: then.day },
+    among: then.among,
   };
 }

@@ -3,8 +3,10 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { groupPath, memberId, useParams } from "../../lib/route.ts";
+import { useArchived, type Who } from "../../lib/archived.ts";
 import { count, factor, num, percent } from "../../lib/numbers.ts";
 import { Button } from "../../ui/Basics.tsx";
+import { Archived } from "../../ui/Archived.tsx";
 import { ShareBar } from "../../ui/Bars.tsx";
 import { Pager } from "../../ui/Pager.tsx";
 import { Rank } from "../../ui/Rank.tsx";
@@ -26,7 +28,7 @@ export interface Controls {
 /** The part of all usage that fills a bar. Bars of one tier have one scale, and the smaller tiers a finer one. */
 const FULL: Record<Tier, number> = { domain: 1, project: 0.5, user: 0.25 };
 
-const scaleOf = (tiers: Tier[]): string => `full bar: ${tiers.map((tier) => (tiers.length > 1 ? `${tier} ${FULL[tier] * 100} %` : `${FULL[tier] * 100} %`)).join(", ")}`;
+const scaleOf = (tiers: Tier[]): string => `of all usage; full bar: ${tiers.map((tier) => (tiers.length > 1 ? `${tier} ${FULL[tier] * 100} %` : `${FULL[tier] * 100} %`)).join(", ")}; » is more`;
 
 function Head({ day, tiers }: { day: string | null; tiers: Tier[] }) {
   const sortable = day === null;
@@ -62,6 +64,8 @@ function Head({ day, tiers }: { day: string | null; tiers: Tier[] }) {
 
 const entityPath = (group: string, row: Row): string => groupPath(group, "entity", row.tier, row.tier === "user" ? memberId({ user: row.id, project: row.project ?? "" }) : row.id);
 
+const whoOf = (row: Row): Who => ({ [row.tier === "domain" ? "domain_name" : row.tier === "project" ? "project_id" : "user_uuid"]: row.id, ...(row.project ? { project_id: row.project } : {}) });
+
 function WeightCell({ row, edits, edit }: Omit<Controls, "day"> & { row: Row }) {
   const edited = edits.get(row.key);
   const where = row.configured === null ? "the group's default" : "set by an admin";
@@ -76,7 +80,6 @@ function WeightCell({ row, edits, edit }: Omit<Controls, "day"> & { row: Row }) 
   const fault = weightFault(text);
   return (
     <td class="number">
-      {row.configured === null && !edited && <span class="muted small wide-only">default </span>}
       <input
         class={`input narrow ${edited ? "changed" : ""}`}
         inputMode="decimal"
@@ -87,6 +90,7 @@ function WeightCell({ row, edits, edit }: Omit<Controls, "day"> & { row: Row }) 
         value={text}
         onInput={(event) => edit(row, event.currentTarget.value)}
       />
+      {row.configured === null && !edited && <div class="muted small">default</div>}
     </td>
   );
 }
@@ -119,6 +123,7 @@ export function Tree({ group, day, edits, edit }: Controls & { group: string }) 
   const search = params.get("q") ?? "";
   const active = params.get("active") === "1";
   const sort = params.get("sort") ?? "rank";
+  const isArchived = useArchived();
   const whole = useWhole(group, day);
   const domains = useRows({ group, day, tier: "domain", active, sort, first: MOST });
   if (search) return <FoundEverywhere group={group} day={day} edits={edits} edit={edit} />;
@@ -132,7 +137,7 @@ export function Tree({ group, day, edits, edit }: Controls & { group: string }) 
         <Head day={day} tiers={["domain", "project", "user"]} />
         <tbody>
           {domains.rows.map((row) => (
-            <Branch key={row.key} group={group} day={day} row={row} whole={whole} level={0} edits={edits} edit={edit} />
+            <Branch key={row.key} group={group} day={day} row={row} whole={whole} level={0} isArchived={isArchived} edits={edits} edit={edit} />
           ))}
         </tbody>
       </table>
@@ -168,7 +173,7 @@ function Nothing({ day }: { day: string | null }) {
 const MOST = 1000;
 
 /** A row with what is below it, once it is opened. What is open is part of the address. */
-function Branch({ group, day, row, whole, level, edits, edit }: Controls & { group: string; row: Row; whole: number; level: number }) {
+function Branch({ group, day, row, whole, level, isArchived, edits, edit }: Controls & { group: string; row: Row; whole: number; level: number; isArchived: (who: Who) => boolean }) {
   const [params, change] = useParams();
   const [limit, setLimit] = useState(PAGE);
   const open = (params.get("open") ?? "").split("|").filter(Boolean);
@@ -190,12 +195,12 @@ function Branch({ group, day, row, whole, level, edits, edit }: Controls & { gro
                 {isOpen ? "▾" : "▸"}
               </button>
             )}
-            <Link href={entityPath(group, row)}>{row.name}</Link>
+            <span><Link href={entityPath(group, row)}>{row.name}</Link><Archived is={isArchived(whoOf(row))} /></span>
           </div>
         </th>
         <Cells day={day} row={row} whole={whole} edits={edits} edit={edit} />
       </tr>
-      {isOpen && children.rows?.map((child) => <Branch key={child.key} group={group} day={day} row={child} whole={whole} level={level + 1} edits={edits} edit={edit} />)}
+      {isOpen && children.rows?.map((child) => <Branch key={child.key} group={group} day={day} row={child} whole={whole} level={level + 1} isArchived={isArchived} edits={edits} edit={edit} />)}
       {isOpen && (children.error || !children.rows || children.count > limit) && (
         <tr>
           <td colSpan={5}>
@@ -234,6 +239,7 @@ export function FlatTable({ group, day, tier, above = NONE, edits, edit }: FlatP
   const [params, change] = useParams();
   const page = Math.max(1, Number(params.get("page") ?? 1) || 1);
   const whole = useWhole(group, day);
+  const isArchived = useArchived();
   const wanted = { group, day, tier, search: params.get("q") ?? "", active: params.get("active") === "1", sort: params.get("sort") ?? "rank", offset: (page - 1) * PAGE };
   const list = useRows(wanted);
   if (list.error) return <div class="pad"><Failure error={list.error} retry={list.reload} /></div>;
@@ -249,7 +255,7 @@ export function FlatTable({ group, day, tier, above = NONE, edits, edit }: FlatP
             {[...above, ...list.rows].map((row) => (
               <tr key={row.key}>
                 <th scope="row" class="name">
-                  <Link href={entityPath(group, row)}>{row.name}</Link>
+                  <span><Link href={entityPath(group, row)}>{row.name}</Link><Archived is={isArchived(whoOf(row))} /></span>
                   {(row.within || row.tier !== tier) && <div class="muted small">{row.tier === tier ? row.within : [row.tier, row.within].filter(Boolean).join(" in ")}</div>}
                 </th>
                 <Cells day={day} row={row} whole={whole} edits={edits} edit={edit} />

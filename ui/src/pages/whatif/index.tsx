@@ -17,14 +17,16 @@ import { DivisionPreview, useDivisions } from "../queues/DivisionPreview.tsx";
 import { QUEUES } from "../queues/query.ts";
 import { OPTIONS, parse } from "../settings/options.ts";
 import { Apply } from "./Apply.tsx";
-import { Capacity, Options, People, Projects, Queues, Weights } from "./parts.tsx";
+import { Capacity, Options, People, Projects, Queues } from "./parts.tsx";
 import { amounts, changeOf, decode, EMPTY, encode, queuesOf, workloadsOf, type Scenario } from "./scenario.ts";
+import { weightNow, type WeightNow } from "./weightNow.ts";
+import { Weights } from "./WeightRows.tsx";
 
 const NOW = graphql(`
   query WhatIfNow($group: String!) {
     resource_group(name: $group) { capacity }
-    domain_fair_shares(resource_group: $group, first: 200) { edges { node { domain_name weight } } }
-    project_fair_shares(resource_group: $group, first: 500) { edges { node { project_name domain_name weight } } }
+    domain_fair_shares(resource_group: $group, first: 200) { edges { node { domain_name weight configured_weight } } }
+    project_fair_shares(resource_group: $group, first: 500) { edges { node { project_name domain_name weight configured_weight } } }
     kernels(resource_group: $group, status: PENDING, first: 1000) {
       count
       edges { node { kernel_id user_uuid user_name project_id project_name occupied_slots priority queue expected_seconds known_order } }
@@ -45,6 +47,10 @@ export default function WhatIf({ group }: PageProps) {
   const now = useQuery(NOW, { group }, false);
   const queues = useQuery(QUEUES, { group });
   const known = queues.data?.queues.edges.map((edge) => edge.node) ?? [];
+  const weights: WeightNow[] = [
+    ...(now.data?.domain_fair_shares.edges ?? []).map(({ node }) => weightNow("domain", node.domain_name, node)),
+    ...(now.data?.project_fair_shares.edges ?? []).map(({ node }) => weightNow("project", node.project_name ?? "", node)),
+  ];
   const wanted = changeOf(scenario, read);
   const pending = now.data?.kernels.edges.map((edge) => edge.node) ?? [];
   // Who would be gone has nothing to wait for.
@@ -89,7 +95,7 @@ export default function WhatIf({ group }: PageProps) {
       </datalist>
       <div class="grid">
         <div class="stack">
-          <Weights scenario={scenario} set={set} />
+          <Weights scenario={scenario} set={set} group={group} known={weights} />
           <Options scenario={scenario} set={set} />
           <Capacity scenario={scenario} set={set} now={offered} />
           <Projects scenario={scenario} set={set} />

@@ -1,6 +1,6 @@
 // What a scenario holds, part by part.
 import { slots } from "../../lib/numbers.ts";
-import { ordered, slotName, unit } from "../../lib/units.ts";
+import { ordered, slotLabel } from "../../lib/units.ts";
 import { Button, Card, Field, Select } from "../../ui/Basics.tsx";
 import { OPTIONS, parse, SCHEDULERS } from "../settings/options.ts";
 import type { QueueDraft, Scenario } from "./scenario.ts";
@@ -11,37 +11,15 @@ export interface Part {
 }
 
 /** The list with one entry changed, or without it. */
-function replaced<T>(list: T[], at: number, entry: T | null): T[] {
+export function replaced<T>(list: T[], at: number, entry: T | null): T[] {
   return entry === null ? list.filter((_, index) => index !== at) : list.map((old, index) => (index === at ? entry : old));
 }
 
-function Remove({ what, act }: { what: string; act: () => void }) {
+export function Remove({ what, act }: { what: string; act: () => void }) {
   return (
     <Button small kind="plain" aria-label={`Remove ${what}`} onClick={act}>
       ✕
     </Button>
-  );
-}
-
-export function Weights({ scenario, set }: Part) {
-  const rows = scenario.weights;
-  const add = () => set({ weights: [...rows, { tier: "domain", name: "", project: "", weight: "" }] });
-  return (
-    <Card title="Weights" aside={<Button small onClick={add}>Add a weight</Button>}>
-      {rows.length === 0 && <p class="muted small">None is changed.</p>}
-      {rows.map((row, at) => {
-        const edit = (next: Partial<typeof row>) => set({ weights: replaced(rows, at, { ...row, ...next }) });
-        return (
-          <div key={at} class="row entry">
-            <Select aria-label="Tier" style={{ width: "110px" }} options={[["domain", "domain"], ["project", "project"], ["user", "user"]]} value={row.tier} onChange={(event) => edit({ tier: event.currentTarget.value as "domain" })} />
-            <input class="input" style={{ flex: "1 1 120px", width: "auto" }} aria-label={`Name of the ${row.tier}`} placeholder="name" list={row.tier === "user" ? undefined : `${row.tier}s`} value={row.name} onInput={(event) => edit({ name: event.currentTarget.value })} />
-            {row.tier === "user" && <input class="input" style={{ flex: "1 1 110px", width: "auto" }} aria-label="Project of the user" placeholder="project" list="projects" value={row.project} onInput={(event) => edit({ project: event.currentTarget.value })} />}
-            <input class="input" style={{ width: "90px" }} inputMode="decimal" aria-label={`Weight of ${row.tier} ${row.name}`} placeholder="default" value={row.weight} onInput={(event) => edit({ weight: event.currentTarget.value })} />
-            <Remove what={`the weight of ${row.name}`} act={() => set({ weights: replaced(rows, at, null) })} />
-          </div>
-        );
-      })}
-    </Card>
   );
 }
 
@@ -85,7 +63,7 @@ export function Capacity({ scenario, set, now }: Part & { now: string }) {
       {known.length === 0 && <p class="muted small">The group offers nothing yet.</p>}
       <div class="grid">
         {known.map((slot) => (
-          <Field key={slot} label={`${slotName(slot)}, ${unit(slot)}`}>
+          <Field key={slot} label={slotLabel(slot)}>
             {(props) => <input {...props} inputMode="decimal" placeholder="as it is" value={scenario.capacity[slot] ?? ""} onInput={(event) => set({ capacity: { ...scenario.capacity, [slot]: event.currentTarget.value } })} />}
           </Field>
         ))}
@@ -172,7 +150,7 @@ export function Queues({ scenario, set, known, offered }: Part & { known: string
             </div>
             <div class="grid">
               {offered.map((slot) => (
-                <Field key={slot} label={`Quota of ${slotName(slot)}, ${unit(slot)}`}>
+                <Field key={slot} label={`Quota of ${slotLabel(slot)}`}>
                   {(props) => <input {...props} inputMode="decimal" placeholder={isNew ? "none" : "as it is"} value={row.quota[slot] ?? ""} onInput={(event) => edit(at, { quota: { ...row.quota, [slot]: event.currentTarget.value } })} />}
                 </Field>
               ))}

@@ -1,0 +1,1 @@
+var e=[.01,.02,.05,.1,.2,.25,.4,.5,.6,.8,1];function t(t){let n=Math.max(0,...t);return e.find(e=>e>=n)??Math.ceil(n)}export{t};

@@ -1,0 +1,44 @@
+// How capacity is divided, as fields; what has no field is there as JSON.
+import { Field, Select } from "../../ui/Basics.tsx";
+import { fieldsFor, type DivisionField } from "./division.ts";
+import { partOf, withPart } from "./maps.ts";
+import type { OptionProps } from "./OptionField.tsx";
+import { parse } from "./options.ts";
+
+export function DivisionFields({ option, value, readOnly, set }: OptionProps) {
+  const read = parse(option, value);
+  return (
+    <div class="stack whole">
+      <div class="grid">
+        {fieldsFor(partOf(value, ["algorithm"])).map((field) => (
+          <OneField key={field.name} field={field} value={value} readOnly={readOnly} set={set} />
+        ))}
+      </div>
+      <details open={"fault" in read}>
+        <summary>All of it, as JSON</summary>
+        <Field label={option.name} hint="The algorithm and its options, as the API takes them. Some options have no field above, such as the tiers of plug-ins." fault={"fault" in read ? read.fault : undefined}>
+          {(props) => <textarea {...props} style={{ minHeight: "72px" }} disabled={readOnly} placeholder={option.standard} value={value} onInput={(event) => set(event.currentTarget.value)} />}
+        </Field>
+      </details>
+    </div>
+  );
+}
+
+function OneField({ field, value, readOnly, set }: { field: DivisionField; value: string; readOnly: boolean; set: (value: string) => void }) {
+  const { name, path, standard, choices, effect, isWhole } = field;
+  const write = (text: string) => {
+    const told = text.trim();
+    set(withPart(value, path, told === "" ? undefined : isWhole && /^\d+$/.test(told) ? Number(told) : told));
+  };
+  return (
+    <Field label={name} hint={`${effect} Default: ${standard}.`}>
+      {(props) =>
+        choices ? (
+          <Select {...props} disabled={readOnly} options={[["", `the default (${standard})`], ...choices]} value={partOf(value, path)} onChange={(event) => write(event.currentTarget.value)} />
+        ) : (
+          <input {...props} disabled={readOnly} inputMode="decimal" placeholder={standard} value={partOf(value, path)} onInput={(event) => write(event.currentTarget.value)} />
+        )
+      }
+    </Field>
+  );
+}

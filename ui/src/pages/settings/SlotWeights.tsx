@@ -1,0 +1,42 @@
+// How much each slot counts, as a small table with a field for every slot.
+import { ordered, slotName } from "../../lib/units.ts";
+import { keysOf, partOf, withPart } from "./maps.ts";
+import type { OptionProps } from "./OptionField.tsx";
+
+export function SlotWeights({ option, value, readOnly, set, slots }: OptionProps) {
+  const known = ordered([...slots, ...keysOf(value)]);
+  const isSet = keysOf(value).length > 0;
+  return (
+    <div class="field">
+      <span class="label">{option.name}</span>
+      <table class="data small-table">
+        <caption class="visually-hidden">{option.name}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Slot</th>
+            <th scope="col" class="number">Weight</th>
+          </tr>
+        </thead>
+        <tbody>
+          {known.map((slot) => (
+            <tr key={slot}>
+              <th scope="row" title={slot}>{slotName(slot)}</th>
+              <td class="number">
+                <input
+                  class="input narrow"
+                  inputMode="decimal"
+                  aria-label={`Weight of ${slotName(slot)}`}
+                  disabled={readOnly}
+                  placeholder={isSet ? "none" : "1"}
+                  value={partOf(value, [slot])}
+                  onInput={(event) => set(withPart(value, [slot], event.currentTarget.value.trim() || undefined))}
+                />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <div class="hint">{option.effect}</div>
+    </div>
+  );
+}
