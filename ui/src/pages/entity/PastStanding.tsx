@@ -7,6 +7,7 @@ import { Figures } from "../../ui/Basics.tsx";
 import { Rank } from "../../ui/Rank.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { HISTORY, RANKED } from "./query.ts";
+import { entitled } from "./entitled.tsx";
 import { named } from "./who.ts";
 
 interface PastProps {
@@ -37,7 +38,7 @@ export function PastStanding({ group, tier, id, domain, day }: PastProps) {
               ["Rank", <Rank of={{ rank: row.rank, previous_rank, lookback_end: day }} among={among} />, "1 goes first"],
               ["Factor", <span title={row.fair_share_factor}>{factor(row.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
               ["Usage that counted, of capacity", <span title={row.effective_usage}>{percent(num(row.effective_usage))}</span>, "Decayed usage as a part of what the group offered in the look-back"],
-              ["Entitled, of all usage", <span title={row.entitled_share}>{percent(num(row.entitled_share))}</span>, "Of the whole group, by weight among those that were active"],
+              entitled(tier, row),
               ["Effective weight", row.effective_weight, "What divided the usage: of a user the weights of all three tiers multiplied"],
             ]}
           />

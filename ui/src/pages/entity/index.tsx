@@ -27,6 +27,7 @@ import { UsageByDay } from "./UsageByDay.tsx";
 import type { Bucket } from "./days.ts";
 import { useMarks } from "./happened.ts";
 import { OverTime } from "./OverTime.tsx";
+import { entitled } from "./entitled.tsx";
 import { PastStanding } from "./PastStanding.tsx";
 import { DOMAIN, PROJECT, USER } from "./query.ts";
 
@@ -42,6 +43,7 @@ interface Share {
   effective_usage: string;
   fair_share_factor: string;
   entitled_share: string;
+  entitled_share_of_parent: string;
   rank: number | null;
   ranked_count: number;
   previous_rank: number | null;
@@ -121,7 +123,7 @@ function One({ group, tier, id, day, choose, compare }: OneProps) {
         return (
           <Page title={<>{name}<Archived is={isArchived(share)} /></>} crumbs={<Crumbs group={group} tier={tier} share={share} />} actions={<><CopyAs action={historyAction(group, tier, variables, doc)} /><Link class="button" href={groupPath(group, "explain", tier, id)}>Why this rank?</Link></>}>
             {choose && <TimeControl day={day} choose={choose} last={yesterday()} />}
-            {day === null ? <Standing share={share} /> : <PastStanding group={group} tier={tier} id={id} domain={share.domain_name ?? ""} day={day} />}
+            {day === null ? <Standing tier={tier} share={share} /> : <PastStanding group={group} tier={tier} id={id} domain={share.domain_name ?? ""} day={day} />}
             <ByDay group={group} tier={tier} id={id} share={share} edges={buckets.edges} options={options} last={day ?? share.lookback_end ?? today()} now={day === null ? share : null} />
             {day === null && (
               <div class="grid">
@@ -173,7 +175,7 @@ function Crumbs({ group, tier, share }: { group: string; tier: string; share: Sh
   );
 }
 
-function Standing({ share }: { share: Share }) {
+function Standing({ tier, share }: { tier: string; share: Share }) {
   return (
     <Figures
       items={[
@@ -182,6 +184,7 @@ function Standing({ share }: { share: Share }) {
         ["Usage that counts, of capacity", <span title={share.effective_usage}>{percent(num(share.effective_usage))}</span>, "Decayed usage as a part of what the group offered in the look-back"],
         ["Weight", <>{share.weight} <small>{share.configured_weight === null ? "the default" : "set"}</small></>, "What an admin has set, else the group's default"],
         ["Effective weight", share.effective_weight, "What divides the usage: of a user the weights of all three tiers multiplied"],
+        entitled(tier, share),
         ["Calculated", <When at={share.last_calculated_at} />],
       ]}
     />

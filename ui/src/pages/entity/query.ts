@@ -5,7 +5,7 @@ export const DOMAIN = graphql(`
   query OneDomain($group: String!, $name: String!) {
     resource_group(name: $group) { scheduler_opts capacity }
     share: domain_fair_share(resource_group: $group, domain_name: $name) {
-      domain_name weight configured_weight effective_weight effective_usage entitled_share fair_share_factor rank ranked_count previous_rank in_group total_decayed_usage lookback_start lookback_end last_calculated_at
+      domain_name weight configured_weight effective_weight effective_usage entitled_share entitled_share_of_parent fair_share_factor rank ranked_count previous_rank in_group total_decayed_usage lookback_start lookback_end last_calculated_at
     }
     buckets: domain_usage_buckets(resource_group: $group, first: 1000, filter: { domain_name: { equals: $name } }) {
       edges { node { period_start period_end resource_usage capacity_snapshot } }
@@ -21,7 +21,7 @@ export const PROJECT = graphql(`
   query OneProject($group: String!, $project: UUID!) {
     resource_group(name: $group) { scheduler_opts capacity }
     share: project_fair_share(resource_group: $group, project_id: $project) {
-      project_id project_name domain_name weight configured_weight effective_weight effective_usage entitled_share fair_share_factor rank ranked_count previous_rank in_group total_decayed_usage lookback_start lookback_end last_calculated_at
+      project_id project_name domain_name weight configured_weight effective_weight effective_usage entitled_share entitled_share_of_parent fair_share_factor rank ranked_count previous_rank in_group total_decayed_usage lookback_start lookback_end last_calculated_at
     }
     buckets: project_usage_buckets(resource_group: $group, first: 1000, filter: { project_id: { equals: $project } }) {
       edges { node { period_start period_end resource_usage capacity_snapshot } }
@@ -37,7 +37,7 @@ export const USER = graphql(`
   query OneUser($group: String!, $user: UUID!, $project: UUID!) {
     resource_group(name: $group) { scheduler_opts capacity }
     share: user_fair_share(resource_group: $group, user_uuid: $user, project_id: $project) {
-      user_uuid user_name project_id project_name domain_name weight configured_weight effective_weight effective_usage entitled_share fair_share_factor rank ranked_count previous_rank in_group total_decayed_usage lookback_start lookback_end last_calculated_at
+      user_uuid user_name project_id project_name domain_name weight configured_weight effective_weight effective_usage entitled_share entitled_share_of_parent fair_share_factor rank ranked_count previous_rank in_group total_decayed_usage lookback_start lookback_end last_calculated_at
     }
     buckets: user_usage_buckets(resource_group: $group, first: 1000, filter: { user_uuid: { equals: $user }, project_id: { equals: $project } }) {
       edges { node { period_start period_end resource_usage capacity_snapshot } }
@@ -52,7 +52,7 @@ export const USER = graphql(`
 export const HISTORY = graphql(`
   query ShareHistory($group: String!, $tier: FairnessTier!, $domain: String, $project: String, $user: String, $from: Date!, $to: Date!) {
     fair_share_history(resource_group: $group, tier: $tier, domain: $domain, project: $project, user: $user, from: $from, to: $to, first: 1000) {
-      edges { node { day rank fair_share_factor effective_usage effective_weight entitled_share } }
+      edges { node { day rank fair_share_factor effective_usage effective_weight entitled_share entitled_share_of_parent } }
     }
   }
 `);
