@@ -198,7 +198,7 @@ impl Mutation {
         }
         let document = input.to_string().into();
         let made = service(ctx)?.simulate_fair_shares(caller(ctx)?.clone(), resource_group, document).await?;
-        Ok(JsonString::of(&made.answer))
+        Ok(JsonString::of(&made.into_answer()))
     }
 
     /// Makes the weights, options and domains of projects that a change has set as they were before it, all or nothing. The

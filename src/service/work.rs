@@ -54,6 +54,13 @@ pub fn blocking<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
+/// Frees what takes long to free on a thread that no request needs.
+pub fn free_aside<T: Send + 'static>(what: T) {
+    if let Some(runtime) = &*RUNTIME {
+        runtime.spawn_blocking(move || drop(what));
+    }
+}
+
 /// Permits for work that computes long, first come first served. Requests that only read, write or sequence need none.
 #[derive(Debug)]
 pub struct ComputePermits(Arc<Semaphore>);

@@ -30,7 +30,7 @@ impl SimulationQuery {
         }
         let document = input.0.to_string().into();
         let what_if = service(ctx)?.simulate_fair_shares(caller(ctx)?.clone(), resource_group, document).await?;
-        Ok(JsonString::of(&what_if.answer))
+        Ok(JsonString::of(&what_if.into_answer()))
     }
 
     /// Plans who gives back for the input's pending workload; the shapes are those of `POST /reclaim/simulate`.

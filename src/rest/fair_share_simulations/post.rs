@@ -32,5 +32,5 @@ pub async fn handle(
     media_type(request.headers(), &["application/json"])?;
     let body = read_body(request, &()).await?;
     let what_if = service.simulate_fair_shares(caller, path.rg, body).await?;
-    Ok(json_answer(&what_if.answer)?)
+    Ok(json_answer(&what_if.into_answer())?)
 }

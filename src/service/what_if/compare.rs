@@ -14,6 +14,7 @@ use crate::domain::hierarchy::Share;
 use crate::domain::ids::Owner;
 use crate::domain::parallel;
 use crate::domain::ranking::{Placed, Ranked};
+use crate::service::fairness::report::KnownFairness;
 use crate::service::group::calculate::Moment;
 use crate::service::group::published::profile::Profile;
 use crate::service::group::published::rows::{DomainShare, ProjectShare, UserShare};
@@ -64,12 +65,12 @@ rows! {
 }
 
 /// The rows of one picture that are shown, with their ranks. Of users, of whom there are many, they are not even shared.
-struct Side<'a, P> {
+struct Shown<'a, P> {
     rows: Vec<(u32, P)>,
     group: &'a VisibleGroup,
 }
 
-impl<'a, P: Deref<Target: Row>> Side<'a, P> {
+impl<'a, P: Deref<Target: Row>> Shown<'a, P> {
     fn of(group: &'a VisibleGroup, rows: impl Iterator<Item = (u32, P)>) -> Self {
         let mut rows: Vec<_> = rows.filter(|(_, row)| row.is_shown()).collect();
         // The keys beside each other: rows lie far apart in memory.
@@ -138,7 +139,7 @@ struct Tier<'a, P> {
 }
 
 impl<'a, P: Deref<Target: Row>> Tier<'a, P> {
-    fn of(before: Side<'a, P>, after: Side<'a, P>) -> Self {
+    fn of([before, after]: [Shown<'a, P>; 2]) -> Self {
         let groups = [before.group, after.group];
         let mut pairs = side_by_side(before.rows, after.rows);
         pairs.retain(|pair| !pair.is_same(groups[0], groups[1]));
@@ -216,16 +217,32 @@ macro_rules! listed {
     }};
 }
 
+/// One picture, with what takes long to gather of it.
+pub struct Side<'a> {
+    group: &'a VisibleGroup,
+    users: Shown<'a, &'a UserShare>,
+    fairness: Vec<KnownFairness>,
+}
+
+impl<'a> Side<'a> {
+    pub fn of(service: &Service, group: &'a VisibleGroup) -> Self {
+        let ranked = || group.facts().rows.users.ranked().map(|(rank, row)| (rank, &**row));
+        let (fairness, users) = parallel::both(|| service.known_fairness(group), || Shown::of(group, ranked()));
+        Self { group, users, fairness }
+    }
+}
+
 /// What two pictures have that is not the same, and the order of the request's workloads in both.
 pub fn compare(
     service: &Service,
-    before: &VisibleGroup,
-    after: &VisibleGroup,
+    sides: [Side; 2],
     asked: &FairShareSimulation<'_>,
     moment: Moment,
 ) -> Result<SimulatedFairShares> {
     let limit = asked.limit.map_or(usize::MAX, |limit| limit.get() as usize);
-    let (fairness, users) = parallel::both(|| fairness(service, before, after), || users(before, after));
+    let [before, after] = sides.each_ref().map(|side| side.group);
+    let fairness = fairness(&sides);
+    let users = Tier::of(sides.map(|side| side.users));
     Ok(SimulatedFairShares {
         config_revision: before.config_revision.to_string(),
         calculated_at: before.calculated_at(),
@@ -252,10 +269,9 @@ pub fn compare(
     })
 }
 
-fn fairness(service: &Service, before: &VisibleGroup, after: &VisibleGroup) -> Vec<FairnessChange> {
-    let (before, after) = parallel::both(|| service.known_fairness(before), || service.known_fairness(after));
-    let known = before.into_iter().filter_map(|before| {
-        let after = after.iter().find(|after| after.days == before.days && after.tier == before.tier)?;
+fn fairness([before, after]: &[Side; 2]) -> Vec<FairnessChange> {
+    let known = before.fairness.iter().filter_map(|before| {
+        let after = after.fairness.iter().find(|after| after.days == before.days && after.tier == before.tier)?;
         Some(FairnessChange {
             tier: before.tier.as_str(),
             window_days: before.days,
@@ -269,22 +285,14 @@ fn fairness(service: &Service, before: &VisibleGroup, after: &VisibleGroup) -> V
 }
 
 fn domains<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, Arc<DomainShare>> {
-    let side = |group: &'a VisibleGroup| Side::of(group, group.facts().rows.domains.placed().map(Placed::into_parts));
-    Tier::of(side(before), side(after))
+    let shown = |group: &'a VisibleGroup| Shown::of(group, group.facts().rows.domains.placed().map(Placed::into_parts));
+    Tier::of([before, after].map(shown))
 }
 
 fn projects<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, Arc<ProjectShare>> {
-    let side = |group: &'a VisibleGroup| Side::of(group, group.facts().rows.placed_projects().map(Placed::into_parts));
-    Tier::of(side(before), side(after))
-}
-
-fn users<'a>(before: &'a VisibleGroup, after: &'a VisibleGroup) -> Tier<'a, &'a UserShare> {
-    let side = |group: &'a VisibleGroup| {
-        let ranked = group.facts().rows.users.ranked();
-        Side::of(group, ranked.map(|(rank, row)| (rank, &**row)))
-    };
-    let (before, after) = parallel::both(|| side(before), || side(after));
-    Tier::of(before, after)
+    let shown =
+        |group: &'a VisibleGroup| Shown::of(group, group.facts().rows.placed_projects().map(Placed::into_parts));
+    Tier::of([before, after].map(shown))
 }
 
 fn orders(

@@ -15,6 +15,7 @@ use bytes::Bytes;
 
 use self::answer::SimulatedFairShares;
 use self::changes::Changes;
+use self::compare::Side;
 use self::request::FairShareSimulation;
 use super::group::calculate::Moment;
 use super::group::fork::Fork;
@@ -24,15 +25,24 @@ use super::group::state::{GroupState, window_start};
 use super::group::visible::VisibleGroup;
 use super::input::json::read;
 use super::input::terms::Terms;
-use super::work::detached;
+use super::work::{detached, free_aside};
 use super::{Caller, Result, Service};
 use crate::domain::ids::Owner;
+use crate::domain::parallel;
 
 /// A group before and after a change that may not have been made.
 pub struct WhatIf {
     pub before: VisibleGroup,
     pub after: VisibleGroup,
     pub answer: SimulatedFairShares,
+}
+
+impl WhatIf {
+    /// The answer without the pictures. To free those of many users takes longer than to write the answer.
+    pub fn into_answer(self) -> SimulatedFairShares {
+        free_aside((self.before, self.after));
+        self.answer
+    }
 }
 
 impl Service {
@@ -85,10 +95,12 @@ impl Service {
         let seen_by = (caller.clone(), group.clone());
         let compute = move || {
             let (caller, group) = seen_by;
-            let (before, after) = made.pictures(&service, moment);
             let seen = |picture| VisibleGroup::new(&caller, &group, || Some(picture));
-            let (before, after) = (seen(before)?, seen(after)?);
-            let answer = compare::compare(&service, &before, &after, &read(&document)?, moment)?;
+            let before = seen(Arc::clone(&made.before))?;
+            let (after, was) = parallel::both(|| made.picture(&service, moment), || Side::of(&service, &before));
+            let after = seen(after)?;
+            let sides = [was, Side::of(&service, &after)];
+            let answer = compare::compare(&service, sides, &read(&document)?, moment)?;
             Ok(WhatIf { before, after, answer })
         };
         let mut what_if = self.permits.run(compute).await?;
@@ -132,8 +144,8 @@ impl Made {
         Ok(Self { state, before: picture, recalculates, reshapes: changes.reshape(), changed })
     }
 
-    /// The picture before and the one that would follow.
-    fn pictures(self, service: &Service, moment: Moment) -> (Arc<PublishedGroup>, Arc<PublishedGroup>) {
+    /// The picture that would follow.
+    fn picture(self, service: &Service, moment: Moment) -> Arc<PublishedGroup> {
         let Self { mut state, before, recalculates, reshapes, mut changed } = self;
         if recalculates {
             changed.extend(state.calculate(moment.certain));
@@ -146,6 +158,8 @@ impl Made {
         } else {
             before.after(&changed, &state, &people, None)
         };
-        (before, Arc::new(after))
+        drop(people);
+        free_aside(state);
+        Arc::new(after)
     }
 }
