@@ -27,7 +27,7 @@ pub struct Log {
     /// Only changes by this one: the label of a key, or `cli:` and a user of the system
     #[arg(long)]
     actor: Option<String>,
-    /// Only changes of this, like domain:research, option:order or the target of an entry; of users and projects that is the id
+    /// Only changes of this, like domain:research, option:order, queue:vision or the target of an entry; of users and projects that is the id
     #[arg(long)]
     target: Option<String>,
     /// The beginning: a day like 2026-01-13, or an instant like 2026-01-13T10:00:00Z
@@ -45,7 +45,7 @@ pub struct Log {
 
 #[derive(Subcommand)]
 enum LogCommand {
-    /// Make what a change has set of weights, options and domains as it was before, unless somebody has changed the same since
+    /// Make what a change has set of weights, options, queues and domains as it was before, unless somebody has changed the same since
     Undo {
         /// The entry, as `log` shows it
         id: i64,

@@ -201,8 +201,8 @@ impl Mutation {
         Ok(JsonString::of(&made.into_answer()))
     }
 
-    /// Makes the weights, options and domains of projects that a change has set as they were before it, all or nothing. The
-    /// change is told by its id, or by the number that it has in REST. Answers the entry of the undo.
+    /// Makes the weights, options, queues and domains of projects that a change has set as they were before it, all or nothing.
+    /// The change is told by its id, or by the number that it has in REST. Answers the entry of the undo.
     async fn undo_change(&self, ctx: &Context<'_>, id: ID, reason: Option<String>) -> Result<AuditEntry> {
         let undone = service(ctx)?.undo(caller(ctx)?.clone(), AuditEntry::number(&id)?, reason).await?;
         let entries = service(ctx)?.audit_entries(caller(ctx)?, [undone]).await?;

@@ -78,3 +78,15 @@ pub fn owner_of(label: &str) -> Option<Owner> {
 pub fn option_label(key: &str) -> String {
     format!("option:{key}")
 }
+
+const QUEUE: &str = "queue:";
+
+/// How the audit log names a queue, when it is among what an entry has changed.
+pub fn queue_label(name: &str) -> String {
+    format!("{QUEUE}{name}")
+}
+
+/// The queue that [`queue_label`] names so.
+pub fn queue_of(label: &str) -> Option<&str> {
+    label.strip_prefix(QUEUE)
+}

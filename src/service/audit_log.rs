@@ -59,8 +59,8 @@ impl Service {
         Ok(audit::purge(self.store().write(), &[INGEST, INFERRED], before).await?)
     }
 
-    /// Who changed weights, options and projects of the group last, by their names in the audit log ([`super::audit::label`] and
-    /// [`super::audit::option_label`]), as far as the audit log knows.
+    /// Who changed weights, options, projects and queues of the group last, by their names in the audit log
+    /// ([`super::audit::label`], [`super::audit::option_label`] and [`super::audit::queue_label`]), as far as the audit log knows.
     pub(in crate::service) async fn last_changes(
         &self,
         group: &str,

@@ -92,7 +92,7 @@ impl Service {
 /// Checks all of it against the group as it is under the session's lock, and says what it changes.
 async fn plan(session: &mut Session, wanted: Configuration) -> Result<ConfigurationChanged> {
     let Configuration { weights: items, queues, prune } = wanted;
-    let queues = queues.map(|written| queues::plan(session, written, prune)).transpose()?;
+    let queues = queues.map(|written| queues::plan(session, written, |_| prune)).transpose()?;
     let mut changes = weights::plan(session, &items).await?;
     if prune {
         let named: BTreeSet<Owner> = changes.iter().map(|change| change.target.clone()).collect();

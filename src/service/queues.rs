@@ -88,23 +88,7 @@ impl Service {
         let Terms { reason, if_revision } = terms.into();
         let change = async move |session: &mut Session| {
             session.require_revision(if_revision.as_deref()).await?;
-            let queues = &session.state().queues;
-            let Some(queue) = queues.get(name.as_str()).cloned() else {
-                return Err(Error::unknown_queue(&name, session.group()));
-            };
-            if let Some(child) = queues.values().find(|q| q.parent.as_deref() == Some(name.as_str())) {
-                return Err(Error::Conflict {
-                    code: "has_children",
-                    detail: format!(
-                        "queue {name:?} has children, {:?} among them; remove or move them first",
-                        child.name
-                    ),
-                });
-            }
-            let mut left = Queues::clone(queues);
-            left.remove(name.as_str());
-            let change = QueueChange { name: Arc::from(name.as_str()), from: Some(queue), to: None };
-            let changed = QueuesChanged { changes: vec![change], queues: Arc::new(left), warnings: Vec::new() };
+            let changed = queues::plan_removal(session, &name)?;
             queues::book(session, "queue.delete", reason, &changed).await
         };
         detached(Arc::clone(self).change(caller, group, change)).await
@@ -120,7 +104,7 @@ impl Service {
         caller.require_admin()?;
         let change = async move |session: &mut Session| {
             session.require_revision(write.if_revision.as_deref()).await?;
-            let changed = queues::plan(session, write.queues, write.prune)?;
+            let changed = queues::plan(session, write.queues, |_| write.prune)?;
             queues::book(session, action, write.reason, &changed).await?;
             Ok(changed)
         };

@@ -1,4 +1,4 @@
-//! What the entries of the audit log have changed: weights, options and projects by their names.
+//! What the entries of the audit log have changed: weights, options, projects and queues by their names.
 
 use std::collections::BTreeMap;
 

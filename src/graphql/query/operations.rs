@@ -54,7 +54,8 @@ impl OperationsQuery {
     }
 
     /// Changes by people, newest first: of a group, of a kind, by an actor, of a target (alone or among other things, like
-    /// `domain:research` or `option:order`), from `from` until `to` (instants, or days of which the last is included).
+    /// `domain:research`, `option:order` or `queue:vision`), from `from` until `to` (instants, or days of which the last is
+    /// included).
     async fn audit_log(
         &self,
         ctx: &Context<'_>,

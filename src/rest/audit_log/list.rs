@@ -23,7 +23,7 @@ pub struct Parameters {
     /// Only changes by this one: the label of a key, or `cli:` and a user of the system.
     pub actor: Option<String>,
     /// Only changes of this, alone or among other things: what entries show as `target`, or one of `domain:NAME`, `project:UUID`,
-    /// `user:UUID/UUID` (user and project) and `option:NAME`.
+    /// `user:UUID/UUID` (user and project), `option:NAME` and `queue:NAME`.
     #[param(example = "domain:research")]
     pub target: Option<String>,
     /// The beginning, an instant or a day.

@@ -27,14 +27,15 @@ pub struct Undone {
     pub audit_id: i64,
 }
 
-/// Makes the weights, options and domains of projects that a change has set as they were before it, all or nothing. The body
-/// may be left out.
+/// Makes the weights, options, queues and domains of projects that a change has set as they were before it, all or nothing. The
+/// body may be left out.
 #[utoipa::path(
     post, path = "/audit-log/{id}/undo", operation_id = "undo_change", tag = "Operations",
     params(AuditPath), request_body = Option<Undo>,
     responses(
         (status = 200, body = Undone),
-        (status = 409, description = "The same was changed since; `audit_id`, `actor` and `at` say by which entry.",
+        (status = 409, description = "The same was changed since; `audit_id`, `actor` and `at` say by which entry. Or a queue that \
+            was new has children now.",
             body = crate::rest::problem::ProblemView, content_type = "application/problem+json")
     )
 )]

@@ -200,6 +200,8 @@ queues:
         let log = f.service.audit_log(&admin(), &AuditFilter { action: Some("queues.put".to_owned()), ..AuditFilter::default() }, &Window::forward(9, None)).await.unwrap();
         let reasons: Vec<_> = log.rows.iter().map(|(_, e)| e.reason.as_deref()).collect();
         assert_eq!(reasons, [None, None, Some("new cluster")]);
+        let undone = run(&f.db, ["log", "undo", &log.rows[0].1.id.to_string()]);
+        assert!(undone.stderr.contains("is undone") && queues().contains("vision"), "{undone:?}");
         let before = queues();
         for (text, part) in [
             ("domains: {research: 3}\nqueues: [{name: x, parent: nowhere}]", "/queues/0/parent: there is no queue \"nowhere\""),

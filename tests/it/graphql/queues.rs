@@ -77,6 +77,11 @@ on_both! {
         assert_eq!(data, json!({"x": true, "y": true}));
         let log = api.ask(&format!("{{ audit_log({GROUP}, first: 2) {{ edges {{ node {{ action target reason }} }} }} }}")).await;
         assert_eq!(log["audit_log"]["edges"][1]["node"], json!({"action": "queue.delete", "target": "b", "reason": "over"}));
+        let entry = api.ask(r#"{ audit_log(target: "queue:a", first: 1) { edges { node { id undoable } } } }"#).await["audit_log"]["edges"][0]["node"].clone();
+        let undone = api.ask(&format!("mutation {{ undo_change(id: {}) {{ action after }} }}", entry["id"])).await["undo_change"].clone();
+        assert_eq!((&entry["undoable"], &undone["action"]), (&json!(true), &json!("audit_log.undo")));
+        assert!(undone["after"].as_str().unwrap().contains(r#""queue:a":{"#), "{undone}");
+        assert_eq!(column(&page("first: 9").await, "name"), ["a"]);
     }
 
     async fn what_is_refused(db: TestDb) {

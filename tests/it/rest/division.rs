@@ -10,7 +10,7 @@ use crate::support::on_both;
 const DIVISION: &str = "/division";
 
 /// 36 gpus; p1 (quota 10), p2 (quota 6) and p3 all want everything, and p2 holds it.
-async fn three_projects(db: crate::support::database::TestDb) -> Server {
+pub async fn three_projects(db: crate::support::database::TestDb) -> Server {
     let server = Server::new(db).await;
     server.agent("node-1", &json!({"gpu": "36"})).await;
     let queues = json!({"queues": [

@@ -32,6 +32,7 @@ mod simulations;
 mod snapshots;
 pub mod support;
 mod together;
+mod undone_queues;
 mod usage_report;
 mod validators;
 mod walk;

@@ -136,6 +136,16 @@ impl Server {
     }
 }
 
+/// Takes an entry of the audit log back.
+pub async fn undo(server: &Server, id: i64) -> Answer {
+    server.call("POST", &format!("/audit-log/{id}/undo"), Some(&json!({"reason": "no"}))).await
+}
+
+/// The newest entry of the audit log.
+pub async fn newest(server: &Server) -> i64 {
+    server.get("/audit-log?limit=1").await["items"][0]["id"].as_i64().unwrap()
+}
+
 pub fn app(fixture: &Fixture) -> App {
     let jobs = Runner::new(Arc::clone(&fixture.service), JobSettings::default());
     App::new(Arc::clone(&fixture.service), jobs)

@@ -6,7 +6,7 @@ use fairshared::service::what_if::WhatIf;
 use fairshared::service::{Role, VisibleGroup};
 use serde_json::{Value, json};
 
-use super::support::{Answer, Server, create_key, group};
+use super::support::{Server, create_key, group, newest, undo};
 use crate::support::database::TestDb;
 use crate::support::dice::Dice;
 use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, with};
@@ -158,14 +158,6 @@ async fn really(server: &Server, changes: &Value) {
     if let Some(opts) = changes.get("scheduler_opts") {
         server.call("PATCH", &group("/scheduler-options"), Some(&json!({"scheduler_opts": opts}))).await.json(200);
     }
-}
-
-async fn undo(server: &Server, id: i64) -> Answer {
-    server.call("POST", &format!("/audit-log/{id}/undo"), Some(&json!({"reason": "no"}))).await
-}
-
-async fn newest(server: &Server) -> i64 {
-    server.get("/audit-log?limit=1").await["items"][0]["id"].as_i64().unwrap()
 }
 
 on_both! {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::domain::division::{Warning, check};
 use crate::domain::queues::{QueueConfig, Queues};
-use crate::service::audit::Change;
+use crate::service::audit::{Change, queue_label};
 use crate::service::group::session::Session;
 use crate::service::{Error, Result};
 use crate::store;
@@ -39,8 +39,13 @@ impl QueuesChanged {
     }
 }
 
-/// Checks a write against the queues that are there, and says what it changes. Faults point at `/queues/N/key`.
-pub(in crate::service) fn plan(session: &Session, mut written: Vec<QueueConfig>, prune: bool) -> Result<QueuesChanged> {
+/// Checks a write against the queues that are there, and says what it changes. `goes` tells which of those that are not written
+/// go. Faults point at `/queues/N/key`.
+pub(in crate::service) fn plan(
+    session: &Session,
+    mut written: Vec<QueueConfig>,
+    goes: impl Fn(&str) -> bool,
+) -> Result<QueuesChanged> {
     let (state, now) = (session.state(), session.now);
     let before = &state.queues;
     for queue in &mut written {
@@ -48,15 +53,14 @@ pub(in crate::service) fn plan(session: &Session, mut written: Vec<QueueConfig>,
         queue.created_at = queue.created_at.or(known).or(Some(now));
     }
     let written: Vec<Arc<QueueConfig>> = written.into_iter().map(Arc::new).collect();
-    let warnings = {
-        let named: BTreeSet<&str> = written.iter().map(|q| q.name.as_str()).collect();
-        let unchanged = before.values().filter(|q| !prune && !named.contains(q.name.as_str()));
-        let choice = &state.options.division;
-        check(&written, unchanged, &state.capacity, (choice.algorithm(), &choice.options)).map_err(Error::Invalid)?
-    };
-    let written: Queues = written.into_iter().map(|q| (Arc::from(q.name.as_str()), q)).collect();
-    let mut after = if prune { Queues::new() } else { Queues::clone(before) };
-    after.extend(written);
+    let named: BTreeSet<&str> = written.iter().map(|q| q.name.as_str()).collect();
+    let stays = |name: &str| !named.contains(name) && !goes(name);
+    let staying = || before.values().filter(|q| stays(&q.name));
+    require_parents(staying(), |name| !named.contains(name) && goes(name))?;
+    let choice = &state.options.division;
+    let choice = (choice.algorithm(), &choice.options);
+    let warnings = check(&written, staying(), &state.capacity, choice).map_err(Error::Invalid)?;
+    let after: Queues = staying().chain(&written).map(|q| (Arc::from(q.name.as_str()), Arc::clone(q))).collect();
     let names: BTreeSet<&Arc<str>> = before.keys().chain(after.keys()).collect();
     let changes = names.into_iter().filter(|name| before.get(*name) != after.get(*name)).map(|name| QueueChange {
         name: Arc::clone(name),
@@ -64,6 +68,29 @@ pub(in crate::service) fn plan(session: &Session, mut written: Vec<QueueConfig>,
         to: after.get(name).cloned(),
     });
     Ok(QueuesChanged { changes: changes.collect(), queues: Arc::new(after), warnings })
+}
+
+/// What the removal of one queue changes. One that has children is not removed. The others are not checked: that there are too
+/// many may be why this one goes.
+pub(in crate::service) fn plan_removal(session: &Session, name: &str) -> Result<QueuesChanged> {
+    let queues = &session.state().queues;
+    let mut left = Queues::clone(queues);
+    let removed = left.remove_entry(name);
+    let (name, queue) = removed.ok_or_else(|| Error::unknown_queue(name, session.group()))?;
+    require_parents(left.values(), |other| *other == *name)?;
+    let change = QueueChange { name, from: Some(queue), to: None };
+    Ok(QueuesChanged { changes: vec![change], queues: Arc::new(left), warnings: Vec::new() })
+}
+
+/// Refuses to remove what queues that stay have as their parent.
+fn require_parents<'a>(
+    mut staying: impl Iterator<Item = &'a Arc<QueueConfig>>,
+    gone: impl Fn(&str) -> bool,
+) -> Result<()> {
+    let orphan = staying.find_map(|queue| Some((queue, queue.parent.as_deref().filter(|name| gone(name))?)));
+    let Some((child, parent)) = orphan else { return Ok(()) };
+    let detail = format!("queue {parent:?} has children, {:?} among them; remove or move them first", child.name);
+    Err(Error::Conflict { code: "has_children", detail })
 }
 
 /// Stores the changes, with an entry in the audit log.
@@ -76,21 +103,30 @@ pub(in crate::service) async fn book(
     if changed.changes.is_empty() {
         return Ok(());
     }
-    let group = session.group().to_owned();
-    let upserts: Vec<Arc<QueueConfig>> = changed.changes.iter().filter_map(|c| c.to.clone()).collect();
-    let gone: Vec<Arc<str>> = changed.changes.iter().filter(|c| c.to.is_none()).map(|c| Arc::clone(&c.name)).collect();
-    store::queues::upsert(session.write(), &group, &upserts, session.now).await?;
-    store::queues::delete(session.write(), &group, &gone).await?;
-    session.set_queues(Arc::clone(&changed.queues));
+    make(session, changed).await?;
     let (target, before, after) = match (action, changed.changes.as_slice()) {
         ("queue.put" | "queue.delete", [only]) => (only.name.to_string(), json!(only.from), json!(only.to)),
         (_, all) => {
             let side = |of: fn(&QueueChange) -> &Option<Arc<QueueConfig>>| {
                 json!(all.iter().map(|c| (c.name.to_string(), of(c))).collect::<BTreeMap<_, _>>())
             };
-            (group, side(|c| &c.from), side(|c| &c.to))
+            (session.group().to_owned(), side(|c| &c.from), side(|c| &c.to))
         }
     };
     let given = |value: Value| Some(value).filter(|v| !v.is_null());
-    session.audit(Change { action, target, before: given(before), after: given(after), reason }).await
+    let entry = Change { action, target, before: given(before), after: given(after), reason };
+    let targets: Vec<String> = changed.changes.iter().map(|change| queue_label(&change.name)).collect();
+    session.audit_of(entry, &targets).await?;
+    Ok(())
+}
+
+/// Stores the changes.
+pub(in crate::service) async fn make(session: &mut Session, changed: &QueuesChanged) -> Result<()> {
+    let group = session.group().to_owned();
+    let upserts: Vec<Arc<QueueConfig>> = changed.changes.iter().filter_map(|c| c.to.clone()).collect();
+    let gone: Vec<Arc<str>> = changed.changes.iter().filter(|c| c.to.is_none()).map(|c| Arc::clone(&c.name)).collect();
+    store::queues::upsert(session.write(), &group, &upserts, session.now).await?;
+    store::queues::delete(session.write(), &group, &gone).await?;
+    session.set_queues(Arc::clone(&changed.queues));
+    Ok(())
 }

@@ -19,7 +19,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Notes the change of one weight or project.
+    /// Notes the change of one weight, project or queue.
     pub fn note(&mut self, kind: &str, target: &str, before: Value, after: Value) {
         for (side, value) in [(&mut self.before, before), (&mut self.after, after)] {
             side.entry(kind).or_insert_with(|| json!({}))[target] = value;

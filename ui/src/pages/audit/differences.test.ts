@@ -10,6 +10,7 @@ it("tells what is different, key by key", () => {
   expect(differences(null, '{"q":{"created_at":"2026-01-01T00:00:00Z","limit":{},"quota":{"cpu":"1"}}}')).toEqual([["q › quota › CPU", "–", "1 cores"]]);
   expect(differences('{"q":{"limit":{"cpu":"1"}}}', '{"q":{"limit":{}}}')).toEqual([["q › limit › CPU", "1 cores", "–"]]);
   expect(differences('{"weights":{"user:1/2":"1"}}', '{"weights":{"user:1/2":"2"}}', [{ label: "user:1/2", name: "alice in vision" }])).toEqual([["weights › alice in vision", "1", "2"]]);
+  expect(differences('{"queues":{"queue:a":{"priority":1}}}', '{"queues":{"queue:a":{"priority":2}}}')).toEqual([["queues › queue a › priority", "1", "2"]]);
   expect(differences(null, '"x"')).toEqual([["", "–", "x"]]);
 });
 

@@ -33,7 +33,7 @@ function leaves(value: unknown, path: string, name: (key: string) => string, int
 /** What is different between before and after, leaf by leaf, with `names` for what has one. */
 export function differences(before: string | null, after: string | null, names: readonly Name[] = []): [string, string, string][] {
   const known = new Map(names.map(({ label, name }) => [label, name]));
-  const read = (text: string | null): Map<string, string> => leaves(text ? (JSON.parse(text) as unknown) : null, "", (key) => known.get(key) ?? key.replace(/^domain:/, "domain "), new Map());
+  const read = (text: string | null): Map<string, string> => leaves(text ? (JSON.parse(text) as unknown) : null, "", (key) => known.get(key) ?? key.replace(/^(domain|queue):/, "$1 "), new Map());
   const [was, is] = [read(before), read(after)];
   const paths = [...new Set([...was.keys(), ...is.keys()])];
   const all = paths.map((path): [string, string, string] => [path, was.get(path) ?? "–", is.get(path) ?? "–"]);

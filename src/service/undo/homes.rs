@@ -1,0 +1,49 @@
+//! The undo of changes of the domains of projects.
+
+use serde_json::{Value, json};
+
+use super::moves::{Move, moves};
+use crate::domain::ids::{Owner, ProjectId};
+use crate::service::Result;
+use crate::service::audit::{label, owner_of};
+use crate::service::group::changes::projects::{self, Home};
+use crate::service::group::changes::record::Record;
+use crate::service::group::session::Session;
+
+/// Which projects an entry has put into other domains.
+#[derive(Debug, Default)]
+pub struct Homes(Vec<Move<ProjectId, Home>>);
+
+impl Homes {
+    pub fn read(before: &Value, after: &Value) -> Option<Self> {
+        let project = |name: &str| match owner_of(name)? {
+            Owner::Project(id) => Some(id),
+            _ => None,
+        };
+        moves(before, after, project).map(Self)
+    }
+
+    pub fn projects(&self) -> Vec<ProjectId> {
+        self.0.iter().map(|(id, ..)| *id).collect()
+    }
+
+    pub fn targets(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(id, ..)| label(&Owner::Project(*id)))
+    }
+
+    /// The first project that is not where it was after the change.
+    pub fn differs(&self, session: &Session) -> Option<String> {
+        let people = session.people();
+        let home = |id: ProjectId| people.project(id).map(|project| Home::of(project));
+        let other = self.0.iter().find(|(id, _, after)| home(*id).as_ref() != Some(after));
+        other.map(|(id, ..)| label(&Owner::Project(*id)))
+    }
+
+    pub async fn take_back(&self, session: &mut Session, record: &mut Record) -> Result<()> {
+        let homes = self.0.iter().map(|(id, before, _)| (*id, before.clone())).collect();
+        for (project, before, after) in projects::book(session, homes).await? {
+            record.note("projects", &label(&Owner::Project(project)), json!(before), json!(after));
+        }
+        Ok(())
+    }
+}

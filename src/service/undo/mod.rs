@@ -1,0 +1,162 @@
+//! The undo of an audited change of weights, options, queues or domains of projects: the inverse change, as a new audited
+//! change.
+
+mod homes;
+mod moves;
+mod options;
+mod queues;
+mod weights;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::audit_log::AuditEntry;
+use super::group::changes::projects;
+use super::group::changes::record::Record;
+use super::group::session::Session;
+use super::input::error::Found;
+use super::what_if::APPLY;
+use super::work::detached;
+use super::{Caller, Error, Result, Service};
+use crate::store::{audit, audit_targets};
+use homes::Homes;
+use options::Options;
+use queues::Queues;
+use weights::Weights;
+
+/// The action of an undo in the audit log.
+const UNDO: &str = "audit_log.undo";
+
+impl Service {
+    /// Makes what an entry of the audit log has changed as it was before, unless somebody has changed the same since. Returns
+    /// the entry of the undo.
+    #[tracing::instrument(name = "service.undo.undo", level = "debug", skip_all, fields(id), err(level = "debug"))]
+    pub async fn undo(self: &Arc<Self>, caller: Caller, id: i64, reason: Option<String>) -> Result<i64> {
+        caller.require_admin()?;
+        let found = audit::by_ids(self.store().read(), caller.groups.as_deref(), [id]).await?;
+        let entry = found.into_iter().next().ok_or_else(|| Error::NotFound {
+            code: "unknown_audit_entry",
+            detail: format!("the audit log has no entry {id}"),
+        })?;
+        let recorded = Recorded::read(&entry)?;
+        let Some(group) = entry.resource_group.clone() else { return Err(not_undoable(&entry)) };
+        let moved = recorded.homes.projects();
+        if !moved.is_empty() {
+            caller.require_all_groups()?;
+        }
+        let service = Arc::clone(self);
+        detached(async move {
+            let change = async |session: &mut Session| {
+                if session.state().group.created_at > entry.at {
+                    let detail = format!("the entry {id} is about a resource group that was removed since");
+                    return Err(Error::invalid("/id", NOT_UNDOABLE, detail));
+                }
+                session.learn_people().await?;
+                recorded.require_unchanged(session, &entry).await?;
+                recorded.take_back(session, id, reason).await
+            };
+            let undone = Arc::clone(&service).change(caller, group.clone(), change).await?;
+            projects::show_elsewhere(&service, &group, &moved).await;
+            Ok(undone)
+        })
+        .await
+    }
+}
+
+/// Whether an entry is of a kind that can be undone.
+pub fn is_undoable(entry: &AuditEntry) -> bool {
+    entry.resource_group.is_some() && Recorded::read(entry).is_ok()
+}
+
+/// The code of refusals of what cannot be taken back.
+const NOT_UNDOABLE: &str = "not_undoable";
+
+fn not_undoable(entry: &AuditEntry) -> Error {
+    let said = format!(
+        "is an entry about `{}`: only changes of weights, options, queues and domains can be undone",
+        entry.action
+    );
+    Error::about("/id", NOT_UNDOABLE, said)
+}
+
+/// What an entry has changed, with what it was before and after.
+#[derive(Debug, Default)]
+struct Recorded {
+    weights: Weights,
+    homes: Homes,
+    options: Options,
+    queues: Queues,
+}
+
+impl Recorded {
+    fn read(entry: &AuditEntry) -> Result<Self> {
+        let (before, after) = (entry.before.as_ref(), entry.after.as_ref());
+        let read = match entry.action.as_str() {
+            // A queue that is new has nothing before, and one that was removed nothing after.
+            "queue.put" | "queue.delete" => {
+                Queues::of_one(&entry.target, before, after).map(|queues| Self { queues, ..Self::default() })
+            }
+            action => before.zip(after).and_then(|(before, after)| Self::of_many(action, before, after)),
+        };
+        read.filter(|recorded| !recorded.targets().is_empty()).ok_or_else(|| not_undoable(entry))
+    }
+
+    /// What an entry has changed that tells several things before and after; `None`: it is about something else.
+    fn of_many(action: &str, before: &Value, after: &Value) -> Option<Self> {
+        let all = Self::default();
+        Some(match action {
+            "weights.put" => Self { weights: Weights::read(before, after)?, ..all },
+            "scheduler_options.patch" | "resource_group.put" => Self { options: Options::read(before, after), ..all },
+            "queues.put" => Self { queues: Queues::of_names(before, after)?, ..all },
+            APPLY | UNDO => Self {
+                weights: Weights::read(&before["weights"], &after["weights"])?,
+                homes: Homes::read(&before["projects"], &after["projects"])?,
+                options: Options::read(before, after),
+                queues: Queues::of_labels(&before["queues"], &after["queues"])?,
+            },
+            _ => return None,
+        })
+    }
+
+    /// The names of what was changed.
+    fn targets(&self) -> Vec<String> {
+        let people = self.weights.targets().chain(self.homes.targets());
+        people.chain(self.options.targets()).chain(self.queues.targets()).collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Refuses if something of it was changed since, or is not as the entry says.
+    async fn require_unchanged(&self, session: &Session, entry: &AuditEntry) -> Result<()> {
+        let last = audit_targets::last(session.read(), session.group(), &self.targets()).await?;
+        let newer = last.into_iter().filter(|(_, by)| by.id > entry.id).max_by_key(|(_, by)| by.id);
+        let (target, by) = match newer {
+            Some((target, by)) => (target, Some(by)),
+            None => match self.differs(session) {
+                Some(target) => (target, None),
+                None => return Ok(()),
+            },
+        };
+        let who = by.as_ref().map_or_else(String::new, |by| format!(" by {} (entry {} of {})", by.actor, by.id, by.at));
+        let detail = format!("{target} was changed since the entry {}{who}", entry.id);
+        Err(Error::Overtaken { code: "changed_since", detail, found: Box::new(Found { by, ..Found::default() }) })
+    }
+
+    /// The first thing that is not as it was after the change.
+    fn differs(&self, session: &Session) -> Option<String> {
+        let people = self.weights.differs(session).or_else(|| self.homes.differs(session));
+        people.or_else(|| self.options.differs(session)).or_else(|| self.queues.differs(session))
+    }
+
+    /// Makes all of it as it was before.
+    async fn take_back(&self, session: &mut Session, id: i64, reason: Option<String>) -> Result<i64> {
+        let mut record = Record::default();
+        self.homes.take_back(session, &mut record).await?;
+        self.weights.take_back(session, &mut record)?;
+        self.options.take_back(session, &mut record).await?;
+        self.queues.take_back(session, &mut record, id).await?;
+        record.undoes(id);
+        let written = record.write(session, UNDO, reason).await?;
+        written.ok_or_else(|| Error::internal(format!("the entry {id} has changed nothing")))
+    }
+}

@@ -1,0 +1,69 @@
+//! The undo of changes of queues.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::NOT_UNDOABLE;
+use super::moves::{Move, moves};
+use crate::domain::queues::QueueConfig;
+use crate::service::audit::{queue_label, queue_of};
+use crate::service::group::changes::queues;
+use crate::service::group::changes::record::Record;
+use crate::service::group::session::Session;
+use crate::service::{Error, Result};
+
+/// Which queues an entry has made, changed or removed.
+#[derive(Debug, Default)]
+pub struct Queues(Vec<Move<Arc<str>, Option<QueueConfig>>>);
+
+impl Queues {
+    /// From an entry about a single queue; a side that it does not tell is that of no queue.
+    pub fn of_one(name: &str, before: Option<&Value>, after: Option<&Value>) -> Option<Self> {
+        Self::of_names(&json!({name: before}), &json!({name: after}))
+    }
+
+    pub fn of_names(before: &Value, after: &Value) -> Option<Self> {
+        moves(before, after, |name| Some(Arc::from(name))).map(Self)
+    }
+
+    pub fn of_labels(before: &Value, after: &Value) -> Option<Self> {
+        moves(before, after, |label| queue_of(label).map(Arc::from)).map(Self)
+    }
+
+    pub fn targets(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(name, ..)| queue_label(name))
+    }
+
+    /// The first queue that is not as it was after the change.
+    pub fn differs(&self, session: &Session) -> Option<String> {
+        let now = &session.state().queues;
+        let other = self.0.iter().find(|(name, _, after)| now.get(name).map(Arc::as_ref) != after.as_ref());
+        other.map(|(name, ..)| queue_label(name))
+    }
+
+    /// Checked as a write is: the queues that are there now may not fit those of before.
+    pub async fn take_back(&self, session: &mut Session, record: &mut Record, id: i64) -> Result<()> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let were: Vec<QueueConfig> = self.0.iter().filter_map(|(_, before, _)| before.clone()).collect();
+        let were_not = self.0.iter().filter(|(_, before, _)| before.is_none()).map(|(name, ..)| &**name);
+        let were_not: BTreeSet<&str> = were_not.collect();
+        let planned = queues::plan(session, were, |name| were_not.contains(name));
+        let changed = planned.map_err(|error| misfit(error, id))?;
+        queues::make(session, &changed).await?;
+        for change in &changed.changes {
+            record.note("queues", &queue_label(&change.name), json!(change.from), json!(change.to));
+        }
+        Ok(())
+    }
+}
+
+/// The faults of a write that nobody has sent, as one of the entry.
+fn misfit(error: Error, id: i64) -> Error {
+    let Error::Invalid(faults) = error else { return error };
+    let why = faults.into_iter().next().map_or_else(String::new, |fault| fault.detail);
+    Error::invalid("/id", NOT_UNDOABLE, format!("the queues cannot be as they were before the entry {id}: {why}"))
+}

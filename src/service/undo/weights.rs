@@ -1,0 +1,47 @@
+//! The undo of changes of weights.
+
+use serde_json::{Value, json};
+
+use super::moves::{Move, moves};
+use crate::domain::ids::Owner;
+use crate::domain::weight::Weight;
+use crate::service::Result;
+use crate::service::audit::{label, owner_of};
+use crate::service::group::changes::record::Record;
+use crate::service::group::changes::weights::{self, WeightChange};
+use crate::service::group::session::Session;
+
+/// Whose weight an entry has changed.
+#[derive(Debug, Default)]
+pub struct Weights(Vec<Move<Owner, Option<Weight>>>);
+
+impl Weights {
+    pub fn read(before: &Value, after: &Value) -> Option<Self> {
+        moves(before, after, owner_of).map(Self)
+    }
+
+    pub fn targets(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(owner, ..)| label(owner))
+    }
+
+    /// The first whose weight is not as it was after the change.
+    pub fn differs(&self, session: &Session) -> Option<String> {
+        let hierarchy = &session.state().hierarchy;
+        let weight = |owner: &Owner| hierarchy.share(owner).and_then(|share| share.weight);
+        self.0.iter().find(|(owner, _, after)| weight(owner) != *after).map(|(owner, ..)| label(owner))
+    }
+
+    pub fn take_back(&self, session: &mut Session, record: &mut Record) -> Result<()> {
+        let inverse = |(target, before, after): &Move<Owner, Option<Weight>>| WeightChange {
+            target: target.clone(),
+            from: *after,
+            to: *before,
+        };
+        let changes: Vec<WeightChange> = self.0.iter().map(inverse).collect();
+        weights::make(session, &changes)?;
+        for WeightChange { target, from, to } in &changes {
+            record.note("weights", &label(target), json!(from), json!(to));
+        }
+        Ok(())
+    }
+}
