@@ -19,7 +19,7 @@ export function lettersAt(marks: { at: number; letter: string }[], width: number
     if (left && at - left.at < (width * (left.text.length + 1)) / 2) {
       left.last = at;
       left.at = (left.first + left.last) / 2;
-      if (!left.text.includes(letter)) left.text += letter;
+      if (!left.text.includes(letter)) left.text += `·${letter}`;
     } else {
       runs.push({ at, text: letter, first: at, last: at });
     }

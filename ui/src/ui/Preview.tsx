@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { simulate, type Change, type Changed, type Simulated } from "../lib/change.ts";
 import { ApiError } from "../lib/client.ts";
-import { factor, num, percent, significant } from "../lib/numbers.ts";
+import { factor, num, percent, points, significant } from "../lib/numbers.ts";
 import { revision } from "../lib/query.ts";
 import { Note } from "./Basics.tsx";
 import { Said } from "./Said.tsx";
@@ -135,8 +135,8 @@ function Fairness({ data }: { data: Simulated }) {
   );
 }
 
-/** Less in the wrong hands is better. */
-const trend = (by: number): string => (by < 0 ? "▼ fairer" : by > 0 ? "▲ less fair" : "");
+/** By how much another part is in the wrong hands. */
+const trend = (by: number): string => (by === 0 ? "" : points(by));
 
 function Movers({ data }: { data: Simulated }) {
   const list = (movers: Simulated["winners"], kind: string, arrow: string) =>

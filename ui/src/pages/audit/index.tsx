@@ -209,7 +209,8 @@ function Difference({ entry }: { entry: Entry }) {
   const line = ([key, was, is]: [string, string, string]) => (
     <div key={key} class="small wrap">
       {key && <span class="muted">{key}: </span>}
-      {was} → {is}
+      {/* What was done, such as an import, has nothing before it. */}
+      {entry.before === null ? is : `${was} → ${is}`}
     </div>
   );
   return (

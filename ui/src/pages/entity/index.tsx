@@ -177,17 +177,19 @@ function Crumbs({ group, tier, share }: { group: string; tier: string; share: Sh
 
 function Standing({ tier, share }: { tier: string; share: Share }) {
   return (
-    <Figures
-      items={[
-        ["Rank", share.rank === null ? <small>not in this group</small> : <Rank of={share} among={share.ranked_count} />, "1 goes first"],
-        ["Factor", <span title={share.fair_share_factor}>{factor(share.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
-        ["Usage that counts, of capacity", <span title={share.effective_usage}>{percent(num(share.effective_usage))}</span>, "Decayed usage as a part of what the group offered in the look-back"],
-        ["Weight", <>{share.weight} <small>{share.configured_weight === null ? "the default" : "set"}</small></>, "What an admin has set, else the group's default"],
-        ["Effective weight", share.effective_weight, "What divides the usage: of a user the weights of all three tiers multiplied"],
-        entitled(tier, share),
-        ["Calculated", <When at={share.last_calculated_at} />],
-      ]}
-    />
+    <>
+      <Figures
+        items={[
+          ["Rank", share.rank === null ? <small>not in this group</small> : <Rank of={share} among={share.ranked_count} />, "1 goes first"],
+          ["Factor", <span title={share.fair_share_factor}>{factor(share.fair_share_factor)}</span>, "2 to the power of −(usage ÷ weight)"],
+          ["Usage that counts, of capacity", <span title={share.effective_usage}>{percent(num(share.effective_usage))}</span>, "Decayed usage as a part of what the group offered in the look-back"],
+          ["Weight", <>{share.weight} <small>{share.configured_weight === null ? "the default" : "set"}</small></>, "What an admin has set, else the group's default"],
+          ["Effective weight", share.effective_weight, "What divides the usage: of a user the weights of all three tiers multiplied"],
+          entitled(tier, share),
+        ]}
+      />
+      <p class="muted small">Calculated <When at={share.last_calculated_at} /></p>
+    </>
   );
 }
 

@@ -318,7 +318,7 @@ function Neighbours({ group, told }: { group: string; told: Explanation }) {
         <p class="muted">{none}</p>
       ) : (
         <>
-          {neighbour.who && (
+          {neighbour.who ? (
             <div>
               {neighbour.who.user_uuid && neighbour.who.project_id ? (
                 <Link href={groupPath(group, "explain", "user", memberId({ user: neighbour.who.user_uuid, project: neighbour.who.project_id }))}>{nameOf(neighbour.who)}</Link>
@@ -327,6 +327,8 @@ function Neighbours({ group, told }: { group: string; told: Explanation }) {
               )}
               {neighbour.place && <span class="muted"> at place {neighbour.place}</span>}
             </div>
+          ) : (
+            <div>Another {told.tier}, whom your key may not see</div>
           )}
           <p><Said text={neighbour.because} /></p>
         </>
@@ -335,8 +337,8 @@ function Neighbours({ group, told }: { group: string; told: Explanation }) {
   );
   return (
     <Card title="Who comes before and after">
-      {one("Right before", told.above, "Nobody comes before.")}
-      {one("Right after", told.below, "Nobody comes after.")}
+      {one("Directly before", told.above, "Nobody comes before.")}
+      {one("Directly after", told.below, "Nobody comes after.")}
     </Card>
   );
 }

@@ -19,7 +19,7 @@ interface MoversProps {
 
 export function Movers({ group, title, movers: { since, up, down }, none }: MoversProps) {
   return (
-    <Card title={title} aside={since && <span class="muted small">ranks at the end of {shortDay(since)}</span>}>
+    <Card title={title} aside={since && <span class="muted small">compared with the end of {shortDay(since)}</span>}>
       {up.length + down.length === 0 ? (
         <Empty title="Nobody has moved">{none}</Empty>
       ) : (

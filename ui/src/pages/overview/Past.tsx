@@ -82,7 +82,8 @@ function PastDomains({ group, day }: { group: string; day: string }) {
     );
   }
   const windows = kept.flatMap(([id, name, about, { data }]): Window[] => (data ? [{ id, name, about, ...data.fairness }] : []));
-  const names = [...new Set(windows.flatMap((window) => window.entries.edges.map((edge) => edge.node.domain_name)))].toSorted();
+  // As the first window has them: who received the least of its part first.
+  const names = [...new Set(windows.flatMap((window) => window.entries.edges.map((edge) => edge.node.domain_name)))];
   return <Domains group={group} names={names} windows={windows} />;
 }
 

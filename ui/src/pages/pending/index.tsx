@@ -32,7 +32,7 @@ export default function Pending({ group }: PageProps) {
                 items={[
                   [isUser() ? "Waiting in the group" : "Waiting", count(data.sequence.count)],
                   ["Ordered by", <>{data.resource_group?.scheduler} <small>{data.sequence.mode}</small></>, data.sequence.message],
-                  [isUser() ? "Asked for in the group" : "Asked for", <small>{describe(slots(data.resource_group?.waiting))}</small>, "By all kernels that wait, together"],
+                  [isUser() ? "Waited for in the group" : "Waited for", <small>{describe(slots(data.resource_group?.waiting))}</small>, "By all kernels that wait, together"],
                 ]}
               />
               <Waiting group={group} items={data.sequence.items} count={data.sequence.count} />
@@ -54,7 +54,7 @@ function Waiting({ group, items, count: all }: { group: string; items: Item[]; c
             <tr>
               <th scope="col" class="number">Position</th>
               <th scope="col" class="name wide">Owner</th>
-              <th scope="col" class="wide-only" style={{ minWidth: "200px" }}>Why it waits behind the one above</th>
+              <th scope="col" class="wide-only" style={{ minWidth: "200px" }}>Why it has this position</th>
               <th scope="col">Asks for</th>
               <th scope="col" class="number">Rank</th>
               <th scope="col" class="number">Factor</th>
@@ -91,7 +91,9 @@ function Why({ item }: { item: Item }) {
   return (
     <>
       {item.because}
-      {item.ahead > 0 && <div class="muted small">{item.ahead} before it, of {many(item.owners_ahead, "owner")}</div>}
+      <div class="muted small">
+        {item.ahead > 0 ? `${item.ahead} before it, of ${many(item.owners_ahead, "owner")}` : "It starts as soon as the scheduler finds room for it."}
+      </div>
     </>
   );
 }

@@ -28,6 +28,13 @@ const STATES: Record<string, [string, string]> = {
   over_quota: ["over its quota", "warn"],
   over_fair_share: ["over its fair share", "bad"],
 };
+const WAITS: [string, string] = ["waits for its fair share", "warn"];
+
+/** Whether it asks for something of which it has less than its fair share. */
+function waits({ request, allocated, fair_share }: Divided): boolean {
+  const [asked, has, part] = [request, allocated, fair_share].map(slots);
+  return Object.keys(asked ?? {}).some((slot) => num(has?.[slot]) < Math.min(num(asked?.[slot]), num(part?.[slot])));
+}
 
 export default function Queues({ group }: PageProps) {
   const [params, change] = useParams();
@@ -159,7 +166,8 @@ function Division({ data, edit }: { data: Data; edit: ((name: string) => void) |
 }
 
 function QueueRow({ queue, depth, slot, whole, known, sentence, edit }: { queue: Divided; depth: number; slot: string; whole: number; known: string[]; sentence: string | undefined; edit: ((name: string) => void) | null | undefined }) {
-  const [state, kind] = STATES[queue.state] ?? [queue.state.replaceAll("_", " "), ""];
+  const usual = STATES[queue.state] ?? [queue.state.replaceAll("_", " "), ""];
+  const [state, kind] = queue.state === "in_quota" && waits(queue) ? WAITS : usual;
   return (
     <tr>
       <th scope="row" class="name">
