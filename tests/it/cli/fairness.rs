@@ -46,7 +46,7 @@ on_both! {
         let ranks: Vec<_> = ranked["items"].as_array().unwrap().iter().map(|row| row["rank"].as_u64().unwrap()).collect();
         assert_eq!(ranks, [1, 2]);
         let csv = run(&f.db, [&["history", GROUP, "--tier", "domain", "-o", "csv"], &days[..]].concat()).ok();
-        assert_eq!(csv.lines().next(), Some("day,domain_name,rank,fair_share_factor,effective_usage,effective_weight,entitled_share"));
+        assert_eq!(csv.lines().next(), Some("day,domain_name,rank,fair_share_factor,effective_usage,effective_weight,entitled_share,entitled_share_of_parent"));
         assert_eq!(csv.lines().count(), 3);
         let table = run(&f.db, ["fairness", GROUP, "--history", "--tier", "user"]).ok();
         assert!(table.contains("2026-01-13") && table.contains("user"), "{table}");
