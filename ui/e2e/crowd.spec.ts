@@ -79,7 +79,7 @@ it("a group of a hundred thousand stays usable", async () => {
     await goto(`crowd/shares?open=${encodeURIComponent("domain:domain-0|project:00000000-0000-4000-8400-000000000000")}`);
     const more = page.getByRole("button", { name: "Show more of 1\u202f250" });
     for (let shown = 100; shown < 1000; shown += 100) {
-      await expect.poll(() => page.locator("tbody .indent > span").count()).toBe(shown);
+      await expect.poll(() => page.locator("tbody .indent > .leaf").count()).toBe(shown);
       await more.click();
     }
     await page.getByText("The first 1\u202f000 of 1\u202f250.").waitFor();

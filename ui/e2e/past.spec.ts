@@ -127,7 +127,7 @@ it("shares are shown as of a past day, nothing is polled, and nothing can be cha
   expect(asked).toBe(0);
   await page.getByRole("button", { name: "Open domain research" }).click();
   await page.getByRole("button", { name: /^Open project/ }).first().click();
-  await page.locator("tbody .indent > span").first().waitFor({ state: "attached" });
+  await page.locator("tbody .indent > .leaf").first().waitFor({ state: "attached" });
   await page.getByRole("button", { name: "The day before" }).click();
   await page.waitForURL((url) => url.searchParams.get("at") === dayBack(6));
   await page.getByRole("button", { name: "Now (live)" }).click();

@@ -189,7 +189,7 @@ function Branch({ group, day, row, whole, level, isArchived, edits, edit }: Cont
         <th scope="row" class="name">
           <div class="indent" style={{ paddingLeft: `${level * 22}px` }}>
             {row.tier === "user" ? (
-              <span style={{ width: "26px" }} />
+              <span class="leaf" />
             ) : (
               <button type="button" class="twig" aria-expanded={isOpen} aria-label={`${isOpen ? "Close" : "Open"} ${row.tier} ${row.name}`} onClick={toggle}>
                 {isOpen ? "▾" : "▸"}
