@@ -1,4 +1,5 @@
 // What an entry of the audit log has changed, leaf by leaf.
+import { isObject } from "../../lib/json.ts";
 import { amount, slotName } from "../../lib/units.ts";
 
 /** What the users and projects are called that an entry calls by their ids. */
@@ -18,8 +19,7 @@ const isAmount = (path: string, value: unknown): value is string => OF_SLOTS.tes
 
 /** The leaves of a JSON value by their paths; what holds nothing has none. */
 function leaves(value: unknown, path: string, name: (key: string) => string, into: Map<string, string>): Map<string, string> {
-  const isMap = typeof value === "object" && value !== null && !Array.isArray(value);
-  if (!isMap) {
+  if (!isObject(value)) {
     if (value !== null || path) into.set(path, shown(value));
     return into;
   }

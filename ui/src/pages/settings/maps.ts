@@ -1,28 +1,25 @@
 // Options that are maps, part by part. A text of JSON stays what is edited, so that what no field shows stays as it is.
+import { isObject, type JsonObject } from "../../lib/json.ts";
 
-type Values = Record<string, unknown>;
-
-function read(text: string): Values {
+function read(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text || "{}");
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Values) : {};
+    return isObject(value) ? value : {};
   } catch {
     return {};
   }
 }
 
-const isMap = (value: unknown): value is Values => typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** The value at `path`, as a text to edit; nothing where there is none. */
 export function partOf(text: string, path: string[]): string {
-  const found = path.reduce<unknown>((value, key) => (isMap(value) ? value[key] : undefined), read(text));
+  const found = path.reduce<unknown>((value, key) => (isObject(value) ? value[key] : undefined), read(text));
   return found === undefined || found === null || typeof found === "object" ? "" : String(found);
 }
 
-function put(map: Values, [key = "", ...rest]: string[], value: unknown): Values {
+function put(map: JsonObject, [key = "", ...rest]: string[], value: unknown): JsonObject {
   const { [key]: old, ...others } = map;
-  const next = rest.length > 0 ? put(isMap(old) ? old : {}, rest, value) : value;
-  const isNothing = next === undefined || (isMap(next) && Object.keys(next).length === 0);
+  const next = rest.length > 0 ? put(isObject(old) ? old : {}, rest, value) : value;
+  const isNothing = next === undefined || (isObject(next) && Object.keys(next).length === 0);
   return isNothing ? others : { ...map, [key]: next };
 }
 

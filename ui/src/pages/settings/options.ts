@@ -1,4 +1,5 @@
 // Every option of a group: what it does, in which unit and range, and its default.
+import { isObject } from "../../lib/json.ts";
 
 export interface Option {
   key: string;
@@ -82,7 +83,7 @@ export function parse(option: Option, edited: string): { value: unknown } | { fa
   if (option.kind === "slots" || option.kind === "json") {
     try {
       const value: unknown = JSON.parse(trimmed);
-      return typeof value === "object" && value !== null && !Array.isArray(value) ? { value } : { fault: "An object in JSON." };
+      return isObject(value) ? { value } : { fault: "An object in JSON." };
     } catch {
       return { fault: "This is not JSON yet." };
     }

@@ -1,13 +1,12 @@
 // What an option is set to, in words.
+import { isObject, type JsonObject } from "../../lib/json.ts";
 import { ordered, slotName } from "../../lib/units.ts";
 import { keysOf, partOf } from "./maps.ts";
 import type { Option } from "./options.ts";
 
-const isMap = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** The leaves of a map, each with the last part of its path. */
-function leaves(map: Record<string, unknown>): [string, string][] {
-  return Object.entries(map).flatMap(([key, inner]): [string, string][] => (isMap(inner) ? leaves(inner) : [[key, typeof inner === "string" ? inner : JSON.stringify(inner)]]));
+function leaves(map: JsonObject): [string, string][] {
+  return Object.entries(map).flatMap(([key, inner]): [string, string][] => (isObject(inner) ? leaves(inner) : [[key, typeof inner === "string" ? inner : JSON.stringify(inner)]]));
 }
 
 export function told(option: Option, text: string): string {
@@ -15,7 +14,7 @@ export function told(option: Option, text: string): string {
   if (option.kind === "slots") return ordered(keysOf(text)).map((slot) => `${slotName(slot)} ${partOf(text, [slot])}`).join(", ") || "default";
   if (option.kind !== "json") return text.trim();
   try {
-    return leaves(JSON.parse(text) as Record<string, unknown>).map(([key, value]) => `${key.replaceAll("_", " ")} ${value}`).join(", ") || "default";
+    return leaves(JSON.parse(text) as JsonObject).map(([key, value]) => `${key.replaceAll("_", " ")} ${value}`).join(", ") || "default";
   } catch {
     return text.trim();
   }
