@@ -209,6 +209,11 @@ pub fn percent(value: &Value) -> String {
     format!("{:.2}%", 100.0 * figure(value))
 }
 
+/// The same where the part is known, else null.
+pub fn known_percent(value: &Value) -> Value {
+    value.is_string().then(|| percent(value)).into()
+}
+
 /// Cuts names so that the columns that they stand in have at most `room` together: always the widest gives way.
 pub fn fit(rows: &mut [Vec<String>], room: usize) {
     let mut widths = vec![0; rows.first().map_or(0, Vec::len)];

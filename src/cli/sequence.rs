@@ -12,22 +12,12 @@ use super::client::{Client, JSON};
 use super::command::Command;
 use super::failure::Outcome;
 use super::open::{input_name, read_input};
-use super::output::{Format, OutputArgs, percent, print_answer, print_list};
+use super::output::{Format, OutputArgs, known_percent, print_answer, print_list};
 use crate::config::Config;
 
-const EXPLAINED: &[&str] = &[
-    "position",
-    "workload_id",
-    "fair_share_factor",
-    "rank",
-    "entitled_share",
-    "entitled_share_of_parent",
-    "ahead",
-    "owners_ahead",
-    "because",
-];
-const EXPLAINED_TABLE: &[&str] =
-    &["position", "workload_id", "fair_share_factor", "rank", "entitled", "parent", "ahead", "owners_ahead", "because"];
+/// The columns of shares: as a table has them, in percent, and as they are.
+const SHARES: [(&str, &str); 2] = [("entitled", "entitled_share"), ("parent", "entitled_share_of_parent")];
+const EXPLAINED: [&str; 3] = ["ahead", "owners_ahead", "because"];
 const PLAIN: &[&str] = &["position", "workload_id", "fair_share_factor", "rank"];
 const CHARGED: &[&str] = &["position", "workload_id", "fair_share_factor", "rank", "charge", "factor_after"];
 
@@ -62,18 +52,15 @@ impl Command for Sequence {
                 let mut items = answer["items"].take();
                 let has = |key: &str| items.get(0).is_some_and(|item| item.get(key).is_some());
                 let columns = match (has("ahead"), has("charge")) {
-                    (true, _) if format == Format::Table => EXPLAINED_TABLE,
-                    (true, _) => EXPLAINED,
+                    (true, _) => &explained(format),
                     (false, true) => CHARGED,
                     (false, false) => PLAIN,
                 };
                 for item in items.as_array_mut().into_iter().flatten() {
                     let because = item["reason"]["because"].take();
                     item["because"] = because;
-                    for (column, key) in [("entitled", "entitled_share"), ("parent", "entitled_share_of_parent")] {
-                        if item[key].is_string() {
-                            item[column] = percent(&item[key]).into();
-                        }
+                    for (column, key) in SHARES {
+                        item[column] = known_percent(&item[key]);
                     }
                 }
                 print_list(format, columns, items.as_array().into_iter().flatten())?;
@@ -81,6 +68,11 @@ impl Command for Sequence {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn explained(format: Format) -> Vec<&'static str> {
+    let shares = SHARES.map(|(in_percent, exact)| if format == Format::Table { in_percent } else { exact });
+    PLAIN.iter().copied().chain(shares).chain(EXPLAINED).collect()
 }
 
 /// The request with `explain` set. What is no object is sent as it is, and refused.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::client::{Client, no_json};
 use super::failure::{Failure, eprint_line};
-use super::output::{Format, percent, print_bytes, print_list, warn};
+use super::output::{Format, known_percent, percent, print_bytes, print_list, warn};
 
 const COLUMNS: [&str; 11] = [
     "tier",
@@ -86,7 +86,7 @@ fn row(tier: &str, item: &Value) -> Value {
 /// A row for a person: shares in percent. Who is new or gone has one side only.
 fn in_percent(mut row: Value) -> Value {
     for (column, key) in SHARES {
-        row[column] = row[key].is_string().then(|| percent(&row[key])).into();
+        row[column] = known_percent(&row[key]);
     }
     row
 }
