@@ -21,8 +21,11 @@ impl Packed {
         &self.slots
     }
 
-    fn row(&self, at: usize) -> &[u8] {
-        &self.bytes[self.begin(at)..self.begin(at + 1)]
+    /// The records and the entries of a row.
+    fn row(&self, at: usize) -> (u64, Entries<'_>) {
+        let mut bytes = &self.bytes[self.begin(at)..];
+        let records = take_number(&mut bytes);
+        (records, Entries { bytes, behind: self.bytes.len() - self.begin(at + 1) })
     }
 
     /// Where the row begins; behind the last row is the end.
@@ -31,16 +34,13 @@ impl Packed {
     }
 
     pub fn get(&self, at: usize) -> (Usages, u64) {
-        let mut row = self.row(at);
-        let records = take_number(&mut row);
-        (entries(row).map(|(slot, number)| (self.slots[slot], number.usage())).collect(), records)
+        let (records, entries) = self.row(at);
+        (entries.map(|(slot, number)| (self.slots[slot], number.usage())).collect(), records)
     }
 
     /// The usages of a row, each with the place of its slot.
     pub fn usages(&self, at: usize) -> impl Iterator<Item = (usize, Number)> + '_ {
-        let mut row = self.row(at);
-        take_number(&mut row);
-        entries(row)
+        self.row(at).1
     }
 
     pub fn insert(&mut self, at: usize, usage: &Usages, records: u64) {
@@ -117,15 +117,24 @@ impl Packed {
     }
 }
 
-/// What stands behind the records of a row.
-fn entries(mut row: &[u8]) -> impl Iterator<Item = (usize, Number)> {
-    std::iter::from_fn(move || {
-        if row.is_empty() {
+/// What stands behind the records of a row: places of slots with their usages.
+struct Entries<'a> {
+    /// To the end of all rows, because a number is read faster where more bytes follow it.
+    bytes: &'a [u8],
+    /// How many of them are of later rows.
+    behind: usize,
+}
+
+impl Iterator for Entries<'_> {
+    type Item = (usize, Number);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.bytes.len() <= self.behind {
             return None;
         }
-        let slot = usize::try_from(take_number(&mut row)).unwrap_or(0);
-        Some((slot, Number::take_bytes(&mut row)))
-    })
+        let slot = usize::try_from(take_number(&mut self.bytes)).unwrap_or(0);
+        Some((slot, Number::take_bytes(&mut self.bytes)))
+    }
 }
 
 fn offset(bytes: usize) -> u32 {

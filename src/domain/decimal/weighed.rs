@@ -38,24 +38,24 @@ impl WeighedSum {
         match number {
             // What is summed in 256 bits is below 2^96, so that they hold the sum of more than a million days.
             Number::Micros(count) if count >> 96 == 0 && part.shift <= u128::BITS => {
-                let (upper, lower) = (count >> 64, count & u128::from(u64::MAX));
-                let (mantissa, up) = (u128::from(part.mantissa), u128::BITS - part.shift);
-                self.put(lower * mantissa, up);
+                // The factor is 0 or 1.
+                if part.shift == 0 {
+                    self.high += count * u128::from(part.mantissa);
+                    return;
+                }
+                let (upper, lower) = words(count);
+                let (high, low) = product(lower, part.parts);
+                self.put(high, low);
                 if upper > 0 {
-                    self.put(upper * mantissa, up + 64);
+                    let (high, low) = product(upper, part.parts);
+                    self.put(high << 64 | low >> 64, low << 64);
                 }
             }
             _ => self.rest = self.rest + number.usage().times(part),
         }
     }
 
-    /// Adds `product x 2^up`.
-    fn put(&mut self, product: u128, up: u32) {
-        let (high, low) = match up {
-            0 => (0, product),
-            1..128 => (product >> (128 - up), product << up),
-            _ => (product << (up - 128), 0),
-        };
+    fn put(&mut self, high: u128, low: u128) {
         let (sum, carry) = self.low.overflowing_add(low);
         self.low = sum;
         self.high += high + u128::from(carry);
@@ -68,6 +68,21 @@ impl WeighedSum {
         let whole = Usage(U256::from(self.high).saturating_mul(unit).saturating_add(U256::from(above)));
         (ScaledUsage { whole, fraction } + self.rest).rounded()
     }
+}
+
+/// The upper and the lower half.
+fn words(number: u128) -> (u64, u64) {
+    let word = |half: u128| u64::try_from(half).unwrap_or(u64::MAX);
+    (word(number >> 64), word(number & u128::from(u64::MAX)))
+}
+
+/// `one x other` in 256 bits, the upper half first.
+fn product(one: u64, other: u128) -> (u128, u128) {
+    let one = u128::from(one);
+    let (upper, lower) = words(other);
+    let below = one * u128::from(lower);
+    let above = one * u128::from(upper) + (below >> 64);
+    (above >> 64, above << 64 | below & u128::from(u64::MAX))
 }
 
 #[cfg(test)]

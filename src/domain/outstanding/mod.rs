@@ -8,8 +8,9 @@ mod sum;
 
 use std::sync::Arc;
 
+pub use owned::Owned;
+
 use holding::Holding;
-use owned::Owned;
 use roster::Roster;
 use sum::Sum;
 
@@ -118,20 +119,23 @@ impl Outstanding {
 
     /// What the owner's kernels that run now occupy.
     pub fn held(&self, owner: Member, now: Timestamp) -> Amounts {
-        self.by_owner.get(&owner).map(|owned| owned.held(now)).unwrap_or_default()
+        self.of(owner).map(|owned| owned.held(now)).unwrap_or_default()
+    }
+
+    /// The owner's kernels, if there are any.
+    pub fn of(&self, owner: Member) -> Option<&Owned> {
+        self.by_owner.get(&owner).map(|owned| &**owned)
     }
 
     /// What the owner's kernels have used since their records end.
     pub fn unrecorded(&self, owner: Member, moment: Moment) -> Usages {
-        let mut sum = Usages::default();
-        self.unrecorded_by_day(owner, moment, |_, usage| sum.add(usage));
-        sum
+        self.of(owner).map(|owned| owned.unrecorded(moment)).unwrap_or_default()
     }
 
     /// What the owner's kernels have used since their records end, and will still use.
     pub fn usage(&self, owner: Member, moment: Moment, expected: Expected) -> Usages {
-        let usage = |owned: &Arc<Owned>| owned.with_sum(moment, expected, |sum| sum.at(moment.now));
-        self.by_owner.get(&owner).map(usage).unwrap_or_default()
+        let usage = |owned: &Owned| owned.with_sum(moment, expected, |sum| sum.at(moment.now));
+        self.of(owner).map(usage).unwrap_or_default()
     }
 
     /// [`Self::usage`] of all owners in a project, by project and in no order. `edition` is that of what `expected` tells.
@@ -145,7 +149,7 @@ impl Outstanding {
             let make = || {
                 let mut sum = Sum::none(moment.now);
                 for owner in roster.users().map(|user| Member { user, project: *project }) {
-                    let Some(owned) = self.by_owner.get(&owner) else { continue };
+                    let Some(owned) = self.of(owner) else { continue };
                     owned.with_sum(moment, expected(owner), |owned| sum.add(owned));
                 }
                 sum
@@ -156,14 +160,14 @@ impl Outstanding {
 
     /// [`Self::unrecorded`] by the days in which it lies.
     pub fn unrecorded_by_day(&self, owner: Member, moment: Moment, take: impl FnMut(Day, &Usages)) {
-        if let Some(owned) = self.by_owner.get(&owner) {
+        if let Some(owned) = self.of(owner) {
             owned.unrecorded_by_day(moment, take);
         }
     }
 
     /// What the owner's kernels will still use.
     pub fn committed(&self, owner: Member, now: Timestamp, expected: Expected) -> Usages {
-        self.by_owner.get(&owner).map(|owned| owned.committed(now, expected)).unwrap_or_default()
+        self.of(owner).map(|owned| owned.committed(now, expected)).unwrap_or_default()
     }
 
     /// Who has such kernels, in no order.

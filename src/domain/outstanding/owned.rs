@@ -11,6 +11,7 @@ use crate::domain::run_times::Expected;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, Span, Timestamp};
 
+/// Started kernels whose last slices are not recorded yet.
 #[derive(Clone, Debug, Default)]
 pub struct Owned {
     kernels: BTreeMap<KernelKey, Arc<Holding>>,
@@ -38,7 +39,14 @@ impl Owned {
         sum
     }
 
-    /// What no run has recorded, by the days in which it lies.
+    /// What no run has recorded.
+    pub fn unrecorded(&self, moment: Moment) -> Usages {
+        let mut sum = Usages::default();
+        self.unrecorded_by_day(moment, |_, usage| sum.add(usage));
+        sum
+    }
+
+    /// [`Self::unrecorded`] by the days in which it lies.
     pub fn unrecorded_by_day(&self, moment: Moment, mut take: impl FnMut(Day, &Usages)) {
         for kernel in self.kernels.values() {
             for part in kernel.unrecorded(moment).into_iter().flat_map(Span::by_day) {

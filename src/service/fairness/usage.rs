@@ -7,7 +7,7 @@ use crate::domain::fairness::{Days, LENGTHS, Use};
 use crate::domain::ids::{Member, Owner};
 use crate::domain::maps::FastMap;
 use crate::domain::normalize::{Normalizer, Normalizers};
-use crate::domain::outstanding::Moment;
+use crate::domain::outstanding::{Moment, Owned};
 use crate::domain::parallel;
 use crate::domain::time::{MICROS_PER_DAY, Span, Timestamp};
 use crate::domain::trail::used_within;
@@ -34,7 +34,10 @@ impl Service {
             None => self.usage_of_span(group, window.span(now)).await?,
         };
         let rest = Rest::of(&group.facts, window.span(now), now);
-        let of = |member: Member| rest.with(member, recorded.get(&member).copied().unwrap_or_default());
+        let of = |member: Member| {
+            let recorded = recorded.get(&member).copied().unwrap_or_default();
+            rest.with(Present::of(&group.facts, member), recorded)
+        };
         Ok(group.entitlements().users.iter().map(|row| of(row.member)).collect())
     }
 
@@ -79,8 +82,8 @@ fn recent_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<U
     // Each user is looked up once for all lengths: what is known of many users lies far apart in memory.
     let uses = parallel::map(&group.entitlements().users, |row| {
         let trail = trails.get(&Owner::User(row.member));
-        let of =
-            |(days, rest): &(Days, Rest)| rest.with(row.member, trail.map_or(0.0, |trail| used_within(trail, *days)));
+        let present = Present::of(facts, row.member);
+        let of = |(days, rest): &(Days, Rest)| rest.with(present, trail.map_or(0.0, |trail| used_within(trail, *days)));
         windows.iter().map(of).collect::<SmallVec<[Use; LENGTHS.len()]>>()
     });
     (0..windows.len()).map(|at| uses.iter().map(|of_user| of_user[at]).collect()).collect()
@@ -106,28 +109,39 @@ fn held_now(group: &PublishedGroup, now: Timestamp) -> Uses {
     group.entitlements().users.iter().map(|row| one(row.member)).collect()
 }
 
+/// What a user has and asks for now.
+#[derive(Clone, Copy)]
+struct Present<'a> {
+    /// The kernels that run, or are not recorded to their ends.
+    kernels: Option<&'a Owned>,
+    waits: bool,
+}
+
+impl<'a> Present<'a> {
+    fn of(facts: &'a Facts, member: Member) -> Self {
+        Self { kernels: facts.outstanding.of(member), waits: facts.waits(member) }
+    }
+}
+
 /// What runs have not recorded of a span. What is held and asked for now says nothing of a time that is over.
-struct Rest<'a> {
-    facts: &'a Facts,
+struct Rest {
     normalizer: Normalizer,
     moment: Moment,
     is_over: bool,
 }
 
-impl<'a> Rest<'a> {
-    fn of(facts: &'a Facts, span: Span, now: Timestamp) -> Self {
+impl Rest {
+    fn of(facts: &Facts, span: Span, now: Timestamp) -> Self {
         let normalizer = Normalizer::new(&facts.today, &facts.options.resource_weights);
         let moment = Moment { since: span.start, now: span.end };
-        Self { facts, normalizer, moment, is_over: span.end < now }
+        Self { normalizer, moment, is_over: span.end < now }
     }
 
     /// With what is recorded.
-    fn with(&self, member: Member, recorded: f64) -> Use {
-        let Self { facts, normalizer, moment, is_over } = self;
-        let (holds, waits) = (facts.holds(member), facts.waits(member));
-        let unrecorded =
-            if holds { normalizer.normalized(&facts.outstanding.unrecorded(member, *moment)) } else { 0.0 };
+    fn with(&self, Present { kernels, waits }: Present, recorded: f64) -> Use {
+        let Self { normalizer, moment, is_over } = self;
+        let unrecorded = kernels.map_or(0.0, |kernels| normalizer.normalized(&kernels.unrecorded(*moment)));
         let used = recorded + unrecorded;
-        Use { used, holds: holds && !is_over, waits: waits && (!is_over || used > 0.0) }
+        Use { used, holds: kernels.is_some() && !is_over, waits: waits && (!is_over || used > 0.0) }
     }
 }
