@@ -1,18 +1,73 @@
-//! What the allocator keeps when it is not used.
+//! The allocator of everything that links this library: the program, tests and benches.
 //!
-//! By default glibc has eight arenas for each core, keeps what the largest of all runs took in each of them, and moves the
-//! size from which blocks are given back at once up to 32 MiB: a server that aggregates every five minutes would hold on to
-//! more than twice of what it uses.
+//! A picture of 100,000 users is made of millions of small blocks. mimalloc lays blocks of one size side by side, which halves the
+//! time to calculate factors. Large blocks are left to the C library: it makes them larger without a copy, so that a request
+//! costs little more than what is kept of it.
 
-/// Arenas that threads share. Several, so that groups that are busy at once rarely wait for each other.
+use std::alloc::{GlobalAlloc, Layout, System};
+
+use mimalloc::MiMalloc;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+/// From here on a block is the C library's. Buffers of connections are larger, what a picture is made of is smaller.
+const LARGE: usize = 32 << 10;
+
+struct Allocator;
+
+fn is_large(bytes: usize) -> bool {
+    bytes >= LARGE
+}
+
+#[allow(unsafe_code, reason = "an allocator cannot be made of two others without it")]
+// SAFETY: a block is given back to the allocator that it is from, because whoever frees or resizes it says its size.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: what the caller promises is what both ask for.
+        unsafe { if is_large(layout.size()) { System.alloc(layout) } else { MiMalloc.alloc(layout) } }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        unsafe { if is_large(layout.size()) { System.alloc_zeroed(layout) } else { MiMalloc.alloc_zeroed(layout) } }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: `layout` is that of the allocation.
+        unsafe { if is_large(layout.size()) { System.dealloc(block, layout) } else { MiMalloc.dealloc(block, layout) } }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as for `dealloc`; a block that changes sides is copied, as far as both sizes reach, into one that does not
+        // overlap it.
+        unsafe {
+            match (is_large(layout.size()), is_large(size)) {
+                (true, true) => System.realloc(block, layout, size),
+                (false, false) => MiMalloc.realloc(block, layout, size),
+                _ => {
+                    let moved = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+                    if !moved.is_null() {
+                        std::ptr::copy_nonoverlapping(block, moved, layout.size().min(size));
+                        self.dealloc(block, layout);
+                    }
+                    moved
+                }
+            }
+        }
+    }
+}
+
+/// Arenas of the C library that threads share. Several, so that threads that are busy at once rarely wait for each other.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const ARENAS: i32 = 4;
-/// From here on a block comes from the system and goes back to it.
+/// From here on the C library takes a block from the system by itself and gives it back at once.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const BLOCK_BYTES: i32 = 1 << 20;
 
-/// Lets the allocator give back what is not used. To be called before there are threads; what the environment says
-/// (`MALLOC_ARENA_MAX` and the like) stands.
+/// Has the C library give back what is not used: by default glibc has eight arenas for each core, keeps what the largest of all runs
+/// took in each of them, and moves the size from which blocks are given back up to 32 MiB. To be called before there are
+/// threads; what the environment says (`MALLOC_ARENA_MAX` and the like) stands.
 pub fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     for (variable, option, value) in [

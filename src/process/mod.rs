@@ -1,5 +1,4 @@
-//! How the process gets on with its machine: memory that it gives back, files that it may open, and
-//! randomness.
+//! How the process gets on with its machine: how it allocates memory, files that it may open, and randomness.
 
 pub mod files;
 pub mod memory;

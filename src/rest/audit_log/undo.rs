@@ -47,7 +47,7 @@ pub async fn handle(
 ) -> Result<Json<Undone>> {
     caller.require_admin()?;
     let kind = media_type(request.headers(), &["application/json"]);
-    let bytes = read_body(request, &()).await?;
+    let bytes = read_body(request).await?;
     let body = if bytes.is_empty() { Undo::default() } else { kind.and_then(|_| Ok(read(&bytes)?))? };
     Ok(Json(Undone { audit_id: service.undo(caller, path.id, body.reason).await? }))
 }

@@ -15,6 +15,6 @@ use crate::service::{Service, simulate};
 )]
 pub async fn handle(State(service): State<Arc<Service>>, request: Request) -> Result<Response> {
     media_type(request.headers(), &["application/json"])?;
-    let body = read_body(request, &()).await?;
+    let body = read_body(request).await?;
     Ok(service.permits.run(move || json_answer(&simulate::division(&body)?)).await?)
 }

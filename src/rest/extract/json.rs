@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use axum::RequestExt;
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use futures::StreamExt;
+use http_body_util::LengthLimitError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tower_http::timeout::TimeoutError;
@@ -40,16 +43,28 @@ pub fn media_type<'a>(headers: &HeaderMap, kinds: &[&'a str]) -> Result<&'a str,
 }
 
 /// The whole body, within the limit of the route and in time.
-pub async fn read_body<S: Send + Sync>(request: Request<Body>, state: &S) -> Result<Bytes, Problem> {
-    let arrived = tokio::time::timeout(ARRIVAL, Bytes::from_request(request, state)).await;
+pub async fn read_body(request: Request<Body>) -> Result<Bytes, Problem> {
     let late = || Problem::from(Error::TimedOut("the body did not arrive in time".to_owned()));
-    arrived.map_err(|_| late())?.map_err(|rejection| match rejection.status() {
-        _ if is_silence(&rejection) => late(),
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            Error::TooLarge("the body is larger than this endpoint takes".to_owned()).into()
+    let arrived = tokio::time::timeout(ARRIVAL, whole(request.into_limited_body())).await;
+    arrived.map_err(|_| late())?.map_err(|error| {
+        if is_silence(&error) {
+            return late();
         }
-        _ => Problem::malformed("incomplete_body", "the body ended early"),
+        if has_cause::<LengthLimitError>(&error) {
+            return Error::TooLarge("the body is larger than this endpoint takes".to_owned()).into();
+        }
+        Problem::malformed("incomplete_body", "the body ended early")
     })
+}
+
+/// A body in one piece. Each piece is let go when it is copied, because it may hold a buffer that is much larger.
+async fn whole(body: Body) -> Result<Bytes, axum::Error> {
+    let mut pieces = body.into_data_stream();
+    let mut whole = Vec::new();
+    while let Some(piece) = pieces.next().await {
+        whole.extend_from_slice(&piece?);
+    }
+    Ok(whole.into())
 }
 
 /// An answer that is written out where it was computed.
@@ -68,15 +83,20 @@ pub fn written(body: Result<Bytes, Error>) -> Response {
 
 /// Whether a body could not be read because nothing more of it came.
 pub fn is_silence(error: &(dyn std::error::Error + 'static)) -> bool {
-    error.is::<TimeoutError>() || error.source().is_some_and(is_silence)
+    has_cause::<TimeoutError>(error)
+}
+
+/// Whether `error` is an `E`, or was caused by one.
+fn has_cause<E: std::error::Error + 'static>(error: &(dyn std::error::Error + 'static)) -> bool {
+    error.is::<E>() || error.source().is_some_and(has_cause::<E>)
 }
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request<Body>, state: &S) -> Result<Self, Problem> {
+    async fn from_request(request: Request<Body>, _state: &S) -> Result<Self, Problem> {
         media_type(request.headers(), &["application/json"])?;
-        let bytes = read_body(request, state).await?;
+        let bytes = read_body(request).await?;
         Ok(Self(read(&bytes)?))
     }
 }

@@ -30,7 +30,7 @@ pub async fn handle(
 ) -> Result<Response> {
     caller.require_reader()?;
     media_type(request.headers(), &["application/json"])?;
-    let body = read_body(request, &()).await?;
+    let body = read_body(request).await?;
     let what_if = service.simulate_fair_shares(caller, path.rg, body).await?;
     Ok(json_answer(&what_if.into_answer())?)
 }

@@ -23,7 +23,7 @@ pub async fn handle(
     request: Request,
 ) -> Result<Json<JobRuns>> {
     let kind = media_type(request.headers(), &["application/json"]);
-    let bytes = read_body(request, &()).await?;
+    let bytes = read_body(request).await?;
     let body = if bytes.is_empty() { RunJob::default() } else { kind.and_then(|_| Ok(read(&bytes)?))? };
     let runs = service.run_job(&caller, jobs, path.name, body.resource_group).await?;
     Ok(Json(JobRuns { items: runs.into_iter().map(JobRunView::from).collect() }))

@@ -15,7 +15,7 @@ use crate::service::{Service, simulate};
 )]
 pub async fn handle(State(service): State<Arc<Service>>, request: Request) -> Result<Response> {
     media_type(request.headers(), &["application/json"])?;
-    let body = read_body(request, &()).await?;
+    let body = read_body(request).await?;
     let now = service.clock().now();
     Ok(service.permits.run(move || json_answer(&simulate::reclaim(&body, now)?)).await?)
 }

@@ -29,7 +29,7 @@ pub async fn handle(
 ) -> Result<Response> {
     caller.require_scheduler()?;
     media_type(request.headers(), &["application/json"])?;
-    let body = read_body(request, &()).await?;
+    let body = read_body(request).await?;
     let is_short = body.len() <= SHORT_BYTES && service.sequences_at_once(&caller, &path.rg);
     let work = move || {
         let request: SequenceRequest = read(&body)?;
