@@ -36,7 +36,7 @@ export function SignIn() {
           {busy ? "Signing in…" : "Sign in"}
         </Button>
         <p class="muted small">
-          An administrator makes a key with <code>fairshared keys create --role viewer --label NAME</code>, or on the Keys page.
+          An administrator makes a key with <code>fairshared keys create <span class="nowrap">--role viewer</span> <span class="nowrap">--label NAME</span></code>, or on the Keys page.
         </p>
       </form>
     </main>

@@ -48,7 +48,7 @@ function Waiting({ group, items, count: all }: { group: string; items: Item[]; c
   return (
     <Card flush>
       <Scroll>
-        <table class="data cards">
+        <table class="data cards narrow">
           <caption class="visually-hidden">What waits, the next first</caption>
           <thead>
             <tr>

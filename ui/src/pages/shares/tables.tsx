@@ -28,7 +28,7 @@ export interface Controls {
 /** The part of all usage that fills a bar. Bars of one tier have one scale, and the smaller tiers a finer one. */
 const FULL: Record<Tier, number> = { domain: 1, project: 0.5, user: 0.25 };
 
-const scaleOf = (tiers: Tier[]): string => `of all usage; full bar: ${tiers.map((tier) => (tiers.length > 1 ? `${tier} ${FULL[tier] * 100} %` : `${FULL[tier] * 100} %`)).join(", ")}; » is more`;
+const scaleOf = (tiers: Tier[]): string => `of all decayed usage; full bar: ${tiers.map((tier) => (tiers.length > 1 ? `${tier} ${FULL[tier] * 100} %` : `${FULL[tier] * 100} %`)).join(", ")}; » is more`;
 
 function Head({ day, tiers }: { day: string | null; tiers: Tier[] }) {
   const sortable = day === null;
