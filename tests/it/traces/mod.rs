@@ -112,8 +112,8 @@ fn wagap(data: &Path) -> Trace {
 /// The first `jobs` of them.
 fn lcg(data: &Path, folder: &Path, jobs: usize) -> Trace {
     let text = unpack(&data.join("lcg2005/lcg2005.swf.gz"));
-    let (head, body): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with(';'));
-    let text = head.into_iter().chain(body.into_iter().take(jobs)).collect::<Vec<_>>().join("\n");
+    let (head, body): (Vec<&str>, Vec<&str>) = text.split_inclusive('\n').partition(|line| line.starts_with(';'));
+    let text: String = head.into_iter().chain(body.into_iter().take(jobs)).collect();
     let file = folder.join("lcg2005.swf");
     std::fs::write(&file, &text).unwrap();
     let rows = lcg_rows(&text);
