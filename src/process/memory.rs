@@ -1,8 +1,8 @@
 //! The allocator of everything that links this library: the program, tests and benches.
 //!
-//! A picture of 100,000 users is made of millions of small blocks. mimalloc lays blocks of one size side by side, which takes about
-//! half of the time from the calculation of factors. Large blocks are left to the C library: it makes them larger without a copy, so that a request
-//! costs little more than what is kept of it.
+//! A picture of 100,000 users is made of millions of small blocks. mimalloc lays blocks of one size side by side, which takes
+//! about half of the time from the calculation of factors. Large blocks are left to the C library: it makes them larger
+//! without a copy, so that a request costs little more than what is kept of it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
