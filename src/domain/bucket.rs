@@ -133,6 +133,11 @@ impl Chain {
         self.heads.is_empty()
     }
 
+    /// What it and its blocks take, in bytes.
+    pub fn memory(&self) -> usize {
+        size_of::<Self>() + self.heads.capacity() * size_of::<Head>() + self.packed.memory()
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = Bucket> + '_ {
         (0..self.len()).map(|at| self.at(at))
     }
@@ -325,38 +330,5 @@ impl Chain {
             self.packed.set(at, &usage, records);
         }
         Ok(start)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::{Chain, Daily, Head};
-    use crate::domain::slots::{Amounts, SlotName};
-    use crate::domain::time::{Day, MICROS_PER_DAY};
-
-    #[test]
-    fn a_bucket_of_three_slots_takes_less_than_80_bytes() {
-        let amounts: Amounts = [("cpu", "17.5"), ("cuda.device", "3"), ("mem", "137438953472")]
-            .into_iter()
-            .map(|(name, amount)| (SlotName::new(name).unwrap(), amount.parse().unwrap()))
-            .collect();
-        let mut daily = Daily::default();
-        for part in 0..288 {
-            daily.add(&amounts.for_micros((MICROS_PER_DAY.unsigned_abs() / 288) - part));
-        }
-        let capacity = Arc::new(amounts);
-        let mut chain = Chain::default();
-        for day in 0..100 {
-            chain.add(Day(day), 1, &daily).unwrap();
-            chain.set_capacity(Day(day), &capacity);
-            chain.forget_before(Day(day - 27));
-        }
-        assert_eq!(chain.len(), 28);
-        // Each of the four blocks has a word of the allocator before it.
-        let heads = chain.heads.capacity() * size_of::<Head>();
-        let bytes = size_of::<Chain>() + heads + chain.packed.memory() + 4 * size_of::<usize>();
-        assert!(bytes / 28 <= 80, "{}", bytes / 28);
     }
 }

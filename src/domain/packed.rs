@@ -21,6 +21,12 @@ impl Packed {
         &self.slots
     }
 
+    /// What its blocks take, in bytes.
+    pub fn memory(&self) -> usize {
+        let slots = size_of_val(&*self.slots) + 2 * size_of::<usize>();
+        self.starts.capacity() * size_of::<u32>() + self.bytes.capacity() + slots
+    }
+
     /// The records and the entries of a row.
     fn row(&self, at: usize) -> (u64, Entries<'_>) {
         let mut bytes = &self.bytes[self.begin(at)..];
@@ -105,15 +111,6 @@ impl Packed {
     pub fn truncate(&mut self, count: usize) {
         self.bytes.truncate(self.begin(count));
         self.starts.truncate(count);
-    }
-}
-
-#[cfg(test)]
-impl Packed {
-    /// What its blocks take, in bytes.
-    pub fn memory(&self) -> usize {
-        let slots = size_of_val(&*self.slots) + 2 * size_of::<usize>();
-        self.starts.capacity() * size_of::<u32>() + self.bytes.capacity() + slots
     }
 }
 

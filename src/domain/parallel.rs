@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use std::thread::{self, ScopedJoinHandle};
 
 /// A thread is not worth its start for fewer items.
-const FEW: usize = 1_000;
+pub const FEW: usize = 1_000;
 
 /// More threads bring little: what is computed waits for memory.
 const MOST: usize = 8;
@@ -44,28 +44,4 @@ pub fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> 
 
 fn ended<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::panic::catch_unwind;
-
-    use super::{FEW, both, map};
-
-    #[test]
-    fn results_stand_in_the_order_of_the_items() {
-        for count in [0, 1, FEW, 3 * FEW, 20 * FEW + 7] {
-            let items: Vec<usize> = (0..count).collect();
-            assert_eq!(map(&items, |item| item * 2), items.iter().map(|item| item * 2).collect::<Vec<_>>());
-        }
-        assert_eq!(both(|| 1, || "two"), (1, "two"));
-    }
-
-    #[test]
-    fn a_panic_in_a_thread_is_a_panic_of_the_whole() {
-        let items: Vec<usize> = (0..4 * FEW).collect();
-        let last = items.len() - 1;
-        assert!(catch_unwind(|| map(&items, |item| assert_ne!(*item, last))).is_err());
-        assert!(catch_unwind(|| both(|| panic!("one"), || ())).is_err());
-    }
 }

@@ -61,24 +61,3 @@ fn units_of(value: f64) -> Option<u128> {
     let (whole, rest, half) = (product >> shift, product & ((1 << shift) - 1), 1u128 << (shift - 1));
     Some(whole + u128::from(rest > half || (rest == half && whole % 2 == 1)))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::f64_text;
-
-    #[test]
-    fn computed_numbers_are_written_as_the_language_formats_them() {
-        let slowly = |value: f64| {
-            let text = format!("{value:.12}");
-            text.trim_end_matches('0').trim_end_matches('.').to_owned()
-        };
-        // Odd multiples of 2^-13 lie half-way between two numbers with 12 places.
-        let ties = (0..5_000u32).map(|n| f64::from(n) / 8_192.0);
-        let factors = (0..5_000u32).map(|n| (-f64::from(n) / 977.0).exp2());
-        let powers = (-1_074..1_024).map(|power| 2f64.powi(power)).flat_map(|power| [power, power * 1.7]);
-        let others = [0.0, 1.0, 1.0 - f64::EPSILON / 2.0, 0.000_000_000_000_5, 4_503_599_627_370_495.5, f64::MAX];
-        for value in ties.chain(factors).chain(powers).chain(others) {
-            assert_eq!(f64_text(value), slowly(value), "{value:e}");
-        }
-    }
-}

@@ -48,25 +48,3 @@ impl Usage {
         ScaledUsage { whole: Self(product >> shift), fraction: fraction.as_u128() }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use ethnum::U256;
-
-    use super::{Proportion, Usage};
-
-    #[test]
-    fn small_numbers_are_scaled_as_large_ones_are() {
-        // Scaling is exact, so that it does not matter what was added before.
-        let large = Usage(U256::ONE << 140);
-        let numbers = (0..127).map(|bits| (1u128 << bits) + (1 << (bits / 2)) - 1).chain([(1 << 127) - 1]);
-        let factors = (0..77).flat_map(|power| [0.5, 0.3, 0.999_999].map(|part| part * 0.5f64.powi(power)));
-        for factor in factors {
-            let part = Proportion::new(factor);
-            for number in numbers.clone() {
-                let small = Usage(U256::from(number));
-                assert_eq!((small + large).times(part), small.times(part) + large.times(part), "{number} {factor}");
-            }
-        }
-    }
-}

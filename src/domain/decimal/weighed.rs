@@ -84,32 +84,3 @@ fn product(one: u64, other: u128) -> (u128, u128) {
     let above = one * u128::from(upper) + (below >> 64);
     (above >> 64, above << 64 | below & u128::from(u64::MAX))
 }
-
-#[cfg(test)]
-mod tests {
-    use ethnum::U256;
-
-    use super::{Number, Proportion, WeighedSum};
-    use crate::domain::decimal::{ScaledUsage, Usage};
-
-    #[test]
-    fn the_sum_is_that_of_the_numbers_scaled_one_by_one() {
-        let numbers = (0..110).map(|bits| Number::Micros((1u128 << bits) + (1 << (bits / 2)) - 1));
-        let others = [Number::Micros(0), Number::Other(Usage(U256::from(7u8))), Number::Other(Usage(U256::ONE << 180))];
-        let numbers: Vec<Number> = numbers.chain(others).collect();
-        let powers = (0..90).flat_map(|power| [1.0, 0.3, 0.999_999].map(|part| part * 0.5f64.powi(power)));
-        let factors: Vec<f64> = powers.chain([0.0, 1e-300]).collect();
-        let (mut sum, mut slow) = (WeighedSum::default(), ScaledUsage::default());
-        for (at, number) in numbers.iter().enumerate() {
-            let (mut alone, mut alone_slow) = (WeighedSum::default(), ScaledUsage::default());
-            for factor in &factors {
-                alone.add(*number, Proportion::new(*factor));
-                alone_slow = alone_slow + number.usage().times(Proportion::new(*factor));
-                sum.add(*number, Proportion::new(*factor));
-                slow = slow + number.usage().times(Proportion::new(*factor));
-                assert_eq!(alone.rounded(), alone_slow.rounded(), "{number:?} {factor}");
-            }
-            assert_eq!(sum.rounded(), slow.rounded(), "the first {at}");
-        }
-    }
-}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fairshared::domain::bucket::{Bucket, Chain, Daily, NeedsRebuild};
 use fairshared::domain::slots::Usages;
-use fairshared::domain::time::Day;
+use fairshared::domain::time::{Day, MICROS_PER_DAY};
 use proptest::prelude::*;
 
 use super::support::{amounts, cases, day, slot, usages};
@@ -267,4 +267,24 @@ proptest! {
         prop_assert!(summed.get(slot("cpu")).is_none_or(|u| !u.is_zero()));
         prop_assert_eq!(chain.iter().map(|b| b.records).sum::<u64>(), records.len() as u64);
     }
+}
+
+#[test]
+fn a_bucket_of_three_slots_takes_less_than_80_bytes() {
+    let amounts = amounts(&[("cpu", "17.5"), ("cuda.device", "3"), ("mem", "137438953472")]);
+    let mut daily = Daily::default();
+    for part in 0..288 {
+        daily.add(&amounts.for_micros((MICROS_PER_DAY.unsigned_abs() / 288) - part));
+    }
+    let capacity = Arc::new(amounts);
+    let mut chain = Chain::default();
+    for day in 0..100 {
+        chain.add(Day(day), 1, &daily).unwrap();
+        chain.set_capacity(Day(day), &capacity);
+        chain.forget_before(Day(day - 27));
+    }
+    assert_eq!(chain.len(), 28);
+    // Each of the four blocks has a word of the allocator before it.
+    let bytes = chain.memory() + 4 * size_of::<usize>();
+    assert!(bytes / 28 <= 80, "{}", bytes / 28);
 }

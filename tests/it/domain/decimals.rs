@@ -326,3 +326,31 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn multiplying_is_exact_or_refused() {
+    let times = |text: &str, count| text.parse::<Amount>().ok()?.checked_mul(count).map(|a| a.to_string());
+    assert_eq!(times("0.0977", 1 << 30).as_deref(), Some("104904576.2048"));
+    assert_eq!(times("0.000000000001", 3).as_deref(), Some("0.000000000003"));
+    assert_eq!(times("5", 0).as_deref(), Some("0"));
+    assert_eq!(times("1", u64::MAX).as_deref(), Some("18446744073709551615"));
+    assert_eq!(times("500000000000000000000", 2).as_deref(), Some("1000000000000000000000"));
+    assert_eq!(times("500000000000000000000.000000000001", 2), None);
+    assert_eq!(times("1000000000000000000000", u64::MAX), None);
+}
+
+#[test]
+fn computed_numbers_are_written_as_the_language_formats_them() {
+    let slowly = |value: f64| {
+        let text = format!("{value:.12}");
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    // Odd multiples of 2^-13 lie half-way between two numbers with 12 places.
+    let ties = (0..5_000u32).map(|n| f64::from(n) / 8_192.0);
+    let factors = (0..5_000u32).map(|n| (-f64::from(n) / 977.0).exp2());
+    let powers = (-1_074..1_024).map(|power| 2f64.powi(power)).flat_map(|power| [power, power * 1.7]);
+    let others = [0.0, 1.0, 1.0 - f64::EPSILON / 2.0, 0.000_000_000_000_5, 4_503_599_627_370_495.5, f64::MAX];
+    for value in ties.chain(factors).chain(powers).chain(others) {
+        assert_eq!(f64_text(value), slowly(value), "{value:e}");
+    }
+}

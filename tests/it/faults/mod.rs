@@ -2,6 +2,7 @@
 
 mod codes;
 mod disk;
+mod driver_codes;
 mod files;
 mod logs;
 mod opening;

@@ -12,6 +12,7 @@ mod documented;
 mod explain;
 mod fairness;
 mod groups;
+mod json_faults;
 mod kernels;
 mod limited_keys;
 mod lists;
