@@ -308,14 +308,14 @@ trace_tests! {
     phillips_sqlite: sqlite, |data, _| sacct(data, "phillips");
     pozidriv_sqlite: sqlite, |data, _| sacct(data, "pozidriv");
     wagap2013_sqlite: sqlite, |data, _| wagap(data);
-    lcg2005_sqlite: sqlite, |data, folder| lcg(data, folder, 30_000);
+    lcg2005_sqlite: sqlite, |data, folder| lcg(data, folder, 10_000);
     #[ignore = "long"]
     long_lcg2005_sqlite: sqlite, |data, folder| lcg(data, folder, usize::MAX);
     philly2017_sqlite: sqlite, philly;
     phillips_postgres: postgres, |data, _| sacct(data, "phillips");
     pozidriv_postgres: postgres, |data, _| sacct(data, "pozidriv");
     wagap2013_postgres: postgres, |data, _| wagap(data);
-    lcg2005_postgres: postgres, |data, folder| lcg(data, folder, 30_000);
+    lcg2005_postgres: postgres, |data, folder| lcg(data, folder, 10_000);
     #[ignore = "long"]
     long_lcg2005_postgres: postgres, |data, folder| lcg(data, folder, usize::MAX);
     philly2017_postgres: postgres, philly;
