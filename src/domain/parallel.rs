@@ -1,5 +1,6 @@
 //! Computations in parts that do not depend on each other, on all cores.
 
+use std::iter;
 use std::panic::resume_unwind;
 use std::sync::LazyLock;
 use std::thread::{self, ScopedJoinHandle};
@@ -14,19 +15,25 @@ static THREADS: LazyLock<usize> = LazyLock::new(|| thread::available_parallelism
 
 /// What `of` makes of each item, in the order of the items.
 pub fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let mut parts = parts(items, |part| part.iter().map(&of).collect::<Vec<R>>()).into_iter();
+    let mut made = parts.next().unwrap_or_default();
+    made.reserve_exact(items.len() - made.len());
+    made.extend(parts.flatten());
+    made
+}
+
+/// What `of` makes of each part of the items, in the order of the items. Few items are one part.
+pub fn parts<T: Sync, R: Send>(items: &[T], of: impl Fn(&[T]) -> R + Sync) -> Vec<R> {
     let threads = (*THREADS).min(items.len() / FEW);
     if threads < 2 {
-        return items.iter().map(of).collect();
+        return vec![of(items)];
     }
     let (own, others) = items.split_at(items.len().div_ceil(threads));
     thread::scope(|scope| {
         let of = &of;
-        let parts = others.chunks(own.len());
-        let parts: Vec<_> = parts.map(|part| scope.spawn(move || part.iter().map(of).collect::<Vec<R>>())).collect();
-        let mut made = Vec::with_capacity(items.len());
-        made.extend(own.iter().map(of));
-        made.extend(parts.into_iter().flat_map(ended));
-        made
+        let parts: Vec<_> = others.chunks(own.len()).map(|part| scope.spawn(move || of(part))).collect();
+        let own = of(own);
+        iter::once(own).chain(parts.into_iter().map(ended)).collect()
     })
 }
 

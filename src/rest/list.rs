@@ -23,6 +23,11 @@ impl<T> List<T> {
         Self { total: items.len() as u64, items, next_cursor: None }
     }
 
+    /// The list of so many rows, which [`super::whole::answer`] writes.
+    pub fn without_rows(total: usize) -> Self {
+        Self { items: Vec::new(), next_cursor: None, total: total as u64 }
+    }
+
     /// The same page of other rows.
     pub fn map<V>(self, of: impl Fn(T) -> V) -> List<V> {
         let Self { items, next_cursor, total } = self;

@@ -44,6 +44,7 @@ pub mod usage_records;
 pub mod usage_report;
 pub mod users;
 pub mod whoami;
+mod whole;
 
 pub use openapi::openapi;
 pub use router::{in_time, router};

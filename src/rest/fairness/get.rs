@@ -1,18 +1,20 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::view::{FairnessEntry, FairnessView, TierName};
-use crate::domain::parallel;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
+use crate::rest::whole;
 use crate::service::fairness::report::list_name;
 use crate::service::fairness::window::Window;
+use crate::service::work::blocking;
 use crate::service::{Caller, Service};
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -43,17 +45,16 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<FairnessQuery>,
-) -> Result<Json<FairnessView>> {
+) -> Result<Response> {
     let FairnessQuery { window, tier, limit, cursor } = query;
     let window = Window::read(window.as_deref().unwrap_or("7d"))?;
     let list = ListCursor::new(list_name(tier.into()), path.rg.clone());
     let is_whole = limit.is_none() && cursor.is_none();
     let page = list.window(limit, cursor.as_deref())?;
     let fairness = service.fairness(&caller, &path.rg, window, tier.into()).await?;
-    let rows = if is_whole {
-        List::whole(parallel::map(&fairness.rows, |row| FairnessEntry::from(row.clone())))
-    } else {
-        list.answer(fairness.page(&page))
-    };
-    Ok(Json(FairnessView::new(&fairness, rows)))
+    if is_whole {
+        let view = FairnessView::new(&fairness, List::without_rows(fairness.rows.len()));
+        return Ok(blocking(|| whole::answer(&view, &fairness.rows, |row| FairnessEntry::from(row.clone())))?);
+    }
+    Ok(Json(FairnessView::new(&fairness, list.answer(fairness.page(&page)))).into_response())
 }

@@ -2,7 +2,7 @@
 
 use std::panic::catch_unwind;
 
-use fairshared::domain::parallel::{FEW, both, map};
+use fairshared::domain::parallel::{FEW, both, map, parts};
 
 #[test]
 fn results_stand_in_the_order_of_the_items() {
@@ -11,6 +11,14 @@ fn results_stand_in_the_order_of_the_items() {
         assert_eq!(map(&items, |item| item * 2), items.iter().map(|item| item * 2).collect::<Vec<_>>());
     }
     assert_eq!(both(|| 1, || "two"), (1, "two"));
+}
+
+#[test]
+fn parts_are_all_of_the_items_in_their_order() {
+    for count in [0, 1, FEW, 3 * FEW, 20 * FEW + 7] {
+        let items: Vec<usize> = (0..count).collect();
+        assert_eq!(parts(&items, <[usize]>::to_vec).concat(), items);
+    }
 }
 
 #[test]

@@ -129,6 +129,25 @@ on_both! {
         assert_eq!(report(&server, "window=7d&tier=user").await["items"], users["items"]);
     }
 
+    async fn one_answer_holds_what_all_pages_hold(db: TestDb) {
+        let server = Server::new(db).await;
+        // So many are written by more than one thread.
+        let all: Vec<Value> =
+            (0..2_100).map(|n| waiting(&format!("w{n}"), &format!("u{n}"), "vision", "research")).collect();
+        server.ingest(&all).await;
+        let whole = report(&server, "tier=user").await;
+        let (mut paged, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = report(&server, &format!("tier=user&limit=1000{cursor}")).await;
+            paged.extend(page["items"].as_array().unwrap().clone());
+            let Some(next) = page["next_cursor"].as_str() else { break };
+            cursor = format!("&cursor={next}");
+        }
+        assert_eq!((whole["total"].as_u64(), paged.len()), (Some(2_100), 2_100));
+        assert_eq!(whole["items"], json!(paged));
+        assert_eq!(report(&server, "tier=domain&window=now").await["items"].as_array().unwrap().len(), 1);
+    }
+
     async fn what_no_run_has_recorded_counts(db: TestDb) {
         let server = Server::with_usage(db).await;
         let more = with(kernel("k4", "carol", "audio", "2026-01-13T12:00:00Z"), &json!({"domain_name": "sales", "occupied_slots": {"cpu": "35"}}));

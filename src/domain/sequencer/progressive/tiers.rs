@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::charge::{Account, Charge};
 use super::heap::{Heap, settle};
-use super::lists::{Lists, Waiting};
+use super::lists::{Lists, Waiting, number};
 use super::{Accounts, Turn};
 use crate::domain::ids::{Member, ProjectId};
 use crate::domain::maps::FastMap;
@@ -47,10 +47,6 @@ pub struct Tiers {
     projects: Vec<Tier<UserKey>>,
     domains: Vec<Tier<ProjectKey>>,
     top: Heap<DomainKey>,
-}
-
-fn number(len: usize) -> u32 {
-    u32::try_from(len).unwrap_or(u32::MAX)
 }
 
 impl Tiers {
