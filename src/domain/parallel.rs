@@ -1,6 +1,7 @@
 //! Computations in parts that do not depend on each other, on all cores.
 
 use std::iter;
+use std::ops::Range;
 use std::panic::resume_unwind;
 use std::sync::LazyLock;
 use std::thread::{self, ScopedJoinHandle};
@@ -15,25 +16,26 @@ static THREADS: LazyLock<usize> = LazyLock::new(|| thread::available_parallelism
 
 /// What `of` makes of each item, in the order of the items.
 pub fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let mut parts = parts(items, |part| part.iter().map(&of).collect::<Vec<R>>()).into_iter();
+    let mut parts = parts(items.len(), |part| items[part].iter().map(&of).collect::<Vec<R>>()).into_iter();
     let mut made = parts.next().unwrap_or_default();
     made.reserve_exact(items.len() - made.len());
     made.extend(parts.flatten());
     made
 }
 
-/// What `of` makes of each part of the items, in the order of the items. Few items are one part.
-pub fn parts<T: Sync, R: Send>(items: &[T], of: impl Fn(&[T]) -> R + Sync) -> Vec<R> {
-    let threads = (*THREADS).min(items.len() / FEW);
+/// What `of` makes of each part of so many items, in their order. Few items are one part.
+pub fn parts<R: Send>(count: usize, of: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
+    let threads = (*THREADS).min(count / FEW);
     if threads < 2 {
-        return vec![of(items)];
+        return vec![of(0..count)];
     }
-    let (own, others) = items.split_at(items.len().div_ceil(threads));
+    let size = count.div_ceil(threads);
     thread::scope(|scope| {
         let of = &of;
-        let parts: Vec<_> = others.chunks(own.len()).map(|part| scope.spawn(move || of(part))).collect();
-        let own = of(own);
-        iter::once(own).chain(parts.into_iter().map(ended)).collect()
+        let others = (size..count).step_by(size).map(|start| start..count.min(start + size));
+        let others: Vec<_> = others.map(|part| scope.spawn(move || of(part))).collect();
+        let own = of(0..size);
+        iter::once(own).chain(others.into_iter().map(ended)).collect()
     })
 }
 

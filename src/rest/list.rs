@@ -23,7 +23,7 @@ impl<T> List<T> {
         Self { total: items.len() as u64, items, next_cursor: None }
     }
 
-    /// The list of so many rows, which [`super::whole::answer`] writes.
+    /// The list of so many rows, which [`super::whole::list`] writes.
     pub fn without_rows(total: usize) -> Self {
         Self { items: Vec::new(), next_cursor: None, total: total as u64 }
     }

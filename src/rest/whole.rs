@@ -1,6 +1,7 @@
-//! Answers that hold all rows of a long list.
+//! Answers with very many rows, written on all cores.
 
 use std::convert::Infallible;
+use std::ops::Range;
 
 use axum::body::{Body, Bytes};
 use axum::http::header;
@@ -11,37 +12,63 @@ use serde::Serialize;
 use crate::domain::parallel;
 use crate::service::input::error::Error;
 
-/// The answer `view`, whose list is [`List::without_rows`], with what `of` makes of each row, written on all cores.
-pub fn answer<T: Sync, V: Serialize>(
+/// What comes before and after the rows.
+pub struct Around<'a> {
+    pub before: &'a [u8],
+    pub after: &'a [u8],
+}
+
+impl Around<'_> {
+    /// The answer with so many rows. `write` appends the row at a place; `bytes` is what a row takes, about.
+    pub fn rows(
+        &self,
+        count: usize,
+        bytes: usize,
+        write: impl Fn(usize, &mut Vec<u8>) -> serde_json::Result<()> + Sync,
+    ) -> Result<Body, Error> {
+        let part = |part: Range<usize>| {
+            let mut out = Vec::with_capacity(part.len() * bytes + self.before.len() + self.after.len());
+            if part.start == 0 {
+                out.extend_from_slice(self.before);
+            }
+            let is_last = part.end == count;
+            for at in part {
+                if at > 0 {
+                    out.push(b',');
+                }
+                write(at, &mut out)?;
+            }
+            if is_last {
+                out.extend_from_slice(self.after);
+            }
+            Ok(out)
+        };
+        let parts = parallel::parts(count, part).into_iter().collect::<Result<_, _>>();
+        parts.map(body).map_err(|e: serde_json::Error| Error::failed("the answer was not written", e))
+    }
+}
+
+fn body(parts: Vec<Vec<u8>>) -> Body {
+    match <[Vec<u8>; 1]>::try_from(parts) {
+        Ok([one]) => one.into(),
+        Err(parts) => Body::from_stream(stream::iter(parts.into_iter().map(Bytes::from).map(Ok::<_, Infallible>))),
+    }
+}
+
+/// The answer `view`, which ends with a [`super::list::List::without_rows`], with what `of` makes of each row.
+pub fn list<T: Sync, V: Serialize>(
     view: &impl Serialize,
     rows: &[T],
     of: impl Fn(&T) -> V + Sync,
 ) -> Result<Response, Error> {
-    const BEGIN: &[u8] = b"\"items\":[";
-    let unwritten = |e| Error::failed("the answer was not written", e);
-    let around = serde_json::to_vec(view).map_err(unwritten)?;
-    // The list is the last of the view.
-    let begin = around.windows(BEGIN.len()).rposition(|at| at == BEGIN).map_or(around.len(), |at| at + BEGIN.len());
-    let (before, after) = around.split_at(begin);
-    let written = parallel::parts(rows, |part| {
-        let mut bytes = Vec::new();
-        for (at, row) in part.iter().enumerate() {
-            if at > 0 {
-                bytes.push(b',');
-            }
-            serde_json::to_writer(&mut bytes, &of(row))?;
-        }
-        Ok(Bytes::from(bytes))
-    });
-    let written: Vec<Bytes> = written.into_iter().collect::<Result<_, _>>().map_err(unwritten)?;
-    let mut pieces = vec![Bytes::copy_from_slice(before)];
-    for (at, part) in written.into_iter().enumerate() {
-        if at > 0 {
-            pieces.push(Bytes::from_static(b","));
-        }
-        pieces.push(part);
-    }
-    pieces.push(Bytes::copy_from_slice(after));
-    let body = Body::from_stream(stream::iter(pieces.into_iter().map(Ok::<_, Infallible>)));
-    Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
+    const ITEMS: &[u8] = b"\"items\":[";
+    let view = serde_json::to_vec(view).map_err(|e| Error::failed("the answer was not written", e))?;
+    let begin = view.windows(ITEMS.len()).rposition(|at| at == ITEMS).map_or(view.len(), |at| at + ITEMS.len());
+    let (before, after) = view.split_at(begin);
+    let body = Around { before, after }.rows(rows.len(), 0, |at, out| serde_json::to_writer(out, &of(&rows[at])))?;
+    Ok(json(body))
+}
+
+pub fn json(body: Body) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], body).into_response()
 }

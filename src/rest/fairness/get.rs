@@ -54,7 +54,7 @@ pub async fn handle(
     let fairness = service.fairness(&caller, &path.rg, window, tier.into()).await?;
     if is_whole {
         let view = FairnessView::new(&fairness, List::without_rows(fairness.rows.len()));
-        return Ok(blocking(|| whole::answer(&view, &fairness.rows, |row| FairnessEntry::from(row.clone())))?);
+        return Ok(blocking(|| whole::list(&view, &fairness.rows, |row| FairnessEntry::from(row.clone())))?);
     }
     Ok(Json(FairnessView::new(&fairness, list.answer(fairness.page(&page)))).into_response())
 }

@@ -2,13 +2,13 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::{Request, State};
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 
 use super::view::{SequenceAnswer, write};
 use crate::rest::extract::{PathParams, media_type, read, read_body};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::{Problem, Result};
+use crate::rest::whole;
 use crate::service::sequence::request::SequenceRequest;
 use crate::service::{Caller, Error, Service};
 
@@ -34,7 +34,7 @@ pub async fn handle(
     let work = move || {
         let request: SequenceRequest = read(&body)?;
         let sequenced = service.sequence(&caller, &path.rg, request.into())?;
-        let answer = write(&sequenced).map_err(|e| Error::failed("the answer was not written", e))?;
+        let answer = write(&sequenced)?;
         let (group, at) = (sequenced.group.clone(), sequenced.at);
         drop(sequenced);
         service.remember_sequence(group, at, body);
@@ -45,5 +45,5 @@ pub async fn handle(
     } else {
         tokio::task::spawn_blocking(work).await.map_err(|e| Error::failed("the order was not computed", e))?
     }?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], answer).into_response())
+    Ok(whole::json(answer))
 }

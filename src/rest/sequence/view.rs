@@ -1,13 +1,14 @@
 //! The answer is written straight from the sequenced workloads: hundreds of thousands of items
 //! never become a tree of values.
 
-use std::io::Write as _;
-
+use axum::body::Body;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::decimal::f64_text;
 use crate::domain::options::SequenceMode;
+use crate::rest::whole::Around;
+use crate::service::Error;
 use crate::service::explain::answer::WaitingReason;
 use crate::service::sequence::Sequenced;
 
@@ -65,13 +66,21 @@ const CHARGED_BYTES: usize = 64;
 const EXPLAINED_BYTES: usize = 256;
 
 /// Writes [`SequenceAnswer`].
-pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
+pub fn write(sequenced: &Sequenced<'_>) -> Result<Body, Error> {
+    let count = sequenced.order.len();
+    let bytes = [
+        (true, ITEM_BYTES),
+        (sequenced.charged.len() == count, CHARGED_BYTES),
+        (sequenced.explained.len() == count, EXPLAINED_BYTES),
+    ];
+    let bytes = bytes.into_iter().filter(|(has, _)| *has).map(|(_, bytes)| bytes).sum();
+    let before = head(sequenced).map_err(|e| Error::failed("the answer was not written", e))?;
+    Around { before: &before, after: b"]}" }.rows(count, bytes, |at, out| item(sequenced, at, out))
+}
+
+fn head(sequenced: &Sequenced<'_>) -> serde_json::Result<Vec<u8>> {
     let group = &sequenced.group;
-    let rows = sequenced.rows();
-    let items = [sequenced.order.len(), sequenced.charged.len(), sequenced.explained.len()];
-    let bytes = items.into_iter().zip([ITEM_BYTES, CHARGED_BYTES, EXPLAINED_BYTES]).map(|(count, each)| count * each);
-    let mut out = Vec::with_capacity(bytes.sum::<usize>() + 256);
-    out.extend_from_slice(b"{\"sequencer\":");
+    let mut out = b"{\"sequencer\":".to_vec();
     serde_json::to_writer(&mut out, group.scheduler.name())?;
     out.extend_from_slice(b",\"mode\":");
     serde_json::to_writer(&mut out, &sequenced.mode)?;
@@ -80,41 +89,46 @@ pub fn write(sequenced: &Sequenced<'_>) -> std::io::Result<Vec<u8>> {
     out.extend_from_slice(b",\"calculated_at\":");
     serde_json::to_writer(&mut out, &group.calculated_at())?;
     out.extend_from_slice(b",\"items\":[");
-    let (mut charged, mut explained) = (sequenced.charged.iter(), sequenced.explained.iter());
-    for (position, at) in (1u64..).zip(&sequenced.order) {
-        let workload = &sequenced.workloads[*at as usize];
-        let row = rows.user(workload.owner);
-        if position > 1 {
-            out.push(b',');
-        }
-        out.extend_from_slice(b"{\"workload_id\":");
-        serde_json::to_writer(&mut out, &workload.id)?;
-        out.extend_from_slice(b",\"position\":");
-        serde_json::to_writer(&mut out, &position)?;
-        out.extend_from_slice(b",\"fair_share_factor\":\"");
-        out.extend_from_slice(f64_text(row.map_or(1.0, |row| row.share.fair_share_factor)).as_bytes());
-        out.extend_from_slice(b"\",\"rank\":");
-        serde_json::to_writer(&mut out, &row.map(|row| rows.users.rank(row.share.exponent)))?;
-        if let Some(charged) = charged.next() {
-            let (charge, after) = (f64_text(charged.charge.to_f64()), f64_text(charged.factor_after));
-            write!(out, ",\"charge\":\"{charge}\",\"factor_after\":\"{after}\"")?;
-        }
-        if let Some(explained) = explained.next() {
-            let (ahead, owners_ahead) = (position - 1, explained.owners_ahead);
-            write!(out, ",\"ahead\":{ahead},\"owners_ahead\":{owners_ahead},\"reason\":")?;
-            let (decided_by, because) =
-                (explained.decision.as_str(), explained.decision.because(group.scheduler.latest_first()));
-            serde_json::to_writer(&mut out, &WaitingReason { decided_by, because })?;
-            let entitled = sequenced.entitled(workload.owner);
-            let [of_group, of_parent] = [entitled.map(|part| part.of_group), entitled.map(|part| part.of_parent)]
-                .map(|part| part.map(f64_text));
-            out.extend_from_slice(b",\"entitled_share\":");
-            serde_json::to_writer(&mut out, &of_group)?;
-            out.extend_from_slice(b",\"entitled_share_of_parent\":");
-            serde_json::to_writer(&mut out, &of_parent)?;
-        }
-        out.push(b'}');
-    }
-    out.extend_from_slice(b"]}");
     Ok(out)
+}
+
+/// Appends the workload at a place of the order.
+fn item(sequenced: &Sequenced<'_>, place: usize, out: &mut Vec<u8>) -> serde_json::Result<()> {
+    let rows = sequenced.rows();
+    let workload = &sequenced.workloads[sequenced.order[place] as usize];
+    let row = rows.user(workload.owner);
+    out.extend_from_slice(b"{\"workload_id\":");
+    serde_json::to_writer(&mut *out, &workload.id)?;
+    out.extend_from_slice(b",\"position\":");
+    serde_json::to_writer(&mut *out, &(place + 1))?;
+    out.extend_from_slice(b",\"fair_share_factor\":\"");
+    out.extend_from_slice(f64_text(row.map_or(1.0, |row| row.share.fair_share_factor)).as_bytes());
+    out.extend_from_slice(b"\",\"rank\":");
+    serde_json::to_writer(&mut *out, &row.map(|row| rows.users.rank(row.share.exponent)))?;
+    if let Some(charged) = sequenced.charged.get(place) {
+        out.extend_from_slice(b",\"charge\":\"");
+        out.extend_from_slice(f64_text(charged.charge.to_f64()).as_bytes());
+        out.extend_from_slice(b"\",\"factor_after\":\"");
+        out.extend_from_slice(f64_text(charged.factor_after).as_bytes());
+        out.push(b'"');
+    }
+    if let Some(explained) = sequenced.explained.get(place) {
+        out.extend_from_slice(b",\"ahead\":");
+        serde_json::to_writer(&mut *out, &place)?;
+        out.extend_from_slice(b",\"owners_ahead\":");
+        serde_json::to_writer(&mut *out, &explained.owners_ahead)?;
+        out.extend_from_slice(b",\"reason\":");
+        let (decided_by, because) =
+            (explained.decision.as_str(), explained.decision.because(sequenced.group.scheduler.latest_first()));
+        serde_json::to_writer(&mut *out, &WaitingReason { decided_by, because })?;
+        let entitled = sequenced.entitled(workload.owner);
+        let [of_group, of_parent] =
+            [entitled.map(|part| part.of_group), entitled.map(|part| part.of_parent)].map(|part| part.map(f64_text));
+        out.extend_from_slice(b",\"entitled_share\":");
+        serde_json::to_writer(&mut *out, &of_group)?;
+        out.extend_from_slice(b",\"entitled_share_of_parent\":");
+        serde_json::to_writer(&mut *out, &of_parent)?;
+    }
+    out.push(b'}');
+    Ok(())
 }

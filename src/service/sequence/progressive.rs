@@ -1,8 +1,11 @@
 //! The progressive order of pending workloads (FAIR_SHARE §10).
 
+use std::ops::Range;
+
 use super::{Charged, Ordered, PendingWorkload, PlacedWorkload, workloads};
 use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
+use crate::domain::parallel;
 use crate::domain::sequencer::progressive::{self, Charge, GroupAccounts, Homes, Tariff};
 use crate::domain::sequencer::{Growing, Standings};
 use crate::domain::slots::Usages;
@@ -40,7 +43,10 @@ impl<'a> Asked<'a, '_> {
         let charge = |(w, owner): (&PendingWorkload, &Member)| {
             accounts.charge(*owner, w.requested_slots.as_deref(), w.expected_seconds)
         };
-        let charges: Vec<Charge> = pending.iter().zip(&owners).map(charge).collect();
+        let charges = |part: Range<usize>| -> Vec<Charge> {
+            pending[part.clone()].iter().zip(&owners[part]).map(charge).collect()
+        };
+        let charges = parallel::parts(pending.len(), charges).concat();
         let workloads = workloads(pending, owners);
         let turns = progressive::order(facts.options.order, &workloads, &charges, &accounts, most);
         let charged = turns.iter().map(|turn| Charged { charge: turn.charge, factor_after: turn.factor_after });

@@ -124,7 +124,9 @@ impl<K: Hash + Eq + Copy> Numbered<K> {
         for (place, owner) in (0..).zip(&by_count) {
             places[*owner as usize] = place;
         }
-        of.iter_mut().for_each(|owner| *owner = places[*owner as usize]);
+        for owner in &mut of {
+            *owner = places[*owner as usize];
+        }
         let (owners, counts) = by_count.iter().map(|owner| found[*owner as usize]).unzip();
         Self { owners, counts, of }
     }
