@@ -1,5 +1,7 @@
 //! The order of pending workloads.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::support::{Server, group};
@@ -95,11 +97,21 @@ on_both! {
         let workloads: Vec<Value> = (0..20_000)
             .map(|n| workload(&format!("w{n}"), owners[n % 3].0, owners[n % 3].1))
             .collect();
-        let answer = server.call("POST", &group("/sequence"), Some(&json!({"workloads": workloads}))).await.json(200);
-        let items = answer["items"].as_array().unwrap();
-        let names: std::collections::BTreeSet<_> = items.iter().map(|i| i["workload_id"].as_str().unwrap()).collect();
-        assert_eq!((items.len(), names.len()), (20_000, 20_000));
-        assert!(items.windows(2).all(|w| w[0]["rank"].as_u64() <= w[1]["rank"].as_u64()));
-        assert!(items.iter().zip(1u64..).all(|(item, position)| item["position"] == position));
+        let sequence = async |mode: &str, limit: usize| {
+            let body = json!({"workloads": workloads, "mode": mode, "limit": limit, "explain": true});
+            let answer = server.call("POST", &group("/sequence"), Some(&body)).await.json(200);
+            answer["items"].as_array().unwrap().clone()
+        };
+        for mode in ["plain", "progressive"] {
+            let items = sequence(mode, 20_000).await;
+            let names: BTreeSet<_> = items.iter().map(|i| i["workload_id"].as_str().unwrap()).collect();
+            assert_eq!((items.len(), names.len()), (20_000, 20_000));
+            assert!(items.iter().zip(1u64..).all(|(item, position)| item["position"] == position));
+            assert_eq!(items.iter().filter(|item| item["charge"].is_string()).count(), if mode == "plain" { 0 } else { 20_000 });
+            // Few are written by one thread.
+            assert_eq!(sequence(mode, 500).await, items[..500]);
+        }
+        let plain = sequence("plain", 20_000).await;
+        assert!(plain.windows(2).all(|w| w[0]["rank"].as_u64() <= w[1]["rank"].as_u64()));
     }
 }
