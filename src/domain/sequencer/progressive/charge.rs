@@ -26,7 +26,7 @@ impl Charge {
     #[expect(clippy::cast_precision_loss, reason = "sums are exact; what is compared is rounded once")]
     pub fn to_f64(self) -> f64 {
         // Most fit into 64 bits, of which the machine makes the same number in one instruction.
-        let units = u64::try_from(self.0).map_or(self.0 as f64, |units| units as f64);
+        let units = u64::try_from(self.0).map_or_else(|_| self.0 as f64, |units| units as f64);
         units / UNITS
     }
 }
