@@ -1,7 +1,7 @@
 // Pages say what their marks, bars, fields and rows stand for.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { adminKey, graphql, person, type Person, settled, shutDown } from "./browser.ts";
-import { GROUP } from "./pages.ts";
+import { daysAgo, GROUP } from "./pages.ts";
 
 let admin: Person;
 beforeAll(async () => {
@@ -12,7 +12,7 @@ afterAll(async () => {
   await shutDown();
 });
 
-const before = new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 10);
+const before = daysAgo(3);
 
 describe("a page", () => {
   it("tells keys apart by id and day, also before one is revoked", async () => {

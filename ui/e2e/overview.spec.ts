@@ -2,11 +2,10 @@
 import { afterAll, expect, it } from "vitest";
 import { percent } from "../src/lib/numbers.ts";
 import { adminKey, graphql, person, settled, shutDown } from "./browser.ts";
-import { GROUP } from "./pages.ts";
+import { daysAgo, GROUP } from "./pages.ts";
 
 afterAll(shutDown);
 
-const dayBack = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 
 interface Moved {
   user_name: string;
@@ -22,9 +21,9 @@ interface Told {
 }
 
 it("the overview shows a past day: its capacity, its domains, and who was first and last", async () => {
-  const day = dayBack(4);
+  const day = daysAgo(4);
   const told = await graphql<Told>(`{
-    fairness(resource_group: "${GROUP}", window: "${dayBack(10)}..${day}", tier: DOMAIN) { misallocated_share entries { edges { node { domain_name used_share } } } }
+    fairness(resource_group: "${GROUP}", window: "${daysAgo(10)}..${day}", tier: DOMAIN) { misallocated_share entries { edges { node { domain_name used_share } } } }
     fair_share_history(resource_group: "${GROUP}", tier: USER, from: "${day}", to: "${day}", order: RANK, first: 1000) { count edges { node { user_name rank } } }
     rank_movers_of_day(resource_group: "${GROUP}", day: "${day}") { since up { user_name rank previous_rank } down { user_name rank previous_rank } }
     usage_report(resource_groups: ["${GROUP}"], from: "${day}", to: "${day}", by: [RESOURCE_GROUP]) { edges { node { capacity_share } } }
@@ -50,7 +49,7 @@ it("the overview shows a past day: its capacity, its domains, and who was first 
   const last = page.getByRole("table", { name: "Last in line" }).locator("tbody");
   expect(await last.locator("th a").allTextContents()).toEqual(ranking.slice(-5).toReversed().map((row) => row.user_name));
   const { since, up, down } = told.rank_movers_of_day;
-  expect([since, up.length > 0 && down.length > 0]).toEqual([dayBack(5), true]);
+  expect([since, up.length > 0 && down.length > 0]).toEqual([daysAgo(5), true]);
   const movers = page.locator("section.card", { hasText: "Top movers of that day" });
   for (const [name, rows, sign] of [["Up", up, "▲"], ["Down", down, "▼"]] as const) {
     const list = movers.getByRole("table", { name: `${name} since the day before` }).locator("tbody tr");
@@ -67,7 +66,7 @@ it("the overview shows a past day: its capacity, its domains, and who was first 
   await page.waitForTimeout(4500);
   expect(asked).toBe(0);
   await page.getByRole("button", { name: "The day before" }).click();
-  await page.waitForURL((url) => url.searchParams.get("at") === dayBack(5));
+  await page.waitForURL((url) => url.searchParams.get("at") === daysAgo(5));
   await page.getByRole("button", { name: "Now (live)" }).click();
   await page.getByText("Capacity and use now").waitFor();
   await goto(`${GROUP}/overview?at=2020-01-01`);

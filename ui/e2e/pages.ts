@@ -6,12 +6,15 @@ export const GROUP = "gpu-cluster";
 /** The weight of research raised to 20, as an address holds it. */
 const SCENARIO = Buffer.from(JSON.stringify({ weights: [{ tier: "domain", name: "research", project: "", weight: "20" }] })).toString("base64url");
 
+/** The day so many days before today, in UTC. */
+export const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+
 /** The name of each page, and its address. */
 export async function everyPage(): Promise<[string, string][]> {
   const query = `{ user_fair_shares(resource_group: "${GROUP}", last: 1) { edges { node { user_uuid project_id } } } }`;
   const answer = await graphql<{ user_fair_shares: { edges: { node: { user_uuid: string; project_id: string } }[] } }>(query);
   const last = answer.user_fair_shares.edges[0]?.node;
-  const before = new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 10);
+  const before = daysAgo(3);
   return [
     ["overview", `${GROUP}/overview`],
     ["shares", `${GROUP}/shares?open=domain%3Aresearch`],

@@ -2,11 +2,10 @@
 import { afterAll, expect, it } from "vitest";
 import { percent } from "../src/lib/numbers.ts";
 import { adminKey, graphql, keyOf, person, settled, shutDown } from "./browser.ts";
-import { GROUP } from "./pages.ts";
+import { daysAgo, GROUP } from "./pages.ts";
 
 afterAll(shutDown);
 
-const dayBack = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 
 interface Share {
   user_uuid: string;
@@ -104,7 +103,7 @@ it("a user's page shows factor and rank by day, and when a weight was changed", 
 });
 
 it("shares are shown as of a past day, nothing is polled, and nothing can be changed", async () => {
-  const day = dayBack(5);
+  const day = daysAgo(5);
   const told = await graphql<{ fair_share_history: { edges: { node: { rank: number; domain_name: string } }[] } }>(
     `{ fair_share_history(resource_group: "${GROUP}", tier: DOMAIN, from: "${day}", to: "${day}", order: RANK) { edges { node { rank domain_name } } } }`,
   );
@@ -129,7 +128,7 @@ it("shares are shown as of a past day, nothing is polled, and nothing can be cha
   await page.getByRole("button", { name: /^Open project/ }).first().click();
   await page.locator("tbody .indent > .leaf").first().waitFor({ state: "attached" });
   await page.getByRole("button", { name: "The day before" }).click();
-  await page.waitForURL((url) => url.searchParams.get("at") === dayBack(6));
+  await page.waitForURL((url) => url.searchParams.get("at") === daysAgo(6));
   await page.getByRole("button", { name: "Now (live)" }).click();
   await page.getByLabel("Weight of domain research").waitFor();
   expect(complaints).toEqual([]);
@@ -157,12 +156,12 @@ it("a day of which nothing is kept is said to be empty", async () => {
 it("queues show the division of a day, fairness the window that ends there, and a user where they stood", async () => {
   await graphql(`mutation { run_job(name: "divide", resource_group: "${GROUP}") { status } }`);
   const { page, complaints, goto, leave } = await person(adminKey());
-  await goto(`${GROUP}/queues?at=${dayBack(0)}`);
+  await goto(`${GROUP}/queues?at=${daysAgo(0)}`);
   await page.getByRole("rowheader", { name: "vision" }).waitFor();
   expect(await page.getByRole("button", { name: "Edit queue vision" }).count()).toBe(0);
 
-  const day = dayBack(3);
-  const told = await graphql<{ fairness: { misallocated_share: string } }>(`{ fairness(resource_group: "${GROUP}", window: "${dayBack(9)}..${day}", tier: DOMAIN) { misallocated_share } }`);
+  const day = daysAgo(3);
+  const told = await graphql<{ fairness: { misallocated_share: string } }>(`{ fairness(resource_group: "${GROUP}", window: "${daysAgo(9)}..${day}", tier: DOMAIN) { misallocated_share } }`);
   await goto(`${GROUP}/fairness?at=${day}`);
   const figure = page.locator(".figures > div", { hasText: "In the wrong hands" }).locator("dd");
   expect(await figure.textContent()).toBe(percent(Number(told.fairness.misallocated_share)));

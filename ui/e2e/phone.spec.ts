@@ -1,24 +1,59 @@
 // On a phone nothing that one reads or presses is beside the screen.
+import type { Page } from "playwright-core";
 import { afterAll, expect, it } from "vitest";
 import { adminKey, person, shutDown } from "./browser.ts";
-import { everyPage, GROUP } from "./pages.ts";
+import { daysAgo, everyPage, GROUP } from "./pages.ts";
 
 const PHONE = { width: 390, height: 844, theme: "light" } as const;
 
 afterAll(shutDown);
 
+/** The tables of this page that are wider than their place on the screen. */
+const tooWide = (page: Page) =>
+  page.locator(".scroll").evaluateAll((all) => all.filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1).map((one) => one.querySelector("caption")?.textContent));
+
+/** From here on the server's answers have factors and weights with as many digits, and names of people and projects as long, as there can be. */
+async function lengthen(page: Page): Promise<void> {
+  const longest = (key: string, value: unknown): unknown => {
+    if (typeof value !== "string") return value;
+    if (/factor$/.test(key)) return "0.99999999999712345";
+    if (/weight$/.test(key)) return "123456789.123456789";
+    if (/^(user|project)_name$/.test(key)) return value.padEnd(60, "x");
+    return value;
+  };
+  await page.route("**/graphql", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: JSON.stringify(JSON.parse(await response.text(), longest)) });
+  });
+}
+
 it("tables have all of their columns on the screen, with the names of the columns beside the values", async () => {
   const { page, goto, complaints, leave } = await person(adminKey(), PHONE);
   for (const [name, path] of await everyPage()) {
     await goto(path);
-    const wide = await page.locator(".scroll").evaluateAll((all) => all.filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1).map((one) => one.querySelector("caption")?.textContent));
-    expect(wide, name).toEqual([]);
+    expect(await tooWide(page), name).toEqual([]);
   }
   await goto(`${GROUP}/audit?action=weights.put`);
   const undo = page.getByRole("button", { name: /^Undo Weights/ }).first();
   const box = await undo.boundingBox();
   expect(box && box.x >= 0 && box.x + box.width <= PHONE.width).toBe(true);
   expect(await page.locator("td[data-label=Change]").first().evaluate((cell) => getComputedStyle(cell, "::before").content)).toBe('"Change"');
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
+it("shares stay on the screen, however long names, factors and weights are", async () => {
+  const { page, goto, complaints, leave } = await person(adminKey(), PHONE);
+  await lengthen(page);
+  for (const view of ["open=domain%3Aresearch", "view=domain", "view=project", "view=user", "q=re"]) {
+    for (const at of ["", `&at=${daysAgo(3)}`]) {
+      await goto(`${GROUP}/shares?${view}${at}`);
+      expect(await page.getByText("0.999999999997").count(), view).toBeGreaterThan(0);
+      expect(await tooWide(page), view + at).toEqual([]);
+      const past = await page.locator("table.dense th, table.dense td").evaluateAll((cells) => cells.filter((cell) => cell.checkVisibility() && cell.scrollWidth > cell.clientWidth + 1).map((cell) => cell.textContent));
+      expect(past, view + at).toEqual([]);
+    }
+  }
   expect(complaints).toEqual([]);
   await leave();
 });

@@ -1,11 +1,10 @@
 // Shares on a phone, and what a past day of them has in common with now.
 import { afterAll, expect, it } from "vitest";
 import { adminKey, graphql, person, shutDown } from "./browser.ts";
-import { GROUP } from "./pages.ts";
+import { daysAgo, GROUP } from "./pages.ts";
 
 afterAll(shutDown);
 
-const dayBack = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 
 it("on a phone every column of shares is seen without scrolling", async () => {
   const { page, complaints, goto, leave } = await person(adminKey(), { width: 390, height: 844, theme: "light" });
@@ -52,7 +51,7 @@ it("bars of tiers say what fills them", async () => {
 
 it("in the tree a name is searched among domains, projects and users, now and in a past day", async () => {
   const { page, complaints, goto, leave } = await person(adminKey());
-  for (const at of ["", `&at=${dayBack(3)}`]) {
+  for (const at of ["", `&at=${daysAgo(3)}`]) {
     await goto(`${GROUP}/shares?q=ISI${at}`);
     const row = page.getByRole("row", { name: /^vision/ });
     await row.getByText("project").waitFor();
@@ -70,7 +69,7 @@ it("in the tree a name is searched among domains, projects and users, now and in
 });
 
 it("names are searched in a past day, and its ranking is copied", async () => {
-  const day = dayBack(3);
+  const day = daysAgo(3);
   const told = await graphql<{ fair_share_history: { edges: { node: { user_name: string } }[] } }>(
     `{ fair_share_history(resource_group: "${GROUP}", tier: USER, from: "${day}", to: "${day}", order: RANK, first: 1000) { edges { node { user_name } } } }`,
   );
