@@ -187,7 +187,7 @@ function Branch({ group, day, row, whole, level, isArchived, edits, edit }: Cont
     <>
       <tr>
         <th scope="row" class="name">
-          <div class="indent" style={{ paddingLeft: `${level * 22}px` }}>
+          <div class="indent" style={{ "--level": level }}>
             {row.tier === "user" ? (
               <span class="leaf" />
             ) : (
