@@ -51,6 +51,11 @@ pub fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> 
     })
 }
 
+/// [`both`] of so many items. Few items are computed one after the other.
+pub fn both_of<A: Send, B>(count: usize, one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
+    if count < 2 * FEW { (one(), other()) } else { both(one, other) }
+}
+
 fn ended<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| resume_unwind(panic))
 }

@@ -74,12 +74,12 @@ impl Outstanding {
         }
     }
 
-    /// Notes what a report made of a kernel.
-    pub fn changed(&mut self, kernel: &Kernel) {
+    /// Notes what a report made of a kernel, which is `unsettled` now or not.
+    pub fn changed(&mut self, kernel: &Kernel, unsettled: Option<&Unsettled>) {
         let Some(key) = kernel.key else { return };
         let (id, owner) = (kernel.report.id, kernel.report.owner);
-        match Unsettled::of(kernel) {
-            Some(unsettled) => self.put(&unsettled),
+        match unsettled {
+            Some(unsettled) => self.put(unsettled),
             None => self.remove(key, id, owner),
         }
         if let Some(end) = kernel.report.terminated_at.filter(|_| kernel.settled) {

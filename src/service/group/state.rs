@@ -319,9 +319,11 @@ impl GroupState {
 
     /// Notes what an ingest made of a kernel.
     pub fn kernel_changed(&mut self, old: Option<&Kernel>, new: &Kernel) {
+        let unsettled = Unsettled::of(new);
+        self.note_activity(old, new, unsettled.as_ref());
         if let (Some(known), Some(key)) = (&mut self.unsettled, new.key) {
             let before = known.remove(&key);
-            if let Some(kernel) = Unsettled::of(new) {
+            if let Some(kernel) = unsettled {
                 let in_step = before.is_some_and(|k| k.in_step);
                 known.insert(key, Unsettled { in_step, ..kernel });
             }
@@ -329,7 +331,6 @@ impl GroupState {
                 self.unsettled = None;
             }
         }
-        self.note_activity(old, new);
         let (before, now) = (old.and_then(Kernel::run_times), new.run_times());
         if before != now {
             if let Some((day, times)) = before {
@@ -355,11 +356,11 @@ impl GroupState {
     }
 
     /// Notes what the owner of a kernel holds and asks for now.
-    fn note_activity(&mut self, old: Option<&Kernel>, new: &Kernel) {
+    fn note_activity(&mut self, old: Option<&Kernel>, new: &Kernel, unsettled: Option<&Unsettled>) {
         let owner = new.report.owner;
         let is_active = |state: &Self| state.outstanding.holds(owner) || state.asking.waits(owner);
         let before = is_active(self);
-        self.outstanding.changed(new);
+        self.outstanding.changed(new, unsettled);
         if old.is_some_and(|kernel| kernel.report.phase == Phase::Pending) {
             self.asking.remove(owner);
         }

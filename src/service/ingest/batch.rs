@@ -242,11 +242,15 @@ struct Taken {
 
 async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
     let sizes: Vec<usize> = parts.iter().map(|part| part.delivery.reports.len()).collect();
-    let batch = parts.iter_mut().enumerate().flat_map(|(at, part)| {
-        let reports = std::mem::take(&mut part.delivery.reports);
-        reports.into_iter().map(move |incoming| incoming.split(at))
-    });
-    let (names, reports): (Vec<Named>, Vec<Report>) = batch.unzip();
+    let count = sizes.iter().sum();
+    let (mut names, mut reports): (Vec<Named>, Vec<Report>) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for (at, part) in parts.iter_mut().enumerate() {
+        let incoming = std::mem::take(&mut part.delivery.reports);
+        for (named, report) in incoming.into_iter().map(|incoming| incoming.split(at)) {
+            names.push(named);
+            reports.push(report);
+        }
+    }
     if strangers(session, &names) {
         session.learn_people().await?;
     }

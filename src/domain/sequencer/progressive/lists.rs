@@ -5,6 +5,7 @@ use std::hash::Hash;
 
 use super::super::{Workload, by_submission};
 use crate::domain::maps::FastMap;
+use crate::domain::parallel::both_of;
 
 /// A workload that waits.
 #[derive(Clone, Copy, Debug)]
@@ -28,17 +29,22 @@ pub struct Lists<K, C> {
     waiting: Vec<Waiting<C>>,
 }
 
-impl<K: Hash + Eq + Copy, C: Copy + Default> Lists<K, C> {
+impl<K: Hash + Eq + Copy + Send, C: Copy + Default> Lists<K, C> {
     /// `cost` tells that of the workload at a position.
-    pub fn new<'a>(workloads: &'a [Workload<'a>], owner: impl Fn(&Workload) -> K, cost: impl Fn(usize) -> C) -> Self {
-        let Numbered { owners, counts, of } = Numbered::new(workloads.iter().map(owner));
+    pub fn new<'a>(
+        workloads: &'a [Workload<'a>],
+        owner: impl Fn(&Workload) -> K + Send,
+        cost: impl Fn(usize) -> C,
+    ) -> Self {
+        let numbered = || Numbered::new(workloads.iter().map(owner));
+        let (Numbered { owners, counts, of }, given) = both_of(workloads.len(), numbered, || as_given(workloads));
         let mut lists = Self {
             owners,
             taken: vec![0; counts.len()],
             rounds: rounds(&counts),
             waiting: vec![Waiting { at: 0, age: 0, cost: C::default() }; workloads.len()],
         };
-        for (age, at) in as_given(workloads) {
+        for (age, at) in given {
             let owner = of[at as usize];
             if let Some(place) = lists.place(owner) {
                 lists.waiting[place] = Waiting { at, age, cost: cost(at as usize) };
