@@ -71,7 +71,7 @@ pub fn measure(users: usize, times: usize) -> (Duration, Duration) {
         // Another day gives everybody another history.
         days = 1 - days;
         let decayer = Decayer::new(&options, TODAY.plus(days));
-        hierarchy.take_all_histories(|owner| ledger.history(owner, &decayer));
+        hierarchy.take_all_histories(|owners| ledger.histories(owners, &decayer));
         hierarchy.weigh(Weight::ONE);
         Ranking::of(
             hierarchy.users().iter().map(|(member, share)| Arc::new(Standing(*member, share.exponent))).collect(),
@@ -79,9 +79,8 @@ pub fn measure(users: usize, times: usize) -> (Duration, Duration) {
     });
     let numbers: Vec<f64> = ledger
         .chains()
-        .flat_map(|(_, chain)| {
-            (0..chain.len()).flat_map(|at| chain.usages(at).map(|(_, number)| number.usage().to_f64()))
-        })
+        .flat_map(|(_, chain)| chain.iter())
+        .flat_map(|bucket| bucket.usage.iter().map(|(_, usage)| usage.to_f64()).collect::<Vec<_>>())
         .collect();
     (measured, repeat(times, || numbers.iter().sum::<f64>()))
 }

@@ -3,8 +3,8 @@
 //! An amount times microseconds is a usage without any rounding, and the sum of every usage a
 //! cluster can produce fits, so accounting never rounds and never overflows.
 
-mod bytes;
 mod computed;
+mod grain;
 mod kept;
 mod proportion;
 mod scaled;
@@ -19,10 +19,11 @@ use ethnum::U256;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use computed::{f64_text, signed_text};
+pub use grain::{Count, Grain};
 pub use kept::with_kept_numbers;
 pub use proportion::Proportion;
 pub use scaled::ScaledUsage;
-pub use weighed::{Number, WeighedSum};
+pub use weighed::WeighedSum;
 
 /// Digits after the point that an [`Amount`] keeps.
 pub(crate) const AMOUNT_DECIMALS: u32 = 12;

@@ -4,14 +4,15 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-use super::bucket::Chain;
-use super::decimal::{Proportion, WeighedSum};
-use super::fairness::Days;
+use super::chain::Chain;
+use super::decimal::Proportion;
+use super::ledger::Ledger;
 use super::normalize::{Normalizer, Normalizers};
 use super::options::Options;
+use super::packed::Run;
 use super::slots::{Amounts, Usages};
 use super::time::Day;
-use super::trail::{Part, Trail};
+use super::trail::Trail;
 use super::weight::EffectiveWeight;
 
 /// What an entity's buckets in the look-back window amount to.
@@ -26,28 +27,39 @@ pub struct History {
 /// Turns buckets into [`History`] under one set of options on one day.
 pub struct Decayer<'a> {
     options: &'a Options,
-    today: Day,
+    /// The first day of the window.
+    first: Day,
     normalizers: Normalizers,
-    /// Decay weight by age, for every age inside the window.
-    weights: Vec<(f64, Proportion)>,
+    /// The whole window, the oldest days first.
+    spans: Vec<Span>,
+}
+
+/// Days whose buckets decay alike.
+struct Span {
+    last: Day,
+    weight: f64,
+    proportion: Proportion,
 }
 
 impl<'a> Decayer<'a> {
     pub fn new(options: &'a Options, today: Day) -> Self {
-        let weights = (0..options.lookback_days).map(|age| options.decay.weight(age, options.half_life_days));
-        let weights = weights.map(|weight| (weight, Proportion::new(weight))).collect();
-        Self { options, today, normalizers: Normalizers::default(), weights }
+        let mut spans: Vec<Span> = Vec::new();
+        for age in (0..options.lookback_days).rev() {
+            let weight = options.decay.weight(age, options.half_life_days);
+            // A bucket that a clock jump left in the future is as fresh as today's.
+            let last = if age == 0 { Day(i32::MAX) } else { today.plus(-age.cast_signed()) };
+            match spans.last_mut() {
+                Some(span) if span.weight.to_bits() == weight.to_bits() => span.last = last,
+                _ => spans.push(Span { last, weight, proportion: Proportion::new(weight) }),
+            }
+        }
+        Self { options, first: Ledger::window_start(options, today), normalizers: Normalizers::default(), spans }
     }
 
-    /// The decay weight of a bucket, `None` once it has left the window. A bucket that a clock jump
-    /// left in the future is as fresh as today's.
+    /// The decay weight of a bucket, `None` once it has left the window.
     pub fn weight(&self, bucket_start: Day) -> Option<f64> {
-        self.decay(bucket_start).map(|(weight, _)| weight)
-    }
-
-    fn decay(&self, bucket_start: Day) -> Option<(f64, Proportion)> {
-        let age = self.today.days_since(bucket_start).max(0);
-        self.weights.get(age.unsigned_abs() as usize).copied()
+        let at = self.spans.partition_point(|span| span.last < bucket_start);
+        self.spans.get(at).filter(|_| bucket_start >= self.first).map(|span| span.weight)
     }
 
     pub fn resource_weights(&self) -> &'a Amounts {
@@ -56,47 +68,37 @@ impl<'a> Decayer<'a> {
 
     /// Has each bucket keep its usage over one day of its capacity.
     pub fn normalize(&mut self, chain: &mut Chain) {
-        for at in 0..chain.len() {
-            if chain.normalized(at).is_some() {
-                continue;
-            }
-            let normalizer = self.normalizers.of(chain.capacity(at), &self.options.resource_weights);
-            let normalized = normalizer.normalized(&chain.usage(at));
-            chain.set_normalized(at, normalized);
-        }
-    }
-
-    /// A bucket's usage over one day of its capacity.
-    fn normalized(&self, chain: &Chain, at: usize) -> f64 {
-        let anew = || Normalizer::new(chain.capacity(at), &self.options.resource_weights).normalized(&chain.usage(at));
-        chain.normalized(at).unwrap_or_else(anew)
+        let Self { normalizers, options, .. } = self;
+        chain.normalize(|capacity, usage| normalizers.of(capacity, &options.resource_weights).normalized(usage));
     }
 
     /// What each bucket comes to before decay.
     pub fn trail(&self, chain: &Chain) -> Trail {
-        let part = |at| {
-            let (first, last) = chain.span(at);
-            Part::new(Days { first, last }, self.normalized(chain, at))
-        };
-        (0..chain.len()).map(part).collect()
+        chain.normalized_trail(|capacity, usage| {
+            Normalizer::new(capacity, &self.options.resource_weights).normalized(usage)
+        })
     }
 
     /// Buckets ascend by start, so that the sum has one order. What the chain knows of normalised usages is of the same
     /// weights of slots.
     pub fn history(&self, chain: &Chain) -> History {
+        let trail = self.trail(chain);
+        let mut at = trail.partition_point(|part| part.start() < self.first);
         let mut sum = 0.0;
-        let mut decayed: SmallVec<[WeighedSum; 4]> = SmallVec::from_elem(WeighedSum::default(), chain.slots().len());
-        for at in 0..chain.len() {
-            let Some((weight, proportion)) = self.decay(chain.start(at)) else { continue };
-            sum += weight * self.normalized(chain, at);
-            for (slot, usage) in chain.usages(at) {
-                decayed[slot].add(usage, proportion);
+        let mut runs: SmallVec<[Run; 8]> = SmallVec::new();
+        for span in &self.spans {
+            let first = at;
+            while let Some(part) = trail.get(at).filter(|part| part.start() <= span.last) {
+                sum += span.weight * part.normalized();
+                at += 1;
+            }
+            if at > first {
+                runs.push((first..at, span.proportion));
             }
         }
-        let totals = chain.slots().iter().zip(&decayed).map(|(name, total)| (*name, total.rounded()));
         History {
             normalized_usage: sum / f64::from(self.options.lookback_days),
-            total_decayed_usage: totals.filter(|(_, usage)| !usage.is_zero()).collect(),
+            total_decayed_usage: chain.weighed(&runs),
         }
     }
 }

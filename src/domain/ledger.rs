@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::bucket::{Bucket, Chain, Daily};
+use super::bucket::{Bucket, Daily};
 use super::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
+use super::chain::Chain;
 use super::factor::{Decayer, History};
 use super::ids::{Member, Owner};
 use super::maps::{FastMap, FastSet};
@@ -382,6 +383,14 @@ impl Ledger {
     /// What the buckets of `owner` amount to. The decayer has the weights of slots of [`Self::normalize`].
     pub fn history(&self, owner: &Owner, decayer: &Decayer) -> History {
         self.chains.get(owner).map_or_else(History::default, |chain| decayer.history(chain))
+    }
+
+    /// [`Self::history`] of several owners.
+    pub fn histories(&self, owners: &[Owner], decayer: &Decayer) -> Vec<History> {
+        let chains: Vec<Option<&Chain>> = owners.iter().map(|owner| self.chains.get(owner)).collect();
+        // Most of the time is waiting for memory: what is asked for at once comes at once.
+        chains.iter().flatten().for_each(|chain| chain.fetch());
+        chains.into_iter().map(|chain| chain.map_or_else(History::default, |chain| decayer.history(chain))).collect()
     }
 
     /// The trail of `owner`, if it has buckets. The decayer is as for [`Self::history`].

@@ -3,6 +3,7 @@
 
 pub mod bucket;
 pub mod capacity;
+pub mod chain;
 pub mod changes;
 pub mod day_domains;
 pub mod decay;

@@ -1,12 +1,10 @@
 //! Factors in 0..=1, taken apart once for many exact products.
 
 /// `mantissa / 2^shift`, exactly the factor.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Proportion {
     pub(super) mantissa: u64,
     pub(super) shift: u32,
-    /// The factor in `2^-128`, where it is below 1 and `shift` is at most 128.
-    pub(super) parts: u128,
 }
 
 impl Proportion {
@@ -14,16 +12,15 @@ impl Proportion {
     pub fn new(factor: f64) -> Self {
         const MANTISSA_BITS: u32 = 52;
         if factor >= 1.0 {
-            return Self { mantissa: 1, shift: 0, parts: 0 };
+            return Self { mantissa: 1, shift: 0 };
         }
         if factor.is_nan() || factor <= 0.0 {
-            return Self { mantissa: 0, shift: 0, parts: 0 };
+            return Self { mantissa: 0, shift: 0 };
         }
         let bits = factor.to_bits();
         let biased = u32::try_from(bits >> MANTISSA_BITS & 0x7ff).unwrap_or(0);
         let mantissa = bits & ((1 << MANTISSA_BITS) - 1) | 1 << MANTISSA_BITS;
         let shift = 1023 + MANTISSA_BITS - biased;
-        let parts = u128::BITS.checked_sub(shift).map_or(0, |up| u128::from(mantissa) << up);
-        Self { mantissa, shift, parts }
+        Self { mantissa, shift }
     }
 }

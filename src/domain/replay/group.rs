@@ -212,11 +212,10 @@ impl Group {
         let Self { ledger, hierarchy, options, .. } = self;
         let mut decayer = Decayer::new(options, today);
         let stale = ledger.normalize(&mut decayer);
-        let history = |owner: &Owner| ledger.history(owner, &decayer);
         if today == self.day {
-            hierarchy.take_histories(stale, history);
+            hierarchy.take_histories(stale, |owner| ledger.history(owner, &decayer));
         } else {
-            hierarchy.take_all_histories(history);
+            hierarchy.take_all_histories(|owners| ledger.histories(owners, &decayer));
         }
     }
 

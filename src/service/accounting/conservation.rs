@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::difference::Difference;
 use super::{day_totals, folding, recalculation};
-use crate::domain::bucket::Chain;
+use crate::domain::chain::Chain;
 use crate::domain::ids::Owner;
 use crate::domain::ledger::Ledger;
 use crate::domain::slots::Usages;

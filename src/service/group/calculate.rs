@@ -110,9 +110,11 @@ impl GroupState {
                 None => drop(trails.remove(owner)),
             }
         }
-        let history = |owner: &Owner| ledger.history(owner, &decayer);
-        let changed =
-            if all_change { hierarchy.take_all_histories(history) } else { hierarchy.take_histories(stale, history) };
+        let changed = if all_change {
+            hierarchy.take_all_histories(|owners| ledger.histories(owners, &decayer))
+        } else {
+            hierarchy.take_histories(stale, |owner| ledger.history(owner, &decayer))
+        };
         self.trails = Some(trails);
         self.group.calculated_at = Some(now);
         self.group.calculated_with = Some(self.options.to_json());

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use fairshared::domain::bucket::{Bucket, Chain, Daily};
+use fairshared::domain::bucket::{Bucket, Daily};
+use fairshared::domain::chain::Chain;
 use fairshared::domain::decay::Decay;
 use fairshared::domain::factor::{Decayer, History, fair_share_factor};
 use fairshared::domain::options::Options;
-use fairshared::domain::slots::{Amounts, Usages};
+use fairshared::domain::slots::{Amounts, ScaledSum, Usages};
 use fairshared::domain::time::Day;
 use proptest::prelude::*;
 
@@ -164,8 +165,35 @@ fn any_kind() -> impl Strategy<Value = Decay> {
     prop_oneof![Just(kind("flat")), Just(kind("continuous"))]
 }
 
+/// Numbers that take 1 to 32 bytes, in every grain.
+fn any_usage() -> impl Strategy<Value = Usages> {
+    let number = prop_oneof!["[1-9][0-9]{0,9}", "[0-9]{1,12}\\.[0-9]{1,18}", "[1-9][0-9]{20,50}\\.[0-9]{1,18}"];
+    let name = prop_oneof![Just("cpu"), Just("mem"), Just("cuda.device"), Just("fpga")];
+    proptest::collection::btree_map(name, number, 0..4)
+        .prop_map(|map| usages(&map.iter().map(|(name, number)| (*name, number.as_str())).collect::<Vec<_>>()))
+}
+
 proptest! {
     #![proptest_config(cases(200))]
+
+    #[test]
+    fn decayed_usage_is_the_exact_sum_rounded_once(
+        rows in proptest::collection::btree_map(0i32..90, any_usage(), 0..40), decay in any_kind(),
+        half_life_days in 1u32..40, lookback_days in 1u32..100
+    ) {
+        let options = Options { decay, half_life_days, lookback_days, ..Options::default() };
+        let capacity = Arc::default();
+        let buckets: Vec<Bucket> = rows.iter().map(|(day, usage)| bucket(TODAY.plus(day - 80), usage, &capacity)).collect();
+        let decayer = Decayer::new(&options, TODAY);
+        let mut sum = ScaledSum::default();
+        for bucket in &buckets {
+            if let Some(weight) = decayer.weight(bucket.start) {
+                prop_assert_eq!(weight, decay.weight(TODAY.days_since(bucket.start).max(0).unsigned_abs(), half_life_days));
+                sum.add(&bucket.usage, weight);
+            }
+        }
+        prop_assert_eq!(history(&options, TODAY, &buckets).total_decayed_usage, sum.rounded());
+    }
 
     #[test]
     fn older_never_weighs_more(decay in any_kind(), age in 0u32..3650, half_life in 1u32..=3650) {

@@ -132,7 +132,7 @@ impl World {
     pub fn on(&self, day: Day) -> Hierarchy {
         let mut hierarchy = self.hierarchy.clone();
         let decayer = self.decayer(day);
-        hierarchy.take_all_histories(|owner| self.ledger.history(owner, &decayer));
+        hierarchy.take_all_histories(|owners| self.ledger.histories(owners, &decayer));
         hierarchy.weigh(self.options.default_weight);
         hierarchy
     }
