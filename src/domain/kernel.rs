@@ -1,10 +1,12 @@
 //! Kernels as schedulers report them, merged so that reports may come in any order, any number of times.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use super::changes::{Changes, MOST_CHANGES};
 use super::defaults::yes;
 use super::ids::{KernelId, KernelKey, Member, SessionId};
+use super::interned::Interned;
 use super::run_times::RunTimes;
 use super::slots::Amounts;
 use super::time::{Day, Span, Timestamp};
@@ -290,25 +292,56 @@ impl Kernel {
     }
 }
 
-/// A started kernel whose last slice is not recorded yet, as far as accounting needs it.
+/// A kernel that has started, as far as accounting needs it. No run changes it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unsettled {
+pub struct Started {
     pub key: KernelKey,
     pub id: KernelId,
     pub owner: Member,
     pub domain: Arc<str>,
-    pub slots: Amounts,
+    pub slots: Arc<Amounts>,
     pub phase: Phase,
     pub started_at: Timestamp,
     pub terminated_at: Option<Timestamp>,
-    pub cursor: Option<Timestamp>,
-    /// The cursor is that of the group's last run.
-    pub in_step: bool,
     pub changes: Changes,
     /// The changes that its records were made by, where they have to be made again.
     pub applied: Option<Changes>,
     /// How long it was said to run.
     pub expected_seconds: Option<u32>,
+}
+
+/// A started kernel whose last slice is not recorded yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unsettled {
+    pub kernel: Arc<Started>,
+    pub cursor: Option<Timestamp>,
+    /// The cursor is that of the group's last run.
+    pub in_step: bool,
+}
+
+impl Deref for Unsettled {
+    type Target = Started;
+
+    fn deref(&self) -> &Started {
+        &self.kernel
+    }
+}
+
+/// What kernels of a group have in common.
+#[derive(Clone, Debug, Default)]
+pub struct Common {
+    domains: Interned<str>,
+    slots: Interned<Amounts>,
+}
+
+impl Common {
+    fn domain(&mut self, name: &str) -> Arc<str> {
+        self.domains.get(name, || Arc::from(name))
+    }
+
+    fn slots(&mut self, slots: &Amounts) -> Arc<Amounts> {
+        self.slots.get(slots, || Arc::new(slots.clone()))
+    }
 }
 
 /// Where a run left a kernel.
@@ -324,24 +357,40 @@ pub enum Advance {
 
 impl Unsettled {
     /// `None`: no run has anything to do with the kernel.
-    pub fn of(kernel: &Kernel) -> Option<Self> {
+    pub fn of(kernel: &Kernel, common: &mut Common) -> Option<Self> {
         let report = &kernel.report;
         let started_at = report.started_at.filter(|_| !kernel.settled)?;
-        Some(Self {
+        let started = Started {
             key: kernel.key?,
             id: report.id,
             owner: report.owner,
-            domain: Arc::from(report.domain.as_str()),
-            slots: report.slots.clone(),
+            domain: common.domain(&report.domain),
+            slots: common.slots(&report.slots),
             phase: report.phase,
             started_at,
             terminated_at: report.terminated_at,
-            cursor: kernel.cursor,
-            in_step: false,
             changes: report.changes.clone(),
             applied: kernel.applied.clone(),
             expected_seconds: report.expected_seconds,
-        })
+        };
+        Some(Self { kernel: Arc::new(started), cursor: kernel.cursor, in_step: false })
+    }
+
+    /// Whether a run that records all of its group leaves it as it is.
+    pub fn keeps_step(&self) -> bool {
+        self.in_step && self.cursor.is_some()
+    }
+
+    /// Its records are made by the changes that are known now.
+    pub fn recounted(&mut self) {
+        Arc::make_mut(&mut self.kernel).applied = None;
+    }
+
+    /// It ends.
+    pub fn end(&mut self, end: Timestamp) {
+        let kernel = Arc::make_mut(&mut self.kernel);
+        kernel.terminated_at = Some(end);
+        kernel.phase = Phase::Terminated;
     }
 
     /// How long it ran, and the day on which it ended; `None` before it has ended.

@@ -19,6 +19,7 @@ mod flat;
 pub mod hierarchy;
 pub mod identity;
 pub mod ids;
+pub mod interned;
 pub mod kernel;
 pub mod ledger;
 pub mod maps;

@@ -17,7 +17,7 @@ use super::{Result, bulk};
 use crate::domain::changes::Changes;
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{GroupKey, KernelId, KernelKey, Member, ProjectId, UserId};
-use crate::domain::kernel::Unsettled;
+use crate::domain::kernel::{Started, Unsettled};
 use crate::domain::time::Timestamp;
 
 /// The columns of [`Row`].
@@ -79,21 +79,20 @@ impl Decoder {
     /// `None`: the kernel has not started.
     pub fn decode(&mut self, row: &Row, cursor: Cursor) -> Result<Option<Unsettled>> {
         let Some(started_at) = row.started_at else { return Ok(None) };
-        Ok(Some(Unsettled {
+        let kernel = Started {
             key: KernelKey(row.kernel_key),
             id: KernelId(row.kernel_id),
             owner: row.owner(),
             domain: Arc::clone(self.domains.get_or_insert_with(row.domain_name.as_str(), |d| Arc::from(d))),
-            slots: (*self.slots.decode(&row.occupied_slots)?).clone(),
+            slots: self.slots.decode(&row.occupied_slots)?,
             phase: phase(&row.status)?,
             started_at: Timestamp::from_micros(started_at),
             terminated_at: row.terminated_at.map(Timestamp::from_micros),
-            cursor: cursor.until,
-            in_step: cursor.in_step,
             changes: changes(row.status_changes.as_deref())?,
             applied: cursor.applied,
             expected_seconds: expected(row.expected_seconds),
-        }))
+        };
+        Ok(Some(Unsettled { kernel: Arc::new(kernel), cursor: cursor.until, in_step: cursor.in_step }))
     }
 }
 

@@ -8,9 +8,10 @@ mod sum;
 
 use std::sync::Arc;
 
-pub use owned::Owned;
+pub use owned::OwnersKernels;
 
 use holding::Holding;
+use owned::Owned;
 use roster::Roster;
 use sum::Sum;
 
@@ -28,6 +29,12 @@ pub struct Moment {
     pub now: Timestamp,
 }
 
+/// How far kernels are recorded that are in step with their group.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Recorded {
+    until: Option<Timestamp>,
+}
+
 /// For so long kernels that have ended are remembered, in microseconds.
 pub const MEMORY: i64 = MICROS_PER_HOUR;
 
@@ -40,17 +47,33 @@ pub struct Outstanding {
     known: Shards<KernelId, ()>,
     /// Those that have ended and are recorded, with their ends.
     ended: Shards<KernelId, Timestamp>,
+    recorded: Recorded,
 }
 
 impl Outstanding {
+    /// Of a group that is recorded until then.
+    pub fn recorded(until: Option<Timestamp>) -> Self {
+        Self { recorded: Recorded { until }, ..Self::default() }
+    }
+
+    /// A run has recorded the group so far.
+    pub fn set_recorded(&mut self, until: Timestamp) {
+        self.recorded = Recorded { until: Some(until) };
+    }
+
     pub fn put(&mut self, kernel: &Unsettled) {
         self.known.insert(kernel.id, ());
-        let (owner, mut is_new) = (kernel.owner, false);
-        let owned = self.by_owner.get_or_insert_with(&owner, || {
-            is_new = true;
-            (owner, Arc::default())
-        });
-        Arc::make_mut(owned).insert(kernel.key, Holding::of(kernel));
+        let owner = kernel.owner;
+        let is_new = match self.by_owner.get_mut(&owner) {
+            Some(owned) => {
+                Arc::make_mut(owned).insert(Holding::of(kernel));
+                false
+            }
+            None => {
+                self.by_owner.insert(owner, Arc::new(Owned::new(Holding::of(kernel))));
+                true
+            }
+        };
         let roster = self.rosters.get_or_insert_with(&owner.project, || (owner.project, Arc::default()));
         let roster = Arc::make_mut(roster);
         roster.changed();
@@ -59,8 +82,10 @@ impl Outstanding {
         }
     }
 
-    fn remove(&mut self, key: KernelKey, id: KernelId, owner: Member) {
-        self.known.remove(&id);
+    pub fn remove(&mut self, key: KernelKey, id: KernelId, owner: Member) {
+        if self.known.remove(&id).is_none() {
+            return;
+        }
         let Some(owned) = self.by_owner.get_mut(&owner) else { return };
         let are_left = Arc::make_mut(owned).remove(key);
         let Some(roster) = self.rosters.get_mut(&owner.project).map(Arc::make_mut) else { return };
@@ -94,12 +119,19 @@ impl Outstanding {
 
     /// Remembers kernels that had ended in `before`, unless that is long ago.
     pub fn remember(&mut self, before: &Self, now: Timestamp) {
-        let first = now.plus_micros(-MEMORY);
-        let mut recent = Shards::default();
-        for (id, end) in self.ended.iter().chain(before.ended.iter()).filter(|(_, end)| **end >= first) {
-            recent.insert(*id, *end);
+        for (id, end) in before.ended.iter() {
+            self.ended.insert(*id, *end);
         }
-        self.ended = recent;
+        self.forget_ended(now);
+    }
+
+    /// Forgets kernels that ended long ago.
+    pub fn forget_ended(&mut self, now: Timestamp) {
+        let first = now.plus_micros(-MEMORY);
+        if self.ended.iter().any(|(_, end)| *end < first) {
+            let recent = self.ended.iter().filter(|(_, end)| **end >= first);
+            self.ended = recent.map(|(id, end)| (*id, *end)).collect();
+        }
     }
 
     /// Whether the kernel has started and runs, or has ended within the last hour.
@@ -119,23 +151,22 @@ impl Outstanding {
 
     /// What the owner's kernels that run now occupy.
     pub fn held(&self, owner: Member, now: Timestamp) -> Amounts {
-        self.of(owner).map(|owned| owned.held(now)).unwrap_or_default()
+        self.of(owner).map(|kernels| kernels.held(now)).unwrap_or_default()
     }
 
     /// The owner's kernels, if there are any.
-    pub fn of(&self, owner: Member) -> Option<&Owned> {
-        self.by_owner.get(&owner).map(|owned| &**owned)
+    pub fn of(&self, owner: Member) -> Option<OwnersKernels<'_>> {
+        self.by_owner.get(&owner).map(|owned| OwnersKernels { owned, recorded: self.recorded })
     }
 
     /// What the owner's kernels have used since their records end.
     pub fn unrecorded(&self, owner: Member, moment: Moment) -> Usages {
-        self.of(owner).map(|owned| owned.unrecorded(moment)).unwrap_or_default()
+        self.of(owner).map(|kernels| kernels.unrecorded(moment)).unwrap_or_default()
     }
 
     /// What the owner's kernels have used since their records end, and will still use.
     pub fn usage(&self, owner: Member, moment: Moment, expected: Expected) -> Usages {
-        let usage = |owned: &Owned| owned.with_sum(moment, expected, |sum| sum.at(moment.now));
-        self.of(owner).map(usage).unwrap_or_default()
+        self.of(owner).map(|kernels| kernels.usage(moment, expected)).unwrap_or_default()
     }
 
     /// [`Self::usage`] of all owners in a project, by project and in no order. `edition` is that of what `expected` tells.
@@ -149,25 +180,25 @@ impl Outstanding {
             let make = || {
                 let mut sum = Sum::none(moment.now);
                 for owner in roster.users().map(|user| Member { user, project: *project }) {
-                    let Some(owned) = self.of(owner) else { continue };
-                    owned.with_sum(moment, expected(owner), |owned| sum.add(owned));
+                    let Some(owned) = self.by_owner.get(&owner) else { continue };
+                    owned.with_sum(moment, self.recorded, expected(owner), |owned| sum.add(owned));
                 }
                 sum
             };
-            (*project, roster.usage(moment, edition, make))
+            (*project, roster.usage(moment, self.recorded, edition, make))
         })
     }
 
     /// [`Self::unrecorded`] by the days in which it lies.
     pub fn unrecorded_by_day(&self, owner: Member, moment: Moment, take: impl FnMut(Day, &Usages)) {
-        if let Some(owned) = self.of(owner) {
-            owned.unrecorded_by_day(moment, take);
+        if let Some(kernels) = self.of(owner) {
+            kernels.unrecorded_by_day(moment, take);
         }
     }
 
     /// What the owner's kernels will still use.
     pub fn committed(&self, owner: Member, now: Timestamp, expected: Expected) -> Usages {
-        self.of(owner).map(|owned| owned.committed(now, expected)).unwrap_or_default()
+        self.of(owner).map(|kernels| kernels.committed(now, expected)).unwrap_or_default()
     }
 
     /// Who has such kernels, in no order.

@@ -1,72 +1,128 @@
 //! The kernels of one owner.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use super::Moment;
 use super::holding::Holding;
 use super::sum::{Last, Sum};
+use super::{Moment, Recorded};
 use crate::domain::ids::KernelKey;
 use crate::domain::run_times::Expected;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, Span, Timestamp};
 
-/// Started kernels whose last slices are not recorded yet.
-#[derive(Clone, Debug, Default)]
+/// Kernels by their keys. Most owners have one, which takes a small part of the room of a map.
+#[derive(Clone, Debug)]
+enum Kernels {
+    One(Holding),
+    Many(BTreeMap<KernelKey, Holding>),
+}
+
+impl Kernels {
+    fn iter(&self) -> impl Iterator<Item = &Holding> {
+        let (one, many) = match self {
+            Self::One(kernel) => (Some(kernel), None),
+            Self::Many(kernels) => (None, Some(kernels.values())),
+        };
+        one.into_iter().chain(many.into_iter().flatten())
+    }
+}
+
+/// Started kernels whose last slices are not recorded yet; at least one.
+#[derive(Clone, Debug)]
 pub struct Owned {
-    kernels: BTreeMap<KernelKey, Arc<Holding>>,
-    /// By the start of the look-back window. Every change leaves it behind.
-    last: Last<(Timestamp, Expected)>,
+    kernels: Kernels,
+    /// By the start of the look-back window and the end of what is recorded. Every change leaves it behind.
+    last: Last<(Timestamp, Recorded, Expected)>,
 }
 
 impl Owned {
-    pub fn insert(&mut self, key: KernelKey, kernel: Holding) {
-        self.kernels.insert(key, Arc::new(kernel));
+    pub fn new(kernel: Holding) -> Self {
+        Self { kernels: Kernels::One(kernel), last: Last::default() }
+    }
+
+    pub fn insert(&mut self, kernel: Holding) {
         self.last = Last::default();
+        match &mut self.kernels {
+            Kernels::One(known) if known.key == kernel.key => *known = kernel,
+            Kernels::One(known) => {
+                let both = [known.clone(), kernel].map(|kernel| (kernel.key, kernel));
+                self.kernels = Kernels::Many(both.into());
+            }
+            Kernels::Many(kernels) => drop(kernels.insert(kernel.key, kernel)),
+        }
     }
 
     /// Whether any are left.
     pub fn remove(&mut self, key: KernelKey) -> bool {
-        self.kernels.remove(&key);
         self.last = Last::default();
-        !self.kernels.is_empty()
+        match &mut self.kernels {
+            Kernels::One(known) => known.key != key,
+            Kernels::Many(kernels) => {
+                kernels.remove(&key);
+                !kernels.is_empty()
+            }
+        }
     }
 
-    /// What those occupy that run at the moment.
-    pub fn held(&self, now: Timestamp) -> Amounts {
+    fn held(&self, now: Timestamp) -> Amounts {
         let mut sum = Amounts::default();
-        self.kernels.values().filter(|kernel| kernel.runs(now)).for_each(|kernel| sum.add(&kernel.slots));
+        self.kernels.iter().filter(|kernel| kernel.runs(now)).for_each(|kernel| sum.add(&kernel.slots));
         sum
     }
 
+    /// Hands over what they have used and will still use.
+    pub fn with_sum<T>(
+        &self,
+        moment: Moment,
+        recorded: Recorded,
+        expected: Expected,
+        take: impl FnOnce(&Sum) -> T,
+    ) -> T {
+        let make = || Sum::of(self.kernels.iter(), moment, recorded, expected);
+        self.last.with((moment.since, recorded, expected), moment.now, make, take)
+    }
+}
+
+/// The kernels of one owner, with how far those are recorded that are in step with their group.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnersKernels<'a> {
+    pub(super) owned: &'a Owned,
+    pub(super) recorded: Recorded,
+}
+
+impl OwnersKernels<'_> {
+    /// What those occupy that run at the moment.
+    pub fn held(self, now: Timestamp) -> Amounts {
+        self.owned.held(now)
+    }
+
     /// What no run has recorded.
-    pub fn unrecorded(&self, moment: Moment) -> Usages {
+    pub fn unrecorded(self, moment: Moment) -> Usages {
         let mut sum = Usages::default();
         self.unrecorded_by_day(moment, |_, usage| sum.add(usage));
         sum
     }
 
     /// [`Self::unrecorded`] by the days in which it lies.
-    pub fn unrecorded_by_day(&self, moment: Moment, mut take: impl FnMut(Day, &Usages)) {
-        for kernel in self.kernels.values() {
-            for part in kernel.unrecorded(moment).into_iter().flat_map(Span::by_day) {
+    pub fn unrecorded_by_day(self, moment: Moment, mut take: impl FnMut(Day, &Usages)) {
+        for kernel in self.owned.kernels.iter() {
+            for part in kernel.unrecorded(moment, self.recorded).into_iter().flat_map(Span::by_day) {
                 take(part.start.day(), &kernel.slots.for_micros(kernel.active_micros(part)));
             }
         }
     }
 
     /// What they will still use.
-    pub fn committed(&self, now: Timestamp, expected: Expected) -> Usages {
+    pub fn committed(self, now: Timestamp, expected: Expected) -> Usages {
         let mut sum = Usages::default();
-        for kernel in self.kernels.values() {
+        for kernel in self.owned.kernels.iter() {
             sum.add(&kernel.slots.for_micros(kernel.committed(now, &expected)));
         }
         sum
     }
 
-    /// Hands over what they have used and will still use.
-    pub fn with_sum<T>(&self, moment: Moment, expected: Expected, take: impl FnOnce(&Sum) -> T) -> T {
-        let make = || Sum::of(self.kernels.values().map(|kernel| &**kernel), moment, expected);
-        self.last.with((moment.since, expected), moment.now, make, take)
+    /// What they have used since their records end, and will still use.
+    pub fn usage(self, moment: Moment, expected: Expected) -> Usages {
+        self.owned.with_sum(moment, self.recorded, expected, |sum| sum.at(moment.now))
     }
 }

@@ -1,7 +1,7 @@
 //! The owners in one project who have kernels, and what all of those come to.
 
-use super::Moment;
 use super::sum::{Last, Sum};
+use super::{Moment, Recorded};
 use crate::domain::ids::UserId;
 use crate::domain::run_times::Edition;
 use crate::domain::shards::Shards;
@@ -11,8 +11,8 @@ use crate::domain::time::Timestamp;
 #[derive(Clone, Debug, Default)]
 pub struct Roster {
     users: Shards<UserId, ()>,
-    /// By the start of the look-back window.
-    last: Last<(Timestamp, Edition)>,
+    /// By the start of the look-back window and the end of what is recorded.
+    last: Last<(Timestamp, Recorded, Edition)>,
 }
 
 impl Roster {
@@ -36,7 +36,7 @@ impl Roster {
     }
 
     /// What all kernels have used and will still use; `make` adds them up.
-    pub fn usage(&self, moment: Moment, edition: &Edition, make: impl FnOnce() -> Sum) -> Usages {
-        self.last.with((moment.since, edition.clone()), moment.now, make, |sum| sum.at(moment.now))
+    pub fn usage(&self, moment: Moment, recorded: Recorded, edition: &Edition, make: impl FnOnce() -> Sum) -> Usages {
+        self.last.with((moment.since, recorded, edition.clone()), moment.now, make, |sum| sum.at(moment.now))
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::Moment;
 use super::holding::Holding;
+use super::{Moment, Recorded};
 use crate::domain::run_times::Expected;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::Timestamp;
@@ -23,10 +23,15 @@ impl Sum {
         Self { from: now, until: Timestamp::MAX, usage: Usages::default(), growing: Amounts::default() }
     }
 
-    pub fn of<'a>(kernels: impl Iterator<Item = &'a Holding>, moment: Moment, expected: Expected) -> Self {
+    pub fn of<'a>(
+        kernels: impl Iterator<Item = &'a Holding>,
+        moment: Moment,
+        recorded: Recorded,
+        expected: Expected,
+    ) -> Self {
         let mut sum = Self::none(moment.now);
         for kernel in kernels {
-            let course = kernel.course(moment, &expected);
+            let course = kernel.course(moment, recorded, &expected);
             sum.usage.add(&kernel.slots.for_micros(course.micros));
             sum.until = sum.until.min(course.until);
             if course.grows {
@@ -64,7 +69,7 @@ impl Sum {
 
 /// The last sum, with what it was made from besides the kernels and the time. A copy starts without it.
 #[derive(Debug)]
-pub struct Last<B>(Mutex<Option<(B, Sum)>>);
+pub struct Last<B>(Mutex<Option<Box<(B, Sum)>>>);
 
 impl<B> Default for Last<B> {
     fn default() -> Self {
@@ -85,6 +90,6 @@ impl<B: PartialEq> Last<B> {
         if let Some(known) = last.as_ref().filter(|known| known.0 == basis && known.1.holds(now)) {
             return take(&known.1);
         }
-        take(&last.insert((basis, make())).1)
+        take(&last.insert(Box::new((basis, make()))).1)
     }
 }

@@ -9,7 +9,7 @@ use crate::domain::changes::Changes;
 use crate::domain::factor::{Decayer, Exponent, History};
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{KernelId, KernelKey, Member, Owner, ProjectId, UserId};
-use crate::domain::kernel::{Advance, Phase, Unsettled};
+use crate::domain::kernel::{Advance, Phase, Started, Unsettled};
 use crate::domain::ledger::{Increments, Ledger};
 use crate::domain::maps::FastMap;
 use crate::domain::options::{Options, Order};
@@ -114,21 +114,20 @@ impl Group {
         let domain = self.hierarchy.projects().get(&start.owner.project).map(|(domain, _)| Arc::clone(domain));
         let second = start.slots.for_micros(MICROS_PER_SECOND.unsigned_abs());
         self.occupancy.entry(start.owner.user).or_default().add(&second);
-        let kernel = Unsettled {
+        let kernel = Started {
             key,
             id: KernelId(uuid::Uuid::from_u128(u128::from(self.kernels_made.unsigned_abs()))),
             owner: start.owner,
             domain: domain.unwrap_or_default(),
-            slots: start.slots,
+            slots: Arc::new(start.slots),
             phase: Phase::Running,
             started_at: now,
             terminated_at: None,
-            cursor: None,
-            in_step: true,
             changes: Changes::default(),
             applied: None,
             expected_seconds: start.told_seconds,
         };
+        let kernel = Unsettled { kernel: Arc::new(kernel), cursor: None, in_step: true };
         if self.counts_outstanding {
             self.outstanding.put(&kernel);
         }
@@ -139,8 +138,7 @@ impl Group {
     /// A kernel ends.
     pub fn end(&mut self, key: KernelKey, now: Timestamp) {
         let Some(kernel) = self.unsettled.get_mut(&key) else { return };
-        kernel.terminated_at = Some(now);
-        kernel.phase = Phase::Terminated;
+        kernel.end(now);
         if self.counts_outstanding {
             self.outstanding.put(kernel);
         }
@@ -174,25 +172,27 @@ impl Group {
     fn record(&mut self, now: Timestamp) -> Increments {
         let run =
             Run { now, gap_policy: self.options.gap_policy, max_gap_hours: self.options.max_gap_hours, downtimes: &[] };
-        let (mut added, mut outstanding, mut ended) = (Increments::default(), Outstanding::default(), Vec::new());
-        let counts_outstanding = self.counts_outstanding;
-        self.unsettled.retain(|_, kernel| {
+        let (mut added, mut ended) = (Increments::default(), Vec::new());
+        let Self { unsettled, outstanding, counts_outstanding, .. } = self;
+        unsettled.retain(|_, kernel| {
             let planned = slice::plan(kernel.started_at, kernel.terminated_at, kernel.cursor, &run);
             let recorded = planned.iter().flat_map(slice::Slices::recorded);
             for span in recorded.flat_map(Span::by_day) {
                 let usage = kernel.slots.for_micros(span.micros());
                 added.add(kernel.owner, &kernel.domain, span.start.day(), &usage);
             }
+            let kept_step = kernel.keeps_step();
             let goes_on = kernel.advance(now) != Advance::Settled;
-            if goes_on && counts_outstanding {
+            if goes_on && *counts_outstanding && !(kept_step && kernel.keeps_step()) {
                 outstanding.put(kernel);
             }
             if !goes_on {
+                outstanding.remove(kernel.key, kernel.id, kernel.owner);
                 ended.extend(kernel.run_times().map(|(day, times)| (day, kernel.owner, times)));
             }
             goes_on
         });
-        self.outstanding = outstanding;
+        outstanding.set_recorded(now);
         for (day, owner, times) in ended {
             *self.run_times.entry((day, owner)).or_default() += times;
             self.hierarchy.add_run_times(owner, times);

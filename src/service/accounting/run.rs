@@ -1,8 +1,10 @@
 //! One run over a group's unsettled kernels: records of what they used, gaps, cursors, and the sums for the buckets
 //! (FAIR_SHARE §3, §4).
 
-use std::collections::{BTreeMap, BTreeSet, btree_map};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
+use std::vec;
 
 use serde_json::{Value, json};
 
@@ -167,7 +169,12 @@ impl AggregateRun {
         let now = session.now;
         let leads = session.state().group.recorded_until.is_none_or(|until| until <= now || until > self.limit);
         let mut source = Source::new(session);
-        let mut kept = Some(BTreeMap::new());
+        let anew = !source.is_known();
+        if !anew {
+            // What no report has changed since the last run is as that run left it.
+            self.outstanding = session.state().outstanding.clone();
+            self.occupancy = session.state().occupancy.clone();
+        }
         let (mut progress, mut records) = (Progress::default(), Vec::new());
         loop {
             // The database takes the records of one part while those of the next are made.
@@ -178,18 +185,23 @@ impl AggregateRun {
             (part, records) = next?;
             let last = part.is_empty();
             for mut kernel in part {
-                if kernel.applied.take().is_some() {
+                let mut other = anew || !kernel.keeps_step();
+                if kernel.applied.is_some() {
                     progress.recounted.push(kernel.key);
+                    kernel.recounted();
+                    other = true;
                 }
                 match kernel.advance(now) {
                     Advance::Settled => {
                         if let Some((day, times)) = kernel.run_times() {
                             session.state_mut().ended(kernel.owner, day, times);
                         }
+                        self.outstanding.remove(kernel.key, kernel.id, kernel.owner);
                         if let Some(end) = kernel.terminated_at {
                             self.outstanding.settled(kernel.id, end);
                         }
                         progress.settled.push(kernel.key);
+                        source.forget(kernel.key);
                         continue;
                     }
                     Advance::Moved if !leads => progress.behind.push(kernel.key),
@@ -206,12 +218,11 @@ impl AggregateRun {
                     }
                     Advance::Moved | Advance::Stayed => {}
                 }
-                self.outstanding.put(&kernel);
-                if let Some(kept) = &mut kept {
-                    kept.insert(kernel.key, kernel);
+                if other || !kernel.keeps_step() {
+                    self.outstanding.put(&kernel);
                 }
+                source.keep(kernel);
             }
-            kept = kept.filter(|k| k.len() <= MOST_AT_HAND);
             if last || progress.count() >= MOVES {
                 store::kernels::advance(session.write(), &std::mem::take(&mut progress), now).await?;
             }
@@ -223,13 +234,20 @@ impl AggregateRun {
         kinds.save(session.write(), self.key).await?;
         let state = session.state_mut();
         state.keep_kinds(kinds);
-        state.keep_unsettled(kept);
+        state.keep_unsettled(source.kept());
         state.occupancy = std::mem::take(&mut self.occupancy);
-        self.outstanding.remember(&state.outstanding, now);
-        state.take_outstanding(std::mem::take(&mut self.outstanding));
+        if anew {
+            self.outstanding.remember(&state.outstanding, now);
+        } else {
+            self.outstanding.forget_ended(now);
+        }
         if leads {
             state.group.recorded_until = Some(now);
         }
+        if let Some(until) = state.group.recorded_until {
+            self.outstanding.set_recorded(until);
+        }
+        state.take_outstanding(std::mem::take(&mut self.outstanding));
         self.store_gaps(session).await
     }
 
@@ -252,7 +270,7 @@ impl AggregateRun {
             } else {
                 self.slice(session, &kernel, &mut records);
             }
-            if kernel.phase == Phase::Running {
+            if kernel.phase == Phase::Running && !source.is_known() {
                 occupy(&mut self.occupancy, kernel.owner.user, &kernel.slots);
             }
             part.push(kernel);
@@ -389,37 +407,74 @@ impl AggregateRun {
     }
 }
 
-/// Where a run gets the unsettled kernels from: from memory, or else page by page from the database.
-enum Source {
-    Memory(btree_map::IntoValues<KernelKey, Unsettled>),
-    Store { page: std::vec::IntoIter<Unsettled>, after: Option<KernelKey> },
+/// Where a run gets the unsettled kernels from, page by page: from memory, or else from the database.
+struct Source {
+    known: Option<BTreeMap<KernelKey, Unsettled>>,
+    /// Those that were read from the database, unless they are too many.
+    read: Option<BTreeMap<KernelKey, Unsettled>>,
+    page: vec::IntoIter<Unsettled>,
+    after: Option<KernelKey>,
 }
 
 impl Source {
     fn new(session: &mut Session) -> Self {
-        match session.state_mut().take_unsettled() {
-            Some(known) => Self::Memory(known.into_values()),
-            None => Self::Store { page: Vec::new().into_iter(), after: None },
-        }
+        let known = session.state_mut().take_unsettled();
+        let read = known.is_none().then(BTreeMap::new);
+        Self { known, read, page: Vec::new().into_iter(), after: None }
+    }
+
+    /// Whether kernels come from memory.
+    fn is_known(&self) -> bool {
+        self.known.is_some()
     }
 
     #[tracing::instrument(name = "service.accounting.unsettled.next", level = "debug", skip_all, err(level = "debug"))]
     async fn next(&mut self, session: &Session) -> Result<Option<Unsettled>> {
-        let (page, after) = match self {
-            Self::Memory(known) => return Ok(known.next()),
-            Self::Store { page, after } => (page, after),
-        };
         loop {
-            if let Some(kernel) = page.next() {
+            if let Some(kernel) = self.page.next() {
                 return Ok(Some(kernel));
             }
-            let until = session.state().group.recorded_until;
-            let (read, last) = store::unsettled::page(session.read(), session.key(), until, *after, PAGE).await?;
+            let last = match &self.known {
+                Some(known) => {
+                    let rest = (self.after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
+                    self.page =
+                        known.range(rest).take(PART).map(|(_, kernel)| kernel.clone()).collect::<Vec<_>>().into_iter();
+                    self.page.as_slice().last().map(|kernel| kernel.key)
+                }
+                None => {
+                    let until = session.state().group.recorded_until;
+                    let (read, last) =
+                        store::unsettled::page(session.read(), session.key(), until, self.after, PAGE).await?;
+                    self.page = read.into_iter();
+                    last
+                }
+            };
             if last.is_none() {
                 return Ok(None);
             }
-            *after = last;
-            *page = read.into_iter();
+            self.after = last;
         }
+    }
+
+    /// Notes how a run leaves a kernel.
+    fn keep(&mut self, kernel: Unsettled) {
+        if let Some(kernels) = self.known.as_mut().or(self.read.as_mut()) {
+            kernels.insert(kernel.key, kernel);
+        }
+        if self.read.as_ref().is_some_and(|read| read.len() > MOST_AT_HAND) {
+            self.read = None;
+        }
+    }
+
+    /// A run has nothing to do with the kernel any more.
+    fn forget(&mut self, key: KernelKey) {
+        if let Some(known) = &mut self.known {
+            known.remove(&key);
+        }
+    }
+
+    /// What the next run gets from memory.
+    fn kept(&mut self) -> Option<BTreeMap<KernelKey, Unsettled>> {
+        self.known.take().or(self.read.take())
     }
 }

@@ -7,7 +7,7 @@ use crate::domain::fairness::{Days, LENGTHS, Use};
 use crate::domain::ids::{Member, Owner};
 use crate::domain::maps::FastMap;
 use crate::domain::normalize::{Normalizer, Normalizers};
-use crate::domain::outstanding::{Moment, Owned};
+use crate::domain::outstanding::{Moment, OwnersKernels};
 use crate::domain::parallel;
 use crate::domain::time::{MICROS_PER_DAY, Span, Timestamp};
 use crate::domain::trail::used_within;
@@ -113,7 +113,7 @@ fn held_now(group: &PublishedGroup, now: Timestamp) -> Uses {
 #[derive(Clone, Copy)]
 struct Present<'a> {
     /// The kernels that run, or are not recorded to their ends.
-    kernels: Option<&'a Owned>,
+    kernels: Option<OwnersKernels<'a>>,
     waits: bool,
 }
 

@@ -14,7 +14,7 @@ use crate::domain::factor::History;
 use crate::domain::fairness::Asking;
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{KernelKey, Member, Owner, ProjectId, UserId};
-use crate::domain::kernel::{Kernel, Phase, Unsettled};
+use crate::domain::kernel::{Common, Kernel, Phase, Unsettled};
 use crate::domain::ledger::Ledger;
 use crate::domain::options::Options;
 use crate::domain::outstanding::{MEMORY, Outstanding};
@@ -96,6 +96,8 @@ pub struct GroupState {
     unsettled: Option<BTreeMap<KernelKey, Unsettled>>,
     /// What records have in common; read when it is first needed.
     kinds: Option<SliceKinds>,
+    /// What kernels have in common.
+    common: Common,
 }
 
 impl GroupState {
@@ -133,6 +135,7 @@ impl GroupState {
             ended: ByDay::new(),
             unsettled: None,
             kinds: None,
+            common: Common::default(),
         };
         // A project may have come here while the group had no row of its domain.
         let domains: Vec<Arc<str>> =
@@ -167,6 +170,7 @@ impl GroupState {
             ended: ByDay::new(),
             unsettled: None,
             kinds: None,
+            common: Common::default(),
         }
     }
 
@@ -224,7 +228,7 @@ impl GroupState {
     ) -> Result<()> {
         let mut occupancy = Occupancy::default();
         let mut demand = Demand::default();
-        let mut outstanding = Outstanding::default();
+        let mut outstanding = Outstanding::recorded(self.group.recorded_until);
         let mut asking = Asking::default();
         store::live_kernels::portions(db, self.group.key, self.group.recorded_until, |user, portion, unsettled| {
             if portion.phase == Phase::Running {
@@ -319,18 +323,18 @@ impl GroupState {
 
     /// Notes what an ingest made of a kernel.
     pub fn kernel_changed(&mut self, old: Option<&Kernel>, new: &Kernel) {
-        let unsettled = Unsettled::of(new);
-        self.note_activity(old, new, unsettled.as_ref());
+        let mut unsettled = Unsettled::of(new, &mut self.common);
         if let (Some(known), Some(key)) = (&mut self.unsettled, new.key) {
             let before = known.remove(&key);
-            if let Some(kernel) = unsettled {
-                let in_step = before.is_some_and(|k| k.in_step);
-                known.insert(key, Unsettled { in_step, ..kernel });
+            if let Some(kernel) = &mut unsettled {
+                kernel.in_step = before.is_some_and(|k| k.in_step);
+                known.insert(key, kernel.clone());
             }
             if known.len() > MOST_AT_HAND {
                 self.unsettled = None;
             }
         }
+        self.note_activity(old, new, unsettled.as_ref());
         let (before, now) = (old.and_then(Kernel::run_times), new.run_times());
         if before != now {
             if let Some((day, times)) = before {

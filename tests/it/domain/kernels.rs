@@ -2,7 +2,7 @@
 
 use fairshared::domain::changes::Changes;
 use fairshared::domain::ids::{KernelId, KernelKey, SessionId};
-use fairshared::domain::kernel::{Advance, Conflict, Kernel, Phase, Report, Traits, Unsettled};
+use fairshared::domain::kernel::{Advance, Common, Conflict, Kernel, Phase, Report, Traits, Unsettled};
 use fairshared::domain::names::check_name;
 use fairshared::domain::slots::{Amounts, SlotName, Usages};
 use fairshared::domain::time::Timestamp;
@@ -114,10 +114,10 @@ fn a_recorded_kernel_stays_settled_until_its_end_moves() {
     for (end, over_recorded) in [("10:30", false), ("10:10", true)] {
         let moved = Report { terminated_at: Some(clock(end)), ..ended.clone() };
         let kernel = Kernel::merge(Some(known.clone()), moved).expect("a kernel");
-        let unsettled = Unsettled::of(&kernel).expect("nothing is settled yet");
+        let unsettled = Unsettled::of(&kernel, &mut Common::default()).expect("nothing is settled yet");
         assert_eq!((kernel.settled, unsettled.over_recorded()), (false, over_recorded), "{end}");
     }
-    assert_eq!(Unsettled::of(&known), None);
+    assert_eq!(Unsettled::of(&known, &mut Common::default()), None);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_run_moves_the_cursor_to_now_or_lets_the_kernel_go() {
     };
     let after = |kernel: &Kernel, now: &str| {
         let stored = Kernel { key: Some(KernelKey(1)), ..kernel.clone() };
-        let mut unsettled = Unsettled::of(&stored).expect("a started kernel");
+        let mut unsettled = Unsettled::of(&stored, &mut Common::default()).expect("a started kernel");
         (unsettled.advance(clock(now)), unsettled.cursor)
     };
     assert_eq!(after(&running, "10:05"), (Advance::Moved, Some(clock("10:05"))));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use fairshared::domain::changes::Changes;
 use fairshared::domain::ids::{KernelId, KernelKey, Member, ProjectId};
-use fairshared::domain::kernel::{Phase, Unsettled};
+use fairshared::domain::kernel::{Phase, Started, Unsettled};
 use fairshared::domain::options::Options;
 use fairshared::domain::outstanding::{Moment, Outstanding};
 use fairshared::domain::run_times::{Edition, Expected, RunTimes};
@@ -26,6 +26,8 @@ struct Given {
     started: i64,
     end: Option<i64>,
     cursor: Option<i64>,
+    /// The cursor is that of the last run.
+    in_step: bool,
     told: Option<u32>,
     changes: Vec<(i64, bool)>,
 }
@@ -47,21 +49,20 @@ impl Given {
         for (at, suspended) in &self.changes {
             changes.note(second(*at), *suspended);
         }
-        Unsettled {
+        let kernel = Started {
             key: KernelKey(i64::from(self.number)),
             id: KernelId(Uuid::from_u128(u128::from(self.number))),
             owner: who(self.owner),
             domain: Arc::from("research"),
-            slots: amounts(&[("cpu", ["1", "0.5", "4"][usize::from(self.number) % 3])]),
+            slots: Arc::new(amounts(&[("cpu", ["1", "0.5", "4"][usize::from(self.number) % 3])])),
             phase: Phase::Running,
             started_at: second(self.started),
             terminated_at: self.end.map(second),
-            cursor: self.cursor.map(second),
-            in_step: false,
             changes,
             applied: None,
             expected_seconds: self.told,
-        }
+        };
+        Unsettled { kernel: Arc::new(kernel), cursor: self.cursor.map(second), in_step: self.in_step }
     }
 
     fn suspended(&self, at: i64) -> bool {
@@ -77,7 +78,7 @@ impl Given {
     fn seconds(&self, now: i64, since: i64, expected: i64) -> i64 {
         let from = self.cursor.unwrap_or(self.started).max(self.started).max(since);
         let used = self.active(from, self.end.map_or(now, |end| end.min(now)));
-        let last = self.unsettled().changes;
+        let last = self.unsettled().changes.clone();
         let to_come = match self.end {
             Some(end) => (end - now.max(self.started)).max(0),
             None if last.ends_suspended() => 0,
@@ -90,26 +91,36 @@ impl Given {
 prop_compose! {
     fn given()(
         number in 0u8..12, owner in 1u128..4, started in 0i64..300, run in prop::option::of(0i64..300),
-        far in prop::bool::weighted(0.1), cursor in prop::option::of(0i64..300),
+        far in prop::bool::weighted(0.1), cursor in prop::option::of(0i64..300), in_step in any::<bool>(),
         told in prop::option::of(prop_oneof![1u32..200, 86_300u32..86_700]),
         changes in prop::collection::vec((0i64..400, any::<bool>()), 0..4),
     ) -> Given {
         let end = run.map(|run| started + run + if far { DAY } else { 0 });
-        Given { number, owner, started, end, cursor, told, changes }
+        Given { number, owner, started, end, cursor, in_step, told, changes }
     }
 }
 
 #[derive(Clone, Debug)]
 enum Step {
     Put(Given),
-    Ask { after: i64, expected: u32, day: bool },
+    /// All of a kernel is recorded.
+    Remove(u8),
+    /// A run has recorded all kernels in step until then.
+    Run(i64),
+    Ask {
+        after: i64,
+        expected: u32,
+        day: bool,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let ask = (-20i64..60, prop::sample::select(vec![40u32, 120]), prop::bool::weighted(0.9));
     prop_oneof![
-        1 => given().prop_map(Step::Put),
-        3 => ask.prop_map(|(after, expected, day)| Step::Ask { after, expected, day }),
+        4 => given().prop_map(Step::Put),
+        1 => (0u8..12).prop_map(Step::Remove),
+        1 => (0i64..300).prop_map(Step::Run),
+        12 => ask.prop_map(|(after, expected, day)| Step::Ask { after, expected, day }),
     ]
 }
 
@@ -130,17 +141,32 @@ proptest! {
     fn it_is_what_a_count_of_seconds_says(steps in prop::collection::vec(step(), 1..40)) {
         let mut outstanding = Outstanding::default();
         let mut kernels: Vec<Given> = Vec::new();
-        let mut now = 100;
+        let (mut now, mut recorded) = (100, None);
         let editions: BTreeMap<u32, Edition> = [40, 120].map(|seconds| (seconds, Edition::default())).into();
         for step in steps {
             match step {
                 Step::Put(given) => {
                     // A kernel does not change hands.
                     let owner = kernels.iter().find(|k| k.number == given.number).map_or(given.owner, |k| k.owner);
-                    let given = Given { owner, ..given };
+                    let cursor = if given.in_step { recorded } else { given.cursor };
+                    let given = Given { owner, cursor, ..given };
                     outstanding.put(&given.unsettled());
                     kernels.retain(|kernel| kernel.number != given.number);
                     kernels.push(given);
+                }
+                Step::Remove(number) => {
+                    for gone in kernels.extract_if(.., |kernel| kernel.number == number) {
+                        let Unsettled { kernel, .. } = gone.unsettled();
+                        outstanding.remove(kernel.key, kernel.id, kernel.owner);
+                        prop_assert!(!outstanding.knows(kernel.id));
+                    }
+                }
+                Step::Run(until) => {
+                    recorded = Some(until);
+                    outstanding.set_recorded(second(until));
+                    for kernel in kernels.iter_mut().filter(|kernel| kernel.unsettled().keeps_step()) {
+                        kernel.cursor = recorded;
+                    }
                 }
                 Step::Ask { after, expected, day } => {
                     now += after;
@@ -162,6 +188,7 @@ proptest! {
                         prop_assert!(found.insert(project, usage).is_none());
                     }
                     prop_assert_eq!(found, wanted);
+                    prop_assert_eq!(picture.count(), kernels.len());
                 }
             }
         }

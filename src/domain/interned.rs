@@ -1,0 +1,46 @@
+//! Values that many share, kept once.
+
+use std::hash::Hash;
+use std::sync::Arc;
+
+use hashbrown::Equivalent;
+
+use super::maps::FastSet;
+
+/// A set is looked through for values that nobody has any more when it has grown to so many, and then to twice what was left.
+const FIRST_LOOK: usize = 1_024;
+
+/// A value is forgotten some time after the last one who has it.
+#[derive(Debug)]
+pub struct Interned<T: ?Sized + Hash + Eq> {
+    known: FastSet<Arc<T>>,
+    look_at: usize,
+}
+
+impl<T: ?Sized + Hash + Eq> Clone for Interned<T> {
+    fn clone(&self) -> Self {
+        Self { known: self.known.clone(), look_at: self.look_at }
+    }
+}
+
+impl<T: ?Sized + Hash + Eq> Default for Interned<T> {
+    fn default() -> Self {
+        Self { known: FastSet::default(), look_at: FIRST_LOOK }
+    }
+}
+
+impl<T: ?Sized + Hash + Eq> Interned<T> {
+    /// The value that is kept; `make` makes it when it is new.
+    pub fn get<Q: ?Sized + Hash + Equivalent<Arc<T>>>(&mut self, value: &Q, make: impl FnOnce() -> Arc<T>) -> Arc<T> {
+        if let Some(known) = self.known.get(value) {
+            return Arc::clone(known);
+        }
+        if self.known.len() >= self.look_at {
+            self.known.retain(|value| Arc::strong_count(value) > 1);
+            self.look_at = FIRST_LOOK.max(2 * self.known.len());
+        }
+        let value = make();
+        self.known.insert(Arc::clone(&value));
+        value
+    }
+}
