@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
-use utoipa_swagger_ui::SwaggerUi;
+use utoipa_swagger_ui::{Config, SwaggerUi};
 
 pub use connections::serve_router;
 pub use door::Door;
@@ -32,6 +32,9 @@ use crate::rest::{self, ApiState, Limits};
 use crate::service::Service;
 use crate::service::jobs::JobControl;
 use crate::ui::{self, Site};
+
+/// Where the OpenAPI document is.
+const DOCUMENT: &str = "/openapi.json";
 
 /// What the server is made of.
 #[derive(Clone)]
@@ -53,7 +56,7 @@ pub fn router(app: App) -> Router {
     let App { service, jobs, limits, site } = app;
     let gate = Gate { service: Arc::clone(&service), site: site.clone() };
     rest::metrics::describe();
-    let docs = SwaggerUi::new("/docs").url("/openapi.json", rest::openapi());
+    let docs = SwaggerUi::new("/docs").config(Config::from(DOCUMENT));
     let graphql = graphql::router(graphql::schema(Arc::clone(&service), Arc::clone(&jobs)))
         .layer(from_fn_with_state(limits, rest::in_time))
         .layer(DefaultBodyLimit::max(limits.body_bytes));
@@ -63,6 +66,7 @@ pub fn router(app: App) -> Router {
         .merge(graphql)
         .merge(docs)
         .merge(pages)
+        .route(DOCUMENT, get(rest::openapi_document))
         .route("/", get(front_page))
         .layer(from_fn_with_state(gate, access::authenticate))
         .layer(CatchPanicLayer::custom(layers::panicked))

@@ -1,6 +1,7 @@
 //! From buckets to decayed usage, exponent and factor (FAIR_SHARE §6, §7).
 
 use std::cmp::Ordering;
+use std::fmt;
 
 use smallvec::SmallVec;
 
@@ -16,12 +17,29 @@ use super::trail::Trail;
 use super::weight::EffectiveWeight;
 
 /// What an entity's buckets in the look-back window amount to.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default)]
 pub struct History {
     /// `(1 / lookback_days) x sum_b decay_b x n_b`: usage as a part of the window's capacity.
     pub normalized_usage: f64,
     /// `sum_b decay_b x usage_b`, in slot-seconds.
     pub total_decayed_usage: Usages,
+    /// What each bucket comes to before decay. The database does not have it: nothing where no run of this process has told.
+    pub trail: Trail,
+}
+
+impl fmt::Debug for History {
+    /// Of what is compared.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { normalized_usage, total_decayed_usage, trail: _ } = self;
+        write!(f, "History {{ {normalized_usage:?}, {total_decayed_usage:?} }}")
+    }
+}
+
+impl PartialEq for History {
+    /// Histories are their sums: a trail may be told or not, and may reach back further than the window.
+    fn eq(&self, other: &Self) -> bool {
+        self.normalized_usage == other.normalized_usage && self.total_decayed_usage == other.total_decayed_usage
+    }
 }
 
 /// Turns buckets into [`History`] under one set of options on one day.
@@ -73,7 +91,7 @@ impl<'a> Decayer<'a> {
     }
 
     /// What each bucket comes to before decay.
-    pub fn trail(&self, chain: &Chain) -> Trail {
+    pub(super) fn trail(&self, chain: &Chain) -> Trail {
         chain.normalized_trail(|capacity, usage| {
             Normalizer::new(capacity, &self.options.resource_weights).normalized(usage)
         })
@@ -99,6 +117,7 @@ impl<'a> Decayer<'a> {
         History {
             normalized_usage: sum / f64::from(self.options.lookback_days),
             total_decayed_usage: chain.weighed(&runs),
+            trail,
         }
     }
 }

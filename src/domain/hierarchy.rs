@@ -22,8 +22,8 @@ pub struct Share {
     pub effective_weight: EffectiveWeight,
     pub fair_share_factor: f64,
     pub exponent: Exponent,
-    /// How long the user's kernels ran that ended in the look-back window; of users only.
-    pub run_times: RunTimes,
+    /// How long the user's kernels ran that ended in the look-back window; of most users none has.
+    pub run_times: Option<Arc<RunTimes>>,
 }
 
 impl Share {
@@ -34,13 +34,30 @@ impl Share {
             effective_weight: EffectiveWeight::single(Weight::ONE),
             fair_share_factor: 1.0,
             exponent: Exponent::ZERO,
-            run_times: RunTimes::default(),
+            run_times: None,
         }
     }
 
-    /// The history, if it is another one than before.
-    fn other(&self, history: History) -> Option<Arc<History>> {
-        (*self.history != history).then(|| Arc::new(history))
+    /// How long the user's kernels ran that ended in the look-back window; of users only.
+    pub fn run_times(&self) -> RunTimes {
+        self.run_times.as_deref().copied().unwrap_or_default()
+    }
+
+    /// The share of a user whose kernels ran so long.
+    #[must_use]
+    pub fn with_run_times(mut self, times: RunTimes) -> Self {
+        self.set_run_times(times);
+        self
+    }
+
+    fn set_run_times(&mut self, times: RunTimes) {
+        self.run_times = (!times.is_zero()).then(|| Arc::new(times));
+    }
+
+    /// The history, if it is another one than before, and whether it sums to something else.
+    fn other(&self, history: History) -> Option<(Arc<History>, bool)> {
+        let other_sums = *self.history != history;
+        (other_sums || self.history.trail != history.trail).then(|| (Arc::new(history), other_sums))
     }
 
     /// Returns whether that changed the factor.
@@ -151,9 +168,9 @@ impl Hierarchy {
     }
 
     pub fn put_user(&mut self, member: Member, share: Share) {
-        self.run_times += share.run_times;
+        self.run_times += share.run_times();
         if let Some(before) = self.users.insert(member, share) {
-            self.run_times += -before.run_times;
+            self.run_times += -before.run_times();
         }
         self.touch(true, || Owner::User(member));
     }
@@ -161,7 +178,7 @@ impl Hierarchy {
     /// Takes a user out of a project; what was used there stays the project's and the domain's.
     pub fn remove_user(&mut self, member: Member) {
         if let Some(gone) = self.users.remove(&member) {
-            self.run_times += -gone.run_times;
+            self.run_times += -gone.run_times();
         }
     }
 
@@ -190,7 +207,9 @@ impl Hierarchy {
     /// Adds to how long a user's kernels ran. Returns whether the user is known.
     pub fn add_run_times(&mut self, member: Member, more: RunTimes) -> bool {
         let Some(share) = self.users.get_mut(&member) else { return false };
-        share.run_times += more;
+        let mut times = share.run_times();
+        times += more;
+        share.set_run_times(times);
         self.run_times += more;
         self.touch(false, || Owner::User(member));
         true
@@ -200,7 +219,7 @@ impl Hierarchy {
     pub fn take_run_times(&mut self, times: &BTreeMap<Member, RunTimes>) -> Vec<Owner> {
         let other = |(member, share): (&Member, &Share)| {
             let now = times.get(member).copied().unwrap_or_default();
-            (now != share.run_times).then_some((*member, now, share.run_times))
+            (now != share.run_times()).then_some((*member, now, share.run_times()))
         };
         let changed: Vec<_> = self.users.iter().filter_map(other).collect();
         for (member, now, before) in &changed {
@@ -210,7 +229,7 @@ impl Hierarchy {
         changed.into_iter().map(|(member, ..)| Owner::User(member)).collect()
     }
 
-    /// Takes the history of each of `owners` by `history`. Returns those who have another one than before.
+    /// Takes the history of each of `owners` by `history`. Returns those whose sums to something else than before.
     pub fn take_histories(
         &mut self,
         owners: impl IntoIterator<Item = Owner>,
@@ -219,10 +238,12 @@ impl Hierarchy {
         let mut changed = Vec::new();
         for owner in owners {
             let Some(share) = self.share_mut(&owner) else { continue };
-            if let Some(history) = share.other(history(&owner)) {
+            if let Some((history, other_sums)) = share.other(history(&owner)) {
                 share.history = history;
                 self.touch(false, || owner.clone());
-                changed.push(owner);
+                if other_sums {
+                    changed.push(owner);
+                }
             }
         }
         changed
@@ -236,21 +257,21 @@ impl Hierarchy {
             shares[part].iter().zip(blocks).map(|(share, history)| share.other(history)).collect::<Vec<_>>()
         };
         let others: Vec<Vec<_>> = parallel::parts(owners.len(), others);
-        let mut changed = Vec::new();
+        let mut taken = Vec::new();
         for ((owner, share), other) in owners.into_iter().zip(self.shares_mut()).zip(others.into_iter().flatten()) {
-            if let Some(history) = other {
+            if let Some((history, other_sums)) = other {
                 share.history = history;
-                changed.push(owner);
+                taken.push((owner, other_sums));
             }
         }
-        if changed.len() > self.users.len() / MANY {
+        if taken.len() > self.users.len() / MANY {
             self.weighed_with = None;
         } else {
-            for owner in &changed {
+            for (owner, _) in &taken {
                 self.touch(false, || owner.clone());
             }
         }
-        changed
+        taken.into_iter().filter(|(_, other_sums)| *other_sums).map(|(owner, _)| owner).collect()
     }
 
     fn touch(&mut self, reaches: bool, owner: impl FnOnce() -> Owner) {

@@ -13,10 +13,9 @@ use super::factor::{Decayer, History};
 use super::ids::{Member, Owner};
 use super::maps::{FastMap, FastSet};
 use super::options::Options;
-use super::parallel;
 use super::slots::{Amounts, Usages};
 use super::time::{Day, Span, Timestamp};
-use super::trail::{Trail, Trails};
+use super::trail::Trails;
 
 /// New usage, summed before it touches any bucket.
 #[derive(Clone, Debug, Default)]
@@ -393,16 +392,9 @@ impl Ledger {
         chains.into_iter().map(|chain| chain.map_or_else(History::default, |chain| decayer.history(chain))).collect()
     }
 
-    /// The trail of `owner`, if it has buckets. The decayer is as for [`Self::history`].
-    pub fn trail(&self, owner: &Owner, decayer: &Decayer) -> Option<Trail> {
-        self.chains.get(owner).filter(|chain| !chain.is_empty()).map(|chain| decayer.trail(chain))
-    }
-
-    /// The trail of everybody who has buckets.
+    /// The trail of everybody who has buckets. The decayer is as for [`Self::history`].
     pub fn trails(&self, decayer: &Decayer) -> Trails {
-        let chains: Vec<_> = self.chains.iter().filter(|(_, chain)| !chain.is_empty()).collect();
-        let trails = parallel::map(&chains, |(_, chain)| decayer.trail(chain));
-        chains.into_iter().map(|(owner, _)| owner.clone()).zip(trails).collect()
+        self.chains.iter().map(|(owner, chain)| (owner.clone(), decayer.trail(chain))).collect()
     }
 
     /// The day before which no bucket counts any more.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::fairness::Days;
 use super::ids::Owner;
-use super::shards::Shards;
+use super::maps::FastMap;
 use super::time::Day;
 
 /// The usage of one bucket over one day of its capacity. A server has millions: as bytes, numbers need no alignment.
@@ -21,7 +21,7 @@ pub struct Part {
 pub type Trail = Arc<[Part]>;
 
 /// Of everybody who has buckets.
-pub type Trails = Shards<Owner, Trail>;
+pub type Trails = FastMap<Owner, Trail>;
 
 impl Part {
     pub fn new(days: Days, normalized: f64) -> Self {

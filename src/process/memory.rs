@@ -5,6 +5,7 @@
 //! without a copy, so that a request costs little more than what is kept of it.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::ffi::{c_int, c_long};
 
 use mimalloc::MiMalloc;
 
@@ -65,10 +66,19 @@ const ARENAS: i32 = 4;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const BLOCK_BYTES: i32 = 1 << 20;
 
-/// Has the C library give back what is not used: by default glibc has eight arenas for each core, keeps what the largest of all runs
-/// took in each of them, and moves the size from which blocks are given back up to 32 MiB. To be called before there are
-/// threads; what the environment says (`MALLOC_ARENA_MAX` and the like) stands.
+/// For so long mimalloc keeps free pages for those who want some at once, in milliseconds; by default it is a second, and
+/// only who allocates later gives them back.
+const FREE_PAGES_KEPT: c_long = 10;
+/// `mi_option_purge_delay`, which the crate does not name.
+const PURGE_DELAY: c_int = 15;
+
+/// Has both allocators give back what is not used. By default glibc has eight arenas for each core, keeps what the largest of
+/// all runs took in each of them, and moves the size from which blocks are given back up to 32 MiB. To be called before there
+/// are threads; what the environment says (`MALLOC_ARENA_MAX` and the like) stands.
 pub fn give_back() {
+    if std::env::var_os("MIMALLOC_PURGE_DELAY").is_none() {
+        keep_free_pages(FREE_PAGES_KEPT);
+    }
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     for (variable, option, value) in [
         ("MALLOC_ARENA_MAX", libc::M_ARENA_MAX, ARENAS),
@@ -81,9 +91,25 @@ pub fn give_back() {
     }
 }
 
+#[allow(unsafe_code, reason = "no crate offers it")]
+fn keep_free_pages(milliseconds: c_long) {
+    // SAFETY: it takes two numbers, and may be called at any time.
+    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, milliseconds) };
+}
+
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[allow(unsafe_code, reason = "no crate offers it; it takes two numbers, and glibc checks them")]
 fn set(option: i32, value: i32) {
     // SAFETY: `mallopt` takes no pointers, locks the allocator itself, and may be called at any time.
     unsafe { libc::mallopt(option, value) };
+}
+
+/// Gives pages back that are free in the middle of the C library's arenas; by itself it does so at their ends alone.
+pub fn trim() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[allow(unsafe_code, reason = "no crate offers it")]
+    // SAFETY: `malloc_trim` takes a number, locks the allocator itself, and may be called at any time.
+    unsafe {
+        libc::malloc_trim(0);
+    }
 }

@@ -46,6 +46,6 @@ pub mod users;
 pub mod whoami;
 mod whole;
 
-pub use openapi::openapi;
+pub use openapi::{openapi, openapi_document};
 pub use router::{in_time, router};
 pub use state::{ApiState, Limits};

@@ -1,5 +1,10 @@
 //! The OpenAPI document: what the endpoints declare, and the refusals that follow from their shape.
 
+use std::sync::OnceLock;
+
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, OpenApi as Document, Ref, RefOr, ResponseBuilder, Schema};
@@ -47,6 +52,13 @@ pub fn openapi() -> Document {
         }
     }
     document
+}
+
+/// The document as bytes, which are written for the first request that asks.
+pub async fn openapi_document() -> Response {
+    static WRITTEN: OnceLock<Bytes> = OnceLock::new();
+    let write = || serde_json::to_vec(&openapi()).unwrap_or_default().into();
+    ([(header::CONTENT_TYPE, "application/json")], WRITTEN.get_or_init(write).clone()).into_response()
 }
 
 /// The page size of a list that comes in pages, which is what an operation with a cursor answers.

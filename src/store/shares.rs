@@ -34,6 +34,7 @@ pub async fn load(
                     History {
                         normalized_usage: $row.normalized_usage,
                         total_decayed_usage: decode::slots(&$row.total_decayed_usage)?,
+                        ..History::default()
                     },
                 )
             }
@@ -61,7 +62,7 @@ pub async fn load(
     while let Some(row) = rows.try_next().await? {
         let member = Member { user: UserId(row.user_uuid), project: ProjectId(row.project_id) };
         let run_times = row.run_times.as_deref().map(run_times::decode).transpose()?.unwrap_or_default();
-        hierarchy.put_user(member, Share { run_times, ..share!(row) });
+        hierarchy.put_user(member, share!(row).with_run_times(run_times));
     }
     Ok(hierarchy)
 }
@@ -118,7 +119,7 @@ pub async fn save(
         _ => None,
     });
     let users = shares().filter_map(|(owner, share)| match owner {
-        Owner::User(m) => Some(row!(user_fair_share, share, user_uuid: m.user.0, project_id: m.project.0, run_times: stored(share.run_times))),
+        Owner::User(m) => Some(row!(user_fair_share, share, user_uuid: m.user.0, project_id: m.project.0, run_times: stored(share.run_times()))),
         _ => None,
     });
     store!(domain_fair_share, domains, DomainName;);

@@ -1,6 +1,9 @@
 //! Space that removed rows leave in the file of an `SQLite` database goes back to the system.
 
-use sea_orm::{ConnectionTrait, DbBackend, Statement};
+use std::iter;
+
+use sea_orm::sqlx::{self, Executor};
+use sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr, Statement};
 
 use super::{Result, Store};
 
@@ -8,6 +11,23 @@ use super::{Result, Store};
 const INCREMENTAL: i32 = 2;
 
 impl Store {
+    /// Has connections to an `SQLite` database that nobody uses now forget what they keep of it in memory.
+    #[tracing::instrument(name = "db.space.give_back_memory", level = "debug", skip_all, err(level = "debug"))]
+    pub async fn give_back_memory(&self) -> Result<()> {
+        if self.backend() != DbBackend::Sqlite {
+            return Ok(());
+        }
+        for connections in [self.read(), self.write()] {
+            let pool = connections.pool();
+            let pool = pool.get_sqlite_connection_pool();
+            let mut idle: Vec<_> = iter::from_fn(|| pool.try_acquire()).collect();
+            for connection in &mut idle {
+                connection.execute("PRAGMA shrink_memory").await.map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Gives at most so many free pages of the file back. The end of the file is moved, so this takes time with the number of
     /// pages.
     #[tracing::instrument(name = "db.space.give_back", level = "debug", skip_all, err(level = "debug"))]
@@ -36,4 +56,8 @@ impl Store {
         self.write().execute_unprepared("VACUUM").await?;
         Ok(())
     }
+}
+
+fn failed(error: sqlx::Error) -> DbErr {
+    DbErr::Exec(RuntimeErr::SqlxError(error.into()))
 }

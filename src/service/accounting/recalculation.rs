@@ -24,18 +24,14 @@ fn other_history(state: &mut GroupState) -> Option<Difference> {
     hierarchy.owners().find_map(|owner| {
         let known = &hierarchy.share(&owner)?.history;
         let should = ledger.history(&owner, &decayer);
-        let (is, should) = (
-            (known.normalized_usage, &known.total_decayed_usage),
-            (should.normalized_usage, &should.total_decayed_usage),
-        );
-        (is != should).then(|| Difference {
+        (**known != should).then(|| Difference {
             row: format!("share of {}", label(&owner)),
             detail: format!(
                 "its decayed usage is {} ({}), and that of its buckets is {} ({})",
-                is.1.to_json(),
-                is.0,
-                should.1.to_json(),
-                should.0
+                known.total_decayed_usage.to_json(),
+                known.normalized_usage,
+                should.total_decayed_usage.to_json(),
+                should.normalized_usage
             ),
         })
     })

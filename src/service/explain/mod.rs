@@ -14,6 +14,7 @@ use self::whom::{Subject, asked, subject};
 use super::audit::label;
 use super::audit_log::Author;
 use super::group::published::facts::Facts;
+use super::group::published::trails::TrailBook;
 use super::group::state::window_start;
 use super::group::visible::VisibleGroup;
 use super::sequence::waiting::Waiting;
@@ -24,7 +25,6 @@ use crate::domain::explain::count::{Recount, Scale};
 use crate::domain::factor::Decayer;
 use crate::domain::ids::Owner;
 use crate::domain::ledger::Ledger;
-use crate::domain::trail::Trails;
 use crate::store;
 
 /// What is to be explained. Users and projects are named by UUID or by name.
@@ -115,13 +115,13 @@ impl Service {
     }
 
     /// What the buckets of everybody come to, where no run of this process has told.
-    async fn read_trails(&self, facts: &Facts) -> Result<Trails> {
+    async fn read_trails(&self, facts: &Facts) -> Result<TrailBook> {
         let Scale { today, options } = facts.scale(self.clock().now());
         let mut ledger = Ledger::new(CapacityCalendar::default(), window_start(options, today));
         store::buckets::load(self.store().read(), &facts.name, &mut ledger, None).await?;
         let mut decayer = Decayer::new(options, today);
         ledger.normalize(&mut decayer);
-        Ok(ledger.trails(&decayer))
+        Ok(TrailBook::Read(Arc::new(ledger.trails(&decayer))))
     }
 
     /// Who set the weights of the domain, the project and the user, where they are set.

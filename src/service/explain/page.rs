@@ -18,11 +18,11 @@ use crate::domain::ids::Owner;
 use crate::domain::options::Options;
 use crate::domain::slots::Usages;
 use crate::domain::time::{Day, Timestamp};
-use crate::domain::trail::Trails;
 use crate::domain::weight::Weight;
 use crate::service::Result;
 use crate::service::audit_log::Author;
 use crate::service::group::published::facts::Facts;
+use crate::service::group::published::trails::TrailBook;
 use crate::service::group::visible::VisibleGroup;
 
 /// What an explanation is made from.
@@ -30,7 +30,7 @@ pub(super) struct Page<'a> {
     pub group: &'a VisibleGroup,
     pub subject: &'a Subject,
     pub recount: Recount,
-    pub trails: Trails,
+    pub trails: TrailBook,
     /// Of the domain, the project and the user.
     pub origins: [Option<Author>; 3],
     pub now: Timestamp,

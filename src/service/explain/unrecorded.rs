@@ -86,7 +86,7 @@ impl Beside {
     }
 
     fn add(&mut self, facts: &Facts, member: Member, now: Timestamp) {
-        let own = facts.rows.user(member).map(|row| row.share.run_times).unwrap_or_default();
+        let own = facts.rows.user(member).map(|row| row.share.run_times()).unwrap_or_default();
         let expected = Expected::new(own, facts.run_times, &facts.options);
         self.unrecorded.add(&facts.outstanding.unrecorded(member, moment(facts, now)));
         self.committed.add(&facts.outstanding.committed(member, now, expected));

@@ -81,7 +81,7 @@ fn recent_uses(group: &PublishedGroup, lengths: &[u32], now: Timestamp) -> Vec<U
     let windows: SmallVec<[_; LENGTHS.len()]> = windows.collect();
     // Each user is looked up once for all lengths: what is known of many users lies far apart in memory.
     let uses = parallel::map(&group.entitlements().users, |row| {
-        let trail = trails.get(&Owner::User(row.member));
+        let trail = trails.of(&row.share, || Owner::User(row.member));
         let present = Present::of(facts, row.member);
         let of = |(days, rest): &(Days, Rest)| rest.with(present, trail.map_or(0.0, |trail| used_within(trail, *days)));
         windows.iter().map(of).collect::<SmallVec<[Use; LENGTHS.len()]>>()

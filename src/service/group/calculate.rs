@@ -95,27 +95,19 @@ impl GroupState {
         let last = self.calculation.as_ref().filter(|last| last.lookback_end == today);
         let others_stand = last.is_some_and(|last| !last.options.changes_factors(&self.options));
         let trails_stand = last.is_some_and(|last| !last.options.changes_trails(&self.options));
+        let all_change = !others_stand || !trails_stand || !self.trails_told;
         let Self { ledger, hierarchy, options, .. } = self;
         let mut decayer = Decayer::new(options, today);
         // A simulation copies the ledger that it shares with the writers only if this changes something.
         let is_normalized = ledger.is_normalized(&options.resource_weights);
         let stale = if is_normalized { Vec::new() } else { ledger.normalize(&mut decayer) };
         let ledger: &Ledger = ledger;
-        let known = self.trails.take().filter(|_| trails_stand);
-        let all_change = !others_stand || known.is_none();
-        let mut trails = known.unwrap_or_else(|| ledger.trails(&decayer));
-        for owner in &stale {
-            match ledger.trail(owner, &decayer) {
-                Some(trail) => trails.insert(owner.clone(), trail),
-                None => drop(trails.remove(owner)),
-            }
-        }
         let changed = if all_change {
             hierarchy.take_all_histories(|owners| ledger.histories(owners, &decayer))
         } else {
             hierarchy.take_histories(stale, |owner| ledger.history(owner, &decayer))
         };
-        self.trails = Some(trails);
+        self.trails_told = true;
         self.group.calculated_at = Some(now);
         self.group.calculated_with = Some(self.options.to_json());
         self.calculation = Some(Calculation {

@@ -25,7 +25,6 @@ use crate::domain::sequencer::Sequencer;
 use crate::domain::shards::Shards;
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{Day, MICROS_PER_SECOND, Timestamp};
-use crate::domain::trail::Trails;
 use crate::service::input::error::{Error, Result};
 use crate::service::people::{Directory, People};
 use crate::store;
@@ -72,8 +71,8 @@ pub struct GroupState {
     pub capacity: Amounts,
     pub hierarchy: Shared<Hierarchy>,
     pub ledger: Shared<Ledger>,
-    /// What the buckets of everybody come to before decay; `None`: not calculated since the state was read.
-    pub trails: Option<Trails>,
+    /// Whether histories have their trails; not before the first calculation since the state was read.
+    pub trails_told: bool,
     /// How many moves of projects between domains the hierarchy has seen.
     moves: u64,
     /// As admins configure them.
@@ -123,7 +122,7 @@ impl GroupState {
             agents,
             hierarchy: Shared::new(hierarchy),
             ledger: Shared::new(ledger),
-            trails: None,
+            trails_told: false,
             moves,
             queues,
             occupancy: Occupancy::default(),
@@ -163,7 +162,7 @@ impl GroupState {
             occupancy: self.occupancy.clone(),
             demand: Arc::clone(&self.demand),
             outstanding: self.outstanding.clone(),
-            trails: self.trails.clone(),
+            trails_told: self.trails_told,
             asking: self.asking.clone(),
             active_changes: self.active_changes,
             day_domains: self.day_domains.clone(),

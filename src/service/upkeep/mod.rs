@@ -13,10 +13,13 @@ use tokio::time::sleep;
 
 use super::Service;
 use super::upkeep::health::Condition;
+use super::work::blocking;
+use crate::process::memory;
 
 /// A key that another process revoked is refused after about this time.
 const READ_KEYS_EVERY: Duration = Duration::from_secs(2);
 const STORE_USES_EVERY: Duration = Duration::from_secs(10);
+const GIVE_BACK_EVERY: Duration = Duration::from_secs(10);
 const FORGET_SEQUENCES_EVERY: Duration = Duration::from_mins(1);
 /// The condition while the database does not answer.
 const UNREACHABLE: &str = "database_unreachable";
@@ -29,7 +32,8 @@ impl Service {
             self.tell_reach(),
             self.keep_reading_keys(),
             self.keep_storing_uses(),
-            self.keep_forgetting_sequences()
+            self.keep_forgetting_sequences(),
+            self.keep_giving_back()
         );
     }
 
@@ -69,6 +73,17 @@ impl Service {
         loop {
             sleep(FORGET_SEQUENCES_EVERY).await;
             self.forget_sequences();
+        }
+    }
+
+    /// What a run or a large request has needed is not needed until the next one.
+    async fn keep_giving_back(&self) {
+        loop {
+            sleep(GIVE_BACK_EVERY).await;
+            if let Err(error) = self.store.give_back_memory().await {
+                tracing::debug!(%error, "connections keep what they have of the database in memory");
+            }
+            blocking(memory::trim);
         }
     }
 

@@ -12,6 +12,7 @@ use super::order::Request;
 use super::policy::Policy;
 use super::room::Room;
 use super::waiting::Waiting;
+use crate::domain::hierarchy::Share;
 use crate::domain::ids::{KernelKey, Member};
 use crate::domain::run_times::Expected;
 use crate::domain::sequencer::Workload;
@@ -240,7 +241,7 @@ impl<'h> Simulation<'h> {
         let job = self.job(number);
         let told = self.estimates.told(job).map(|seconds| u64::from(seconds) * MICROS_PER_SECOND.unsigned_abs());
         told.unwrap_or_else(|| {
-            let own = self.group.user(self.owner(number)).map(|share| share.run_times).unwrap_or_default();
+            let own = self.group.user(self.owner(number)).map(Share::run_times).unwrap_or_default();
             Expected::new(own, self.group.run_times(), self.group.options()).micros(None)
         })
     }

@@ -56,7 +56,7 @@ pub type Homes = FastMap<ProjectId, Arc<str>>;
 const MOST_EXPECTED_MICROS: u64 = MOST_EXPECTED_SECONDS as u64 * MICROS_PER_SECOND.unsigned_abs();
 
 fn expected(books: &impl Books, share: Option<&Share>) -> Expected {
-    let own = share.map(|share| share.run_times).unwrap_or_default();
+    let own = share.map(Share::run_times).unwrap_or_default();
     Expected::new(own, books.run_times(), books.options())
 }
 

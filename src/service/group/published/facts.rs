@@ -8,6 +8,7 @@ use tokio::sync::OnceCell;
 use super::contest::Field;
 use super::profile::Profile;
 use super::rows::{ProjectShare, Rows, UserShare};
+use super::trails::TrailBook;
 use crate::domain::decimal::Amount;
 use crate::domain::division::Observed;
 use crate::domain::factor::{Decayer, Exponent};
@@ -20,7 +21,6 @@ use crate::domain::run_times::{Edition, RunTimes};
 use crate::domain::sequencer::Standings;
 use crate::domain::slots::{Amounts, ScaledSum, Usages};
 use crate::domain::time::MICROS_PER_DAY;
-use crate::domain::trail::Trails;
 use crate::domain::weight::Weight;
 use crate::service::group::revision::ConfigRevision;
 use crate::service::group::state::{Calculation, GroupState, Occupancy};
@@ -59,8 +59,8 @@ pub struct Facts {
     pub today: Arc<Amounts>,
     /// What the look-back window offered, decayed like usage; empty where no history gain asks for it.
     pub(super) decayed_capacity: Usages,
-    /// What the buckets of everybody come to before decay; read when an explanation needs it, unless a run has told.
-    pub(in crate::service) trails: Arc<OnceCell<Trails>>,
+    /// Where the trails of everybody are; read when an explanation needs them, unless a run has told.
+    pub(in crate::service) trails: Arc<OnceCell<TrailBook>>,
     /// The users as explanations compare them.
     contest: Arc<OnceLock<Arc<Field<UserShare>>>>,
 }
@@ -88,18 +88,18 @@ impl Facts {
             expectations: Edition::default(),
             today: today(state),
             decayed_capacity: decayed_capacity(state),
-            trails: Arc::new(OnceCell::new_with(state.trails.clone())),
+            trails: Arc::new(OnceCell::new_with(state.trails_told.then_some(TrailBook::Histories))),
             contest: Arc::default(),
         }
     }
 
     /// The trails of everybody with the conditions of the calculation that they are of, once both are known.
-    pub fn calculated_trails(&self) -> Option<(&Trails, &Calculation)> {
+    pub fn calculated_trails(&self) -> Option<(&TrailBook, &Calculation)> {
         self.trails.get().zip(self.calculation.as_ref())
     }
 
     /// All users as explanations compare them; made for the first that asks.
-    pub(in crate::service) fn contest(&self, trails: &Trails) -> Arc<Field<UserShare>> {
+    pub(in crate::service) fn contest(&self, trails: &TrailBook) -> Arc<Field<UserShare>> {
         let made = self.contest.get_or_init(|| Arc::new(Field::users(&self.rows, self.options.order, trails)));
         Arc::clone(made)
     }

@@ -10,6 +10,7 @@ pub mod facts;
 pub mod live;
 pub mod profile;
 pub mod rows;
+pub mod trails;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

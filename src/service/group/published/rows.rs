@@ -46,6 +46,15 @@ pub struct UserShare {
     pub hidden: bool,
 }
 
+trait Row: Ranked + Clone + PartialEq {
+    fn share(&self) -> &Share;
+
+    /// Whether it is `other`, with what its buckets come to.
+    fn is_same_as(&self, other: &Self) -> bool {
+        self == other && self.share().history.trail == other.share().history.trail
+    }
+}
+
 macro_rules! ranked {
     ($($row:ident: $id:ident $type:ty;)*) => {$(
         impl Ranked for $row {
@@ -57,6 +66,12 @@ macro_rules! ranked {
 
             fn id(&self) -> &$type {
                 &self.$id
+            }
+        }
+
+        impl Row for $row {
+            fn share(&self) -> &Share {
+                &self.share
             }
         }
     )*};
@@ -292,14 +307,14 @@ impl<R> Default for Replaced<R> {
     }
 }
 
-impl<R: Ranked + Clone + PartialEq> Replaced<R> {
+impl<R: Row> Replaced<R> {
     /// Puts the row in the place of the one that is known, unless it is the same. Returns whether none was known.
     fn replace<K>(&mut self, at: &mut Shards<K, Arc<R>>, key: K, row: R) -> bool
     where
         K: std::hash::Hash + Eq + Clone,
     {
         let known = at.get(&key).cloned();
-        if known.as_ref().is_some_and(|known| **known == row) {
+        if known.as_ref().is_some_and(|known| known.is_same_as(&row)) {
             return false;
         }
         let (row, is_new) = (Arc::new(row), known.is_none());
