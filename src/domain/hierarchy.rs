@@ -3,8 +3,9 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::sync::Arc;
+
+use smallvec::SmallVec;
 
 use super::factor::{Exponent, History, fair_share_factor};
 use super::ids::{Member, Owner, ProjectId};
@@ -23,19 +24,33 @@ pub struct Share {
     pub fair_share_factor: f64,
     pub exponent: Exponent,
     /// How long the user's kernels ran that ended in the look-back window; of most users none has.
-    pub run_times: Option<Arc<RunTimes>>,
+    run_times: Option<Arc<RunTimes>>,
+    /// The normalised usage of the history, which lies elsewhere in memory: all shares are weighed at once.
+    used: f64,
 }
 
 impl Share {
     pub fn new(weight: Option<Weight>, history: History) -> Self {
         Self {
             weight,
+            used: history.normalized_usage,
             history: Arc::new(history),
             effective_weight: EffectiveWeight::single(Weight::ONE),
             fair_share_factor: 1.0,
             exponent: Exponent::ZERO,
             run_times: None,
         }
+    }
+
+    /// The share with the factor that was calculated before.
+    #[must_use]
+    pub fn with_factor(self, fair_share_factor: f64) -> Self {
+        Self { fair_share_factor, ..self }
+    }
+
+    #[must_use]
+    pub fn with_effective_weight(self, effective_weight: EffectiveWeight) -> Self {
+        Self { effective_weight, ..self }
     }
 
     /// How long the user's kernels ran that ended in the look-back window; of users only.
@@ -54,20 +69,35 @@ impl Share {
         self.run_times = (!times.is_zero()).then(|| Arc::new(times));
     }
 
-    /// The history, if it is another one than before, and whether it sums to something else.
-    fn other(&self, history: History) -> Option<(Arc<History>, bool)> {
-        let other_sums = *self.history != history;
-        (other_sums || self.history.trail != history.trail).then(|| (Arc::new(history), other_sums))
+    /// Takes a history, if it is another one than before.
+    fn take(&mut self, history: History) -> Taken {
+        let taken = match () {
+            () if *self.history != history => Taken::OtherSums,
+            () if self.history.trail != history.trail => Taken::OtherTrail,
+            () => return Taken::Same,
+        };
+        self.used = history.normalized_usage;
+        self.history = Arc::new(history);
+        taken
     }
 
     /// Returns whether that changed the factor.
     fn weigh(&mut self, effective_weight: EffectiveWeight) -> bool {
-        let (used, before) = (self.history.normalized_usage, self.fair_share_factor);
+        let (used, before) = (self.used, self.fair_share_factor);
         self.effective_weight = effective_weight;
         self.fair_share_factor = fair_share_factor(used, effective_weight);
         self.exponent = Exponent::new(used, effective_weight);
         self.fair_share_factor.to_bits() != before.to_bits()
     }
+}
+
+/// What a share has taken for its history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    Same,
+    /// Buckets that count otherwise, or not any more, come to the same.
+    OtherTrail,
+    OtherSums,
 }
 
 /// Owners whose histories are asked for together.
@@ -148,10 +178,6 @@ impl Hierarchy {
     }
 
     /// In the order of [`Self::owners`].
-    fn shares(&self) -> impl Iterator<Item = &Share> {
-        self.domains.values().chain(self.projects.values().map(|(_, share)| share)).chain(self.users.values())
-    }
-
     fn shares_mut(&mut self) -> impl Iterator<Item = &mut Share> {
         let projects = self.projects.values_mut().map(|(_, share)| share);
         self.domains.values_mut().chain(projects).chain(self.users.values_mut())
@@ -238,40 +264,37 @@ impl Hierarchy {
         let mut changed = Vec::new();
         for owner in owners {
             let Some(share) = self.share_mut(&owner) else { continue };
-            if let Some((history, other_sums)) = share.other(history(&owner)) {
-                share.history = history;
+            let taken = share.take(history(&owner));
+            if taken != Taken::Same {
                 self.touch(false, || owner.clone());
-                if other_sums {
-                    changed.push(owner);
-                }
+            }
+            if taken == Taken::OtherSums {
+                changed.push(owner);
             }
         }
         changed
     }
 
     /// [`Self::take_histories`] of all, in parallel.
-    pub fn take_all_histories(&mut self, histories: impl Fn(&[Owner]) -> Vec<History> + Sync) -> Vec<Owner> {
-        let (owners, shares): (Vec<Owner>, Vec<&Share>) = self.owners().zip(self.shares()).unzip();
-        let others = |part: Range<usize>| {
-            let blocks = owners[part.clone()].chunks(TOGETHER).flat_map(&histories);
-            shares[part].iter().zip(blocks).map(|(share, history)| share.other(history)).collect::<Vec<_>>()
-        };
-        let others: Vec<Vec<_>> = parallel::parts(owners.len(), others);
-        let mut taken = Vec::new();
-        for ((owner, share), other) in owners.into_iter().zip(self.shares_mut()).zip(others.into_iter().flatten()) {
-            if let Some((history, other_sums)) = other {
-                share.history = history;
-                taken.push((owner, other_sums));
+    pub fn take_all_histories(&mut self, histories: impl Fn(&[&Owner]) -> Vec<History> + Sync) -> Vec<Owner> {
+        let owners: Vec<Owner> = self.owners().collect();
+        let mut shares: Vec<(&Owner, &mut Share)> = owners.iter().zip(self.shares_mut()).collect();
+        let take = |part: &mut [(&Owner, &mut Share)]| {
+            let mut taken = Vec::with_capacity(part.len());
+            for block in part.chunks_mut(TOGETHER) {
+                let owners: SmallVec<[&Owner; TOGETHER]> = block.iter().map(|(owner, _)| *owner).collect();
+                taken.extend(block.iter_mut().zip(histories(&owners)).map(|((_, share), history)| share.take(history)));
             }
-        }
-        if taken.len() > self.users.len() / MANY {
+            taken
+        };
+        let taken: Vec<Taken> = parallel::parts_mut(&mut shares, take).concat();
+        if taken.iter().filter(|taken| **taken != Taken::Same).count() > self.users.len() / MANY {
             self.weighed_with = None;
         } else {
-            for (owner, _) in &taken {
-                self.touch(false, || owner.clone());
-            }
+            let others = owners.iter().zip(&taken).filter(|(_, taken)| **taken != Taken::Same);
+            others.for_each(|(owner, _)| self.touch(false, || owner.clone()));
         }
-        taken.into_iter().filter(|(_, other_sums)| *other_sums).map(|(owner, _)| owner).collect()
+        owners.into_iter().zip(taken).filter(|(_, taken)| *taken == Taken::OtherSums).map(|(owner, _)| owner).collect()
     }
 
     fn touch(&mut self, reaches: bool, owner: impl FnOnce() -> Owner) {

@@ -385,8 +385,8 @@ impl Ledger {
     }
 
     /// [`Self::history`] of several owners.
-    pub fn histories(&self, owners: &[Owner], decayer: &Decayer) -> Vec<History> {
-        let chains: Vec<Option<&Chain>> = owners.iter().map(|owner| self.chains.get(owner)).collect();
+    pub fn histories(&self, owners: &[&Owner], decayer: &Decayer) -> Vec<History> {
+        let chains: Vec<Option<&Chain>> = owners.iter().map(|owner| self.chains.get(*owner)).collect();
         // Most of the time is waiting for memory: what is asked for at once comes at once.
         chains.iter().flatten().for_each(|chain| chain.fetch());
         chains.into_iter().map(|chain| chain.map_or_else(History::default, |chain| decayer.history(chain))).collect()

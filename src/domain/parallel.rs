@@ -39,6 +39,22 @@ pub fn parts<R: Send>(count: usize, of: impl Fn(Range<usize>) -> R + Sync) -> Ve
     })
 }
 
+/// What `of` makes of each part of the items, which it may change. Few items are one part.
+pub fn parts_mut<T: Send, R: Send>(items: &mut [T], of: impl Fn(&mut [T]) -> R + Sync) -> Vec<R> {
+    let threads = (*THREADS).min(items.len() / FEW);
+    if threads < 2 {
+        return vec![of(items)];
+    }
+    let (own, others) = items.split_at_mut(items.len().div_ceil(threads));
+    let size = own.len();
+    thread::scope(|scope| {
+        let of = &of;
+        let others: Vec<_> = others.chunks_mut(size).map(|part| scope.spawn(move || of(part))).collect();
+        let own = of(own);
+        iter::once(own).chain(others.into_iter().map(ended)).collect()
+    })
+}
+
 /// Both results.
 pub fn both<A: Send, B>(one: impl FnOnce() -> A + Send, other: impl FnOnce() -> B) -> (A, B) {
     if *THREADS < 2 {

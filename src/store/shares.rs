@@ -27,17 +27,15 @@ pub async fn load(
     let mut hierarchy = Hierarchy::default();
     macro_rules! share {
         ($row:expr) => {
-            Share {
-                fair_share_factor: $row.fair_share_factor,
-                ..Share::new(
-                    $row.weight.and_then(Weight::from_ten_thousandths),
-                    History {
-                        normalized_usage: $row.normalized_usage,
-                        total_decayed_usage: decode::slots(&$row.total_decayed_usage)?,
-                        ..History::default()
-                    },
-                )
-            }
+            Share::new(
+                $row.weight.and_then(Weight::from_ten_thousandths),
+                History {
+                    normalized_usage: $row.normalized_usage,
+                    total_decayed_usage: decode::slots(&$row.total_decayed_usage)?,
+                    ..History::default()
+                },
+            )
+            .with_factor($row.fair_share_factor)
         };
     }
     macro_rules! rows {

@@ -78,7 +78,7 @@ impl Profile {
 
     /// The row of a known entity that has none in this group yet: nothing used, nothing set.
     pub fn default_share(&self, effective_weight: EffectiveWeight) -> Share {
-        Share { effective_weight, ..Share::new(None, History::default()) }
+        Share::new(None, History::default()).with_effective_weight(effective_weight)
     }
 
     /// A strong validator for answers made from this picture.
