@@ -40,7 +40,7 @@ impl WeighedSum {
         let product = u128::from(lower) * u128::from(part.mantissa);
         self.put(product.checked_shr(part.shift).unwrap_or(0), product << up);
         if upper > 0 {
-            let product = U256::from(upper) * U256::from(part.mantissa) << (up + 64);
+            let product = (U256::from(upper) * U256::from(part.mantissa)) << (up + 64);
             let (high, low) = product.into_words();
             self.put(high, low);
         }

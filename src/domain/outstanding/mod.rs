@@ -64,15 +64,12 @@ impl Outstanding {
     pub fn put(&mut self, kernel: &Unsettled) {
         self.known.insert(kernel.id, ());
         let owner = kernel.owner;
-        let is_new = match self.by_owner.get_mut(&owner) {
-            Some(owned) => {
-                Arc::make_mut(owned).insert(Holding::of(kernel));
-                false
-            }
-            None => {
-                self.by_owner.insert(owner, Arc::new(Owned::new(Holding::of(kernel))));
-                true
-            }
+        let is_new = if let Some(owned) = self.by_owner.get_mut(&owner) {
+            Arc::make_mut(owned).insert(Holding::of(kernel));
+            false
+        } else {
+            self.by_owner.insert(owner, Arc::new(Owned::new(Holding::of(kernel))));
+            true
         };
         let roster = self.rosters.get_or_insert_with(&owner.project, || (owner.project, Arc::default()));
         let roster = Arc::make_mut(roster);

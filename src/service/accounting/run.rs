@@ -434,20 +434,17 @@ impl Source {
             if let Some(kernel) = self.page.next() {
                 return Ok(Some(kernel));
             }
-            let last = match &self.known {
-                Some(known) => {
-                    let rest = (self.after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
-                    self.page =
-                        known.range(rest).take(PART).map(|(_, kernel)| kernel.clone()).collect::<Vec<_>>().into_iter();
-                    self.page.as_slice().last().map(|kernel| kernel.key)
-                }
-                None => {
-                    let until = session.state().group.recorded_until;
-                    let (read, last) =
-                        store::unsettled::page(session.read(), session.key(), until, self.after, PAGE).await?;
-                    self.page = read.into_iter();
-                    last
-                }
+            let last = if let Some(known) = &self.known {
+                let rest = (self.after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
+                self.page =
+                    known.range(rest).take(PART).map(|(_, kernel)| kernel.clone()).collect::<Vec<_>>().into_iter();
+                self.page.as_slice().last().map(|kernel| kernel.key)
+            } else {
+                let until = session.state().group.recorded_until;
+                let (read, last) =
+                    store::unsettled::page(session.read(), session.key(), until, self.after, PAGE).await?;
+                self.page = read.into_iter();
+                last
             };
             if last.is_none() {
                 return Ok(None);
