@@ -17,6 +17,7 @@ use axum::response::Redirect;
 use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceBuilder;
 use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
@@ -61,17 +62,19 @@ pub fn router(app: App) -> Router {
         .layer(from_fn_with_state(limits, rest::in_time))
         .layer(DefaultBodyLimit::max(limits.body_bytes));
     let pages = ui::router(Arc::clone(&service), site).layer(from_fn_with_state(limits, rest::in_time));
-    // The last layer is the outermost.
+    // Together they are one layer of the router, which makes copies of each one for each request.
+    let around = ServiceBuilder::new()
+        .layer(from_fn(layers::identify))
+        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
+        .layer(CatchPanicLayer::custom(layers::panicked))
+        .layer(from_fn_with_state(gate, access::authenticate));
     rest::router(ApiState { service, jobs, limits })
         .merge(graphql)
         .merge(docs)
         .merge(pages)
         .route(DOCUMENT, get(rest::openapi_document))
         .route("/", get(front_page))
-        .layer(from_fn_with_state(gate, access::authenticate))
-        .layer(CatchPanicLayer::custom(layers::panicked))
-        .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
-        .layer(from_fn(layers::identify))
+        .layer(around)
 }
 
 /// People with a browser see the web pages, programs the documentation. The first address is relative, so that it is right
@@ -84,11 +87,12 @@ async fn front_page(headers: HeaderMap) -> Redirect {
 /// The endpoints of REST for this process alone: `actor` asks as an admin, without a key.
 pub fn internal_router(app: App, actor: &str) -> Router {
     let App { service, jobs, limits, .. } = app;
-    rest::router(ApiState { service, jobs, limits })
-        .fallback(|| async { StatusCode::NOT_FOUND })
-        .layer(from_fn_with_state(Arc::<str>::from(actor), access::trust))
-        .layer(CatchPanicLayer::custom(layers::panicked))
-        .layer(from_fn(layers::identify))
+    rest::router(ApiState { service, jobs, limits }).fallback(|| async { StatusCode::NOT_FOUND }).layer(
+        ServiceBuilder::new()
+            .layer(from_fn(layers::identify))
+            .layer(CatchPanicLayer::custom(layers::panicked))
+            .layer(from_fn_with_state(Arc::<str>::from(actor), access::trust)),
+    )
 }
 
 /// Serves until `shutdown`, then lets the requests in progress end.

@@ -1,4 +1,4 @@
-//! Usage buckets (FAIR_SHARE §5). Each entity of each tier has a [`Chain`](super::chain::Chain) of them.
+//! Usage buckets (FAIR_SHARE §5). Each entity of each tier has a chain of them.
 
 use std::sync::Arc;
 

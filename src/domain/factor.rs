@@ -7,7 +7,6 @@ use smallvec::SmallVec;
 
 use super::chain::Chain;
 use super::decimal::Proportion;
-use super::ledger::Ledger;
 use super::normalize::{Normalizer, Normalizers};
 use super::options::Options;
 use super::packed::Run;
@@ -71,7 +70,7 @@ impl<'a> Decayer<'a> {
                 _ => spans.push(Span { last, weight, proportion: Proportion::new(weight) }),
             }
         }
-        Self { options, first: Ledger::window_start(options, today), normalizers: Normalizers::default(), spans }
+        Self { options, first: options.window_start(today), normalizers: Normalizers::default(), spans }
     }
 
     /// The decay weight of a bucket, `None` once it has left the window.

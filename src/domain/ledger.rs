@@ -12,7 +12,6 @@ use super::chain::Chain;
 use super::factor::{Decayer, History};
 use super::ids::{Member, Owner};
 use super::maps::{FastMap, FastSet};
-use super::options::Options;
 use super::slots::{Amounts, Usages};
 use super::time::{Day, Span, Timestamp};
 use super::trail::Trails;
@@ -395,10 +394,5 @@ impl Ledger {
     /// The trail of everybody who has buckets. The decayer is as for [`Self::history`].
     pub fn trails(&self, decayer: &Decayer) -> Trails {
         self.chains.iter().map(|(owner, chain)| (owner.clone(), decayer.trail(chain))).collect()
-    }
-
-    /// The day before which no bucket counts any more.
-    pub fn window_start(options: &Options, today: Day) -> Day {
-        today.plus(-options.lookback_days.cast_signed()).plus(1)
     }
 }

@@ -25,7 +25,12 @@ pub fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R>
 
 /// What `of` makes of each part of so many items, in their order. Few items are one part.
 pub fn parts<R: Send>(count: usize, of: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
-    let threads = (*THREADS).min(count / FEW);
+    large_parts(count, 1, of)
+}
+
+/// [`parts`] of items that take as long as so many each.
+pub fn large_parts<R: Send>(count: usize, each: usize, of: impl Fn(Range<usize>) -> R + Sync) -> Vec<R> {
+    let threads = (*THREADS).min(count).min(count.saturating_mul(each) / FEW);
     if threads < 2 {
         return vec![of(0..count)];
     }

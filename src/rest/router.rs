@@ -4,6 +4,7 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use tower::ServiceBuilder;
 use tower_http::timeout::RequestBodyTimeoutLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -85,18 +86,23 @@ pub(super) fn patient() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(jobs::run::handle)).routes(routes!(audit::get::handle))
 }
 
-/// The endpoints with their limits. Who may ask, and how refusals look, is the server's business.
+/// The endpoints with their limits. Who may ask, and how refusals look, is the server's business. What is around an endpoint
+/// is one layer of the router, which makes copies of each one for each request.
 pub fn router(state: ApiState) -> Router {
     let limits = state.limits;
     let strict = |endpoints: OpenApiRouter<ApiState>| {
         let (router, api) = endpoints.split_for_parts();
-        router.layer(from_fn_with_state(Takers::of(&api), refuse))
+        (router, ServiceBuilder::new().layer(from_fn_with_state(Takers::of(&api), refuse)))
     };
-    let prompt = strict(prompt()).layer(from_fn_with_state(limits, in_time));
-    let bulk = strict(bulk())
-        .layer(RequestBodyTimeoutLayer::new(limits.silence))
-        .layer(DefaultBodyLimit::max(limits.bulk_bytes));
-    prompt.merge(strict(patient())).layer(DefaultBodyLimit::max(limits.body_bytes)).merge(bulk).with_state(state)
+    let small = DefaultBodyLimit::max(limits.body_bytes);
+    let (prompt, around) = strict(prompt());
+    let prompt = prompt.layer(around.layer(small).layer(from_fn_with_state(limits, in_time)));
+    let (patient, around) = strict(patient());
+    let patient = patient.layer(around.layer(small));
+    let (bulk, around) = strict(bulk());
+    let large = DefaultBodyLimit::max(limits.bulk_bytes);
+    let bulk = bulk.layer(around.layer(large).layer(RequestBodyTimeoutLayer::new(limits.silence)));
+    prompt.merge(patient).merge(bulk).with_state(state)
 }
 
 /// Gives up on an answer that takes too long; a write that has begun still ends.

@@ -24,6 +24,9 @@ use super::{ACQUIRE_TIMEOUT, Result, StoreError, pool_options};
 const WRITER_CACHE: &str = "-8192";
 const READER_CACHE: &str = "-2048";
 pub const READERS: u32 = 4;
+/// So many rows a connection reads ahead. It has a thread of its own; with few rows the two threads wait for each other all
+/// the time.
+const ROWS_AHEAD: usize = 4096;
 
 /// What a commit waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -109,6 +112,7 @@ fn configured(options: SqliteConnectOptions, synchronous: Synchronous) -> Sqlite
             Synchronous::Normal => SqliteSynchronous::Normal,
         })
         .busy_timeout(ACQUIRE_TIMEOUT)
+        .row_buffer_size(ROWS_AHEAD)
         .foreign_keys(true)
         .pragma("temp_store", "memory")
         // Written pages reach the file once for several batches (in pages of 4 KiB).

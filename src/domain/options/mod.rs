@@ -14,6 +14,7 @@ use super::fault::{Fault, escaped};
 use super::reading::{Misread, read_from};
 use super::slice::GapPolicy;
 use super::slots::{Amounts, SlotName};
+use super::time::Day;
 use super::weight::Weight;
 
 pub use division::DivisionChoice;
@@ -150,6 +151,11 @@ const KEYS: [&str; 14] = [
 ];
 
 impl Options {
+    /// The day before which no bucket counts any more.
+    pub fn window_start(&self, today: Day) -> Day {
+        today.plus(-self.lookback_days.cast_signed()).plus(1)
+    }
+
     /// Reads options from the database: the slots that they name are known however many there are.
     pub fn parse_stored(stored: &Map<String, Value>) -> Result<Self, Vec<Fault>> {
         for name in stored.get("resource_weights").and_then(Value::as_object).into_iter().flatten() {

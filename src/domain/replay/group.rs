@@ -157,7 +157,7 @@ impl Group {
         // Nothing is stored.
         self.ledger.take_changes();
         let today = now.day();
-        let window = Ledger::window_start(&self.options, today);
+        let window = self.options.window_start(today);
         self.forget_run_times(window);
         self.expectations = Edition::default();
         self.recompute(today);

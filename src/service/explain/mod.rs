@@ -15,7 +15,6 @@ use super::audit::label;
 use super::audit_log::Author;
 use super::group::published::facts::Facts;
 use super::group::published::trails::TrailBook;
-use super::group::state::window_start;
 use super::group::visible::VisibleGroup;
 use super::sequence::waiting::Waiting;
 use super::{Caller, Error, Result, Service};
@@ -93,7 +92,7 @@ impl Service {
 
     async fn recount(&self, group: &VisibleGroup, subject: &Subject) -> Result<Recount> {
         let scale = group.scale(self.clock().now());
-        let from = window_start(scale.options, scale.today);
+        let from = scale.options.window_start(scale.today);
         let buckets = store::buckets::of_owner(self.store().read(), &group.name, &subject.owner(), from).await?;
         Ok(scale.recount(buckets))
     }
@@ -117,7 +116,7 @@ impl Service {
     /// What the buckets of everybody come to, where no run of this process has told.
     async fn read_trails(&self, facts: &Facts) -> Result<TrailBook> {
         let Scale { today, options } = facts.scale(self.clock().now());
-        let mut ledger = Ledger::new(CapacityCalendar::default(), window_start(options, today));
+        let mut ledger = Ledger::new(CapacityCalendar::default(), options.window_start(today));
         store::buckets::load(self.store().read(), &facts.name, &mut ledger, None).await?;
         let mut decayer = Decayer::new(options, today);
         ledger.normalize(&mut decayer);

@@ -13,13 +13,12 @@ use crate::domain::slots::Usages;
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::trail::{Trail, with};
 use crate::service::group::published::facts::Facts;
-use crate::service::group::state::window_start;
 
 /// What is not recorded yet, by owner and day.
 pub(super) struct Sums(FastMap<Owner, BTreeMap<Day, Usages>>);
 
 fn moment(facts: &Facts, now: Timestamp) -> Moment {
-    Moment { since: window_start(&facts.options, now.day()).start(), now }
+    Moment { since: facts.options.window_start(now.day()).start(), now }
 }
 
 /// The domain, project or user itself that a member's usage counts for.

@@ -1,7 +1,7 @@
 //! How a state is brought up to a moment: the capacity that it has seen, the run times that count, and what buckets amount to
 //! (FAIR_SHARE §5, §7).
 
-use super::state::{Calculation, GroupState, window_start};
+use super::state::{Calculation, GroupState};
 use crate::domain::factor::Decayer;
 use crate::domain::ids::Owner;
 use crate::domain::ledger::Ledger;
@@ -48,7 +48,7 @@ impl GroupState {
             // A bucket of the look-back may be longer than the option says today.
             Some(_) => {
                 let unit = self.options.decay_unit_days.cast_signed();
-                day.plus(1 - unit).min(window_start(&self.options, today))
+                day.plus(1 - unit).min(self.options.window_start(today))
             }
             None => Day::MIN,
         };
@@ -68,7 +68,7 @@ impl GroupState {
         recount: bool,
     ) -> Result<Vec<Owner>> {
         // A clock that jumped back, or a longer look-back, sees older buckets again.
-        let from = window_start(&self.options, now.day());
+        let from = self.options.window_start(now.day());
         self.load_back_to(db, from).await?;
         if !recount {
             return Ok(Vec::new());
@@ -112,7 +112,7 @@ impl GroupState {
         self.group.calculated_with = Some(self.options.to_json());
         self.calculation = Some(Calculation {
             at: now,
-            lookback_start: window_start(&self.options, today),
+            lookback_start: self.options.window_start(today),
             lookback_end: today,
             options: self.options.clone(),
         });

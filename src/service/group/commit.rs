@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use super::live_kernels::LiveKernels;
 use super::published::PublishedGroup;
 use super::session::Session;
-use super::state::window_start;
 use crate::domain::ids::Owner;
 use crate::service::Result;
 use crate::service::work::blocking;
@@ -97,7 +96,7 @@ impl Session {
                 blocking(|| PublishedGroup::build(&state, &service.people.read(), kernels))
             }
         });
-        state.ledger.forget_before(window_start(&state.options, now.day()));
+        state.ledger.forget_before(state.options.window_start(now.day()));
         *slot = Some(state);
         service.published.put(&published);
         Ok(Some(published))

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::calculate::Moment;
 use super::live_kernels;
 use super::revision::ConfigRevision;
-use super::state::{GroupState, capacity_of, window_start};
+use super::state::{GroupState, capacity_of};
 use super::visible::VisibleGroup;
 use crate::domain::ids::{GroupKey, Owner};
 use crate::domain::kernel::Kernel;
@@ -340,7 +340,7 @@ impl Session {
 
     /// Makes sure that every bucket that usage of `day` may fall in, or push along, is in memory.
     pub async fn load_chains_of(&mut self, day: Day) -> Result<()> {
-        self.load_back_to(window_start(&self.state.options, self.now.day())).await?;
+        self.load_back_to(self.state.options.window_start(self.now.day())).await?;
         let unit = self.state.options.decay_unit_days.cast_signed();
         if day.plus(1 - unit) >= self.state.ledger.loaded_from() {
             return Ok(());
@@ -370,7 +370,7 @@ impl Session {
     pub async fn recompute_histories(&mut self) -> Result<()> {
         let now = self.certain_now();
         self.touched = true;
-        let recount = !self.state.knows_run_times(window_start(&self.state.options, now.day()));
+        let recount = !self.state.knows_run_times(self.state.options.window_start(now.day()));
         if recount {
             self.settle_run_times().await?;
         }

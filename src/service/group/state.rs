@@ -421,10 +421,6 @@ impl GroupState {
     }
 }
 
-pub fn window_start(options: &Options, today: Day) -> Day {
-    Ledger::window_start(options, today)
-}
-
 fn parse_options(group: &Group) -> Result<Options> {
     Options::parse_stored(&group.scheduler_opts)
         .map_err(|e| Error::internal(format!("stored options of {}: {e:?}", group.name)))
@@ -434,7 +430,7 @@ fn calculation(group: &Group) -> Result<Option<Calculation>> {
     let (Some(at), Some(with)) = (group.calculated_at, &group.calculated_with) else { return Ok(None) };
     let options = Options::parse_stored(with)
         .map_err(|e| Error::internal(format!("stored calculation of {}: {e:?}", group.name)))?;
-    Ok(Some(Calculation { at, lookback_start: window_start(&options, at.day()), lookback_end: at.day(), options }))
+    Ok(Some(Calculation { at, lookback_start: options.window_start(at.day()), lookback_end: at.day(), options }))
 }
 
 fn domain_of(people: &Directory, id: ProjectId) -> Option<Arc<str>> {

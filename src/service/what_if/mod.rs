@@ -21,7 +21,7 @@ use super::group::calculate::Moment;
 use super::group::fork::Fork;
 use super::group::published::PublishedGroup;
 use super::group::revision::ConfigRevision;
-use super::group::state::{GroupState, window_start};
+use super::group::state::GroupState;
 use super::group::visible::VisibleGroup;
 use super::input::json::read;
 use super::input::terms::Terms;
@@ -136,7 +136,7 @@ impl Made {
         let recalculates = changes.make_the_rest(&mut state, &snapshot, moment).await?;
         let mut changed = Vec::new();
         if recalculates {
-            let from = window_start(&state.options, moment.certain.day());
+            let from = state.options.window_start(moment.certain.day());
             // Where run times have to be made anew, the next run does so.
             let recount = state.group.run_times_made && !state.knows_run_times(from);
             changed = state.prepare(&snapshot, moment.certain, recount).await?;

@@ -107,10 +107,10 @@ fn a_user_in_two_projects_and_two_users_in_one() {
 
 #[test]
 fn the_window_opens_on_the_oldest_day_that_counts() {
-    let start = Ledger::window_start(&Options::default(), day("2026-01-28"));
+    let start = Options::default().window_start(day("2026-01-28"));
     assert_eq!(start, day("2026-01-01"));
     let today_only = Options { lookback_days: 1, ..Options::default() };
-    assert_eq!(Ledger::window_start(&today_only, day("2026-01-28")), day("2026-01-28"));
+    assert_eq!(today_only.window_start(day("2026-01-28")), day("2026-01-28"));
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod sweep;
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -16,6 +17,7 @@ use crate::domain::division::tree::Tree;
 use crate::domain::division::tree::grid::Grid;
 use crate::domain::division::tree::warning::Warning;
 use crate::domain::flat::Part;
+use crate::domain::parallel::{both_of, large_parts, parts};
 use crate::domain::queues::{Bound, QueueMode};
 use sweep::{Member, Solver};
 
@@ -50,13 +52,8 @@ impl Algorithm for MinShare {
     }
 
     fn divide(&self, tree: &Tree, options: &super::Options, trace: &mut Trace) -> Shares {
-        let mut ratios = Vec::with_capacity(tree.len());
-        let mut ceilings = Vec::with_capacity(tree.len());
-        for queue in 0..tree.len() {
-            let (ceiling, usage, demand) = observe(tree, queue);
-            ceilings.push(ceiling);
-            ratios.push(Ratios { usage: shown(usage), demand: shown(demand), ..Ratios::default() });
-        }
+        let observed = |part: Range<usize>| part.map(|queue| observe(tree, queue)).collect::<Vec<_>>();
+        let (ceilings, mut ratios): (Vec<_>, Vec<_>) = parts(tree.len(), observed).into_iter().flatten().unzip();
         let [fair, guaranteed] = divide_ratios(tree, options.min_share.rule, &ceilings, trace);
         let warnings = scaled_min_shares(tree, &fair, &ceilings);
         for (at, ratios) in ratios.iter_mut().enumerate() {
@@ -88,7 +85,7 @@ struct Ceiling {
 }
 
 /// The queue's ceiling, its usage and its demand.
-fn observe(tree: &Tree, queue: usize) -> (Ceiling, u128, u128) {
+fn observe(tree: &Tree, queue: usize) -> (Ceiling, Ratios) {
     let (allocated, request) = (tree.allocated.row(queue), tree.request.row(queue));
     let dominant = dominant(allocated, &tree.capacity).or_else(|| dominant(request, &tree.capacity));
     let ratio = |amount: Amount, column: usize| mul_div_up(amount.units(), ONE.into(), tree.capacity[column].units());
@@ -112,7 +109,8 @@ fn observe(tree: &Tree, queue: usize) -> (Ceiling, u128, u128) {
     }
     let is_whole = upper > u128::from(ONE);
     let upper = u64::try_from(upper).unwrap_or(ONE).min(ONE);
-    (Ceiling { dominant, upper, limit: limited, is_whole }, of_dominant(allocated), demand)
+    let ratios = Ratios { usage: shown(of_dominant(allocated)), demand: shown(demand), ..Ratios::default() };
+    (Ceiling { dominant, upper, limit: limited, is_whole }, ratios)
 }
 
 /// The slot of which the row holds the largest part.
@@ -132,24 +130,39 @@ fn dominant(row: &[Amount], capacity: &[Amount]) -> Option<usize> {
 
 /// The fair shares, and what they would be if every queue wanted everything.
 fn divide_ratios(tree: &Tree, rule: Rule, ceilings: &[Ceiling], trace: &mut Trace) -> [Vec<u64>; 2] {
-    let mut shares = [vec![0; tree.len()], vec![0; tree.len()]];
-    let (mut solver, mut weights, mut lower) = (Solver::default(), Vec::new(), Vec::new());
-    for level in tree.levels() {
-        let children = tree.children(level);
-        let is_fifo = level.is_some_and(|q| tree.queues[q].mode == QueueMode::Fifo);
-        let divisor = common_weights(tree, children, &mut weights);
-        for (ratios, is_fair) in shares.iter_mut().zip([true, false]) {
+    let levels = Levels { tree, rule, ceilings, weights: common_weights(tree) };
+    let guaranteed = || levels.divide(|_| ONE, &mut Trace::off());
+    let fair = || levels.divide(|queue| ceilings[queue].upper, trace);
+    let (guaranteed, fair) = both_of(tree.len(), guaranteed, fair);
+    [fair, guaranteed]
+}
+
+/// What a division takes of all levels.
+struct Levels<'a> {
+    tree: &'a Tree,
+    rule: Rule,
+    ceilings: &'a [Ceiling],
+    weights: Weights,
+}
+
+impl Levels<'_> {
+    /// The share of each queue, if none wants more than `upper`.
+    fn divide(&self, upper: impl Fn(usize) -> u64, trace: &mut Trace) -> Vec<u64> {
+        let Self { tree, rule, ceilings, .. } = *self;
+        let mut ratios = vec![0; tree.len()];
+        let (mut solver, mut lower, mut start) = (Solver::default(), Vec::new(), 0);
+        for (level, divisor) in tree.levels().zip(self.weights.divisors.iter().copied()) {
+            let children = tree.children(level);
+            let weights = &self.weights.reduced[start..start + children.len()];
+            start += children.len();
             let total = level.map_or(ONE, |q| ratios[q]);
-            let upper = |queue: usize| if is_fair { ceilings[queue].upper } else { ONE };
-            let mut off = Trace::off();
-            let trace = if is_fair { &mut *trace } else { &mut off };
-            if is_fifo {
-                serve_in_order((tree, children, ceilings), total, upper, ratios, trace);
+            if level.is_some_and(|q| tree.queues[q].mode == QueueMode::Fifo) {
+                serve_in_order((tree, children, ceilings), total, &upper, &mut ratios, trace);
                 continue;
             }
             lower_limits(tree, children, total, &mut lower);
             solver.members.clear();
-            solver.members.extend(children.iter().zip(&weights).zip(&lower).map(|((queue, weight), lower)| Member {
+            solver.members.extend(children.iter().zip(weights).zip(&lower).map(|((queue, weight), lower)| Member {
                 weight: *weight,
                 lower: *lower,
                 upper: upper(*queue).min(total),
@@ -159,31 +172,42 @@ fn divide_ratios(tree: &Tree, rule: Rule, ceilings: &[Ceiling], trace: &mut Trac
                 ratios[*queue] = *share;
             }
             if trace.is_on() {
-                let level_shares =
-                    LevelShares { tree, children, ceilings, total, lower: &lower, weights: &weights, divisor };
+                let level_shares = LevelShares { tree, children, ceilings, total, lower: &lower, weights, divisor };
                 level_shares.record(rule, &solver, trace);
             }
         }
+        ratios
     }
-    shares
 }
 
-/// The children's weights over their greatest common divisor, which is answered.
-fn common_weights(tree: &Tree, children: &[usize], weights: &mut Vec<u64>) -> u64 {
-    weights.clear();
-    let mut divisor = 0;
-    for queue in children {
-        // The tree admits no weight that does not fit.
-        let weight = u64::try_from(tree.queues[*queue].weight.units()).unwrap_or(u64::MAX);
-        divisor = greatest_common_divisor(weight, divisor);
-        weights.push(weight);
-    }
-    if divisor > 1 {
-        for weight in weights {
-            *weight /= divisor;
+/// The weights of the children of all levels.
+#[derive(Default)]
+struct Weights {
+    /// Over their greatest common divisor; levels follow each other.
+    reduced: Vec<u64>,
+    /// Of each level.
+    divisors: Vec<u64>,
+}
+
+fn common_weights(tree: &Tree) -> Weights {
+    let mut weights = Weights::default();
+    for level in tree.levels() {
+        let start = weights.reduced.len();
+        let mut divisor = 0;
+        for queue in tree.children(level) {
+            // The tree admits no weight that does not fit.
+            let weight = u64::try_from(tree.queues[*queue].weight.units()).unwrap_or(u64::MAX);
+            divisor = greatest_common_divisor(weight, divisor);
+            weights.reduced.push(weight);
         }
+        if divisor > 1 {
+            for weight in &mut weights.reduced[start..] {
+                *weight /= divisor;
+            }
+        }
+        weights.divisors.push(divisor);
     }
-    divisor
+    weights
 }
 
 /// Lower limits that together exceed the total are scaled by one factor to it.
@@ -331,39 +355,50 @@ fn serve_in_order(
     }
 }
 
-/// Ratio x capacity on every slot; what rounding down leaves goes to the largest remainders, so that children that
-/// share all of their parent's ratio share all of its amounts.
+/// Ratio x capacity on every slot.
 fn to_amounts(tree: &Tree, ratios: &[u64], ceilings: &[Ceiling]) -> Grid<Amount> {
-    let one = u128::from(ONE);
+    let columns =
+        |part: Range<usize>| part.map(|column| column_amounts(tree, ratios, ceilings, column)).collect::<Vec<_>>();
+    let columns = large_parts(tree.slots.len(), tree.len(), columns).concat();
     let mut amounts = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
+    for queue in 0..tree.len() {
+        for (cell, column) in amounts.row_mut(queue).iter_mut().zip(&columns) {
+            *cell = column[queue];
+        }
+    }
+    amounts
+}
+
+/// Ratio x capacity on one slot; what rounding down leaves goes to the largest remainders, so that children that share all
+/// of their parent's ratio share all of its amounts.
+fn column_amounts(tree: &Tree, ratios: &[u64], ceilings: &[Ceiling], column: usize) -> Vec<Amount> {
+    let (one, capacity) = (u128::from(ONE), tree.capacity[column].units());
+    let mut amounts = vec![Amount::ZERO; tree.len()];
     let mut remainders: Vec<(u128, usize)> = Vec::new();
     for level in tree.levels() {
         let children = tree.children(level);
         let sum: u128 = children.iter().map(|q| u128::from(ratios[*q])).sum();
         let all = sum == level.map_or(one, |q| ratios[q].into());
-        for column in 0..tree.slots.len() {
-            let capacity = tree.capacity[column].units();
-            let given = level.map_or(capacity, |q| amounts[(q, column)].units());
-            let mut left = if all { given } else { mul_div(sum, capacity, one).0.min(given) };
-            remainders.clear();
-            for queue in children.iter().copied() {
-                let (part, remainder) = mul_div(ratios[queue].into(), capacity, one);
-                let ceiling = &ceilings[queue];
-                // A met demand was rounded up to a ratio; its slot shows the demand itself.
-                let met = ceiling.dominant == Some(column) && ratios[queue] >= ceiling.upper;
-                let ceiling = if met { tree.requestable(queue, column).units() } else { u128::MAX };
-                let part = part.min(left).min(ceiling);
-                if remainder > 0 && part < ceiling {
-                    remainders.push((remainder, queue));
-                }
-                left -= part;
-                amounts[(queue, column)] = Amount::from_units(part);
+        let given = level.map_or(capacity, |q| amounts[q].units());
+        let mut left = if all { given } else { mul_div(sum, capacity, one).0.min(given) };
+        remainders.clear();
+        for queue in children.iter().copied() {
+            let (part, remainder) = mul_div(ratios[queue].into(), capacity, one);
+            let ceiling = &ceilings[queue];
+            // A met demand was rounded up to a ratio; its slot shows the demand itself.
+            let met = ceiling.dominant == Some(column) && ratios[queue] >= ceiling.upper;
+            let ceiling = if met { tree.requestable(queue, column).units() } else { u128::MAX };
+            let part = part.min(left).min(ceiling);
+            if remainder > 0 && part < ceiling {
+                remainders.push((remainder, queue));
             }
-            let order = |a: &(u128, usize), b: &(u128, usize)| b.0.cmp(&a.0).then_with(|| tree.by_age(a.1, b.1));
-            for (_, queue) in first_of(&mut remainders, left, order) {
-                let cell = &mut amounts[(*queue, column)];
-                *cell = Amount::from_units(cell.units() + 1);
-            }
+            left -= part;
+            amounts[queue] = Amount::from_units(part);
+        }
+        let order = |a: &(u128, usize), b: &(u128, usize)| b.0.cmp(&a.0).then_with(|| tree.by_age(a.1, b.1));
+        for (_, queue) in first_of(&mut remainders, left, order) {
+            let amount = &mut amounts[*queue];
+            *amount = Amount::from_units(amount.units() + 1);
         }
     }
     amounts

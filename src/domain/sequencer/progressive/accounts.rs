@@ -6,7 +6,6 @@ use super::charge::{Account, Charge};
 use super::tariff::Tariff;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, ProjectId};
-use crate::domain::ledger::Ledger;
 use crate::domain::maps::FastMap;
 use crate::domain::options::{MOST_EXPECTED_SECONDS, Options, Order};
 use crate::domain::outstanding::{Moment, Outstanding};
@@ -90,7 +89,7 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
         let mut accounts = Self {
             books,
             homes,
-            moment: Moment { since: Ledger::window_start(options, now.day()).start(), now },
+            moment: Moment { since: options.window_start(now.day()).start(), now },
             tariff: Tariff::new(books.today(), options),
             numbers: FastMap::default(),
             users: Vec::new(),
