@@ -2,6 +2,7 @@ FROM rust:1.95-slim-bookworm AS build
 RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY Cargo.toml Cargo.lock rustfmt.toml schema.graphql ./
+COPY .cargo .cargo
 COPY migration migration
 COPY src src
 COPY ui/dist ui/dist

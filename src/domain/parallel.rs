@@ -16,9 +16,14 @@ static THREADS: LazyLock<usize> = LazyLock::new(|| thread::available_parallelism
 
 /// What `of` makes of each item, in the order of the items.
 pub fn map<T: Sync, R: Send>(items: &[T], of: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let mut parts = parts(items.len(), |part| items[part].iter().map(&of).collect::<Vec<R>>()).into_iter();
+    each(items.len(), |at| of(&items[at]))
+}
+
+/// What `of` makes of each place below `count`, in their order.
+pub fn each<R: Send>(count: usize, of: impl Fn(usize) -> R + Sync) -> Vec<R> {
+    let mut parts = parts(count, |part| part.map(&of).collect::<Vec<R>>()).into_iter();
     let mut made = parts.next().unwrap_or_default();
-    made.reserve_exact(items.len() - made.len());
+    made.reserve_exact(count - made.len());
     made.extend(parts.flatten());
     made
 }

@@ -2,7 +2,6 @@
 //! are many, a record of every run, and a drain at shutdown.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
@@ -34,7 +33,6 @@ pub struct Runner {
     presence: OnceCell<Presence>,
     /// How many runs there may be at once.
     turns: Arc<Semaphore>,
-    waiting: AtomicUsize,
     flights: Mutex<HashMap<(&'static str, String), Flight>>,
     last_starts: Mutex<HashMap<(&'static str, String), Timestamp>>,
     last_beat: Mutex<Option<Timestamp>>,
@@ -50,7 +48,6 @@ impl Runner {
     pub fn new(service: Arc<Service>, settings: JobSettings) -> Arc<Self> {
         Arc::new(Self {
             turns: Arc::new(Semaphore::new(service.store().runs_at_once())),
-            waiting: AtomicUsize::new(0),
             service,
             jobs: all(settings),
             presence: OnceCell::new(),
@@ -196,10 +193,7 @@ impl Runner {
 
     /// Waits for the turn of a run, first come first served. `None`: the runner stops.
     async fn turn(&self) -> Option<OwnedSemaphorePermit> {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        let turn = Arc::clone(&self.turns).acquire_owned().await;
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
-        turn.ok()
+        Arc::clone(&self.turns).acquire_owned().await.ok()
     }
 
     /// One run under the lease, recorded. The caller holds the flight and has its turn.
@@ -240,14 +234,6 @@ impl Runner {
         }
         Ok(runs)
     }
-
-    fn waits(&self, job: &str) -> Error {
-        let waiting = self.waiting.load(Ordering::Relaxed);
-        let detail = format!(
-            "{job} waits for its turn among {waiting} runs; it runs when those before it have ended, and /job-runs shows it then"
-        );
-        Error::not_now("job_waiting", detail)
-    }
 }
 
 /// The work itself. A panic ends this run and nothing else.
@@ -280,12 +266,17 @@ impl JobControl for Runner {
         let run = tracker.spawn(async move { runner.run_in_turn(known.as_ref(), groups, begin).await });
         async move {
             if timeout(PATIENCE, begun).await.is_err() {
-                return Some(Err(self.waits(&job)));
+                return Some(Err(waits(&job)));
             }
             Some(run.await.unwrap_or_else(|error| Err(Error::failed("the runner panicked", error))))
         }
         .boxed()
     }
+}
+
+fn waits(job: &str) -> Error {
+    let detail = format!("{job} has not begun: other runs come first; it runs after them, and /job-runs shows it then");
+    Error::not_now("job_waiting", detail)
 }
 
 fn stopping() -> Error {

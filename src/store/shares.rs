@@ -6,7 +6,8 @@ use std::sync::Arc;
 use futures::TryStreamExt;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::OnConflict;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, StreamTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, StreamTrait};
+use uuid::Uuid;
 
 use super::entity::{domain_fair_share, project_fair_share, user_fair_share};
 use super::{Result, bulk, decode, run_times};
@@ -25,44 +26,49 @@ pub async fn load(
     domain_of: impl Fn(ProjectId) -> Option<Arc<str>>,
 ) -> Result<Hierarchy> {
     let mut hierarchy = Hierarchy::default();
-    macro_rules! share {
-        ($row:expr) => {
-            Share::new(
-                $row.weight.and_then(Weight::from_ten_thousandths),
-                History {
-                    normalized_usage: $row.normalized_usage,
-                    total_decayed_usage: decode::slots(&$row.total_decayed_usage)?,
-                    ..History::default()
-                },
-            )
-            .with_factor($row.fair_share_factor)
-        };
-    }
+    // Rows are read by place and without what is the same in all: there are as many as members.
     macro_rules! rows {
-        ($table:ident) => {
-            $table::Entity::find().filter($table::Column::ResourceGroup.eq(group)).stream(db).await?
+        ($table:ident, $($column:ident: $type:ty),+) => {
+            $table::Entity::find()
+                .select_only()
+                .columns([
+                    $($table::Column::$column,)+
+                    $table::Column::Weight,
+                    $table::Column::TotalDecayedUsage,
+                    $table::Column::NormalizedUsage,
+                    $table::Column::FairShareFactor,
+                ])
+                .filter($table::Column::ResourceGroup.eq(group))
+                .into_tuple::<($($type,)+ Option<i64>, String, f64, f64)>()
+                .stream(db)
+                .await?
         };
     }
-    let mut rows = rows!(domain_fair_share);
-    while let Some(row) = rows.try_next().await? {
-        hierarchy.put_domain(&Arc::from(row.domain_name.as_str()), share!(row));
+    let mut rows = rows!(domain_fair_share, DomainName: String);
+    while let Some((name, weight, decayed, normalized, factor)) = rows.try_next().await? {
+        hierarchy.put_domain(&Arc::from(name), share(weight, &decayed, normalized, factor)?);
     }
     drop(rows);
-    let mut rows = rows!(project_fair_share);
-    while let Some(row) = rows.try_next().await? {
-        let id = ProjectId(row.project_id);
+    let mut rows = rows!(project_fair_share, ProjectId: Uuid);
+    while let Some((id, weight, decayed, normalized, factor)) = rows.try_next().await? {
+        let id = ProjectId(id);
         if let Some(domain) = domain_of(id) {
-            hierarchy.put_project(id, &domain, share!(row));
+            hierarchy.put_project(id, &domain, share(weight, &decayed, normalized, factor)?);
         }
     }
     drop(rows);
-    let mut rows = rows!(user_fair_share);
-    while let Some(row) = rows.try_next().await? {
-        let member = Member { user: UserId(row.user_uuid), project: ProjectId(row.project_id) };
-        let run_times = row.run_times.as_deref().map(run_times::decode).transpose()?.unwrap_or_default();
-        hierarchy.put_user(member, share!(row).with_run_times(run_times));
+    let mut rows = rows!(user_fair_share, UserUuid: Uuid, ProjectId: Uuid, RunTimes: Option<String>);
+    while let Some((user, project, times, weight, decayed, normalized, factor)) = rows.try_next().await? {
+        let member = Member { user: UserId(user), project: ProjectId(project) };
+        let times = times.as_deref().map(run_times::decode).transpose()?.unwrap_or_default();
+        hierarchy.put_user(member, share(weight, &decayed, normalized, factor)?.with_run_times(times));
     }
     Ok(hierarchy)
+}
+
+fn share(weight: Option<i64>, decayed: &str, normalized_usage: f64, factor: f64) -> Result<Share> {
+    let history = History { normalized_usage, total_decayed_usage: decode::slots(decayed)?, ..History::default() };
+    Ok(Share::new(weight.and_then(Weight::from_ten_thousandths), history).with_factor(factor))
 }
 
 /// How long kernels ran, if any has ended.

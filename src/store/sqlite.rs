@@ -19,8 +19,8 @@ use super::files::Files;
 use super::gate::Gate;
 use super::{ACQUIRE_TIMEOUT, Result, StoreError, pool_options};
 
-/// What a connection keeps of the database, in KiB: a batch touches index pages all over, and they stay in
-/// memory until it is complete; readers find pages in the system's cache.
+/// What a connection keeps of the database, in KiB: a batch touches index pages all over, and they stay in memory until it is
+/// complete. An idle connection gives back what it keeps. Readers find pages in the system's cache.
 const WRITER_CACHE: &str = "-8192";
 const READER_CACHE: &str = "-2048";
 pub const READERS: u32 = 4;

@@ -17,7 +17,7 @@ use crate::domain::division::tree::Tree;
 use crate::domain::division::tree::grid::Grid;
 use crate::domain::division::tree::warning::Warning;
 use crate::domain::flat::Part;
-use crate::domain::parallel::{both_of, large_parts, parts};
+use crate::domain::parallel::{both_of, each, large_parts};
 use crate::domain::queues::{Bound, QueueMode};
 use sweep::{Member, Solver};
 
@@ -52,15 +52,18 @@ impl Algorithm for MinShare {
     }
 
     fn divide(&self, tree: &Tree, options: &super::Options, trace: &mut Trace) -> Shares {
-        let observed = |part: Range<usize>| part.map(|queue| observe(tree, queue)).collect::<Vec<_>>();
-        let (ceilings, mut ratios): (Vec<_>, Vec<_>) = parts(tree.len(), observed).into_iter().flatten().unzip();
-        let [fair, guaranteed] = divide_ratios(tree, options.min_share.rule, &ceilings, trace);
-        let warnings = scaled_min_shares(tree, &fair, &ceilings);
-        for (at, ratios) in ratios.iter_mut().enumerate() {
-            (ratios.fair_share, ratios.guaranteed) = (shown(fair[at].into()), shown(guaranteed[at].into()));
-        }
-        let fair_share = to_amounts(tree, &fair, &ceilings);
-        Shares { remaining: remaining(tree, &fair_share), fair_share, ratios: Some(ratios), warnings }
+        let observed = each(tree.len(), |queue| Observed::of(tree, queue));
+        let [fair, guaranteed] = divide_ratios(tree, options.min_share.rule, &observed, trace);
+        let warnings = scaled_min_shares(tree, &fair, &observed);
+        let fair_share = to_amounts(tree, &fair, &observed);
+        let ratios = observed.iter().zip(&fair).zip(&guaranteed).map(|((observed, fair), guaranteed)| Ratios {
+            usage: shown(observed.usage),
+            demand: shown(observed.demand),
+            fair_share: shown((*fair).into()),
+            guaranteed: shown((*guaranteed).into()),
+        });
+        let ratios = Some(ratios.collect());
+        Shares { remaining: remaining(tree, &fair_share), fair_share, ratios, warnings }
     }
 
     fn reads_min_shares(&self) -> bool {
@@ -73,8 +76,10 @@ impl Algorithm for MinShare {
     }
 }
 
-/// The most that a queue may have, as one number.
-struct Ceiling {
+/// What a queue uses and wants, and the most that it may have, as ratios.
+struct Observed {
+    usage: u128,
+    demand: u128,
     dominant: Option<usize>,
     /// Demand, cut by the limits of the slots that are wanted, and at 1.
     upper: u64,
@@ -84,33 +89,34 @@ struct Ceiling {
     is_whole: bool,
 }
 
-/// The queue's ceiling, its usage and its demand.
-fn observe(tree: &Tree, queue: usize) -> (Ceiling, Ratios) {
-    let (allocated, request) = (tree.allocated.row(queue), tree.request.row(queue));
-    let dominant = dominant(allocated, &tree.capacity).or_else(|| dominant(request, &tree.capacity));
-    let ratio = |amount: Amount, column: usize| mul_div_up(amount.units(), ONE.into(), tree.capacity[column].units());
-    let of_dominant = |row: &[Amount]| dominant.map_or(0, |column| ratio(row[column], column));
-    let demand = of_dominant(request);
-    let (mut upper, mut limited) = (demand, None);
-    for (column, wanted) in request.iter().enumerate() {
-        let capacity = tree.capacity[column].units();
-        if let Bound::Limited(limit) = tree.limit[(queue, column)]
-            && capacity > 0
-            && !wanted.is_zero()
-        {
-            let limit = match dominant {
-                Some(dominant) if dominant == column => ratio(limit, column),
-                _ => mul_div(limit.units(), ONE.into(), capacity).0,
-            };
-            if limit < upper {
-                (upper, limited) = (limit, Some(column));
+impl Observed {
+    fn of(tree: &Tree, queue: usize) -> Self {
+        let (allocated, request) = (tree.allocated.row(queue), tree.request.row(queue));
+        let dominant = dominant(allocated, &tree.capacity).or_else(|| dominant(request, &tree.capacity));
+        let ratio =
+            |amount: Amount, column: usize| mul_div_up(amount.units(), ONE.into(), tree.capacity[column].units());
+        let of_dominant = |row: &[Amount]| dominant.map_or(0, |column| ratio(row[column], column));
+        let demand = of_dominant(request);
+        let (mut upper, mut limited) = (demand, None);
+        for (column, wanted) in request.iter().enumerate() {
+            let capacity = tree.capacity[column].units();
+            if let Bound::Limited(limit) = tree.limit[(queue, column)]
+                && capacity > 0
+                && !wanted.is_zero()
+            {
+                let limit = match dominant {
+                    Some(dominant) if dominant == column => ratio(limit, column),
+                    _ => mul_div(limit.units(), ONE.into(), capacity).0,
+                };
+                if limit < upper {
+                    (upper, limited) = (limit, Some(column));
+                }
             }
         }
+        let is_whole = upper > u128::from(ONE);
+        let upper = u64::try_from(upper).unwrap_or(ONE).min(ONE);
+        Self { usage: of_dominant(allocated), demand, dominant, upper, limit: limited, is_whole }
     }
-    let is_whole = upper > u128::from(ONE);
-    let upper = u64::try_from(upper).unwrap_or(ONE).min(ONE);
-    let ratios = Ratios { usage: shown(of_dominant(allocated)), demand: shown(demand), ..Ratios::default() };
-    (Ceiling { dominant, upper, limit: limited, is_whole }, ratios)
 }
 
 /// The slot of which the row holds the largest part.
@@ -129,10 +135,10 @@ fn dominant(row: &[Amount], capacity: &[Amount]) -> Option<usize> {
 }
 
 /// The fair shares, and what they would be if every queue wanted everything.
-fn divide_ratios(tree: &Tree, rule: Rule, ceilings: &[Ceiling], trace: &mut Trace) -> [Vec<u64>; 2] {
-    let levels = Levels { tree, rule, ceilings, weights: common_weights(tree) };
+fn divide_ratios(tree: &Tree, rule: Rule, observed: &[Observed], trace: &mut Trace) -> [Vec<u64>; 2] {
+    let levels = Levels { tree, rule, observed, weights: common_weights(tree) };
     let guaranteed = || levels.divide(|_| ONE, &mut Trace::off());
-    let fair = || levels.divide(|queue| ceilings[queue].upper, trace);
+    let fair = || levels.divide(|queue| observed[queue].upper, trace);
     let (guaranteed, fair) = both_of(tree.len(), guaranteed, fair);
     [fair, guaranteed]
 }
@@ -141,14 +147,14 @@ fn divide_ratios(tree: &Tree, rule: Rule, ceilings: &[Ceiling], trace: &mut Trac
 struct Levels<'a> {
     tree: &'a Tree,
     rule: Rule,
-    ceilings: &'a [Ceiling],
+    observed: &'a [Observed],
     weights: Weights,
 }
 
 impl Levels<'_> {
     /// The share of each queue, if none wants more than `upper`.
     fn divide(&self, upper: impl Fn(usize) -> u64, trace: &mut Trace) -> Vec<u64> {
-        let Self { tree, rule, ceilings, .. } = *self;
+        let Self { tree, rule, observed, .. } = *self;
         let mut ratios = vec![0; tree.len()];
         let (mut solver, mut lower, mut start) = (Solver::default(), Vec::new(), 0);
         for (level, divisor) in tree.levels().zip(self.weights.divisors.iter().copied()) {
@@ -157,7 +163,7 @@ impl Levels<'_> {
             start += children.len();
             let total = level.map_or(ONE, |q| ratios[q]);
             if level.is_some_and(|q| tree.queues[q].mode == QueueMode::Fifo) {
-                serve_in_order((tree, children, ceilings), total, &upper, &mut ratios, trace);
+                serve_in_order((tree, children, observed), total, &upper, &mut ratios, trace);
                 continue;
             }
             lower_limits(tree, children, total, &mut lower);
@@ -172,7 +178,7 @@ impl Levels<'_> {
                 ratios[*queue] = *share;
             }
             if trace.is_on() {
-                let level_shares = LevelShares { tree, children, ceilings, total, lower: &lower, weights, divisor };
+                let level_shares = LevelShares { tree, children, observed, total, lower: &lower, weights, divisor };
                 level_shares.record(rule, &solver, trace);
             }
         }
@@ -226,12 +232,12 @@ fn lower_limits(tree: &Tree, children: &[usize], total: u64, limits: &mut Vec<u6
 }
 
 /// Parents whose share is too small for the minimum shares below it, as far as those are wanted.
-fn scaled_min_shares(tree: &Tree, fair: &[u64], ceilings: &[Ceiling]) -> Vec<Warning> {
+fn scaled_min_shares(tree: &Tree, fair: &[u64], observed: &[Observed]) -> Vec<Warning> {
     let mut warnings = Vec::new();
     for parent in tree.levels().flatten().filter(|queue| tree.queues[*queue].mode == QueueMode::Fair) {
         let children = tree.children(Some(parent));
         let lower = |queue: &usize| tree.queues[*queue].min_share_ratio.units() * u128::from(FINER);
-        let wanted = |queue: &usize| lower(queue).min(ceilings[*queue].upper.into());
+        let wanted = |queue: &usize| lower(queue).min(observed[*queue].upper.into());
         let share = u128::from(fair[parent]);
         if children.iter().map(wanted).sum::<u128>() > share {
             let ratios = children.iter().map(|child| tree.queues[*child].min_share_ratio);
@@ -250,7 +256,7 @@ fn scaled_min_shares(tree: &Tree, fair: &[u64], ceilings: &[Ceiling]) -> Vec<War
 struct LevelShares<'a> {
     tree: &'a Tree,
     children: &'a [usize],
-    ceilings: &'a [Ceiling],
+    observed: &'a [Observed],
     total: u64,
     /// Minimum shares, scaled to the total where they are above it.
     lower: &'a [u64],
@@ -265,7 +271,7 @@ impl LevelShares<'_> {
         let is_scaled = ratios.units() * u128::from(FINER) > u128::from(self.total);
         let of_weight = |weight: u128| Amount::from_units(weight.saturating_mul(self.divisor.into()));
         for (at, queue) in self.children.iter().copied().enumerate() {
-            let (share, ceiling) = (solver.shares[at], &self.ceilings[queue]);
+            let (share, ceiling) = (solver.shares[at], &self.observed[queue]);
             let step = Step { queue, gift: shown(share.into()).into(), ..Step::default() };
             if share == ceiling.upper.min(self.total) {
                 let (rule, bound) = match share {
@@ -309,7 +315,7 @@ impl LevelShares<'_> {
 }
 
 /// What the upper limit of a queue is, as the rule and the cap of a step.
-fn bound(tree: &Tree, queue: usize, ceiling: &Ceiling) -> (&'static str, Cow<'static, str>) {
+fn bound(tree: &Tree, queue: usize, ceiling: &Observed) -> (&'static str, Cow<'static, str>) {
     if ceiling.is_whole {
         return ("capacity", "capacity".into());
     }
@@ -329,7 +335,7 @@ fn bound(tree: &Tree, queue: usize, ceiling: &Ceiling) -> (&'static str, Cow<'st
 
 /// A `fifo` queue: by priority, weight, age, input order, each to its demand; minimum shares do not count.
 fn serve_in_order(
-    (tree, children, ceilings): (&Tree, &[usize], &[Ceiling]),
+    (tree, children, observed): (&Tree, &[usize], &[Observed]),
     mut left: u64,
     upper: impl Fn(usize) -> u64,
     ratios: &mut [u64],
@@ -348,7 +354,7 @@ fn serve_in_order(
             rule: "fifo",
             divided: Some(shown(left.into())),
             gift: shown(share.into()).into(),
-            capped_by: (share == ceilings[queue].upper).then(|| bound(tree, queue, &ceilings[queue]).1),
+            capped_by: (share == observed[queue].upper).then(|| bound(tree, queue, &observed[queue]).1),
             ..Step::default()
         });
         left -= share;
@@ -356,22 +362,16 @@ fn serve_in_order(
 }
 
 /// Ratio x capacity on every slot.
-fn to_amounts(tree: &Tree, ratios: &[u64], ceilings: &[Ceiling]) -> Grid<Amount> {
+fn to_amounts(tree: &Tree, ratios: &[u64], observed: &[Observed]) -> Grid<Amount> {
     let columns =
-        |part: Range<usize>| part.map(|column| column_amounts(tree, ratios, ceilings, column)).collect::<Vec<_>>();
-    let columns = large_parts(tree.slots.len(), tree.len(), columns).concat();
-    let mut amounts = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
-    for queue in 0..tree.len() {
-        for (cell, column) in amounts.row_mut(queue).iter_mut().zip(&columns) {
-            *cell = column[queue];
-        }
-    }
-    amounts
+        |part: Range<usize>| part.map(|column| column_amounts(tree, ratios, observed, column)).collect::<Vec<_>>();
+    let columns = large_parts(tree.slots.len(), tree.len(), columns).into_iter().flatten().collect();
+    Grid::of_columns(columns)
 }
 
 /// Ratio x capacity on one slot; what rounding down leaves goes to the largest remainders, so that children that share all
 /// of their parent's ratio share all of its amounts.
-fn column_amounts(tree: &Tree, ratios: &[u64], ceilings: &[Ceiling], column: usize) -> Vec<Amount> {
+fn column_amounts(tree: &Tree, ratios: &[u64], observed: &[Observed], column: usize) -> Vec<Amount> {
     let (one, capacity) = (u128::from(ONE), tree.capacity[column].units());
     let mut amounts = vec![Amount::ZERO; tree.len()];
     let mut remainders: Vec<(u128, usize)> = Vec::new();
@@ -384,7 +384,7 @@ fn column_amounts(tree: &Tree, ratios: &[u64], ceilings: &[Ceiling], column: usi
         remainders.clear();
         for queue in children.iter().copied() {
             let (part, remainder) = mul_div(ratios[queue].into(), capacity, one);
-            let ceiling = &ceilings[queue];
+            let ceiling = &observed[queue];
             // A met demand was rounded up to a ratio; its slot shows the demand itself.
             let met = ceiling.dominant == Some(column) && ratios[queue] >= ceiling.upper;
             let ceiling = if met { tree.requestable(queue, column).units() } else { u128::MAX };

@@ -17,6 +17,16 @@ impl<T: Copy> Grid<T> {
         Self { width, cells: vec![value; rows.saturating_mul(width)] }
     }
 
+    /// Of columns of equal length.
+    pub fn of_columns(columns: Vec<Vec<T>>) -> Self {
+        let (width, rows) = (columns.len(), columns.first().map_or(0, Vec::len));
+        let cells = match <[Vec<T>; 1]>::try_from(columns) {
+            Ok([only]) => only,
+            Err(columns) => (0..rows).flat_map(|row| columns.iter().map(move |column| column[row])).collect(),
+        };
+        Self { width, cells }
+    }
+
     pub fn row(&self, row: usize) -> &[T] {
         &self.cells[row * self.width..(row + 1) * self.width]
     }
