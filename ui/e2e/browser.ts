@@ -35,6 +35,8 @@ export interface Person {
   page: Page;
   /** What the page complained about so far. */
   complaints: string[];
+  /** What the server has refused so far, as the browser tells it: only tests that provoke a refusal have any. */
+  refusals: string[];
   goto: (path: string) => Promise<void>;
   leave: () => Promise<void>;
 }
@@ -49,9 +51,10 @@ export async function person(key: string | null, look: Look = DESKTOP, at = addr
   const page = await context.newPage();
   page.setDefaultTimeout(30_000);
   const complaints: string[] = [];
+  const refusals: string[] = [];
   page.on("console", (message) => {
-    // A refusal that a test provokes is told by the browser, too.
-    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) complaints.push(message.text());
+    if (message.type() !== "error") return;
+    (message.text().startsWith("Failed to load resource") ? refusals : complaints).push(message.text());
   });
   page.on("pageerror", (error) => complaints.push(String(error)));
   page.on("request", (request) => {
@@ -64,7 +67,7 @@ export async function person(key: string | null, look: Look = DESKTOP, at = addr
   };
   await page.goto(`${at}/ui/${key ? `#key=${key}` : ""}`);
   await page.locator(".page, form.card, .empty").first().waitFor();
-  return { context, page, complaints, goto, leave: () => context.close() };
+  return { context, page, complaints, refusals, goto, leave: () => context.close() };
 }
 
 /** Waits until nothing is being loaded. */

@@ -4,6 +4,7 @@ import { afterAll, expect, it } from "vitest";
 import { adminKey, person, shutDown } from "./browser.ts";
 import { weightOf } from "./configured.ts";
 import { GROUP } from "./pages.ts";
+import { inSight } from "./sight.ts";
 
 afterAll(shutDown);
 
@@ -37,16 +38,23 @@ it("a domain's weight is raised, explained, saved and taken back by keys alone",
   await expect.poll(() => hasFocus(page.locator("#main"))).toBe(true);
   expect(new URL(page.url()).pathname).toMatch(/\/shares$/);
 
-  await tabTo(page, page.getByLabel("Weight of domain research"));
+  const field = page.getByLabel("Weight of domain research");
+  await tabTo(page, field);
   await page.keyboard.press("Control+A");
   await page.keyboard.type("20");
   const bar = page.getByRole("region", { name: "Changes that are not saved" });
   await bar.getByText("1 weight changed").waitFor();
   await bar.getByText("users would rise").waitFor();
+  // The field is still seen, and so is the way on; what is known already takes no room.
+  expect(await hasFocus(field)).toBe(true);
+  await expect.poll(() => inSight(field)).toBe(true);
+  expect(await inSight(bar.getByRole("button", { name: "Save" }))).toBe(true);
+  await expect.poll(() => bar.getByText("different weights").count()).toBe(0);
   const whole = bar.getByRole("button", { name: "See all of it" });
   await tabTo(page, whole);
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").locator("svg.slope").waitFor();
+  await page.getByRole("dialog").getByText("different weights").waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   expect(await hasFocus(whole)).toBe(true);
@@ -59,6 +67,35 @@ it("a domain's weight is raised, explained, saved and taken back by keys alone",
   await tabTo(page, page.getByRole("button", { name: "Undo" }));
   await page.keyboard.press("Enter");
   await expect.poll(() => weightOf("research")).toBe(before);
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
+it("what one types in stays in sight in a low window, and the page stays where it is while a reason is typed", async () => {
+  const { page, complaints, goto, leave } = await person(adminKey(), { width: 1280, height: 720, theme: "light" });
+  await goto(`${GROUP}/settings`);
+  const field = page.getByLabel("Half-life, days");
+  await tabTo(page, field);
+  await page.keyboard.type("21");
+  const bar = page.getByRole("region", { name: "Changes that are not saved" });
+  const save = bar.getByRole("button", { name: "Save" });
+  await bar.getByText("would rise").waitFor();
+  await expect.poll(() => inSight(field)).toBe(true);
+  expect(await inSight(save)).toBe(true);
+  // The next fields are scrolled to above the bar as well.
+  for (const label of ["Look-back, days", "Bucket length, days", "Weight of Memory"]) {
+    await tabTo(page, page.getByLabel(label));
+    expect(await inSight(page.getByLabel(label)), label).toBe(true);
+  }
+  await tabTo(page, bar.getByLabel("Reason, for the audit log"));
+  const scrolled = () => page.evaluate(() => scrollY);
+  const before = await scrolled();
+  await page.keyboard.type("a reason");
+  expect(await scrolled()).toBe(before);
+  await tabTo(page, bar.getByRole("button", { name: "Discard" }));
+  expect(await scrolled()).toBe(before);
+  await page.keyboard.press("Enter");
+  await bar.waitFor({ state: "detached" });
   expect(complaints).toEqual([]);
   await leave();
 });

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { adminKey, keyOf, type Look, person, type Person, shutDown } from "./browser.ts";
-import { everyPage, pagesOf } from "./pages.ts";
+import { everyPage, GROUP, pagesOf } from "./pages.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const LOOKS: Look[] = (["light", "dark"] as const).flatMap((theme) => [
@@ -43,7 +43,7 @@ async function look(person: Person, name: string, path: string, at: Look): Promi
   const wider = await person.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   expect(wider, `${name} sticks out`).toBeLessThanOrEqual(1);
   expect(await axe(person), name).toEqual([]);
-  expect(person.complaints, name).toEqual([]);
+  expect([...person.complaints, ...person.refusals], name).toEqual([]);
   if (SHOTS && isKept(name, at)) {
     mkdirSync(SHOTS, { recursive: true });
     await person.page.screenshot({ path: join(SHOTS, `${name}-${at.width}-${at.theme}.png`), fullPage: at.width < 1000 });
@@ -56,6 +56,35 @@ describe.each(LOOKS)("at $width pixels, $theme", (at) => {
   it("every page of an admin is well", async () => {
     const admin = await person(adminKey(), at);
     for (const [name, path] of await everyPage()) await look(admin, name, path, at);
+    await admin.leave();
+  });
+
+  it("why a queue gets what it gets is told of the chosen slot, across the row and in few digits", async () => {
+    const admin = await person(adminKey(), at);
+    const { page, goto } = admin;
+    await goto(`${GROUP}/queues?slot=mem`);
+    for (const why of await page.getByText("Why?").all()) await why.click();
+    const told = page.locator(".statements li");
+    expect(await told.count()).toBeGreaterThan(5);
+    for (const text of await told.allTextContents()) {
+      expect(text).not.toMatch(/\d{5}|\.\d{4}|CPU|GPU/);
+      expect(text).not.toContain("last digit");
+    }
+    expect(await told.filter({ hasText: "of memory" }).first().getAttribute("title")).toMatch(/^gets \d{5,}/);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(1);
+    if (at.width === 1440) {
+      for (const line of await told.all()) {
+        const { lines, above } = await line.evaluate((item) => {
+          const { top, height } = item.getBoundingClientRect();
+          const beside = [...(item.closest("tr")?.querySelectorAll("td > *") ?? [])].map((one) => one.getBoundingClientRect().bottom);
+          return { lines: height / parseFloat(getComputedStyle(item).lineHeight), above: Math.max(...beside) <= top };
+        });
+        expect(lines).toBeLessThan(1.5);
+        expect(above).toBe(true);
+      }
+    }
+    expect(await axe(admin)).toEqual([]);
+    expect(admin.complaints).toEqual([]);
     await admin.leave();
   });
 

@@ -9,11 +9,12 @@ const SCENARIO = Buffer.from(JSON.stringify({ weights: [{ tier: "domain", name: 
 /** The day so many days before today, in UTC. */
 export const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 
-/** The name of each page, and its address. */
+/** The name of each page, and its address. Of today a division is kept, so that queues of a day can be seen. */
 export async function everyPage(): Promise<[string, string][]> {
   const query = `{ user_fair_shares(resource_group: "${GROUP}", last: 1) { edges { node { user_uuid project_id } } } }`;
   const answer = await graphql<{ user_fair_shares: { edges: { node: { user_uuid: string; project_id: string } }[] } }>(query);
   const last = answer.user_fair_shares.edges[0]?.node;
+  await graphql(`mutation { run_job(name: "divide", resource_group: "${GROUP}") { status } }`);
   const before = daysAgo(3);
   return [
     ["overview", `${GROUP}/overview`],
@@ -28,6 +29,7 @@ export async function everyPage(): Promise<[string, string][]> {
     ["overview-past", `${GROUP}/overview?at=${before}`],
     ["shares-past", `${GROUP}/shares?open=domain%3Aresearch&at=${before}`],
     ["queues-past", `${GROUP}/queues?at=${before}`],
+    ["queues-today", `${GROUP}/queues?at=${daysAgo(0)}`],
     ["fairness-past", `${GROUP}/fairness?at=${before}`],
     ["queues", `${GROUP}/queues?plan=1`],
     ["pending", `${GROUP}/pending`],

@@ -1,7 +1,7 @@
 // Where everyone stood before: ranks that moved, histories, and pages as of a past day.
 import { afterAll, expect, it } from "vitest";
 import { percent } from "../src/lib/numbers.ts";
-import { adminKey, graphql, keyOf, person, settled, shutDown } from "./browser.ts";
+import { address, adminKey, graphql, keyOf, launch, person, settled, shutDown } from "./browser.ts";
 import { daysAgo, GROUP } from "./pages.ts";
 
 afterAll(shutDown);
@@ -159,6 +159,15 @@ it("queues show the division of a day, fairness the window that ends there, and 
   await goto(`${GROUP}/queues?at=${daysAgo(0)}`);
   await page.getByRole("rowheader", { name: "vision" }).waitFor();
   expect(await page.getByRole("button", { name: "Edit queue vision" }).count()).toBe(0);
+  await page.getByText("The history does not keep parents").waitFor();
+  const rows = await page.locator("tbody th > div").evaluateAll((names) => names.map((name) => ({ name: name.textContent, left: parseFloat(getComputedStyle(name).paddingLeft) })));
+  const { queues } = await graphql<{ queues: { edges: { node: { name: string; parent: string | null } }[] } }>(`{ queues(resource_group: "${GROUP}", first: 100) { edges { node { name parent } } } }`);
+  for (const { node } of queues.edges) {
+    const at = rows.findIndex(({ name }) => name === node.name);
+    const left = rows[at]?.left ?? NaN;
+    // The parent is the nearest queue above that stands further to the left.
+    expect(rows.slice(0, at).findLast((row) => row.left < left)?.name ?? null, node.name).toBe(node.parent);
+  }
 
   const day = daysAgo(3);
   const told = await graphql<{ fairness: { misallocated_share: string } }>(`{ fairness(resource_group: "${GROUP}", window: "${daysAgo(9)}..${day}", tier: DOMAIN) { misallocated_share } }`);
@@ -179,4 +188,47 @@ it("queues show the division of a day, fairness the window that ends there, and 
   expect(await page.getByText("How the factor comes about").count()).toBe(0);
   expect(complaints).toEqual([]);
   await leave();
+});
+
+/** The day after the last one before today on which summer time began or ended in Europe. An axis begins half a day before its first bar. */
+function afterSwitch(): string {
+  const noon = (days: number): string => new Date(`${daysAgo(days)}T12:00:00Z`).toLocaleTimeString("en-GB", { timeZone: "Europe/Berlin" });
+  let days = 1;
+  while (noon(days) === noon(days + 1)) days += 1;
+  return daysAgo(days - 1);
+}
+
+/** What each chart of a page writes, and where, in a browser of this zone. What is on a canvas cannot be read, so it is heard as it is written. */
+async function written(timezoneId: string, path: string): Promise<string[][]> {
+  const context = await (await launch()).newContext({ viewport: { width: 1440, height: 900 }, reducedMotion: "reduce", timezoneId });
+  await context.addInitScript(() => {
+    const texts = new Map<HTMLCanvasElement, string[]>();
+    const { clearRect, fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.clearRect = function (...where) {
+      texts.set(this.canvas, []);
+      clearRect.apply(this, where);
+    };
+    CanvasRenderingContext2D.prototype.fillText = function (...what) {
+      texts.get(this.canvas)?.push(`${what[0]} at ${Math.round(what[1])}`);
+      fillText.apply(this, what);
+    };
+    Object.assign(globalThis, { written: () => [...document.querySelectorAll("canvas")].map((canvas) => texts.get(canvas) ?? []) });
+  });
+  const page = await context.newPage();
+  await page.goto(`${address()}/ui/#key=${adminKey()}`);
+  await page.locator(".page").first().waitFor();
+  await page.goto(`${address()}/ui/${path}`);
+  await page.locator("canvas").nth(2).waitFor();
+  await settled(page);
+  const all = await page.evaluate(() => (globalThis as unknown as { written: () => string[][] }).written());
+  await context.close();
+  return all.map((texts) => texts.filter((text) => /^\d+ [A-Z][a-z]+ at /.test(text)));
+}
+
+it("charts name days of UTC in every zone, also where summer time began or ended", async () => {
+  const priya = (await users()).find((share) => share.user_name === "priya");
+  const path = `${GROUP}/entity/user/${priya?.user_uuid}.${priya?.project_id}?from=${afterSwitch()}&to=${daysAgo(0)}`;
+  const expected = await written("UTC", path);
+  expect(expected.map((days) => days.length > 0)).toEqual([true, true, true]);
+  for (const zone of ["Europe/Berlin", "America/New_York", "Asia/Kolkata"]) expect(await written(zone, path), zone).toEqual(expected);
 });

@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import { afterAll, expect, it } from "vitest";
 import { adminKey, person, shutDown } from "./browser.ts";
 import { daysAgo, everyPage, GROUP } from "./pages.ts";
+import { inSight } from "./sight.ts";
 
 const PHONE = { width: 390, height: 844, theme: "light" } as const;
 
@@ -70,6 +71,62 @@ it("columns of shares do not move while a domain's projects are loaded", async (
   await goto(`${GROUP}/shares?open=domain%3Aresearch`);
   await page.getByText("Loading…").waitFor();
   expect(await overfull(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
+it("the field that is edited is not covered by what it would change, and Save is on the screen", async () => {
+  const { page, goto, complaints, leave } = await person(adminKey(), PHONE);
+  for (const [path, label, value] of [["shares", "Weight of domain research", "20"], ["settings", "Half-life, days", "21"]] as const) {
+    await goto(`${GROUP}/${path}`);
+    const field = page.getByLabel(label);
+    await field.fill(value);
+    const bar = page.getByRole("region", { name: "Changes that are not saved" });
+    await bar.getByText("would rise").waitFor();
+    await expect.poll(() => inSight(field), { message: label }).toBe(true);
+    expect(await inSight(bar.getByRole("button", { name: "Save" })), label).toBe(true);
+    expect(await inSight(bar.getByRole("button", { name: "Discard" })), label).toBe(true);
+    const height = (await bar.boundingBox())?.height;
+    expect(height, label).toBeLessThanOrEqual(0.4 * PHONE.height + 1);
+    await bar.getByRole("button", { name: "Discard" }).click();
+    await bar.waitFor({ state: "detached" });
+  }
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
+it("the kernels of a day have the width of the screen", async () => {
+  const { page, goto, complaints, leave } = await person(adminKey(), PHONE);
+  await goto(`${GROUP}/explain/domain/research`);
+  await page.getByText("Every day with its decay, and its kernels").click();
+  // The last whole day: there were kernels.
+  const day = page.locator("details tbody tr").nth(1);
+  await day.locator("summary").click();
+  await day.locator("details .mono").first().waitFor();
+  expect((await day.locator("details").boundingBox())?.width).toBeGreaterThanOrEqual(250);
+  expect(await tooWide(page)).toEqual([]);
+  const outside = await day.locator("th, td, td *").evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().left < 0 || one.getBoundingClientRect().right > innerWidth).map((one) => one.textContent));
+  expect(outside).toEqual([]);
+  expect(complaints).toEqual([]);
+  await leave();
+});
+
+it("Ctrl K opens the palette on a narrow window, too, and Escape leads back", async () => {
+  const { page, goto, complaints, leave } = await person(adminKey(), PHONE);
+  await goto(`${GROUP}/shares`);
+  await page.keyboard.press("Control+k");
+  const dialog = page.getByRole("dialog", { name: "Go to a page, a domain, a project or a user" });
+  await dialog.getByLabel("Name").fill("queues");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name: "Queues" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await dialog.waitFor();
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  // The page can be pressed again.
+  await page.getByRole("button", { name: "Menu" }).click();
+  await page.getByRole("button", { name: "Go to…" }).click();
+  await dialog.waitFor();
   expect(complaints).toEqual([]);
   await leave();
 });

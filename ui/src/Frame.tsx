@@ -8,7 +8,7 @@ import { groupPath } from "./lib/route.ts";
 import { groups, me, signOut, unreachable } from "./lib/session.ts";
 import { chooseTheme, theme, type Theme } from "./lib/theme.ts";
 import { exact } from "./lib/time.ts";
-import { Palette } from "./Palette.tsx";
+import { GoTo, Palette } from "./Palette.tsx";
 import { PAGES } from "./pages/index.ts";
 import { Button, Note, Select } from "./ui/Basics.tsx";
 
@@ -57,7 +57,7 @@ export function Frame({ group, page, rest, children }: FrameProps) {
           Menu
         </Button>
       </div>
-      <div class="side" data-open={open ? "" : undefined}>
+      <aside class="side" aria-label="Group and pages" data-open={open ? "" : undefined}>
         <div class="row">
           <Link class="brand" href="/">
             <Logo />
@@ -84,7 +84,7 @@ export function Frame({ group, page, rest, children }: FrameProps) {
           ))}
         </nav>
         <footer>
-          <Palette group={group} />
+          <GoTo />
           <label class="check">
             <input type="checkbox" checked={isLive.value && !isPast.value} disabled={isPast.value} onChange={(event) => (isLive.value = event.currentTarget.checked)} />
             Live
@@ -108,7 +108,8 @@ export function Frame({ group, page, rest, children }: FrameProps) {
             Sign out
           </Button>
         </footer>
-      </div>
+      </aside>
+      <Palette group={group} />
       <main class="main" id="main" tabIndex={-1}>
         <div class="stack">
           {unreachable.value && <Note kind="bad">The server cannot be reached. What you see may be old; it goes on by itself.</Note>}

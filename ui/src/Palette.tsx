@@ -1,4 +1,5 @@
 // The command palette: any page, domain, project or user, by typing.
+import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import { useLocation } from "wouter-preact";
 import { FIND_ANY, placeOf } from "./lib/find.ts";
@@ -9,25 +10,32 @@ import { PAGES } from "./pages/index.ts";
 import { Button, Field } from "./ui/Basics.tsx";
 import { Dialog } from "./ui/Dialog.tsx";
 
+const isOpen = signal(false);
+
+/** Opens the palette with a press. */
+export function GoTo() {
+  return (
+    <Button small onClick={() => (isOpen.value = true)} title="Ctrl K">
+      Go to…
+    </Button>
+  );
+}
+
+/** The palette, which keys open, too. It must not be inside of what a narrow screen hides. */
 export function Palette({ group }: { group: string }) {
-  const [open, setOpen] = useState(false);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
-      setOpen(true);
+      isOpen.value = true;
     };
     document.addEventListener("keydown", onKey);
-    return () => document.removeEventListener("keydown", onKey);
+    return () => {
+      document.removeEventListener("keydown", onKey);
+      isOpen.value = false;
+    };
   }, []);
-  return (
-    <>
-      <Button small onClick={() => setOpen(true)} title="Ctrl K">
-        Go to…
-      </Button>
-      {open && <Choices group={group} close={() => setOpen(false)} />}
-    </>
-  );
+  return isOpen.value ? <Choices group={group} close={() => (isOpen.value = false)} /> : null;
 }
 
 function Choices({ group, close }: { group: string; close: () => void }) {

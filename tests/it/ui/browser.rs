@@ -12,14 +12,28 @@ fn npm(folder: &Path, args: &[&str]) -> Command {
     command
 }
 
+/// The first version of Node.js that the tests run on.
+const NODE: u32 = 20;
+
+/// The version of Node.js that is here.
+fn node() -> Option<u32> {
+    let output = Command::new("node").arg("--version").output().ok()?;
+    String::from_utf8(output.stdout).ok()?.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
+}
+
 #[test]
 fn whole_tasks_in_a_browser() {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("ui");
-    let version = npm(&folder, &["--version"]).output();
-    if !version.is_ok_and(|output| output.status.success()) {
-        tell(
-            "NOT RUN: the tests of the web pages in ui/e2e, because there is no npm here; they need Node.js 20 or later",
-        );
+    let found = match (node(), npm(&folder, &["--version"]).output()) {
+        (Some(NODE..), Ok(output)) if output.status.success() => None,
+        (Some(old @ ..NODE), _) => Some(format!("Node.js {old} is here")),
+        (None, _) => Some("there is no Node.js here".to_owned()),
+        _ => Some("there is no npm here".to_owned()),
+    };
+    if let Some(found) = found {
+        tell(&format!(
+            "NOT RUN: the tests of the web pages in ui/e2e, because {found}; they need Node.js {NODE} or later and npm"
+        ));
         return;
     }
     if !folder.join("node_modules").exists() {

@@ -20,7 +20,20 @@ it("leaves what is no slot, and what is no amount of bytes", () => {
   expect(inWords(`gets ${3 * GIB} of ${4 * GIB} mem: ${2 * GIB} quota + 1/2 of the ${2 * GIB} unused`, SLOTS)).toBe("gets 3 GiB of 4 GiB of memory: 2 GiB quota + 1/2 of the 2 GiB unused");
 });
 
-it("takes what is said of several slots apart", () => {
-  const sentence = "gets 96.333333333333 of 704 cpu: 64 quota + 1/3 of the 97 unused + 0.000000000001 last digit; gets 1 of 88 cuda.device: 1 quota";
-  expect(statements(sentence, SLOTS)).toEqual(["gets 96.333333333333 of 704 CPU cores: 64 quota + 1/3 of the 97 unused", "gets 1 of 88 CUDA GPUs: 1 quota"]);
+it("takes what is said of several slots apart, with four digits and the exact words beside them", () => {
+  const cpu = "gets 96.333333333334 of research's 704 cpu: 64 quota + 1/3 of the 97 unused + 0.000000000001 last digit";
+  expect(statements(`${cpu}; gets 1 of 88 cuda.device: 1 quota`, SLOTS)).toEqual([
+    { text: "gets 96.33 of research's 704 CPU cores: 64 quota + 1/3 of the 97 unused", exact: cpu, slot: "cpu" },
+    { text: "gets 1 of 88 CUDA GPUs: 1 quota", exact: "gets 1 of 88 cuda.device: 1 quota", slot: "cuda.device" },
+  ]);
+  const ratio = "is to have 0.333333333333 of the whole (1/3 of 1 by weight)";
+  expect(statements(ratio, SLOTS)).toEqual([{ text: "is to have 0.3333 of the whole (1/3 of 1 by weight)", exact: ratio, slot: undefined }]);
+});
+
+it("shortens what is left, by what part, and what is beside slots that are reasons", () => {
+  const text = (sentence: string): string | undefined => statements(sentence, SLOTS)[0]?.text;
+  expect(text("gets 12345.678 of 20480 cpu: 8000.25 quota + 1.333333333333/2.666666666666 of the 8690.856 unused")).toBe("gets 12\u202f346 of 20\u202f480 CPU cores: 8000 quota + 50 % of the 8691 unused");
+  expect(text(`gets ${3 * GIB}.333333333333 of ${4 * GIB} mem: ${2 * GIB} quota + ${GIB}/${2 * GIB} of the ${2 * GIB} unused`)).toBe("gets 3 GiB of 4 GiB of memory: 2 GiB quota + 50 % of the 2 GiB unused");
+  expect(text(`gets ${GIB} of ${4 * GIB} mem: ${GIB} by filling all queues evenly, ended by its request of cpu`)).toBe("gets 1 GiB of 4 GiB of memory: 1 GiB by filling all queues evenly, ended by its request of cpu");
+  expect(text("gets 2 of team-12345's 4 cpu: 2 quota")).toBe("gets 2 of team-12345's 4 CPU cores: 2 quota");
 });

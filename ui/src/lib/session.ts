@@ -19,6 +19,15 @@ export const groups = signal<string[]>([]);
 export const signedOutBecause = signal("");
 export const unreachable = signal(false);
 
+/** Where this browser notes that somebody is signed in. The session itself is in a cookie that the page cannot read, and to ask
+ * without one is an error that browsers write into their console. */
+const NOTE = "fairshared.signed_in";
+
+function nobody(): void {
+  localStorage.removeItem(NOTE);
+  me.value = null;
+}
+
 export const isAdmin = (): boolean => me.value?.role === "admin";
 export const isUser = (): boolean => me.value?.role === "user";
 
@@ -28,7 +37,7 @@ onTrouble((error) => {
     return;
   }
   if (me.value) signedOutBecause.value = sentence(error);
-  me.value = null;
+  nobody();
 });
 
 function sentence(error: ApiError): string {
@@ -46,6 +55,10 @@ function sentence(error: ApiError): string {
 
 /** Finds out who is signed in; with a key, signs in first. */
 export async function begin(key: string | null): Promise<void> {
+  if (!key && localStorage.getItem(NOTE) === null) {
+    nobody();
+    return;
+  }
   try {
     if (key) await openSession(key);
     await load();
@@ -60,6 +73,7 @@ async function load(): Promise<void> {
   const answer = await request(WHO, {});
   groups.value = answer.resource_groups.map((group) => group.name);
   signedOutBecause.value = "";
+  localStorage.setItem(NOTE, "yes");
   me.value = answer.whoami;
 }
 
@@ -77,5 +91,5 @@ export async function signOut(): Promise<void> {
     throw error;
   }
   signedOutBecause.value = "You are signed out.";
-  me.value = null;
+  nobody();
 }

@@ -51,11 +51,13 @@ export function Calculating() {
 
 interface PreviewProps extends Simulation {
   brief?: boolean;
+  /** What is warned of without the change as well: a brief preview does not repeat it. */
+  knownWarnings?: string[] | undefined;
   /** Whose each workload is, as far as it is known. */
   owners?: Map<string, string>;
 }
 
-export function Preview({ data, error, retry, brief, owners }: PreviewProps) {
+export function Preview({ data, error, retry, brief, knownWarnings, owners }: PreviewProps) {
   if (error) {
     return (
       <>
@@ -70,12 +72,13 @@ export function Preview({ data, error, retry, brief, owners }: PreviewProps) {
   }
   if (!data) return <Loading />;
   const movers = [...data.winners.slice(0, brief ? 4 : 10), ...data.losers.slice(0, brief ? 4 : 10)];
+  const warnings = brief ? data.warnings.filter(({ detail }) => !knownWarnings?.includes(detail)) : data.warnings;
   return (
     <section class="stack" aria-label="What would change" aria-live="polite">
       <p>
         <strong>{data.users.changed === 0 && data.domains.changed === 0 ? "Nothing would change." : summary(data)}</strong>
       </p>
-      {data.warnings.map((warning) => (
+      {warnings.map((warning) => (
         <Note key={warning.detail} kind="warn">
           <Said text={warning.detail} />
         </Note>

@@ -1,14 +1,19 @@
 // What is about to change, who would rise and fall, why; and the two ways out: save or discard.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { graphql } from "../gql.ts";
 import { apply, applyAction, overtaken, type Change } from "../lib/change.ts";
 import { ApiError } from "../lib/client.ts";
+import { useQuery } from "../lib/query.ts";
 import { Button, Field, Note } from "./Basics.tsx";
 import { CopyAs } from "./CopyAs.tsx";
 import { Dialog } from "./Dialog.tsx";
 import { Calculating, Preview, summary, useSimulation } from "./Preview.tsx";
+import { useInSight } from "./inSight.ts";
 import { Failure } from "./States.tsx";
 import { done } from "./Toast.tsx";
+
+const WARNINGS = graphql(`query WarningsNow($group: String!) { resource_group(name: $group) { warnings { detail } } }`);
 
 interface SaveBarProps {
   group: string;
@@ -27,15 +32,23 @@ export function SaveBar({ group, title, change, said, clear, children }: SaveBar
   const [busy, setBusy] = useState(false);
   const [whole, setWhole] = useState(false);
   const simulated = useSimulation(group, change);
+  const now = useQuery(WARNINGS, { group });
+  const bar = useRef<HTMLElement>(null);
+  const told = useRef<HTMLDivElement>(null);
+  useInSight(bar);
+  // What was refused is below the preview, where a small screen would not show it.
+  useEffect(() => {
+    if (error) told.current?.scrollTo(0, told.current.scrollHeight);
+  }, [error]);
   // Only what has a preview of just this can be written, on the grounds of the configuration that it was made from.
   const basis = simulated.data?.config_revision;
-  const told = reason.trim() || null;
+  const why = reason.trim() || null;
   const save = async () => {
     if (!change || basis === undefined) return;
     setBusy(true);
     setError(undefined);
     try {
-      const { made, undo } = await apply(group, change, basis, told);
+      const { made, undo } = await apply(group, change, basis, why);
       done.value = { text: `${said} ${made.users.risen + made.users.fallen > 0 ? `${made.users.risen} rose, ${made.users.fallen} fell.` : "No user's rank changed."}`, ...(undo ? { undo } : {}) };
       clear();
     } catch (cause) {
@@ -46,31 +59,33 @@ export function SaveBar({ group, title, change, said, clear, children }: SaveBar
   };
   const meanwhile = error && overtaken(error);
   return (
-    <section class="bottombar" aria-label="Changes that are not saved">
-      <strong>{title}</strong>
-      <div class="row">{children}</div>
-      {change && (
-        <div class="row">
-          <Preview brief {...simulated} />
-          {simulated.data && (
-            <Button small onClick={() => setWhole(true)}>
-              See all of it
-            </Button>
-          )}
-        </div>
-      )}
-      {error && (meanwhile ? <Note kind="bad">{meanwhile} The preview above is the newest; look at it, and save again.</Note> : <Failure error={error} />)}
-      {error?.faults.map((fault) => (
-        <p key={fault.pointer} class="bad small">
-          {fault.pointer}: {fault.detail}
-        </p>
-      ))}
+    <section class="bottombar" aria-label="Changes that are not saved" ref={bar}>
+      <div class="stack" ref={told}>
+        <strong>{title}</strong>
+        <div class="row">{children}</div>
+        {change && (
+          <div class="row">
+            <Preview brief knownWarnings={now.data?.resource_group?.warnings.map(({ detail }) => detail)} {...simulated} />
+            {simulated.data && (
+              <Button small onClick={() => setWhole(true)}>
+                See all of it
+              </Button>
+            )}
+          </div>
+        )}
+        {error && (meanwhile ? <Note kind="bad">{meanwhile} The preview above is the newest; look at it, and save again.</Note> : <Failure error={error} />)}
+        {error?.faults.map((fault) => (
+          <p key={fault.pointer} class="bad small">
+            {fault.pointer}: {fault.detail}
+          </p>
+        ))}
+      </div>
       <div class="row">
         <div style={{ flex: "1 1 220px" }}>
           <Field label="Reason, for the audit log">{(props) => <input {...props} maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}</Field>
         </div>
         {change && basis === undefined && !simulated.error && <Calculating />}
-        {change && basis !== undefined && <CopyAs what="this change" action={applyAction(group, change, basis, told)} />}
+        {change && basis !== undefined && <CopyAs what="this change" action={applyAction(group, change, basis, why)} />}
         <Button onClick={clear}>Discard</Button>
         <Button kind="primary" disabled={busy || !change || basis === undefined} onClick={() => void save()}>
           {busy ? "Saving…" : "Save"}

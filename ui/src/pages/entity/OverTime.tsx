@@ -4,7 +4,7 @@ import { factor, num } from "../../lib/numbers.ts";
 import { useQuery } from "../../lib/query.ts";
 import { exact, plusDays } from "../../lib/time.ts";
 import { Card } from "../../ui/Basics.tsx";
-import { Chart } from "../../ui/Chart.tsx";
+import { Chart } from "../../ui/LateChart.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import type { Mark } from "./marks.ts";
 import { MarksLegend } from "./MarksLegend.tsx";

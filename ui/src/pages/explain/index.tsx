@@ -211,7 +211,7 @@ function Days({ group, told }: { group: string; told: Explanation }) {
       <details>
         <summary>Every day with its decay, and its kernels</summary>
         <Scroll>
-          <table class="data">
+          <table class="data cards">
             <caption class="visually-hidden">Days that count</caption>
             <thead>
               <tr>
@@ -227,11 +227,11 @@ function Days({ group, told }: { group: string; told: Explanation }) {
               {told.buckets.toReversed().map((bucket) => (
                 <tr key={bucket.period_start}>
                   <th scope="row" class="nowrap">{bucket.period_start}</th>
-                  <td>{used(bucket.resource_usage)}</td>
+                  <td class="all">{used(bucket.resource_usage)}</td>
                   <td class="number" title={bucket.normalized_usage}>{percent(num(bucket.normalized_usage))}</td>
                   <td class="number">{percent(num(bucket.decay_weight))}</td>
                   <td class="number" title={bucket.contribution}>{percent(num(bucket.part))}</td>
-                  <td><KernelsOf group={group} told={told} bucket={bucket} /></td>
+                  <td class="all"><KernelsOf group={group} told={told} bucket={bucket} /></td>
                 </tr>
               ))}
             </tbody>

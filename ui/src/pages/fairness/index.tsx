@@ -14,7 +14,7 @@ import { plusDays, shortDay, today, yesterday } from "../../lib/time.ts";
 import { Archived } from "../../ui/Archived.tsx";
 import { ShareBar } from "../../ui/Bars.tsx";
 import { Card, Figures, Page, Tabs } from "../../ui/Basics.tsx";
-import { Chart } from "../../ui/Chart.tsx";
+import { Chart } from "../../ui/LateChart.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Pager } from "../../ui/Pager.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";

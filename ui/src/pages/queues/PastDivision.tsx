@@ -8,15 +8,15 @@ import { Card, Tabs, When } from "../../ui/Basics.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Shown } from "../../ui/States.tsx";
 import { Amounts, AmountsHead, AmountsLegend, wholeOf } from "./Amounts.tsx";
-import { dividedBy, saturation } from "./division.ts";
+import { asNow, dividedBy, INDENT, inTree, saturation } from "./division.ts";
 import { PAST_DIVISION } from "./query.ts";
 
 export function PastDivision({ group, day }: { group: string; day: string }) {
   const answer = useQuery(PAST_DIVISION, { group, day }, false);
   return (
     <Shown answer={answer}>
-      {({ division_history }) => {
-        const rows = division_history.edges.map((edge) => edge.node);
+      {({ division_history, queues }) => {
+        const rows = asNow(division_history.edges.map((edge) => edge.node), queues.edges.map((edge) => edge.node));
         const first = rows[0];
         if (!first) {
           return (
@@ -36,7 +36,8 @@ export function PastDivision({ group, day }: { group: string; day: string }) {
 }
 
 interface Row {
-  queue: string;
+  name: string;
+  parent: string | null;
   quota: string;
   fair_share: string;
   allocated: string;
@@ -55,6 +56,7 @@ function Table({ rows }: { rows: Row[] }) {
       <div class="pad stack">
         <Tabs label="Slot" tabs={known.map((name) => [name, slotName(name)])} chosen={slot} choose={(next) => change({ slot: next })} />
         <AmountsLegend slot={slot} whole={most} capacity={0} />
+        {rows.some((row) => row.parent !== null) && <p class="muted small">The history does not keep parents: queues stand below those that they have now, and a queue that is gone stands by itself.</p>}
       </div>
       <Scroll>
         <table class="data cards">
@@ -66,10 +68,10 @@ function Table({ rows }: { rows: Row[] }) {
             </tr>
           </thead>
           <tbody>
-            {rows.map((row) => (
-              <tr key={row.queue}>
-                <th scope="row" class="name">{row.queue}</th>
-                <Amounts name={row.queue} slot={slot} whole={most} of={{ ...row, saturation_ratio: saturation(row.allocated, row.fair_share) }} />
+            {inTree(rows).map(({ queue: row, depth }) => (
+              <tr key={row.name}>
+                <th scope="row" class="name"><div style={{ paddingLeft: `${depth * INDENT}px` }}>{row.name}</div></th>
+                <Amounts name={row.name} slot={slot} whole={most} of={{ ...row, saturation_ratio: saturation(row.allocated, row.fair_share) }} />
               </tr>
             ))}
           </tbody>

@@ -16,6 +16,29 @@ const ALGORITHMS: Record<string, string> = {
 /** How an algorithm divides, in words. */
 export const dividedBy = (algorithm: string): string => ALGORITHMS[algorithm] ?? `Divided by ${algorithm}`;
 
+/** So many pixels stands a queue to the right of its parent. */
+export const INDENT = 18;
+
+/** Parents before their children, each with its depth. */
+export function inTree<T extends { name: string; parent: string | null }>(queues: T[]): { queue: T; depth: number }[] {
+  const below = new Map<string | null, T[]>();
+  const known = new Set(queues.map((queue) => queue.name));
+  for (const queue of queues) {
+    const parent = queue.parent !== null && known.has(queue.parent) ? queue.parent : null;
+    below.set(parent, [...(below.get(parent) ?? []), queue]);
+  }
+  const list = (parent: string | null, depth: number): { queue: T; depth: number }[] =>
+    (below.get(parent) ?? []).flatMap((queue) => [{ queue, depth }, ...list(queue.name, depth + 1)]);
+  return list(null, 0);
+}
+
+/** Queues of a past day with the parents and in the order of the queues of now; those that are gone, and the implicit one, are last. */
+export function asNow<T extends { queue: string }>(rows: T[], now: { name: string; parent: string | null }[]): (T & { name: string; parent: string | null })[] {
+  const places = new Map(now.map(({ name }, at) => [name, at]));
+  const place = (row: T): number => places.get(row.queue) ?? now.length;
+  return rows.toSorted((a, b) => place(a) - place(b)).map((row) => ({ ...row, name: row.queue, parent: now[place(row)]?.parent ?? null }));
+}
+
 /** What a queue deserves beyond its quota; nothing where the quota has no end. */
 export function overQuota(fairShare: string, quota: string): number {
   return quota === "unlimited" ? 0 : Math.max(0, num(fairShare) - num(quota));

@@ -20,7 +20,7 @@ import { Amounts, AmountsHead, AmountsLegend, wholeOf } from "./Amounts.tsx";
 import { EditQueue } from "./EditQueue.tsx";
 import { PastDivision } from "./PastDivision.tsx";
 import { PlanReclaim } from "./PlanReclaim.tsx";
-import { dividedBy } from "./division.ts";
+import { dividedBy, INDENT, inTree } from "./division.ts";
 import { PAST_DIVISION, QUEUES, type Data, type Divided } from "./query.ts";
 
 const STATES: Record<string, [string, string]> = {
@@ -102,19 +102,6 @@ function Live({ answer, edit }: { answer: Answer<Data>; edit: ((name: string) =>
   );
 }
 
-/** Parents before their children, each with its depth. */
-export function inTree<T extends { name: string; parent: string | null }>(queues: T[]): { queue: T; depth: number }[] {
-  const below = new Map<string | null, T[]>();
-  const known = new Set(queues.map((queue) => queue.name));
-  for (const queue of queues) {
-    const parent = queue.parent !== null && known.has(queue.parent) ? queue.parent : null;
-    below.set(parent, [...(below.get(parent) ?? []), queue]);
-  }
-  const list = (parent: string | null, depth: number): { queue: T; depth: number }[] =>
-    (below.get(parent) ?? []).flatMap((queue) => [{ queue, depth }, ...list(queue.name, depth + 1)]);
-  return list(null, 0);
-}
-
 function Division({ data, edit }: { data: Data; edit: ((name: string) => void) | undefined }) {
   const [params, change] = useParams();
   const capacity = slots(data.division.capacity);
@@ -142,24 +129,26 @@ function Division({ data, edit }: { data: Data; edit: ((name: string) => void) |
           <Tabs label="Slot" tabs={known.map((name) => [name, slotName(name)])} chosen={slot} choose={(next) => change({ slot: next })} />
           <AmountsLegend slot={slot} whole={whole} capacity={num(capacity[slot])} />
         </div>
-        <Scroll>
-          <table class="data cards">
-            <caption class="visually-hidden">Queues and what they deserve of {slotName(slot)}</caption>
-            <thead>
-              <tr>
-                <th scope="col" class="name">Queue</th>
-                <th scope="col">State</th>
-                <AmountsHead />
-                {edit && <th scope="col">Change</th>}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map(({ queue, depth }) => (
-                <QueueRow key={queue.name} queue={queue} depth={depth} slot={slot} whole={whole} known={known} sentence={sentences.get(queue.name)} edit={edit && (configured.has(queue.name) ? edit : null)} />
-              ))}
-            </tbody>
-          </table>
-        </Scroll>
+        <div class="explained">
+          <Scroll>
+            <table class="data cards">
+              <caption class="visually-hidden">Queues and what they deserve of {slotName(slot)}</caption>
+              <thead>
+                <tr>
+                  <th scope="col" class="name">Queue</th>
+                  <th scope="col">State</th>
+                  <AmountsHead />
+                  {edit && <th scope="col">Change</th>}
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map(({ queue, depth }) => (
+                  <QueueRow key={queue.name} queue={queue} depth={depth} slot={slot} whole={whole} known={known} sentence={sentences.get(queue.name)} edit={edit && (configured.has(queue.name) ? edit : null)} />
+                ))}
+              </tbody>
+            </table>
+          </Scroll>
+        </div>
       </Card>
     </>
   );
@@ -171,18 +160,9 @@ function QueueRow({ queue, depth, slot, whole, known, sentence, edit }: { queue:
   return (
     <tr>
       <th scope="row" class="name">
-        <div style={{ paddingLeft: `${depth * 18}px` }}>
+        <div style={{ paddingLeft: `${depth * INDENT}px` }}>
           {queue.name}
-          {sentence && (
-            <details class="small">
-              <summary>Why?</summary>
-              <ul class="statements" title={sentence}>
-                {statements(sentence, known).map((statement) => (
-                  <li key={statement}>{statement}</li>
-                ))}
-              </ul>
-            </details>
-          )}
+          {sentence && <Why sentence={sentence} slot={slot} known={known} depth={depth} />}
         </div>
       </th>
       <td><span class={`pill ${kind}`}>{state}</span></td>
@@ -197,5 +177,23 @@ function QueueRow({ queue, depth, slot, whole, known, sentence, edit }: { queue:
         </td>
       )}
     </tr>
+  );
+}
+
+/** What the server says of this slot and of all slots. It is wider than its cell: the row below what it has in one line is its place. */
+function Why({ sentence, slot, known, depth }: { sentence: string; slot: string; known: string[]; depth: number }) {
+  const told = statements(sentence, known).filter((statement) => statement.slot === slot || statement.slot === undefined);
+  return (
+    <details class="small">
+      <summary>Why?</summary>
+      <div class="across">
+        <ul class="statements" style={{ maxWidth: `min(110ch, calc(100cqw - ${40 + depth * INDENT}px))` }}>
+          {told.map(({ text, exact }) => (
+            <li key={exact} title={exact}>{text}</li>
+          ))}
+          {told.length === 0 && <li title={sentence}>asks for nothing of this slot, and gets nothing</li>}
+        </ul>
+      </div>
+    </details>
   );
 }

@@ -46,8 +46,10 @@ export type Configured = ResultOf<typeof QUEUES>["queues"]["edges"][number]["nod
 export type Data = ResultOf<typeof QUEUES>;
 export type Queue = VariablesOf<typeof SAVE_QUEUES>["queues"][number];
 
+/** With the queues of now, since the history does not keep parents. */
 export const PAST_DIVISION = graphql(`
   query PastDivision($group: String!, $day: Date!) {
+    queues(resource_group: $group, first: 1000) { edges { node { name parent } } }
     division_history(resource_group: $group, from: $day, to: $day, first: 1000) {
       count
       edges { node { queue algorithm fair_share allocated request quota calculated_at } }
