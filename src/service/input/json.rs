@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::error::{Error, Fault};
 use crate::domain::decimal::with_kept_numbers;
-use crate::domain::reading::{Misread, read_from};
+use crate::domain::reading::{Misread, read_from, read_hastily};
 
 /// Deeper JSON than this is refused as unreadable; nothing here needs ten levels.
 pub const MAX_DEPTH: usize = 100;
@@ -50,6 +50,12 @@ impl From<Misread> for Fault {
 
 /// Reads one JSON document.
 pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    if let Some(value) = read_hastily(&mut deserializer)
+        && deserializer.end().is_ok()
+    {
+        return Ok(value);
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let read = read_from::<T, _>(&mut deserializer, "invalid_type");
     match read {

@@ -20,6 +20,7 @@ mod parallel;
 mod progressive;
 mod quantities;
 mod ranking;
+mod readings;
 mod replays;
 mod sequencing;
 mod shards;
