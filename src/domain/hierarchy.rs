@@ -71,10 +71,12 @@ impl Share {
 
     /// Takes a history, if it is another one than before.
     fn take(&mut self, history: History) -> Taken {
-        let taken = match () {
-            () if *self.history != history => Taken::OtherSums,
-            () if self.history.trail != history.trail => Taken::OtherTrail,
-            () => return Taken::Same,
+        let taken = if *self.history != history {
+            Taken::OtherSums
+        } else if self.history.trail != history.trail {
+            Taken::OtherTrail
+        } else {
+            return Taken::Same;
         };
         self.used = history.normalized_usage;
         self.history = Arc::new(history);
@@ -255,7 +257,7 @@ impl Hierarchy {
         changed.into_iter().map(|(member, ..)| Owner::User(member)).collect()
     }
 
-    /// Takes the history of each of `owners` by `history`. Returns those whose sums to something else than before.
+    /// Takes the history of each of `owners` by `history`. Returns those whose sums are other than before.
     pub fn take_histories(
         &mut self,
         owners: impl IntoIterator<Item = Owner>,

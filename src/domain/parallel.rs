@@ -40,13 +40,7 @@ pub fn large_parts<R: Send>(count: usize, each: usize, of: impl Fn(Range<usize>)
         return vec![of(0..count)];
     }
     let size = count.div_ceil(threads);
-    thread::scope(|scope| {
-        let of = &of;
-        let others = (size..count).step_by(size).map(|start| start..count.min(start + size));
-        let others: Vec<_> = others.map(|part| scope.spawn(move || of(part))).collect();
-        let own = of(0..size);
-        iter::once(own).chain(others.into_iter().map(ended)).collect()
-    })
+    together(0..size, (size..count).step_by(size).map(|start| start..count.min(start + size)), of)
 }
 
 /// What `of` makes of each part of the items, which it may change. Few items are one part.
@@ -57,9 +51,14 @@ pub fn parts_mut<T: Send, R: Send>(items: &mut [T], of: impl Fn(&mut [T]) -> R +
     }
     let (own, others) = items.split_at_mut(items.len().div_ceil(threads));
     let size = own.len();
+    together(own, others.chunks_mut(size), of)
+}
+
+/// What `of` makes of each part: of the first one on this thread, of each other one on a thread of its own.
+fn together<P: Send, R: Send>(own: P, others: impl Iterator<Item = P>, of: impl Fn(P) -> R + Sync) -> Vec<R> {
     thread::scope(|scope| {
         let of = &of;
-        let others: Vec<_> = others.chunks_mut(size).map(|part| scope.spawn(move || of(part))).collect();
+        let others: Vec<_> = others.map(|part| scope.spawn(move || of(part))).collect();
         let own = of(own);
         iter::once(own).chain(others.into_iter().map(ended)).collect()
     })
