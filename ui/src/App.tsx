@@ -1,6 +1,5 @@
 // The frame: who is signed in, which page the address names, and the way to the others.
-import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import { Route, Router, Switch, useLocation } from "wouter-preact";
 import { basePath } from "./lib/client.ts";
 import { homeGroup } from "./lib/home.ts";
@@ -10,6 +9,7 @@ import { Frame } from "./Frame.tsx";
 import { PAGES, type PageDef } from "./pages/index.ts";
 import { SignIn } from "./SignIn.tsx";
 import { Note } from "./ui/Basics.tsx";
+import { Late } from "./ui/Late.tsx";
 import { Empty, Loading } from "./ui/States.tsx";
 import { Toast } from "./ui/Toast.tsx";
 
@@ -76,22 +76,9 @@ function Place({ group, page, rest }: PageProps & { page: string }) {
   );
 }
 
-const loaded = new Map<string, ComponentType<PageProps>>();
-
 function Lazy({ def, group, rest }: PageProps & { def: PageDef }) {
-  const [Loaded, setLoaded] = useState<ComponentType<PageProps> | undefined>(() => loaded.get(def.id));
-  const [failed, setFailed] = useState(false);
   useEffect(() => {
     document.title = `${def.name} · ${group} · fairshared`;
-    if (Loaded) return;
-    def.load().then(
-      (module) => {
-        loaded.set(def.id, module.default);
-        setLoaded(() => module.default);
-      },
-      () => setFailed(true),
-    );
-  }, [def, group, Loaded]);
-  if (failed) return <Note kind="bad">This page did not load. Reload it when the server can be reached.</Note>;
-  return Loaded ? <Loaded group={group} rest={rest} /> : <Loading />;
+  }, [def, group]);
+  return <Late id={`page ${def.id}`} load={def.load} props={{ group, rest }} lost="This page did not load. Reload it when the server can be reached." />;
 }

@@ -56,7 +56,7 @@ function sentence(error: ApiError): string {
 /** Finds out who is signed in; with a key, signs in first. */
 export async function begin(key: string | null): Promise<void> {
   if (!key && localStorage.getItem(NOTE) === null) {
-    nobody();
+    me.value = null;
     return;
   }
   try {
