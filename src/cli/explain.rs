@@ -1,4 +1,4 @@
-//! `fairshared explain`: why somebody stands where they stand (`FAIR_SHARE` §12).
+//! `fairshared explain`: why somebody stands where they stand (FAIR_SHARE §12).
 
 use std::process::ExitCode;
 
@@ -26,7 +26,7 @@ pub struct Explain {
     /// The resource group; it may be left out where there is only one
     #[arg(long)]
     group: Option<String>,
-    /// Why this workload of the last sequence waits
+    /// Why this workload of the last sequences waits
     #[arg(long, value_name = "ID")]
     workload: Option<String>,
     /// Tell the weight that leads to this place

@@ -10,6 +10,11 @@ pub enum Decision {
     Project,
     User,
     DominantShare,
+    /// The same in progressive orders, where what comes before in the order counts too.
+    ChargedDomain,
+    ChargedProject,
+    ChargedUser,
+    ChargedDominantShare,
     Queue,
     Priority,
     Submission,
@@ -22,10 +27,10 @@ impl Decision {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::First => "first",
-            Self::Domain => "domain",
-            Self::Project => "project",
-            Self::User => "user",
-            Self::DominantShare => "dominant_share",
+            Self::Domain | Self::ChargedDomain => "domain",
+            Self::Project | Self::ChargedProject => "project",
+            Self::User | Self::ChargedUser => "user",
+            Self::DominantShare | Self::ChargedDominantShare => "dominant_share",
             Self::Queue => "queue",
             Self::Priority => "priority",
             Self::Submission => "submitted_at",
@@ -42,6 +47,23 @@ impl Decision {
             Self::Project => "The project of the one ahead has used less for its weight.",
             Self::User => "The user of the one ahead has used less for their weight.",
             Self::DominantShare => "The user of the one ahead occupies a smaller part of the cluster.",
+            Self::ChargedDomain => {
+                "At this point of the order, the domain of the one ahead has used less for its weight. What its kernels and \
+                 its workloads further ahead will use counts as used."
+            }
+            Self::ChargedProject => {
+                "At this point of the order, the project of the one ahead has used less for its weight. What its kernels \
+                 and its workloads further ahead will use counts as used."
+            }
+            Self::ChargedUser => {
+                "At this point of the order, the usage that counts for the user of the one ahead is smaller for their \
+                 weight. What their kernels and their workloads further ahead will use counts, and half of what their \
+                 next one will use, up to as much as they have without it."
+            }
+            Self::ChargedDominantShare => {
+                "At this point of the order, the user of the one ahead occupies a smaller part of the cluster. Their \
+                 workloads further ahead count."
+            }
             Self::Queue => "It is the turn of another queue ahead of its own.",
             Self::Priority => "The one ahead has a higher priority.",
             Self::Submission if latest_first => "The one ahead was submitted later, and the last comes first.",

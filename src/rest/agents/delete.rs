@@ -1,3 +1,5 @@
+//! `DELETE /resource-groups/{rg}/agents/{agent_id}`: removes an agent.
+
 use std::sync::Arc;
 
 use axum::Extension;

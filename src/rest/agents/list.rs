@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/agents`: the agents of a group by id.
+
 use std::sync::Arc;
 
 use axum::extract::State;

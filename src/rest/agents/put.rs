@@ -1,3 +1,5 @@
+//! `PUT /resource-groups/{rg}/agents/{agent_id}`: creates or replaces an agent.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `PUT /resource-groups/{rg}/agents`: creates and replaces many agents, all or none.
+
 use std::sync::Arc;
 
 use axum::extract::State;

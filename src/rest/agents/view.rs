@@ -1,3 +1,5 @@
+//! Agents as REST shows them, and the bodies that create or replace one or many.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

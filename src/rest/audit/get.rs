@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/audit`: compares records with buckets, and tier with tier.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! What an audit of one group found, as REST shows it.
+
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,3 +1,5 @@
+//! `GET /audit-log`: changes, newest first.
+
 use std::sync::Arc;
 
 use axum::extract::State;

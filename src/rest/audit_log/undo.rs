@@ -1,3 +1,5 @@
+//! `POST /audit-log/{id}/undo`: makes what a change has set as it was before.
+
 use std::sync::Arc;
 
 use axum::extract::{Request, State};

@@ -1,3 +1,5 @@
+//! Entries of the audit log as REST shows them.
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;

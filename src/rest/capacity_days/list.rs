@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/capacity-days`: the capacity of every day of which one is known.
+
 use std::sync::Arc;
 
 use axum::extract::State;

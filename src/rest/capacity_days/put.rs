@@ -1,3 +1,5 @@
+//! `PUT /resource-groups/{rg}/capacity-days`: gives days of the past their capacities.
+
 use std::sync::Arc;
 
 use axum::extract::State;

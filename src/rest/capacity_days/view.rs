@@ -1,3 +1,5 @@
+//! Capacities of days as REST shows and takes them.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/configuration`: weights and queues as one document.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `PUT /resource-groups/{rg}/configuration`: writes the weights and queues of a document, all or nothing.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/division`: what every queue of a group deserves now.
+
 use std::sync::Arc;
 
 use axum::Extension;

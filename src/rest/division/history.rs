@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/division/history`: what queues got on the days before.
+
 use std::sync::Arc;
 
 use axum::extract::State;

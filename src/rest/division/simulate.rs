@@ -1,3 +1,5 @@
+//! `POST /division/simulate`: the division of what the request brings along.
+
 use std::sync::Arc;
 
 use axum::extract::{Request, State};

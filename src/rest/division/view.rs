@@ -1,3 +1,5 @@
+//! The division as REST shows it: of now with its queues, and of single days.
+
 use std::sync::Arc;
 
 use serde::Serialize;

@@ -1,3 +1,5 @@
+//! `GET /domains/{name}`: one domain.
+
 use std::sync::Arc;
 
 use axum::extract::State;

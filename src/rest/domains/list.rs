@@ -1,3 +1,5 @@
+//! `GET /domains`: the domains of the server, by name.
+
 use std::sync::Arc;
 
 use super::view::DomainView;

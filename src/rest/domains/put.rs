@@ -1,3 +1,5 @@
+//! `PUT /domains/{name}`: creates or changes a domain.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/explain`: why a domain, project or user stands where it stands.
+
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -26,7 +28,7 @@ pub struct ExplainQuery {
     pub project: Option<String>,
     /// UUID of the user, or the name.
     pub user: Option<String>,
-    /// A workload of the last sequence of the group, at most 10 minutes old; its owner is explained.
+    /// A workload of one of the last 4 sequences of the group, at most 10 minutes old; its owner is explained.
     pub workload: Option<String>,
     /// A place of which to tell the weight that leads there.
     #[param(minimum = 1)]

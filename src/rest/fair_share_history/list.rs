@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/fair-share-history`: the factors and ranks that the last run of each day left.
+
 use std::sync::Arc;
 
 use axum::extract::State;

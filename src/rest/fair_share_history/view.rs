@@ -1,3 +1,5 @@
+//! What the last run of a day left of a domain, project or user, as REST shows it.
+
 use std::sync::Arc;
 
 use serde::Serialize;

@@ -1,3 +1,5 @@
+//! `POST /resource-groups/{rg}/fair-share-simulations`: tries changes on a copy of the group.
+
 use std::sync::Arc;
 
 use axum::Extension;

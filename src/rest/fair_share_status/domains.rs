@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/fair-share-status/domains`: the ranking of the group's domains.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/fair-share-status`: the ranking of the group's users, or one user's place in it.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/fair-share-status/projects`: the ranking of the group's projects.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! The place of users in the ranking, as REST shows it: everybody's, or one user's.
+
 use std::sync::Arc;
 
 use serde::Serialize;

@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/fair-share-weights`: every weight that is set in the group.
+
 use std::sync::Arc;
 
 use axum::Extension;

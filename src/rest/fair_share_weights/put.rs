@@ -1,3 +1,5 @@
+//! `PUT /resource-groups/{rg}/fair-share-weights`: sets and unsets weights, all or nothing.
+
 use std::sync::Arc;
 
 use axum::extract::State;

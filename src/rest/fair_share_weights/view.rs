@@ -1,3 +1,5 @@
+//! Weights as REST shows them, and the body that sets and unsets them.
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

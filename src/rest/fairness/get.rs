@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/fairness`: what everyone of a tier used beside what weights entitle them to.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/fairness/history`: how fair each tier was on each day.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! Fairness as REST shows it: of a window with its rows, and of single days.
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! `GET /healthz`: the process is alive.
+
 use axum::Json;
 
 use super::view::Health;

@@ -1,3 +1,5 @@
+//! `GET /readyz`: whether requests should be sent here.
+
 use std::sync::Arc;
 
 use axum::Json;

@@ -1,3 +1,5 @@
+//! Health and readiness as REST shows them.
+
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,3 +1,5 @@
+//! `GET /job-runs`: runs of jobs, newest first.
+
 use std::sync::Arc;
 
 use axum::extract::State;

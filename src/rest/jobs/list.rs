@@ -1,3 +1,5 @@
+//! `GET /jobs`: all jobs by name, with their last runs.
+
 use std::sync::Arc;
 
 use axum::extract::State;

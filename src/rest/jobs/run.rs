@@ -1,3 +1,5 @@
+//! `POST /jobs/{name}/run`: runs a job now and waits for its end.
+
 use std::sync::Arc;
 
 use axum::extract::{Request, State};

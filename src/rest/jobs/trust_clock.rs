@@ -1,3 +1,5 @@
+//! `POST /jobs/trust-clock`: an admin says that the clock is right, and jobs that were held go on.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! Jobs and their runs as REST shows them, and what a run by hand is told.
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;

@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/kernels/{kernel_id}`: one kernel with its slices.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/kernels`: the kernels of a group by id.
+
 use std::sync::Arc;
 
 use axum::extract::State;

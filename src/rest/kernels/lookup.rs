@@ -1,3 +1,5 @@
+//! `POST /kernels/lookup`: those of many kernels that are known, in whatever resource group the key reaches.
+
 use std::sync::Arc;
 
 use axum::extract::State;

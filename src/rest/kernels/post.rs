@@ -1,3 +1,5 @@
+//! `POST /resource-groups/{rg}/kernels`: takes kernels as an array, one object, or a stream of lines.
+
 use std::sync::Arc;
 
 use axum::extract::{Request, State};

@@ -1,3 +1,5 @@
+//! `POST /resource-groups/{rg}/kernels/snapshot`: takes all kernels that run, and ends those that are missing.
+
 use std::sync::Arc;
 
 use axum::extract::{Request, State};

@@ -1,3 +1,5 @@
+//! Kernels and their slices as REST shows them, and what became of an ingest.
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

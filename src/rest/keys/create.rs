@@ -1,3 +1,5 @@
+//! `POST /keys`: creates a key and shows it once.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `GET /keys`: all keys by creation, without their texts.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `DELETE /keys/{id}`: revokes a key.
+
 use std::sync::Arc;
 
 use axum::Extension;

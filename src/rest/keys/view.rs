@@ -1,3 +1,5 @@
+//! Keys as REST shows them, and the body that asks for a new one.
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! `GET /metrics`: the figures in the text format of Prometheus.
+
 use std::sync::Arc;
 
 use axum::Extension;

@@ -97,7 +97,7 @@ pub fn observe(method: &str, route: &str, status: u16, took: Duration) {
 pub(super) fn render(service: &Service) -> String {
     let Some(handle) = describe() else { return String::new() };
     let groups = service.groups(&Caller::internal("metrics"));
-    let now = service.clock().now();
+    let (now, certain) = (service.clock().now(), service.certain_now());
     counter!(STATEMENTS).absolute(service.store().statements());
     gauge!(GROUPS).set(groups.len() as f64);
     gauge!(STRAYS).set(service.store().known_strays() as f64);
@@ -105,7 +105,7 @@ pub(super) fn render(service: &Service) -> String {
         let users = group.whole().map_or(0, |facts| facts.rows.users.len());
         gauge!(USERS, "resource_group" => group.name.to_string()).set(users as f64);
         gauge!(WAITING, "resource_group" => group.name.to_string()).set(service.reports_waiting(&group.name) as f64);
-        for known in service.known_fairness(&group) {
+        for known in service.known_fairness(&group, certain) {
             let (name, tier, window) = (group.name.to_string(), known.tier.as_str(), format!("{}d", known.days));
             let gauge = gauge!(MISALLOCATED, "resource_group" => name, "tier" => tier, "window" => window);
             gauge.set(known.misallocated_share);

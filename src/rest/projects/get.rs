@@ -1,3 +1,5 @@
+//! `GET /projects/{id}`: one project.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `GET /projects`: the projects of the server, by name.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `PUT /projects/{id}`: creates or changes a project.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! Projects as REST shows them, and the body that creates or changes one.
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! `DELETE /resource-groups/{rg}/queues/{queue}`: removes a queue that has no children.
+
 use std::sync::Arc;
 
 use axum::Extension;

@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/queues/{queue}`: one queue.
+
 use std::sync::Arc;
 
 use axum::extract::State;

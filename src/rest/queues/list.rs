@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/queues`: the queues of a group by name.
+
 use std::sync::Arc;
 
 use axum::extract::State;

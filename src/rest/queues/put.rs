@@ -1,3 +1,5 @@
+//! `PUT /resource-groups/{rg}/queues/{queue}`: creates or replaces a queue.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `PUT /resource-groups/{rg}/queues`: creates and replaces many queues, all or none.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! What writes of queues ask for, and what they answer.
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

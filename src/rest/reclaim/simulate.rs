@@ -1,3 +1,5 @@
+//! `POST /reclaim/simulate`: a plan over the queues and kernels that the request brings along.
+
 use std::sync::Arc;
 
 use axum::extract::{Request, State};

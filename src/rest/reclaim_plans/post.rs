@@ -1,3 +1,5 @@
+//! `POST /resource-groups/{rg}/reclaim-plans`: plans who gives back so that a workload can run now.
+
 use std::sync::Arc;
 
 use axum::Extension;

@@ -1,3 +1,5 @@
+//! `DELETE /resource-groups/{rg}`: removes a group with all that belongs to it.
+
 use std::sync::Arc;
 
 use axum::Extension;

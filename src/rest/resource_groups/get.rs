@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}`: one resource group.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `GET /resource-groups`: all resource groups by name.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `PUT /resource-groups/{rg}`: creates a group, or sets its scheduler and replaces its options.
+
 use std::sync::Arc;
 
 use axum::extract::State;

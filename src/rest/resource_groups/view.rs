@@ -1,3 +1,5 @@
+//! Resource groups as REST shows them.
+
 use std::sync::Arc;
 
 use serde::Serialize;

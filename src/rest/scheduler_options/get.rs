@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/scheduler-options`: scheduler and options of a group.
+
 use std::sync::Arc;
 
 use axum::extract::State;

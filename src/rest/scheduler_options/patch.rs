@@ -1,3 +1,5 @@
+//! `PATCH /resource-groups/{rg}/scheduler-options`: changes a group's scheduler and options, key by key.
+
 use std::sync::Arc;
 
 use axum::extract::State;

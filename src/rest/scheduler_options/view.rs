@@ -1,3 +1,5 @@
+//! A group's scheduler and options as REST shows them, and the body that changes them.
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;

@@ -1,3 +1,5 @@
+//! `POST /resource-groups/{rg}/sequence`: pending workloads in the order in which they should start.
+
 use std::sync::Arc;
 
 use axum::Extension;

@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/usage-buckets/{tier}`: the buckets of one tier by their first day.
+
 use std::sync::Arc;
 
 use axum::extract::State;

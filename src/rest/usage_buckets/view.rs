@@ -1,3 +1,5 @@
+//! Usage buckets as REST shows them.
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

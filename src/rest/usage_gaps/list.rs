@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/usage-gaps`: the gaps of a group, newest first.
+
 use std::sync::Arc;
 
 use axum::extract::State;

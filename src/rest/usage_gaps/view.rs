@@ -1,3 +1,5 @@
+//! Gaps as REST shows them.
+
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -1,3 +1,5 @@
+//! `DELETE /resource-groups/{rg}/usage-histories/{source}`: removes a history with its rows.
+
 use std::sync::Arc;
 
 use axum::Extension;

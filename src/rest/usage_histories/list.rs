@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/usage-histories`: the histories of a group by name.
+
 use std::sync::Arc;
 
 use axum::extract::State;

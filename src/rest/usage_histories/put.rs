@@ -1,3 +1,5 @@
+//! `PUT /resource-groups/{rg}/usage-histories/{source}`: adds day totals of years gone by to a history.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! Histories of usage as REST shows them, and the body that brings their rows.
+
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 

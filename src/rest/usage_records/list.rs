@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/usage-records`: what was recorded in a period, by kernel and then by time.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! Usage records as REST shows them.
+
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;

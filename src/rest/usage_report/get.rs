@@ -1,3 +1,5 @@
+//! `GET /resource-groups/{rg}/usage-report`: what was used in a group in a range of days.
+
 use std::sync::Arc;
 
 use axum::extract::State;

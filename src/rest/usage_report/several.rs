@@ -1,3 +1,5 @@
+//! `GET /usage-report`: what was used in several groups together, or in each of them.
+
 use std::sync::Arc;
 
 use axum::extract::State;

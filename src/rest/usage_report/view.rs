@@ -1,3 +1,5 @@
+//! What a report is asked for, and its rows as REST shows them.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! `GET /users/{uuid}`: one user.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! `GET /users`: the users of the server, by name.
+
 use std::sync::Arc;
 
 use super::view::UserView;

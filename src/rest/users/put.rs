@@ -1,3 +1,5 @@
+//! `PUT /users/{uuid}`: creates or changes a user.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! Users as REST shows them, and the body that creates or changes one.
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+//! `GET /whoami`: what the key that asks is and may do.
+
 use std::sync::Arc;
 
 use axum::extract::State;

@@ -1,3 +1,5 @@
+//! The key that asks, as REST shows it.
+
 use std::sync::Arc;
 
 use serde::Serialize;

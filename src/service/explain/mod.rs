@@ -13,17 +13,12 @@ use self::page::Page;
 use self::whom::{Subject, asked, subject};
 use super::audit::label;
 use super::audit_log::Author;
-use super::group::published::facts::Facts;
-use super::group::published::trails::TrailBook;
 use super::group::visible::VisibleGroup;
 use super::sequence::waiting::Waiting;
 use super::{Caller, Error, Result, Service};
-use crate::domain::capacity::CapacityCalendar;
 use crate::domain::explain::Tier;
-use crate::domain::explain::count::{Recount, Scale};
-use crate::domain::factor::Decayer;
+use crate::domain::explain::count::Recount;
 use crate::domain::ids::Owner;
-use crate::domain::ledger::Ledger;
 use crate::store;
 
 /// What is to be explained. Users and projects are named by UUID or by name.
@@ -34,7 +29,7 @@ pub struct ExplainInput {
     pub domain: Option<String>,
     pub project: Option<String>,
     pub user: Option<String>,
-    /// One of the last sequence of the group.
+    /// One of the last sequences of the group.
     pub workload: Option<String>,
     /// A place of which the weight is told that leads there.
     pub place: Option<u32>,
@@ -105,22 +100,12 @@ impl Service {
         place: Option<u32>,
         workload: Option<WaitingWorkload>,
     ) -> Result<Explanation> {
-        let trails = group.facts().trails.get_or_try_init(|| self.read_trails(group.facts())).await?.clone();
+        let trails = self.know_trails(self.store().read(), group.facts()).await?.clone();
         let origins = self.origins(&group, &subject).await?;
         let now = self.certain_now();
         let work =
             move || Page { group: &group, subject: &subject, recount, trails, origins, now }.write(place, workload);
         self.permits.run(work).await
-    }
-
-    /// What the buckets of everybody come to, where no run of this process has told.
-    async fn read_trails(&self, facts: &Facts) -> Result<TrailBook> {
-        let Scale { today, options } = facts.scale(self.clock().now());
-        let mut ledger = Ledger::new(CapacityCalendar::default(), options.window_start(today));
-        store::buckets::load(self.store().read(), &facts.name, &mut ledger, None).await?;
-        let mut decayer = Decayer::new(options, today);
-        ledger.normalize(&mut decayer);
-        Ok(TrailBook::Read(Arc::new(ledger.trails(&decayer))))
     }
 
     /// Who set the weights of the domain, the project and the user, where they are set.

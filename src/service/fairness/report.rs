@@ -178,9 +178,8 @@ impl Service {
         }))
     }
 
-    /// How fair each tier of a group was, as far as that is known without the database.
-    pub fn known_fairness(&self, group: &VisibleGroup) -> Vec<KnownFairness> {
-        let now = self.certain_now();
+    /// How fair each tier of a group was until `now`, as far as that is known without the database.
+    pub fn known_fairness(&self, group: &VisibleGroup, now: Timestamp) -> Vec<KnownFairness> {
         let known = LENGTHS.into_iter().zip(known_reports(group.published(), &LENGTHS, now));
         let by_tier = |(days, reports): (u32, Vec<TierReport>)| {
             let tiers = Tier::ALL.into_iter().zip(reports);

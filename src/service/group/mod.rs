@@ -10,5 +10,6 @@ pub mod revision;
 pub(in crate::service) mod session;
 mod shared;
 pub(in crate::service) mod state;
+mod trails;
 pub mod visible;
 pub mod warnings;

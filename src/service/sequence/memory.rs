@@ -1,7 +1,7 @@
-//! The last sequence of each group, so that it can be told later why a workload waits. What is kept is the request and the picture
-//! that it was answered from: the same order follows from them again.
+//! The last sequences of each group, so that it can be told later why a workload waits. What is kept is the request and the
+//! picture that it was answered from: the same order follows from them again.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -11,6 +11,8 @@ use crate::service::group::visible::VisibleGroup;
 
 /// For so long a sequence is kept, in microseconds.
 const KEPT: i64 = 10 * MICROS_PER_MINUTE;
+/// So many are kept of each group: several schedulers may start what waits there.
+pub const KEPT_OF_EACH: usize = 4;
 /// Bytes of all requests that are kept.
 const MOST_BYTES: usize = 64 << 20;
 
@@ -22,47 +24,56 @@ pub struct Remembered {
     pub request: Bytes,
 }
 
-/// The last sequences, by group.
+impl Remembered {
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        now.micros().saturating_sub(self.at.micros()) <= KEPT
+    }
+}
+
+/// The last sequences of all groups, the oldest first.
 #[derive(Default)]
-pub struct Memory(Mutex<BTreeMap<Arc<str>, Arc<Remembered>>>);
+pub struct Memory(Mutex<VecDeque<Arc<Remembered>>>);
 
 impl Memory {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Arc<Remembered>>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Arc<Remembered>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the last sequence of its group. The oldest of others go where there is no room.
+    /// Keeps one more. The oldest of its group goes, and the oldest of all where there is no room.
     pub fn keep(&self, remembered: Remembered) {
-        if remembered.request.len() > MOST_BYTES {
-            self.lock().remove(&remembered.group.name);
-            return;
-        }
-        let name = Arc::clone(&remembered.group.name);
         let mut kept = self.lock();
-        // What is replaced is freed when nobody waits for the lock any more.
-        let mut freed = Vec::from_iter(kept.insert(name, Arc::new(remembered)));
-        let mut bytes: usize = kept.values().map(|one| one.request.len()).sum();
-        while bytes > MOST_BYTES {
-            let oldest = kept.iter().min_by_key(|(_, one)| one.at).map(|(name, _)| Arc::clone(name));
-            let Some(gone) = oldest.and_then(|name| kept.remove(&name)) else { break };
-            bytes -= gone.request.len();
-            freed.push(gone);
+        // What goes is freed when nobody waits for the lock any more.
+        let mut freed = Vec::new();
+        let mut of_group = kept.iter().enumerate().filter(|(_, one)| one.group.name == remembered.group.name);
+        if let Some((oldest, _)) = of_group.next()
+            && of_group.count() + 1 >= KEPT_OF_EACH
+        {
+            freed.extend(kept.remove(oldest));
+        }
+        kept.push_back(Arc::new(remembered));
+        let mut bytes: usize = kept.iter().map(|one| one.request.len()).sum();
+        while bytes > MOST_BYTES
+            && let Some(oldest) = kept.pop_front()
+        {
+            bytes -= oldest.request.len();
+            freed.push(oldest);
         }
         drop(kept);
     }
 
-    pub fn last(&self, group: &VisibleGroup, now: Timestamp) -> Option<Arc<Remembered>> {
-        let kept = self.lock().get(&group.name).cloned();
+    /// The last sequences of the group, the newest first.
+    pub fn last(&self, group: &VisibleGroup, now: Timestamp) -> Vec<Arc<Remembered>> {
+        let kept = self.lock();
         // A group of the same name may have been made anew.
-        kept.filter(|kept| is_fresh(kept, now) && kept.group.key == group.key)
+        let of_group = kept
+            .iter()
+            .rev()
+            .filter(|one| one.group.name == group.name && one.group.key == group.key && one.is_fresh(now));
+        of_group.cloned().collect()
     }
 
     /// Frees what is too old.
     pub fn forget(&self, now: Timestamp) {
-        self.lock().retain(|_, kept| is_fresh(kept, now));
+        self.lock().retain(|kept| kept.is_fresh(now));
     }
-}
-
-fn is_fresh(kept: &Remembered, now: Timestamp) -> bool {
-    now.micros().saturating_sub(kept.at.micros()) <= KEPT
 }

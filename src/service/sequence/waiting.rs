@@ -1,10 +1,10 @@
-//! Why one workload of the last sequence of a group waits.
+//! Why one workload of the last sequences of a group waits.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::memory::Remembered;
+use super::memory::{KEPT_OF_EACH, Remembered};
 use super::request::SequenceRequest;
 use super::{Explained, SequenceInput, Sequenced};
 use crate::domain::ids::Member;
@@ -40,21 +40,25 @@ impl Service {
         self.sequences.forget(self.clock().now());
     }
 
-    /// Where a workload stands in the last sequence of the group. Keys of users may ask about their own users' ones.
+    /// Where a workload stands in the last sequence of the group that has it. Keys of users may ask about their own users' ones.
     pub async fn waiting(self: &Arc<Self>, group: &VisibleGroup, id: &str) -> Result<Waiting> {
         let last = self.sequences.last(group, self.clock().now());
-        let detail = format!("no sequence of {:?} in the last 10 minutes has the workload {id:?}", group.name);
-        let unknown = Error::NotFound { code: "unknown_workload", detail };
-        let Some(last) = last else { return Err(unknown) };
-        let (service, wanted) = (Arc::clone(self), id.to_owned());
-        let work = move || {
+        let (service, wanted, only) = (Arc::clone(self), id.to_owned(), group.access().only_user());
+        let find = move |last: &Remembered| {
             let request: SequenceRequest = read(&last.request)?;
             let input = SequenceInput { limit: None, explain: true, ..request.into() };
-            Ok::<_, Error>(in_order(&service.order_of(last.group.clone(), input, last.at)?, &wanted))
+            let found = in_order(&service.order_of(last.group.clone(), input, last.at)?, &wanted);
+            Ok::<_, Error>(found.filter(|found| only.is_none_or(|user| user == found.owner.user)))
         };
-        let only = group.access().only_user();
-        let found = self.permits.run(work).await?.filter(|found| only.is_none_or(|user| user == found.owner.user));
-        found.ok_or(unknown)
+        let work = move || last.iter().find_map(|last| find(last).transpose()).transpose();
+        self.permits.run(work).await?.ok_or_else(|| {
+            let detail = format!(
+                "the last sequences of {:?} do not have the workload {id:?}: of each group the last {KEPT_OF_EACH} of the last \
+                 10 minutes are known",
+                group.name
+            );
+            Error::NotFound { code: "unknown_workload", detail }
+        })
     }
 }
 

@@ -28,6 +28,7 @@ impl Service {
     /// Watches the database, keeps keys in memory, and stores their uses. Never ends by itself.
     pub async fn keep_up(self: Arc<Self>) {
         tokio::join!(
+            self.catch_up(),
             self.store.watch(),
             self.tell_reach(),
             self.keep_reading_keys(),
@@ -35,6 +36,13 @@ impl Service {
             self.keep_forgetting_sequences(),
             self.keep_giving_back()
         );
+    }
+
+    /// What memory lacks after a start, and the next run would tell.
+    async fn catch_up(&self) {
+        if let Err(error) = self.know_all_trails().await {
+            tracing::info!(%error, "metrics do not tell how fair groups are before their next run");
+        }
     }
 
     /// How long ago the database answered last, while it is out of reach: what is answered meanwhile is so old.

@@ -225,9 +225,10 @@ pub struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    pub fn of(service: &Service, group: &'a VisibleGroup) -> Self {
+    pub fn of(service: &Service, group: &'a VisibleGroup, moment: Moment) -> Self {
         let ranked = || group.facts().rows.users.ranked().map(|(rank, row)| (rank, &**row));
-        let (fairness, users) = parallel::both(|| service.known_fairness(group), || Shown::of(group, ranked()));
+        let fairness = || service.known_fairness(group, moment.certain);
+        let (fairness, users) = parallel::both(fairness, || Shown::of(group, ranked()));
         Self { group, users, fairness }
     }
 }

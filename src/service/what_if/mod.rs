@@ -90,6 +90,9 @@ impl Service {
             revision.require(seen)?;
         }
         let moment = self.moment();
+        if fork.picture.facts.calculation.is_some() {
+            self.know_trails(&fork.snapshot, &fork.picture.facts).await?;
+        }
         let made = Made::of(&self, fork, &changes, moment).await?;
         let service = Arc::clone(&self);
         let seen_by = (caller.clone(), group.clone());
@@ -97,9 +100,10 @@ impl Service {
             let (caller, group) = seen_by;
             let seen = |picture| VisibleGroup::new(&caller, &group, || Some(picture));
             let before = seen(Arc::clone(&made.before))?;
-            let (after, was) = parallel::both(|| made.picture(&service, moment), || Side::of(&service, &before));
+            let (after, was) =
+                parallel::both(|| made.picture(&service, moment), || Side::of(&service, &before, moment));
             let after = seen(after)?;
-            let sides = [was, Side::of(&service, &after)];
+            let sides = [was, Side::of(&service, &after, moment)];
             let answer = compare::compare(&service, sides, &read(&document)?, moment)?;
             Ok(WhatIf { before, after, answer })
         };
@@ -153,11 +157,8 @@ impl Made {
         let weighed = state.hierarchy.weigh(state.options.default_weight);
         changed.extend(weighed.moved);
         let people = service.people();
-        let after = if reshapes {
-            PublishedGroup::build(&state, &people, None)
-        } else {
-            before.after(&changed, &state, &people, None)
-        };
+        let after =
+            if reshapes { before.rebuilt(&state, &people) } else { before.after(&changed, &state, &people, None) };
         drop(people);
         free_aside(state);
         Arc::new(after)

@@ -352,6 +352,12 @@ on_both! {
         assert_eq!(places.len(), 6);
         let why = |name: &str| &progressive[places.iter().position(|other| *other == name).unwrap()].2;
         assert_eq!((why("b1").as_str(), why("c1").as_str()), ("first", "user"));
+        // What is said of usage is not that of the past alone.
+        let body = json!({"workloads": workloads, "explain": true, "mode": "progressive"});
+        let answer = server.call("POST", &group("/sequence"), Some(&body)).await.json(200);
+        let by_user = answer["items"].as_array().unwrap().iter().filter(|item| item["reason"]["decided_by"] == "user");
+        let because: Vec<&str> = by_user.map(|item| item["reason"]["because"].as_str().unwrap()).collect();
+        assert!(!because.is_empty() && because.iter().all(|because| because.starts_with("At this point of the order")), "{because:?}");
         assert!(places.iter().position(|name| *name == "a1") < places.iter().position(|name| *name == "a2"));
         for (scheduler, expected) in [("fifo", "submitted_at"), ("lifo", "workload_id"), ("drf", "submitted_at")] {
             server.call("PATCH", &group("/scheduler-options"), Some(&json!({"scheduler": scheduler}))).await.json(200);
@@ -383,6 +389,13 @@ on_both! {
         assert_eq!(refused(&server, &key, "workload=c1&user=bob").await, (422, "contradiction".to_owned(), "/user".to_owned()));
         assert_eq!(refused(&server, &key, "workload=c1&project=vision").await, (422, "contradiction".to_owned(), "/project".to_owned()));
         assert_eq!(refused(&server, &key, "workload=nothing").await.1, "unknown_workload");
+        // Another scheduler of the group does not make it unknown; many sequences later it is.
+        let other = json!({"workloads": [workload("d1", "dave", "vision")]});
+        for _ in 0..3 {
+            server.call("POST", &group("/sequence"), Some(&other)).await.json(200);
+        }
+        assert_eq!(explain(&server, "workload=c1").await["workload"]["position"], 4);
+        assert_eq!(explain(&server, "workload=d1").await["workload"]["position"], 1);
         // Users ask about their own; of others' they are told that there is none.
         let alice = server.key_for(Role::User, Some("alice")).await;
         let own = server.call_as(&alice, "GET", &group("/explain?workload=a1"), None).await.json(200);
@@ -393,8 +406,10 @@ on_both! {
         server.clock.advance_seconds(300);
         server.tick().await;
         assert_eq!(explain(&server, "workload=c1").await["workload"]["position"], 4);
-        server.clock.advance_seconds(301);
+        server.call("POST", &group("/sequence"), Some(&other)).await.json(200);
         assert_eq!(refused(&server, &key, "workload=c1").await.1, "unknown_workload");
+        server.clock.advance_seconds(601);
+        assert_eq!(refused(&server, &key, "workload=d1").await.1, "unknown_workload");
         server.service.forget_sequences();
     }
 

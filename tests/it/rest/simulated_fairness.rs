@@ -1,10 +1,15 @@
 //! What a simulation tells of shares and of fairness is what the server tells before it is done and after.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use fairshared::domain::time::Timestamp;
+use fairshared::service::{Clock, Service};
 use serde_json::{Value, json};
 
 use super::support::{NOW, Server, group};
-use crate::support::fixture::{id, kernel, with};
-use crate::support::on_both;
+use crate::support::fixture::{GROUP, admin, id, kernel, with};
+use crate::support::{ManualClock, on_both};
 
 /// Whether the figures of that side are what the server tells now.
 async fn assert_told(server: &Server, answer: &Value, side: &str) {
@@ -54,5 +59,60 @@ on_both! {
         assert_told(&server, &answer, "after").await;
         let of_users = |side: &str| answer["fairness"][2][format!("jains_index_{side}")].clone();
         assert_ne!(of_users("before"), of_users("after"), "{answer}");
+    }
+
+    async fn fairness_is_known_after_a_restart(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let weights = json!({"weights": [{"target_type": "domain", "target_id": "research", "weight": "3"}]});
+        let simulate = async |server: &Server| {
+            server.call("POST", &group("/fair-share-simulations"), Some(&weights)).await.json(200)["fairness"].clone()
+        };
+        let before = simulate(&server).await;
+        assert_eq!(before.as_array().unwrap().len(), 9, "{before}");
+        let key = server.key.clone();
+        let server = Server::over(server.fixture.restart().await, key);
+        assert_eq!(simulate(&server).await, before);
+        // What metrics tell needs no run either, and a weight that is set does not hide it.
+        let key = server.key.clone();
+        let server = Server::over(server.fixture.restart().await, key);
+        let known = |server: &Server| {
+            let seen = server.service.group(&admin(), GROUP).unwrap();
+            server.service.known_fairness(&seen, server.service.certain_now()).len()
+        };
+        assert_eq!(known(&server), 0);
+        server.service.know_all_trails().await.unwrap();
+        assert_eq!(known(&server), 9);
+        let items = json!({"items": weights["weights"]});
+        server.call("PUT", &group("/fair-share-weights"), Some(&items)).await.json(200);
+        assert_eq!(known(&server), 9);
+    }
+
+    async fn both_sides_of_a_simulation_are_of_one_moment(db: TestDb) {
+        let mut server = Server::with_usage(db).await;
+        let clock = Arc::new(Moving(Arc::clone(&server.clock)));
+        server.fixture.service = Service::new(server.fixture.db.store().await, clock as _).await.unwrap();
+        let server = Server::over(server.fixture, server.key);
+        let same = server.call("POST", &group("/fair-share-simulations"), Some(&json!({}))).await.json(200);
+        let windows = same["fairness"].as_array().unwrap();
+        assert_eq!(windows.len(), 9, "{same}");
+        for window in windows {
+            for figure in ["misallocated_share", "jains_index"] {
+                assert_eq!(window[format!("{figure}_before")], window[format!("{figure}_after")], "{window}");
+            }
+        }
+    }
+}
+
+/// A clock that goes on by a second whenever it is read.
+struct Moving(Arc<ManualClock>);
+
+impl Clock for Moving {
+    fn now(&self) -> Timestamp {
+        self.0.advance_seconds(1);
+        self.0.now()
+    }
+
+    fn steady(&self) -> Duration {
+        self.0.steady()
     }
 }

@@ -75,9 +75,9 @@ pub fn decisions(
         let differs = keys.0.iter().zip(keys.1).position(|(a, b)| *a != b);
         match differs {
             _ if owner == other => own(&workloads[before], &workloads[next]),
-            Some(0) => Decision::Domain,
-            Some(1) => Decision::Project,
-            Some(_) => Decision::User,
+            Some(0) => Decision::ChargedDomain,
+            Some(1) => Decision::ChargedProject,
+            Some(_) => Decision::ChargedUser,
             None => tie(&workloads[before], &workloads[next]),
         }
     })
@@ -98,7 +98,7 @@ pub fn dominant_decisions(
         match shares {
             _ if user == other => own(&workloads[before], &workloads[next]),
             (one, another) if one.to_bits() == another.to_bits() => tie(&workloads[before], &workloads[next]),
-            _ => Decision::DominantShare,
+            _ => Decision::ChargedDominantShare,
         }
     })
 }

@@ -93,6 +93,13 @@ impl Facts {
         }
     }
 
+    /// Takes over where the trails are from the picture before, if they are the same ones and not known otherwise.
+    pub(super) fn take_trails_of(&mut self, before: &Self) {
+        if self.trails.get().is_none() && self.calculation == before.calculation {
+            self.trails = Arc::clone(&before.trails);
+        }
+    }
+
     /// The trails of everybody with the conditions of the calculation that they are of, once both are known.
     pub fn calculated_trails(&self) -> Option<(&TrailBook, &Calculation)> {
         self.trails.get().zip(self.calculation.as_ref())

@@ -41,10 +41,22 @@ impl PublishedGroup {
         Self::of(state, Rows::build(&state.hierarchy, people), kernels)
     }
 
+    /// [`Self::build`] for a state in which everybody has used what they have in this picture.
+    #[must_use]
+    pub fn rebuilt(&self, state: &GroupState, people: &Directory) -> Self {
+        self.with_same_trails(Self::build(state, people, None))
+    }
+
     /// The picture that follows this one when the shares of `moved` have changed and no others.
     #[must_use]
     pub fn after(&self, moved: &[Owner], state: &GroupState, people: &Directory, kernels: Option<LiveKernels>) -> Self {
-        Self::of(state, self.facts.rows.after(moved, &state.hierarchy, people), kernels)
+        self.with_same_trails(Self::of(state, self.facts.rows.after(moved, &state.hierarchy, people), kernels))
+    }
+
+    /// Hands on where the trails are, unless something was calculated since.
+    fn with_same_trails(&self, mut next: Self) -> Self {
+        next.facts.take_trails_of(&self.facts);
+        next
     }
 
     fn of(state: &GroupState, rows: Rows, kernels: Option<LiveKernels>) -> Self {

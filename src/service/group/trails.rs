@@ -1,0 +1,41 @@
+//! What the buckets of everybody come to before decay: in the histories of a group that a run of this process has calculated,
+//! and read from the database otherwise.
+
+use std::sync::Arc;
+
+use super::published::facts::Facts;
+use super::published::trails::TrailBook;
+use crate::domain::capacity::CapacityCalendar;
+use crate::domain::explain::count::Scale;
+use crate::domain::factor::Decayer;
+use crate::domain::ledger::Ledger;
+use crate::service::{Result, Service};
+use crate::store::{self, ConnectionTrait, StreamTrait};
+
+impl Service {
+    /// The trails of a picture; the first that asks for them reads them from `db`, unless a run has told.
+    pub(in crate::service) async fn know_trails<'a>(
+        &self,
+        db: &(impl ConnectionTrait + StreamTrait),
+        facts: &'a Facts,
+    ) -> Result<&'a TrailBook> {
+        facts.trails.get_or_try_init(|| self.read_trails(db, facts)).await
+    }
+
+    /// Makes known what does not outlast a restart and is told without asking the database: how fair groups were.
+    pub async fn know_all_trails(&self) -> Result<()> {
+        for group in self.published.all().values().filter(|group| group.facts.calculation.is_some()) {
+            self.know_trails(self.store.read(), &group.facts).await?;
+        }
+        Ok(())
+    }
+
+    async fn read_trails(&self, db: &(impl ConnectionTrait + StreamTrait), facts: &Facts) -> Result<TrailBook> {
+        let Scale { today, options } = facts.scale(self.clock().now());
+        let mut ledger = Ledger::new(CapacityCalendar::default(), options.window_start(today));
+        store::buckets::load(db, &facts.name, &mut ledger, None).await?;
+        let mut decayer = Decayer::new(options, today);
+        ledger.normalize(&mut decayer);
+        Ok(TrailBook::Read(Arc::new(ledger.trails(&decayer))))
+    }
+}
