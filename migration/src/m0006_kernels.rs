@@ -11,7 +11,7 @@ use super::columns::{big_integer_null, boolean, index, text_null};
 pub struct Migration;
 
 /// What its reversal loses.
-pub const LOSES: &str = "nothing; counts of delivered kernels become plain entries of the audit log";
+pub const LOSES: &str = "when kernels were suspended: those that are suspended now run again, and use what they hold; which ends were inferred, when kernels were last reported, and when the last snapshot was taken; counts of delivered kernels become plain entries of the audit log";
 
 const USER_INDEX: &str = "ix_kernels_user";
 const TALLY_INDEX: &str = "ux_audit_log_tally";

@@ -1,4 +1,4 @@
-//! `fairshared audit`: the proof that nothing is lost and nothing counted twice (`FAIR_SHARE` §5).
+//! `fairshared audit`: the proof that nothing is lost and nothing counted twice (FAIR_SHARE §5).
 
 use std::process::ExitCode;
 

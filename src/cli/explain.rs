@@ -116,11 +116,16 @@ fn page(told: &Value) -> Result<(), Failure> {
         ))?;
     }
     print("")?;
-    for (what, key) in [("before", "above"), ("after", "below")] {
+    for (what, key) in [("above", "above"), ("below", "below")] {
         if let Some(other) = told[key].as_object() {
-            let keys = ["user_name", "user_uuid", "project_name", "project_id", "domain_name"];
-            let who = keys.iter().find_map(|key| other.get("who")?[*key].as_str()).unwrap_or("another");
-            print(&format!("right {what} it: {who}; {}", text(&other["because"])))?;
+            let first = |keys: [&str; 2]| keys.iter().find_map(|key| other.get("who")?[*key].as_str());
+            let (user, project) = (first(["user_name", "user_uuid"]), first(["project_name", "project_id"]));
+            let who = match (user, project) {
+                (Some(user), Some(project)) => format!("{user} in {project}"),
+                (None, Some(project)) => project.to_owned(),
+                (_, None) => first(["domain_name", "domain_name"]).unwrap_or("another").to_owned(),
+            };
+            print(&format!("next {what}: {who}; {}", text(&other["because"])))?;
         }
     }
     ahead(told)

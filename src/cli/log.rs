@@ -27,7 +27,7 @@ pub struct Log {
     /// Only changes by this one: the label of a key, or `cli:` and a user of the system
     #[arg(long)]
     actor: Option<String>,
-    /// Only changes of this, like domain:research, option:order, queue:vision or the target of an entry; of users and projects that is the id
+    /// Only changes of this: domain:research, project:vision, user:alice, user:alice/vision, option:order, queue:vision, or the target of an entry
     #[arg(long)]
     target: Option<String>,
     /// The beginning: a day like 2026-01-13, or an instant like 2026-01-13T10:00:00Z

@@ -1,4 +1,4 @@
-//! `fairshared sequence`: the order of pending workloads (`FAIR_SHARE` §9).
+//! `fairshared sequence`: the order of pending workloads (FAIR_SHARE §9).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

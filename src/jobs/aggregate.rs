@@ -1,3 +1,5 @@
+//! The job `aggregate`: usage is recorded, and factors and ranks follow.
+
 use std::sync::Arc;
 
 use futures::FutureExt;

@@ -1,3 +1,5 @@
+//! The job `compact`: usage records of closed days are put together without loss.
+
 use std::sync::Arc;
 
 use futures::FutureExt;

@@ -1,3 +1,5 @@
+//! The job `divide`: how fair the day was so far and what every queue deserves are kept.
+
 use std::sync::Arc;
 
 use futures::FutureExt;

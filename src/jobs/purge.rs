@@ -1,3 +1,5 @@
+//! The job `purge`: what no look-back reaches and what is past its retention is removed.
+
 use std::sync::Arc;
 
 use futures::FutureExt;

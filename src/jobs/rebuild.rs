@@ -1,3 +1,5 @@
+//! The job `rebuild`: buckets are made again from their records.
+
 use std::sync::Arc;
 
 use futures::FutureExt;

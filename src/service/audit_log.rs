@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::audit::{INFERRED, INGEST};
+use super::audit::{INFERRED, INGEST, label};
 use super::input::moment;
 use super::input::page::{Page, Window, id_page, id_window};
+use super::people::{Directory, who};
 use super::{Caller, Error, Result, Service};
+use crate::domain::ids::{Member, Owner};
+use crate::store::audit_targets::Targets;
 use crate::store::{audit, audit_targets};
 
 pub use crate::store::audit::{AuditFilter, Entry as AuditEntry};
@@ -25,14 +28,37 @@ pub struct AuditQuery {
 }
 
 impl AuditQuery {
-    pub fn read(self) -> Result<AuditFilter> {
+    pub fn read(self, people: &Directory) -> Result<AuditFilter> {
         let Self { resource_group, action, actor, target, from, to } = self;
         let from = from.map(|text| moment::beginning("/from", &text)).transpose()?;
         let until = to.map(|text| moment::end("/to", &text)).transpose()?;
         if from.zip(until).is_some_and(|(from, until)| until < from) {
             return Err(Error::about("/to", "contradiction", "lies before `from`"));
         }
+        let target = target.map(|text| targets(&text, people));
         Ok(AuditFilter { resource_group, action, actor, target, from, until, groups: None })
+    }
+}
+
+/// What a text means: `user:` and `project:` take names as well, and a user without a project means all of the user's.
+fn targets(text: &str, people: &Directory) -> Targets {
+    let named = |names: Vec<String>| Targets { names, prefix: None };
+    if let Some(name) = text.strip_prefix("project:")
+        && let Ok(id) = who::project_of_text(people, name, "/target")
+    {
+        return named(vec![text.to_owned(), label(&Owner::Project(id)), id.to_string()]);
+    }
+    let Some(rest) = text.strip_prefix("user:") else { return named(vec![text.to_owned()]) };
+    let of_user = |name: &str| who::user_of_text(people, name, "/target").ok();
+    if let Some((name, project)) = rest.split_once('/')
+        && let Some(user) = of_user(name)
+        && let Ok(project) = who::project_of_text(people, project, "/target")
+    {
+        return named(vec![text.to_owned(), label(&Owner::User(Member { user, project }))]);
+    }
+    match of_user(rest) {
+        Some(user) => Targets { names: vec![text.to_owned(), user.to_string()], prefix: Some(format!("user:{user}/")) },
+        None => named(vec![text.to_owned()]),
     }
 }
 

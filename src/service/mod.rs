@@ -50,6 +50,7 @@ pub use input::clock::{Clock, SystemClock};
 pub use input::error::{Error, Fault, Faults, Result};
 pub use jobs::leases::Work;
 
+use group::locked::LockedElsewhere;
 use group::published::{Published, PublishedGroup};
 use group::state::GroupState;
 use ingest::batch::Lines;
@@ -79,6 +80,7 @@ pub struct Service {
     clock: Watch,
     published: Published,
     slots: Mutex<HashMap<String, Slot>>,
+    locked_elsewhere: LockedElsewhere,
     /// Reports on their way into the database.
     lines: Lines,
     /// This process, where the database tells processes apart.
@@ -111,6 +113,7 @@ impl Service {
             clock: Watch::new(clock),
             published: Published::default(),
             slots: Mutex::default(),
+            locked_elsewhere: LockedElsewhere::default(),
             lines: Lines::default(),
             id: random::id(),
             runs: Mutex::default(),

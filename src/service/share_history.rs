@@ -196,8 +196,12 @@ impl Service {
         }
         let (user, project) = {
             let people = self.people();
-            let user = user.map(|text| who::user_of_text(&people, text, "/user")).transpose().map_err(of)?;
-            (user, project.map(|text| who::project_of_text(&people, text, "/project")).transpose().map_err(of)?)
+            let id = user.map(|text| who::user_of_text(&people, text, "/user")).transpose().map_err(of)?;
+            who::require_known_user(&people, caller, id, user).map_err(of)?;
+            let in_project = project.map(|text| who::project_of_text(&people, text, "/project"));
+            let in_project = in_project.transpose().map_err(of)?;
+            who::require_known_project(&people, caller, in_project, project).map_err(of)?;
+            (id, in_project)
         };
         match user {
             Some(user) => caller.require_user(user)?,
@@ -249,7 +253,11 @@ impl Service {
 
     fn history_days(&self, filter: &ShareFilter, from: Option<Day>, to: Option<Day>) -> Result<Days> {
         let most = if filter.names_someone() { MOST_DAYS_OF_ONE } else { MOST_DAYS };
-        let last = to.unwrap_or_else(|| self.certain_now().day());
+        let today = self.certain_now().day();
+        if from.is_some_and(|from| from > today) {
+            return Err(Error::about("/from", "in_future", format!("lies in the future: today is {today}")));
+        }
+        let last = to.unwrap_or(today);
         let first = from.unwrap_or_else(|| last.plus(1 - MOST_DAYS));
         if last < first {
             return Err(Error::about("/to", "contradiction", "lies before `from`"));

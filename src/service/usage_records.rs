@@ -78,8 +78,11 @@ impl Service {
         let RecordQuery { user, project, domain, period: Period(span) } = query;
         let people = self.people();
         let of = |fault| Error::Invalid(vec![fault]);
+        let (called, of_project) = (user, project);
         let user = user.map(|text| who::user_of_text(&people, text, "/user")).transpose().map_err(of)?;
+        who::require_known_user(&people, caller, user, called).map_err(of)?;
         let project = project.map(|text| who::project_of_text(&people, text, "/project")).transpose().map_err(of)?;
+        who::require_known_project(&people, caller, project, of_project).map_err(of)?;
         if let Some(user) = user {
             caller.require_user(user)?;
         }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::people::{Directory, who};
+use super::people::{Called, Directory, who};
 use super::weights::{Target, WeightItem};
 use super::{Fault, Faults, Result};
 use crate::domain::ids::{ProjectId, UserId};
@@ -74,6 +74,19 @@ pub fn check_all(inputs: Vec<WeightChange>, key: &str, people: &Directory) -> Re
     });
     let items: Vec<WeightItem> = items.collect();
     faults.or(items)
+}
+
+/// By which names they call users and projects.
+pub fn names_in(inputs: &[WeightChange], key: &str, called: &mut Called) {
+    for (at, item) in inputs.iter().enumerate() {
+        if item.user.is_none() && item.project.is_none() {
+            continue;
+        }
+        let place = format!("/{key}/{at}");
+        called.user(&place, "target_id", item.user.as_deref());
+        let of_project = if item.target_type == TargetType::Project { "target_id" } else { "project_id" };
+        called.project(&place, of_project, item.project.as_deref());
+    }
 }
 
 impl WeightChange {

@@ -8,6 +8,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelec
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::audit_targets::Targets;
 use super::entity::audit_entry::{ActiveModel, Column, Entity, Model};
 use super::key_list::{IdWindow, KeyPage};
 use super::{Result, audit_targets, decode, key_list};
@@ -149,7 +150,7 @@ pub struct AuditFilter {
     pub action: Option<String>,
     pub actor: Option<String>,
     /// What was changed, alone or among other things.
-    pub target: Option<String>,
+    pub target: Option<Targets>,
     pub from: Option<Timestamp>,
     /// The first moment that does not count any more.
     pub until: Option<Timestamp>,
@@ -166,17 +167,17 @@ impl AuditFilter {
             .add_option(self.from.map(|from| Column::At.gte(from.micros())))
             .add_option(self.until.map(|until| Column::At.lt(until.micros())))
             .add_option(self.groups.as_ref().map(|names| Column::ResourceGroup.is_in(names.iter())))
-            .add_option(self.target.as_deref().map(|target| self.about(target)))
+            .add_option(self.target.as_ref().map(|targets| self.about(targets)))
     }
 
     /// Entries are found by two indexes: an entry about one thing names it, and one about many is among their targets.
-    fn about(&self, target: &str) -> Expr {
+    fn about(&self, targets: &Targets) -> Expr {
         let group = self.resource_group.as_deref();
-        let mut alone = Entity::find().select_only().column(Column::Id).filter(Column::Target.eq(target));
+        let mut alone = Entity::find().select_only().column(Column::Id).filter(targets.condition(Column::Target));
         if let Some(group) = group {
             alone = alone.filter(Column::ResourceGroup.eq(group));
         }
-        let either = alone.into_query().union(UnionType::All, audit_targets::entries_about(target, group)).to_owned();
+        let either = alone.into_query().union(UnionType::All, audit_targets::entries_about(targets, group)).to_owned();
         Column::Id.in_subquery(either)
     }
 }

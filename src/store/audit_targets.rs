@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::SelectStatement;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, QueryTrait};
 
 use super::entity::audit_entry;
 use super::entity::audit_target::{ActiveModel, Column, Entity};
@@ -67,9 +67,24 @@ async fn authors_of(db: &impl ConnectionTrait, ids: impl Iterator<Item = i64>) -
     Ok(rows.into_iter().map(author).collect())
 }
 
-/// The entries that have changed `target`, among other things, in `group` or anywhere.
-pub(super) fn entries_about(target: &str, group: Option<&str>) -> SelectStatement {
-    let mut found = Entity::find().select_only().column(Column::AuditId).filter(Column::Target.eq(target));
+/// What was changed: one of some targets, or one whose name begins so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Targets {
+    pub names: Vec<String>,
+    pub prefix: Option<String>,
+}
+
+impl Targets {
+    pub(super) fn condition(&self, column: impl ColumnTrait) -> Condition {
+        let named = Condition::any().add(column.is_in(&self.names));
+        // Not as a range: databases have orders of text of their own.
+        named.add_option(self.prefix.as_ref().map(|prefix| column.starts_with(prefix)))
+    }
+}
+
+/// The entries that have changed one of `targets`, among other things, in `group` or anywhere.
+pub(super) fn entries_about(targets: &Targets, group: Option<&str>) -> SelectStatement {
+    let mut found = Entity::find().select_only().column(Column::AuditId).filter(targets.condition(Column::Target));
     if let Some(group) = group {
         found = found.filter(Column::ResourceGroup.eq(group));
     }

@@ -1,9 +1,10 @@
 //! Resource groups, their options and their revisions.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use sea_orm::ActiveValue::{self, NotSet, Set, Unchanged};
-use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::sea_query::{Expr, ExprTrait, LockBehavior, LockType, Query};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, PaginatorTrait, QueryFilter, QueryOrder,
     Statement,
@@ -11,6 +12,7 @@ use sea_orm::{
 use serde_json::{Map, Value};
 
 use super::entity::resource_group::{ActiveModel, Column, Entity, Model};
+use super::postgres::LIMIT_LOCKS_AGAIN;
 use super::{Result, decode};
 use crate::domain::ids::GroupKey;
 use crate::domain::kernel::Phase;
@@ -124,21 +126,39 @@ pub async fn find(db: &impl ConnectionTrait, name: &str) -> Result<Option<Group>
 /// Returns `None` for an unknown group.
 #[tracing::instrument(name = "db.groups.lock", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
 pub async fn lock(db: &impl ConnectionTrait, name: &str) -> Result<Option<Group>> {
-    lock_and_note(db, name, None).await
+    lock_and_note(db, name, None, None).await
 }
 
-/// Takes the lock for reports that come in at `reported_at`, if that is what the transaction is for.
+/// Takes the lock for reports that come in at `reported_at`, if that is what the transaction is for. A session that holds it longer
+/// than `patience` makes this one fail.
 #[tracing::instrument(name = "db.groups.lock_and_note", level = "debug", skip_all, fields(group = name), err(level = "debug"))]
 pub async fn lock_and_note(
     db: &impl ConnectionTrait,
     name: &str,
     reported_at: Option<Timestamp>,
+    patience: Option<Duration>,
 ) -> Result<Option<Group>> {
     let mut update = Entity::update_many().col_expr(Column::KernelsRevision, Expr::col(Column::KernelsRevision).add(1));
     if let Some(at) = reported_at {
         update = update.col_expr(Column::ReportedAt, Expr::value(at.micros()));
     }
-    update.filter(Column::Name.eq(name)).exec(db).await?;
+    let update = update.filter(Column::Name.eq(name));
+    let Some(patience) = patience else {
+        update.exec(db).await?;
+        return find(db, name).await;
+    };
+    // Mostly it is free, and then nothing has to be said of how long to wait.
+    let free = Query::select()
+        .column(Column::Name)
+        .from(Entity)
+        .and_where(Column::Name.eq(name))
+        .lock_with_behavior(LockType::Update, LockBehavior::SkipLocked)
+        .to_owned();
+    if update.clone().filter(Column::Name.in_subquery(free)).exec(db).await?.rows_affected == 0 {
+        db.execute_unprepared(&format!("SET LOCAL lock_timeout = {}", patience.as_millis())).await?;
+        update.exec(db).await?;
+        db.execute_unprepared(LIMIT_LOCKS_AGAIN).await?;
+    }
     find(db, name).await
 }
 

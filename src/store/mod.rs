@@ -55,7 +55,7 @@ pub mod unsettled;
 mod watcher;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use migration::Schema;
@@ -71,6 +71,7 @@ pub use error::{Result, StoreError};
 pub use fault::Fault;
 use gate::Gate;
 pub use gate::Trouble;
+pub use pool::PAUSE;
 use pool::Pool;
 pub use reach::Reach;
 pub use sqlite::Synchronous;
@@ -87,6 +88,8 @@ pub struct Store {
     statements: Arc<AtomicU64>,
     anchor: sqlite::Anchor,
     partitions: partitions::Partitions,
+    /// Whether clients wait for answers.
+    is_watched: Arc<AtomicBool>,
 }
 
 const ACQUIRE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -119,7 +122,8 @@ impl Store {
         let write = Connection::new(write, Arc::clone(&gate), true);
         let read = Connection::new(read, Arc::clone(&gate), false);
         let partitions = partitions::Partitions::default();
-        Ok(Self { write, read, gate, reach, home: Arc::new(home), statements, anchor, partitions })
+        let is_watched = Arc::default();
+        Ok(Self { write, read, gate, reach, home: Arc::new(home), statements, anchor, partitions, is_watched })
     }
 
     /// Watches the database for those who wait for answers: from here on statements fail within about 1.6 s when it does not
@@ -127,12 +131,20 @@ impl Store {
     /// ends by itself.
     pub async fn watch(&self) {
         self.renew();
+        self.is_watched.store(true, Ordering::Relaxed);
         if self.backend() == DbBackend::Sqlite
             && let Err(error) = self.write.lose_patience().await
         {
             tracing::warn!(%error, "writes wait for the locks of other processes");
         }
         Watcher::new(self.clone()).watch().await;
+    }
+
+    /// How long to wait for what another session of `PostgreSQL` holds, while clients wait for answers. `SQLite` minds that by
+    /// itself.
+    pub fn patience(&self) -> Option<Duration> {
+        let is_limited = self.backend() == DbBackend::Postgres && self.is_watched.load(Ordering::Relaxed);
+        is_limited.then_some(pool::PATIENCE)
     }
 
     /// Whether the database is within reach, while [`Store::watch`] watches it.

@@ -15,9 +15,9 @@ use super::fault::Fault;
 use super::reach::Reach;
 
 /// How long a transaction waits for the lock of another process while a client waits for its answer.
-const PATIENCE: Duration = Duration::from_millis(1_500);
+pub const PATIENCE: Duration = Duration::from_millis(1_500);
 /// After one has waited in vain, others do not wait for the same for so long.
-const PAUSE: Duration = Duration::from_millis(500);
+pub const PAUSE: Duration = Duration::from_millis(500);
 
 pub struct Pool {
     inner: ArcSwap<DatabaseConnection>,

@@ -19,10 +19,14 @@ const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
 const IDLE_TIMEOUT: Duration = Duration::from_mins(4);
 /// A connection that cannot end its transaction within this time is given up.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
-/// The server notices after about half a minute that this machine is gone, and frees what its transactions hold. What it
-/// remarks, as that a table is there already, is no news.
+/// The server notices after about half a minute that this machine is gone, and after a minute that this process does not go on,
+/// and frees what its transactions hold. What it remarks, as that a table is there already, is no news.
 const SETTINGS: &str = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 4; \
-                        SET client_min_messages = warning";
+                        SET idle_in_transaction_session_timeout = '1min'; SET client_min_messages = warning";
+/// No statement waits longer for what another session holds, while clients wait for answers.
+const LIMIT_LOCKS: &str = "SET lock_timeout = '15s'";
+/// The same for the rest of a transaction that had another limit.
+pub const LIMIT_LOCKS_AGAIN: &str = "SET LOCAL lock_timeout = '15s'";
 
 /// Where connections come from. Each has a name that the server shows, and that tells which of them were left behind.
 pub struct Source {
@@ -42,7 +46,7 @@ impl Source {
         let options = self.named(self.current());
         // The pool would try again and again, and say in the end that it took too long.
         let first = options.connect().await.map_err(|error| DbErr::Conn(RuntimeErr::SqlxError(error.into())))?;
-        let pool = careful(pool_options(CONNECTIONS)).connect_lazy_with(options);
+        let pool = careful(pool_options(CONNECTIONS), &[SETTINGS]).connect_lazy_with(options);
         if let Err(error) = first.close().await {
             tracing::debug!(%error, "the first connection did not end cleanly");
         }
@@ -53,7 +57,7 @@ impl Source {
     pub fn renewed(&self) -> DatabaseConnection {
         self.generation.fetch_add(1, Ordering::Relaxed);
         let pool = pool_options(CONNECTIONS).acquire_timeout(CONNECT_TIMEOUT).idle_timeout(IDLE_TIMEOUT);
-        careful(pool).connect_lazy_with(self.named(self.current())).into()
+        careful(pool, &[SETTINGS, LIMIT_LOCKS]).connect_lazy_with(self.named(self.current())).into()
     }
 
     /// A connection beside the others, to watch the database.
@@ -91,12 +95,14 @@ impl Source {
 }
 
 /// A pool that takes no connection back that may be in a transaction.
-fn careful(pool: PgPoolOptions) -> PgPoolOptions {
-    let pool = pool.after_connect(|connection, _| {
+fn careful(pool: PgPoolOptions, settings: &'static [&'static str]) -> PgPoolOptions {
+    let pool = pool.after_connect(move |connection, _| {
         Box::pin(async move {
-            // Something between here and the server may not know these settings.
-            if let Err(error) = connection.execute(SETTINGS).await {
-                tracing::debug!(%error, "settings of a connection not made");
+            for settings in settings {
+                // Something between here and the server may not know these settings.
+                if let Err(error) = connection.execute(*settings).await {
+                    tracing::debug!(%error, "settings of a connection not made");
+                }
             }
             Ok(())
         })

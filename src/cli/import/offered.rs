@@ -1,5 +1,5 @@
 //! What a capacities file says about one resource group: a capacity for every past day, weighted by
-//! time (§5), and the agents of today.
+//! time (FAIR_SHARE §5), and the agents of today.
 
 use std::collections::BTreeMap;
 

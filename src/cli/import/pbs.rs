@@ -29,7 +29,7 @@ use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 pub(super) const FORMAT: Format = Format {
     name: "pbs",
-    about: "`OpenPBS`, PBS Professional and Torque: the accounting logs of the server",
+    about: "OpenPBS, PBS Professional and Torque: the accounting logs of the server",
     zoned: true,
     table: false,
     parser: |options| Box::new(Pbs::new(options)),

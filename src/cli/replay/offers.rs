@@ -61,6 +61,10 @@ pub(super) fn of(args: &OfferArgs, traced: &TraceArgs, trace: &Trace) -> Result<
     }
     let (from, last) = trace.span();
     if !args.capacity.is_empty() {
+        let named: BTreeSet<SlotName> = args.capacity.iter().map(|SlotAmount(slot, _)| *slot).collect();
+        if named.len() < args.capacity.len() {
+            return Err(Failure::Unusable("--capacity names a slot twice".to_owned()));
+        }
         let slots = args.capacity.iter().map(|SlotAmount(slot, amount)| (*slot, *amount)).collect();
         return Ok(vec![Offer { from, slots }]);
     }

@@ -38,9 +38,14 @@ use crate::service::Error;
 const OTHERS: [&str; 4] = ["resource_group", "warnings", "config_revision", "queues"];
 const WEIGHTS: [&str; 3] = ["domains", "projects", "users"];
 
+/// Weights without a job that a note names.
+const NAMED: usize = 5;
+
 /// A policy whose weights still have names.
 pub(super) struct Draft {
     name: String,
+    /// The file, as errors name it.
+    shown: String,
     sequencer: Sequencer,
     options: Options,
     weights: Configuration,
@@ -51,7 +56,7 @@ pub(super) fn read(file: &Path) -> Result<Draft, Failure> {
     let text = String::from_utf8(bytes).map_err(|_| Failure::Unusable(format!("{shown} is not UTF-8 text")))?;
     let name = file.file_stem().map_or_else(|| shown.clone(), |stem| stem.to_string_lossy().into_owned());
     let document = document(&text).map_err(|said| Failure::Unusable(format!("{shown}: {said}")))?;
-    draft(name, document).map_err(|failure| failure.in_input(&shown))
+    draft(name, shown.clone(), document).map_err(|failure| failure.in_input(&shown))
 }
 
 /// One map of lines `KEY=VALUE` and of the YAML or JSON behind them.
@@ -87,7 +92,7 @@ fn yaml(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-fn draft(name: String, mut document: Map<String, Value>) -> Result<Draft, Failure> {
+fn draft(name: String, shown: String, mut document: Map<String, Value>) -> Result<Draft, Failure> {
     let invalid = |fault: Fault| Failure::from(Error::Invalid(vec![fault]));
     document.retain(|key, _| !OTHERS.contains(&key.as_str()));
     let mut weights = Map::new();
@@ -114,20 +119,24 @@ fn draft(name: String, mut document: Map<String, Value>) -> Result<Draft, Failur
         }
     }
     let options = Options::parse(&options).map_err(|mut faults| invalid(faults.remove(0)))?;
-    Ok(Draft { name, sequencer, options, weights })
+    Ok(Draft { name, shown, sequencer, options, weights })
 }
 
 /// Finds whose the weights are.
 pub(super) fn resolve(drafts: Vec<Draft>, history: &History, notes: &mut Vec<String>) -> Result<Vec<Policy>, Failure> {
     let mut policies: Vec<Policy> = Vec::new();
     for draft in drafts {
-        let Draft { name, sequencer, options, weights } = draft;
-        let mut found = Weights { history, found: BTreeMap::new(), unknown: 0 };
-        found.take(weights).map_err(|said| Failure::Unusable(format!("{name}: {said}")))?;
+        let Draft { name, shown, sequencer, options, weights } = draft;
+        let mut found = Weights { history, found: BTreeMap::new(), unknown: Vec::new() };
+        found.take(weights).map_err(|said| Failure::Unusable(format!("{shown}: {said}")))?;
         let Weights { found: weights, unknown, .. } = found;
-        if unknown > 0 {
+        if !unknown.is_empty() {
+            let named: Vec<&str> = unknown.iter().take(NAMED).map(String::as_str).collect();
+            let more = unknown.len().checked_sub(NAMED).filter(|more| *more > 0);
+            let more = more.map(|more| format!(" and {more} others")).unwrap_or_default();
             notes.push(format!(
-                "{name}: {unknown} weights are of domains, projects or users that have no jobs in the trace"
+                "{name}: these weights are of nobody who has jobs in the trace: {}{more}",
+                named.join(", ")
             ));
         }
         let others =
@@ -141,7 +150,8 @@ pub(super) fn resolve(drafts: Vec<Draft>, history: &History, notes: &mut Vec<Str
 struct Weights<'h> {
     history: &'h History,
     found: BTreeMap<Owner, Weight>,
-    unknown: u64,
+    /// Whose weights are of nobody in the trace.
+    unknown: Vec<String>,
 }
 
 impl Weights<'_> {
@@ -149,26 +159,39 @@ impl Weights<'_> {
         for (name, weight) in weights.domains.0 {
             let known = self.history.owners.iter().find(|person| *person.domain == *name);
             let owner = known.map(|person| Owner::Domain(Arc::clone(&person.domain)));
-            self.set(owner.into_iter().collect(), &weight)?;
+            self.set(format!("domain {name:?}"), owner.into_iter().collect(), &weight)?;
         }
         for (name, weight) in weights.projects.0 {
             let id = project(&name);
             let known = self.history.owners.iter().any(|person| person.member.project == id);
-            self.set(known.then_some(Owner::Project(id)).into_iter().collect(), &weight)?;
+            let owner = known.then_some(Owner::Project(id));
+            self.set(format!("project {name:?}"), owner.into_iter().collect(), &weight)?;
         }
         for UserEntry { user: name, project: of, weight } in weights.users {
+            let whose = match &of {
+                Some(of) => format!("user {name:?} in the project {of:?}"),
+                None => format!("user {name:?}"),
+            };
             let (id, of) = (user(&name), of.as_deref().map(project));
             let is_it = |member: &Member| member.user == id && of.is_none_or(|of| member.project == of);
             let members = self.history.owners.iter().map(|person| person.member).filter(is_it);
-            self.set(members.map(Owner::User).collect(), &weight)?;
+            self.set(whose, members.map(Owner::User).collect(), &weight)?;
         }
         Ok(())
     }
 
-    fn set(&mut self, owners: Vec<Owner>, weight: &WeightText) -> Result<(), String> {
-        let Some(weight) = weight.parse()? else { return Ok(()) };
-        self.unknown += u64::from(owners.is_empty());
-        self.found.extend(owners.into_iter().map(|owner| (owner, weight)));
+    fn set(&mut self, whose: String, owners: Vec<Owner>, weight: &WeightText) -> Result<(), String> {
+        let weight = weight.parse().map_err(|said| format!("the weight of the {whose}: {said}"))?;
+        let Some(weight) = weight else { return Ok(()) };
+        if owners.is_empty() {
+            self.unknown.push(whose);
+            return Ok(());
+        }
+        for owner in owners {
+            if self.found.insert(owner, weight).is_some() {
+                return Err(format!("the weight of the {whose} is there twice"));
+            }
+        }
         Ok(())
     }
 }

@@ -71,7 +71,7 @@ struct SetArgs {
     group: String,
     #[arg(value_enum)]
     tier: Tier,
-    /// The domain's name, or the project's or user's UUID or unique display name
+    /// The domain's name, or the project's or user's UUID or name
     name: String,
     /// A number above 0 with at most 4 decimals, or `unset` for the group's `default_weight`
     weight: String,
@@ -169,7 +169,9 @@ async fn get(group: &str, output: GetFormat, client: &Client) -> Result<(), Fail
 async fn set(args: SetArgs, config: &Config) -> Result<(), Failure> {
     let weight = match args.weight.as_str() {
         "unset" => None,
-        text => Some(Weight::parse(text).map_err(|e| Failure::Unusable(format!("weight {text:?}: {e}")))?.to_string()),
+        text => {
+            Some(Weight::parse(text).map_err(|e| Failure::Unusable(format!("the weight {text:?} {e}")))?.to_string())
+        }
     };
     if args.project.is_some() && args.tier != Tier::User {
         return Err(Failure::Unusable("--project belongs to the weight of a user".to_owned()));

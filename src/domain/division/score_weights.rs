@@ -8,7 +8,7 @@ use crate::domain::fault::Fault;
 use crate::domain::flat::{Part, too_large};
 use crate::domain::queues::MAX_WEIGHT;
 
-/// Plug-in weights of the `score` order (§5).
+/// Plug-in weights of the `score` order (DIVISION §5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ScoreWeights {

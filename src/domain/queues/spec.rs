@@ -65,9 +65,9 @@ macro_rules! one_object {
             request: Option<Amounts>,
             allocated: Option<Amounts>,
             allocated_non_preemptible: Option<Amounts>,
-            /// Normalised decayed usage by slot, for the history gain (§2.5).
+            /// Normalised decayed usage by slot, for the history gain (DIVISION §2.5).
             usage: Amounts,
-            /// What the queue's next workload asks for, for the queue order (§5).
+            /// What the queue's next workload asks for, for the queue order (DIVISION §5).
             next_request: Option<Amounts>,
         }
 

@@ -60,7 +60,7 @@ impl fmt::Display for Bound {
 
 text_serde!(Bound);
 
-/// How a queue serves its children under `min_share` (§3).
+/// How a queue serves its children under `min_share` (DIVISION §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueMode {
@@ -69,7 +69,7 @@ pub enum QueueMode {
     Fifo,
 }
 
-/// What over-quota capacity follows (§2.4).
+/// What over-quota capacity follows (DIVISION §2.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OverQuotaBy {

@@ -21,7 +21,7 @@ pub enum Verdict {
     SearchExhausted,
 }
 
-/// Why a victim was not taken, or the workload not served (§6.8).
+/// Why a victim was not taken, or the workload not served (DIVISION §6.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = ReclaimRule)]

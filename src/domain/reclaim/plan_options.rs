@@ -17,7 +17,7 @@ pub enum PolicyName {
     Plugins,
 }
 
-/// KAI's reasons to take a victim, in the order in which they are tried (§6.2).
+/// KAI's reasons to take a victim, in the order in which they are tried (DIVISION §6.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = ReclaimStrategy)]
@@ -26,7 +26,7 @@ pub enum Strategy {
     Quota,
 }
 
-/// Whether workloads are packed on few agents or spread over many (§6.6).
+/// Whether workloads are packed on few agents or spread over many (DIVISION §6.6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NodeOrder {

@@ -1,3 +1,5 @@
+//! Queries for keys, and for the key that asks.
+
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};

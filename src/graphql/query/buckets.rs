@@ -1,3 +1,5 @@
+//! Queries for the usage buckets of the three tiers.
+
 use async_graphql::{Context, Object, OutputType, Result};
 
 use super::{caller, service};

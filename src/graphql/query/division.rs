@@ -1,3 +1,5 @@
+//! Queries for the division, for those of the days before, and for reclaim plans.
+
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};

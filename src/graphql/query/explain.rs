@@ -1,3 +1,5 @@
+//! Queries for explanations, and for the sequence of workloads with why each waits.
+
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
@@ -30,9 +32,10 @@ impl ExplainQuery {
         project: Option<String>,
         user: Option<String>,
         workload: Option<String>,
-        place: Option<u32>,
+        place: Option<i32>,
     ) -> Result<JsonString> {
         let tier = tier.map(|text| text.parse::<Tier>().map_err(|()| none_of("/tier", "domain, project, user")));
+        let place = place.map(i64::from);
         let input = ExplainInput { tier: tier.transpose()?, domain, project, user, workload, place };
         Ok(JsonString::of(&service(ctx)?.explain(caller(ctx)?, &resource_group, input).await?))
     }

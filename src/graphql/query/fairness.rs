@@ -1,3 +1,5 @@
+//! Queries for fairness, and for what each day left of fairness, factors and ranks.
+
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};

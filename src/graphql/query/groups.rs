@@ -1,3 +1,5 @@
+//! Queries for resource groups, their agents and their weights.
+
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};

@@ -1,3 +1,5 @@
+//! Queries for kernels and for gaps.
+
 use async_graphql::{Context, Enum, Object, Result};
 
 use super::{caller, service};

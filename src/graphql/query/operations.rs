@@ -1,3 +1,5 @@
+//! Queries for jobs, their runs and the audit log.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -72,7 +74,7 @@ impl OperationsQuery {
         offset: Option<i64>,
     ) -> Result<List<AuditEntry>> {
         let window = PageArgs { first, last, before, after, offset }.window(Service::AUDIT_LIST, "")?;
-        let filter = AuditQuery { resource_group, action, actor, target, from, to }.read()?;
+        let filter = AuditQuery { resource_group, action, actor, target, from, to }.read(&service(ctx)?.people())?;
         let page = service(ctx)?.audit_log(caller(ctx)?, &filter, &window).await?;
         Ok(connect(ctx, "", page, AuditEntry)?)
     }

@@ -1,3 +1,5 @@
+//! Queries for domains, projects and users.
+
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};

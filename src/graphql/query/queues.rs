@@ -1,3 +1,5 @@
+//! Queries for queues as they are configured.
+
 use std::sync::Arc;
 
 use async_graphql::{Context, Object, Result};

@@ -1,3 +1,5 @@
+//! Queries for the fair shares of the three tiers, and for the users whose rank moved most.
+
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};

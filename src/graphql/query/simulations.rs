@@ -1,3 +1,5 @@
+//! Queries that try something out: a division, a reclaim plan, or changes of a live group.
+
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};

@@ -1,3 +1,5 @@
+//! The query for usage records.
+
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};

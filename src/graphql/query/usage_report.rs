@@ -1,3 +1,5 @@
+//! The query for usage reports.
+
 use async_graphql::{Context, Enum, Object, Result};
 
 use super::{caller, service};
@@ -71,7 +73,7 @@ impl UsageReportQuery {
             user: user.as_deref(),
             project: project.as_deref(),
         };
-        let question = service(ctx)?.report_question(resource_groups, asked)?;
+        let question = service(ctx)?.report_question(caller(ctx)?, resource_groups, asked)?;
         let scope = question.scope();
         let window = PageArgs { first, last, before, after, offset }.window(UsageReport::LIST, &scope)?;
         let report = service(ctx)?.usage_report(caller(ctx)?, &question).await?;

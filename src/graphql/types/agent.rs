@@ -1,3 +1,5 @@
+//! Agents as GraphQL shows them.
+
 use async_graphql::{ID, Object};
 
 use crate::graphql::global_id;

@@ -1,3 +1,5 @@
+//! Keys and their roles as GraphQL shows them.
+
 use std::sync::Arc;
 
 use async_graphql::{Enum, SimpleObject};

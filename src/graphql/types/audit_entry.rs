@@ -1,3 +1,5 @@
+//! Entries of the audit log as GraphQL shows them.
+
 use async_graphql::{Context, ID, Object, SimpleObject};
 
 use crate::graphql::global_id;

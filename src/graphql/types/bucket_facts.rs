@@ -1,3 +1,5 @@
+//! The fields that the usage buckets of all three tiers have in common.
+
 use async_graphql::{Context, Object, Result};
 
 use crate::domain::explain::count::Count;

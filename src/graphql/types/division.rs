@@ -1,3 +1,5 @@
+//! The division as GraphQL shows it: of now with its queues, and of single days.
+
 use std::sync::Arc;
 
 use async_graphql::{Context, Object, Result, SimpleObject};

@@ -1,3 +1,5 @@
+//! The fair share of a domain as GraphQL shows it, with those of its projects below.
+
 use std::sync::Arc;
 
 use async_graphql::{Context, ID, Object, Result};

@@ -1,3 +1,5 @@
+//! Usage buckets of domains as GraphQL shows them.
+
 use async_graphql::{ID, Object};
 
 use super::BucketFacts;

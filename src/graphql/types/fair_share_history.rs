@@ -1,3 +1,5 @@
+//! What the last run of a day left of a domain, project or user, as GraphQL shows it.
+
 use async_graphql::{Context, Object, Result};
 
 use crate::domain::decimal::f64_text;

@@ -1,3 +1,5 @@
+//! Weights as GraphQL shows them, and what a write of weights has done.
+
 use async_graphql::{Context, ID, Object, Result, SimpleObject};
 
 use crate::domain::decimal::f64_text;

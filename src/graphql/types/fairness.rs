@@ -1,3 +1,5 @@
+//! Fairness as GraphQL shows it: of a window with its rows, and of single days.
+
 use async_graphql::{Context, Object, Result};
 
 use crate::domain::decimal::{f64_text, signed_text};

@@ -1,3 +1,5 @@
+//! Jobs as GraphQL shows them.
+
 use async_graphql::SimpleObject;
 
 use super::JobRun;

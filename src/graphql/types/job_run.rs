@@ -1,3 +1,5 @@
+//! Runs of jobs as GraphQL shows them.
+
 use async_graphql::{ID, Object};
 
 use crate::graphql::global_id;

@@ -1,3 +1,5 @@
+//! Kernels as GraphQL shows them.
+
 use std::sync::Arc;
 
 use async_graphql::SimpleObject;

@@ -1,3 +1,5 @@
+//! The types of which `node(id)` finds a row again.
+
 use async_graphql::{ID, Interface};
 
 use super::{

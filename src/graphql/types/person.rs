@@ -1,3 +1,5 @@
+//! Domains, projects and users as GraphQL shows them.
+
 use std::sync::Arc;
 
 use async_graphql::{ID, Object};

@@ -1,3 +1,5 @@
+//! The fair share of a project as GraphQL shows it, with those of its users below, and lists of them.
+
 use async_graphql::{Context, ID, Object, Result};
 
 use super::{ShareFacts, UserFairShare};

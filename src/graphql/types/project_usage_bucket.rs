@@ -1,3 +1,5 @@
+//! Usage buckets of projects as GraphQL shows them.
+
 use async_graphql::{Context, ID, Object, Result};
 
 use super::BucketFacts;

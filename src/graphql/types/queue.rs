@@ -1,3 +1,5 @@
+//! Queues as GraphQL shows them, and what a write of queues has done.
+
 use std::sync::Arc;
 
 use async_graphql::{ID, Object, SimpleObject};

@@ -1,3 +1,5 @@
+//! The users whose rank moved most, since the day before or on a day that is over.
+
 use async_graphql::{Context, Object, Result as Answer};
 
 use super::UserFairShare;

@@ -1,3 +1,5 @@
+//! Resource groups with their options as GraphQL shows them.
+
 use async_graphql::{ID, Object, SimpleObject};
 
 use crate::graphql::global_id;

@@ -1,3 +1,5 @@
+//! A sequence as GraphQL shows it: each workload in its place, with what decided it.
+
 use async_graphql::SimpleObject;
 
 use crate::domain::decimal::f64_text;

@@ -1,3 +1,5 @@
+//! The fields that the fair shares of all three tiers have in common.
+
 use async_graphql::{Context, Object, Result};
 
 use crate::domain::decimal::f64_text;

@@ -1,3 +1,5 @@
+//! Gaps as GraphQL shows them.
+
 use async_graphql::SimpleObject;
 
 use crate::graphql::scalars::{DateTime, JsonString};

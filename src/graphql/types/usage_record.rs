@@ -1,3 +1,5 @@
+//! Usage records as GraphQL shows them.
+
 use async_graphql::{Context, Object};
 
 use crate::graphql::query::service;

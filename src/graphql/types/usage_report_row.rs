@@ -1,3 +1,5 @@
+//! Rows of a usage report as GraphQL shows them.
+
 use std::collections::BTreeMap;
 
 use async_graphql::Object;

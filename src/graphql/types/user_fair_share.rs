@@ -1,3 +1,5 @@
+//! The fair share of a user in one project as GraphQL shows it, and lists of them.
+
 use async_graphql::{Context, ID, Object};
 
 use super::ShareFacts;

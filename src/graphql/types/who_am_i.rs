@@ -1,3 +1,5 @@
+//! The key that asks, or that signed in, as GraphQL shows it.
+
 use std::sync::Arc;
 
 use async_graphql::SimpleObject;

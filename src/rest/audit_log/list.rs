@@ -24,8 +24,9 @@ pub struct Parameters {
     pub action: Option<String>,
     /// Only changes by this one: the label of a key, or `cli:` and a user of the system.
     pub actor: Option<String>,
-    /// Only changes of this, alone or among other things: what entries show as `target`, or one of `domain:NAME`, `project:UUID`,
-    /// `user:UUID/UUID` (user and project), `option:NAME` and `queue:NAME`.
+    /// Only changes of this, alone or among other things: what entries show as `target`, or one of `domain:NAME`, `project:NAME`,
+    /// `user:NAME` (in all projects), `user:NAME/PROJECT`, `option:NAME` and `queue:NAME`. UUIDs may stand for the names of users
+    /// and projects.
     #[param(example = "domain:research")]
     pub target: Option<String>,
     /// The beginning, an instant or a day.
@@ -54,7 +55,7 @@ pub async fn handle(
     let cursor = ListCursor::new(Service::AUDIT_LIST, "");
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
     let Parameters { resource_group, action, actor, target, from, to, .. } = query;
-    let filter = AuditQuery { resource_group, action, actor, target, from, to }.read()?;
+    let filter = AuditQuery { resource_group, action, actor, target, from, to }.read(&service.people())?;
     let page = service.audit_log(&caller, &filter, &window).await?;
     let people = service.people();
     Ok(Json(cursor.answer(page.map(|entry| AuditEntryView::new(entry, &people)))))

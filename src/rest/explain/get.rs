@@ -32,7 +32,7 @@ pub struct ExplainQuery {
     pub workload: Option<String>,
     /// A place of which to tell the weight that leads there.
     #[param(minimum = 1)]
-    pub place: Option<u32>,
+    pub place: Option<i64>,
 }
 
 impl From<ExplainQuery> for ExplainInput {

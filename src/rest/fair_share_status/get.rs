@@ -20,7 +20,7 @@ use crate::rest::list::List;
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::group::published::rows::UserShare;
-use crate::service::people::who;
+use crate::service::people::{Called, who};
 use crate::service::shares::UserPlace;
 use crate::service::{Caller, Error, Service, VisibleGroup};
 
@@ -71,7 +71,11 @@ pub async fn handle(
     };
     let status = match (user, project) {
         (Some(user), project) if query.limit.is_none() && query.cursor.is_none() => {
-            FairShareStatus::User(Box::new(single(&service, &group, user, project).await?))
+            let mut called = Called::default();
+            called.user("", "user_uuid", query.user.as_deref());
+            called.project("", "project_id", query.project.as_deref());
+            let place = single(&service, &group, user, project).await;
+            FairShareStatus::User(Box::new(place.map_err(|error| called.retell(error, &service.people()))?))
         }
         (Some(_), _) => {
             return Err(contradiction("/user_uuid", "does not go with `limit` and `cursor`: one user has no pages"));
@@ -119,7 +123,7 @@ async fn single(
     group: &VisibleGroup,
     user: UserId,
     project: Option<ProjectId>,
-) -> Result<SingleUserStatus> {
+) -> std::result::Result<SingleUserStatus, Error> {
     let place = match project {
         None => service.user_place(group, user).await?,
         Some(project) => {

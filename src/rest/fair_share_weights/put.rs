@@ -28,7 +28,9 @@ pub async fn handle(
     JsonBody(mut body): JsonBody<WeightChanges>,
 ) -> Result<Json<WeightsWritten>> {
     let terms = Terms { reason: body.reason.take(), if_revision: body.if_revision.take() };
+    let called = body.called();
     let items = body.into_items(&service.people())?;
-    let changed = service.put_weights(caller, path.rg, items, terms).await?;
+    let changed = service.put_weights(caller, path.rg, items, terms).await;
+    let changed = changed.map_err(|error| called.retell(error, &service.people()))?;
     Ok(Json(WeightsWritten { ok: true, upserted: changed.upserted, deleted: changed.deleted }))
 }

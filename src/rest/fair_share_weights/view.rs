@@ -10,9 +10,9 @@ use crate::domain::ids::Owner;
 use crate::domain::reading::{ReadOnly, at_most};
 use crate::domain::weight::Weight;
 use crate::service::audit::label;
-use crate::service::people::Directory;
+use crate::service::people::{Called, Directory};
 use crate::service::share_parts::ShareParts;
-use crate::service::weight_input::{TargetType, WeightChange, check_all};
+use crate::service::weight_input::{TargetType, WeightChange, check_all, names_in};
 use crate::service::weights::{WeightItem, WeightRow};
 use crate::service::{Error, VisibleGroup};
 
@@ -102,6 +102,13 @@ impl WeightChanges {
     /// Checks what the types do not; the first faults are named.
     pub fn into_items(self, people: &Directory) -> Result<Vec<WeightItem>, Error> {
         check_all(self.items, "items", people)
+    }
+
+    /// By which names it calls users and projects.
+    pub fn called(&self) -> Called {
+        let mut called = Called::default();
+        names_in(&self.items, "items", &mut called);
+        called
     }
 }
 

@@ -40,19 +40,18 @@ pub struct KernelQuery {
 }
 
 impl KernelQuery {
-    fn filter(&self, people: &Directory) -> Result<KernelFilter> {
+    fn filter(&self, people: &Directory, caller: &Caller) -> Result<KernelFilter> {
         let fault = |fault| Error::Invalid(vec![fault]);
         let phase = self.status.as_deref().map(|status| {
             let known = "is not one of PENDING, RUNNING, SUSPENDED, TERMINATED";
             Phase::parse(status).ok_or_else(|| Error::about("/status", "unknown_status", known))
         });
-        Ok(KernelFilter {
-            user: who::some_user(people, self.user_uuid.map(UserId), self.user.as_deref()).map_err(fault)?,
-            project: who::some_project(people, self.project_id.map(ProjectId), self.project.as_deref())
-                .map_err(fault)?,
-            domain: self.domain_name.clone(),
-            phase: phase.transpose()?,
-        })
+        let (called, of_project) = (self.user.as_deref(), self.project.as_deref());
+        let user = who::some_user(people, self.user_uuid.map(UserId), called).map_err(fault)?;
+        who::require_known_user(people, caller, user, called).map_err(fault)?;
+        let project = who::some_project(people, self.project_id.map(ProjectId), of_project).map_err(fault)?;
+        who::require_known_project(people, caller, project, of_project).map_err(fault)?;
+        Ok(KernelFilter { user, project, domain: self.domain_name.clone(), phase: phase.transpose()? })
     }
 }
 
@@ -69,7 +68,7 @@ pub async fn handle(
 ) -> Result<Json<List<KernelView>>> {
     let cursor = ListCursor::new(Service::KERNEL_LIST, &path.rg);
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
-    let filter = query.filter(&service.people())?;
+    let filter = query.filter(&service.people(), &caller)?;
     let page = service.kernels(&caller, &path.rg, filter, &window).await?;
     let people = service.people();
     Ok(Json(cursor.answer(page.map(|kernel| KernelView::new(kernel, &people)))))

@@ -56,11 +56,13 @@ pub struct BucketQuery {
 }
 
 impl BucketQuery {
-    fn filter(&self, people: &Directory, tier: TierName) -> Result<Filter<BucketCondition>> {
+    fn filter(&self, people: &Directory, caller: &Caller, tier: TierName) -> Result<Filter<BucketCondition>> {
         let fault = |fault| Error::Invalid(vec![fault]);
-        let user = who::some_user(people, self.user_uuid.map(UserId), self.user.as_deref()).map_err(fault)?;
-        let project =
-            who::some_project(people, self.project_id.map(ProjectId), self.project.as_deref()).map_err(fault)?;
+        let (called, of_project) = (self.user.as_deref(), self.project.as_deref());
+        let user = who::some_user(people, self.user_uuid.map(UserId), called).map_err(fault)?;
+        who::require_known_user(people, caller, user, called).map_err(fault)?;
+        let project = who::some_project(people, self.project_id.map(ProjectId), of_project).map_err(fault)?;
+        who::require_known_project(people, caller, project, of_project).map_err(fault)?;
         let refuse = |pointer: &str, said: &str| Err(Error::about(pointer, "contradiction", said).into());
         if user.is_some() && tier != TierName::Users {
             return refuse("/user_uuid", "does not go with buckets of domains and projects");
@@ -100,7 +102,7 @@ pub async fn handle(
     let (tier, field) = (path.tier.into(), BucketField::PeriodStart);
     let cursor = ListCursor::new(bucket_list_name(tier, field, false), &path.rg);
     let window = cursor.window(query.limit, query.cursor.as_deref())?;
-    let filter = query.filter(&service.people(), path.tier)?;
+    let filter = query.filter(&service.people(), &caller, path.tier)?;
     let list = BucketList { tier, filter, field, descending: false, window };
     let page = service.usage_buckets(&caller, &path.rg, list).await?;
     let group = service.group(&caller, &path.rg)?;

@@ -23,7 +23,7 @@ pub async fn handle(
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<ReportQuery>,
 ) -> Result<Json<List<UsageReportRow>>> {
-    let question = service.report_question(Some(vec![path.rg]), query.asked())?;
+    let question = service.report_question(&caller, Some(vec![path.rg]), query.asked())?;
     let page = query.page(&question)?;
     Ok(Json(answer(page.as_ref(), service.usage_report(&caller, &question).await?)))
 }

@@ -35,7 +35,7 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     GroupParams { groups, rest: query }: GroupParams<ReportQuery>,
 ) -> Result<Json<List<UsageReportRow>>> {
-    let question = service.report_question((!groups.is_empty()).then_some(groups), query.asked())?;
+    let question = service.report_question(&caller, (!groups.is_empty()).then_some(groups), query.asked())?;
     let page = query.page(&question)?;
     Ok(Json(answer(page.as_ref(), service.usage_report(&caller, &question).await?)))
 }

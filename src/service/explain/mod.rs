@@ -14,6 +14,7 @@ use self::whom::{Subject, asked, subject};
 use super::audit::label;
 use super::audit_log::Author;
 use super::group::visible::VisibleGroup;
+use super::people::Called;
 use super::sequence::waiting::Waiting;
 use super::{Caller, Error, Result, Service};
 use crate::domain::explain::Tier;
@@ -32,7 +33,7 @@ pub struct ExplainInput {
     /// One of the last sequences of the group.
     pub workload: Option<String>,
     /// A place of which the weight is told that leads there.
-    pub place: Option<u32>,
+    pub place: Option<i64>,
 }
 
 /// So often a run may come between the reads of one explanation.
@@ -65,6 +66,14 @@ impl Service {
         err(level = "debug")
     )]
     pub async fn explain(self: &Arc<Self>, caller: &Caller, group: &str, input: ExplainInput) -> Result<Explanation> {
+        let mut called = Called::default();
+        called.user("", "user", input.user.as_deref());
+        called.project("", "project", input.project.as_deref());
+        let explained = self.explanation(caller, group, input).await;
+        explained.map_err(|error| called.retell(error, &self.people()))
+    }
+
+    async fn explanation(self: &Arc<Self>, caller: &Caller, group: &str, input: ExplainInput) -> Result<Explanation> {
         let mut visible = self.group(caller, group)?;
         let waiting = match &input.workload {
             Some(id) => Some(self.waiting(&visible, id).await?),
@@ -97,7 +106,7 @@ impl Service {
         group: VisibleGroup,
         subject: Subject,
         recount: Recount,
-        place: Option<u32>,
+        place: Option<i64>,
         workload: Option<WaitingWorkload>,
     ) -> Result<Explanation> {
         let trails = self.know_trails(self.store().read(), group.facts()).await?.clone();

@@ -61,7 +61,7 @@ impl Page<'_> {
         self.subject.share()
     }
 
-    pub fn write(&self, place: Option<u32>, workload: Option<WaitingWorkload>) -> Result<Explanation> {
+    pub fn write(&self, place: Option<i64>, workload: Option<WaitingWorkload>) -> Result<Explanation> {
         let Scale { today, options } = self.facts().scale(self.now);
         let standing = self.standing(place)?;
         let better = standing.outlook.as_ref().zip(standing.place);

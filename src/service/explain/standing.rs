@@ -66,7 +66,7 @@ impl Page<'_> {
         Some([used(&domain.share), used(&project.share)])
     }
 
-    pub fn standing(&self, wanted: Option<u32>) -> Result<Standing> {
+    pub fn standing(&self, wanted: Option<i64>) -> Result<Standing> {
         let (facts, trails) = (self.facts(), &self.trails);
         let rows = &facts.rows;
         match self.subject {
@@ -106,12 +106,12 @@ impl Page<'_> {
         }
     }
 
-    fn stands<R: Ranked>(&self, seen: &Seen<R>, wanted: Option<u32>) -> Result<Standing> {
+    fn stands<R: Ranked>(&self, seen: &Seen<R>, wanted: Option<i64>) -> Result<Standing> {
         let line_up = seen.field.contest.now();
         let of = line_up.count();
-        if wanted.is_some_and(|place| place == 0 || place as usize > of) {
-            return Err(Error::about("/place", "out_of_range", format!("must be 1 to {of}: so many are compared")));
-        }
+        let is_there = |place: &u32| (1..=of).contains(&(*place as usize));
+        let fault = || Error::about("/place", "out_of_range", format!("must be 1 to {of}: so many are compared"));
+        let wanted = wanted.map(|place| u32::try_from(place).ok().filter(is_there).ok_or_else(fault)).transpose()?;
         let Some(number) = seen.number else { return Ok(Standing { of, ..Standing::default() }) };
         let (place, above) = (line_up.place(number), line_up.above(number));
         let rivals = line_up.rivals(number);

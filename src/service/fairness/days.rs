@@ -89,6 +89,10 @@ impl Service {
         window: &Window,
     ) -> Result<Page<FairnessDay>> {
         self.group(caller, group)?;
+        let today = self.certain_now().day();
+        if filter.from.is_some_and(|from| from > today) {
+            return Err(Error::about("/from", "in_future", format!("lies in the future: today is {today}")));
+        }
         if filter.from.zip(filter.to).is_some_and(|(from, to)| to < from) {
             return Err(Error::about("/to", "contradiction", "lies before `from`"));
         }

@@ -5,6 +5,7 @@ pub mod changes;
 mod commit;
 pub(in crate::service) mod fork;
 pub(in crate::service) mod live_kernels;
+pub(in crate::service) mod locked;
 pub mod published;
 pub mod revision;
 pub(in crate::service) mod session;

@@ -161,9 +161,13 @@ impl Session {
     ) -> Result<Self> {
         let knows_kernels = service.published.get(name).is_some_and(|group| group.live.known_kernels().is_some());
         let now = service.clock.now();
-        let Some(group) = groups::lock_and_note(&tx, name, reporting.then_some(now)).await? else {
-            return Err(Error::unknown_group(name));
-        };
+        let patience = service.store.patience();
+        if patience.is_some() {
+            service.locked_elsewhere.check(name)?;
+        }
+        let locked = groups::lock_and_note(&tx, name, reporting.then_some(now), patience).await;
+        service.locked_elsewhere.note(name, &locked);
+        let Some(group) = locked? else { return Err(Error::unknown_group(name)) };
         let loaded = group.clone();
         let state = match slot.take() {
             Some(mut state) if state.is_of(&group) => {

@@ -198,12 +198,11 @@ impl From<StoreError> for Error {
             tracing::error!(error = %detail, "database error");
             return Self::Internal { detail, source: Some(Arc::new(error)) };
         };
-        match fault {
-            // The condition of the service is in the log, once.
-            Cause::Full | Cause::ReadOnly | Cause::Replaced => {
-                tracing::debug!(error = %chain(&error), "database unavailable");
-            }
-            _ => tracing::warn!(error = %chain(&error), "database unavailable"),
+        // A lock concerns this statement alone; the other faults are a condition of the service, which is in the log once.
+        if *fault == Cause::Busy {
+            tracing::warn!(error = %chain(&error), "database unavailable");
+        } else {
+            tracing::debug!(error = %chain(&error), "database unavailable");
         }
         let (code, detail) = (code_of(*fault), format!("{fault}; try again later"));
         Self::Unavailable { code, detail, source: Some(Arc::new(error)) }

@@ -3,6 +3,7 @@
 //! Archived means hidden from lists and rankings. Weights, history and all numbers stay as they are. What
 //! is used again is shown again.
 
+mod called;
 mod change;
 mod directory;
 mod domains;
@@ -12,6 +13,7 @@ mod users;
 pub mod who;
 
 pub use crate::store::people::{Domain, Project, User};
+pub use called::Called;
 pub use change::Set;
 pub(super) use change::publish_where;
 pub use directory::{Ambiguous, Directory, People};

@@ -1,10 +1,12 @@
 //! Whom a request means: a UUID, or a name in its place.
 
+use uuid::Uuid;
+
 use super::Directory;
 use super::directory::Ambiguous;
 use crate::domain::identity::check_label;
 use crate::domain::ids::{ProjectId, UserId};
-use crate::service::Fault;
+use crate::service::{Caller, Fault};
 
 type Found<T> = Result<T, Fault>;
 
@@ -31,6 +33,34 @@ pub fn project_of_text(people: &Directory, text: &str, pointer: &str) -> Found<P
     match text.parse() {
         Ok(id) => Ok(id),
         Err(_) => called(pointer, text, |name| people.find_project(name)),
+    }
+}
+
+/// Refuses the name of a user whom nobody knows, for those who look for what there is: it is a slip of the keys, mostly. A key that
+/// sees only its own user's rows is not told which names there are.
+pub fn require_known_user(people: &Directory, caller: &Caller, user: Option<UserId>, text: Option<&str>) -> Found<()> {
+    let is_known = user.is_none_or(|id| people.user(id).is_some());
+    require_known(is_known, caller, text, "user")
+}
+
+/// [`require_known_user`] for projects.
+pub fn require_known_project(
+    people: &Directory,
+    caller: &Caller,
+    project: Option<ProjectId>,
+    text: Option<&str>,
+) -> Found<()> {
+    let is_known = project.is_none_or(|id| people.project(id).is_some());
+    require_known(is_known, caller, text, "project")
+}
+
+fn require_known(is_known: bool, caller: &Caller, text: Option<&str>, what: &str) -> Found<()> {
+    match text.filter(|text| text.parse::<Uuid>().is_err()) {
+        Some(name) if !is_known && caller.only_user().is_none() => {
+            let code = if what == "user" { "unknown_user" } else { "unknown_project" };
+            Err(Fault::new(format!("/{what}"), code, format!("there is no {what} {name:?}")))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::domain::ids::{ProjectId, UserId};
 use crate::domain::slots::SlotName;
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::usage_report::By;
+use crate::service::Caller;
 use crate::service::people::who;
 use crate::service::{Error, Result, Service};
 
@@ -74,23 +75,24 @@ impl Question {
 
 impl Service {
     /// Reads what is asked for of these groups; `None`: of all.
-    pub fn report_question(&self, groups: Option<Vec<String>>, asked: Asked<'_>) -> Result<Question> {
+    pub fn report_question(&self, caller: &Caller, groups: Option<Vec<String>>, asked: Asked<'_>) -> Result<Question> {
         let range = range(asked.from, asked.to, self.certain_now().day())?;
         let by = asked.by.unwrap_or("user").parse().map_err(|error| Error::about("/by", "invalid_value", error))?;
         let people = self.people();
         let fault = |fault| Error::Invalid(vec![fault]);
+        let user = asked.user.map(|text| who::user_of_text(&people, text, "/user")).transpose().map_err(fault)?;
+        who::require_known_user(&people, caller, user, asked.user).map_err(fault)?;
+        let project = asked.project.map(|text| who::project_of_text(&people, text, "/project"));
+        let project = project.transpose().map_err(fault)?;
+        who::require_known_project(&people, caller, project, asked.project).map_err(fault)?;
         Ok(Question {
             groups,
             range,
             by,
             slots: asked.slots.map(slots).transpose()?,
             domain: asked.domain.map(Arc::from),
-            user: asked.user.map(|text| who::user_of_text(&people, text, "/user")).transpose().map_err(fault)?,
-            project: asked
-                .project
-                .map(|text| who::project_of_text(&people, text, "/project"))
-                .transpose()
-                .map_err(fault)?,
+            user,
+            project,
         })
     }
 }

@@ -62,17 +62,18 @@ impl Service {
     ) -> Result<WhatIf> {
         caller.require_reader()?;
         self.group(&caller, &group)?;
-        let (changes, terms, applies) = {
+        let (called, changes, terms, applies) = {
             let asked: FairShareSimulation = read(&document)?;
-            let applies = asked.apply;
+            let (called, applies) = (asked.called(), asked.apply);
             let (changes, terms) = asked.into_changes(&self.people())?;
-            (changes, terms, applies)
+            (called, changes, terms, applies)
         };
         if applies {
             caller.require_admin()?;
             changes.require_applicable(&caller)?;
         }
-        detached(Arc::clone(self).try_out(caller, group, document, changes, terms, applies)).await
+        let tried = detached(Arc::clone(self).try_out(caller, group, document, changes, terms, applies)).await;
+        tried.map_err(|error| called.retell(error, &self.people()))
     }
 
     async fn try_out(

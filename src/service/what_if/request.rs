@@ -16,9 +16,9 @@ use crate::domain::weight::{Weight, deserialize_nullable_text};
 use crate::service::group::changes::options::OptionsPatch;
 use crate::service::input::json::Unread;
 use crate::service::input::terms::Terms;
-use crate::service::people::{Directory, who};
+use crate::service::people::{Called, Directory, who};
 use crate::service::sequence::{PendingWorkload, PlacedWorkload};
-use crate::service::weight_input::{MAX_ITEMS, WeightChange, check_all};
+use crate::service::weight_input::{MAX_ITEMS, WeightChange, check_all, names_in};
 use crate::service::{Fault, Faults, Result};
 
 /// The most workloads that one simulation puts in order.
@@ -132,6 +132,26 @@ pub struct RemovedUser {
 type Checked<T> = std::result::Result<T, Fault>;
 
 impl FairShareSimulation<'_> {
+    /// By which names it calls users and projects.
+    pub(super) fn called(&self) -> Called {
+        let mut called = Called::default();
+        names_in(&self.weights, "weights", &mut called);
+        for (at, entry) in self.projects.iter().enumerate() {
+            called.project(&format!("/projects/{at}"), "project_id", entry.project.as_deref());
+        }
+        for (at, entry) in self.add_users.iter().enumerate() {
+            let place = format!("/add_users/{at}");
+            called.user(&place, "user_uuid", entry.user.as_deref());
+            called.project(&place, "project_id", entry.project.as_deref());
+        }
+        for (at, entry) in self.remove_users.iter().enumerate() {
+            let place = format!("/remove_users/{at}");
+            called.user(&place, "user_uuid", entry.user.as_deref());
+            called.project(&place, "project_id", entry.project.as_deref());
+        }
+        called
+    }
+
     /// The changes by ids, and the terms of making them. Every fault has its place.
     pub(super) fn into_changes(self, people: &Directory) -> Result<(Changes, Terms)> {
         let mut faults = Faults::default();

@@ -1,3 +1,5 @@
+//! An agent of a resource group, with the slots that it offers.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

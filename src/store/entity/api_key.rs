@@ -1,3 +1,5 @@
+//! A key: its hash, its role and what it may reach.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

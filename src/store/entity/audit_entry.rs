@@ -1,3 +1,5 @@
+//! An entry of the audit log: who changed what, when and why.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! What an entry of the audit log has changed: one row for each thing.
+
 use sea_orm::entity::prelude::*;
 
 /// A thing that an entry of the audit log has changed.

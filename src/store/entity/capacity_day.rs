@@ -1,3 +1,5 @@
+//! The capacity of a group on one day, and how it came to be known.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! The usage of one user in one project on one day, for the domain that it counted for.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

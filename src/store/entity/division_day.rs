@@ -1,3 +1,5 @@
+//! What one queue got by the last division of one day.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! A domain: the first tier of the hierarchy.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

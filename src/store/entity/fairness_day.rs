@@ -1,3 +1,5 @@
+//! How fair one tier of a group was on one day.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

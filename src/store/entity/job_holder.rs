@@ -1,3 +1,5 @@
+//! A process that runs jobs: what it is called, when it began and when it was last heard of.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! The lease of one job in one group: who holds it, and its fence.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! A run of a job: when it was, what it did and how it ended.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! A kernel as it was last reported.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! The cursor of one kernel: until when its usage is recorded.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

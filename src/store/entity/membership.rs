@@ -1,3 +1,5 @@
+//! A membership: one user in one project.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! The newest revision of a domain, project or user: one row.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! A project with the domain that it is in now.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! The fair share of a project in one group: its weight and what was calculated.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

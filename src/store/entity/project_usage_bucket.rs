@@ -1,3 +1,5 @@
+//! A usage bucket of a project in one group.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

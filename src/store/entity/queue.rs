@@ -1,3 +1,5 @@
+//! A queue by its group and name; the columns of its keys are in `store/queues.rs`.
+
 use sea_orm::entity::prelude::*;
 
 /// What tells queues apart; the columns of their keys follow from the list of keys, see `store/queues.rs`.

@@ -1,3 +1,5 @@
+//! A resource group: its options, its revisions, and how far its accounting is.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

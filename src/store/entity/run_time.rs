@@ -1,3 +1,5 @@
+//! How long the kernels of one user in one project ran that ended on one day.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! What is known of clocks that went wrong: one row.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! A time in which the service ran: its start and its last heartbeat.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

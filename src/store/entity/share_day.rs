@@ -1,3 +1,5 @@
+//! The factor and rank that the last run of a day left of a domain, project or user.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

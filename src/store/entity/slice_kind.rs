@@ -1,3 +1,5 @@
+//! What many usage records of a group have in common: their domain and the slots that were held.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! A session of the web pages, with the key that signed in.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

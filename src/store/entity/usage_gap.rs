@@ -1,3 +1,5 @@
+//! A downtime that running kernels of a group spanned, and what became of their usage.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! A history of usage that was brought from elsewhere; its rows are day totals.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! A usage record: what one kernel used in one slice, or in several that were compacted.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! A user, in whatever projects.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

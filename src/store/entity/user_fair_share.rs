@@ -1,3 +1,5 @@
+//! The fair share of a user in one project and group: its weight and what was calculated.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! A usage bucket of a user in one project and group.
+
 use sea_orm::entity::prelude::*;
 
 #[sea_orm::model]

@@ -1,3 +1,5 @@
+//! Settings: where they come from, which one wins, and what is said of bad ones.
+
 use std::ffi::OsString;
 use std::path::Path;
 

@@ -17,7 +17,7 @@ on_both! {
         let page = explain(&[&bob]).ok();
         assert!(page.starts_with("bob in course, teaching (gpu-cluster)\n\n2nd of 2. 100 % of what counts is "), "{page}");
         assert!(page.contains("\nfactor = 2 ^ -(0.0005952380952380952 / 1) = 0.999587497495\n"), "{page}");
-        assert!(page.contains("\nright before it: alice; it has used less for its weight: "), "{page}");
+        assert!(page.contains("\nnext above: alice in "), "{page}");
         assert!(page.contains("would lead to place 1\n"), "{page}");
         let weights: Vec<Vec<&str>> = page.lines().map(|line| line.split_whitespace().collect()).collect();
         assert!(weights.contains(&vec!["TIER", "WEIGHT", "ENTITLED", "OF", "PARENT", "SOURCE", "SET", "BY", "SET", "AT", "REASON"]), "{page}");

@@ -1,3 +1,5 @@
+//! `keys`: made, limited to users and groups, and refused.
+
 use fairshared::domain::identity;
 use fairshared::domain::ids::UserId;
 use fairshared::service::Role;

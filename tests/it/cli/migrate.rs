@@ -1,3 +1,5 @@
+//! `migrate`: the schema up and down, by hand and by servers that start together.
+
 use std::fs::File;
 
 use fairshared::store::Store;

@@ -1,3 +1,5 @@
+//! What commands print: rankings, orders, reports, audits, buckets and documents.
+
 use serde_json::{Value, json};
 
 use super::program::{end, over, run, run_with_input};

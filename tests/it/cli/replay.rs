@@ -154,6 +154,7 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
     write("misspelt.yaml", "scheduler_opts: {half_live_days: 3}\n");
     write("range.yaml", "half_life_days=0\n");
     write("weight.yaml", "users: [{user: ann, weight: -1}]\n");
+    write("pair.yaml", "users: [{user: ann, weight: 2}, {user: ann, weight: 3}]\n");
     write("twice.yaml", "half_life_days=1\nhalf_life_days: 2\n");
     write("jobs.txt", "");
     write("empty.csv", "job_id,user,project,start_time,end_time\n");
@@ -171,7 +172,8 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
         ("queues.yaml", "queues.yaml: `scheduler` is \"saturation\""),
         ("misspelt.yaml", "half_live_days"),
         ("range.yaml", "`half_life_days` is not a whole number from 1 to 3650"),
-        ("weight.yaml", "must not be negative"),
+        ("weight.yaml", "weight.yaml: the weight of the user \"ann\": \"-1\" must not be negative"),
+        ("pair.yaml", "pair.yaml: the weight of the user \"ann\" is there twice"),
         ("twice.yaml", "`half_life_days` is there twice"),
         ("absent.yaml", "cannot read absent.yaml"),
     ] {
@@ -189,6 +191,11 @@ fn what_cannot_be_replayed_is_refused_in_one_sentence() {
         ),
         ("absent.csv", &["--capacity", "cpu=1", "--policy", "fifo.yaml"], "cannot open absent.csv"),
         ("groups.csv", &["--capacity", "cpu=1", "--policy", "fifo.yaml"], "--group NAME replays all as one"),
+        (
+            "jobs.csv",
+            &["--capacity", "cpu=8", "--capacity", "cpu=9", "--policy", "fifo.yaml"],
+            "--capacity names a slot twice",
+        ),
         ("jobs.csv", &["--capacity", "cpu=4", "--policy", "fifo.yaml"], "no job of the trace fits into the cluster"),
     ] {
         let line = refused(trace, rest);

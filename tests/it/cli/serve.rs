@@ -1,3 +1,5 @@
+//! `serve` as a process: from nothing to a ranking, and how it ends.
+
 use serde_json::{Value, json};
 
 use super::program::{Server, end, over, run};

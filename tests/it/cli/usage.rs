@@ -1,3 +1,5 @@
+//! Help, and what wrong usage of the program answers.
+
 use fairshared::cli::{COMMANDS, Entry};
 
 use super::program::{end, program};

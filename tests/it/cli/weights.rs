@@ -1,3 +1,5 @@
+//! `weights`: one by one, and all of a group as a file.
+
 use std::fmt::Write;
 
 use fairshared::domain::identity;
@@ -62,7 +64,7 @@ on_both! {
 
         for weight in ["0", "-1", "NaN", "1.00001", "1000000", "", "1e3", "inf"] {
             let args = ["domain", "research", "--", weight];
-            assert!(set(&args).refused(2).starts_with(&format!("weight {weight:?}: ")), "{weight}");
+            assert!(set(&args).refused(2).starts_with(&format!("the weight {weight:?} ")), "{weight}");
         }
         assert_eq!(set(&["domain", "nowhere", "1"]).refused(2), "there is no domain \"nowhere\"");
         assert_eq!(set(&["user", "carol", "1"]).refused(2), "no user is called \"carol\"");

@@ -132,6 +132,22 @@ async fn postgres_has_no_connections_left() {
     world.check().await;
 }
 
+/// Another session holds the row of the group, as a process does that was stopped in the middle of a run.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn postgres_group_locked_by_another_session() {
+    let db = database::postgres().await;
+    let world = World::over(&db.url).await;
+    let mut other = PgConnection::connect(&db.url).await.unwrap();
+    for _ in 0..2 {
+        let mut lock = other.begin().await.unwrap();
+        sea_orm::sqlx::query("SELECT name FROM resource_groups FOR UPDATE").execute(&mut *lock).await.unwrap();
+        for_a_while(SHORT).await;
+        lock.rollback().await.unwrap();
+        world.more_writes(5).await;
+    }
+    world.check().await;
+}
+
 /// Another process holds the lock of the file: that is no reason to wait for a minute.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sqlite_locked_by_another_process() {

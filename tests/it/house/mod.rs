@@ -1,5 +1,6 @@
 //! The shape of the source, and the names that its pages tell.
 
+mod comments;
 mod imports;
 mod registries;
 mod shape;

@@ -1,3 +1,5 @@
+//! CSV files of jobs, and files of capacities.
+
 use fairshared::cli::import::ImportError;
 use fairshared::cli::import::capacities::read_capacities;
 use fairshared::cli::import::reason::Reason;

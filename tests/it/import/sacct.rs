@@ -1,3 +1,5 @@
+//! Dumps of sacct: how a row becomes a job, and why a row is dropped.
+
 use fairshared::cli::import::reason::Reason;
 
 use super::{Outcome, at, read, refused, slots};

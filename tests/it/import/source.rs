@@ -1,3 +1,5 @@
+//! Input line by line: plain or gzip, cut off, damaged, or endless.
+
 use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::path::Path;

@@ -1,3 +1,5 @@
+//! Logs in the Standard Workload Format.
+
 use fairshared::cli::import::reason::Reason;
 use fairshared::cli::import::{MemoryUnit, Options};
 

@@ -1,3 +1,5 @@
+//! Queues as admins write them: all or nothing, audited, and seen by every process.
+
 use std::sync::Arc;
 
 use fairshared::domain::queues::QueueConfig;

@@ -1,3 +1,5 @@
+//! What queues ask for and hold follows from kernels, and the division follows from that.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! The last division of each day: kept, filtered, paged and purged.
+
 use fairshared::domain::time::Day;
 use fairshared::jobs::{JobSettings, Runner};
 use fairshared::service::division::{DivisionDay, HistoryFilter};

@@ -1,3 +1,5 @@
+//! Reclaim plans of live groups: whom they take, and why they refuse.
+
 use fairshared::domain::reclaim::{PendingMember, Plan, Rule, Verdict};
 use fairshared::service::plans::PlanRequest;
 use fairshared::service::{Caller, Error, Role, Service};

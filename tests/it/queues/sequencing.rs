@@ -1,3 +1,5 @@
+//! Orders of workloads by queues and by tiers.
+
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -46,6 +46,9 @@ async fn check_targets(server: &Server) {
     for (query, expected) in [
         (of("alice"), &["one"][..]),
         (of("bob"), &["three", "one"]),
+        (format!("target=user:{}", id("bob")), &["three", "one"]),
+        (format!("target=project:{}", id("vision")), &[]),
+        ("target=user:nobody".to_owned(), &[]),
         ("target=domain:research".to_owned(), &["one"]),
         ("target=option:half_life_days".to_owned(), &["four", "two"]),
         ("target=option:order".to_owned(), &["two"]),
@@ -87,6 +90,12 @@ on_both! {
         assert_eq!(asked["data"]["audit_log"]["edges"][0]["node"]["reason"], "two", "{asked}");
         let viewer = create_key(&server, Role::Viewer, None).await;
         server.call_as(&viewer, "GET", &format!("/audit-log?{written}"), None).await.refused(403, "forbidden");
+        for (path, name) in [(format!("/users/{}", id("bob")), "bob"), (format!("/projects/{}", id("vision")), "vision")] {
+            server.call("PUT", &path, Some(&json!({"name": name}))).await.json(200);
+        }
+        for (target, expected) in [("user:bob", &["three", "one"][..]), ("user:bob/vision", &["three", "one"]), ("user:bob/audio", &[])] {
+            assert_eq!(reasons(&server, &format!("target={target}&action=weights.put")).await, expected, "{target}");
+        }
     }
 
     async fn entries_name_users_and_projects_and_say_what_can_be_undone(db: TestDb) {

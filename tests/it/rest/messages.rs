@@ -4,8 +4,9 @@ use axum::http::header;
 use serde_json::{Value, json};
 
 use super::support::{Server, group, request};
-use crate::support::fixture::id;
+use crate::support::fixture::{id, with};
 use crate::support::on_both;
+use fairshared::service::Role;
 
 /// Words of parsers and of our types.
 const FOREIGN: [&str; 22] = [
@@ -190,6 +191,73 @@ on_both! {
             let answer = server.raw("POST", "/graphql", "application/json", body).await;
             assert_eq!(answer.status, 400, "{body}");
             check_all(&sentences(&serde_json::from_slice(&answer.bytes).unwrap()), body);
+        }
+    }
+}
+
+on_both! {
+    async fn who_is_called_by_a_name_is_refused_by_that_name(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let faults = async |method: &str, path: &str, body: Value| {
+            let answer = server.call(method, &group(path), Some(&body)).await.json(422);
+            let fault = &answer["errors"][0];
+            format!("{} {}", fault["pointer"].as_str().unwrap(), fault["detail"].as_str().unwrap())
+        };
+        let weight = |more: Value| json!({"items": [with(json!({"target_type": "user", "weight": "2"}), &more)]});
+        assert_eq!(
+            faults("PUT", "/fair-share-weights", weight(json!({"user": "ghost", "project_id": id("vision")}))).await,
+            "/items/0/user there is no user \"ghost\""
+        );
+        let of_id = weight(json!({"target_id": id("ghost"), "project_id": id("vision")}));
+        assert_eq!(
+            faults("PUT", "/fair-share-weights", of_id).await,
+            format!("/items/0/target_id there is no user {}", id("ghost"))
+        );
+        for (change, expected) in [
+            (json!({"weights": [{"target_type": "project", "project": "nowhere", "weight": "2"}]}), "/weights/0/project there is no project \"nowhere\""),
+            (json!({"remove_users": [{"user": "ghost"}]}), "/remove_users/0/user the user \"ghost\" is not in this resource group, or is removed already"),
+            (json!({"projects": [{"project": "nowhere", "domain_name": "sales"}]}), "/projects/0/project this resource group has no project \"nowhere\""),
+            (
+                json!({"add_users": [{"user": "ghost", "project": "nowhere"}]}),
+                "/add_users/0/project there is no project \"nowhere\"; a new one needs `domain_name`",
+            ),
+        ] {
+            assert_eq!(faults("POST", "/fair-share-simulations", change).await, expected);
+        }
+        for path in ["/explain?user=ghost", "/fair-share-status?user=ghost"] {
+            let answer = server.call("GET", &group(path), None).await.json(404);
+            assert_eq!((&answer["code"], &answer["detail"]), (&json!("unknown_user"), &json!("there is no user \"ghost\"")), "{path}");
+        }
+        // A list of what nobody has is mostly a slip of the keys; of a UUID it is empty.
+        for path in [
+            "/kernels?project=nowhere",
+            "/kernels?user=ghost",
+            "/usage-buckets/users?user=ghost",
+            "/usage-records?from=2026-01-13&to=2026-01-13&user=ghost",
+            "/usage-report?from=2026-01-13&to=2026-01-13&project=nowhere",
+            "/fair-share-history?user=ghost",
+        ] {
+            let answer = server.call("GET", &group(path), None).await.json(422);
+            let (code, detail) = (answer["errors"][0]["code"].as_str().unwrap(), answer["errors"][0]["detail"].as_str().unwrap());
+            assert!(code.starts_with("unknown_") && detail.starts_with("there is no "), "{path}: {answer}");
+        }
+        assert_eq!(server.get(&group(&format!("/kernels?user_uuid={}", id("ghost")))).await["total"], 0);
+        // Who sees only the own rows does not learn who there is.
+        let alice = server.key_for(Role::User, Some("alice")).await;
+        for user in ["bob", "ghost"] {
+            let answer = server.call_as(&alice, "GET", &group(&format!("/kernels?user={user}")), None).await;
+            assert_eq!(answer.status, 403, "{user}");
+        }
+        for path in ["/fairness/history?from=2999-01-01", "/fair-share-history?from=2999-01-01"] {
+            let answer = server.call("GET", &group(path), None).await.json(422);
+            assert_eq!((&answer["errors"][0]["pointer"], &answer["errors"][0]["code"]), (&json!("/from"), &json!("in_future")), "{path}");
+        }
+        for place in [-1, 0, 99] {
+            let answer = server.call("GET", &group(&format!("/explain?user={}&place={place}", id("alice"))), None).await.json(422);
+            assert_eq!(answer["errors"][0]["detail"], "`place` must be 1 to 3: so many are compared", "{place}");
+            let query = format!(r#"{{ explain_fair_share(resource_group: "gpu-cluster", user: "{}", place: {place}) }}"#, id("alice"));
+            let answer = server.graphql(&query).await;
+            assert!(answer["errors"][0]["message"].as_str().unwrap().contains("must be 1 to 3"), "{answer}");
         }
     }
 }

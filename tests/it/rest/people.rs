@@ -171,7 +171,7 @@ on_both! {
             (json!({"target_type": "domain", "domain_name": "research", "target_id": "research"}), "give_one", "domain_name"),
             (json!({"target_type": "user"}), "missing_field", "target_id"),
             (json!({"target_type": "project", "project": "ml", "user": "dora"}), "contradiction", "user"),
-            (json!({"target_type": "project", "project": "nothing"}), "unknown_project", "target_id"),
+            (json!({"target_type": "project", "project": "nothing"}), "unknown_project", "project"),
         ] {
             let body = json!({"items": [with(item, &json!({"weight": "1"}))]});
             let refused = server.call("PUT", &group("/fair-share-weights"), Some(&body)).await.refused(422, code);

@@ -25,7 +25,7 @@ use sweep::{Member, Solver};
 const ONE: u64 = 1_000_000_000_000_000_000;
 const FINER: u64 = 1_000_000;
 
-/// How a minimum share and a weight combine under `min_share` (§3).
+/// How a minimum share and a weight combine under `min_share` (DIVISION §3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = MinShareRule)]

@@ -79,7 +79,7 @@ pub fn check(name: &str, options: &Options) -> Result<&'static dyn Algorithm, Ve
 #[schema(as = DivisionReport)]
 pub struct Report {
     pub queues: Vec<QueueReport>,
-    /// Siblings in the queue order of §5, depth first.
+    /// Siblings in the queue order of DIVISION §5, depth first.
     pub order: Vec<String>,
     pub score_order: Vec<String>,
     pub remaining: Amounts,

@@ -1,5 +1,5 @@
-//! Finds victims that make room (DIVISION §6.2-§6.6): candidates come one by one in the order in which they lose. As soon
-//! as those that have come could make room on an agent, the lawful ones among them are taken there.
+//! Finds victims that make room (DIVISION §6.2 to §6.6): candidates come one by one in the order in which they lose. As
+//! soon as those that have come could make room on an agent, the lawful ones among them are taken there.
 
 use std::collections::HashMap;
 

@@ -115,7 +115,7 @@ fn resolve(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Resu
                 let Some(members) = of_user.get(user) else {
                     fault(
                         "unknown_membership",
-                        format!("the user {user} has no project in this resource group; name one with `project_id`"),
+                        format!("the user {user} has no project in this resource group: name the project as well"),
                     );
                     continue;
                 };

@@ -1,0 +1,93 @@
+//! Errors in the words of a request: who was called by name is told by that name, and not by the UUID that it stands for.
+
+use super::Directory;
+use crate::service::{Error, Fault};
+
+/// Whom a name means.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    User,
+    Project,
+}
+
+/// One name in a request.
+#[derive(Clone, Debug)]
+struct Name {
+    /// The pointer of the object that has it, empty for parameters.
+    place: String,
+    /// The key that would have the UUID.
+    by_id: &'static str,
+    kind: Kind,
+    text: String,
+}
+
+/// The names that a request calls users and projects by.
+#[derive(Clone, Debug, Default)]
+pub struct Called(Vec<Name>);
+
+impl Called {
+    /// Notes the name of a user, if there is one, which stands for the UUID under `by_id`.
+    pub fn user(&mut self, place: &str, by_id: &'static str, name: Option<&str>) {
+        self.note(place, by_id, Kind::User, name);
+    }
+
+    /// [`Self::user`] for projects.
+    pub fn project(&mut self, place: &str, by_id: &'static str, name: Option<&str>) {
+        self.note(place, by_id, Kind::Project, name);
+    }
+
+    fn note(&mut self, place: &str, by_id: &'static str, kind: Kind, name: Option<&str>) {
+        if let Some(name) = name {
+            self.0.push(Name { place: place.to_owned(), by_id, kind, text: name.to_owned() });
+        }
+    }
+
+    /// The same error with the names in place of what they stand for.
+    pub fn retell(&self, error: Error, people: &Directory) -> Error {
+        match error {
+            Error::Invalid(faults) => {
+                Error::Invalid(faults.into_iter().map(|fault| self.retell_fault(fault, people)).collect())
+            }
+            Error::NotFound { code, detail } => {
+                let detail = self.0.iter().fold(detail, |detail, name| name.put_into(&detail, people));
+                Error::NotFound { code, detail }
+            }
+            error => error,
+        }
+    }
+
+    fn retell_fault(&self, mut fault: Fault, people: &Directory) -> Fault {
+        for name in &self.0 {
+            let Some(key) = fault.pointer.strip_prefix(&name.place).and_then(|rest| rest.strip_prefix('/')) else {
+                continue;
+            };
+            let told = name.put_into(&fault.detail, people);
+            if told != fault.detail {
+                if key == name.by_id {
+                    fault.pointer = format!("{}/{}", name.place, name.kind.key());
+                }
+                fault.detail = told;
+            }
+        }
+        fault
+    }
+}
+
+impl Kind {
+    fn key(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
+}
+
+impl Name {
+    fn put_into(&self, detail: &str, people: &Directory) -> String {
+        let id = match self.kind {
+            Kind::User => people.find_user(&self.text).map(|id| id.to_string()),
+            Kind::Project => people.find_project(&self.text).map(|id| id.to_string()),
+        };
+        id.map_or_else(|_| detail.to_owned(), |id| detail.replace(&id, &format!("{:?}", self.text)))
+    }
+}
