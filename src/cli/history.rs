@@ -10,7 +10,7 @@ use super::export::{check_days, parse_day};
 use super::failure::Outcome;
 use super::fairness::Tier;
 use super::list::List;
-use super::output::OutputArgs;
+use super::output::{Format, OutputArgs, known_percent, print_list};
 use crate::config::Config;
 use crate::domain::time::Day;
 
@@ -79,7 +79,18 @@ impl Command for History {
             Tier::Project => columns!("project_name", "project_id"),
             Tier::User => columns!("user_name", "user_uuid", "project_name", "project_id"),
         };
-        List::of(call, None).print(self.output.output, columns).await?;
+        let list = List::of(call, None);
+        if self.output.output == Format::Table {
+            let mut rows = list.rows().await?;
+            for row in &mut rows {
+                for share in ["entitled_share", "entitled_share_of_parent"] {
+                    row[share] = known_percent(&row[share]);
+                }
+            }
+            print_list(Format::Table, columns, rows)?;
+        } else {
+            list.print(self.output.output, columns).await?;
+        }
         Ok(ExitCode::SUCCESS)
     }
 }

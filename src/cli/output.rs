@@ -177,6 +177,10 @@ fn table(columns: &[&str]) -> Table {
     table.load_preset(presets::NOTHING).set_header(columns.iter().map(|c| heading(c)));
     if io::stdout().is_terminal() {
         table.set_content_arrangement(ContentArrangement::Dynamic);
+        // The space behind the last column is not written.
+        if let Some(width) = table.width() {
+            table.set_width(width.saturating_add(1));
+        }
     }
     table
 }
@@ -214,7 +218,8 @@ pub fn known_percent(value: &Value) -> Value {
     value.is_string().then(|| percent(value)).into()
 }
 
-/// Cuts names so that the columns that they stand in have at most `room` together: always the widest gives way.
+/// Cuts names so that the columns that they stand in have at most `room` together: always the widest gives way. What is cut out is
+/// the middle, because long names differ at their ends mostly.
 pub fn fit(rows: &mut [Vec<String>], room: usize) {
     let mut widths = vec![0; rows.first().map_or(0, Vec::len)];
     for row in &*rows {
@@ -228,8 +233,12 @@ pub fn fit(rows: &mut [Vec<String>], room: usize) {
     }
     for row in rows {
         for (width, name) in widths.iter().zip(row) {
-            if name.chars().count() > *width {
-                *name = name.chars().take(width.saturating_sub(1)).chain(['\u{2026}']).collect();
+            let length = name.chars().count();
+            if length > *width {
+                let kept = width.saturating_sub(1);
+                let (head, tail) = (kept.div_ceil(2), kept / 2);
+                let end = name.chars().skip(length - tail);
+                *name = name.chars().take(head).chain(['\u{2026}']).chain(end).collect();
             }
         }
     }

@@ -100,3 +100,9 @@ impl<'de> Deserialize<'de> for Quantity {
 pub fn slots<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amounts, D::Error> {
     Ok(SlotMap::<Quantity>::deserialize(deserializer)?.map(|Quantity(amount)| amount))
 }
+
+/// [`slots`] where there may be none.
+pub fn some_slots<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<Amounts>>, D::Error> {
+    let found = Option::<SlotMap<Quantity>>::deserialize(deserializer)?;
+    Ok(found.map(|slots| Box::new(slots.map(|Quantity(amount)| amount))))
+}

@@ -60,9 +60,18 @@ fn digits(places: u32) -> String {
 
 /// Slots whose amounts may be quantities.
 pub fn quantities() -> Object {
+    map_of_quantities(SchemaType::new(Type::Object))
+}
+
+/// [`quantities`] where there may be none.
+pub fn some_quantities() -> Object {
+    map_of_quantities(SchemaType::from_iter([Type::Object, Type::Null]))
+}
+
+fn map_of_quantities(kind: SchemaType) -> Object {
     let form = r"^\+?([0-9]+\.?[0-9]*|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$";
     let said = "A decimal, or a quantity of Kubernetes such as `500m` or `64Gi`. At most 12 decimals.";
-    let map = ObjectBuilder::new().schema_type(Type::Object).description(Some("Amounts by slot."));
+    let map = ObjectBuilder::new().schema_type(kind).description(Some("Amounts by slot."));
     map.additional_properties(Some(decimal(said, form.to_owned()))).build()
 }
 

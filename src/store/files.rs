@@ -58,16 +58,20 @@ impl Files {
         self.0.last().is_some_and(|file| identity(&file.path).is_ok_and(|now| now == file.identity))
     }
 
-    /// Which file is gone or was replaced, in a sentence. It does not name the folder, because clients may read it.
+    /// Which file is gone or was replaced, in a sentence. It does not name the file, because clients may read it.
     pub fn replaced(&self) -> Option<String> {
-        let name = |file: &File| file.path.file_name().unwrap_or_default().display().to_string();
+        let name = |file: &File| match file.path.to_string_lossy() {
+            path if path.ends_with("-wal") => "the write-ahead log (-wal) of the database",
+            path if path.ends_with("-shm") => "the index of the log (-shm) of the database",
+            _ => "the file of the database",
+        };
         self.0.iter().find_map(|file| match identity(&file.path) {
             Ok(now) if now == file.identity => None,
-            Ok(_) => Some(format!("the file {} was replaced by another one", name(file))),
+            Ok(_) => Some(format!("{} was replaced by another one", name(file))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Some(format!("the file {} was deleted or moved", name(file)))
+                Some(format!("{} was deleted or moved", name(file)))
             }
-            Err(error) => Some(format!("the file {} cannot be seen: {error}", name(file))),
+            Err(error) => Some(format!("{} cannot be seen: {error}", name(file))),
         })
     }
 }

@@ -18,8 +18,8 @@ const SETTLED: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     pub fault: Fault,
-    /// In a sentence.
-    pub detail: String,
+    /// More than the fault says, in a sentence.
+    pub detail: Option<String>,
 }
 
 /// One for each store; all its connections pass it.
@@ -35,7 +35,6 @@ pub struct Gate {
 struct Refused {
     fault: Fault,
     at: Instant,
-    detail: String,
     written_since: bool,
 }
 
@@ -60,7 +59,7 @@ impl Gate {
         match outcome {
             Err(error) => {
                 if let Some(fault @ (Fault::Full | Fault::ReadOnly)) = Fault::of(error) {
-                    self.refuse(fault, error.to_string());
+                    self.refuse(fault, error);
                 }
             }
             Ok(_) if writes && self.any_refused.load(Ordering::Relaxed) => {
@@ -72,10 +71,15 @@ impl Gate {
         }
     }
 
-    fn refuse(&self, fault: Fault, detail: String) {
+    /// What the driver says is for the log: clients read the other words.
+    fn refuse(&self, fault: Fault, error: &DbErr) {
         let mut refused = self.refused();
+        let before = refused.len();
         refused.retain(|known| known.fault != fault);
-        refused.push(Refused { fault, at: Instant::now(), detail, written_since: false });
+        if refused.len() == before {
+            tracing::warn!(%error, "{fault}");
+        }
+        refused.push(Refused { fault, at: Instant::now(), written_since: false });
         self.any_refused.store(true, Ordering::Relaxed);
     }
 
@@ -84,9 +88,9 @@ impl Gate {
         let mut refused = self.refused();
         refused.retain(|refused| !(refused.written_since && refused.at.elapsed() >= SETTLED));
         self.any_refused.store(!refused.is_empty(), Ordering::Relaxed);
-        let lasting = refused.iter().map(|r| Trouble { fault: r.fault, detail: r.detail.clone() });
+        let lasting = refused.iter().map(|r| Trouble { fault: r.fault, detail: None });
         let replaced = self.files.as_ref().and_then(Files::replaced);
-        lasting.chain(replaced.map(|detail| Trouble { fault: Fault::Replaced, detail })).collect()
+        lasting.chain(replaced.map(|detail| Trouble { fault: Fault::Replaced, detail: Some(detail) })).collect()
     }
 
     fn refused(&self) -> MutexGuard<'_, Vec<Refused>> {

@@ -8,7 +8,7 @@ use super::Usage;
 use crate::cli::client::{Call, Client};
 use crate::cli::failure::Failure;
 use crate::cli::list::List;
-use crate::cli::output::{Format, print_list};
+use crate::cli::output::{Format, percent, print_list};
 use crate::config::Config;
 use crate::domain::time::Day;
 use crate::domain::usage_report::Period;
@@ -27,6 +27,8 @@ const NAMES: [&str; 10] = [
     "used_share",
     "entitled_share",
 ];
+/// What a report may be by, and the column that names it.
+const BY: [(&str, &str); 3] = [("domain", "domain_name"), ("project", "project_name"), ("user", "user_name")];
 const DAYS: [&str; 2] = ["first_day", "last_day"];
 const SHARES: [&str; 2] = ["used_share", "entitled_share"];
 /// An id, and the name that stands for it in tables.
@@ -34,7 +36,7 @@ const NAMED: [(&str, &str); 2] = [("project_id", "project_name"), ("user_uuid", 
 
 pub async fn run(usage: Usage, config: &Config) -> Result<(), Failure> {
     let format = usage.output.output;
-    let limit = usage.limit;
+    let (limit, by) = (usage.limit, usage.by.clone().unwrap_or_default());
     let call = call(usage, config).await?;
     let list = if limit.is_none() { List::whole(call) } else { List::of(call, limit) };
     if matches!(format, Format::Json | Format::Ndjson) {
@@ -62,16 +64,23 @@ pub async fn run(usage: Usage, config: &Config) -> Result<(), Failure> {
         }
     }
     // A report without rows has these as its heading.
-    let is_always_there = |name: &str| DAYS.contains(&name);
+    let of_tier = by.split(',').filter_map(|by| BY.iter().find(|(known, _)| *known == by)).map(|(_, column)| *column);
+    let of_tier: Vec<&str> = of_tier.collect();
+    let is_always_there = |name: &str| DAYS.contains(&name) || (rows.is_empty() && of_tier.contains(&name));
     let has_any = |name: &str| rows.iter().any(|row| row.get(name).is_some());
     let mut columns: Vec<&str> = NAMES.into_iter().filter(|name| is_always_there(name) || has_any(name)).collect();
     columns.extend(hours.iter().chain(&parts).map(|(heading, _)| heading.as_str()));
     print_list(format, &columns, rows)
 }
 
-/// Makes a row for a person: names in the place of ids, short figures.
+/// Makes a row for a person: names in the place of ids, shares in percent, short figures.
 fn shorten(row: &mut Value, hours: &[(String, String)]) {
-    for figure in SHARES.into_iter().chain(hours.iter().map(|(heading, _)| heading.as_str())) {
+    for share in SHARES {
+        if row.get(share).is_some_and(Value::is_string) {
+            row[share] = Value::from(percent(&row[share]));
+        }
+    }
+    for figure in hours.iter().map(|(heading, _)| heading.as_str()) {
         if let Some(exact) = row.get(figure).and_then(Value::as_str).and_then(|text| text.parse::<f64>().ok()) {
             row[figure] = Value::from(format!("{exact:.3}"));
         }

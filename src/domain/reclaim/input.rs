@@ -10,6 +10,7 @@ use super::plan_options::PlanOptions;
 use crate::domain::decimal::Amount;
 use crate::domain::defaults::yes;
 use crate::domain::division::{Grid, Tree};
+use crate::domain::quantity;
 use crate::domain::reading::at_most;
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
@@ -64,6 +65,8 @@ pub struct Workload {
 pub struct RunningMember {
     #[schema(value_type = String)]
     pub kernel_id: Arc<str>,
+    #[serde(deserialize_with = "quantity::slots")]
+    #[schema(schema_with = crate::domain::schemas::quantities)]
     pub slots: Amounts,
     #[serde(default)]
     #[schema(value_type = Option<String>)]
@@ -96,6 +99,8 @@ pub struct Pending {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PendingMember {
+    #[serde(deserialize_with = "quantity::slots")]
+    #[schema(schema_with = crate::domain::schemas::quantities)]
     pub slots: Amounts,
     /// Labels that its agent must carry.
     #[serde(default)]

@@ -29,6 +29,7 @@ use super::{Caller, Error, Fault, Faults, Result, Service};
 use crate::domain::ids::{KernelId, Member, Owner, ProjectId, UserId};
 use crate::domain::maps::{FastMap, FastSet};
 use crate::domain::options::{Order, SequenceMode};
+use crate::domain::quantity;
 use crate::domain::reading::seconds;
 use crate::domain::sequencer::progressive::{Charge, Homes};
 use crate::domain::sequencer::{Decision, Growing, QueueClaims, Workload};
@@ -65,6 +66,9 @@ pub struct PendingWorkload<'a> {
     #[schema(value_type = Option<String>)]
     pub queue: Option<Cow<'a, str>>,
     // Apart, because most have none, and hundreds of thousands of workloads are read.
+    /// Slot name -> amount: a decimal, or a quantity of Kubernetes such as `500m` or `64Gi`.
+    #[serde(default, deserialize_with = "quantity::some_slots")]
+    #[schema(schema_with = crate::domain::schemas::some_quantities)]
     pub requested_slots: Option<Box<Amounts>>,
     /// How long it will run once it has started, 1 to 31536000 seconds; for progressive sequences.
     #[schema(minimum = 1, maximum = 31_536_000)]
@@ -91,6 +95,9 @@ pub struct PlacedWorkload<'a> {
     /// The project's name instead of the UUID.
     #[schema(value_type = Option<String>)]
     pub project: Option<Cow<'a, str>>,
+    /// As of a workload.
+    #[serde(default, deserialize_with = "quantity::some_slots")]
+    #[schema(schema_with = crate::domain::schemas::some_quantities)]
     pub requested_slots: Option<Box<Amounts>>,
     /// As of a workload.
     #[schema(minimum = 1, maximum = 31_536_000)]

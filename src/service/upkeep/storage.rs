@@ -19,7 +19,8 @@ impl Service {
                     if fault == Fault::Replaced && !self.health.holds(code) {
                         self.save_log();
                     }
-                    let detail = format!("{fault}: {}", trouble.detail);
+                    let more = trouble.detail.as_ref().map(|more| format!(": {more}"));
+                    let detail = format!("{fault}{}", more.unwrap_or_default());
                     self.health.begin(Condition { code, detail, refuses_writes: true }, now);
                 }
                 None => self.health.end(code),

@@ -48,6 +48,9 @@ on_both! {
         let csv = run(&f.db, [&["history", GROUP, "--tier", "domain", "-o", "csv"], &days[..]].concat()).ok();
         assert_eq!(csv.lines().next(), Some("day,domain_name,rank,fair_share_factor,effective_usage,effective_weight,entitled_share,entitled_share_of_parent"));
         assert_eq!(csv.lines().count(), 3);
+        // For a person shares are in percent.
+        let table = run(&f.db, [&["history", GROUP, "--tier", "domain"], &days[..]].concat()).ok();
+        assert!(table.contains("50.00%") && !table.contains(" 0.5"), "{table}");
         let table = run(&f.db, ["fairness", GROUP, "--history", "--tier", "user"]).ok();
         assert!(table.contains("2026-01-13") && table.contains("user"), "{table}");
     }

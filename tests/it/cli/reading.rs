@@ -122,7 +122,9 @@ on_both! {
         assert!(csv.lines().next().unwrap().ends_with(",used_share,entitled_share,cpu_hours,cpu_capacity_share"), "{csv}");
         assert!(csv.lines().count() > 1 && csv.lines().skip(1).all(|line| !line.ends_with(',')), "{csv}");
         let none = run(&f.db, ["usage", GROUP, "--from", "2026-01-01", "--to", "2026-01-02", "--by", "project", "-o", "csv"]).ok();
-        assert_eq!(none, "first_day,last_day\n");
+        assert_eq!(none, "first_day,last_day,project_name\n");
+        let table = run(&f.db, ["usage", GROUP, "--from", "2026-01-12", "--to", "2026-01-13", "--by", "domain"]).ok();
+        assert!(table.contains("80.00%"), "{table}");
     }
 
     async fn an_audit_names_the_first_row_that_differs(db: TestDb) {
@@ -231,6 +233,12 @@ async fn a_ranking_fits_eighty_columns() {
     let f = two_users(crate::support::database::sqlite().await).await;
     let named = json!({"user_name": "a".repeat(200), "project_name": "p".repeat(200), "domain_name": "d".repeat(64)});
     let long = with(kernel("k5", "long", "long", "2026-01-13T10:00:00Z"), &named);
+    // Long names that differ at their ends stay apart.
+    let numbered = |name: &str| {
+        let names = json!({"user_name": format!("{}{name}", "a".repeat(60)), "project_name": "p".repeat(200), "domain_name": "d".repeat(64)});
+        with(kernel(name, name, "long", "2026-01-13T10:00:00Z"), &names)
+    };
+    assert!(f.ingest(&[numbered("x-01"), numbered("x-02")]).await.is_empty());
     assert!(f.ingest(&[long, kernel("k6", "unnamed", "unnamed", "2026-01-13T10:00:00Z")]).await.is_empty());
     let weights = "domains: {teaching: 0.3333}\nprojects: {course: 0.3333}\nusers: [{user: bob, weight: 0.3333}]";
     run_with_input(&f.db, &["weights", "apply", GROUP, "-f", "-"], weights.as_bytes()).ok();
@@ -241,7 +249,8 @@ async fn a_ranking_fits_eighty_columns() {
         assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
         assert!(table.lines().count() > 2 && table.contains('\u{2026}'), "{table}");
     }
-    assert!(run(&f.db, ["rank", GROUP]).ok().contains(" 0.037026 "));
+    let users = run(&f.db, ["rank", GROUP]).ok();
+    assert!(users.contains(" 0.037026 ") && users.contains("01 ") && users.contains("02 "), "{users}");
     assert!(run(&f.db, ["rank", GROUP, "-o", "json"]).ok().contains(&"a".repeat(200)));
 }
 

@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use super::support::{Log, Reporter, sqlite_url, start};
 use crate::support::database::sqlite;
 use crate::support::fixture::Fixture;
+use crate::support::postgres::Cluster;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_cause_of_a_job_that_fails() {
@@ -34,4 +35,19 @@ async fn a_clock_that_is_doubted() {
     let server = start(&f.db.url, &log);
     log.until_says(&["the service is degraded", "clock_untrusted", "make it 2023-01-13T10:0"]).await;
     server.kill();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_away_is_told_once() {
+    let cluster = Cluster::new("told", &[]);
+    let mut reporter = Reporter::new(cluster.url("postgres"));
+    let server = start(&reporter.url, &reporter.log);
+    reporter.make_group(&server).await;
+    reporter.report_some(&server, 1).await;
+    cluster.stop();
+    reporter.log.until_says(&["the service is degraded", "database_unreachable"]).await;
+    for n in 0..20 {
+        assert_eq!(reporter.report(&server, &format!("away-{n}")).await.status, 503);
+    }
+    assert_eq!(reporter.log.lines_with("database unavailable"), 0);
 }

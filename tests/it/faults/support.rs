@@ -33,6 +33,11 @@ impl Log {
         Self(tempfile::NamedTempFile::new().unwrap())
     }
 
+    /// How many lines have that in them.
+    pub fn lines_with(&self, part: &str) -> usize {
+        std::fs::read_to_string(self.0.path()).unwrap().lines().filter(|line| line.contains(part)).count()
+    }
+
     /// Waits for a line that has all these parts.
     pub async fn until_says(&self, parts: &[&str]) {
         until(&format!("a line in the log with {parts:?}"), async || {

@@ -78,6 +78,21 @@ on_both! {
         assert_eq!(ids(&sequence(&server, &urgent).await), ["a3", "b1", "a1", "b2", "a2"]);
     }
 
+    async fn amounts_may_be_quantities(db: TestDb) {
+        let server = empty(db).await;
+        let asking = |slots: Value| {
+            let asking = with(workload("a", "ann"), &json!({"requested_slots": slots}));
+            let placed = json!({"kernel_id": id("k"), "user_uuid": id("ann"), "project_id": id("ml"), "requested_slots": slots});
+            json!({"mode": "progressive", "workloads": [asking], "placed": [placed]})
+        };
+        let plain = sequence(&server, &asking(json!({"cpu": "0.5", "mem": 1_048_576}))).await;
+        assert_eq!(sequence(&server, &asking(json!({"cpu": "500m", "mem": "1Mi"}))).await["items"], plain["items"]);
+        let wrong = server.call("POST", &group("/sequence"), Some(&asking(json!({"cpu": "1Zi"})))).await.json(422);
+        assert_eq!(wrong["errors"][0]["pointer"], "/placed/0/requested_slots/cpu", "{wrong}");
+        let plan = json!({"workload_id": "w", "queue": "default", "members": [{"slots": {"cpu": "500m"}}]});
+        server.call("POST", &group("/reclaim-plans"), Some(&plan)).await.json(200);
+    }
+
     async fn running_kernels_count_between_runs_and_after_a_restart(db: TestDb) {
         let server = empty(db).await;
         let body = json!({"mode": "progressive", "workloads": [workload("a", "ann"), workload("b", "bob")]});
