@@ -109,7 +109,7 @@ async fn postgres_cut_in_mid_transaction() {
 /// Others hold every connection that the server could open: what it has goes on, and nothing is a fault of ours.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgres_has_no_connections_left() {
-    const SETTINGS: &[&str] = &["max_connections=14", "superuser_reserved_connections=0", "max_wal_senders=0"];
+    const SETTINGS: &[&str] = &["max_connections=18", "superuser_reserved_connections=0", "max_wal_senders=0"];
     let cluster = Cluster::new("limit", SETTINGS);
     let url = cluster.url("postgres");
     let world = World::over(&url).await;
