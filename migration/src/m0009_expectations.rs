@@ -22,7 +22,7 @@ fn run_times() -> TableCreateStatement {
         .col(uuid("user_uuid"))
         .col(uuid("project_id"))
         // Five numbers with a space between them: how many kernels ended; how long they ran, microseconds; the sum of the
-        // squares of that; and of the kernels of which somebody had said it, how long they were to run and ran, microseconds.
+        // squares of that; and of the kernels whose reports said it, how long they were to run and ran, microseconds.
         .col(text("times"))
         .primary_key(&mut primary(&["group_key", "day", "user_uuid", "project_id"]))
         .to_owned()
@@ -34,7 +34,7 @@ impl Change for Migration {
         create(db, run_times()).await?;
         // Whether `run_times` has all kernels that have ended in the look-back window; else the next run counts them.
         add_column(db, "resource_groups", boolean("run_times_made").default(false).take()).await?;
-        // Seconds from the kernel's start; NULL: nobody said.
+        // Seconds from the kernel's start; NULL: no report said so.
         add_column(db, "kernels", integer_null("expected_seconds")).await?;
         // The sums of `run_times` over the look-back window; NULL: no kernel has ended in it.
         add_column(db, "user_fair_shares", text_null("run_times")).await

@@ -1,4 +1,4 @@
-//! `fairshared explain`: why somebody stands where they stand (FAIR_SHARE §12).
+//! `fairshared explain`: why a user, a project or a domain stands where it stands (FAIR_SHARE §12).
 
 use std::process::ExitCode;
 
@@ -15,7 +15,7 @@ use crate::config::Config;
 #[derive(Parser)]
 #[command(name = "explain")]
 pub struct Explain {
-    /// The user, by name or UUID; with a key of the role `user`, nobody else than its own
+    /// The user, by name or UUID; with a key of the role `user`, only its own user
     user: Option<String>,
     /// The user's project, by name or UUID, instead of the one that ranks best; without a user, the project itself
     #[arg(long)]

@@ -100,7 +100,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// A line on standard error, whether or not somebody reads it.
+/// A line on standard error. It is no failure if standard error is closed.
 pub fn eprint_line(line: &str) {
     use io::Write;
     let _ = writeln!(io::stderr(), "{line}");

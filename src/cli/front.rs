@@ -36,7 +36,7 @@ impl Front {
         self.door.open(server::router(app));
     }
 
-    /// What `work` answers; `None` if somebody asks to stop first.
+    /// What `work` answers; `None` if a signal asks to stop first.
     pub async fn unless_stopped<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             done = work => Some(done),
@@ -44,7 +44,7 @@ impl Front {
         }
     }
 
-    /// Returns when somebody asks to stop.
+    /// Returns when a signal asks to stop.
     pub async fn until_stopped(&mut self) -> Result<(), Failure> {
         tokio::select! {
             () = self.signals.next() => Ok(()),

@@ -45,7 +45,8 @@ pub struct Log {
 
 #[derive(Subcommand)]
 enum LogCommand {
-    /// Make what a change has set of weights, options, queues and domains as it was before, unless somebody has changed the same since
+    /// Make what a change has set of weights, options, queues and domains as it was before, unless a later
+    /// change concerns the same
     Undo {
         /// The entry, as `log` shows it
         id: i64,

@@ -191,7 +191,7 @@ fn execute(matches: &ArgMatches) -> Outcome {
     }
     let runtime = tokio::runtime::Runtime::new().map_err(|e| Failure::Failed(format!("cannot start: {e}")))?;
     let outcome = runtime.block_on((command.work)(config));
-    // A standard input that nobody closes must not keep the program.
+    // A standard input that stays open must not keep the program.
     runtime.shutdown_background();
     outcome
 }

@@ -1,4 +1,4 @@
-//! `fairshared serve`: the server, until somebody stops it.
+//! `fairshared serve`: the server, until a signal stops it.
 
 use std::process::ExitCode;
 use std::sync::Arc;

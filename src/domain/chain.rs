@@ -16,7 +16,7 @@ const LINE: usize = 64;
 /// Buckets, ascending, disjoint.
 #[derive(Clone, Debug, Default)]
 pub struct Chain {
-    /// The days of each bucket, and its usage over one day of the capacity: not a number until somebody asks.
+    /// The days of each bucket, and its usage over one day of the capacity: not a number until it is asked for.
     trail: Trail,
     capacities: Vec<Arc<Amounts>>,
     packed: Packed,

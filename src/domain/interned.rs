@@ -7,7 +7,7 @@ use hashbrown::Equivalent;
 
 use super::maps::FastSet;
 
-/// A set is looked through for values that nobody has any more when it has grown to so many, and then to twice what was left.
+/// A set is looked through for values without a holder when it has grown to so many, and then to twice what was left.
 const FIRST_LOOK: usize = 1_024;
 
 /// A value is forgotten some time after the last one who has it.

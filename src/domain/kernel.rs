@@ -82,7 +82,7 @@ pub struct Report {
     pub terminated_at: Option<Timestamp>,
     /// When it was suspended and went on.
     pub changes: Changes,
-    /// How long it will run from its start, as far as somebody said so.
+    /// How long it will run from its start, as far as a report said so.
     pub expected_seconds: Option<u32>,
     pub traits: Traits,
 }

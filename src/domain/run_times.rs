@@ -17,7 +17,7 @@ pub struct RunTimes {
     ran: i128,
     /// Of the squares.
     squares: i128,
-    /// Of kernels that somebody had said about how long they would run: what was said.
+    /// Of kernels whose reports had said how long they would run: what was said.
     told: i128,
     /// Of the same kernels: how long they ran.
     took: i128,
@@ -56,10 +56,10 @@ impl PartialEq for Edition {
 /// How long the kernels of one owner are taken to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// What kernels took that somebody had said something about, and what was said.
+    /// What kernels took whose reports had said how long they would run, and what was said.
     took: i128,
     told: i128,
-    /// Of kernels of which nobody said anything, in microseconds.
+    /// Of kernels whose reports did not say it, in microseconds.
     otherwise: u64,
 }
 

@@ -54,7 +54,7 @@ pub fn check_text(query: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses variables that nest deeper than the text may: whoever reads them recurses likewise.
+/// Refuses variables that nest deeper than the text may: the code that reads them recurses likewise.
 pub fn check_variables(variables: &Variables) -> Result<()> {
     if variables.values().any(|value| nests(value, MAX_NESTING)) {
         let detail = format!("variables nest at most {MAX_NESTING} deep");

@@ -49,7 +49,7 @@ fn set<T>(value: MaybeUndefined<T>) -> Set<T> {
 }
 
 fn vanished(what: &str) -> Error {
-    Error::Conflict { code: "concurrent_change", detail: format!("the {what} was just removed by somebody else") }
+    Error::Conflict { code: "concurrent_change", detail: format!("the {what} was just removed by another request") }
 }
 
 #[derive(Default)]

@@ -22,7 +22,7 @@ fn is_large(bytes: usize) -> bool {
 }
 
 #[allow(unsafe_code, reason = "an allocator cannot be made of two others without it")]
-// SAFETY: a block is given back to the allocator that it is from, because whoever frees or resizes it says its size.
+// SAFETY: a block goes back to the allocator it is from, because the caller that frees or resizes it says its size.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: what the caller promises is what both ask for.

@@ -9,7 +9,8 @@ use super::audit_log::AuditEntry;
 use super::people::Directory;
 use crate::domain::ids::{Owner, ProjectId, UserId};
 
-/// By what the entry calls them, as its target or among what it has changed. Whoever has no name is left out.
+/// By what the entry calls them, as its target or among what it has changed. Users and projects without a name are
+/// left out.
 pub fn names(entry: &AuditEntry, people: &Directory) -> BTreeMap<String, String> {
     let mut names = BTreeMap::new();
     if let Some(name) = name_of_target(entry, people) {

@@ -24,7 +24,7 @@ pub use crate::store::share_days::{ShareDay, ShareOrder};
 /// Rows that are written or removed at once, so that no other writer waits for long.
 const STEP: usize = 5_000;
 const PURGE_STEP: u64 = 20_000;
-/// Days of a list that names nobody, and of one that does.
+/// Days of a list that names no owner, and of one that does.
 const MOST_DAYS: i32 = 31;
 const MOST_DAYS_OF_ONE: i32 = 3_660;
 

@@ -33,7 +33,7 @@ pub async fn add(db: &impl ConnectionTrait, group: &str, id: i64, targets: &[Str
     Ok(())
 }
 
-/// Who changed each of `targets` last, as far as somebody has: two statements for each 30,000 of them.
+/// Who changed each of `targets` last, of those that were changed at all: two statements for each 30,000 of them.
 #[tracing::instrument(name = "db.audit_targets.last", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn last(db: &impl ConnectionTrait, group: &str, targets: &[String]) -> Result<BTreeMap<String, Author>> {
     let mut authors = BTreeMap::new();

@@ -11,7 +11,7 @@ use super::{Result, Store};
 const INCREMENTAL: i32 = 2;
 
 impl Store {
-    /// Has connections to an `SQLite` database that nobody uses now forget what they keep of it in memory.
+    /// Has idle connections to an `SQLite` database forget what they keep of it in memory.
     #[tracing::instrument(name = "db.space.give_back_memory", level = "debug", skip_all, err(level = "debug"))]
     pub async fn give_back_memory(&self) -> Result<()> {
         if self.backend() != DbBackend::Sqlite {

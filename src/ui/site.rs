@@ -5,8 +5,8 @@ use axum::http::{HeaderMap, HeaderName, Uri, header};
 
 use crate::service::Error;
 
-/// The header of requests that change something or show something to whoever is signed in. A page of another site cannot
-/// send it.
+/// The header of requests that change something or show something to a person who is signed in. A page of another site
+/// cannot send it.
 const CSRF: HeaderName = HeaderName::from_static("x-fairshared-csrf");
 
 /// The address under which browsers find the server.

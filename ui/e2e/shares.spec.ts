@@ -57,7 +57,7 @@ it("in the tree a name is searched among domains, projects and users, now and in
     await row.getByText("project").waitFor();
     await goto(`${GROUP}/shares?q=resea${at}`);
     await page.getByRole("row", { name: /^research/ }).getByText("domain", { exact: true }).waitFor();
-    expect(await page.getByText("Nobody is called like this").count()).toBe(0);
+    expect(await page.getByText("Nothing is called like this").count()).toBe(0);
     await goto(`${GROUP}/shares?q=amelia${at}`);
     await page.getByRole("row", { name: /^amelia/ }).first().waitFor();
   }
@@ -79,7 +79,7 @@ it("names are searched in a past day, and its ranking is copied", async () => {
   await page.getByLabel("Search by name").fill("AM");
   await expect.poll(() => page.locator("tbody th a").allTextContents()).toEqual(wanted);
   await page.getByLabel("Search by name").fill("nobody at all");
-  await page.getByText("Nobody is called like this").waitFor();
+  await page.getByText("Nothing is called like this").waitFor();
   expect(await page.getByRole("button", { name: /Copy as/ }).count()).toBe(1);
   expect(complaints).toEqual([]);
   await leave();

@@ -51,7 +51,7 @@ it("a group in which nothing has happened yet has every page", async () => {
     expect(complaints, name).toEqual([]);
   }
   await goto("nothing-yet/shares");
-  await page.getByText("Nobody is here yet").waitFor();
+  await page.getByText("Nothing is here yet").waitFor();
   await goto("nothing-yet/queues");
   await page.getByText("This group has no queues").waitFor();
   await leave();

@@ -44,7 +44,7 @@ function Choices({ group, close }: { group: string; close: () => void }) {
   const found = useQuery(FIND_ANY, text.length > 1 && !isUser() ? { group, text } : null, false);
   const role = me.value?.role ?? "";
   const pages = PAGES.filter((def) => def.section && def.for(role) && def.name.toLowerCase().includes(text.toLowerCase()));
-  // Enter must not take somebody whom an earlier text has found.
+  // Enter must not take a result that an earlier text has found.
   const known = text.length > 1 && !found.isLoading ? found.data : undefined;
   const choices: [string, string][] = [
     ...pages.map((def): [string, string] => [def.name, groupPath(group, def.id)]),

@@ -61,7 +61,7 @@ pub struct Cluster {
     pub outages: Vec<Outage>,
 }
 
-/// How long somebody waits before giving up.
+/// How long a person waits for a job to start before giving it up.
 const PATIENCE: i64 = 36 * 3_600;
 /// Jobs behind the head of the queue that may overtake it.
 const LOOK_AHEAD: usize = 48;

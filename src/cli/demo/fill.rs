@@ -235,7 +235,7 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
 }
 
 /// Training and batch work gives way; services do not, and those of the industry are critical. One office job in five is
-/// somebody's open notebook, which stays too.
+/// a person's open notebook, which stays too.
 fn traits(kernel: &DemoKernel, job: &str) -> Traits {
     let person = &PEOPLE[kernel.person];
     let service = person.habit == Habit::SteadyService;

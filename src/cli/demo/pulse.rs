@@ -39,7 +39,7 @@ pub async fn run(service: Arc<Service>, seed: u64) {
     }
 }
 
-/// One session ends, somebody hands in a job of the same size, and the best-placed job that fits starts.
+/// One session ends, a person hands in a job of the same size, and the best-placed job that fits starts.
 pub async fn step(service: &Arc<Service>, group: &str, random: &mut Random) -> Result<()> {
     let (caller, now) = (Caller::internal("demo"), service.clock().now());
     let running = reports(service, &caller, group, Phase::Running).await?;
@@ -74,7 +74,7 @@ async fn reports(service: &Service, caller: &Caller, group: &str, phase: Phase) 
     Ok(page.rows.into_iter().map(|(_, kernel)| kernel.report).collect())
 }
 
-/// A job of somebody who works on the group.
+/// A job of a person who works on the group.
 fn submitted(group: &str, slots: &Amounts, now: Timestamp, random: &mut Random) -> Option<Report> {
     let people: Vec<_> = PEOPLE.iter().filter(|person| person.group == group).collect();
     let person = random.pick(&people)?;

@@ -230,7 +230,7 @@ fn shift_capacity(row: &mut Capacity, shift: Shift) {
     row.to = row.to.map(|to| to.plus_micros(shift.micros()));
 }
 
-/// Shows how far the file is read, if somebody is watching.
+/// Shows how far the file is read, if standard error is a terminal.
 fn progress_bar(progress: Progress) -> Option<(ProgressBar, tokio::task::JoinHandle<()>)> {
     if !std::io::stderr().is_terminal() {
         return None;

@@ -1,4 +1,4 @@
-//! Reads a trace on a thread of its own, a few chunks ahead of whoever takes the jobs.
+//! Reads a trace on a thread of its own, a few chunks ahead of the import that takes the jobs.
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -35,7 +35,7 @@ impl Feed {
                     return Ok(reader.summary().clone());
                 }
             }
-            // Nobody listens any more only after a failure, which tells more than this would.
+            // The receiver is gone only after a failure, which tells more than this would.
             let _ = sender.blocking_send(chunk);
             Ok(reader.summary().clone())
         });

@@ -10,7 +10,7 @@ use crate::domain::slots::{Amounts, MAX_SLOTS};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 
 /// Stands for a user, project, domain or resource group that the trace leaves empty. Usage must
-/// belong to somebody, and a name that says so beats one that looks real.
+/// belong to an owner, and a name that says so beats one that looks real.
 pub const UNKNOWN: &str = "unknown";
 
 /// One run of one job: what becomes one kernel.

@@ -7,7 +7,7 @@
 //! - User `user`; project `account`, else `project`, else `group`; resource group the server, which is what follows the
 //!   first dot of the job id, else the queue. Each start of a job is a kernel of its own, keyed `<job id>@<start>`.
 //! - CPUs: those of `exec_vnode`, else of `exec_host`, else `Resource_List.ncpus`, `nodes` or `procs`. GPUs likewise, from
-//!   `ngpus`, `exec_gpus` or `nodes=…:gpus=n`. Memory: requested for the job (it is what nobody else could have), else
+//!   `ngpus`, `exec_gpus` or `nodes=…:gpus=n`. Memory: requested for the job (it is what no other job could have), else
 //!   used.
 //! - Only where `R` or `A` does not say when a run ended, the date of the record counts, which is local: `--timezone`.
 

@@ -10,7 +10,7 @@
 //! - A job starts at `UnixStartTime` + submit + wait. Without the header submit is absolute; an
 //!   unknown wait counts as none. Times and processors may have decimals.
 //! - The requested time is the limit of the job.
-//! - Processors: allocated, else requested. Memory: requested (it is what nobody else could
+//! - Processors: allocated, else requested. Memory: requested (it is what no other job could
 //!   have), else used, in the unit of [`MemoryUnit`].
 
 use std::collections::{HashMap, HashSet};

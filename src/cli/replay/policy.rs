@@ -135,7 +135,7 @@ pub(super) fn resolve(drafts: Vec<Draft>, history: &History, notes: &mut Vec<Str
             let more = unknown.len().checked_sub(NAMED).filter(|more| *more > 0);
             let more = more.map(|more| format!(" and {more} others")).unwrap_or_default();
             notes.push(format!(
-                "{name}: these weights are of nobody who has jobs in the trace: {}{more}",
+                "{name}: these weights belong to owners without jobs in the trace: {}{more}",
                 named.join(", ")
             ));
         }
@@ -150,7 +150,7 @@ pub(super) fn resolve(drafts: Vec<Draft>, history: &History, notes: &mut Vec<Str
 struct Weights<'h> {
     history: &'h History,
     found: BTreeMap<Owner, Weight>,
-    /// Whose weights are of nobody in the trace.
+    /// Domains, projects and users that have weights, but no jobs in the trace.
     unknown: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
 //! Why an owner stands where it stands, and what would change that (FAIR_SHARE §12). Every figure is the one that runs and
-//! sequencers calculate with, so that whoever redoes the calculation from what is shown comes to the same digits.
+//! sequencers calculate with, so that a reader who redoes the calculation from what is shown comes to the same digits.
 
 pub mod contest;
 pub mod count;

@@ -71,7 +71,7 @@ pub struct Cost {
     pub place: u32,
 }
 
-/// What somebody has used and the weight that divides it.
+/// What an owner has used and the weight that divides it.
 pub type Used = (f64, EffectiveWeight);
 
 /// More usage than anyone can have.

@@ -16,8 +16,8 @@ impl Claimant {
     }
 }
 
-/// Divides `total` by weight, and gives nobody more than its limit while another needs it. If all have enough, the rest is
-/// divided by weight.
+/// Divides `total` by weight, and gives no claimant more than its limit while another needs it. If all have enough, the
+/// rest is divided by weight.
 pub fn fill(total: f64, claimants: &[Claimant]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..claimants.len()).collect();
     if claimants.iter().any(|claimant| claimant.limit.is_finite()) {

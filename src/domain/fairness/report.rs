@@ -54,7 +54,7 @@ pub struct TierReport {
     pub misallocated_share: f64,
     /// Of the ratios.
     pub jains_index: f64,
-    /// Who received the most beyond its share, as an index of `entities`; `None`: nobody did.
+    /// Who received the most beyond its share, as an index of `entities`; `None`: no owner did.
     pub most_over_served: Option<usize>,
     /// Who received the least of its share, likewise.
     pub most_under_served: Option<usize>,

@@ -66,7 +66,7 @@ impl Tier {
 pub struct Tree(Vec<Tier>);
 
 impl Tree {
-    /// Whoever names a parent that is not there gets nothing.
+    /// An entity that names a parent that is not there gets nothing.
     pub fn new(tiers: impl IntoIterator<Item = Vec<Entity>>) -> Self {
         let mut parents = 1;
         let mut made: Vec<Tier> = Vec::new();
@@ -83,7 +83,7 @@ impl Tree {
         Self(made)
     }
 
-    /// What weights say, whoever is active.
+    /// What weights say if every entity is active.
     pub fn nominal(&self) -> Vec<Shares> {
         let all: Vec<Vec<bool>> = self.0.iter().map(|tier| vec![true; tier.entities.len()]).collect();
         self.divide(&all, |_, _, _| f64::INFINITY)
@@ -94,7 +94,7 @@ impl Tree {
         self.divide(&self.activity(active), |_, _, _| f64::INFINITY)
     }
 
-    /// Who is active in each tier: above the last one, whoever has an active child.
+    /// Who is active in each tier: above the last one, each entity that has an active child.
     pub(super) fn activity(&self, last: &[bool]) -> Vec<Vec<bool>> {
         self.gather(last.to_vec(), |above, below| *above |= *below)
     }

@@ -1,5 +1,5 @@
 //! What kernels have used since their records end, and what those that run will still use (FAIR_SHARE §10). It follows from the
-//! kernels at the moment when somebody asks, so nothing is stored that could be left behind.
+//! kernels at the moment when a caller asks, so nothing is stored that could be left behind.
 
 mod holding;
 mod owned;
@@ -43,7 +43,7 @@ pub const MEMORY: i64 = MICROS_PER_HOUR;
 pub struct Outstanding {
     by_owner: Shards<Member, Arc<Owned>>,
     rosters: Shards<ProjectId, Arc<Roster>>,
-    /// All of them, whoever has them.
+    /// All of them, of every owner.
     known: Shards<KernelId, ()>,
     /// Those that have ended and are recorded, with their ends.
     ended: Shards<KernelId, Timestamp>,

@@ -1,4 +1,4 @@
-//! How long somebody says that a kernel will run.
+//! How long a report or request says that a kernel will run.
 
 use std::fmt;
 

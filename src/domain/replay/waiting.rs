@@ -81,7 +81,7 @@ impl Waiting {
         self.sizes.keys().copied()
     }
 
-    /// The next job of each owner. Whoever comes first of all is among them.
+    /// The next job of each owner. The job that comes first of all is among them.
     pub fn heads(&self) -> impl Iterator<Item = u32> + '_ {
         let head = |own: &BTreeSet<(Reverse<i32>, u32)>| {
             let entry = if matches!(self.own, Own::Latest) { own.last() } else { own.first() };

@@ -52,7 +52,7 @@ impl DivisionQuery {
         Ok(connect(ctx, &resource_group, page, DivisionDayNode)?)
     }
 
-    /// Who would have to give back so that a workload can run now; nothing is stored, nobody is evicted. The
+    /// Who would have to give back so that a workload can run now; nothing is stored, no workload is evicted. The
     /// shapes are those of `POST /resource-groups/{rg}/reclaim-plans`.
     async fn plan_reclaim(
         &self,

@@ -74,17 +74,17 @@ impl PeopleQuery {
         Ok(connect(ctx, "", service(ctx)?.users(caller(ctx)?, &list)?, User)?)
     }
 
-    /// One domain; null if nobody knows it.
+    /// One domain; null if the server does not know it.
     async fn domain(&self, ctx: &Context<'_>, name: String) -> Result<Option<Domain>> {
         Ok(service(ctx)?.known_domain(caller(ctx)?, &name)?.map(Domain))
     }
 
-    /// One project; null if nobody knows it.
+    /// One project; null if the server does not know it.
     async fn project(&self, ctx: &Context<'_>, project_id: Uuid) -> Result<Option<Project>> {
         Ok(service(ctx)?.known_project(caller(ctx)?, ProjectId(project_id.0))?.map(Project))
     }
 
-    /// One user; null if nobody knows them.
+    /// One user; null if the server does not know them.
     async fn user(&self, ctx: &Context<'_>, user_uuid: Uuid) -> Result<Option<User>> {
         Ok(service(ctx)?.known_user(caller(ctx)?, UserId(user_uuid.0))?.map(User))
     }

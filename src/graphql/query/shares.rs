@@ -38,7 +38,7 @@ impl ShareQuery {
         Ok(connect(ctx, &group.name, rows, |row| DomainFairShare::new(&group, row))?)
     }
 
-    /// One domain; null if nobody knows it.
+    /// One domain; null if the server does not know it.
     async fn domain_fair_share(
         &self,
         ctx: &Context<'_>,
@@ -68,7 +68,7 @@ impl ShareQuery {
         Ok(ProjectFairShare::list(ctx, &group, ProjectFairShareFilter::read(filter)?, order, &page)?)
     }
 
-    /// One project; null if nobody knows it.
+    /// One project; null if the server does not know it.
     async fn project_fair_share(
         &self,
         ctx: &Context<'_>,
@@ -122,7 +122,7 @@ impl ShareQuery {
         Ok(RankMoversOfDay::new(ctx, movers)?)
     }
 
-    /// One user in one project; null if nobody knows the user or the project.
+    /// One user in one project; null if the server does not know the user or the project.
     async fn user_fair_share(
         &self,
         ctx: &Context<'_>,

@@ -87,7 +87,7 @@ impl AuditEntry {
         Ok(found.into_iter().map(|(label, name)| LabelName { label, name }).collect())
     }
 
-    /// Whether this kind of change can be undone. It is refused all the same if somebody has changed the same since.
+    /// Whether this kind of change can be undone. The undo is still refused if a later change concerns the same.
     async fn undoable(&self) -> bool {
         is_undoable(&self.0)
     }

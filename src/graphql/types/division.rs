@@ -64,7 +64,7 @@ impl Division {
         &self.0.division.report.score_order
     }
 
-    /// What nobody gets, by slot.
+    /// What no queue gets, by slot.
     async fn remaining(&self) -> JsonString {
         JsonString::of(&self.0.division.report.remaining)
     }

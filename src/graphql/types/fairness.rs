@@ -35,7 +35,7 @@ impl Fairness {
         f64_text(self.0.report.misallocated_share)
     }
 
-    /// Jain's index of the ratios: 1 if all are equal, 1/n if one of n has everything. 0 where nobody was active.
+    /// Jain's index of the ratios: 1 if all are equal, 1/n if one of n has everything. 0 where no owner was active.
     async fn jains_index(&self) -> String {
         f64_text(self.0.report.jains_index)
     }
@@ -45,7 +45,7 @@ impl Fairness {
         self.0.report.entities.len()
     }
 
-    /// Who received the most beyond its share; null: nobody did, or the key may not see others.
+    /// Who received the most beyond its share; null: no owner did, or the key may not see others.
     async fn most_over_served(&self) -> Option<FairnessEntryNode> {
         self.0.most_over_served().cloned().map(FairnessEntryNode)
     }

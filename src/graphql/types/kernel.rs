@@ -28,7 +28,7 @@ pub struct KernelNode {
     status: &'static str,
     started_at: Option<DateTime>,
     terminated_at: Option<DateTime>,
-    /// How long it was said to run from its start; null: nobody said so.
+    /// How long it was said to run from its start; null: no report said so.
     expected_seconds: Option<u32>,
     agent_id: Option<String>,
     queue: Option<String>,

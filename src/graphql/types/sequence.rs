@@ -38,9 +38,9 @@ pub struct SequenceItem {
     position: u64,
     /// What a pending kernel asks for; null for workloads of `input`.
     requested_slots: Option<JsonString>,
-    /// "1" for a user and project that nobody knows yet.
+    /// "1" for a user and project that the group does not know yet.
     fair_share_factor: String,
-    /// The owner's rank; null for an owner that nobody knows yet.
+    /// The owner's rank; null for an owner that the group does not know yet.
     rank: Option<u32>,
     /// What the workload counts as used from its place on, as a part of the look-back window's capacity; in a progressive
     /// order by `fairshare`.
@@ -55,7 +55,7 @@ pub struct SequenceItem {
     decided_by: String,
     /// The same in plain words.
     because: String,
-    /// Which part of the whole group its owner is entitled to; null for an owner that nobody knows yet.
+    /// Which part of the whole group its owner is entitled to; null for an owner that the group does not know yet.
     entitled_share: Option<String>,
     /// Which part of what the owner's project has, likewise.
     entitled_share_of_parent: Option<String>,

@@ -11,7 +11,7 @@ use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
 use crate::service::{Caller, Service};
 
-/// Compares records with buckets and tier with tier on live data, as of one moment; nobody waits for it.
+/// Compares records with buckets and tier with tier on live data, as of one moment; no other request waits for it.
 #[utoipa::path(
     get, path = "/resource-groups/{rg}/audit", operation_id = "audit_resource_group", tag = "Operations",
     params(GroupPath), responses((status = 200, body = Audit))

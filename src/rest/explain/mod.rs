@@ -1,3 +1,3 @@
-//! Why somebody stands where they stand (FAIR_SHARE §12).
+//! Why a domain, project or user stands where it stands (FAIR_SHARE §12).
 
 pub mod get;

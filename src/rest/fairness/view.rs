@@ -119,11 +119,11 @@ pub struct FairnessView {
     pub window: SpanView,
     /// Which part of what was used is in the wrong hands: half of the sum of the errors without their signs, 0 to 1.
     pub misallocated_share: String,
-    /// Jain's index of the ratios: 1 if all are equal, 1/n if one of n has everything. 0 where nobody was active.
+    /// Jain's index of the ratios: 1 if all are equal, 1/n if one of n has everything. 0 where no owner was active.
     pub jains_index: String,
     /// How many used something, or hold or ask for something now.
     pub active: usize,
-    /// Who received the most beyond its share; `null`: nobody did, or the key may not see others.
+    /// Who received the most beyond its share; `null`: no owner did, or the key may not see others.
     pub most_over_served: Option<FairnessEntry>,
     /// Who received the least of its share, likewise.
     pub most_under_served: Option<FairnessEntry>,

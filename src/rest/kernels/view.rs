@@ -39,12 +39,12 @@ pub struct KernelView {
     pub started_at: Option<Timestamp>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub terminated_at: Option<Timestamp>,
-    /// Whether nobody reported the end: a snapshot or a time-out set it.
+    /// Whether no report told of the end: a snapshot or a time-out set it.
     pub end_inferred: bool,
     /// Usage before it is recorded.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub last_usage_recorded_at: Option<Timestamp>,
-    /// How long it was said to run from its start; `null`: nobody said so.
+    /// How long it was said to run from its start; `null`: no report said so.
     pub expected_seconds: Option<u32>,
     pub agent_id: Option<String>,
     pub queue: Option<String>,

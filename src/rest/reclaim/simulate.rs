@@ -10,7 +10,7 @@ use crate::rest::extract::{json_answer, media_type, read_body};
 use crate::rest::problem::Result;
 use crate::service::{Service, simulate};
 
-/// Plans over what the request brings along; nothing is stored, nobody is evicted. Every role may.
+/// Plans over what the request brings along; nothing is stored, no workload is evicted. Every role may.
 #[utoipa::path(
     post, path = "/reclaim/simulate", operation_id = "simulate_reclaim", tag = "Division",
     request_body = Simulation, responses((status = 200, body = Plan))

@@ -13,7 +13,7 @@ use crate::rest::problem::Result;
 use crate::service::plans::PlanRequest;
 use crate::service::{Caller, Service};
 
-/// Plans who gives back so that a workload can run now. Nothing is stored, nobody is evicted.
+/// Plans who gives back so that a workload can run now. Nothing is stored, no workload is evicted.
 #[utoipa::path(
     post, path = "/resource-groups/{rg}/reclaim-plans", operation_id = "post_reclaim_plan", tag = "Queues",
     params(GroupPath), request_body = PlanRequest, responses((status = 200, body = Plan))

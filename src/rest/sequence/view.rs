@@ -34,9 +34,9 @@ pub struct SequenceItem {
     pub workload_id: String,
     /// From 1.
     pub position: u64,
-    /// "1" for a user and project that nobody knows yet.
+    /// "1" for a user and project that the group does not know yet.
     pub fair_share_factor: String,
-    /// The owner's rank; `null` for an owner that nobody knows yet.
+    /// The owner's rank; `null` for an owner that the group does not know yet.
     pub rank: Option<u32>,
     /// What the workload counts as used from its place on, as a part of the look-back window's capacity; in a progressive
     /// order by `fairshare`.
@@ -54,7 +54,7 @@ pub struct SequenceItem {
     /// Why it does not come before the one right before it.
     #[schema(nullable = false)]
     pub reason: Option<WaitingReason>,
-    /// Which part of the whole group its owner is entitled to; `null` for an owner that nobody knows yet.
+    /// Which part of the whole group its owner is entitled to; `null` for an owner that the group does not know yet.
     pub entitled_share: Option<String>,
     /// Which part of what the owner's project has, likewise.
     pub entitled_share_of_parent: Option<String>,

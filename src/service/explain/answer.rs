@@ -192,7 +192,7 @@ pub struct Compared {
     pub exponent: String,
 }
 
-/// How place and factor change if nobody runs anything from now on: running kernels end now.
+/// How place and factor change if nothing is run from now on: running kernels end now.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Outlook {
     /// From when on nothing is run.

@@ -1,4 +1,4 @@
-//! Where somebody stands among all with whom it is compared, and what would change that.
+//! Where an owner stands among all with which it is compared, and what would change that.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -73,7 +73,8 @@ impl Service {
     /// The name in cursors of the history of fairness.
     pub const FAIRNESS_HISTORY: &'static str = "fairness-history";
 
-    /// How fair each tier was, a row for each day and tier. It names nobody, so that every key that reaches the group may see it.
+    /// How fair each tier was, a row for each day and tier. It names no owner, so that every key that reaches
+    /// the group may see it.
     #[tracing::instrument(
         name = "service.fairness.days.fairness_history",
         level = "debug",

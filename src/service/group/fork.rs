@@ -7,7 +7,7 @@ use super::state::GroupState;
 use crate::service::{Error, Result, Service};
 use crate::store::{Tx, groups};
 
-/// A state that nobody else has, the picture of it, and the database as of the same moment.
+/// A state that no other task has, the picture of it, and the database as of the same moment.
 pub struct Fork {
     pub state: GroupState,
     pub picture: Arc<PublishedGroup>,

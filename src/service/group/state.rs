@@ -146,7 +146,8 @@ impl GroupState {
         Ok(state)
     }
 
-    /// The state for somebody who changes it and stores nothing. Histories and buckets are copied once one side changes them.
+    /// The state for a simulation that changes it and stores nothing. Histories and buckets are copied once one side
+    /// changes them.
     pub fn fork(&self) -> Self {
         Self {
             group: self.group.clone(),

@@ -12,7 +12,7 @@ use crate::domain::slots::SlotName;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = OptionWarning, example = json!({
     "code": "unused_slot", "pointer": "/scheduler_opts/resource_weights/cuda.devices",
-    "detail": "`cuda.devices` has a weight, but no agent offers this slot and nobody uses it"
+    "detail": "`cuda.devices` has a weight, but no agent offers this slot and no kernel uses it"
 }))]
 pub struct OptionWarning {
     /// The stable name of the warning.
@@ -65,7 +65,7 @@ fn unused_slots(group: &Facts, warnings: &mut Vec<OptionWarning>) {
             warnings.push(OptionWarning {
                 code: "unused_slot",
                 pointer: Some(format!("{RESOURCE_WEIGHTS}/{}", slot.as_str().replace('~', "~0").replace('/', "~1"))),
-                detail: format!("`{slot}` has a weight, but no agent offers this slot and nobody uses it"),
+                detail: format!("`{slot}` has a weight, but no agent offers this slot and no kernel uses it"),
             });
         }
     }

@@ -118,7 +118,7 @@ impl Service {
 
     /// A session that another process may have opened a moment ago is looked up.
     async fn find_session(&self, session_hash: &str) -> Result<UiSession> {
-        let unknown = || refused("unknown_session", "nobody is signed in with this session; sign in again");
+        let unknown = || refused("unknown_session", "this session is unknown or has ended; sign in again");
         if let Some(session) = self.sessions.get(session_hash) {
             return Ok(session);
         }

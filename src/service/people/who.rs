@@ -36,8 +36,8 @@ pub fn project_of_text(people: &Directory, text: &str, pointer: &str) -> Found<P
     }
 }
 
-/// Refuses the name of a user whom nobody knows, for those who look for what there is: it is a slip of the keys, mostly. A key that
-/// sees only its own user's rows is not told which names there are.
+/// Refuses the name of a user whom the server does not know, for callers who look for what there is: it is a slip of
+/// the keys, mostly. A key that sees only its own user's rows is not told which names there are.
 pub fn require_known_user(people: &Directory, caller: &Caller, user: Option<UserId>, text: Option<&str>) -> Found<()> {
     let is_known = user.is_none_or(|id| people.user(id).is_some());
     require_known(is_known, caller, text, "user")

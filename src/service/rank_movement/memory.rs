@@ -83,7 +83,7 @@ impl Memory {
     }
 }
 
-/// Reads in a task of its own, which goes on when nobody waits any more.
+/// Reads in a task of its own, which goes on when no request waits any more.
 fn read(store: Store, group: GroupKey, day: Day) -> Reading {
     let task = tokio::spawn(async move {
         let read = store::share_days::ranks(store.read(), group, day).await;

@@ -42,7 +42,7 @@ impl Memory {
     /// Keeps one more. The oldest of its group goes, and the oldest of all where there is no room.
     pub fn keep(&self, remembered: Remembered) {
         let mut kept = self.lock();
-        // What goes is freed when nobody waits for the lock any more.
+        // What goes is freed once the lock is released, so that no other request waits for that.
         let mut freed = Vec::new();
         let mut of_group = kept.iter().enumerate().filter(|(_, one)| one.group.name == remembered.group.name);
         if let Some((oldest, _)) = of_group.next()

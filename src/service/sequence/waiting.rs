@@ -35,7 +35,7 @@ impl Service {
         self.sequences.keep(Remembered { at, group, request });
     }
 
-    /// Frees sequences that nobody can ask about any more.
+    /// Frees sequences that no caller can ask about any more.
     pub fn forget_sequences(&self) {
         self.sequences.forget(self.clock().now());
     }

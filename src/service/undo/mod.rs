@@ -30,8 +30,8 @@ use weights::Weights;
 const UNDO: &str = "audit_log.undo";
 
 impl Service {
-    /// Makes what an entry of the audit log has changed as it was before, unless somebody has changed the same since. Returns
-    /// the entry of the undo.
+    /// Makes what an entry of the audit log has changed as it was before, unless a later change concerns the same.
+    /// Returns the entry of the undo.
     #[tracing::instrument(name = "service.undo.undo", level = "debug", skip_all, fields(id), err(level = "debug"))]
     pub async fn undo(self: &Arc<Self>, caller: Caller, id: i64, reason: Option<String>) -> Result<i64> {
         caller.require_admin()?;

@@ -61,7 +61,7 @@ impl Queues {
     }
 }
 
-/// The faults of a write that nobody has sent, as one of the entry.
+/// The faults of a write that no client has sent, as one of the entry.
 fn misfit(error: Error, id: i64) -> Error {
     let Error::Invalid(faults) = error else { return error };
     let why = faults.into_iter().next().map_or_else(String::new, |fault| fault.detail);

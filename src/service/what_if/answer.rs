@@ -175,7 +175,7 @@ pub struct FairnessChange {
     /// 0 to 1, where 0 is fair.
     pub misallocated_share_before: String,
     pub misallocated_share_after: String,
-    /// Jain's index of used over entitled, 0 to 1, where 1 is fair; 0 where nobody was active.
+    /// Jain's index of used over entitled, 0 to 1, where 1 is fair; 0 where no owner was active.
     pub jains_index_before: String,
     pub jains_index_after: String,
 }

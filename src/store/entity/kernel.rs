@@ -24,7 +24,7 @@ pub struct Model {
     #[sea_orm(column_type = "Text", nullable)]
     pub status_changes: Option<String>,
     pub end_inferred: bool,
-    /// `None`: nobody said how long it runs.
+    /// `None`: no report said how long it runs.
     pub expected_seconds: Option<i32>,
     pub agent_id: Option<String>,
     pub queue: Option<String>,

@@ -1,6 +1,10 @@
-//! What comments owe their readers: each file says what it holds, and each section that is cited has its page.
+//! What comments and messages owe their readers: each file says what it holds, each section that is cited has its page,
+//! and sentences name whom they are about.
 
 use std::path::PathBuf;
+
+/// Words that leave open whether a user, a client, a job or an administrator is meant.
+const NAMELESS: [&str; 3] = ["nobody", "somebody", "whoever"];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -55,6 +59,15 @@ fn sections_without_page(text: &str) -> Vec<usize> {
     bad.map(|(_, number)| number).collect()
 }
 
+/// The lines with a word that names no subject, by their numbers. Code has none of these words either, so comments and
+/// literals need not be told from it.
+fn lines_without_subject(text: &str) -> Vec<usize> {
+    let is_nameless = |word: &str| NAMELESS.iter().any(|nameless| word.eq_ignore_ascii_case(nameless));
+    let has_one = |line: &str| line.split(|c: char| !c.is_alphanumeric() && c != '_').any(is_nameless);
+    let bad = text.lines().zip(1..).filter(|(line, _)| has_one(line));
+    bad.map(|(_, number)| number).collect()
+}
+
 #[test]
 fn every_file_says_what_it_holds() {
     let silent: Vec<String> = sources().filter(|(_, text)| !says_what_it_holds(text)).map(|(name, _)| name).collect();
@@ -69,6 +82,16 @@ fn every_section_has_its_page() {
     });
     let bad: Vec<String> = cited.collect();
     assert!(bad.is_empty(), "a `§` without the name of its page before it:\n{}", bad.join("\n"));
+}
+
+#[test]
+fn every_sentence_names_its_subject() {
+    let nameless = sources().flat_map(|(name, text)| {
+        let lines = lines_without_subject(&text);
+        lines.into_iter().map(move |line| format!("{name}:{line}"))
+    });
+    let bad: Vec<String> = nameless.collect();
+    assert!(bad.is_empty(), "one of {NAMELESS:?} in place of a user, a client, a job, …:\n{}", bad.join("\n"));
 }
 
 #[test]
@@ -99,4 +122,21 @@ fn planted_sections_without_page_are_found() {
         assert_eq!(sections_without_page(text), [0; 0], "{text}");
     }
     assert_eq!(sections_without_page("/// FAIR_SHARE §6\n/// §7\n\n/// (§8)"), [2, 4]);
+}
+
+#[test]
+fn planted_sentences_without_subject_are_found() {
+    for text in [
+        "//! Nobody waits.",
+        "/// `None`: nobody.",
+        "    // For WHOEVER asks.",
+        "refused(\"removed by somebody else\")",
+        "/* of somebody's jobs */",
+    ] {
+        assert_eq!(lines_without_subject(text), [1], "{text}");
+    }
+    for text in ["/// No user waits.", "// Every body of a request.", "fn nobody_waits() {}", ""] {
+        assert_eq!(lines_without_subject(text), [0; 0], "{text}");
+    }
+    assert_eq!(lines_without_subject("/// Whoever\n/// asks\n\n\"nobody\""), [1, 4]);
 }

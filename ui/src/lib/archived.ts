@@ -17,7 +17,7 @@ export interface Who {
   user_uuid?: string | null | undefined;
 }
 
-/** Whether somebody is archived, or what they belong to is. Only keys that read all groups know it. */
+/** Whether a domain, project or user is archived, or what it belongs to is. Only keys that read all groups know it. */
 export function useArchived(): (who: Who) => boolean {
   const { data } = useQuery(ARCHIVED, isUser() || me.value?.resource_groups ? null : {}, false);
   if (!data) return () => false;

@@ -152,7 +152,7 @@ const LAST = graphql(`
   }
 `);
 
-/** What a write answers. If somebody was faster, the refusal learns who it was, and what is shown is made anew. */
+/** What a write answers. If another client was faster, the refusal learns who it was, and what is shown is made anew. */
 export async function guarded<T>(group: string, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -180,7 +180,7 @@ export function changed(group: string): void {
 export function overtaken(error: ApiError): string | undefined {
   const { actor, at, action, reason } = error.extra;
   if (error.code !== "config_changed" && error.code !== "changed_since") return undefined;
-  const who = typeof actor === "string" ? actor : "Somebody";
+  const who = typeof actor === "string" ? actor : "Another client";
   const when = typeof at === "string" ? ` ${ago(at)}` : "";
   const what = typeof action === "string" ? ` (${action}${typeof reason === "string" ? `: “${reason}”` : ""})` : "";
   return `${who} changed the configuration of this group${when}${what}. Nothing of yours was saved.`;

@@ -30,7 +30,7 @@ export class ApiError extends Error {
 
 const listeners = new Set<(error: ApiError) => void>();
 
-/** Hears of every refusal that means that nobody is signed in, and of every lost connection. */
+/** Hears of every refusal that means that the browser is not signed in, and of every lost connection. */
 export function onTrouble(listener: (error: ApiError) => void): void {
   listeners.add(listener);
 }

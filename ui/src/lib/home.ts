@@ -1,4 +1,4 @@
-// The group in which somebody arrives who names no address.
+// The group in which a person arrives who names no address.
 import { graphql } from "../gql.ts";
 import { request } from "./client.ts";
 import { groups, isUser } from "./session.ts";

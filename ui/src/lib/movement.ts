@@ -1,4 +1,4 @@
-// How far somebody has moved in a ranking since the day before.
+// How far a domain, project or user has moved in a ranking since the day before.
 import { shortDay } from "./time.ts";
 
 export interface Movement {

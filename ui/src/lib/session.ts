@@ -12,14 +12,14 @@ const WHO = graphql(`
 
 export type Me = ResultOf<typeof WHO>["whoami"];
 
-/** `undefined`: not known yet; `null`: nobody. */
+/** `undefined`: not known yet; `null`: the browser is not signed in. */
 export const me = signal<Me | null | undefined>(undefined);
 export const groups = signal<string[]>([]);
-/** Why nobody is signed in any more, in words. */
+/** Why the browser is not signed in any more, in words. */
 export const signedOutBecause = signal("");
 export const unreachable = signal(false);
 
-/** Where this browser notes that somebody is signed in. The session itself is in a cookie that the page cannot read, and to ask
+/** Where this browser notes that a person is signed in. The session itself is in a cookie that the page cannot read, and to ask
  * without one is an error that browsers write into their console. */
 const NOTE = "fairshared.signed_in";
 

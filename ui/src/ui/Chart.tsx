@@ -30,7 +30,7 @@ interface ChartProps {
   marks?: ChartMark[];
   /** The scale is as high as the values differ, for those that are never near 0. */
   fits?: boolean;
-  /** The smallest value is at the top, as of ranks: no rank that nobody has is beside the chart. */
+  /** The smallest value is at the top, as of ranks: only ranks that exist are beside the chart. */
   upsideDown?: boolean;
 }
 

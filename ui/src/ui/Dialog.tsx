@@ -9,7 +9,7 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
   useEffect(() => {
     const dialog = ref.current;
     if (dialog && !dialog.open) dialog.showModal();
-    // Whoever opens a form goes on by typing; without one the browser takes the first button.
+    // A person who opens a form goes on by typing; without one the browser takes the first button.
     dialog?.querySelector<HTMLElement>("form :is(input, select, textarea):enabled")?.focus();
     return () => dialog?.close();
   }, []);

@@ -1,4 +1,4 @@
-// The places ahead of somebody who runs nothing from now on.
+// The places ahead of an owner that runs nothing from now on.
 import type { PathAhead } from "../lib/explanation.ts";
 import { factor } from "../lib/numbers.ts";
 import { Card } from "./Basics.tsx";

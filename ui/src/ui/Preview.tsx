@@ -17,7 +17,7 @@ export interface Simulation {
   retry: () => void;
 }
 
-/** The simulation of `change`, asked for when nobody has typed for a moment. An answer to what was typed before is none. */
+/** The simulation of `change`, asked for once the form has not changed for a moment. An answer to what was typed before is none. */
 export function useSimulation(group: string, change: Change | null): Simulation {
   const [state, setState] = useState<{ key: string; data?: Simulated; error?: ApiError }>({ key: "" });
   const [turn, setTurn] = useState(0);

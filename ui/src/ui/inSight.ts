@@ -24,7 +24,7 @@ export function useInSight(ref: RefObject<HTMLElement>): void {
   }, [ref]);
 }
 
-/** Whoever has scrolled away from what has the focus is not taken back to it: that is not covered, but elsewhere. */
+/** A person who has scrolled away from what has the focus is not taken back to it: that is not covered, but elsewhere. */
 function covers(bar: HTMLElement, focused: Element): boolean {
   const [over, under] = [bar.getBoundingClientRect(), focused.getBoundingClientRect()];
   return under.bottom > over.top - GAP && under.top < over.bottom;

@@ -88,7 +88,7 @@ impl Rows for Jobs {
 fn read(source: Source, sender: &SyncSender<Message>) {
     let mut document = serde_json::Deserializer::from_reader(BufReader::new(source.into_reader()));
     let found = document.deserialize_map(Document(sender)).and_then(|found| document.end().map(|()| found));
-    // Nobody listens any more only after a failure, which tells more than this would.
+    // The receiver is gone only after a failure, which tells more than this would.
     let _ = sender.send(match found {
         Ok(found) => found,
         Err(error) => Message::Broken(EndedEarly {
@@ -160,7 +160,7 @@ impl<'de> Visitor<'de> for JobList<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut jobs: A) -> Result<bool, A::Error> {
         while let Some(Nested(record)) = jobs.next_element::<Nested<Record>>()? {
-            self.0.send(Message::Job(Box::new(record))).map_err(|_| A::Error::custom("nobody listens"))?;
+            self.0.send(Message::Job(Box::new(record))).map_err(|_| A::Error::custom("the receiver is gone"))?;
         }
         Ok(true)
     }

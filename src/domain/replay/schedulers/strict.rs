@@ -1,4 +1,4 @@
-//! `strict`: nobody overtakes the first job.
+//! `strict`: no job overtakes the first one.
 
 use super::Starts;
 use crate::domain::replay::simulation::Round;

@@ -62,7 +62,7 @@ pub struct Simulation<'h> {
     starts: Vec<Option<Timestamp>>,
     now: Timestamp,
     next_run: Timestamp,
-    /// A run whose time has come, and that nobody has asked about yet.
+    /// A run whose time has come, and whose figures no order or estimate has needed yet.
     due: Option<Timestamp>,
     /// When the last run was.
     ran_at: Timestamp,

@@ -20,7 +20,7 @@ pub trait Accounts {
 
     fn project(&self, project: ProjectId) -> Account;
 
-    /// The domain that the project is in; `None` of a project that nobody knows yet.
+    /// The domain that the project is in; `None` of a project that the group does not know yet.
     fn domain(&self, project: ProjectId) -> (Option<Arc<str>>, Account);
 }
 
@@ -124,7 +124,7 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
         let share = self.books.user(owner);
         let expected = expected(self.books, share);
         let usage = self.books.outstanding().usage(owner, self.moment, expected);
-        // Somebody who is new has the weights of the project and its domain all the same.
+        // An owner that is new has the weights of the project and its domain all the same.
         let otherwise = || {
             let default = self.books.options().default_weight;
             let weight = |share: Option<&Share>| share.and_then(|share| share.weight).unwrap_or(default);

@@ -33,7 +33,7 @@ impl Live {
         Self { kernels, ..Self::default() }
     }
 
-    /// What stays true of `before` when only kernels and queues have changed, and nobody has become active or ceased to be.
+    /// What stays true of `before` when only kernels and queues have changed, and the same owners are active.
     pub fn after(before: &Self, reconfigured: bool, kernels: Option<LiveKernels>) -> Self {
         let answers = before.answers.with_queues(reconfigured);
         Self { kernels, answers, entitlements: before.entitlements.clone(), ..Self::default() }

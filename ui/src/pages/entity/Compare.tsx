@@ -1,4 +1,4 @@
-// Somebody else of the group beside the user that the page is about.
+// Another user of the group beside the user that the page is about.
 import { useState } from "preact/hooks";
 import { FIND, placeOf } from "../../lib/find.ts";
 import { useQuery } from "../../lib/query.ts";
@@ -11,7 +11,7 @@ export function Compare({ group, self, compare }: { group: string; self: string;
   const found = text.length > 1 ? (answer.data?.user_fair_shares.edges ?? []).map(({ node }) => ({ node, id: memberId({ user: node.user_uuid, project: node.project_id }) })) : [];
   const others = found.filter(({ id }) => id !== self);
   return (
-    <Card title="Why is somebody else ahead?">
+    <Card title="Why is another user ahead?">
       <Field label="Compare with" hint="Two letters of the name of any user of the group.">
         {(props) => <input {...props} type="search" autocomplete="off" style={{ maxWidth: "340px" }} value={text} onInput={(event) => setText(event.currentTarget.value)} />}
       </Field>
@@ -27,7 +27,7 @@ export function Compare({ group, self, compare }: { group: string; self: string;
           ))}
         </ul>
       )}
-      {text.length > 1 && !answer.isLoading && !answer.error && others.length === 0 && <p class="muted">Nobody else is called like this.</p>}
+      {text.length > 1 && !answer.isLoading && !answer.error && others.length === 0 && <p class="muted">No other user is called like this.</p>}
     </Card>
   );
 }

@@ -82,7 +82,7 @@ export default function Entity({ group, rest }: PageProps) {
   const [params, change] = useParams();
   const beside = params.get("beside");
   const [day, choose] = usePastDay(yesterday());
-  if (!asked(group, tier, id)) return <Empty title="There is nobody at this address" />;
+  if (!asked(group, tier, id)) return <Empty title="There is no domain, project or user at this address" />;
   return (
     <div class={beside ? "grid" : ""}>
       <One key={`${tier}/${id}`} group={group} tier={tier} id={id} day={day} choose={choose} compare={tier === "user" && !isUser() ? (other) => change({ beside: other }, true) : undefined} />
@@ -117,7 +117,7 @@ function One({ group, tier, id, day, choose, compare }: OneProps) {
   return (
     <Shown answer={answer}>
       {({ resource_group, share, buckets, members }) => {
-        if (!share) return <Empty title={`There is no such ${tier}`}>Nobody of this name is known to the server.</Empty>;
+        if (!share) return <Empty title={`There is no such ${tier}`}>The server does not know this name.</Empty>;
         const name = (tier === "domain" ? share.domain_name : tier === "project" ? (share.project_name ?? share.project_id) : (share.user_name ?? share.user_uuid)) ?? id;
         const options = JSON.parse(resource_group?.scheduler_opts ?? "{}") as DecayOptions;
         return (

@@ -1,4 +1,4 @@
-// Why somebody stands where they stand: days, decay, weights, factor, place; and what would change it.
+// Why a domain, project or user stands where it stands: days, decay, weights, factor, place; and what would change it.
 import { useEffect, useState } from "preact/hooks";
 import { Link, useLocation } from "wouter-preact";
 import type { PageProps } from "../../App.tsx";
@@ -71,7 +71,7 @@ function Choose({ group }: { group: string }) {
   return (
     <Page
       title="Explain"
-      about={isUser() ? "Why you stand where you stand." : "Why do somebody's kernels wait? Choose whose."}
+      about={isUser() ? "Why you stand where you stand." : "Why do the kernels of a user wait? Choose the user."}
       actions={<CopyAs action={{ document: FIND, variables, rest: { path: ["resource-groups", group, "fair-share-status"], query: { limit: 20 } }, command: ["rank", group, ["--limit", 20]] }} />}
     >
       {!isUser() && (
@@ -86,7 +86,7 @@ function Choose({ group }: { group: string }) {
               isUser() ? (
                 <Empty title="You have used nothing here">Your first kernel in this group goes before those of everyone who has used something for the same weight.</Empty>
               ) : (
-                <Empty title="Nobody is called like this" />
+                <Empty title="No user is called like this" />
               )
             ) : (
               <>
@@ -254,7 +254,7 @@ function used(usage: Record<string, string>): string {
     .join(", ");
 }
 
-/** The kernels of one day, read when somebody opens them. */
+/** The kernels of one day, read when they are opened. */
 function KernelsOf({ group, told, bucket }: { group: string; told: Explanation; bucket: BucketPart }) {
   const [open, setOpen] = useState(false);
   const [found, setFound] = useState<Kernels>();
@@ -337,8 +337,8 @@ function Neighbours({ group, told }: { group: string; told: Explanation }) {
   );
   return (
     <Card title="Who comes before and after">
-      {one("Directly before", told.above, "Nobody comes before.")}
-      {one("Directly after", told.below, "Nobody comes after.")}
+      {one("Directly before", told.above, "This is the first place.")}
+      {one("Directly after", told.below, "This is the last place.")}
     </Card>
   );
 }

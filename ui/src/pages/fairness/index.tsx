@@ -70,7 +70,7 @@ export default function Fairness({ group }: PageProps) {
   const asked = day === null ? window : endingAt(day, daysOf(window));
   const answer = useQuery(FAIRNESS, { group, window: asked, tier, first: PAGE, offset: (page - 1) * PAGE });
   return (
-    <Page title="Fairness" about="What everyone used beside what weights entitle them to. What somebody did not ask for goes to the others." actions={<CopyAs action={{ document: FAIRNESS, variables: { group, window: asked, tier, first: PAGE, offset: 0 }, rest: { path: ["resource-groups", group, "fairness"], query: { window: asked, tier: tier.toLowerCase() } }, command: ["fairness", group, ["--window", asked], ["--tier", tier.toLowerCase()]] }} />}>
+    <Page title="Fairness" about="What everyone used beside what weights entitle them to. What one owner did not ask for goes to the others." actions={<CopyAs action={{ document: FAIRNESS, variables: { group, window: asked, tier, first: PAGE, offset: 0 }, rest: { path: ["resource-groups", group, "fairness"], query: { window: asked, tier: tier.toLowerCase() } }, command: ["fairness", group, ["--window", asked], ["--tier", tier.toLowerCase()]] }} />}>
       <TimeControl day={day} choose={choose} last={yesterday()} />
       <div class="row">
         <Tabs label="Window" tabs={windows} chosen={window} choose={(next) => change({ window: next === "7d" ? null : next, page: null })} />
@@ -95,7 +95,7 @@ export default function Fairness({ group }: PageProps) {
               ) : (
                 <Card title={isUser() ? "You" : "The most under-served first"} flush>
                   {fairness.entries.count === 0 ? (
-                    <Empty title={isUser() ? "You were not active" : "Nobody was active"}>Nothing was used in this window, and nothing is asked for now.</Empty>
+                    <Empty title={isUser() ? "You were not active" : "There was no activity"}>Nothing was used in this window, and nothing is asked for now.</Empty>
                   ) : (
                     <>
                       <Entries group={group} entries={fairness.entries.edges.map((edge) => edge.node)} />
@@ -184,7 +184,7 @@ function OverTime({ group, tier, last }: { group: string; tier: Tier; last: stri
                 <Chart title="Misallocated share by day, in percent of all usage" times={chart.times} series={chart.misallocated} shown={asPercent} when={dayOf} height={220} />
                 <Chart title="Jain's index by day" times={chart.times} series={chart.jains} shown={shown} when={dayOf} height={220} />
               </div>
-              <p class="muted small">A day is judged by who still waited at its end: what nobody else asked for is not in the wrong hands.</p>
+              <p class="muted small">A day is judged by who still waited at its end: what no other owner asked for is not in the wrong hands.</p>
             </>
           )
         }

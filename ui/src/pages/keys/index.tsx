@@ -45,7 +45,7 @@ export default function Keys() {
     if (!revoking) return;
     try {
       await request(REVOKE, { id: revoking.id });
-      done.value = { text: `The key “${revoking.label}” is revoked. Whoever signed in with it is signed out.` };
+      done.value = { text: `The key “${revoking.label}” is revoked. Every person who signed in with it is signed out.` };
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       done.value = { text: `The key was not revoked: ${error.message}` };
@@ -133,7 +133,7 @@ export default function Keys() {
       {revoking && (
         <Dialog title={`Revoke “${revoking.label}”?`} close={() => setRevoking(null)}>
           <p class="muted">The key <span class="mono" title={revoking.id}>{ending(revoking.id)}</span> was made <When at={revoking.made} />.</p>
-          <p>Requests with this key are refused from then on, and whoever signed in with it is signed out. This cannot be taken back.</p>
+          <p>Requests with this key are refused from then on, and every person who signed in with it is signed out. This cannot be taken back.</p>
           <div class="row">
             <Button kind="danger" onClick={() => void revoke()}>
               Revoke

@@ -21,7 +21,7 @@ export function Movers({ group, title, movers: { since, up, down }, none }: Move
   return (
     <Card title={title} aside={since && <span class="muted small">compared with the end of {shortDay(since)}</span>}>
       {up.length + down.length === 0 ? (
-        <Empty title="Nobody has moved">{none}</Empty>
+        <Empty title="No user has moved">{none}</Empty>
       ) : (
         <>
           <List group={group} title="Up" rows={up} />

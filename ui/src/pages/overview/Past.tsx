@@ -18,7 +18,7 @@ export function Past({ group, day }: { group: string; day: string }) {
       {(data) =>
         data.best.count === 0 && data.usage_report.edges.length === 0 ? (
           <Card>
-            <Empty title={`Nothing is kept of ${shortDay(day)}`}>Either nobody was there that day, or the history does not reach so far.</Empty>
+            <Empty title={`Nothing is kept of ${shortDay(day)}`}>Either no user was there that day, or the history does not reach so far.</Empty>
           </Card>
         ) : (
           <>

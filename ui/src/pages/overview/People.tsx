@@ -20,7 +20,7 @@ export function People({ group, title, rows }: { group: string; title: string; r
   return (
     <Card title={title}>
       {rows.length === 0 ? (
-        <Empty title="Nobody is ranked" />
+        <Empty title="No user is ranked" />
       ) : (
         <Scroll>
           <table class="data">

@@ -20,7 +20,7 @@ interface Scenario {
   removed?: string | undefined;
 }
 
-/** Both divisions, asked for when nobody has typed for a moment. */
+/** Both divisions, asked for once the form has not changed for a moment. */
 export function useDivisions(data: Data | undefined, { changes = [], capacity = {}, removed }: Scenario): Divisions {
   const variables = data ? { before: JSON.stringify(simulation(data, withChanges(data, []))), after: JSON.stringify(simulation(data, withChanges(data, changes, removed), capacity)) } : null;
   const key = JSON.stringify(variables);

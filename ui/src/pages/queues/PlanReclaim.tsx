@@ -30,9 +30,9 @@ interface Plan {
 }
 
 const VERDICTS: Record<string, string> = {
-  fits: "It fits: nobody has to give anything back.",
+  fits: "It fits: no workload has to give anything back.",
   reclaim: "It can run once these workloads have given back what they hold.",
-  refused: "It cannot run now, whoever gives back.",
+  refused: "It cannot run now, no matter which workloads give back.",
 };
 
 export function PlanReclaim({ group, queues, capacity, close }: { group: string; queues: string[]; capacity: string; close: () => void }) {
@@ -68,7 +68,7 @@ export function PlanReclaim({ group, queues, capacity, close }: { group: string;
         </Button>
       }
     >
-      <p class="muted">A workload that is not there yet: who would have to make room for it? Nothing is stored, and nobody is evicted.</p>
+      <p class="muted">A workload that is not there yet: who would have to make room for it? Nothing is stored, and no workload is evicted.</p>
       <form class="stack" onInput={forget} onSubmit={(event) => void submit(event)}>
         <div class="grid">
           <Field label="Queue">{(props) => <Select {...props} options={queues.map((name) => [name, name])} value={queue} onChange={(event) => setQueue(event.currentTarget.value)} />}</Field>
@@ -107,7 +107,7 @@ function Outcome({ plan, known }: { plan: Plan; known: string[] }) {
         </p>
       ))}
       {victims.length === 0 ? (
-        plan.verdict === "reclaim" && <Empty title="Nobody" />
+        plan.verdict === "reclaim" && <Empty title="No workload" />
       ) : (
         <Scroll>
           <table class="data cards">

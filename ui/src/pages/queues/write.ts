@@ -50,7 +50,7 @@ export async function removeQueue(group: string, queue: Queue, terms: Terms): Pr
   });
 }
 
-/** An undo that is refused where somebody has changed the configuration since. */
+/** An undo that is refused where another write has changed the configuration since. */
 async function wayBack(group: string, undo: (basis: string | null) => Promise<void>): Promise<() => Promise<void>> {
   const answer = await request(BASIS, { group });
   changed(group);

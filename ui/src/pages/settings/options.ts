@@ -8,7 +8,7 @@ export interface Option {
   unit?: string;
   range?: [number, number];
   choices?: [string, string][];
-  /** As the server takes it; what an option has that nobody set. */
+  /** As the server takes it; what an option has that is not set. */
   standard: string;
   effect: string;
 }

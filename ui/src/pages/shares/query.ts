@@ -134,7 +134,7 @@ export const PAST_COUNTS = graphql(`
   }
 `);
 
-/** What a day that is over left of somebody. Weights of that day are known as the one that divided the usage. */
+/** What a day that is over left of a domain, project or user. Weights of that day are known as the one that divided the usage. */
 export function pastRow(tier: Tier, node: PastNode, then: Then): Row {
   const project = node.project_name ?? node.project_id ?? "";
   const names = { domain: node.domain_name ?? "", project, user: node.user_name ?? node.user_uuid ?? "" };

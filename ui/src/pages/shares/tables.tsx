@@ -166,7 +166,7 @@ function FoundEverywhere({ group, ...controls }: Controls & { group: string }) {
 
 function Nothing({ day }: { day: string | null }) {
   if (day !== null) return <Empty title={`Nothing is kept of ${shortDay(day)}`}>The first run of a day writes what the day before it left. Older days than the server keeps are gone.</Empty>;
-  return <Empty title="Nobody is here yet">Domains, projects and users appear with their first kernel, or when a weight is set for them.</Empty>;
+  return <Empty title="Nothing is here yet">Domains, projects and users appear with their first kernel, or when a weight is set for them.</Empty>;
 }
 
 /** An answer has at most so many rows. */
@@ -244,7 +244,7 @@ export function FlatTable({ group, day, tier, above = NONE, edits, edit }: FlatP
   const list = useRows(wanted);
   if (list.error) return <div class="pad"><Failure error={list.error} retry={list.reload} /></div>;
   if (!list.rows) return <div class="pad"><Loading /></div>;
-  if (list.count === 0 && above.length === 0) return wanted.search ? <Empty title="Nobody is called like this">Names are searched as a part, in any case.</Empty> : <Nothing day={day} />;
+  if (list.count === 0 && above.length === 0) return wanted.search ? <Empty title="Nothing is called like this">Names are searched as a part, in any case.</Empty> : <Nothing day={day} />;
   return (
     <>
       <Scroll busy={list.isLoading}>

@@ -1,4 +1,4 @@
-// A change that nobody has made yet: who would rise, who would fall; as a link, and applied.
+// A change that is not made yet: who would rise, who would fall; as a link, and applied.
 import { useEffect } from "preact/hooks";
 import type { PageProps } from "../../App.tsx";
 import { graphql } from "../../gql.ts";

@@ -109,7 +109,7 @@ export function People({ scenario, set }: Part) {
         </span>
       }
     >
-      {added.length + removed.length === 0 && <p class="muted small">Nobody comes or goes.</p>}
+      {added.length + removed.length === 0 && <p class="muted small">No user comes or goes.</p>}
       {added.map((row, at) => (
         <div key={`+${at}`} class="row entry">
           <span>comes</span>

@@ -1,4 +1,4 @@
-// A scenario as part of an address: whoever has the link sees the same, and may apply exactly that.
+// A scenario as part of an address: every person who has the link sees the same, and may apply exactly that.
 import type { Change, WeightChange, Workload } from "../../lib/change.ts";
 import { num, slots } from "../../lib/numbers.ts";
 import { scale } from "../../lib/units.ts";
