@@ -30,8 +30,7 @@ impl Column {
     fn with(self, usage: Usage) -> Self {
         let grain = self.grain.fit(usage);
         // What was counted in a coarser grain takes more bytes now.
-        let most = Count::of(&[u8::MAX; 32][..self.width.into()]);
-        let width = if grain == self.grain { self.width } else { grain.count(self.grain.usage(most)).width() };
+        let width = if grain == self.grain { self.width } else { grain.width_of(self.grain, self.width) };
         Self { grain, width: width.max(grain.count(usage).width()), ..self }
     }
 

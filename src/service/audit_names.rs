@@ -43,6 +43,12 @@ fn add(value: &Value, people: &Directory, names: &mut BTreeMap<String, String>) 
     }
 }
 
+/// What sentences call something that an entry has changed: users and projects by their names, where they have some.
+pub fn shown(label: &str, people: &Directory) -> String {
+    let kind = label.split(':').next().unwrap_or_default();
+    name(label, people).map_or_else(|| label.to_owned(), |name| format!("the {kind} {name}"))
+}
+
 fn name(label: &str, people: &Directory) -> Option<String> {
     match owner_of(label)? {
         Owner::Domain(_) => None,

@@ -41,6 +41,12 @@ impl Grain {
         Usage(count.0 * U256::from(self.unit()))
     }
 
+    /// How many bytes numbers that take `width` bytes in a coarser grain may take in this one.
+    pub fn width_of(self, coarser: Self, width: u8) -> u8 {
+        let most = Count::of(&[u8::MAX; 32][..width.into()]);
+        Count(most.0.saturating_mul(U256::from(coarser.unit() / self.unit()))).width()
+    }
+
     /// In the last digit of a usage.
     pub(super) fn unit(self) -> u128 {
         10u128.pow(self.0.into())

@@ -39,8 +39,11 @@ impl Memory {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps one more. The oldest of its group goes, and the oldest of all where there is no room.
+    /// Keeps one more, unless it alone is too large. The oldest of its group goes, and the oldest of all where there is no room.
     pub fn keep(&self, remembered: Remembered) {
+        if remembered.request.len() > MOST_BYTES {
+            return;
+        }
         let mut kept = self.lock();
         // What goes is freed once the lock is released, so that no other request waits for that.
         let mut freed = Vec::new();

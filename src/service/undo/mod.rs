@@ -13,6 +13,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::audit_log::AuditEntry;
+use super::audit_names;
 use super::group::changes::projects;
 use super::group::changes::record::Record;
 use super::group::session::Session;
@@ -138,7 +139,8 @@ impl Recorded {
             },
         };
         let who = by.as_ref().map_or_else(String::new, |by| format!(" by {} (entry {} of {})", by.actor, by.id, by.at));
-        let detail = format!("{target} was changed since the entry {}{who}", entry.id);
+        let shown = audit_names::shown(&target, &session.people());
+        let detail = format!("{shown} was changed since the entry {}{who}", entry.id);
         Err(Error::Overtaken { code: "changed_since", detail, found: Box::new(Found { by, ..Found::default() }) })
     }
 

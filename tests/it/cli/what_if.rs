@@ -49,6 +49,13 @@ on_both! {
         assert_eq!((&log["items"][0]["reason"], &log["items"][0]["action"]), (&json!("no grant"), &json!("audit_log.undo")));
         let again = run(&f.db, ["log", "undo", &id]).refused(1);
         assert!(again.contains("was changed since the entry"), "{again}");
+        // People are called by their names.
+        let weigh = |weight: &str| run(&f.db, ["weights", "set", GROUP, "user", "bob", weight]).ok();
+        weigh("2");
+        let newest = run(&f.db, ["log", "-o", "json"]).json()["items"][0]["id"].to_string();
+        weigh("3");
+        let refused = run(&f.db, ["log", "undo", &newest]).refused(1);
+        assert!(refused.starts_with(&format!("the user bob in course was changed since the entry {newest} by ")), "{refused}");
         assert!(run(&f.db, ["log", "undo", "999999"]).refused(2).contains("no entry 999999"));
         assert_eq!(simulate(&f, &[], r#"{"weights": 7}"#).code, Some(2));
     }

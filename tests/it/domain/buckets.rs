@@ -137,6 +137,29 @@ fn forgetting_and_splitting_keep_the_rest() {
     assert_eq!(chain.len(), 2);
 }
 
+/// The largest numbers and the finest ones lie in one column.
+#[test]
+fn a_column_has_room_for_the_largest_and_the_finest() {
+    let of = |start: Day, number: &str| Bucket {
+        start,
+        end: start,
+        unit_days: 1,
+        usage: usages(&[("cpu", number)]),
+        records: 1,
+        capacity: Arc::new(amounts(&[("cpu", "1")])),
+    };
+    let largest = format!("{}.5", "9".repeat(56));
+    let first = day("2026-01-06");
+    let buckets: Vec<Bucket> = [&largest[..], "0.000000000000000001", "0.25"]
+        .into_iter()
+        .zip(0..)
+        .map(|(n, at)| of(first.plus(at), n))
+        .collect();
+    let mut chain = Chain::default();
+    buckets.iter().for_each(|bucket| chain.place(bucket));
+    assert_eq!(chain.iter().collect::<Vec<_>>(), buckets);
+}
+
 /// One usage record: a day, slots of which some are zero.
 fn record() -> impl Strategy<Value = (Day, Usages)> {
     (0i32..60, 0u32..4, 0u32..3, 1u64..5_000_000).prop_map(|(offset, cpu, gpu, micros)| {
