@@ -156,7 +156,9 @@ fn a_column_has_room_for_the_largest_and_the_finest() {
         .map(|(n, at)| of(first.plus(at), n))
         .collect();
     let mut chain = Chain::default();
-    buckets.iter().for_each(|bucket| chain.place(bucket));
+    for bucket in &buckets {
+        chain.place(bucket);
+    }
     assert_eq!(chain.iter().collect::<Vec<_>>(), buckets);
 }
 
