@@ -76,23 +76,63 @@ fn stored(times: RunTimes) -> Option<String> {
     (!times.is_zero()).then(|| times.to_string())
 }
 
-/// Stores the named shares.
+/// Shares that have to be stored.
+#[derive(Debug, Default)]
+pub struct Changed {
+    /// With all that is calculated of them.
+    pub whole: BTreeSet<Owner>,
+    /// Of which no more than the weight or the factor is another. One that has no row yet has no usage either.
+    pub weighed: BTreeSet<Owner>,
+}
+
+impl Changed {
+    pub fn is_empty(&self) -> bool {
+        self.whole.is_empty() && self.weighed.is_empty()
+    }
+}
+
+/// What is stored of a share.
+#[derive(Clone, Copy, PartialEq)]
+enum Extent {
+    Whole,
+    /// Its weight and its factor: the row keeps the rest.
+    Weighed,
+}
+
+/// Stores shares as they are in `hierarchy`.
 #[tracing::instrument(name = "db.shares.save", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn save(
     db: &impl ConnectionTrait,
     group: &str,
     hierarchy: &Hierarchy,
-    keys: &BTreeSet<Owner>,
+    changed: &Changed,
     now: Timestamp,
 ) -> Result<()> {
+    let shares = |owner| Some((owner, hierarchy.share(owner)?));
+    let whole = || changed.whole.iter().filter_map(shares);
+    put(db, group, whole, Extent::Whole, now).await?;
+    let weighed = || changed.weighed.difference(&changed.whole).filter_map(shares);
+    put(db, group, weighed, Extent::Weighed, now).await
+}
+
+async fn put<'a, I: Iterator<Item = (&'a Owner, &'a Share)> + Send>(
+    db: &impl ConnectionTrait,
+    group: &str,
+    shares: impl Fn() -> I,
+    extent: Extent,
+    now: Timestamp,
+) -> Result<()> {
+    let is_whole = extent == Extent::Whole;
+    let nothing = History::default();
+    let history = |share: &'a Share| if is_whole { &share.history } else { &nothing };
     macro_rules! row {
         ($table:ident, $share:expr, $($column:ident: $value:expr),+) => {
             $table::ActiveModel {
                 resource_group: Set(group.to_owned()),
                 $($column: Set($value),)+
                 weight: Set($share.weight.map(Weight::ten_thousandths)),
-                total_decayed_usage: Set($share.history.total_decayed_usage.to_json()),
-                normalized_usage: Set($share.history.normalized_usage),
+                total_decayed_usage: Set(history($share).total_decayed_usage.to_json()),
+                normalized_usage: Set(history($share).normalized_usage),
                 fair_share_factor: Set($share.fair_share_factor),
                 created_at: Set(now.micros()),
                 updated_at: Set(now.micros()),
@@ -102,18 +142,17 @@ pub async fn save(
     macro_rules! store {
         ($table:ident, $rows:ident, $($key:ident),+; $($more:ident)?) => {
             let mut replace = OnConflict::columns([$table::Column::ResourceGroup, $($table::Column::$key),+]);
-            replace.update_columns([
-                $($table::Column::$more,)?
-                $table::Column::Weight,
-                $table::Column::TotalDecayedUsage,
-                $table::Column::NormalizedUsage,
-                $table::Column::FairShareFactor,
-                $table::Column::UpdatedAt,
-            ]);
+            replace.update_columns([$table::Column::Weight, $table::Column::FairShareFactor, $table::Column::UpdatedAt]);
+            if is_whole {
+                replace.update_columns([
+                    $($table::Column::$more,)?
+                    $table::Column::TotalDecayedUsage,
+                    $table::Column::NormalizedUsage,
+                ]);
+            }
             bulk::insert(db, $rows, Some(replace)).await?;
         };
     }
-    let shares = || keys.iter().filter_map(|owner| Some((owner, hierarchy.share(owner)?)));
     let domains = shares().filter_map(|(owner, share)| match owner {
         Owner::Domain(name) => Some(row!(domain_fair_share, share, domain_name: name.to_string())),
         _ => None,
@@ -123,7 +162,10 @@ pub async fn save(
         _ => None,
     });
     let users = shares().filter_map(|(owner, share)| match owner {
-        Owner::User(m) => Some(row!(user_fair_share, share, user_uuid: m.user.0, project_id: m.project.0, run_times: stored(share.run_times()))),
+        Owner::User(m) => {
+            let times = stored(share.run_times()).filter(|_| is_whole);
+            Some(row!(user_fair_share, share, user_uuid: m.user.0, project_id: m.project.0, run_times: times))
+        }
         _ => None,
     });
     store!(domain_fair_share, domains, DomainName;);

@@ -57,6 +57,11 @@ impl Holding {
         Self { kernel: Arc::clone(&kernel.kernel), cursor }
     }
 
+    /// Whether it is recorded as far as its group.
+    pub fn is_in_step(&self) -> bool {
+        matches!(self.cursor, Cursor::InStep)
+    }
+
     /// Whether it runs at the moment, and is not suspended.
     pub fn runs(&self, now: Timestamp) -> bool {
         now >= self.started_at && self.terminated_at.is_none_or(|end| now < end) && !self.changes.suspended_at(now)

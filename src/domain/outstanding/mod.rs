@@ -141,6 +141,11 @@ impl Outstanding {
         self.known.len()
     }
 
+    /// When the first kernel started that runs may have to record from its start: one that is not recorded as far as its group.
+    pub fn first_behind(&self) -> Option<Timestamp> {
+        self.by_owner.iter().filter_map(|(_, owned)| owned.first_behind()).min()
+    }
+
     /// Whether the owner has such kernels.
     pub fn holds(&self, owner: Member) -> bool {
         self.by_owner.contains_key(&owner)

@@ -70,6 +70,11 @@ impl Owned {
         sum
     }
 
+    /// When the first of them started that is not recorded as far as its group.
+    pub fn first_behind(&self) -> Option<Timestamp> {
+        self.kernels.iter().filter(|kernel| !kernel.is_in_step()).map(|kernel| kernel.started_at).min()
+    }
+
     /// Hands over what they have used and will still use.
     pub fn with_sum<T>(
         &self,

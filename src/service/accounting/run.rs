@@ -121,13 +121,14 @@ impl Service {
         }
         let Some(group) = store::groups::find(self.store.read(), group).await? else { return Ok(()) };
         let today = self.clock.now().day();
-        let behind = store::kernels::first_behind(self.store.read(), group.key).await?;
+        // Of kernels that another process has taken this one may not know yet.
+        let behind = self.published.get(&group.name).and_then(|picture| picture.facts.outstanding.first_behind());
         let first = behind.into_iter().chain(group.recorded_until).map(Timestamp::day).min().unwrap_or(today);
         // What is so old that no look-back reaches it goes where the rest goes, until it is purged.
         let reach = self.longest_reach().cast_signed().min(MOST_DAYS);
         let first = first.max(group.records_from.unwrap_or(Day::MIN)).max(today.plus(-reach)).min(today);
         if let Err(error) = self.store.prepare_days(first, today.plus(DAYS_AHEAD)).await {
-            // A reader holds the table, mostly. Records that find no place of their own are moved by a later run.
+            // A reader holds the table, mostly. Records without a partition of their day are moved by a later run.
             tracing::info!(%error, "no partitions were made for the days of a run");
         }
         Ok(())

@@ -134,7 +134,7 @@ impl Session {
     async fn save_shares(&mut self) -> Result<Vec<Owner>> {
         let state = &mut self.state;
         let weighed = blocking(|| state.hierarchy.weigh(state.options.default_weight));
-        self.changed_shares.append(&mut weighed.refactored.into_iter().collect());
+        self.changed_shares.weighed.extend(weighed.refactored);
         let name = &state.group.name;
         store::shares::save(&self.tx, name, &state.hierarchy, &self.changed_shares, self.now).await?;
         Ok(weighed.moved)

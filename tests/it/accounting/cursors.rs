@@ -1,6 +1,7 @@
 //! Cursors (FAIR_SHARE §3): in step with the group's runs, apart from them when the clock jumped back, and kept by migrations.
 
 use serde_json::json;
+use uuid::Uuid;
 
 use super::{buckets, spans};
 use crate::support::fixture::{Fixture, kernel, with};
@@ -21,6 +22,24 @@ on_both! {
         assert_eq!(spans(&f, "k1").await, ["10:00:00-10:30:00", "10:30:00-10:40:00", "10:40:00-10:45:00"]);
         let behind = ["10:10:00-10:20:00", "10:20:00-10:25:00", "10:25:00-10:40:00", "10:40:00-10:45:00"];
         assert_eq!(spans(&f, "k2").await, behind);
+        f.assert_conserved().await;
+    }
+
+    async fn those_that_end_together_go_together_and_those_between_stay(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T10:05:00Z").await;
+        let start = "2026-01-13T10:00:00Z";
+        let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-13T10:02:00Z"});
+        let runs = |n: u128| n == 600 || n >= 1_300 && n.is_multiple_of(3);
+        // Kernels get their keys in the order of their ids.
+        let numbered = |n: u128| {
+            let kernel = with(kernel("any", "ann", "ml", start), &json!({"kernel_id": Uuid::from_u128(n)}));
+            if runs(n) { kernel } else { with(kernel, &ended) }
+        };
+        f.ingest(&(0..1_400).map(numbered).collect::<Vec<_>>()).await;
+        assert_eq!(f.tick().await.kernels, 1_400);
+        let f = f.restart().await;
+        f.clock.set("2026-01-13T10:10:00Z");
+        assert_eq!(f.tick().await.kernels, (0..1_400).filter(|n| runs(*n)).count() as u64);
         f.assert_conserved().await;
     }
 

@@ -189,6 +189,8 @@ proptest! {
                     }
                     prop_assert_eq!(found, wanted);
                     prop_assert_eq!(picture.count(), kernels.len());
+                    let behind = kernels.iter().filter(|kernel| !kernel.unsettled().keeps_step());
+                    prop_assert_eq!(picture.first_behind(), behind.map(|kernel| second(kernel.started)).min());
                 }
             }
         }

@@ -59,22 +59,20 @@ pub(in crate::service) async fn book(
     if changes.is_empty() {
         return Ok(());
     }
-    let targets = targets(changes);
     let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
     for WeightChange { target, from, to } in changes {
-        before.insert(label(target), from);
-        after.insert(label(target), to);
+        let label = label(target);
+        before.insert(label.clone(), from);
+        after.insert(label, to);
     }
+    // Those whose weight is another than before, in the order of the index.
+    let targets: Vec<String> =
+        before.iter().filter(|(label, from)| after.get(*label) != Some(from)).map(|(label, _)| label.clone()).collect();
     make(session, changes)?;
     let target = session.group().to_owned();
     let (before, after) = (Some(json!(before)), Some(json!(after)));
     session.audit_of(Change { action: "weights.put", target, before, after, reason }, &targets).await?;
     Ok(())
-}
-
-/// The names of those whose weight is another than before.
-fn targets(changes: &[WeightChange]) -> Vec<String> {
-    changes.iter().filter(|change| change.from != change.to).map(|change| label(&change.target)).collect()
 }
 
 /// Turns items into rows, refusing what is unknown and what is named twice.
