@@ -244,8 +244,8 @@ pub async fn reopen(db: &impl ConnectionTrait, group: GroupKey, now: Timestamp) 
     Ok(())
 }
 
-/// What selects the cursors of `keys`, one part with each statement. Kernels that came together have keys without a gap, which
-/// the database finds by the first and the last of them in a third of the time.
+/// What selects the cursors of `keys`, one part with each statement. Kernels that came together have keys without a gap, so that
+/// the first and the last of them are enough.
 fn cursors(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Vec<SimpleExpr> {
     let column = kernel_cursor::Column::KernelKey;
     let (mut parts, mut single) = (Vec::new(), Vec::new());
