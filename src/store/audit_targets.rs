@@ -24,12 +24,15 @@ pub struct Author {
 /// Notes what an entry has changed; no target may come twice.
 #[tracing::instrument(name = "db.audit_targets.add", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn add(db: &impl ConnectionTrait, group: &str, id: i64, targets: &[String]) -> Result<()> {
+    // In the order of the index, of which neighbours share a page.
+    let mut targets: Vec<&String> = targets.iter().collect();
+    targets.sort_unstable();
     let row = |target: &String| ActiveModel {
         target: Set(target.clone()),
         resource_group: Set(group.to_owned()),
         audit_id: Set(id),
     };
-    bulk::insert(db, targets.iter().map(row), None).await?;
+    bulk::insert(db, targets.into_iter().map(row), None).await?;
     Ok(())
 }
 

@@ -130,9 +130,6 @@ pub async fn find_many(db: &impl ConnectionTrait, ids: &[KernelId]) -> Result<Ve
     Ok(found)
 }
 
-/// From so many keys without a gap on, a statement of their own is better than a place in one with others.
-const LONG_RUN: usize = 500;
-
 /// Kernels, each with what it was before.
 pub type Changed = [(Option<Kernel>, Kernel)];
 
@@ -243,6 +240,9 @@ pub async fn reopen(db: &impl ConnectionTrait, group: GroupKey, now: Timestamp) 
     db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await?;
     Ok(())
 }
+
+/// From so many keys without a gap on, a statement of their own is better than a place in one with others.
+const LONG_RUN: usize = 500;
 
 /// What selects the cursors of `keys`, one part with each statement. Kernels that came together have keys without a gap, so that
 /// the first and the last of them are enough.

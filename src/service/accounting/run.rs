@@ -122,7 +122,8 @@ impl Service {
         let Some(group) = store::groups::find(self.store.read(), group).await? else { return Ok(()) };
         let today = self.clock.now().day();
         // Of kernels that another process has taken this one may not know yet.
-        let behind = self.published.get(&group.name).and_then(|picture| picture.facts.outstanding.first_behind());
+        let picture = self.published.get(&group.name);
+        let behind = blocking(|| picture.and_then(|picture| picture.facts.outstanding.first_behind()));
         let first = behind.into_iter().chain(group.recorded_until).map(Timestamp::day).min().unwrap_or(today);
         // What is so old that no look-back reaches it goes where the rest goes, until it is purged.
         let reach = self.longest_reach().cast_signed().min(MOST_DAYS);

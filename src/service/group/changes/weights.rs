@@ -59,15 +59,15 @@ pub(in crate::service) async fn book(
     if changes.is_empty() {
         return Ok(());
     }
-    let (mut before, mut after) = (BTreeMap::new(), BTreeMap::new());
+    let (mut before, mut after, mut targets) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
     for WeightChange { target, from, to } in changes {
         let label = label(target);
+        if from != to {
+            targets.push(label.clone());
+        }
         before.insert(label.clone(), from);
         after.insert(label, to);
     }
-    // Those whose weight is another than before, in the order of the index.
-    let targets: Vec<String> =
-        before.iter().filter(|(label, from)| after.get(*label) != Some(from)).map(|(label, _)| label.clone()).collect();
     make(session, changes)?;
     let target = session.group().to_owned();
     let (before, after) = (Some(json!(before)), Some(json!(after)));
