@@ -69,13 +69,13 @@ pub async fn service_made(config: &Config) -> Result<Arc<Service>, Failure> {
     over(store, config).await
 }
 
-/// [`service_made`] over a database that may not answer yet: tries again after growing pauses, as long as the setting
+/// What `attempt` does with a database that may not answer yet: tries again after growing pauses, as long as the setting
 /// `wait_for_database_seconds` allows. A database that answers that it cannot be used is not waited for.
-pub async fn service_awaited(config: &Config) -> Result<Arc<Service>, Failure> {
+pub async fn awaited<T>(config: &Config, attempt: impl AsyncFn() -> Result<T, Failure>) -> Result<T, Failure> {
     let deadline = Instant::now() + Duration::from_secs(config.wait_for_database_seconds.into());
     let mut pause = FIRST_PAUSE;
     loop {
-        let reason = match service_made(config).await {
+        let reason = match attempt().await {
             Err(Failure::Unreachable(reason)) => reason,
             outcome => return outcome,
         };

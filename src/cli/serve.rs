@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use super::command::Command;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
-use super::open::{job_settings, service_awaited};
+use super::open::{awaited, job_settings, service_made};
 use super::output::print;
 use crate::config::Config;
 use crate::jobs::Runner;
@@ -52,9 +52,11 @@ impl Command for Serve {
     async fn run(self, config: Config) -> Outcome {
         // A process that does not get the address must not look like a restart of the service.
         let mut front = Front::new(listen(&config).await?, &config)?;
-        let Some(service) = front.unless_stopped(service_awaited(&config)).await else { return Ok(ExitCode::SUCCESS) };
+        let Some(service) = front.unless_stopped(awaited(&config, || service_made(&config))).await else {
+            return Ok(ExitCode::SUCCESS);
+        };
         let service = service?;
-        if service.keys(&Caller::internal("serve")).await?.is_empty() {
+        if service.keys(&Caller::internal("serve")).await.is_ok_and(|keys| keys.is_empty()) {
             tracing::warn!("there is no API key yet; `fairshared keys create --role admin --label NAME` makes one");
         }
         until_stopped(service, front, &config, |address| print(&format!("listening on {address}"))).await
@@ -92,7 +94,9 @@ pub async fn until_stopped(
     service.start_serving().await?;
     let upkeep = tokio::spawn(Arc::clone(&service).keep_up());
     let runner = Runner::new(Arc::clone(&service), job_settings(config));
-    runner.start().await?;
+    let start = awaited(config, async || Ok(runner.start().await?));
+    let Some(started) = front.unless_stopped(start).await else { return Ok(ExitCode::SUCCESS) };
+    started?;
     let limits = Limits {
         body_bytes: config.max_body_bytes,
         bulk_bytes: config.max_bulk_bytes,

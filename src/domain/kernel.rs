@@ -122,6 +122,9 @@ pub struct Kernel {
     pub seen_at: Option<Timestamp>,
 }
 
+/// Kernels, each with what it was before.
+pub type Changed = [(Option<Kernel>, Kernel)];
+
 /// What becomes of the time between an inferred end and the report that the kernel ran on.
 #[derive(Clone, Copy, Debug)]
 pub struct Doubt {

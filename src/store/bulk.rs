@@ -18,8 +18,9 @@ const SQLITE_BIND_LIMIT: usize = 32_766;
 /// Rows of one statement.
 const SQLITE_ROWS: usize = 500;
 const POSTGRES_ROWS: usize = 1_250;
-/// The first rows come alone: the database begins with them while the next are made.
+/// The database begins with a few rows while more of the next are made.
 const FIRST_POSTGRES_ROWS: usize = 250;
+const POSTGRES_GROWTH: usize = 4;
 /// A part is sent on while the next is made: it is longer than a socket takes at once.
 const ROWS_BETWEEN_YIELDS: usize = 200;
 
@@ -37,6 +38,7 @@ where
         columns: Column::<A>::iter().collect(),
         rows,
         on_conflict,
+        postgres_rows: FIRST_POSTGRES_ROWS,
         built: None,
     };
     let mut written = 0;
@@ -56,6 +58,8 @@ struct Parts<A: ActiveModelTrait, I> {
     columns: Vec<Column<A>>,
     rows: I,
     on_conflict: Option<OnConflict>,
+    /// Rows of the next statement for `PostgreSQL`.
+    postgres_rows: usize,
     /// The last statement and what it takes.
     built: Option<(Shape, String)>,
 }
@@ -111,7 +115,8 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
     async fn arrays(&mut self) -> Result<(Shape, Vec<Value>)> {
         let mut cells: Vec<Cells> = self.columns.iter().map(|_| Cells::default()).collect();
         let mut count: usize = 0;
-        let most = if self.built.is_none() { FIRST_POSTGRES_ROWS } else { POSTGRES_ROWS };
+        let most = self.postgres_rows;
+        self.postgres_rows = (most * POSTGRES_GROWTH).min(POSTGRES_ROWS);
         for mut row in self.rows.by_ref().take(most) {
             for (cells, column) in cells.iter_mut().zip(&self.columns) {
                 cells.push(row.take(*column).into_value().unwrap_or(NULL), count);
@@ -207,7 +212,8 @@ fn is_set(value: &Value) -> bool {
 pub const MOST_IDS: usize = 30_000;
 
 /// Whether `column` is one of `ids`. `PostgreSQL` gets them as one array, because it plans long lists slowly, and as
-/// rows, because it looks through an array one by one.
+/// rows, because it looks through an array one by one. The inner `SELECT` hides from its planner how many they are: for many
+/// it would read a small table whole instead of using the index.
 pub fn one_of<V: Into<Value> + ValueType>(
     db: &impl ConnectionTrait,
     column: impl ColumnTrait,
@@ -217,7 +223,7 @@ pub fn one_of<V: Into<Value> + ValueType>(
         return column.is_in(ids);
     }
     let ids = Value::Array(V::array_type(), Some(Box::new(ids.map(V::into).collect())));
-    Expr::cust_with_exprs("$1 IN (SELECT UNNEST($2))", [column.into_expr(), Expr::value(ids)])
+    Expr::cust_with_exprs("$1 IN (SELECT UNNEST((SELECT $2)))", [column.into_expr(), Expr::value(ids)])
 }
 
 fn build<A: ActiveModelTrait>(

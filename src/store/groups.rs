@@ -311,7 +311,7 @@ pub async fn delete(db: &impl ConnectionTrait, name: &str, key: GroupKey) -> Res
     gone.insert("day_totals", totals.exec(db).await?.rows_affected);
     let histories = e::usage_history::Entity::delete_many().filter(e::usage_history::Column::GroupKey.eq(key.0));
     gone.insert("usage_histories", histories.exec(db).await?.rows_affected);
-    super::kernels::cursors_of_group(key).exec(db).await?;
+    super::cursors::of_all(key).exec(db).await?;
     let kernels = e::kernel::Entity::delete_many().filter(e::kernel::Column::GroupKey.eq(key.0));
     gone.insert("kernels", kernels.exec(db).await?.rows_affected);
     Entity::delete_by_id(name.to_owned()).exec(db).await?;

@@ -1,23 +1,25 @@
-//! Kernels with their accounting cursors.
+//! Kernels, read with their accounting cursors.
 
 use std::ops::Range;
 
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Condition, Expr, JoinType, OnConflict, Query, SelectStatement, SimpleExpr};
+use sea_orm::sea_query::{Condition, Expr, JoinType, OnConflict};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DeleteMany, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter, QueryOrder,
-    QuerySelect, RelationDef, Select, Statement,
+    ColumnTrait, ConnectionTrait, EntityTrait, FromQueryResult, PaginatorTrait, QueryFilter, QueryOrder, QuerySelect,
+    RelationDef, Select,
 };
 use uuid::Uuid;
 
+use super::cursors::{CURSOR, cursor_of_kernel, open};
 use super::decode::SlotDecoder;
 use super::entity::kernel::{ActiveModel, Column, Entity, Model};
 use super::entity::{kernel_cursor, resource_group};
+use super::kernel_keys::of_group;
 use super::{Result, StoreError, bulk};
 use crate::domain::changes::Changes;
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{GroupKey, KernelId, KernelKey, Member, ProjectId, SessionId, UserId};
-use crate::domain::kernel::{Kernel, Phase, Report, Traits};
+use crate::domain::kernel::{Changed, Kernel, Phase, Report, Traits};
 use crate::domain::time::Timestamp;
 
 pub(super) fn phase(status: &str) -> Result<Phase> {
@@ -87,14 +89,6 @@ struct Row {
     seen_at: Option<i64>,
 }
 
-/// The cursor of a kernel that runs still have to record.
-pub(super) const CURSOR: &str =
-    "CASE WHEN kernel_cursors.in_step THEN resource_groups.recorded_until ELSE kernel_cursors.recorded_until END";
-
-pub(super) fn cursor_of_kernel() -> RelationDef {
-    Entity::belongs_to(kernel_cursor::Entity).from(Column::KernelKey).to(kernel_cursor::Column::KernelKey).into()
-}
-
 fn group_of_kernel() -> RelationDef {
     Entity::belongs_to(resource_group::Entity).from(Column::GroupKey).to(resource_group::Column::GroupKey).into()
 }
@@ -129,9 +123,6 @@ pub async fn find_many(db: &impl ConnectionTrait, ids: &[KernelId]) -> Result<Ve
     }
     Ok(found)
 }
-
-/// Kernels, each with what it was before.
-pub type Changed = [(Option<Kernel>, Kernel)];
 
 /// Stores kernels of the group, each under its key. Returns how many were stored: one that another group has stays as it is.
 #[tracing::instrument(name = "db.kernels.upsert", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
@@ -186,90 +177,6 @@ pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Change
     bulk::insert(db, rows, Some(replace)).await
 }
 
-/// Cursors come and go with what there is to record. New ones are of kernels that were reported at `seen_at`.
-#[tracing::instrument(name = "db.kernels.save_cursors", level = "debug", skip_all, err(level = "debug"))]
-pub async fn save_cursors(db: &impl ConnectionTrait, kernels: &Changed, seen_at: Timestamp) -> Result<()> {
-    let was_open = |old: &Option<Kernel>| old.as_ref().is_some_and(|k| !k.settled);
-    let cursor = |kernel: &Kernel| {
-        Some(kernel_cursor::ActiveModel {
-            kernel_key: Set(kernel.key?.0),
-            recorded_until: Set(kernel.cursor.map(Timestamp::micros)),
-            in_step: Set(false),
-            // That nothing was applied is not the same as that all of it was.
-            applied_changes: Set(kernel.applied.as_ref().map(Changes::to_string)),
-            seen_at: Set(Some(seen_at.micros())),
-        })
-    };
-    let opened = kernels.iter().filter(|(old, new)| !new.settled && !was_open(old));
-    bulk::insert(db, opened.filter_map(|(_, kernel)| cursor(kernel)), None).await?;
-    let has_more_applied = |old: &Option<Kernel>, new: &Kernel| old.as_ref().is_some_and(|k| k.applied != new.applied);
-    let reapplied = kernels.iter().filter(|(old, new)| was_open(old) && has_more_applied(old, new));
-    let mut replace = OnConflict::column(kernel_cursor::Column::KernelKey);
-    replace.update_column(kernel_cursor::Column::AppliedChanges);
-    bulk::insert(db, reapplied.filter_map(|(_, kernel)| cursor(kernel)), Some(replace)).await?;
-    let closed = kernels.iter().filter(|(old, new)| new.settled && was_open(old)).filter_map(|(_, k)| k.key);
-    close(db, &closed.collect::<Vec<_>>()).await
-}
-
-/// Notes that kernels were reported at `at`.
-#[tracing::instrument(name = "db.kernels.set_seen", level = "debug", skip_all, err(level = "debug"))]
-pub async fn set_seen(db: &impl ConnectionTrait, keys: &[KernelKey], at: Timestamp) -> Result<()> {
-    for cursors in cursors(db, keys) {
-        let note =
-            kernel_cursor::Entity::update_many().col_expr(kernel_cursor::Column::SeenAt, Expr::value(at.micros()));
-        note.filter(cursors).exec(db).await?;
-    }
-    Ok(())
-}
-
-async fn close(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Result<()> {
-    for cursors in cursors(db, keys) {
-        kernel_cursor::Entity::delete_many().filter(cursors).exec(db).await?;
-    }
-    Ok(())
-}
-
-/// Opens cursors again, in step with the group, for kernels that end after `now` and were taken for recorded to their ends.
-#[tracing::instrument(name = "db.kernels.reopen", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn reopen(db: &impl ConnectionTrait, group: GroupKey, now: Timestamp) -> Result<()> {
-    let sql = "INSERT INTO kernel_cursors (kernel_key, recorded_until, in_step) \
-               SELECT k.kernel_key, NULL, TRUE FROM kernels k WHERE k.group_key = $1 \
-               AND k.started_at IS NOT NULL AND k.terminated_at > $2 AND NOT EXISTS (SELECT 1 FROM kernel_cursors c \
-               WHERE c.kernel_key = k.kernel_key)";
-    let values = [group.0.into(), now.micros().into()];
-    db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await?;
-    Ok(())
-}
-
-/// From so many keys without a gap on, a statement of their own is better than a place in one with others.
-const LONG_RUN: usize = 500;
-
-/// What selects the cursors of `keys`, one part with each statement. Kernels that came together have keys without a gap, so that
-/// the first and the last of them are enough.
-fn cursors(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Vec<SimpleExpr> {
-    let column = kernel_cursor::Column::KernelKey;
-    let (mut parts, mut single) = (Vec::new(), Vec::new());
-    for run in keys.chunk_by(|a, b| a.0 + 1 == b.0) {
-        match run {
-            [first, .., last] if run.len() >= LONG_RUN => parts.push(column.between(first.0, last.0)),
-            _ => single.extend(run.iter().map(|key| key.0)),
-        }
-    }
-    parts.extend(single.chunks(bulk::MOST_IDS).map(|part| bulk::one_of(db, column, part.iter().copied())));
-    parts
-}
-
-/// Removes the cursors of a whole group.
-pub(super) fn cursors_of_group(group: GroupKey) -> DeleteMany<kernel_cursor::Entity> {
-    kernel_cursor::Entity::delete_many().filter(of_group(kernel_cursor::Column::KernelKey, group))
-}
-
-/// Whether a key is one of the group's kernels.
-pub(super) fn of_group(key: impl ColumnTrait, group: GroupKey) -> Condition {
-    let Range { start, end } = group.kernels();
-    Condition::all().add(key.gte(start)).add(key.lt(end))
-}
-
 /// What runs or waits in the group: it has a cursor, as there is something left to record. Kernels that ended are many more.
 pub(super) fn live(group: GroupKey) -> Select<Entity> {
     Entity::find()
@@ -306,53 +213,6 @@ pub async fn remove(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Result<()>
     for part in keys.chunks(bulk::MOST_IDS) {
         let those = bulk::one_of(db, Column::KernelKey, part.iter().map(|key| key.0));
         Entity::delete_many().filter(those).exec(db).await?;
-    }
-    Ok(())
-}
-
-/// Where a run at one time left the kernels that it looked at.
-#[derive(Clone, Debug, Default)]
-pub struct Progress {
-    /// Recorded to their ends.
-    pub settled: Vec<KernelKey>,
-    /// From now on as far as their group.
-    pub in_step: Vec<KernelKey>,
-    /// Their records follow from the changes that are known now.
-    pub recounted: Vec<KernelKey>,
-    /// As far as the run, which is behind their group because the clock jumped back.
-    pub behind: Vec<KernelKey>,
-    /// Nothing is recorded of them any more.
-    pub unrecorded: Vec<KernelKey>,
-}
-
-impl Progress {
-    pub fn count(&self) -> usize {
-        let moved = self.in_step.len() + self.behind.len() + self.unrecorded.len();
-        self.settled.len() + moved + self.recounted.len()
-    }
-}
-
-/// Moves cursors (FAIR_SHARE §3). What is in step already moves with its group.
-#[tracing::instrument(name = "db.kernels.advance", level = "debug", skip_all, err(level = "debug"))]
-pub async fn advance(db: &impl ConnectionTrait, progress: &Progress, now: Timestamp) -> Result<()> {
-    use kernel_cursor::Column as Cursor;
-    close(db, &progress.settled).await?;
-    let apart =
-        |until: Option<i64>| vec![(Cursor::InStep, Expr::value(false)), (Cursor::RecordedUntil, Expr::value(until))];
-    let moves = [
-        (&progress.in_step, vec![(Cursor::InStep, Expr::value(true))]),
-        (&progress.behind, apart(Some(now.micros()))),
-        (&progress.unrecorded, apart(None)),
-        (&progress.recounted, vec![(Cursor::AppliedChanges, Expr::value(None::<String>))]),
-    ];
-    for (keys, values) in moves {
-        for cursors in cursors(db, keys) {
-            let mut update = kernel_cursor::Entity::update_many().filter(cursors);
-            for (column, value) in &values {
-                update = update.col_expr(*column, value.clone());
-            }
-            update.exec(db).await?;
-        }
     }
     Ok(())
 }
@@ -402,14 +262,6 @@ pub async fn page(
         .await?;
     let query = Entity::find().filter(Column::KernelId.is_in(ids)).order_by_asc(Column::KernelId);
     Ok((fetch(db, query).await?, total))
-}
-
-fn open(group: GroupKey) -> SelectStatement {
-    Query::select()
-        .column(kernel_cursor::Column::KernelKey)
-        .from(kernel_cursor::Entity)
-        .cond_where(of_group(kernel_cursor::Column::KernelKey, group))
-        .to_owned()
 }
 
 #[tracing::instrument(name = "db.kernels.find", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]

@@ -102,7 +102,7 @@ pub async fn rebuild(db: &(impl ConnectionTrait + StreamTrait), group: GroupKey,
     let mut sums = ByDay::new();
     {
         let mut rows = kernel::Entity::find()
-            .join(sea_orm::JoinType::LeftJoin, super::kernels::cursor_of_kernel())
+            .join(sea_orm::JoinType::LeftJoin, super::cursors::cursor_of_kernel())
             .select_only()
             .columns([
                 Kernel::UserUuid,

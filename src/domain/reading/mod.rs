@@ -1,6 +1,7 @@
 //! What is wrong with a document that cannot be read as a value: where, of which kind, and in a sentence that begins with
 //! its subject. Deserialisers tell such faults as texts of their own; here they keep their kind.
 
+mod hasty;
 mod lists;
 mod read_only;
 pub mod seconds;
@@ -62,7 +63,7 @@ pub fn read_from<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
 
 /// [`read_from`] in half of the time, for what is mostly right: it does not tell why a value cannot be read.
 pub fn read_hastily<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Option<T> {
-    traced::read_hastily(deserializer)
+    hasty::read(deserializer)
 }
 
 impl Misread {

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::value::{BorrowedStrDeserializer, StringDeserializer};
+use serde::de::value::StringDeserializer;
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, Expected, IntoDeserializer, MapAccess, SeqAccess, VariantAccess,
     Visitor,
@@ -19,8 +19,6 @@ struct Note {
     fault: RefCell<Option<Misread>>,
     /// The code of what the wrapped deserialiser itself refuses.
     otherwise: &'static str,
-    /// Only whether the value can be read counts: nothing is noted of what was expected where, which takes half of the time.
-    hasty: bool,
 }
 
 impl Note {
@@ -53,23 +51,13 @@ pub fn read<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
     otherwise: &'static str,
 ) -> Result<T, Misread> {
-    let note = Note { fault: RefCell::new(None), otherwise, hasty: false };
+    let note = Note { fault: RefCell::new(None), otherwise };
     T::deserialize(Traced { inner: deserializer, note: &note })
-}
-
-pub fn read_hastily<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Option<T> {
-    let note = Note { fault: RefCell::new(None), otherwise: "", hasty: true };
-    T::deserialize(Traced { inner: deserializer, note: &note }).ok()
 }
 
 impl<'n, T> Traced<'n, T> {
     fn wrap<U>(&self, inner: U) -> Traced<'n, U> {
         Traced { inner, note: self.note }
-    }
-
-    /// What a visitor expects, as a text.
-    fn expected<'de, V: Visitor<'de>>(&self, visitor: &V) -> String {
-        if self.note.hasty { String::new() } else { (visitor as &dyn Expected).to_string() }
     }
 }
 
@@ -77,7 +65,7 @@ impl<'n, T> Traced<'n, T> {
 macro_rules! pass_on {
     ($($method:ident($($argument:ident: $type:ty),*))*) => {$(
         fn $method<V: Visitor<'de>>(self, $($argument: $type,)* visitor: V) -> Result<V::Value, Misread> {
-            let (wanted, visitor) = (self.expected(&visitor), self.wrap(visitor));
+            let (wanted, visitor) = ((&visitor as &dyn Expected).to_string(), self.wrap(visitor));
             self.inner.$method($($argument,)* visitor).map_err(|_| self.note.take(&wanted))
         }
     )*};
@@ -238,9 +226,6 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Traced<'_, Object<A>> {
     type Error = Misread;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Misread> {
-        if self.note.hasty {
-            return self.inner.parts.next_key_seed(Text(seed)).map_err(|_| self.note.take(""));
-        }
         let Some(key) = self.inner.parts.next_key::<String>().map_err(|_| self.note.take("a text"))? else {
             return Ok(None);
         };
@@ -257,33 +242,6 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Traced<'_, Object<A>> {
 
     fn size_hint(&self) -> Option<usize> {
         self.inner.parts.size_hint()
-    }
-}
-
-/// A text for a seed that would otherwise get a copy of it.
-struct Text<S>(S);
-
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Text<S> {
-    type Value = S::Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for Text<S> {
-    type Value = S::Value;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a text")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<S::Value, E> {
-        self.0.deserialize(text.into_deserializer()).map_err(|_: Misread| E::custom(""))
-    }
-
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<S::Value, E> {
-        self.0.deserialize(BorrowedStrDeserializer::new(text)).map_err(|_: Misread| E::custom(""))
     }
 }
 

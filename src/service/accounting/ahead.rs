@@ -24,7 +24,7 @@ pub async fn come_back(session: &mut Session) -> Result<()> {
     tracing::warn!(group = name, %until, %now, "usage was recorded under a clock that was ahead; what lies ahead is taken back");
     let (today, tomorrow) = (now.day(), now.day().plus(1));
     // Those that are to end ahead were taken for recorded to their ends.
-    store::kernels::reopen(session.write(), session.key(), now).await?;
+    store::cursors::reopen(session.write(), session.key(), now).await?;
     session.state_mut().group.run_times_made = false;
     store::capacity::forget_after(session.write(), name, today).await?;
     day_rows::forget_after::<DivisionDay>(session.write(), name, today).await?;

@@ -26,7 +26,7 @@ use crate::service::work::background;
 use crate::service::work::blocking;
 use crate::service::{Service, Work};
 use crate::store;
-use crate::store::kernels::Progress;
+use crate::store::cursors::Progress;
 use crate::store::records::{NewRecord, Stretch};
 use crate::store::runs::Gap;
 use crate::store::slice_kinds::SliceKinds;
@@ -226,7 +226,7 @@ impl AggregateRun {
                 source.keep(kernel);
             }
             if last || progress.count() >= MOVES {
-                store::kernels::advance(session.write(), &std::mem::take(&mut progress), now).await?;
+                store::cursors::advance(session.write(), &std::mem::take(&mut progress), now).await?;
             }
             if last {
                 break;

@@ -99,6 +99,8 @@ impl Session {
         state.ledger.forget_before(state.options.window_start(now.day()));
         *slot = Some(state);
         service.published.put(&published);
+        // To free what only the picture before had takes a while, for which the client need not wait.
+        drop(tokio::task::spawn_blocking(move || drop(before)));
         Ok(Some(published))
     }
 

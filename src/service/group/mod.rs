@@ -7,6 +7,7 @@ pub(in crate::service) mod fork;
 pub(in crate::service) mod live_kernels;
 pub(in crate::service) mod locked;
 pub mod published;
+pub(in crate::service) mod reported;
 pub mod revision;
 pub(in crate::service) mod session;
 mod shared;

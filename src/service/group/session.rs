@@ -4,7 +4,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLockReadGuard};
 
-use futures::future::join;
 use serde_json::{Map, Value};
 
 use super::calculate::Moment;
@@ -13,7 +12,6 @@ use super::revision::ConfigRevision;
 use super::state::{GroupState, capacity_of};
 use super::visible::VisibleGroup;
 use crate::domain::ids::{GroupKey, Owner};
-use crate::domain::kernel::Kernel;
 use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::queues::Queues;
 use crate::domain::time::{Day, Timestamp};
@@ -26,8 +24,6 @@ use crate::store::groups::{self, Group};
 use crate::store::people::{People, Project};
 use crate::store::shares::Changed;
 use crate::store::{self, Tx};
-
-const KERNELS_BETWEEN_YIELDS: usize = 200;
 
 /// A write of one group: its lock, its transaction and its state.
 #[expect(clippy::struct_excessive_bools, reason = "each is one thing that the commit has to do")]
@@ -299,29 +295,6 @@ impl Session {
         let state = self.state_mut();
         state.queues = queues;
         state.group.queues_revision += 1;
-    }
-
-    /// Notes what reports of `seen_at` made of kernels: what was known of each, and what is known now.
-    pub async fn kernels_changed(&mut self, changed: &[(Option<Kernel>, Kernel)], seen_at: Timestamp) -> Result<()> {
-        if changed.is_empty() {
-            return Ok(());
-        }
-        self.touched = true;
-        let Self { tx, state, kernels: noted, .. } = self;
-        let note = async {
-            for part in changed.chunks(KERNELS_BETWEEN_YIELDS) {
-                for (old, new) in part {
-                    state.kernel_changed(old.as_ref(), new);
-                }
-                if let Some(noted) = noted {
-                    noted.extend(part.iter().map(|(_, new)| live_kernels::change(new)));
-                }
-                tokio::task::yield_now().await;
-            }
-        };
-        // The state takes the kernels while the database takes their cursors.
-        let (saved, ()) = join(store::kernels::save_cursors(tx, changed, seen_at), note).await;
-        Ok(saved?)
     }
 
     /// Counts the time since the last observation at the capacity that the group had (FAIR_SHARE §5).

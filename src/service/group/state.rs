@@ -321,10 +321,12 @@ impl GroupState {
         }
     }
 
-    /// Notes what an ingest made of a kernel.
-    pub fn kernel_changed(&mut self, old: Option<&Kernel>, new: &Kernel) {
-        let mut unsettled = Unsettled::of(new, &mut self.common);
-        if let (Some(known), Some(key)) = (&mut self.unsettled, new.key) {
+    /// Notes what an ingest made of a kernel; `None`: it is not the group's after all.
+    pub fn kernel_changed(&mut self, old: Option<&Kernel>, new: Option<&Kernel>) {
+        let Some(kernel) = new.or(old) else { return };
+        let (key, owner) = (kernel.key, kernel.report.owner);
+        let mut unsettled = new.and_then(|new| Unsettled::of(new, &mut self.common));
+        if let (Some(known), Some(key)) = (&mut self.unsettled, key) {
             let before = known.remove(&key);
             if let Some(kernel) = &mut unsettled {
                 kernel.in_step = before.is_some_and(|k| k.in_step);
@@ -335,40 +337,43 @@ impl GroupState {
             }
         }
         self.note_activity(old, new, unsettled.as_ref());
-        let (before, now) = (old.and_then(Kernel::run_times), new.run_times());
+        let (before, now) = (old.and_then(Kernel::run_times), new.and_then(Kernel::run_times));
         if before != now {
             if let Some((day, times)) = before {
-                self.ended(new.report.owner, day, -times);
+                self.ended(owner, day, -times);
             }
             if let Some((day, times)) = now {
-                self.ended(new.report.owner, day, times);
+                self.ended(owner, day, times);
             }
         }
         let demand = Arc::make_mut(&mut self.demand);
         if let Some(old) = old {
             demand.remove(Portion::of(old));
         }
-        demand.add(Portion::of(new));
+        if let Some(new) = new {
+            demand.add(Portion::of(new));
+        }
         if let Some(old) = old.filter(|k| k.report.phase == Phase::Running)
             && let Some(sum) = self.occupancy.get_mut(&old.report.owner.user)
         {
             sum.subtract(&occupied(&old.report.slots));
         }
-        if new.report.phase == Phase::Running {
+        if let Some(new) = new.filter(|k| k.report.phase == Phase::Running) {
             occupy(&mut self.occupancy, new.report.owner.user, &new.report.slots);
         }
     }
 
     /// Notes what the owner of a kernel holds and asks for now.
-    fn note_activity(&mut self, old: Option<&Kernel>, new: &Kernel, unsettled: Option<&Unsettled>) {
-        let owner = new.report.owner;
+    fn note_activity(&mut self, old: Option<&Kernel>, new: Option<&Kernel>, unsettled: Option<&Unsettled>) {
+        let Some(owner) = new.or(old).map(|kernel| kernel.report.owner) else { return };
         let is_active = |state: &Self| state.outstanding.holds(owner) || state.asking.waits(owner);
         let before = is_active(self);
-        self.outstanding.changed(new, unsettled);
-        if old.is_some_and(|kernel| kernel.report.phase == Phase::Pending) {
+        self.outstanding.changed(old, new, unsettled);
+        let waits = |kernel: Option<&Kernel>| kernel.is_some_and(|kernel| kernel.report.phase == Phase::Pending);
+        if waits(old) {
             self.asking.remove(owner);
         }
-        if new.report.phase == Phase::Pending {
+        if waits(new) {
             self.asking.add(owner);
         }
         if before != is_active(self) {

@@ -9,12 +9,13 @@ use uuid::Uuid;
 
 use super::homes::{Kept, Warning, settle_domains, warnings};
 use super::incoming::{Incoming, Named, Refused};
-use super::merging::{Merged, merge, of_another_group};
+use super::merging::{merge, of_another_group};
 use super::registration::register;
 use crate::domain::ids::KernelId;
 use crate::domain::kernel::Report;
 use crate::domain::time::Timestamp;
 use crate::service::audit::INGEST;
+use crate::service::group::reported::Reported;
 use crate::service::group::session::Session;
 use crate::service::work::detached;
 use crate::service::{Caller, Error, Result, Service, SlotGuard};
@@ -167,7 +168,7 @@ async fn serve(service: &Arc<Service>, group: &str, slot: SlotGuard) {
     let again = if alone { Vec::new() } else { parts.clone() };
     let outcome = take(session, &mut parts).await;
     match outcome {
-        Ok(done) => answers.into_iter().zip(done).for_each(|(answer, done)| tell(answer, Ok(done))),
+        Ok(taken) => answers.into_iter().zip(taken.done).for_each(|(answer, done)| tell(answer, Ok(done))),
         Err(error) if alone => answers.into_iter().for_each(|answer| tell(answer, Err(error.clone()))),
         Err(error) => {
             tracing::warn!(%error, group, requests = again.len(), "a group commit failed; each request is tried alone");
@@ -188,7 +189,7 @@ async fn one_by_one(service: &Arc<Service>, group: &str, waiting: Vec<Waiting>) 
             take(session, &mut [part]).await
         };
         match alone.await {
-            Ok(mut done) => tell(answer, Ok(done.pop().unwrap_or_default())),
+            Ok(mut taken) => tell(answer, Ok(taken.done.pop().unwrap_or_default())),
             // The database is away: the others would each wait for the same refusal.
             Err(error @ Error::Unavailable { .. }) => {
                 tell(answer, Err(error.clone()));
@@ -210,10 +211,9 @@ fn tell(answer: oneshot::Sender<Result<Ingested>>, outcome: Result<Ingested>) {
     let _ = answer.send(outcome);
 }
 
-/// Takes the parts, in their order, in the transaction of `session`, and counts them in the audit log. The answers
-/// are in the order of the parts.
-async fn take(mut session: Session, parts: &mut [Part]) -> Result<Vec<Ingested>> {
-    let Taken { done, tallies, is_new } = match take_in(&mut session, parts).await {
+/// Takes the parts, in their order, in the transaction of `session`, and counts them in the audit log.
+async fn take(mut session: Session, parts: &mut [Part]) -> Result<Taken> {
+    let taken = match take_in(&mut session, parts).await {
         Ok(taken) => taken,
         Err(error) => {
             session.release();
@@ -221,23 +221,26 @@ async fn take(mut session: Session, parts: &mut [Part]) -> Result<Vec<Ingested>>
         }
     };
     let (group, now) = (session.group().to_owned(), session.now);
-    if is_new {
-        store::audit::tally(session.write(), INGEST, &group, &tallies, now).await?;
+    if taken.is_new {
+        store::audit::tally(session.write(), INGEST, &group, &taken.tallies, now).await?;
         session.commit().await?;
     } else {
         // Nothing is stored, so the picture stays as it is, and only the count is written.
         let service = Arc::clone(session.service());
         session.release();
-        store::audit::tally(service.store().write(), INGEST, &group, &tallies, now).await?;
+        store::audit::tally(service.store().write(), INGEST, &group, &taken.tallies, now).await?;
     }
-    Ok(done)
+    Ok(taken)
 }
 
 struct Taken {
+    /// The answers, in the order of the parts.
     done: Vec<Ingested>,
     tallies: Vec<Tally>,
     /// Whether anything was stored.
     is_new: bool,
+    /// What was taken. To free it takes a while, in which neither the database nor the client need wait.
+    _batch: (Vec<Named>, Reported),
 }
 
 async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
@@ -259,7 +262,7 @@ async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
     let (mut merged, seen) = merge(session, reports, taken_at, &mut refused).await?;
     let seen_at = taken_at.unwrap_or(session.now);
     save(session, &names, &mut merged, &mut refused, seen_at).await?;
-    store::kernels::set_seen(session.write(), &seen, seen_at).await?;
+    store::cursors::set_seen(session.write(), &seen, seen_at).await?;
     let refused_at: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
     let taken: Vec<&Named> =
         names.iter().enumerate().filter(|(at, _)| !refused_at.contains(at)).map(|(_, n)| n).collect();
@@ -269,11 +272,11 @@ async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
     let mut done = by_part(&sizes, &names, &merged, refused);
     warn(session, &names, &kept, &mut done);
     let tallies = tallies(parts, &sizes, &done);
-    Ok(Taken { done, tallies, is_new })
+    Ok(Taken { done, tallies, is_new, _batch: (names, merged) })
 }
 
 /// What became of each part of a batch.
-fn by_part(sizes: &[usize], names: &[Named], merged: &Merged, mut refused: Vec<Refused>) -> Vec<Ingested> {
+fn by_part(sizes: &[usize], names: &[Named], merged: &Reported, mut refused: Vec<Refused>) -> Vec<Ingested> {
     refused.sort_unstable_by_key(|r| r.at);
     if sizes.len() == 1 {
         return vec![Ingested { changed: merged.len() as u64, refused, warnings: Vec::new() }];
@@ -331,21 +334,15 @@ fn strangers(session: &Session, names: &[Named]) -> bool {
 async fn save(
     session: &mut Session,
     names: &[Named],
-    merged: &mut Merged,
+    merged: &mut Reported,
     refused: &mut Vec<Refused>,
     seen_at: Timestamp,
 ) -> Result<()> {
-    let group = session.group().to_owned();
-    session.state_mut().number_kernels(merged);
-    if store::kernels::upsert(session.write(), session.key(), merged).await? != merged.len() as u64 {
-        let ids: Vec<KernelId> = merged.iter().map(|(_, kernel)| kernel.report.id).collect();
-        let found = store::kernels::find_many(session.read(), &ids).await?;
-        let lost: BTreeSet<KernelId> =
-            found.into_iter().filter(|(of, _)| *of != group).map(|(_, k)| k.report.id).collect();
-        merged.retain(|(_, kernel)| !lost.contains(&kernel.report.id));
+    let claimed = session.save_kernels(merged, seen_at).await?;
+    if !claimed.is_empty() {
         let known: BTreeSet<usize> = refused.iter().map(|r| r.at).collect();
-        let late = (0..names.len()).filter(|at| lost.contains(&names[*at].kernel) && !known.contains(at));
+        let late = (0..names.len()).filter(|at| claimed.contains(&names[*at].kernel) && !known.contains(at));
         refused.extend(late.map(of_another_group));
     }
-    session.kernels_changed(merged, seen_at).await
+    Ok(())
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::domain::ids::KernelId;
-use crate::domain::kernel::Kernel;
 use crate::domain::slice::overlapping;
 use crate::domain::time::{MICROS_PER_SECOND, Span, Timestamp};
 use crate::service::audit::{Change, INFERRED};
+use crate::service::group::reported::Reported;
 use crate::service::group::session::Session;
 use crate::service::work::detached;
 use crate::service::{Caller, Error, Result, Service};
@@ -146,14 +146,13 @@ async fn end_all(
     }
     let ids: Vec<KernelId> = ends.keys().copied().collect();
     let now = session.now;
-    let mut changed: Vec<(Option<Kernel>, Kernel)> = Vec::with_capacity(ids.len());
+    let mut changed: Reported = Vec::with_capacity(ids.len());
     for (_, kernel) in store::kernels::find_many(session.read(), &ids).await? {
         let Some(end) = ends.get(&kernel.report.id) else { continue };
         changed.push((Some(kernel.clone()), kernel.ended_at(*end)));
     }
     changed.sort_unstable_by_key(|(_, kernel)| kernel.report.id);
-    store::kernels::upsert(session.write(), session.key(), &changed).await?;
-    session.kernels_changed(&changed, now).await?;
+    session.save_kernels(&mut changed, now).await?;
     let named: Vec<String> = ids.iter().take(NAMED_ENDS).map(ToString::to_string).collect();
     let change = Change {
         action: INFERRED,

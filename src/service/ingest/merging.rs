@@ -10,6 +10,7 @@ use crate::domain::kernel::{Doubt, Kernel};
 use crate::domain::options::Options;
 use crate::domain::slice::GapPolicy;
 use crate::domain::time::{Day, MICROS_PER_HOUR, MICROS_PER_SECOND, Timestamp};
+use crate::service::group::reported::Reported;
 use crate::service::group::session::Session;
 use crate::service::{Caller, Error, Fault, Result, Service};
 use crate::store::groups::Group;
@@ -18,7 +19,8 @@ use crate::store::{self, ConnectionTrait};
 /// How stale it may be stored when a kernel was last reported, in seconds.
 const SEEN_WITHIN: u32 = 300;
 
-pub(super) type Merged = Vec<(Option<Kernel>, Kernel)>;
+/// What reports make of kernels, by id. A map moves its entries often, and kernels are large.
+type Merged = BTreeMap<KernelId, Box<Kernel>>;
 
 /// What the database has of the kernels that a batch names.
 struct Known {
@@ -43,21 +45,15 @@ impl Known {
     }
 
     /// Merges every report with what is known about its kernel, in the order of the batch.
-    fn merge(
-        &self,
-        reports: Placed,
-        doubt: Doubt,
-        kept: Kept,
-        refused: &mut Vec<Refused>,
-    ) -> BTreeMap<KernelId, Kernel> {
-        let mut current: BTreeMap<KernelId, Kernel> = BTreeMap::new();
+    fn merge(&self, reports: Placed, doubt: Doubt, kept: Kept, refused: &mut Vec<Refused>) -> Merged {
+        let mut current = Merged::new();
         for (at, report) in reports {
             let id = report.id;
             if self.elsewhere.contains(&id) {
                 refused.push(of_another_group(at));
                 continue;
             }
-            let before = current.get(&id).or_else(|| self.here.get(&id)).cloned();
+            let before = current.get(&id).map(|kernel| &**kernel).or_else(|| self.here.get(&id)).cloned();
             if before.is_none() && report.terminated_at.is_some_and(|end| end < kept.kernels_from) {
                 refused.push(too_old(at, kept.kernels_from));
                 continue;
@@ -66,7 +62,7 @@ impl Known {
             let before = before.map(|kernel| kernel.doubted(&report, doubt));
             match is_kept.and_then(|()| Kernel::merge(before, report)) {
                 Ok(kernel) => {
-                    current.insert(id, kernel);
+                    current.insert(id, Box::new(kernel));
                 }
                 Err(conflict) => {
                     let pointer = format!("/{}", conflict.key());
@@ -115,22 +111,25 @@ pub(super) async fn merge(
     reports: Placed,
     taken_at: Option<Timestamp>,
     refused: &mut Vec<Refused>,
-) -> Result<(Merged, Vec<KernelKey>)> {
+) -> Result<(Reported, Vec<KernelKey>)> {
     let group = &session.state().group;
     let mut known = Known::look_up(session.read(), &group.name, &reports).await?;
     let doubt = doubt(&session.state().options, session.now);
     let current = known.merge(reports, doubt, Kept::of(group), refused);
     let seen = if taken_at.is_none() { to_be_noted(session, &known, &current) } else { Vec::new() };
-    let merged = current
-        .into_iter()
-        .map(|(id, kernel)| (known.here.remove(&id), kernel))
-        .filter(|(old, new)| old.as_ref() != Some(new));
-    Ok((merged.collect(), seen))
+    let mut merged = Vec::with_capacity(current.len());
+    for (id, kernel) in current {
+        let old = known.here.remove(&id);
+        if old.as_ref() != Some(&*kernel) {
+            merged.push((old, *kernel));
+        }
+    }
+    Ok((merged, seen))
 }
 
 /// Kernels of which it has to be stored that they were reported. Where all of a group is reported again and again, that
 /// is not every time; where snapshots are taken it is, because they compare it with their own time.
-fn to_be_noted(session: &Session, known: &Known, current: &BTreeMap<KernelId, Kernel>) -> Vec<KernelKey> {
+fn to_be_noted(session: &Session, known: &Known, current: &Merged) -> Vec<KernelKey> {
     let state = session.state();
     let stale = match (state.group.snapshot_at, state.options.kernel_timeout_seconds) {
         (Some(_), _) => 0,
@@ -152,7 +151,7 @@ fn doubt(options: &Options, now: Timestamp) -> Doubt {
 
 /// Kernels as they would be after the batches of a dry run.
 #[derive(Default)]
-pub struct Rehearsal(BTreeMap<KernelId, Kernel>);
+pub struct Rehearsal(Merged);
 
 impl Service {
     /// What [`Service::ingest`] would refuse of `batch` after the batches of `rehearsal`. Nothing is stored.
@@ -175,7 +174,7 @@ impl Service {
         let (names, reports): (Vec<_>, Vec<_>) = batch.into_iter().map(|incoming| incoming.split(0)).unzip();
         let (reports, mut refused, _) = settle_domains(&self.people(), &names, reports);
         let mut known = Known::look_up(self.store().read(), group, &reports).await?;
-        let rehearsed = reports.iter().filter_map(|(_, r)| Some((r.id, rehearsal.0.get(&r.id)?.clone())));
+        let rehearsed = reports.iter().filter_map(|(_, r)| Some((r.id, Kernel::clone(rehearsal.0.get(&r.id)?))));
         known.here.extend(rehearsed);
         let stored = store::groups::find(self.store().read(), group).await?;
         let kept = Kept::of(&stored.ok_or_else(|| Error::unknown_group(group))?);

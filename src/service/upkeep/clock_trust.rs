@@ -65,7 +65,13 @@ impl Service {
             return Err(Error::internal("the service was started twice"));
         }
         match self.clock.doubt() {
-            None => self.begin_run().await,
+            None => match self.begin_run().await {
+                Err(error @ Error::Unavailable { .. }) => {
+                    tracing::warn!(%error, "the next heartbeat stores since when this process serves");
+                    Ok(())
+                }
+                outcome => outcome,
+            },
             Some(doubt) => {
                 self.hold(doubt);
                 Ok(())

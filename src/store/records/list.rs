@@ -9,7 +9,7 @@ use super::{ITS, ROW, Record, chains, end_of_last, read};
 use crate::domain::ids::{GroupKey, ProjectId, UserId};
 use crate::domain::time::Span;
 use crate::store::Result;
-use crate::store::kernels::CURSOR;
+use crate::store::cursors::CURSOR;
 use crate::store::key_list::{KeyPage, KeyWindow};
 
 /// Whose records, and of when.

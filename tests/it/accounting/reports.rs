@@ -29,6 +29,18 @@ fn names(f: &Fixture, user: &str, project: &str) -> (Option<Arc<str>>, Option<Ar
     (rows.user(member).unwrap().user_name.clone(), rows.project(member.project).unwrap().project_name.clone())
 }
 
+/// What the group's picture says of kernels: how many have started, whose they are, what they occupy and ask for.
+fn state_of_kernels(f: &Fixture) -> String {
+    let group = f.service.group(&admin(), GROUP).unwrap();
+    let facts = group.whole().unwrap();
+    let mut owners: Vec<_> = facts.outstanding.owners().collect();
+    owners.sort_unstable();
+    let mut occupancy: Vec<_> = facts.occupancy().collect();
+    occupancy.sort_unstable_by_key(|(user, _)| *user);
+    let (count, demand) = (facts.outstanding.count(), &facts.demand);
+    format!("count: {count} {owners:?} {occupancy:?} {demand:?}")
+}
+
 fn texts(user: &str, project: &str) -> (Option<Arc<str>>, Option<Arc<str>>) {
     (Some(Arc::from(user)), Some(Arc::from(project)))
 }
@@ -45,7 +57,7 @@ on_both! {
         claimed.key = Some(second.kernel(1));
         let claimed = [(None, claimed)];
         assert_eq!(store::kernels::upsert(&first, second, &claimed).await.unwrap(), 1);
-        store::kernels::save_cursors(&first, &claimed, crate::support::time(START)).await.unwrap();
+        store::cursors::save(&first, &claimed, crate::support::time(START)).await.unwrap();
         let late = [named("k0", "bob", "ml", &json!({})), row.clone(), row, named("k2", "bob", "ml", &json!({}))];
         let (service, batch) = (Arc::clone(&f.service), late.iter().map(incoming).collect());
         let second = tokio::spawn(async move { service.ingest(&admin(), GROUP, batch).await.unwrap() });
@@ -59,6 +71,10 @@ on_both! {
         let known: Vec<_> = group.whole().unwrap().rows.users.iter().map(|u| u.member).collect();
         assert_eq!(known, [member("bob", "ml")]);
         assert!(group.whole().unwrap().rows.domain("nowhere").is_none());
+        let kernels = state_of_kernels(&f);
+        assert!(kernels.contains("count: 2") && !kernels.contains(&format!("{:?}", member("ann", "ml").user)), "{kernels}");
+        let f = f.restart().await;
+        assert_eq!(state_of_kernels(&f), kernels);
         assert_eq!(f.tick().await.kernels, 2);
         // Later it is told the same.
         assert_eq!(codes(&f.ingest(&late).await), [(1, "kernel_of_another_group"), (2, "kernel_of_another_group")]);

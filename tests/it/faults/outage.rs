@@ -94,7 +94,7 @@ async fn postgres_cut_in_mid_transaction() {
     for round in 0..10 {
         proxy.cut_at(if round % 2 == 0 { Cut::BeforeCommit } else { Cut::AfterCommit });
         let since = Instant::now();
-        while proxy.commits_cut() <= round {
+        while proxy.cuts_done() <= round {
             assert!(since.elapsed() < Duration::from_secs(20), "nobody commits");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -196,6 +196,35 @@ async fn a_server_waits_for_its_database() {
     assert_eq!(get("/resource-groups").await.unwrap().status(), 401);
     server.signal("TERM");
     assert_eq!(server.wait(), Some(0));
+}
+
+/// What a server asks its database for between its own state and its first request.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_goes_away_while_the_server_starts() {
+    let db = database::postgres().await;
+    db.store().await.close().await.unwrap();
+    for statement in ["FROM \"api_keys\"", "INTO \"service_runs\"", "FROM \"job_runs\""] {
+        let proxy = Proxy::before(postgres::socket()).await;
+        let url = proxy.url(db.postgres_name().unwrap());
+        proxy.cut_at(Cut::AndRefuse(statement));
+        let starting = tokio::task::spawn_blocking(move || Server::over(&url));
+        let since = Instant::now();
+        while proxy.cuts_done() == 0 {
+            assert!(since.elapsed() < Duration::from_secs(20), "nothing asks for {statement}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        for_a_while(Duration::from_secs(1)).await;
+        proxy.set(Mode::Pass);
+        let server = starting.await.unwrap();
+        let client = reqwest::Client::new();
+        let ready = async || client.get(format!("{}/readyz", server.address)).send().await.unwrap().status();
+        while ready().await != 200 {
+            assert!(since.elapsed() < Duration::from_secs(30), "not ready after {statement}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        server.signal("TERM");
+        assert_eq!(server.wait(), Some(0), "{statement}");
+    }
 }
 
 #[test]

@@ -25,6 +25,17 @@ pub enum Cut {
     BeforeCommit,
     /// The database has committed, and its answer is lost.
     AfterCommit,
+    /// At a statement with this text, which the database does not hear of; nor does it anything else from then on.
+    AndRefuse(&'static str),
+}
+
+impl Cut {
+    fn text(self) -> &'static str {
+        match self {
+            Self::BeforeCommit | Self::AfterCommit => "COMMIT\0",
+            Self::AndRefuse(text) => text,
+        }
+    }
 }
 
 pub struct Proxy {
@@ -71,22 +82,25 @@ impl Proxy {
         self.shared.cuts.send_modify(|count| *count += 1);
     }
 
-    /// Cuts the next connection that commits.
+    /// Cuts the next connection that comes there.
     pub fn cut_at(&self, moment: Cut) {
         *self.shared.armed.lock().unwrap_or_else(PoisonError::into_inner) = Some(moment);
     }
 
-    /// How many connections were cut at a commit.
-    pub fn commits_cut(&self) -> u64 {
+    /// How many connections were cut like that.
+    pub fn cuts_done(&self) -> u64 {
         self.shared.done.load(Ordering::SeqCst)
     }
 }
 
 impl Shared {
-    /// Whether what is sent is a commit that has to be cut.
+    /// Whether what is sent has to be cut.
     fn take_cut(&self, sent: &[u8]) -> Option<Cut> {
         let mut armed = self.armed.lock().unwrap_or_else(PoisonError::into_inner);
-        let moment = armed.filter(|_| sent.windows(7).any(|text| text == b"COMMIT\0"))?;
+        let moment = armed.filter(|cut| {
+            let text = cut.text().as_bytes();
+            sent.windows(text.len()).any(|sent| sent == text)
+        })?;
         *armed = None;
         self.done.fetch_add(1, Ordering::SeqCst);
         Some(moment)
@@ -140,6 +154,10 @@ async fn pass(shared: Arc<Shared>, mut client: TcpStream) {
                     continue;
                 }
                 let cut = shared.take_cut(sent);
+                if let Some(Cut::AndRefuse(_)) = cut {
+                    shared.mode.send_replace(Mode::Refuse);
+                    return;
+                }
                 if cut == Some(Cut::BeforeCommit) || database.write_all(sent).await.is_err() {
                     return;
                 }

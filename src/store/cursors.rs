@@ -1,0 +1,208 @@
+//! The accounting cursors of kernels that runs still have to record (FAIR_SHARE §3): in step with their group, or each on its own.
+
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::{Expr, OnConflict, Query, SelectStatement, SimpleExpr};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, DeleteMany, EntityTrait, QueryFilter, RelationDef, Statement};
+
+use super::entity::kernel;
+use super::entity::kernel_cursor::{ActiveModel, Column, Entity};
+use super::kernel_keys::of_group;
+use super::{Result, bulk};
+use crate::domain::changes::Changes;
+use crate::domain::ids::{GroupKey, KernelKey};
+use crate::domain::kernel::{Changed, Kernel};
+use crate::domain::time::Timestamp;
+
+/// The cursor of a kernel that runs still have to record.
+pub(super) const CURSOR: &str =
+    "CASE WHEN kernel_cursors.in_step THEN resource_groups.recorded_until ELSE kernel_cursors.recorded_until END";
+
+pub(super) fn cursor_of_kernel() -> RelationDef {
+    kernel::Entity::belongs_to(Entity).from(kernel::Column::KernelKey).to(Column::KernelKey).into()
+}
+
+/// Cursors come and go with what there is to record. New ones are of kernels that were reported at `seen_at`.
+#[tracing::instrument(name = "db.cursors.save", level = "debug", skip_all, err(level = "debug"))]
+pub async fn save(db: &impl ConnectionTrait, kernels: &Changed, seen_at: Timestamp) -> Result<()> {
+    let was_open = |old: &Option<Kernel>| old.as_ref().is_some_and(|k| !k.settled);
+    let opened = kernels.iter().filter(|(old, new)| !new.settled && !was_open(old));
+    insert(db, opened.filter_map(|(_, kernel)| Cursor::of(kernel)), seen_at).await?;
+    let has_more_applied = |old: &Option<Kernel>, new: &Kernel| old.as_ref().is_some_and(|k| k.applied != new.applied);
+    let reapplied = kernels.iter().filter(|(old, new)| was_open(old) && has_more_applied(old, new));
+    let reapplied = reapplied.filter_map(|(_, kernel)| Some(Cursor::of(kernel)?.row(seen_at)));
+    let mut replace = OnConflict::column(Column::KernelKey);
+    replace.update_column(Column::AppliedChanges);
+    bulk::insert(db, reapplied, Some(replace)).await?;
+    let closed = kernels.iter().filter(|(old, new)| new.settled && was_open(old)).filter_map(|(_, k)| k.key);
+    close(db, &closed.collect::<Vec<_>>()).await
+}
+
+/// The cursor of a kernel that is not in step with its group.
+#[derive(PartialEq)]
+struct Cursor<'a> {
+    key: KernelKey,
+    recorded_until: Option<Timestamp>,
+    /// That nothing was applied is not the same as that all of it was.
+    applied: Option<&'a Changes>,
+}
+
+impl<'a> Cursor<'a> {
+    fn of(kernel: &'a Kernel) -> Option<Self> {
+        Some(Self { key: kernel.key?, recorded_until: kernel.cursor, applied: kernel.applied.as_ref() })
+    }
+
+    /// Whether `next` is the same but for the key, which is the next one.
+    fn is_followed_by(&self, next: &Self) -> bool {
+        *next == Self { key: KernelKey(self.key.0 + 1), ..*self }
+    }
+
+    fn row(&self, seen_at: Timestamp) -> ActiveModel {
+        ActiveModel {
+            kernel_key: Set(self.key.0),
+            recorded_until: Set(self.recorded_until.map(Timestamp::micros)),
+            in_step: Set(false),
+            applied_changes: Set(self.applied.map(Changes::to_string)),
+            seen_at: Set(Some(seen_at.micros())),
+        }
+    }
+}
+
+/// Adds cursors. Kernels that came together differ in nothing but their keys, which have no gap: the database makes their rows.
+async fn insert(db: &impl ConnectionTrait, new: impl Iterator<Item = Cursor<'_>>, seen_at: Timestamp) -> Result<()> {
+    let new: Vec<Cursor> = new.collect();
+    let mut single = Vec::new();
+    for run in new.chunk_by(Cursor::is_followed_by) {
+        match run {
+            [first, .., last] if run.len() >= LONG_RUN => insert_run(db, first, last.key, seen_at).await?,
+            _ => single.extend(run.iter().map(|cursor| cursor.row(seen_at))),
+        }
+    }
+    bulk::insert(db, single.into_iter(), None).await?;
+    Ok(())
+}
+
+/// Adds cursors like `first` for all keys from its own to `last`.
+async fn insert_run(db: &impl ConnectionTrait, first: &Cursor<'_>, last: KernelKey, seen_at: Timestamp) -> Result<()> {
+    let backend = db.get_database_backend();
+    let keys = match backend {
+        DbBackend::Postgres => "SELECT generate_series($1::bigint, $2::bigint)",
+        _ => "SELECT $1 UNION ALL SELECT key + 1 FROM keys WHERE key < $2",
+    };
+    let sql = format!(
+        "WITH RECURSIVE keys (key) AS ({keys}) \
+         INSERT INTO kernel_cursors (kernel_key, recorded_until, in_step, applied_changes, seen_at) \
+         SELECT key, $3, FALSE, $4, $5 FROM keys"
+    );
+    let values = [
+        first.key.0.into(),
+        last.0.into(),
+        first.recorded_until.map(Timestamp::micros).into(),
+        first.applied.map(Changes::to_string).into(),
+        seen_at.micros().into(),
+    ];
+    db.execute_raw(Statement::from_sql_and_values(backend, sql, values)).await?;
+    Ok(())
+}
+
+/// Notes that kernels were reported at `at`.
+#[tracing::instrument(name = "db.cursors.set_seen", level = "debug", skip_all, err(level = "debug"))]
+pub async fn set_seen(db: &impl ConnectionTrait, keys: &[KernelKey], at: Timestamp) -> Result<()> {
+    for cursors in cursors(db, keys) {
+        let note = Entity::update_many().col_expr(Column::SeenAt, Expr::value(at.micros()));
+        note.filter(cursors).exec(db).await?;
+    }
+    Ok(())
+}
+
+async fn close(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Result<()> {
+    for cursors in cursors(db, keys) {
+        Entity::delete_many().filter(cursors).exec(db).await?;
+    }
+    Ok(())
+}
+
+/// Opens cursors again, in step with the group, for kernels that end after `now` and were taken for recorded to their ends.
+#[tracing::instrument(name = "db.cursors.reopen", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn reopen(db: &impl ConnectionTrait, group: GroupKey, now: Timestamp) -> Result<()> {
+    let sql = "INSERT INTO kernel_cursors (kernel_key, recorded_until, in_step) \
+               SELECT k.kernel_key, NULL, TRUE FROM kernels k WHERE k.group_key = $1 \
+               AND k.started_at IS NOT NULL AND k.terminated_at > $2 AND NOT EXISTS (SELECT 1 FROM kernel_cursors c \
+               WHERE c.kernel_key = k.kernel_key)";
+    let values = [group.0.into(), now.micros().into()];
+    db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await?;
+    Ok(())
+}
+
+/// From so many keys without a gap on, a statement of their own is better than a place in one with others.
+const LONG_RUN: usize = 500;
+
+/// What selects the cursors of `keys`, one part with each statement. Kernels that came together have keys without a gap, so that
+/// the first and the last of them are enough.
+fn cursors(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Vec<SimpleExpr> {
+    let column = Column::KernelKey;
+    let (mut parts, mut single) = (Vec::new(), Vec::new());
+    for run in keys.chunk_by(|a, b| a.0 + 1 == b.0) {
+        match run {
+            [first, .., last] if run.len() >= LONG_RUN => parts.push(column.between(first.0, last.0)),
+            _ => single.extend(run.iter().map(|key| key.0)),
+        }
+    }
+    parts.extend(single.chunks(bulk::MOST_IDS).map(|part| bulk::one_of(db, column, part.iter().copied())));
+    parts
+}
+
+/// Deletes the cursors of a whole group.
+pub(super) fn of_all(group: GroupKey) -> DeleteMany<Entity> {
+    Entity::delete_many().filter(of_group(Column::KernelKey, group))
+}
+
+/// The keys of the cursors of a group.
+pub(super) fn open(group: GroupKey) -> SelectStatement {
+    Query::select().column(Column::KernelKey).from(Entity).cond_where(of_group(Column::KernelKey, group)).to_owned()
+}
+
+/// Where a run at one time left the kernels that it looked at.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// Recorded to their ends.
+    pub settled: Vec<KernelKey>,
+    /// From now on as far as their group.
+    pub in_step: Vec<KernelKey>,
+    /// Their records follow from the changes that are known now.
+    pub recounted: Vec<KernelKey>,
+    /// As far as the run, which is behind their group because the clock jumped back.
+    pub behind: Vec<KernelKey>,
+    /// Nothing is recorded of them any more.
+    pub unrecorded: Vec<KernelKey>,
+}
+
+impl Progress {
+    pub fn count(&self) -> usize {
+        let moved = self.in_step.len() + self.behind.len() + self.unrecorded.len();
+        self.settled.len() + moved + self.recounted.len()
+    }
+}
+
+/// Moves cursors (FAIR_SHARE §3). What is in step already moves with its group.
+#[tracing::instrument(name = "db.cursors.advance", level = "debug", skip_all, err(level = "debug"))]
+pub async fn advance(db: &impl ConnectionTrait, progress: &Progress, now: Timestamp) -> Result<()> {
+    close(db, &progress.settled).await?;
+    let apart =
+        |until: Option<i64>| vec![(Column::InStep, Expr::value(false)), (Column::RecordedUntil, Expr::value(until))];
+    let moves = [
+        (&progress.in_step, vec![(Column::InStep, Expr::value(true))]),
+        (&progress.behind, apart(Some(now.micros()))),
+        (&progress.unrecorded, apart(None)),
+        (&progress.recounted, vec![(Column::AppliedChanges, Expr::value(None::<String>))]),
+    ];
+    for (keys, values) in moves {
+        for cursors in cursors(db, keys) {
+            let mut update = Entity::update_many().filter(cursors);
+            for (column, value) in &values {
+                update = update.col_expr(*column, value.clone());
+            }
+            update.exec(db).await?;
+        }
+    }
+    Ok(())
+}
