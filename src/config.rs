@@ -49,7 +49,7 @@ pub const SETTINGS: [Setting; 24] = [
     Setting {
         key: "max_bulk_bytes",
         default: "268435456",
-        about: "largest body that lists workloads or queues; kernels come in any number",
+        about: "largest body of a sequence or a simulation; reports of kernels have no limit as a whole",
     },
     Setting { key: "request_timeout_seconds", default: "60", about: "how long `serve` works on an ordinary request" },
     Setting { key: "max_connections", default: "4096", about: "connections that `serve` has open at once" },

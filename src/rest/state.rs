@@ -13,7 +13,7 @@ use crate::service::jobs::JobControl;
 pub struct Limits {
     /// Bytes of an ordinary body.
     pub body_bytes: usize,
-    /// Bytes of a body that lists workloads or queues. Kernels come in any number; this bounds one of them.
+    /// Bytes of the body of a sequence or a simulation. Kernels come in any number; this bounds one of them.
     pub bulk_bytes: usize,
     /// How long an ordinary request may take.
     pub timeout: Duration,

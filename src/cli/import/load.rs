@@ -1,4 +1,4 @@
-//! From jobs to the REST API: batches for each resource group, capacities, one aggregate run.
+//! From jobs to the REST API: batches for each resource group with runs of aggregate between them, capacities, a last run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -25,6 +25,10 @@ use crate::service::ingest::incoming::{LIVES_TOO_LONG, MAX_KERNEL_DAYS, outlives
 
 /// Rows that wait, over all resource groups together: what bounds memory.
 const MAX_WAITING: usize = 2 * BATCH;
+/// After so many rows of a group their usage is recorded: until then the server keeps them in memory.
+const ROWS_BETWEEN_RUNS: usize = 10 * BATCH;
+
+const RECORDED_LATER: &str = "the rows are kept; the aggregate job will record their usage";
 
 /// What comes with the trace.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +49,7 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
         groups: api.groups().await?,
         waiting: HashMap::new(),
         rows_waiting: 0,
+        unrecorded: (!extras.no_aggregate).then(HashMap::new),
         touched: BTreeMap::new(),
         running: HashMap::new(),
         shift: reader.shift(),
@@ -52,6 +57,7 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
         barred: HashMap::new(),
         new_groups: HashSet::new(),
         stored: 0,
+        slices: 0,
         report: Report::default(),
     };
     let mut feed = Feed::start(reader);
@@ -64,7 +70,9 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
     loader.report.summary = feed.finish().await?;
     loader.apply_capacities(&extras.capacities).await.context("the rows are kept; their capacities are not")?;
     if !extras.no_aggregate {
-        loader.aggregate().await.context("the rows are kept; the aggregate job will record their usage")?;
+        let groups: Vec<String> = loader.touched.keys().cloned().collect();
+        let recorded = loader.aggregate(&groups).await.context(RECORDED_LATER)?;
+        loader.report.slices = recorded.map(|slices| slices + loader.slices);
     }
     for group in loader.touched.keys() {
         if !api.has_capacity(group).await? {
@@ -99,6 +107,10 @@ struct Loader<'a> {
     groups: HashSet<String>,
     waiting: HashMap<String, Batch>,
     rows_waiting: usize,
+    /// Rows of each group since its last run; `None`: told not to aggregate.
+    unrecorded: Option<HashMap<String, usize>>,
+    /// What runs have recorded so far.
+    slices: u64,
     /// The first and the last day on which a group was used.
     touched: BTreeMap<String, Option<(Day, Day)>>,
     /// What runs in every group touched; of a group that is new, what this import brought.
@@ -187,7 +199,23 @@ impl Loader<'_> {
             let line = lines.get(rejected.at()).copied().unwrap_or(first);
             self.refuse(rejected.why(), line);
         }
-        self.end_earlier_runs(group, over).await
+        self.end_earlier_runs(group, over).await?;
+        self.record_if_many(group, lines.len()).await
+    }
+
+    /// Records the usage of the group's rows if there are many since its last run.
+    async fn record_if_many(&mut self, group: &str, more: usize) -> anyhow::Result<()> {
+        let Some(unrecorded) = &mut self.unrecorded else { return Ok(()) };
+        let rows = unrecorded.entry(group.to_owned()).or_default();
+        *rows += more;
+        if *rows < ROWS_BETWEEN_RUNS {
+            return Ok(());
+        }
+        *rows = 0;
+        // Where another run is under way, the last one records the rest.
+        let recorded = self.aggregate(&[group.to_owned()]).await.context(RECORDED_LATER)?;
+        self.slices += recorded.unwrap_or(0);
+        Ok(())
     }
 
     /// Ends what still runs as far as is known, after the rows that might have said more.
@@ -302,13 +330,13 @@ impl Loader<'_> {
         Ok(())
     }
 
-    async fn aggregate(&mut self) -> anyhow::Result<()> {
+    /// Records the usage of groups: how many slices that made. `None`: for one of them a run was under way.
+    async fn aggregate(&self, groups: &[String]) -> anyhow::Result<Option<u64>> {
         let mut slices = Some(0);
-        for group in self.touched.keys() {
+        for group in groups {
             let recorded = self.api.aggregate(group).await?;
             slices = slices.zip(recorded).map(|(sum, recorded)| sum + recorded);
         }
-        self.report.slices = slices;
-        Ok(())
+        Ok(slices)
     }
 }

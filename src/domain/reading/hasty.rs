@@ -9,6 +9,7 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 
+use super::methods::{of_deserializers, of_visitors};
 use super::words::NUL;
 
 pub fn read<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Option<T> {
@@ -40,16 +41,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Hasty<D> {
         self.0.deserialize_map(Hasty(visitor))
     }
 
+    of_deserializers!(pass_on);
     pass_on! {
-        deserialize_any() deserialize_bool() deserialize_i8() deserialize_i16() deserialize_i32() deserialize_i64()
-        deserialize_i128() deserialize_u8() deserialize_u16() deserialize_u32() deserialize_u64()
-        deserialize_u128() deserialize_f32() deserialize_f64() deserialize_char() deserialize_str()
-        deserialize_string() deserialize_bytes() deserialize_byte_buf() deserialize_option() deserialize_unit()
-        deserialize_seq() deserialize_map() deserialize_identifier() deserialize_ignored_any()
-        deserialize_unit_struct(name: &'static str)
-        deserialize_newtype_struct(name: &'static str)
-        deserialize_tuple(len: usize)
-        deserialize_tuple_struct(name: &'static str, len: usize)
         deserialize_enum(name: &'static str, variants: &'static [&'static str])
     }
 
@@ -95,14 +88,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Hasty<V> {
         self.0.expecting(formatter)
     }
 
-    plain! {
-        visit_bool(bool) visit_i8(i8) visit_i16(i16) visit_i32(i32) visit_i64(i64) visit_i128(i128) visit_u8(u8)
-        visit_u16(u16) visit_u32(u32) visit_u64(u64) visit_u128(u128) visit_f32(f32) visit_f64(f64)
-        visit_char(char) visit_bytes(&[u8]) visit_borrowed_bytes(&'de [u8]) visit_byte_buf(Vec<u8>)
-    }
-    texts! {
-        visit_str(&str) visit_borrowed_str(&'de str) visit_string(String)
-    }
+    of_visitors!(plain, texts);
     with_parts! {
         visit_some(Deserializer) visit_newtype_struct(Deserializer) visit_seq(SeqAccess) visit_map(MapAccess)
         visit_enum(EnumAccess)

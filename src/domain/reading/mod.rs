@@ -3,6 +3,7 @@
 
 mod hasty;
 mod lists;
+mod methods;
 mod read_only;
 pub mod seconds;
 mod traced;

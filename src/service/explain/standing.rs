@@ -207,9 +207,12 @@ impl Page<'_> {
         let own_tier = self.subject.tier();
         let decided = line_up.decides(number, other).filter(|_| own_tier == Tier::User).unwrap_or(own_tier);
         let order = if is_above { "less" } else { "more" };
-        let whose =
-            if decided == own_tier { "has".to_owned() } else { format!("is of a {} that has", decided.as_str()) };
-        let what = format!("it {whose} used {order} for its weight");
+        let (who, of) = (own_tier.as_str(), decided.as_str());
+        let what = match decided {
+            Tier::User => format!("the user has used {order} for their weight"),
+            _ if decided == own_tier => format!("the {who} has used {order} for its weight"),
+            _ => format!("the {who} is of a {of} that has used {order} for its weight"),
+        };
         if self.group.whole().is_err() {
             let decided_by = decided.as_str();
             let (who, place, theirs, yours) = (None, None, None, None);

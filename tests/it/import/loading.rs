@@ -255,6 +255,25 @@ on_both! {
     }
 }
 
+/// Until then kernels stay in memory. One is seen running in the first part, and ended in the last.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_usage_of_a_long_file_is_recorded_in_parts() {
+    const ROWS: usize = 50_500;
+    let desk = Desk::new(crate::support::database::sqlite().await).await;
+    let mut rows = String::from("running,ann,ml,research,east,2026-02-09T00:00:00Z,,2,,\n");
+    for row in 0..ROWS {
+        rows += &format!("{row},ann,ml,research,east,2026-02-09T00:00:00Z,2026-02-09T00:00:01Z,1,,\n");
+    }
+    rows += "running,ann,ml,research,east,2026-02-09T00:00:00Z,2026-02-09T00:00:10Z,2,,\n";
+    let report = desk.import(&desk.args(&rows)).await;
+    assert_eq!((report.summary.taken, report.changed), (ROWS as u64 + 2, ROWS as u64 + 2));
+    let runs = desk.fixture.service.last_job_runs(&admin()).await.unwrap();
+    assert_eq!(runs.iter().map(|run| run.id).collect::<Vec<_>>(), [2]);
+    let [bucket] = &desk.buckets("east", Tier::User).await[..] else { panic!("one bucket") };
+    assert_eq!(json_of(&bucket.resource_usage), json!({"cpu": (ROWS + 20).to_string()}));
+    desk.fixture.assert_conserved().await;
+}
+
 #[tokio::test]
 async fn a_pipe_cannot_be_rebased() {
     let desk = Desk::new(crate::support::database::sqlite().await).await;
