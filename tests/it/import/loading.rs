@@ -260,11 +260,9 @@ on_both! {
 async fn the_usage_of_a_long_file_is_recorded_in_parts() {
     const ROWS: usize = 50_500;
     let desk = Desk::new(crate::support::database::sqlite().await).await;
-    let mut rows = String::from("running,ann,ml,research,east,2026-02-09T00:00:00Z,,2,,\n");
-    for row in 0..ROWS {
-        rows += &format!("{row},ann,ml,research,east,2026-02-09T00:00:00Z,2026-02-09T00:00:01Z,1,,\n");
-    }
-    rows += "running,ann,ml,research,east,2026-02-09T00:00:00Z,2026-02-09T00:00:10Z,2,,\n";
+    let seen = |end: &str| format!("running,ann,ml,research,east,2026-02-09T00:00:00Z,{end},2,,\n");
+    let row = |n: usize| format!("{n},ann,ml,research,east,2026-02-09T00:00:00Z,2026-02-09T00:00:01Z,1,,\n");
+    let rows = seen("") + &(0..ROWS).map(row).collect::<String>() + &seen("2026-02-09T00:00:10Z");
     let report = desk.import(&desk.args(&rows)).await;
     assert_eq!((report.summary.taken, report.changed), (ROWS as u64 + 2, ROWS as u64 + 2));
     let runs = desk.fixture.service.last_job_runs(&admin()).await.unwrap();
