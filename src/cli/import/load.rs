@@ -28,8 +28,6 @@ const MAX_WAITING: usize = 2 * BATCH;
 /// After so many rows of a group their usage is recorded: until then the server keeps them in memory.
 const ROWS_BETWEEN_RUNS: usize = 10 * BATCH;
 
-const RECORDED_LATER: &str = "the rows are kept; the aggregate job will record their usage";
-
 /// What comes with the trace.
 #[derive(Clone, Debug, Default)]
 pub struct Extras {
@@ -71,7 +69,8 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
     loader.apply_capacities(&extras.capacities).await.context("the rows are kept; their capacities are not")?;
     if !extras.no_aggregate {
         let groups: Vec<String> = loader.touched.keys().cloned().collect();
-        let recorded = loader.aggregate(&groups).await.context(RECORDED_LATER)?;
+        let recorded =
+            loader.aggregate(&groups).await.context("the rows are kept; the aggregate job will record their usage")?;
         loader.report.slices = recorded.map(|slices| slices + loader.slices);
     }
     for group in loader.touched.keys() {
@@ -200,22 +199,22 @@ impl Loader<'_> {
             self.refuse(rejected.why(), line);
         }
         self.end_earlier_runs(group, over).await?;
-        self.record_if_many(group, lines.len()).await
+        self.record_if_many(group, lines.len()).await;
+        Ok(())
     }
 
     /// Records the usage of the group's rows if there are many since its last run.
-    async fn record_if_many(&mut self, group: &str, more: usize) -> anyhow::Result<()> {
-        let Some(unrecorded) = &mut self.unrecorded else { return Ok(()) };
+    async fn record_if_many(&mut self, group: &str, more: usize) {
+        let Some(unrecorded) = &mut self.unrecorded else { return };
         let rows = unrecorded.entry(group.to_owned()).or_default();
         *rows += more;
         if *rows < ROWS_BETWEEN_RUNS {
-            return Ok(());
+            return;
         }
         *rows = 0;
-        // Where another run is under way, the last one records the rest.
-        let recorded = self.aggregate(&[group.to_owned()]).await.context(RECORDED_LATER)?;
+        // The run after the last row records what this one cannot, or tells why it cannot be recorded.
+        let recorded = self.aggregate(&[group.to_owned()]).await.ok().flatten();
         self.slices += recorded.unwrap_or(0);
-        Ok(())
     }
 
     /// Ends what still runs as far as is known, after the rows that might have said more.
