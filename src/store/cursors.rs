@@ -70,14 +70,11 @@ impl<'a> Cursor<'a> {
 /// Adds cursors. Kernels that came together differ in nothing but their keys, which have no gap: the database makes their rows.
 async fn insert(db: &impl ConnectionTrait, new: impl Iterator<Item = Cursor<'_>>, seen_at: Timestamp) -> Result<()> {
     let new: Vec<Cursor> = new.collect();
-    let mut single = Vec::new();
-    for run in new.chunk_by(Cursor::is_followed_by) {
-        match run {
-            [first, .., last] if run.len() >= LONG_RUN => insert_run(db, first, last.key, seen_at).await?,
-            _ => single.extend(run.iter().map(|cursor| cursor.row(seen_at))),
-        }
+    let (runs, single) = in_runs(&new, Cursor::is_followed_by);
+    for (first, last) in runs {
+        insert_run(db, first, last.key, seen_at).await?;
     }
-    bulk::insert(db, single.into_iter(), None).await?;
+    bulk::insert(db, single.into_iter().map(|cursor| cursor.row(seen_at)), None).await?;
     Ok(())
 }
 
@@ -140,15 +137,22 @@ const LONG_RUN: usize = 500;
 /// the first and the last of them are enough.
 fn cursors(db: &impl ConnectionTrait, keys: &[KernelKey]) -> Vec<SimpleExpr> {
     let column = Column::KernelKey;
-    let (mut parts, mut single) = (Vec::new(), Vec::new());
-    for run in keys.chunk_by(|a, b| a.0 + 1 == b.0) {
+    let (runs, single) = in_runs(keys, |a, b| a.0 + 1 == b.0);
+    let runs = runs.into_iter().map(|(first, last)| column.between(first.0, last.0));
+    let single = single.chunks(bulk::MOST_IDS).map(|part| bulk::one_of(db, column, part.iter().map(|key| key.0)));
+    runs.chain(single).collect()
+}
+
+/// The first and the last of each long run in which one follows on the other, and all that are in none.
+fn in_runs<T>(all: &[T], follow: impl Fn(&T, &T) -> bool) -> (Vec<(&T, &T)>, Vec<&T>) {
+    let (mut runs, mut single) = (Vec::new(), Vec::new());
+    for run in all.chunk_by(follow) {
         match run {
-            [first, .., last] if run.len() >= LONG_RUN => parts.push(column.between(first.0, last.0)),
-            _ => single.extend(run.iter().map(|key| key.0)),
+            [first, .., last] if run.len() >= LONG_RUN => runs.push((first, last)),
+            _ => single.extend(run),
         }
     }
-    parts.extend(single.chunks(bulk::MOST_IDS).map(|part| bulk::one_of(db, column, part.iter().copied())));
-    parts
+    (runs, single)
 }
 
 /// Deletes the cursors of a whole group.

@@ -68,10 +68,7 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
     loader.report.summary = feed.finish().await?;
     loader.apply_capacities(&extras.capacities).await.context("the rows are kept; their capacities are not")?;
     if !extras.no_aggregate {
-        let groups: Vec<String> = loader.touched.keys().cloned().collect();
-        let recorded =
-            loader.aggregate(&groups).await.context("the rows are kept; the aggregate job will record their usage")?;
-        loader.report.slices = recorded.map(|slices| slices + loader.slices);
+        loader.aggregate().await.context("the rows are kept; the aggregate job will record their usage")?;
     }
     for group in loader.touched.keys() {
         if !api.has_capacity(group).await? {
@@ -213,7 +210,7 @@ impl Loader<'_> {
         }
         *rows = 0;
         // The run after the last row records what this one cannot, or tells why it cannot be recorded.
-        let recorded = self.aggregate(&[group.to_owned()]).await.ok().flatten();
+        let recorded = self.api.aggregate(group).await.ok().flatten();
         self.slices += recorded.unwrap_or(0);
     }
 
@@ -329,13 +326,13 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Records the usage of groups: how many slices that made. `None`: for one of them a run was under way.
-    async fn aggregate(&self, groups: &[String]) -> anyhow::Result<Option<u64>> {
-        let mut slices = Some(0);
-        for group in groups {
+    async fn aggregate(&mut self) -> anyhow::Result<()> {
+        let mut slices = Some(self.slices);
+        for group in self.touched.keys() {
             let recorded = self.api.aggregate(group).await?;
             slices = slices.zip(recorded).map(|(sum, recorded)| sum + recorded);
         }
-        Ok(slices)
+        self.report.slices = slices;
+        Ok(())
     }
 }

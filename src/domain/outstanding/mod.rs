@@ -96,18 +96,23 @@ impl Outstanding {
         }
     }
 
-    /// Notes what a report made of the kernel `old`, which is `unsettled` now or not.
-    pub fn changed(&mut self, old: Option<&Kernel>, new: Option<&Kernel>, unsettled: Option<&Unsettled>) {
-        match (unsettled, new.or(old)) {
-            (Some(unsettled), _) => self.put(unsettled),
-            (None, Some(Kernel { key: Some(key), report, .. })) => self.remove(*key, report.id, report.owner),
-            _ => {}
+    /// Notes what a report made of a kernel, which is `unsettled` now or not.
+    pub fn changed(&mut self, kernel: &Kernel, unsettled: Option<&Unsettled>) {
+        let Some(key) = kernel.key else { return };
+        let (id, owner) = (kernel.report.id, kernel.report.owner);
+        match unsettled {
+            Some(unsettled) => self.put(unsettled),
+            None => self.remove(key, id, owner),
         }
-        if let Some(Kernel { settled: true, report, .. }) = new
-            && let Some(end) = report.terminated_at
-        {
-            self.settled(report.id, end);
+        if let Some(end) = kernel.report.terminated_at.filter(|_| kernel.settled) {
+            self.settled(id, end);
         }
+    }
+
+    /// Forgets a kernel that is another group's.
+    pub fn forget(&mut self, kernel: &Kernel) {
+        self.changed(kernel, None);
+        self.ended.remove(&kernel.report.id);
     }
 
     /// Notes that a kernel has ended, and that all of it is recorded.

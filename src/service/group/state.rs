@@ -365,10 +365,14 @@ impl GroupState {
 
     /// Notes what the owner of a kernel holds and asks for now.
     fn note_activity(&mut self, old: Option<&Kernel>, new: Option<&Kernel>, unsettled: Option<&Unsettled>) {
-        let Some(owner) = new.or(old).map(|kernel| kernel.report.owner) else { return };
+        let Some(kernel) = new.or(old) else { return };
+        let owner = kernel.report.owner;
         let is_active = |state: &Self| state.outstanding.holds(owner) || state.asking.waits(owner);
         let before = is_active(self);
-        self.outstanding.changed(old, new, unsettled);
+        match new {
+            Some(new) => self.outstanding.changed(new, unsettled),
+            None => self.outstanding.forget(kernel),
+        }
         let waits = |kernel: Option<&Kernel>| kernel.is_some_and(|kernel| kernel.report.phase == Phase::Pending);
         if waits(old) {
             self.asking.remove(owner);

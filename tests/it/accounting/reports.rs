@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use fairshared::domain::ids::KernelKey;
 use fairshared::domain::kernel::Kernel;
+use fairshared::domain::outstanding::Outstanding;
 use fairshared::service::ingest::incoming::Refused;
 use fairshared::store;
 use serde_json::{Value, json};
@@ -142,4 +144,18 @@ on_both! {
         assert_eq!(domain(), "physics");
         assert!(f.service.group(&admin(), GROUP).unwrap().revision > revision);
     }
+}
+
+/// It was noted as ended before the database told whose it is.
+#[test]
+fn a_kernel_of_another_group_is_forgotten_though_it_never_ran() {
+    let never_ran = json!({"status": "TERMINATED", "started_at": null, "terminated_at": START});
+    let mut kernel = Kernel::merge(None, incoming(&named("k1", "ann", "ml", &never_ran)).report).unwrap();
+    kernel.key = Some(KernelKey(1));
+    assert!(kernel.settled);
+    let mut outstanding = Outstanding::default();
+    outstanding.changed(&kernel, None);
+    assert!(outstanding.knows(kernel.report.id));
+    outstanding.forget(&kernel);
+    assert!(!outstanding.knows(kernel.report.id));
 }
