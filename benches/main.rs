@@ -22,6 +22,7 @@ mod growth;
 mod ingest;
 mod lists;
 mod memory;
+mod month;
 mod queues;
 mod ranking;
 mod reclaim;
@@ -65,6 +66,7 @@ const BENCHES: &[&Bench] = &[
     &replay::BENCH,
     &closed_loop::BENCH,
     &growth::BENCH,
+    &month::BENCH,
 ];
 
 /// How a process is told to run one bench; the identifier of the run follows.
