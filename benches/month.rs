@@ -3,7 +3,6 @@
 #![allow(clippy::disallowed_methods, reason = "what the database holds is asked in SQL")]
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 use fairshared::domain::time::Timestamp;
@@ -106,17 +105,14 @@ fn lines(start: Timestamp, kernels: Range<usize>, end: Option<Timestamp>) -> Str
 
 /// In MiB, with SQLite's log.
 async fn size(cluster: &Fixture, on: On) -> f64 {
-    let bytes = match on {
-        On::Fresh(Database::Sqlite) => {
-            let file = cluster.db.url.strip_prefix("sqlite://").unwrap();
-            let of = |file: &str| std::fs::metadata(Path::new(file)).map_or(0, |m| m.len());
-            (of(file) + of(&format!("{file}-wal"))) as f64
-        }
-        _ => {
-            let pool = cluster.service.store().write().pool();
-            let sql = "SELECT pg_database_size(current_database())::double precision";
-            sqlx::query_scalar::<_, f64>(sql).fetch_one(pool.get_postgres_connection_pool()).await.unwrap()
-        }
+    let bytes = if matches!(on, On::Fresh(Database::Sqlite)) {
+        let file = cluster.db.url.strip_prefix("sqlite://").unwrap();
+        let of = |file: &str| std::fs::metadata(file).map_or(0, |m| m.len());
+        (of(file) + of(&format!("{file}-wal"))) as f64
+    } else {
+        let pool = cluster.service.store().write().pool();
+        let sql = "SELECT pg_database_size(current_database())::double precision";
+        sqlx::query_scalar::<_, f64>(sql).fetch_one(pool.get_postgres_connection_pool()).await.unwrap()
     };
     bytes / f64::from(1 << 20)
 }

@@ -21,7 +21,7 @@ use super::{ACQUIRE_TIMEOUT, Result, StoreError, pool_options};
 
 /// What a connection keeps of the database, in KiB: a batch touches index pages all over, and they stay in memory until it is
 /// complete. An idle connection gives back what it keeps. Readers find pages in the system's cache.
-const WRITER_CACHE: &str = "-8192";
+const WRITER_CACHE: &str = "-65536";
 const READER_CACHE: &str = "-2048";
 pub const READERS: u32 = 4;
 /// So many rows a connection reads ahead. It has a thread of its own; with few rows the two threads wait for each other all
@@ -116,7 +116,7 @@ fn configured(options: SqliteConnectOptions, synchronous: Synchronous) -> Sqlite
         .foreign_keys(true)
         .pragma("temp_store", "memory")
         // Written pages reach the file once for several batches (in pages of 4 KiB).
-        .pragma("wal_autocheckpoint", "8192")
+        .pragma("wal_autocheckpoint", "32768")
         .disable_statement_logging()
 }
 

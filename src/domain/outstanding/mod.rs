@@ -2,6 +2,7 @@
 //! kernels at the moment when a caller asks, so nothing is stored that could be left behind.
 
 mod holding;
+mod kept;
 mod owned;
 mod roster;
 mod sum;

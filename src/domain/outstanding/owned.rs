@@ -1,8 +1,7 @@
 //! The kernels of one owner.
 
-use std::collections::BTreeMap;
-
 use super::holding::Holding;
+use super::kept::Kept;
 use super::sum::{Last, Sum};
 use super::{Moment, Recorded};
 use crate::domain::ids::KernelKey;
@@ -14,14 +13,14 @@ use crate::domain::time::{Day, Span, Timestamp};
 #[derive(Clone, Debug)]
 enum Kernels {
     One(Holding),
-    Many(BTreeMap<KernelKey, Holding>),
+    Many(Kept),
 }
 
 impl Kernels {
     fn iter(&self) -> impl Iterator<Item = &Holding> {
         let (one, many) = match self {
             Self::One(kernel) => (Some(kernel), None),
-            Self::Many(kernels) => (None, Some(kernels.values())),
+            Self::Many(kernels) => (None, Some(kernels.iter())),
         };
         one.into_iter().chain(many.into_iter().flatten())
     }
@@ -45,10 +44,12 @@ impl Owned {
         match &mut self.kernels {
             Kernels::One(known) if known.key == kernel.key => *known = kernel,
             Kernels::One(known) => {
-                let both = [known.clone(), kernel].map(|kernel| (kernel.key, kernel));
-                self.kernels = Kernels::Many(both.into());
+                let mut both = Kept::default();
+                both.insert(known.clone());
+                both.insert(kernel);
+                self.kernels = Kernels::Many(both);
             }
-            Kernels::Many(kernels) => drop(kernels.insert(kernel.key, kernel)),
+            Kernels::Many(kernels) => kernels.insert(kernel),
         }
     }
 
@@ -58,7 +59,7 @@ impl Owned {
         match &mut self.kernels {
             Kernels::One(known) => known.key != key,
             Kernels::Many(kernels) => {
-                kernels.remove(&key);
+                kernels.remove(key);
                 !kernels.is_empty()
             }
         }

@@ -14,7 +14,7 @@ use crate::domain::ids::KernelId;
 use crate::domain::time::Timestamp;
 use crate::rest::extract::{self, Unreadable};
 use crate::rest::problem::Problem;
-use crate::service::ingest::batch::{BATCH, Delivery, Ingested};
+use crate::service::ingest::batch::{Delivery, Ingested, batch_after};
 use crate::service::ingest::homes::Warning;
 use crate::service::ingest::incoming::{Incoming, KernelInput, Refused};
 use crate::service::ingest::merging::Rehearsal;
@@ -182,7 +182,7 @@ impl Batches {
     }
 
     async fn flush_if_full(&mut self) -> Result<()> {
-        if self.batch.len() >= BATCH { self.flush().await } else { Ok(()) }
+        if self.batch.len() >= batch_after(self.read) { self.flush().await } else { Ok(()) }
     }
 
     fn note_present(&mut self, place: u64, kernel_id: Option<Uuid>) {

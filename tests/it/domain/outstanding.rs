@@ -10,7 +10,7 @@ use fairshared::domain::kernel::{Phase, Started, Unsettled};
 use fairshared::domain::options::Options;
 use fairshared::domain::outstanding::{Moment, Outstanding};
 use fairshared::domain::run_times::{Edition, Expected, RunTimes};
-use fairshared::domain::slots::Usages;
+use fairshared::domain::slots::{Amounts, Usages};
 use fairshared::domain::time::Timestamp;
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -192,6 +192,41 @@ proptest! {
                     let behind = kernels.iter().filter(|kernel| !kernel.unsettled().keeps_step());
                     prop_assert_eq!(picture.first_behind(), behind.map(|kernel| second(kernel.started)).min());
                 }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(100))]
+
+    #[test]
+    fn many_kernels_of_one_owner_come_and_go_in_any_order(
+        steps in prop::collection::vec((any::<u8>(), prop::bool::weighted(0.7)), 1..300),
+    ) {
+        let given = |number| Given {
+            number, owner: 1, started: 0, end: None, cursor: None, in_step: false, told: None, changes: Vec::new(),
+        };
+        let mut outstanding = Outstanding::default();
+        let mut known = BTreeMap::new();
+        for (number, comes) in steps {
+            let before = (outstanding.clone(), known.clone());
+            let unsettled = given(number).unsettled();
+            if comes {
+                outstanding.put(&unsettled);
+                known.insert(number, unsettled.slots.clone());
+            } else {
+                outstanding.remove(unsettled.key, unsettled.id, unsettled.owner);
+                known.remove(&number);
+            }
+            // Who reads the picture of before sees no change.
+            for (outstanding, known) in [&before, &(outstanding.clone(), known.clone())] {
+                let mut held = Amounts::default();
+                for slots in known.values() {
+                    held.add(slots);
+                }
+                prop_assert_eq!(outstanding.held(who(1), second(1)), held);
+                prop_assert_eq!(outstanding.count(), known.len());
             }
         }
     }
