@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::http::header::{self, HeaderValue};
 use axum::http::{Method, Request};
 use bytes::Bytes;
@@ -86,10 +86,14 @@ impl Call {
             uri.push_str(&self.query);
         }
         let (kind, body) = self.content.map_or((None, Body::empty()), |(kind, body)| (Some(kind), body));
+        let length = body.size_hint().exact();
         let request = Request::builder().method(self.method).uri(uri).body(body);
         let mut request = request.map_err(|error| Failure::Unusable(format!("the request has no address: {error}")))?;
         if let Some(kind) = kind {
             request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        }
+        if let Some(length) = length.filter(|_| kind.is_some()) {
+            request.headers_mut().insert(header::CONTENT_LENGTH, length.into());
         }
         self.client.send(request).await
     }

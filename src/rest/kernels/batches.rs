@@ -14,7 +14,7 @@ use crate::domain::ids::KernelId;
 use crate::domain::time::Timestamp;
 use crate::rest::extract::{self, Unreadable};
 use crate::rest::problem::Problem;
-use crate::service::ingest::batch::{Delivery, Ingested, batch_after};
+use crate::service::ingest::batch::{Delivery, Ingested, batch_of};
 use crate::service::ingest::homes::Warning;
 use crate::service::ingest::incoming::{Incoming, KernelInput, Refused};
 use crate::service::ingest::merging::Rehearsal;
@@ -24,6 +24,9 @@ use crate::service::{Caller, Error, Fault, Result, Service};
 const NAMED_REJECTIONS: usize = 10_000;
 /// Warnings that an answer names.
 const NAMED_WARNINGS: usize = 1_000;
+
+/// About what a row takes in a body.
+const ROW_BYTES: u64 = 256;
 
 /// How the answer counts rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +80,8 @@ pub struct Batches {
     rejected: u64,
     /// Rows read so far.
     read: u64,
+    /// About how many rows there are, as far as the length of the body tells it.
+    expected: u64,
     /// What a dry run has found.
     rehearsal: Option<Rehearsal>,
     /// The time of the snapshot, if it is one.
@@ -109,6 +114,7 @@ impl Batches {
             batch: Vec::new(),
             rejected: 0,
             read: 0,
+            expected: 0,
             rehearsal: None,
             taken_at: None,
             present: Present { counting, ids: HashSet::new(), nameless: None },
@@ -131,6 +137,11 @@ impl Batches {
     /// The same as rows of a snapshot, whose kernels are kept in mind.
     pub fn of_snapshot(self, taken_at: Timestamp) -> Self {
         Self { taken_at: Some(taken_at), ..self }
+    }
+
+    /// The same of a body with so many bytes.
+    pub fn expecting(self, bytes: u64) -> Self {
+        Self { expected: bytes / ROW_BYTES, ..self }
     }
 
     pub fn counting(&self) -> Counting {
@@ -182,7 +193,7 @@ impl Batches {
     }
 
     async fn flush_if_full(&mut self) -> Result<()> {
-        if self.batch.len() >= batch_after(self.read) { self.flush().await } else { Ok(()) }
+        if self.batch.len() >= batch_of(self.read.max(self.expected)) { self.flush().await } else { Ok(()) }
     }
 
     fn note_present(&mut self, place: u64, kernel_id: Option<Uuid>) {

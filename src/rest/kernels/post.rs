@@ -60,6 +60,6 @@ pub async fn handle(
     let batches = if query.dry_run { batches.rehearsed() } else { batches };
     let batches = if query.moves_projects { batches.moving_projects() } else { batches };
     // A client that hangs up half-way still leaves a whole number of batches.
-    let (answer, _) = detached(rows::take(batches, request.into_body(), limits.bulk_bytes)).await?;
+    let (answer, _) = detached(rows::take(batches, request, limits.bulk_bytes)).await?;
     Ok(Json(answer))
 }

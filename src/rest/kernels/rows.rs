@@ -1,7 +1,10 @@
 //! Rows of kernels out of a body: the elements of an array, one object, or lines. Only the row that is being read is
 //! kept of it.
 
-use axum::body::{Body, BodyDataStream, Bytes};
+use axum::body::{BodyDataStream, Bytes};
+use axum::extract::Request;
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_LENGTH;
 use futures::StreamExt;
 use serde_json::value::RawValue;
 
@@ -12,10 +15,11 @@ use crate::service::{Error, Result};
 
 /// The longest row.
 const MAX_ROW: usize = 1 << 20;
-/// Takes every row of `body`. Where it breaks off, whole lines are kept; of an array nothing is kept that is not on its
+/// Takes every row of the request's body. Where it breaks off, whole lines are kept; of an array nothing is kept that is not on its
 /// way yet.
-pub async fn take(mut batches: Batches, body: Body, most_bytes: usize) -> Result<(IngestAnswer, Present)> {
-    let mut pieces = Pieces(body.into_data_stream());
+pub async fn take(batches: Batches, request: Request, most_bytes: usize) -> Result<(IngestAnswer, Present)> {
+    let mut batches = batches.expecting(length(request.headers()).unwrap_or(0));
+    let mut pieces = Pieces(request.into_body().into_data_stream());
     let most = MAX_ROW.min(most_bytes);
     let outcome = match batches.counting() {
         Counting::Line => take_lines(&mut batches, &mut pieces, most).await,
@@ -25,6 +29,11 @@ pub async fn take(mut batches: Batches, body: Body, most_bytes: usize) -> Result
         },
     };
     batches.finish(outcome).await
+}
+
+/// How many bytes the body has, if the client knows it.
+fn length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 struct Pieces(BodyDataStream);

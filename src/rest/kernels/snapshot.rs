@@ -89,7 +89,7 @@ pub async fn handle(
     let batches = Batches::new(Arc::clone(&service), caller.clone(), path.rg.clone(), counting)?.of_snapshot(taken_at);
     let snapshot = Snapshot { taken_at, at_last_seen: ended_at == EndedAt::LastSeen, force };
     let answer = detached(async move {
-        let (rows, present) = rows::take(batches, request.into_body(), limits.bulk_bytes).await?;
+        let (rows, present) = rows::take(batches, request, limits.bulk_bytes).await?;
         let ended = service.end_missing(caller, &path.rg, snapshot, present.all()?).await?;
         let ended_ids = ended.iter().take(NAMED_ENDS).map(|id| id.0).collect();
         Ok(SnapshotAnswer { rows, ended: ended.len() as u64, ended_ids })

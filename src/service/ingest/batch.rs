@@ -25,13 +25,14 @@ use crate::store::audit::Tally;
 /// Kernels that one transaction takes, unless a delivery is large.
 pub const BATCH: usize = 5_000;
 
-/// Kernels that one transaction takes of a delivery of which `read` are read already. Ids are in no order, so that a transaction
-/// writes pages all over their index, and few large ones write less than many. Memory stays a part of what was delivered.
-pub fn batch_after(read: u64) -> usize {
-    usize::try_from(read / 2).unwrap_or(usize::MAX).clamp(BATCH, LARGEST_BATCH)
-}
+/// Kernels that one transaction takes of a large delivery. Ids are in no order, so that a transaction writes pages all over
+/// their index, and few large ones write less than many.
+pub const LARGEST_BATCH: usize = 4 * BATCH;
 
-const LARGEST_BATCH: usize = 4 * BATCH;
+/// Kernels that one transaction takes of a delivery that has `rows`, so that memory stays a part of it.
+pub fn batch_of(rows: u64) -> usize {
+    usize::try_from(rows).unwrap_or(usize::MAX).clamp(BATCH, LARGEST_BATCH)
+}
 
 /// What became of one batch.
 #[derive(Clone, Debug, Default)]

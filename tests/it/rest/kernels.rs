@@ -18,6 +18,10 @@ fn lines(rows: &[Value]) -> String {
     rows.iter().fold(String::new(), |text, row| text + &row.to_string() + "\n")
 }
 
+fn of_unknown_length(body: String) -> Body {
+    Body::from_stream(stream::iter([Ok::<_, std::io::Error>(body)]))
+}
+
 on_both! {
     async fn array_object_and_stream_are_taken_any_number_of_times(db: TestDb) {
         let server = Server::new(db).await;
@@ -126,14 +130,14 @@ on_both! {
         let server = Server::new(db).await;
         let count = fairshared::service::ingest::batch::BATCH + 3;
         let rows: Vec<Value> = (0..count).map(|n| running(&format!("n{n}"))).collect();
-        let answer = server.raw("POST", &group("/kernels"), NDJSON, lines(&rows)).await.json(200);
+        let answer = server.raw("POST", &group("/kernels"), NDJSON, of_unknown_length(lines(&rows))).await.json(200);
         assert_eq!((&answer["accepted"], &answer["rejected"]), (&json!(count), &json!(0)));
         assert_eq!(server.get(&group("/kernels?limit=1")).await["total"], count);
         // A conflict in the second batch is named by its own line.
         let last = with(running(&format!("n{}", count - 1)), &json!({"user_uuid": id("bob")}));
         let mut again = rows;
         again[count - 1] = last;
-        let answer = server.raw("POST", &group("/kernels"), NDJSON, lines(&again)).await.json(200);
+        let answer = server.raw("POST", &group("/kernels"), NDJSON, of_unknown_length(lines(&again))).await.json(200);
         assert_eq!(answer["errors"][0]["line"], count);
         assert_eq!(answer["errors"][0]["kernel_id"], json!(id(&format!("n{}", count - 1))));
     }
@@ -207,7 +211,11 @@ on_both! {
         assert_eq!(server.get(&group("/kernels")).await["total"], 0);
         let count = fairshared::service::ingest::batch::BATCH;
         let rows: Vec<String> = (0..count + 2).map(|n| running(&format!("n{n}")).to_string()).collect();
-        let answer = server.raw("POST", &group("/kernels"), "application/json", format!("[{}, nul]", rows.join(","))).await;
+        // The length of a body tells how much of it one transaction takes.
+        let broken = format!("[{}, nul]", rows.join(","));
+        server.raw("POST", &group("/kernels"), "application/json", broken.clone()).await.refused(400, "malformed_json");
+        assert_eq!(server.get(&group("/kernels?limit=1")).await["total"], 0);
+        let answer = server.raw("POST", &group("/kernels"), "application/json", of_unknown_length(broken)).await;
         answer.refused(400, "malformed_json");
         let detail = answer.json(400)["detail"].as_str().unwrap().to_owned();
         assert!(detail.ends_with(&format!("the first {count} elements were taken")), "{detail}");

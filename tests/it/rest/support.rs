@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::http::{HeaderMap, Request, StatusCode, header};
 use bytes::Bytes;
 use fairshared::domain::ids::UserId;
@@ -111,8 +111,12 @@ impl Server {
 
     /// A request whose body is sent as it stands.
     pub async fn raw(&self, method: &str, path: &str, kind: &str, body: impl Into<Body>) -> Answer {
-        let request = request(&self.key, method, path).header(header::CONTENT_TYPE, kind);
-        self.send(request.body(body.into()).unwrap()).await
+        let body = body.into();
+        let mut request = request(&self.key, method, path).header(header::CONTENT_TYPE, kind);
+        if let Some(length) = body.size_hint().exact() {
+            request = request.header(header::CONTENT_LENGTH, length);
+        }
+        self.send(request.body(body).unwrap()).await
     }
 
     pub async fn get(&self, path: &str) -> Value {
