@@ -21,7 +21,7 @@ use super::{ACQUIRE_TIMEOUT, Result, StoreError, pool_options};
 
 /// What a connection keeps of the database, in KiB: a batch touches index pages all over, and they stay in memory until it is
 /// complete. An idle connection gives back what it keeps. Readers find pages in the system's cache.
-const WRITER_CACHE: &str = "-65536";
+const WRITER_CACHE: &str = "-40960";
 const READER_CACHE: &str = "-2048";
 pub const READERS: u32 = 4;
 /// So many rows a connection reads ahead. It has a thread of its own; with few rows the two threads wait for each other all
