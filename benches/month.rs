@@ -1,17 +1,15 @@
 //! A month of a full cluster, with all its ticks and jobs, on a clock that does not wait: how large the database gets.
 
-#![allow(clippy::disallowed_methods, reason = "what the database holds is asked in SQL")]
-
 use std::ops::Range;
 use std::sync::Arc;
 
 use fairshared::domain::time::Timestamp;
 use fairshared::jobs::{JobSettings, Runner};
 use fairshared::service::jobs::JobControl;
-use sea_orm::sqlx;
 
 use crate::common::block_on;
 use crate::common::figure::{Bar, Bench, Database, FRESH, Figure, On, Unit};
+use crate::common::number::number;
 use crate::common::{grown, world};
 use crate::support::fixture::{Fixture, GROUP};
 
@@ -96,11 +94,9 @@ fn started(start: Timestamp, kernel: usize) -> Timestamp {
 }
 
 fn lines(start: Timestamp, kernels: Range<usize>, end: Option<Timestamp>) -> String {
-    let mut lines = String::new();
-    for kernel in kernels {
-        world::kernel_line(&mut lines, kernel, kernel % KERNELS, started(start, kernel), end);
-    }
-    lines
+    world::lines(kernels, |out, kernel| {
+        world::kernel_line(out, kernel, kernel % KERNELS, started(start, kernel), end);
+    })
 }
 
 /// In MiB, with SQLite's log.
@@ -110,9 +106,8 @@ async fn size(cluster: &Fixture, on: On) -> f64 {
         let of = |file: &str| std::fs::metadata(file).map_or(0, |m| m.len());
         (of(file) + of(&format!("{file}-wal"))) as f64
     } else {
-        let pool = cluster.service.store().write().pool();
         let sql = "SELECT pg_database_size(current_database())::double precision";
-        sqlx::query_scalar::<_, f64>(sql).fetch_one(pool.get_postgres_connection_pool()).await.unwrap()
+        number(cluster.service.store(), on, sql).await
     };
     bytes / f64::from(1 << 20)
 }

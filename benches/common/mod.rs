@@ -5,6 +5,7 @@ pub mod grown;
 pub mod http;
 pub mod jobs_file;
 pub mod law;
+pub mod number;
 pub mod program;
 pub mod report;
 pub mod rows;

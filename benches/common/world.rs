@@ -119,7 +119,8 @@ pub fn over_days(kernels: Range<usize>, users: usize, end: Timestamp, days: usiz
     lines(kernels, |out, kernel| kernel_line(out, kernel, kernel % users, begin, ended.then_some(end)))
 }
 
-fn lines(kernels: Range<usize>, line: impl Fn(&mut String, usize)) -> String {
+/// One line for each kernel.
+pub fn lines(kernels: Range<usize>, line: impl Fn(&mut String, usize)) -> String {
     let mut lines = String::with_capacity(kernels.len() * 400);
     kernels.for_each(|kernel| line(&mut lines, kernel));
     lines

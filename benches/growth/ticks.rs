@@ -1,13 +1,11 @@
 //! 300 ticks of the same kernels: the last must cost what the first ones do.
 
-#![allow(clippy::disallowed_methods, reason = "what the database holds is asked in SQL")]
-
 use std::time::Duration;
 
 use fairshared::store::Store;
-use sea_orm::sqlx::{self, Row};
 
 use crate::common::figure::{Bar, Database, FRESH, Figure, On, POSTGRES, SQLITE, Unit};
+use crate::common::number::number;
 use crate::common::program::written;
 use crate::common::twin::RECORDS;
 use crate::common::{grown, law, median, timed_async, world};
@@ -112,14 +110,4 @@ async fn bytes_of_a_row(store: &Store, on: On) -> f64 {
         ),
     };
     number(store, on, &size).await / rows
-}
-
-async fn number(store: &Store, on: On, sql: &str) -> f64 {
-    let (pool, sql) = (store.write().pool(), sqlx::AssertSqlSafe(sql.to_owned()));
-    match on {
-        On::Fresh(Database::Sqlite) => {
-            sqlx::query(sql).fetch_one(pool.get_sqlite_connection_pool()).await.unwrap().get(0)
-        }
-        _ => sqlx::query(sql).fetch_one(pool.get_postgres_connection_pool()).await.unwrap().get(0),
-    }
 }
