@@ -61,6 +61,8 @@ type Entry<R> = (u64, Arc<R>);
 const CHUNK: usize = 256;
 /// A chunk with fewer rows takes in the next one.
 const FEW: usize = 64;
+/// So many rows are looked at one by one sooner than they are searched.
+const NEAR: usize = 32;
 
 #[derive(Clone, Debug)]
 pub struct Ranking<R> {
@@ -120,11 +122,13 @@ impl<R> Ranking<R> {
         self.rank_of_key(exponent.sort_key())
     }
 
+    /// Finds the ranks of exponents one after the other.
+    pub fn walk(&self) -> Walk<'_, R> {
+        Walk { ranking: self, chunk: self.chunks.len(), at: 0, key: 0 }
+    }
+
     fn rank_of_key(&self, key: u64) -> u32 {
-        let chunk = self.bounds.partition_point(|last| *last < key);
-        let Some(rows) = self.chunks.get(chunk) else { return self.len + 1 };
-        let before = rows.partition_point(|(other, _)| *other < key);
-        self.starts[chunk] + u32::try_from(before).unwrap_or(u32::MAX) + 1
+        self.walk().rank_of_key(key)
     }
 
     fn entries(&self) -> impl Iterator<Item = &Entry<R>> {
@@ -137,6 +141,38 @@ impl<R> Ranking<R> {
         self.starts.push(self.len);
         self.len += u32::try_from(chunk.len()).unwrap_or(u32::MAX);
         self.chunks.push(chunk);
+    }
+}
+
+/// Ranks of exponents, found fastest where these ascend: the search begins at the last one found.
+pub struct Walk<'a, R> {
+    ranking: &'a Ranking<R>,
+    /// The chunk of the last one; past the chunks before the first one.
+    chunk: usize,
+    /// How many rows of that chunk are before it.
+    at: usize,
+    key: u64,
+}
+
+impl<R> Walk<'_, R> {
+    /// [`Ranking::rank`].
+    pub fn rank(&mut self, exponent: Exponent) -> u32 {
+        self.rank_of_key(exponent.sort_key())
+    }
+
+    fn rank_of_key(&mut self, key: u64) -> u32 {
+        let ranking = self.ranking;
+        let is_ahead = key >= self.key && ranking.bounds.get(self.chunk).is_some_and(|last| key <= *last);
+        if !is_ahead {
+            self.chunk = ranking.bounds.partition_point(|last| *last < key);
+            self.at = 0;
+        }
+        self.key = key;
+        let Some(rows) = ranking.chunks.get(self.chunk) else { return ranking.len + 1 };
+        let rest = &rows[self.at..];
+        let near = if is_ahead { rest.iter().take(NEAR).position(|(other, _)| *other >= key) } else { None };
+        self.at += near.unwrap_or_else(|| rest.partition_point(|(other, _)| *other < key));
+        ranking.starts[self.chunk] + u32::try_from(self.at).unwrap_or(u32::MAX) + 1
     }
 }
 

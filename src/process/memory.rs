@@ -104,8 +104,14 @@ fn set(option: i32, value: i32) {
     unsafe { libc::mallopt(option, value) };
 }
 
-/// Gives pages back that are free in the middle of the C library's arenas; by itself it does so at their ends alone.
+/// Gives pages back that are free. By themselves both allocators do so only while others allocate, and the C library at the ends
+/// of its arenas alone.
 pub fn trim() {
+    #[allow(unsafe_code, reason = "no crate offers it")]
+    // SAFETY: it takes a truth value, and may be called at any time.
+    unsafe {
+        libmimalloc_sys::mi_collect(true);
+    }
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[allow(unsafe_code, reason = "no crate offers it")]
     // SAFETY: `malloc_trim` takes a number, locks the allocator itself, and may be called at any time.

@@ -19,14 +19,16 @@ pub struct Around<'a> {
 }
 
 impl Around<'_> {
-    /// The answer with so many rows. `write` appends the row at a place; `bytes` is what a row takes, about.
-    pub fn rows(
+    /// The answer with so many rows. Each part of it has a writer, which appends the row at a place; `bytes` is what a row takes,
+    /// about.
+    pub fn rows<W: FnMut(usize, &mut Vec<u8>) -> serde_json::Result<()>>(
         &self,
         count: usize,
         bytes: usize,
-        write: impl Fn(usize, &mut Vec<u8>) -> serde_json::Result<()> + Sync,
+        writer: impl Fn() -> W + Sync,
     ) -> Result<Body, Error> {
         let part = |part: Range<usize>| {
+            let mut write = writer();
             let mut out = Vec::with_capacity(part.len() * bytes + self.before.len() + self.after.len());
             if part.start == 0 {
                 out.extend_from_slice(self.before);
@@ -65,7 +67,7 @@ pub fn list<T: Sync, V: Serialize>(
     let view = serde_json::to_vec(view).map_err(|e| Error::failed("the answer was not written", e))?;
     let begin = view.windows(ITEMS.len()).rposition(|at| at == ITEMS).map_or(view.len(), |at| at + ITEMS.len());
     let (before, after) = view.split_at(begin);
-    let body = Around { before, after }.rows(rows.len(), 0, |at, out| serde_json::to_writer(out, &of(&rows[at])))?;
+    let body = Around { before, after }.rows(rows.len(), 0, || |at, out| serde_json::to_writer(out, &of(&rows[at])))?;
     Ok(json(body))
 }
 

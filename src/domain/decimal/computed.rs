@@ -1,17 +1,22 @@
 //! Computed numbers as decimal text.
 
-use std::fmt::Write;
-
 use super::{AMOUNT_DECIMALS, AMOUNT_UNIT};
 
 /// A computed `f64` (factor, normalised usage) as plain decimal text, at most 12 places (FAIR_SHARE §2).
 pub fn f64_text(value: f64) -> String {
+    let mut text = Vec::with_capacity(16);
+    push_f64(&mut text, value);
+    // Digits and points are UTF-8.
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// Appends [`f64_text`].
+pub fn push_f64(out: &mut Vec<u8>, value: f64) {
     if let Some(units) = units_of(value).and_then(|units| u64::try_from(units).ok()) {
-        return units_text(units);
+        return push_units(out, units);
     }
     let text = format!("{value:.12}");
-    let trimmed = text.trim_end_matches('0').trim_end_matches('.');
-    trimmed.to_owned()
+    out.extend_from_slice(text.trim_end_matches('0').trim_end_matches('.').as_bytes());
 }
 
 /// [`f64_text`] of a number that may be below 0.
@@ -20,24 +25,30 @@ pub fn signed_text(value: f64) -> String {
     if value < 0.0 && text != "0" { format!("-{text}") } else { text }
 }
 
-/// A count of `10^-12`, as `write_fixed` would write it in more time.
-fn units_text(units: u64) -> String {
+/// Appends a count of `10^-12`, as `write_fixed` would write it in more time.
+fn push_units(out: &mut Vec<u8>, units: u64) {
     const UNIT: u64 = 10u64.pow(AMOUNT_DECIMALS);
+    const PLACES: usize = AMOUNT_DECIMALS as usize;
     let (whole, mut fraction) = (units / UNIT, units % UNIT);
-    let mut text = String::with_capacity(16);
-    // Writing to a text cannot fail.
-    let _ = write!(text, "{whole}");
-    if fraction > 0 {
-        let mut digits = [b'0'; AMOUNT_DECIMALS as usize];
-        for digit in digits.iter_mut().rev() {
-            *digit += u8::try_from(fraction % 10).unwrap_or(0);
-            fraction /= 10;
-        }
-        text.push('.');
-        text.extend(digits.iter().map(|digit| char::from(*digit)));
-        text.truncate(text.trim_end_matches('0').len());
+    match u8::try_from(whole) {
+        Ok(digit @ 0..=9) => out.push(b'0' + digit),
+        _ => out.extend_from_slice(whole.to_string().as_bytes()),
     }
-    text
+    if fraction == 0 {
+        return;
+    }
+    let mut text = [b'.'; PLACES + 1];
+    let mut written = 1;
+    for place in (1..=PLACES).rev() {
+        let digit = u8::try_from(fraction % 10).unwrap_or(0);
+        fraction /= 10;
+        text[place] = b'0' + digit;
+        // Zeros at the end are left out.
+        if digit > 0 && written == 1 {
+            written = place + 1;
+        }
+    }
+    out.extend_from_slice(&text[..written]);
 }
 
 /// The value in `10^-12`, rounded half to even as the formatter of the language does, which is exact but slow. `None`: it is

@@ -51,7 +51,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Hasty<D> {
     }
 }
 
-/// Texts, which pass on as they are unless they hold NUL.
+/// Texts that are made, which pass on as they are unless they hold NUL.
 macro_rules! texts {
     ($($method:ident($type:ty))*) => {$(
         fn $method<E: Error>(self, value: $type) -> Result<V::Value, E> {
@@ -88,7 +88,8 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Hasty<V> {
         self.0.expecting(formatter)
     }
 
-    of_visitors!(plain, texts);
+    // JSON writes NUL as an escape, and a text with an escape is never a part of the document.
+    of_visitors!(plain, plain, texts);
     with_parts! {
         visit_some(Deserializer) visit_newtype_struct(Deserializer) visit_seq(SeqAccess) visit_map(MapAccess)
         visit_enum(EnumAccess)

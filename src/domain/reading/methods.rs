@@ -17,16 +17,20 @@ macro_rules! of_deserializers {
     };
 }
 
-/// Gives `$plain` the methods of visitors for values without parts, and `$texts` those for texts.
+/// Gives `$plain` the methods of visitors for values without parts, `$borrowed` the one for a text that is a part of the
+/// document, and `$texts` those for others.
 macro_rules! of_visitors {
-    ($plain:ident, $texts:ident) => {
+    ($plain:ident, $borrowed:ident, $texts:ident) => {
         $plain! {
             visit_bool(bool) visit_i8(i8) visit_i16(i16) visit_i32(i32) visit_i64(i64) visit_i128(i128) visit_u8(u8)
             visit_u16(u16) visit_u32(u32) visit_u64(u64) visit_u128(u128) visit_f32(f32) visit_f64(f64)
             visit_char(char) visit_bytes(&[u8]) visit_borrowed_bytes(&'de [u8]) visit_byte_buf(Vec<u8>)
         }
+        $borrowed! {
+            visit_borrowed_str(&'de str)
+        }
         $texts! {
-            visit_str(&str) visit_borrowed_str(&'de str) visit_string(String)
+            visit_str(&str) visit_string(String)
         }
     };
 }

@@ -62,7 +62,7 @@ pub fn read_from<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     traced::read(deserializer, otherwise)
 }
 
-/// [`read_from`] in half of the time, for what is mostly right: it does not tell why a value cannot be read.
+/// [`read_from`] of JSON in half of the time, for what is mostly right: it does not tell why a value cannot be read.
 pub fn read_hastily<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Option<T> {
     hasty::read(deserializer)
 }

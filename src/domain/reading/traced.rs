@@ -144,7 +144,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Traced<'_, V> {
         self.inner.expecting(formatter)
     }
 
-    of_visitors!(plain, texts);
+    of_visitors!(plain, texts, texts);
 
     with_parts! {
         visit_some(Deserializer) visit_newtype_struct(Deserializer) visit_enum(EnumAccess)

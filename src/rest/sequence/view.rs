@@ -5,11 +5,13 @@ use axum::body::Body;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::decimal::f64_text;
+use crate::domain::decimal::{f64_text, push_f64};
 use crate::domain::options::SequenceMode;
+use crate::domain::ranking::Walk;
 use crate::rest::whole::Around;
 use crate::service::Error;
 use crate::service::explain::answer::WaitingReason;
+use crate::service::group::published::rows::UserShare;
 use crate::service::sequence::Sequenced;
 
 /// The same workloads, or the first of them, in the order in which they should start.
@@ -75,7 +77,10 @@ pub fn write(sequenced: &Sequenced<'_>) -> Result<Body, Error> {
     ];
     let bytes = bytes.into_iter().filter(|(has, _)| *has).map(|(_, bytes)| bytes).sum();
     let before = head(sequenced).map_err(|e| Error::failed("the answer was not written", e))?;
-    Around { before: &before, after: b"]}" }.rows(count, bytes, |at, out| item(sequenced, at, out))
+    Around { before: &before, after: b"]}" }.rows(count, bytes, || {
+        let mut ranks = sequenced.rows().users.walk();
+        move |at, out| item(sequenced, &mut ranks, at, out)
+    })
 }
 
 fn head(sequenced: &Sequenced<'_>) -> serde_json::Result<Vec<u8>> {
@@ -93,23 +98,27 @@ fn head(sequenced: &Sequenced<'_>) -> serde_json::Result<Vec<u8>> {
 }
 
 /// Appends the workload at a place of the order.
-fn item(sequenced: &Sequenced<'_>, place: usize, out: &mut Vec<u8>) -> serde_json::Result<()> {
-    let rows = sequenced.rows();
+fn item(
+    sequenced: &Sequenced<'_>,
+    ranks: &mut Walk<'_, UserShare>,
+    place: usize,
+    out: &mut Vec<u8>,
+) -> serde_json::Result<()> {
     let workload = &sequenced.workloads[sequenced.order[place] as usize];
-    let row = rows.user(workload.owner);
+    let row = sequenced.rows().user(workload.owner);
     out.extend_from_slice(b"{\"workload_id\":");
     serde_json::to_writer(&mut *out, &workload.id)?;
     out.extend_from_slice(b",\"position\":");
     serde_json::to_writer(&mut *out, &(place + 1))?;
     out.extend_from_slice(b",\"fair_share_factor\":\"");
-    out.extend_from_slice(f64_text(row.map_or(1.0, |row| row.share.fair_share_factor)).as_bytes());
+    push_f64(out, row.map_or(1.0, |row| row.share.fair_share_factor));
     out.extend_from_slice(b"\",\"rank\":");
-    serde_json::to_writer(&mut *out, &row.map(|row| rows.users.rank(row.share.exponent)))?;
+    serde_json::to_writer(&mut *out, &row.map(|row| ranks.rank(row.share.exponent)))?;
     if let Some(charged) = sequenced.charged.get(place) {
         out.extend_from_slice(b",\"charge\":\"");
-        out.extend_from_slice(f64_text(charged.charge.to_f64()).as_bytes());
+        push_f64(out, charged.charge.to_f64());
         out.extend_from_slice(b"\",\"factor_after\":\"");
-        out.extend_from_slice(f64_text(charged.factor_after).as_bytes());
+        push_f64(out, charged.factor_after);
         out.push(b'"');
     }
     if let Some(explained) = sequenced.explained.get(place) {

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use crate::domain::time::{MICROS_PER_MINUTE, Timestamp};
 use crate::service::group::visible::VisibleGroup;
+use crate::service::work::free_aside;
 
 /// For so long a sequence is kept, in microseconds.
 const KEPT: i64 = 10 * MICROS_PER_MINUTE;
@@ -25,6 +26,11 @@ pub struct Remembered {
 }
 
 impl Remembered {
+    /// Whether nobody else holds the picture, so that it goes with this.
+    fn holds_alone(&self) -> bool {
+        Arc::strong_count(self.group.published()) == 1
+    }
+
     fn is_fresh(&self, now: Timestamp) -> bool {
         now.micros().saturating_sub(self.at.micros()) <= KEPT
     }
@@ -62,6 +68,10 @@ impl Memory {
             freed.push(oldest);
         }
         drop(kept);
+        // To free a picture takes milliseconds, for which no request should wait.
+        if freed.iter().any(|one| one.holds_alone()) {
+            free_aside(freed);
+        }
     }
 
     /// The last sequences of the group, the newest first.

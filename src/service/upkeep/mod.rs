@@ -18,8 +18,7 @@ use crate::process::memory;
 
 /// A key that another process revoked is refused after about this time.
 const READ_KEYS_EVERY: Duration = Duration::from_secs(2);
-const STORE_USES_EVERY: Duration = Duration::from_secs(10);
-const GIVE_BACK_EVERY: Duration = Duration::from_secs(10);
+const TIDY_EVERY: Duration = Duration::from_secs(10);
 const FORGET_SEQUENCES_EVERY: Duration = Duration::from_mins(1);
 /// The condition while the database does not answer.
 const UNREACHABLE: &str = "database_unreachable";
@@ -32,9 +31,8 @@ impl Service {
             self.store.watch(),
             self.tell_reach(),
             self.keep_reading_keys(),
-            self.keep_storing_uses(),
             self.keep_forgetting_sequences(),
-            self.keep_giving_back()
+            self.keep_tidy()
         );
     }
 
@@ -84,24 +82,18 @@ impl Service {
         }
     }
 
-    /// What a run or a large request has needed is not needed until the next one.
-    async fn keep_giving_back(&self) {
+    /// Apart from reading, because it may wait for other writers. What a run or a large request has needed is not needed until
+    /// the next one; it is given back last, so that the writing connection is idle then.
+    async fn keep_tidy(&self) {
         loop {
-            sleep(GIVE_BACK_EVERY).await;
+            sleep(TIDY_EVERY).await;
+            if let Err(error) = self.store_key_uses().await {
+                tracing::debug!(%error, "last uses of keys not stored");
+            }
             if let Err(error) = self.store.give_back_memory().await {
                 tracing::debug!(%error, "connections keep what they have of the database in memory");
             }
             blocking(memory::trim);
-        }
-    }
-
-    /// Apart from reading, because it may wait for other writers.
-    async fn keep_storing_uses(&self) {
-        loop {
-            sleep(STORE_USES_EVERY).await;
-            if let Err(error) = self.store_key_uses().await {
-                tracing::debug!(%error, "last uses of keys not stored");
-            }
         }
     }
 }

@@ -81,6 +81,22 @@ proptest! {
     }
 
     #[test]
+    fn ranks_found_in_turn_are_those_found_alone(
+        used in proptest::collection::vec(0u32..900, 0..1_200), mut wanted in proptest::collection::vec(0u32..1_000, 0..300)
+    ) {
+        let ranking = ranking(&used);
+        let exponent = |used: u32| Row { id: 0, used }.exponent();
+        let alone = |wanted: &[u32]| wanted.iter().map(|used| ranking.walk().rank(exponent(*used))).collect::<Vec<_>>();
+        let in_turn = |wanted: &[u32]| {
+            let mut walk = ranking.walk();
+            wanted.iter().map(|used| walk.rank(exponent(*used))).collect::<Vec<_>>()
+        };
+        prop_assert_eq!(in_turn(&wanted), alone(&wanted));
+        wanted.sort_unstable();
+        prop_assert_eq!(in_turn(&wanted), alone(&wanted));
+    }
+
+    #[test]
     fn changes_give_the_ranking_of_all_rows(
         used in proptest::collection::vec(0u32..40, 0..1_500),
         steps in proptest::collection::vec(proptest::collection::vec((0u32..2_500, proptest::option::of(0u32..40)), 0..900), 1..5)
