@@ -68,7 +68,7 @@ const BLOCK_BYTES: i32 = 1 << 20;
 
 /// For so long mimalloc keeps free pages for those who want some at once, in milliseconds; by default it is a second, and
 /// only who allocates later gives them back.
-const FREE_PAGES_KEPT: c_long = 100;
+const FREE_PAGES_KEPT: c_long = 10;
 /// `mi_option_purge_delay`, which the crate does not name.
 const PURGE_DELAY: c_int = 15;
 

@@ -28,6 +28,9 @@ pub const READERS: u32 = 4;
 /// the time.
 const ROWS_AHEAD: usize = 4096;
 
+/// So many statements a connection keeps. Those of many rows take 200 KiB each, and there is one for every number of rows.
+const STATEMENTS: usize = 24;
+
 /// What a commit waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Synchronous {
@@ -117,6 +120,7 @@ fn configured(options: SqliteConnectOptions, synchronous: Synchronous) -> Sqlite
         .pragma("temp_store", "memory")
         // Written pages reach the file once for several batches (in pages of 4 KiB).
         .pragma("wal_autocheckpoint", "32768")
+        .statement_cache_capacity(STATEMENTS)
         .disable_statement_logging()
 }
 
