@@ -26,7 +26,7 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// Whether nobody else holds the picture, so that it goes with this.
+    /// Whether this alone holds the picture, so that the picture goes with it.
     fn holds_alone(&self) -> bool {
         Arc::strong_count(self.group.published()) == 1
     }
