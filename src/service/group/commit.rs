@@ -8,7 +8,7 @@ use super::published::PublishedGroup;
 use super::session::Session;
 use crate::domain::ids::Owner;
 use crate::service::Result;
-use crate::service::work::blocking;
+use crate::service::work::{blocking, free_aside};
 use crate::store::{self, groups};
 
 impl Session {
@@ -100,7 +100,7 @@ impl Session {
         *slot = Some(state);
         service.published.put(&published);
         // To free what only the picture before had takes a while, for which the client need not wait.
-        drop(tokio::task::spawn_blocking(move || drop(before)));
+        free_aside(before);
         Ok(Some(published))
     }
 

@@ -86,7 +86,7 @@ proptest! {
     ) {
         let ranking = ranking(&used);
         let exponent = |used: u32| Row { id: 0, used }.exponent();
-        let alone = |wanted: &[u32]| wanted.iter().map(|used| ranking.walk().rank(exponent(*used))).collect::<Vec<_>>();
+        let alone = |wanted: &[u32]| wanted.iter().map(|used| ranking.rank(exponent(*used))).collect::<Vec<_>>();
         let in_turn = |wanted: &[u32]| {
             let mut walk = ranking.walk();
             wanted.iter().map(|used| walk.rank(exponent(*used))).collect::<Vec<_>>()
