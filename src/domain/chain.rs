@@ -4,6 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use super::bucket::{Bucket, Daily, NeedsRebuild};
+use super::capacities::Capacities;
 use super::fairness::Days;
 use super::packed::{Entry, Packed, Run};
 use super::slots::{Amounts, Usages};
@@ -18,7 +19,7 @@ const LINE: usize = 64;
 pub struct Chain {
     /// The days of each bucket, and its usage over one day of the capacity: not a number until it is asked for.
     trail: Trail,
-    capacities: Vec<Arc<Amounts>>,
+    capacities: Capacities,
     packed: Packed,
 }
 
@@ -39,8 +40,7 @@ impl Chain {
 
     /// What it and its blocks take, in bytes.
     pub fn memory(&self) -> usize {
-        let capacities = self.capacities.capacity() * size_of::<Arc<Amounts>>();
-        size_of::<Self>() + size_of_val(&*self.trail) + capacities + self.packed.memory()
+        size_of::<Self>() + size_of_val(&*self.trail) + self.capacities.memory() + self.packed.memory()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Bucket> + '_ {
@@ -51,7 +51,7 @@ impl Chain {
     pub fn at(&self, at: usize) -> Bucket {
         let (start, end) = self.span(at);
         let Entry { unit_days, records, usage } = self.packed.get(at);
-        Bucket { start, end, unit_days, usage, records, capacity: Arc::clone(&self.capacities[at]) }
+        Bucket { start, end, unit_days, usage, records, capacity: Arc::clone(self.capacity(at)) }
     }
 
     /// The days of each bucket, and its usage over one day of the capacity: not a number where [`Self::normalized`] is not known.
@@ -104,7 +104,7 @@ impl Chain {
     }
 
     pub fn capacity(&self, at: usize) -> &Arc<Amounts> {
-        &self.capacities[at]
+        self.capacities.get(at)
     }
 
     /// The usage over one day of the capacity, if it is known.
@@ -119,7 +119,7 @@ impl Chain {
         }
         let part = |(at, part): (usize, &Part)| match part.normalized() {
             known if !known.is_nan() => *part,
-            _ => Part::new(part.days(), of(&self.capacities[at], &self.packed.usage(at))),
+            _ => Part::new(part.days(), of(self.capacity(at), &self.packed.usage(at))),
         };
         self.trail.iter().enumerate().map(part).collect()
     }
@@ -137,22 +137,22 @@ impl Chain {
     /// The capacity of the bucket that starts on `start`; `None`: there is none.
     pub fn capacity_of(&self, start: Day) -> Option<(Day, &Arc<Amounts>)> {
         let at = self.find(start)?;
-        Some((self.span(at).1, &self.capacities[at]))
+        Some((self.span(at).1, self.capacity(at)))
     }
 
     pub fn set_capacity(&mut self, start: Day, capacity: &Arc<Amounts>) {
         if let Some(at) = self.find(start) {
-            if self.capacities[at] != *capacity {
+            if self.capacity(at) != capacity {
                 self.set_part(at, self.trail[at].days());
             }
-            self.capacities[at] = Arc::clone(capacity);
+            self.capacities.set(at, capacity);
         }
     }
 
     /// The starts of the buckets without any capacity.
     pub fn lacking_capacity(&self) -> impl Iterator<Item = Day> + '_ {
         let starts = self.trail.iter().map(|part| part.start());
-        starts.zip(&self.capacities).filter(|(_, capacity)| capacity.is_empty()).map(|(start, _)| start)
+        starts.zip(self.capacities.iter()).filter(|(_, capacity)| capacity.is_empty()).map(|(start, _)| start)
     }
 
     /// Puts a stored bucket in its place.
@@ -165,7 +165,7 @@ impl Chain {
         let count = self.before(day);
         if count > 0 {
             self.trail = self.trail[count..].into();
-            self.capacities.drain(..count);
+            self.capacities.remove(0..count);
             self.packed.remove(0..count);
         }
     }
@@ -175,8 +175,8 @@ impl Chain {
         let at = (0..self.len()).find(|at| self.closes(*at) > day).unwrap_or(self.len());
         let split: Vec<Bucket> = (at..self.len()).map(|at| self.at(at)).collect();
         if !split.is_empty() {
+            self.capacities.remove(at..self.trail.len());
             self.trail = self.trail[..at].into();
-            self.capacities.truncate(at);
             self.packed.truncate(at);
         }
         split
@@ -195,11 +195,7 @@ impl Chain {
         let part = Part::new(Days { first: bucket.start, last: bucket.end }, f64::NAN);
         let (before, after) = self.trail.split_at(at);
         self.trail = before.iter().copied().chain([part]).chain(after.iter().copied()).collect();
-        // Most chains are short and many, so they grow by little.
-        if self.capacities.len() == self.capacities.capacity() {
-            self.capacities.reserve_exact(1 + self.capacities.len() / 16);
-        }
-        self.capacities.insert(at, Arc::clone(&bucket.capacity));
+        self.capacities.insert(at, &bucket.capacity);
         let Bucket { unit_days, records, .. } = *bucket;
         self.packed.insert(at, &Entry { unit_days, records, usage: bucket.usage.clone() });
     }
@@ -267,7 +263,7 @@ impl Chain {
         if entry.records == 0 {
             let (before, after) = self.trail.split_at(at);
             self.trail = before.iter().chain(&after[1..]).copied().collect();
-            self.capacities.remove(at);
+            self.capacities.remove(at..at + 1);
             self.packed.remove(at..at + 1);
         } else {
             self.packed.set(at, &entry);

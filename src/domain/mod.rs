@@ -2,6 +2,7 @@
 //! Section marks name their page: `FAIR_SHARE §5` is in `docs/FAIR_SHARE.md`, `DIVISION §6` in `docs/DIVISION.md`.
 
 pub mod bucket;
+pub mod capacities;
 pub mod capacity;
 pub mod chain;
 pub mod changes;

@@ -4,3 +4,4 @@ pub mod files;
 pub mod memory;
 pub mod name;
 pub mod random;
+pub mod sqlite_memory;

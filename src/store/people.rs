@@ -5,9 +5,10 @@
 
 use std::sync::Arc;
 
+use futures::TryStreamExt;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, StreamTrait};
 
 use super::entity::{domain, membership, people_revision, project, user};
 use super::{Result, bulk};
@@ -165,15 +166,15 @@ pub async fn next_revision(db: &impl ConnectionTrait) -> Result<i64> {
 
 /// Every row that was changed after `revision`.
 #[tracing::instrument(name = "db.people.changed_since", level = "debug", skip_all, err(level = "debug"))]
-pub async fn changed_since(db: &impl ConnectionTrait, revision: i64) -> Result<People> {
-    let domains = domain::Entity::find().filter(domain::Column::Revision.gt(revision)).all(db).await?;
-    let projects = project::Entity::find().filter(project::Column::Revision.gt(revision)).all(db).await?;
-    let users = user::Entity::find().filter(user::Column::Revision.gt(revision)).all(db).await?;
-    Ok(People {
-        domains: domains.into_iter().map(Domain::from).collect(),
-        projects: projects.into_iter().map(Project::from).collect(),
-        users: users.into_iter().map(User::from).collect(),
-    })
+pub async fn changed_since(db: &(impl ConnectionTrait + StreamTrait), revision: i64) -> Result<People> {
+    // Each row is made what it becomes while the next ones are read: there may be as many as users.
+    macro_rules! rows {
+        ($table:ident) => {{
+            let rows = $table::Entity::find().filter($table::Column::Revision.gt(revision)).stream(db).await?;
+            rows.map_ok(From::from).try_collect().await?
+        }};
+    }
+    Ok(People { domains: rows!(domain), projects: rows!(project), users: rows!(user) })
 }
 
 /// Stores rows as they are given; `revision` becomes that of all of them.

@@ -57,13 +57,14 @@ pub async fn load(
         }
     }
     drop(rows);
+    let mut users = Vec::new();
     let mut rows = rows!(user_fair_share, UserUuid: Uuid, ProjectId: Uuid, RunTimes: Option<String>);
     while let Some((user, project, times, weight, decayed, normalized, factor)) = rows.try_next().await? {
         let member = Member { user: UserId(user), project: ProjectId(project) };
         let times = times.as_deref().map(run_times::decode).transpose()?.unwrap_or_default();
-        hierarchy.put_user(member, share(weight, &decayed, normalized, factor)?.with_run_times(times));
+        users.push((member, share(weight, &decayed, normalized, factor)?.with_run_times(times)));
     }
-    Ok(hierarchy)
+    Ok(hierarchy.with_users(users))
 }
 
 fn share(weight: Option<i64>, decayed: &str, normalized_usage: f64, factor: f64) -> Result<Share> {

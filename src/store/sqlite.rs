@@ -18,6 +18,7 @@ use tokio::sync::Mutex;
 use super::files::Files;
 use super::gate::Gate;
 use super::{ACQUIRE_TIMEOUT, Result, StoreError, pool_options};
+use crate::process::sqlite_memory;
 
 /// What a connection keeps of the database, in KiB: a batch touches index pages all over, and they stay in memory until it is
 /// complete. An idle connection gives back what it keeps. Readers find pages in the system's cache.
@@ -83,6 +84,7 @@ impl Anchor {
 }
 
 pub async fn connect(options: SqliteConnectOptions, synchronous: Synchronous) -> Result<Pools> {
+    sqlite_memory::from_mimalloc();
     let path = options.get_filename().to_owned();
     Files::prepare(&path).map_err(|error| unusable(&path, &error))?;
     check_rights(&path)?;

@@ -474,6 +474,7 @@ impl Source {
 
     /// What the next run gets from memory.
     fn kept(&mut self) -> Option<BTreeMap<KernelKey, Unsettled>> {
-        self.known.take().or(self.read.take())
+        // A map that has grown by its end is half empty.
+        self.known.take().or_else(|| self.read.take().map(|read| read.into_iter().collect()))
     }
 }

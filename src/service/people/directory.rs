@@ -11,7 +11,7 @@ use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::maps::FastMap;
 use crate::service::{Fault, Result};
 use crate::store::people::{self, Domain, People as Rows, Project, User};
-use crate::store::{ConnectionTrait, Store};
+use crate::store::{ConnectionTrait, Store, StreamTrait};
 
 /// The people of the server as of one revision.
 #[derive(Debug, Default)]
@@ -239,7 +239,7 @@ impl People {
     }
 
     /// Takes what other processes have changed. `db` must have no changes of its own that are not committed.
-    pub async fn sync(&self, db: &impl ConnectionTrait) -> Result<()> {
+    pub async fn sync(&self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<()> {
         let known = self.read().revision;
         let until = people::revision(db).await?;
         if until > known {
@@ -251,7 +251,7 @@ impl People {
 
     /// Keeps other writers from changing people until the transaction ends, and takes what they have changed before.
     /// Returns the revision that the changes of this transaction get.
-    pub async fn lock(&self, db: &impl ConnectionTrait) -> Result<i64> {
+    pub async fn lock(&self, db: &(impl ConnectionTrait + StreamTrait)) -> Result<i64> {
         let next = people::next_revision(db).await?;
         let known = self.read().revision;
         if next > known + 1 {

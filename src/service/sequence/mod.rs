@@ -182,7 +182,12 @@ impl Service {
             let people = self.people();
             let owners = owners(&people, &input.workloads)?;
             let placed = placed(&people, group.facts(), &input.placed)?;
-            let homes = homes(&people, group.facts(), owners.iter().chain(placed.iter().map(|(owner, _)| owner)));
+            // A plain flat order looks at no domain.
+            let homes = if growing.is_none() && group.options.order == Order::Flat {
+                Homes::default()
+            } else {
+                homes(&people, group.facts(), owners.iter().chain(placed.iter().map(|(owner, _)| owner)))
+            };
             (owners, placed, homes)
         };
         let (most, explain) = (input.limit.map_or(usize::MAX, |limit| limit.get() as usize), input.explain);

@@ -1,6 +1,7 @@
 //! Laws and worked examples of the pure rules.
 
 mod buckets;
+mod capacities;
 mod capacity;
 mod closed_loop;
 mod decay;
