@@ -2,8 +2,10 @@
 //! equally long.
 
 use std::ops::Range;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::decimal::{Count, Grain, Proportion, Usage, WeighedSum};
+use super::interned::Interned;
 use super::slots::{SlotName, Usages};
 
 /// What is kept of one bucket.
@@ -18,7 +20,7 @@ pub struct Entry {
 pub type Run = (Range<usize>, Proportion);
 
 /// The usages of one slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Column {
     slot: SlotName,
     grain: Grain,
@@ -40,7 +42,7 @@ impl Column {
 }
 
 /// How rows are laid out: days of the unit, records, then the usages by slot.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Layout {
     unit_days: u8,
     records: u8,
@@ -55,7 +57,16 @@ impl Default for Layout {
     }
 }
 
+/// Most owners use the same slots in like amounts, so that few layouts serve them all.
+static LAYOUTS: LazyLock<Mutex<Interned<Layout>>> = LazyLock::new(Mutex::default);
+
 impl Layout {
+    /// This layout as all have it who use it.
+    fn shared(self) -> Arc<Self> {
+        let mut known = LAYOUTS.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&self, || Arc::new(self.clone()))
+    }
+
     /// The layout that has room for one more row.
     fn with(&self, entry: &Entry) -> Self {
         let mut columns = self.columns.to_vec();
@@ -126,14 +137,14 @@ impl Layout {
 /// Rows of one layout, one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct Packed {
-    layout: Layout,
+    layout: Arc<Layout>,
     bytes: Vec<u8>,
 }
 
 impl Packed {
-    /// What its blocks take, in bytes.
+    /// What its block takes, in bytes. The layout is shared.
     pub fn memory(&self) -> usize {
-        self.bytes.capacity() + size_of_val(&*self.layout.columns)
+        self.bytes.capacity()
     }
 
     /// The bytes of some rows.
@@ -206,7 +217,7 @@ impl Packed {
         for (at, row) in bytes.chunks_exact_mut(stride).enumerate() {
             next.put(&self.get(at), row);
         }
-        *self = Self { layout: next, bytes };
+        *self = Self { layout: next.shared(), bytes };
     }
 
     pub fn remove(&mut self, rows: Range<usize>) {

@@ -5,7 +5,7 @@ use ethnum::U256;
 use super::Usage;
 
 /// So many digits of a usage are all zero: it is counted in `10^grain` of its last digit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Grain(u8);
 
 impl Grain {

@@ -52,6 +52,19 @@ impl TestDb {
         postgres::log(self.postgres_name().unwrap())
     }
 
+    /// A database of its own that begins as this one is. No connection may be open.
+    pub async fn copy(&self) -> TestDb {
+        let Some(name) = self.postgres_name() else {
+            let copy = sqlite_unmigrated();
+            let file = |url: &str| url.trim_start_matches("sqlite://").to_owned();
+            std::fs::copy(file(&self.url), file(&copy.url)).unwrap();
+            return copy;
+        };
+        let copy = next_name();
+        postgres::execute(&format!("CREATE DATABASE {copy} TEMPLATE {name}")).await;
+        TestDb::new(postgres::url(&copy), None)
+    }
+
     /// Its name in the PostgreSQL cluster that tests share.
     pub fn postgres_name(&self) -> Option<&str> {
         let (_, rest) = self.url.split_once("postgres://postgres@localhost/")?;
