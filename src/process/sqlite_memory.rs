@@ -1,5 +1,5 @@
 //! Where SQLite takes its memory from. A row is made on the thread of its connection and freed on the one that reads it. The
-//! C library has the two wait for each other, and so does SQLite, which counts its bytes under one lock; mimalloc does not.
+//! C library has the two wait for each other; mimalloc does not.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
@@ -8,7 +8,7 @@ use std::sync::Once;
 use libmimalloc_sys as mimalloc;
 use libsqlite3_sys as sqlite;
 
-/// Has SQLite take its memory from mimalloc, and not count it. Where SQLite is at work already, it stays as it is.
+/// Has SQLite take its memory from mimalloc. Where SQLite is at work already, it stays as it is.
 #[allow(unsafe_code, reason = "no crate offers it")]
 pub fn from_mimalloc() {
     static ONCE: Once = Once::new();
@@ -24,10 +24,7 @@ pub fn from_mimalloc() {
     };
     ONCE.call_once(|| {
         // SAFETY: SQLite copies the methods before the call returns, and refuses the call once it has begun to work.
-        unsafe {
-            sqlite::sqlite3_config(sqlite::SQLITE_CONFIG_MALLOC, &raw mut methods);
-            sqlite::sqlite3_config(sqlite::SQLITE_CONFIG_MEMSTATUS, 0 as c_int);
-        }
+        unsafe { sqlite::sqlite3_config(sqlite::SQLITE_CONFIG_MALLOC, &raw mut methods) };
     });
 }
 

@@ -58,6 +58,11 @@ impl TestDb {
             let copy = sqlite_unmigrated();
             let file = |url: &str| url.trim_start_matches("sqlite://").to_owned();
             std::fs::copy(file(&self.url), file(&copy.url)).unwrap();
+            // The last process may have left its log beside the file.
+            let logs = [&self.url, &copy.url].map(|url| format!("{}-wal", file(url)));
+            if std::fs::exists(&logs[0]).unwrap() {
+                std::fs::copy(&logs[0], &logs[1]).unwrap();
+            }
             return copy;
         };
         let copy = next_name();
