@@ -190,7 +190,11 @@ fn execute(matches: &ArgMatches) -> Outcome {
         tracing::info!(variables = config.injected.join(", "), "variables of Kubernetes Services are no settings");
     }
     let runtime = tokio::runtime::Runtime::new().map_err(|e| Failure::Failed(format!("cannot start: {e}")))?;
-    let outcome = runtime.block_on((command.work)(config));
+    let outcome = runtime.block_on(async {
+        let outcome = (command.work)(config).await;
+        client::close().await;
+        outcome
+    });
     // A standard input that stays open must not keep the program.
     runtime.shutdown_background();
     outcome

@@ -1,6 +1,6 @@
 //! The endpoints in this process over the database of the settings: no port, no key, no jobs, no migration.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::cli::failure::Failure;
@@ -9,13 +9,23 @@ use crate::config::Config;
 use crate::jobs::Runner;
 use crate::rest::Limits;
 use crate::server::App;
+use crate::service::Service;
 
 /// Longer than anything takes.
 const EVER: Duration = Duration::from_secs(u32::MAX as u64);
 
+/// The database may take so long to close. What was acknowledged is stored before.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// The service of the command. It is kept to the end of the process: the system takes all of its memory back at once, which takes
+/// less time than to free it.
+static SERVICE: OnceLock<Arc<Service>> = OnceLock::new();
+
 /// The service over a database whose schema is of this version.
 pub async fn open(config: &Config) -> Result<App, Failure> {
     let service = open::service(config).await?;
+    // A command opens one database.
+    let _ = SERVICE.set(Arc::clone(&service));
     let jobs = Runner::new(Arc::clone(&service), open::job_settings(config));
     let limits = Limits { body_bytes: usize::MAX, bulk_bytes: usize::MAX, timeout: EVER, silence: EVER };
     Ok(App { limits, ..App::new(service, jobs) })
@@ -28,6 +38,16 @@ pub async fn make(config: &Config) -> Result<(), Failure> {
         store.migrate_up().await?;
     }
     Ok(())
+}
+
+/// Closes the database that a command had open, so that what it has written lies in the file itself.
+pub async fn close() {
+    let Some(service) = SERVICE.get() else { return };
+    match tokio::time::timeout(CLOSING, service.store().clone().close()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "the database was not closed"),
+        Err(_) => tracing::debug!("the database took too long to close"),
+    }
 }
 
 /// Who asks, in the audit log: the user of the system.

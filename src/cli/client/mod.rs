@@ -17,6 +17,7 @@ use tower::{Service, ServiceExt, service_fn};
 
 pub use answer::{Answer, no_json};
 pub use call::{Call, JSON};
+pub use local::close;
 
 use super::failure::Failure;
 use crate::config::Config;

@@ -3,6 +3,7 @@
 mod bodies;
 mod both_ways;
 mod client;
+mod closing;
 mod config;
 mod explain;
 mod fairness;
