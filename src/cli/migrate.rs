@@ -8,7 +8,7 @@ use serde_json::json;
 use super::ask::confirm;
 use super::command::Command;
 use super::failure::{Failure, Outcome, eprint_line};
-use super::open::{connect, connect_existing};
+use super::open::{close, connect, connect_existing};
 use super::output::{OutputArgs, print_list};
 use crate::config::Config;
 use crate::store::Store;
@@ -41,6 +41,7 @@ impl Command for Migrate {
                 let store = connect(&config).await?;
                 let missing = store.schema().await?.pending.len();
                 store.migrate_up().await?;
+                close(&store).await;
                 eprint_line(&format!("{missing} migrations applied"));
             }
             Self::Down { steps, yes } => {
@@ -59,6 +60,7 @@ impl Command for Migrate {
                     confirm("Revert?")?;
                 }
                 store.migrate_down(steps).await?;
+                close(&store).await;
                 eprint_line(&format!("{steps} migrations reverted"));
             }
             Self::Status(args) => {

@@ -19,6 +19,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// How long a database may take to answer at all.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long connections to the database may take to end.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Connects; a missing `SQLite` file is created.
 pub async fn connect(config: &Config) -> Result<Store, Failure> {
@@ -43,6 +45,15 @@ pub async fn connect_existing(config: &Config) -> Result<Store, Failure> {
         )));
     }
     connect(config).await
+}
+
+/// Closes a database, so that what was written lies in the file itself. What was acknowledged is stored either way.
+pub async fn close(store: &Store) {
+    match tokio::time::timeout(CLOSE_TIMEOUT, store.clone().close()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "the database was not closed cleanly"),
+        Err(_) => tracing::warn!("the database was not closed cleanly: it does not answer"),
+    }
 }
 
 /// The service over a database whose schema is of this version.

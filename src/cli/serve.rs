@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use super::command::Command;
 use super::failure::{Failure, Outcome};
 use super::front::Front;
-use super::open::{awaited, job_settings, service_made};
+use super::open::{self, awaited, job_settings, service_made};
 use super::output::print;
 use crate::config::Config;
 use crate::jobs::Runner;
@@ -18,9 +18,6 @@ use crate::rest::Limits;
 use crate::server::App;
 use crate::service::{Caller, Service};
 use crate::ui::{PublicUrl, Site};
-
-/// How long connections to the database may take to end.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Run the server
 #[derive(Parser)]
@@ -116,11 +113,7 @@ pub async fn until_stopped(
         upkeep.abort();
         // The last connection to an SQLite file tidies up, and that should not be the one that watched it.
         let _ = upkeep.await;
-        match tokio::time::timeout(CLOSE_TIMEOUT, service.store().clone().close()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!(%error, "the database was not closed cleanly"),
-            Err(_) => tracing::warn!("the database was not closed cleanly: it does not answer"),
-        }
+        open::close(service.store()).await;
     };
     front.drain(rest).await?;
     Ok(ExitCode::SUCCESS)

@@ -36,6 +36,7 @@ impl Capacities {
 
     /// Puts a capacity before the one at a place, or after the last one.
     pub fn insert(&mut self, at: usize, capacity: &Arc<Amounts>) {
+        // Most come last and are as the one before, which takes no room.
         if let Some(last) = self.0.last_mut()
             && last.end as usize == at
             && last.capacity == *capacity
@@ -50,10 +51,8 @@ impl Capacities {
     }
 
     pub fn set(&mut self, at: usize, capacity: &Arc<Amounts>) {
-        if self.get(at) != capacity {
-            self.remove(at..at + 1);
-            self.insert(at, capacity);
-        }
+        self.remove(at..at + 1);
+        self.insert(at, capacity);
     }
 
     pub fn remove(&mut self, places: Range<usize>) {

@@ -141,10 +141,10 @@ impl Chain {
     }
 
     pub fn set_capacity(&mut self, start: Day, capacity: &Arc<Amounts>) {
-        if let Some(at) = self.find(start) {
-            if self.capacity(at) != capacity {
-                self.set_part(at, self.trail[at].days());
-            }
+        if let Some(at) = self.find(start)
+            && self.capacity(at) != capacity
+        {
+            self.set_part(at, self.trail[at].days());
             self.capacities.set(at, capacity);
         }
     }

@@ -62,9 +62,9 @@ static LAYOUTS: LazyLock<Mutex<Interned<Layout>>> = LazyLock::new(Mutex::default
 
 impl Layout {
     /// This layout as all have it who use it.
-    fn shared(self) -> Arc<Self> {
+    fn shared(&self) -> Arc<Self> {
         let mut known = LAYOUTS.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&self, || Arc::new(self.clone()))
+        known.get(self, || Arc::new(self.clone()))
     }
 
     /// The layout that has room for one more row.

@@ -12,17 +12,17 @@ use libsqlite3_sys as sqlite;
 #[allow(unsafe_code, reason = "no crate offers it")]
 pub fn from_mimalloc() {
     static ONCE: Once = Once::new();
-    let mut methods = sqlite::sqlite3_mem_methods {
-        xMalloc: Some(allocate),
-        xFree: Some(free),
-        xRealloc: Some(resize),
-        xSize: Some(size),
-        xRoundup: Some(round_up),
-        xInit: Some(start),
-        xShutdown: Some(stop),
-        pAppData: null_mut(),
-    };
     ONCE.call_once(|| {
+        let mut methods = sqlite::sqlite3_mem_methods {
+            xMalloc: Some(allocate),
+            xFree: Some(free),
+            xRealloc: Some(resize),
+            xSize: Some(size),
+            xRoundup: Some(round_up),
+            xInit: Some(start),
+            xShutdown: Some(stop),
+            pAppData: null_mut(),
+        };
         // SAFETY: SQLite copies the methods before the call returns, and refuses the call once it has begun to work.
         unsafe { sqlite::sqlite3_config(sqlite::SQLITE_CONFIG_MALLOC, &raw mut methods) };
     });

@@ -167,7 +167,7 @@ pub async fn next_revision(db: &impl ConnectionTrait) -> Result<i64> {
 /// Every row that was changed after `revision`.
 #[tracing::instrument(name = "db.people.changed_since", level = "debug", skip_all, err(level = "debug"))]
 pub async fn changed_since(db: &(impl ConnectionTrait + StreamTrait), revision: i64) -> Result<People> {
-    // Each row is made what it becomes while the next ones are read: there may be as many as users.
+    // There may be as many rows as users: each is converted while the next ones are read.
     macro_rules! rows {
         ($table:ident) => {{
             let rows = $table::Entity::find().filter($table::Column::Revision.gt(revision)).stream(db).await?;

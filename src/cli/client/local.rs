@@ -14,9 +14,6 @@ use crate::service::Service;
 /// Longer than anything takes.
 const EVER: Duration = Duration::from_secs(u32::MAX as u64);
 
-/// The database may take so long to close. What was acknowledged is stored before.
-const CLOSING: Duration = Duration::from_secs(2);
-
 /// The service of the command. It is kept to the end of the process: the system takes all of its memory back at once, which takes
 /// less time than to free it.
 static SERVICE: OnceLock<Arc<Service>> = OnceLock::new();
@@ -37,16 +34,14 @@ pub async fn make(config: &Config) -> Result<(), Failure> {
     if config.migrate_on_start && store.schema().await?.applied.is_empty() {
         store.migrate_up().await?;
     }
+    open::close(&store).await;
     Ok(())
 }
 
-/// Closes the database that a command had open, so that what it has written lies in the file itself.
+/// Closes the database that a command had open.
 pub async fn close() {
-    let Some(service) = SERVICE.get() else { return };
-    match tokio::time::timeout(CLOSING, service.store().clone().close()).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::debug!(%error, "the database was not closed"),
-        Err(_) => tracing::debug!("the database took too long to close"),
+    if let Some(service) = SERVICE.get() {
+        open::close(service.store()).await;
     }
 }
 

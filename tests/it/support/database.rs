@@ -56,13 +56,9 @@ impl TestDb {
     pub async fn copy(&self) -> TestDb {
         let Some(name) = self.postgres_name() else {
             let copy = sqlite_unmigrated();
-            let file = |url: &str| url.trim_start_matches("sqlite://").to_owned();
-            std::fs::copy(file(&self.url), file(&copy.url)).unwrap();
-            // The last process may have left its log beside the file.
-            let logs = [&self.url, &copy.url].map(|url| format!("{}-wal", file(url)));
-            if std::fs::exists(&logs[0]).unwrap() {
-                std::fs::copy(&logs[0], &logs[1]).unwrap();
-            }
+            let [from, to] = [&self.url, &copy.url].map(|url| url.strip_prefix("sqlite://").unwrap());
+            assert!(!std::fs::exists(format!("{from}-wal")).unwrap(), "a part of the database lies in its log");
+            std::fs::copy(from, to).unwrap();
             return copy;
         };
         let copy = next_name();
