@@ -65,7 +65,7 @@ fn bucket() {
 pub fn measure(users: usize, times: usize) -> (Duration, Duration) {
     let (mut ledger, mut hierarchy) = histories(users);
     let options = Options::default();
-    ledger.normalize(&mut Decayer::new(&options, TODAY));
+    ledger.normalize(&Decayer::new(&options, TODAY));
     let mut days = 0;
     let measured = repeat(times, || {
         // Another day gives everybody another history.

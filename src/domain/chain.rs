@@ -74,6 +74,12 @@ impl Chain {
         self.find(start).map(|at| self.at(at))
     }
 
+    /// What the bucket that starts on `day` has of that day, if it has no other day.
+    pub fn of_one_day(&self, day: Day) -> Option<Daily> {
+        let at = self.find(day).filter(|at| self.span(*at).1 == day)?;
+        Some(Daily { usage: self.packed.usage(at), records: self.packed.records(at) })
+    }
+
     fn find(&self, start: Day) -> Option<usize> {
         self.trail.binary_search_by_key(&start, |part| part.start()).ok()
     }
@@ -125,8 +131,14 @@ impl Chain {
     }
 
     /// Keeps the [`Self::normalized_trail`].
-    pub fn normalize(&mut self, of: impl FnMut(&Arc<Amounts>, &Usages) -> f64) {
-        self.trail = self.normalized_trail(of);
+    pub fn normalize(&mut self, mut of: impl FnMut(&Arc<Amounts>, &Usages) -> f64) {
+        for at in 0..self.len() {
+            if self.trail[at].normalized().is_nan() {
+                let normalized = of(self.capacity(at), &self.packed.usage(at));
+                let days = self.trail[at].days();
+                Arc::make_mut(&mut self.trail)[at] = Part::new(days, normalized);
+            }
+        }
     }
 
     /// Other weights of slots give other normalised usages.

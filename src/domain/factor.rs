@@ -46,7 +46,6 @@ pub struct Decayer<'a> {
     options: &'a Options,
     /// The first day of the window.
     first: Day,
-    normalizers: Normalizers,
     /// The whole window, the oldest days first.
     spans: Vec<Span>,
 }
@@ -70,7 +69,7 @@ impl<'a> Decayer<'a> {
                 _ => spans.push(Span { last, weight, proportion: Proportion::new(weight) }),
             }
         }
-        Self { options, first: options.window_start(today), normalizers: Normalizers::default(), spans }
+        Self { options, first: options.window_start(today), spans }
     }
 
     /// The decay weight of a bucket, `None` once it has left the window.
@@ -83,10 +82,10 @@ impl<'a> Decayer<'a> {
         &self.options.resource_weights
     }
 
-    /// Has each bucket keep its usage over one day of its capacity.
-    pub fn normalize(&mut self, chain: &mut Chain) {
-        let Self { normalizers, options, .. } = self;
-        chain.normalize(|capacity, usage| normalizers.of(capacity, &options.resource_weights).normalized(usage));
+    /// What has each bucket of a chain keep its usage over one day of its capacity.
+    pub fn normalizing(&self) -> impl FnMut(&mut Chain) {
+        let (mut normalizers, weights) = (Normalizers::default(), self.resource_weights());
+        move |chain| chain.normalize(|capacity, usage| normalizers.of(capacity, weights).normalized(usage))
     }
 
     /// What each bucket comes to before decay.

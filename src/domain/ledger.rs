@@ -10,51 +10,16 @@ use super::bucket::{Bucket, Daily};
 use super::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
 use super::chain::Chain;
 use super::factor::{Decayer, History};
-use super::ids::{Member, Owner};
+use super::ids::Owner;
+use super::increments::Sums;
 use super::maps::{FastMap, FastSet};
-use super::slots::{Amounts, Usages};
+use super::parallel;
+use super::slots::Amounts;
 use super::time::{Day, Span, Timestamp};
 use super::trail::Trails;
 
-/// New usage, summed before it touches any bucket.
-#[derive(Clone, Debug, Default)]
-pub struct Increments(FastMap<(Member, Arc<str>, Day), Daily>);
-
-impl Increments {
-    /// One record of one member, counted for `domain`.
-    pub fn add(&mut self, member: Member, domain: &Arc<str>, day: Day, usage: &Usages) {
-        self.0.entry((member, Arc::clone(domain), day)).or_default().add(usage);
-    }
-
-    /// Several records at once, or a part of one.
-    pub fn add_daily(&mut self, member: Member, domain: &Arc<str>, day: Day, daily: &Daily) {
-        self.0.entry((member, Arc::clone(domain), day)).or_default().add_records(&daily.usage, daily.records);
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub fn first_day(&self) -> Option<Day> {
-        self.0.keys().map(|(_, _, day)| *day).min()
-    }
-
-    /// The usage of each member on each day, by the domain that it counts for.
-    pub fn iter(&self) -> impl Iterator<Item = (Member, &Arc<str>, Day, &Daily)> {
-        self.0.iter().map(|((member, domain, day), daily)| (*member, domain, *day, daily))
-    }
-
-    /// The same usage seen from all three tiers, by day and then by owner.
-    pub fn by_owner(&self) -> BTreeMap<(Day, Owner), Daily> {
-        let mut tiers: FastMap<(Day, Owner), Daily> = FastMap::default();
-        for ((member, domain, day), daily) in &self.0 {
-            for owner in [Owner::User(*member), Owner::Project(member.project), Owner::Domain(Arc::clone(domain))] {
-                tiers.entry((*day, owner)).or_default().add_records(&daily.usage, daily.records);
-            }
-        }
-        tiers.into_iter().collect()
-    }
-}
+/// Of so many chains that may have changed, all are looked at: that takes less time then, because it is done in parallel.
+const MANY: usize = 4;
 
 /// Rows that differ from storage.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -118,6 +83,11 @@ impl Ledger {
         self.chains.get(owner).and_then(|c| c.bucket(start))
     }
 
+    /// What the bucket of `owner` says of one day, if it is of that day only.
+    pub fn of_one_day(&self, owner: &Owner, day: Day) -> Option<Daily> {
+        self.chains.get(owner)?.of_one_day(day)
+    }
+
     /// The start of the bucket of `owner` that has `day` in its days with usage.
     pub fn start_of(&self, owner: &Owner, day: Day) -> Option<Day> {
         let spans = self.chains.get(owner)?.spans();
@@ -177,20 +147,15 @@ impl Ledger {
 
     /// Adds usage. Returns the owners whose chain must be folded again, with the first day to fold.
     /// Where records before `records_from` would be needed for that, a shorter bucket fills the hole.
-    pub fn apply(
-        &mut self,
-        increments: &Increments,
-        unit_days: u32,
-        records_from: Option<Day>,
-    ) -> BTreeMap<Owner, Day> {
+    pub fn apply(&mut self, sums: &Sums, unit_days: u32, records_from: Option<Day>) -> BTreeMap<Owner, Day> {
         let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
-        for ((day, owner), daily) in increments.by_owner() {
+        sums.each_owner(|day, owner, daily| {
             if refold.contains_key(&owner) {
-                continue;
+                return;
             }
             let chain = self.chains.entry(owner.clone()).or_default();
-            let placed = match chain.add(day, unit_days, &daily) {
-                Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => chain.add_short(day, &daily),
+            let placed = match chain.add(day, unit_days, daily) {
+                Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => chain.add_short(day, daily),
                 placed => placed,
             };
             match placed {
@@ -199,22 +164,22 @@ impl Ledger {
                     refold.insert(owner, day);
                 }
             }
-        }
+        });
         refold
     }
 
     /// Takes usage back that was recorded past a kernel's end. Returns what must be folded again; a bucket
     /// that began before `records_from` cannot be, and keeps its days.
-    pub fn retract(&mut self, removed: &Increments, records_from: Option<Day>) -> BTreeMap<Owner, Day> {
+    pub fn retract(&mut self, removed: &Sums, records_from: Option<Day>) -> BTreeMap<Owner, Day> {
         let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
-        for ((day, owner), daily) in removed.by_owner() {
+        removed.each_owner(|day, owner, daily| {
             if refold.contains_key(&owner) {
-                continue;
+                return;
             }
             let chain = self.chains.entry(owner.clone()).or_default();
-            let taken = match chain.subtract(day, &daily) {
+            let taken = match chain.subtract(day, daily) {
                 Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => {
-                    chain.subtract_kept(day, &daily)
+                    chain.subtract_kept(day, daily)
                 }
                 taken => taken,
             };
@@ -227,7 +192,7 @@ impl Ledger {
                     refold.insert(owner, day);
                 }
             }
-        }
+        });
         refold
     }
 
@@ -358,7 +323,7 @@ impl Ledger {
 
     /// Has every bucket keep its usage over capacity, by the decayer's weights of slots: most never change again. Returns whose
     /// buckets have changed since this was asked last, ascending.
-    pub fn normalize(&mut self, decayer: &mut Decayer) -> Vec<Owner> {
+    pub fn normalize(&mut self, decayer: &Decayer) -> Vec<Owner> {
         let mut stale: Vec<Owner> = std::mem::take(&mut self.stale).into_iter().collect();
         stale.sort_unstable();
         if self.normalized_with != *decayer.resource_weights() {
@@ -366,13 +331,18 @@ impl Ledger {
             self.normalized_with = decayer.resource_weights().clone();
             self.some_not_normalized = true;
         }
-        if std::mem::take(&mut self.some_not_normalized) {
-            self.chains.values_mut().for_each(|chain| decayer.normalize(chain));
-        } else {
-            for owner in &stale {
-                if let Some(chain) = self.chains.get_mut(owner) {
-                    decayer.normalize(chain);
+        if std::mem::take(&mut self.some_not_normalized) || stale.len() > self.chains.len() / MANY {
+            let mut chains: Vec<&mut Chain> = self.chains.values_mut().collect();
+            parallel::parts_mut(&mut chains, |part| {
+                let mut normalize = decayer.normalizing();
+                for chain in part {
+                    normalize(chain);
                 }
+            });
+        } else {
+            let mut normalize = decayer.normalizing();
+            for owner in &stale {
+                self.chains.get_mut(owner).into_iter().for_each(&mut normalize);
             }
         }
         stale

@@ -20,6 +20,7 @@ mod flat;
 pub mod hierarchy;
 pub mod identity;
 pub mod ids;
+pub mod increments;
 pub mod interned;
 pub mod kernel;
 pub mod ledger;

@@ -18,6 +18,7 @@ use crate::domain::decimal::Amount;
 use crate::domain::fairness::Days;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::ledger::Ledger;
+use crate::domain::slots::Amounts;
 use crate::domain::time::{Day, Timestamp};
 
 /// Loads every bucket of the group that starts at or after the ledger's `loaded_from`, and before `until`. There may be millions:
@@ -154,6 +155,17 @@ pub async fn of_owner(db: &impl ConnectionTrait, group: &str, owner: &Owner, fro
     }
 }
 
+/// The stored form of capacities. Most buckets have that of the bucket before.
+#[derive(Default)]
+struct CapacityTexts(Option<(Arc<Amounts>, String)>);
+
+impl CapacityTexts {
+    fn of(&mut self, capacity: &Arc<Amounts>) -> String {
+        let known = self.0.take().filter(|(known, _)| Arc::ptr_eq(known, capacity));
+        self.0.insert(known.unwrap_or_else(|| (Arc::clone(capacity), capacity.to_json()))).1.clone()
+    }
+}
+
 /// Stores the named buckets of the ledger.
 #[tracing::instrument(name = "db.buckets.save", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn save(
@@ -164,7 +176,7 @@ pub async fn save(
     now: Timestamp,
 ) -> Result<()> {
     macro_rules! row {
-        ($table:ident, $bucket:expr, $($key:ident: $value:expr),+) => {
+        ($table:ident, $bucket:expr, $capacity:expr, $($key:ident: $value:expr),+) => {
             $table::ActiveModel {
                 resource_group: Set(group.to_owned()),
                 $($key: Set($value),)+
@@ -173,7 +185,7 @@ pub async fn save(
                 decay_unit_days: Set($bucket.unit_days.cast_signed()),
                 resource_usage: Set($bucket.usage.to_json()),
                 records: Set($bucket.records.cast_signed()),
-                capacity_snapshot: Set($bucket.capacity.to_json()),
+                capacity_snapshot: Set($capacity),
                 created_at: Set(now.micros()),
                 updated_at: Set(now.micros()),
             }
@@ -197,15 +209,17 @@ pub async fn save(
     }
     // A bucket is unpacked for its own tier only.
     macro_rules! of_tier {
-        ($owner:pat => $table:ident, $($key:ident: $value:expr),+) => {
-            keys.iter().filter_map(|(owner, start)| match owner {
+        ($owner:pat => $table:ident, $($key:ident: $value:expr),+) => {{
+            let mut capacities = CapacityTexts::default();
+            keys.iter().filter_map(move |(owner, start)| match owner {
                 $owner => {
                     let bucket = ledger.bucket(owner, *start)?;
-                    Some(row!($table, bucket, $($key: $value),+))
+                    let capacity = capacities.of(&bucket.capacity);
+                    Some(row!($table, bucket, capacity, $($key: $value),+))
                 }
                 _ => None,
             })
-        };
+        }};
     }
     let domains = of_tier!(Owner::Domain(name) => domain_usage_bucket, domain_name: name.to_string());
     let projects = of_tier!(Owner::Project(id) => project_usage_bucket, project_id: id.0);

@@ -2,12 +2,13 @@
 //!
 //! Statements are built once and used for every part of the rows, because building and parsing them
 //! costs more than binding. `SQLite` gets lists of rows; `PostgreSQL` gets one array for each
-//! column, which it plans far faster than as many parameters.
+//! column, which it plans far faster than as many parameters. What all rows of a long statement have in
+//! common is sent once.
 
 use std::fmt::Write;
 
 use super::Result;
-use sea_orm::sea_query::{ArrayType, Expr, OnConflict, Query, SimpleExpr, ValueType};
+use sea_orm::sea_query::{ArrayType, Expr, OnConflict, Query, SimpleExpr, ValueTuple, ValueType};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ColumnType, ConnectionTrait, DbBackend, DbErr, EntityTrait, Iterable, Statement,
     Value,
@@ -67,8 +68,9 @@ struct Parts<A: ActiveModelTrait, I> {
 /// What a statement takes.
 #[derive(PartialEq)]
 enum Shape {
-    /// So many rows of single values.
-    Rows(usize),
+    /// So many rows of single values, for `SQLite`, and which columns are the same in all of them.
+    Rows(usize, Vec<bool>),
+    /// For `PostgreSQL`.
     Columns(Vec<Form>),
 }
 
@@ -87,7 +89,7 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
     async fn next(&mut self) -> Result<Option<Statement>> {
         let (shape, values) = match self.backend {
             DbBackend::Postgres => self.arrays().await?,
-            _ => self.cells(),
+            _ => self.rows().await,
         };
         if values.is_empty() {
             return Ok(None);
@@ -101,31 +103,33 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
         Ok(Some(statement))
     }
 
-    /// The values of the next rows, one after the other; what is not set is null.
-    fn cells(&mut self) -> (Shape, Vec<Value>) {
+    /// The values of the next rows for `SQLite`: what all have in common, then the rest of one row after the other.
+    async fn rows(&mut self) -> (Shape, Vec<Value>) {
         let most = (SQLITE_BIND_LIMIT / self.columns.len().max(1)).clamp(1, SQLITE_ROWS);
-        let mut values = Vec::with_capacity(most * self.columns.len());
-        for mut row in self.rows.by_ref().take(most) {
-            values.extend(self.columns.iter().map(|c| row.take(*c).into_value().unwrap_or(NULL)));
+        let (cells, count) = self.cells(most).await;
+        // There are as many statements to be prepared as lengths. A full one is worth a statement of its own.
+        let shared = |cells: &Cells| count == most && cells.shared.is_some();
+        let are_shared: Vec<bool> = cells.iter().map(shared).collect();
+        let mut values = Vec::with_capacity(count * cells.len());
+        let mut own = Vec::with_capacity(cells.len());
+        for (cells, is_shared) in cells.into_iter().zip(&are_shared) {
+            match cells.shared {
+                Some(shared) if *is_shared => values.push(shared),
+                Some(shared) => own.push(vec![shared; count].into_iter()),
+                None => own.push(cells.all.into_iter()),
+            }
         }
-        (Shape::Rows(values.len() / self.columns.len().max(1)), values)
+        for _ in 0..count {
+            values.extend(own.iter_mut().filter_map(Iterator::next));
+        }
+        (Shape::Rows(count, are_shared), values)
     }
 
-    /// The next rows by column.
+    /// The next rows for `PostgreSQL`, by column.
     async fn arrays(&mut self) -> Result<(Shape, Vec<Value>)> {
-        let mut cells: Vec<Cells> = self.columns.iter().map(|_| Cells::default()).collect();
-        let mut count: usize = 0;
         let most = self.postgres_rows;
         self.postgres_rows = (most * POSTGRES_GROWTH).min(POSTGRES_ROWS);
-        for mut row in self.rows.by_ref().take(most) {
-            for (cells, column) in cells.iter_mut().zip(&self.columns) {
-                cells.push(row.take(*column).into_value().unwrap_or(NULL), count);
-            }
-            count += 1;
-            if count.is_multiple_of(ROWS_BETWEEN_YIELDS) {
-                tokio::task::yield_now().await;
-            }
-        }
+        let (mut cells, count) = self.cells(most).await;
         if count == 0 {
             return Ok((Shape::Columns(Vec::new()), Vec::new()));
         }
@@ -143,6 +147,22 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
             values.push(value);
         }
         Ok((Shape::Columns(forms), values))
+    }
+
+    /// At most so many of the next rows by column, and how many they are. What is not set is null.
+    async fn cells(&mut self, most: usize) -> (Vec<Cells>, usize) {
+        let mut cells: Vec<Cells> = self.columns.iter().map(|_| Cells::default()).collect();
+        let mut count: usize = 0;
+        for mut row in self.rows.by_ref().take(most) {
+            for (cells, column) in cells.iter_mut().zip(&self.columns) {
+                cells.push(row.take(*column).into_value().unwrap_or(NULL), count);
+            }
+            count += 1;
+            if count.is_multiple_of(ROWS_BETWEEN_YIELDS) {
+                tokio::task::yield_now().await;
+            }
+        }
+        (cells, count)
     }
 }
 
@@ -248,7 +268,19 @@ fn build<A: ActiveModelTrait>(
             }
             insert.select_from(select).map_err(refused)?;
         }
-        Shape::Rows(rows) => {
+        Shape::Rows(rows, shared) if shared.contains(&true) => {
+            let mut select = Query::select();
+            let mut own = 0;
+            for is_shared in shared {
+                own += usize::from(!is_shared);
+                select.expr(Expr::cust(if *is_shared { "?".to_owned() } else { format!("column{own}") }));
+            }
+            select.from_values((0..*rows).map(|_| ValueTuple::Many(vec![NULL; own])), "own");
+            // Without it, SQLite would take the rule for conflicts for the condition of a join.
+            select.cond_where(Expr::cust("TRUE"));
+            insert.select_from(select).map_err(refused)?;
+        }
+        Shape::Rows(rows, _) => {
             for _ in 0..*rows {
                 insert.values(columns.iter().map(|_| Expr::cust("?"))).map_err(refused)?;
             }

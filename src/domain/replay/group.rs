@@ -9,8 +9,9 @@ use crate::domain::changes::Changes;
 use crate::domain::factor::{Decayer, Exponent, History};
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{KernelId, KernelKey, Member, Owner, ProjectId, UserId};
+use crate::domain::increments::{Increments, Sums};
 use crate::domain::kernel::{Advance, Phase, Started, Unsettled};
-use crate::domain::ledger::{Increments, Ledger};
+use crate::domain::ledger::Ledger;
 use crate::domain::maps::FastMap;
 use crate::domain::options::{Options, Order};
 use crate::domain::outstanding::Outstanding;
@@ -169,7 +170,7 @@ impl Group {
     }
 
     /// What kernels have used since their cursors; moves those.
-    fn record(&mut self, now: Timestamp) -> Increments {
+    fn record(&mut self, now: Timestamp) -> Sums {
         let run =
             Run { now, gap_policy: self.options.gap_policy, max_gap_hours: self.options.max_gap_hours, downtimes: &[] };
         let (mut added, mut ended) = (Increments::default(), Vec::new());
@@ -197,7 +198,7 @@ impl Group {
             *self.run_times.entry((day, owner)).or_default() += times;
             self.hierarchy.add_run_times(owner, times);
         }
-        added
+        added.into_sums()
     }
 
     /// Those of days before the look-back window do not count any more.
@@ -210,8 +211,8 @@ impl Group {
 
     fn recompute(&mut self, today: Day) {
         let Self { ledger, hierarchy, options, .. } = self;
-        let mut decayer = Decayer::new(options, today);
-        let stale = ledger.normalize(&mut decayer);
+        let decayer = Decayer::new(options, today);
+        let stale = ledger.normalize(&decayer);
         if today == self.day {
             hierarchy.take_histories(stale, |owner| ledger.history(owner, &decayer));
         } else {

@@ -1,14 +1,14 @@
 //! Day totals follow what runs record and take back. Where it is not certain that they have all of it, they are made anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::difference::Difference;
 use crate::domain::bucket::Daily;
 use crate::domain::day_domains::DayDomains;
 use crate::domain::ids::{Member, Owner, UserId};
-use crate::domain::ledger::{Increments, Ledger};
-use crate::domain::maps::FastMap;
+use crate::domain::increments::Sums;
+use crate::domain::ledger::Ledger;
 use crate::domain::time::{Day, Timestamp};
 use crate::service::Result;
 use crate::service::audit::label;
@@ -21,75 +21,77 @@ use crate::store::{ConnectionTrait, StreamTrait};
 /// Days up to today that are at hand.
 const DAYS_AT_HAND: i32 = 2;
 
-/// What a run adds and takes back in one place.
-#[derive(Default)]
-struct Change {
-    added: Daily,
-    removed: Daily,
-}
-
-type Days = BTreeMap<Day, FastMap<Place, Change>>;
-
-/// Adds increments to one side of the changes.
-fn gather(days: &mut Days, increments: &Increments, side: impl Fn(&mut Change) -> &mut Daily) {
-    for (member, domain, day, daily) in increments.iter() {
-        let change = days.entry(day).or_default().entry((member, Arc::clone(domain))).or_default();
-        side(change).add_records(&daily.usage, daily.records);
-    }
-}
-
 /// Stores what a run has recorded and taken back. Its buckets have it already.
-pub async fn book(session: &mut Session, added: &Increments, removed: &Increments) -> Result<()> {
-    let mut days = Days::new();
-    gather(&mut days, added, |change| &mut change.added);
-    gather(&mut days, removed, |change| &mut change.removed);
-    for (day, changes) in days {
+pub async fn book(session: &mut Session, added: &Sums, removed: &Sums) -> Result<()> {
+    let days: BTreeSet<Day> = added.days().chain(removed.days()).collect();
+    for day in days {
         have_at_hand(session, day).await?;
         // Also what comes with this run: a project may count in two domains in one.
         let known = &mut session.state_mut().day_domains;
-        changes.keys().for_each(|(member, domain)| known.note(day, member.project, domain));
-        let totals = changed(session, day, changes).await?;
-        day_totals::save(session.write(), session.key(), day, &totals).await?;
+        let mut places: Vec<(Member, &Arc<str>)> = added.places(day).chain(removed.places(day)).collect();
+        for (member, domain) in &places {
+            known.note(day, member.project, domain);
+        }
+        places.sort_unstable();
+        places.dedup();
+        let rest = save_known(session, day, places).await?;
+        if !rest.is_empty() {
+            let totals = changed(session, day, rest, added, removed).await?;
+            day_totals::save(session.write(), session.key(), day, &totals).await?;
+        }
     }
     Ok(())
 }
 
-/// What the totals of a day are after the changes.
-async fn changed(session: &Session, day: Day, changes: FastMap<Place, Change>) -> Result<OfDay> {
+/// Stores the totals that buckets tell. Returns the places of which they do not tell it.
+async fn save_known<'a>(
+    session: &Session,
+    day: Day,
+    places: Vec<(Member, &'a Arc<str>)>,
+) -> Result<Vec<(Member, &'a Arc<str>)>> {
     let (ledger, known) = (&session.state().ledger, &session.state().day_domains);
-    let mut totals = OfDay::new();
     let mut rest = Vec::new();
-    for (place, change) in changes {
-        let (member, domain) = &place;
-        match bucket_of_day(ledger, *member, day).filter(|_| known.is_only(day, member.project, domain)) {
-            Some(daily) => {
-                totals.insert(place, daily);
-            }
-            None => rest.push((place, change)),
+    let totals = places.into_iter().filter_map(|(member, domain)| {
+        let is_only = known.is_only(day, member.project, domain);
+        let daily = ledger.of_one_day(&Owner::User(member), day).filter(|_| is_only);
+        if daily.is_none() {
+            rest.push((member, domain));
         }
-    }
-    let mut users: Vec<UserId> = rest.iter().map(|((member, _), _)| member.user).collect();
-    users.sort_unstable();
+        daily.map(|daily| (member, domain, daily))
+    });
+    day_totals::put(session.write(), session.key(), day, totals).await?;
+    Ok(rest)
+}
+
+/// What the stored totals of some places are after the changes.
+async fn changed(
+    session: &Session,
+    day: Day,
+    places: Vec<(Member, &Arc<str>)>,
+    added: &Sums,
+    removed: &Sums,
+) -> Result<OfDay> {
+    let mut users: Vec<UserId> = places.iter().map(|(member, _)| member.user).collect();
     users.dedup();
     let mut stored = day_totals::of_users(session.read(), session.key(), day, &users).await?;
-    for (place, Change { added, removed }) in rest {
-        let before = stored.remove(&place);
+    let mut totals = OfDay::new();
+    for (member, domain) in places {
+        let place = (member, Arc::clone(domain));
+        let (before, more) = (stored.remove(&place), added.get(day, member, domain));
         // What was taken back of a total that is purged is gone already.
-        if before.is_none() && added.is_nothing() {
+        if before.is_none() && more.is_none() {
             continue;
         }
         let mut daily = before.unwrap_or_default();
-        daily.add_records(&added.usage, added.records);
-        daily.take_back(&removed);
+        if let Some(more) = more {
+            daily.add_records(&more.usage, more.records);
+        }
+        if let Some(less) = removed.get(day, member, domain) {
+            daily.take_back(less);
+        }
         totals.insert(place, daily);
     }
     Ok(totals)
-}
-
-/// What the bucket of a member says of one day, if it is of that day only.
-fn bucket_of_day(ledger: &Ledger, member: Member, day: Day) -> Option<Daily> {
-    let bucket = ledger.bucket(&Owner::User(member), day).filter(|bucket| bucket.end == day)?;
-    Some(Daily { usage: bucket.usage, records: bucket.records })
 }
 
 async fn have_at_hand(session: &mut Session, day: Day) -> Result<()> {

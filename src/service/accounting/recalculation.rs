@@ -19,8 +19,8 @@ fn other_history(state: &mut GroupState) -> Option<Difference> {
     let purged = |start| state.group.records_from.is_some_and(|from| start < from);
     let calculation = state.calculation.as_ref().filter(|last| !purged(last.lookback_start))?;
     let (ledger, hierarchy) = (&mut state.ledger, &state.hierarchy);
-    let mut decayer = Decayer::new(&calculation.options, calculation.lookback_end);
-    ledger.normalize(&mut decayer);
+    let decayer = Decayer::new(&calculation.options, calculation.lookback_end);
+    ledger.normalize(&decayer);
     hierarchy.owners().find_map(|owner| {
         let known = &hierarchy.share(&owner)?.history;
         let should = ledger.history(&owner, &decayer);

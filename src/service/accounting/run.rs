@@ -2,6 +2,7 @@
 //! (FAIR_SHARE §3, §4).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::vec;
@@ -12,8 +13,8 @@ use super::folding::refold_entities;
 use super::{ahead, day_totals};
 use crate::domain::bucket::Daily;
 use crate::domain::ids::{GroupKey, KernelKey};
+use crate::domain::increments::Increments;
 use crate::domain::kernel::{Advance, Phase, Unsettled};
-use crate::domain::ledger::Increments;
 use crate::domain::outstanding::Outstanding;
 use crate::domain::slice::{self, GapPolicy, Run};
 use crate::domain::slots::Usages;
@@ -226,18 +227,18 @@ impl AggregateRun {
                 source.keep(kernel);
             }
             if last || progress.count() >= MOVES {
-                store::cursors::advance(session.write(), &std::mem::take(&mut progress), now).await?;
+                store::cursors::advance(session.write(), &take(&mut progress), now).await?;
             }
             if last {
                 break;
             }
         }
-        let mut kinds = std::mem::take(&mut self.kinds);
+        let mut kinds = take(&mut self.kinds);
         kinds.save(session.write(), self.key).await?;
         let state = session.state_mut();
         state.keep_kinds(kinds);
         state.keep_unsettled(source.kept());
-        state.occupancy = std::mem::take(&mut self.occupancy);
+        state.occupancy = take(&mut self.occupancy);
         if anew {
             self.outstanding.remember(&state.outstanding, now);
         } else {
@@ -249,7 +250,7 @@ impl AggregateRun {
         if let Some(until) = state.group.recorded_until {
             self.outstanding.set_recorded(until);
         }
-        state.take_outstanding(std::mem::take(&mut self.outstanding));
+        state.take_outstanding(take(&mut self.outstanding));
         self.store_gaps(session).await
     }
 
@@ -331,7 +332,7 @@ impl AggregateRun {
     }
 
     async fn store_gaps(&mut self, session: &Session) -> Result<()> {
-        for (at, tally) in std::mem::take(&mut self.gaps) {
+        for (at, tally) in take(&mut self.gaps) {
             let gap = Gap {
                 id: 0,
                 downtime: self.downtimes[at],
@@ -388,22 +389,23 @@ impl AggregateRun {
 
     /// Books the sums in buckets, folding chains again where the days do not simply follow.
     async fn book(mut self, session: &mut Session) -> Result<Aggregated> {
-        let first = [self.added.first_day(), self.removed.first_day()].into_iter().flatten().min();
+        let (added, removed) = (take(&mut self.added).into_sums(), take(&mut self.removed).into_sums());
+        let first = added.days().next().into_iter().chain(removed.days().next()).min();
         if let Some(first) = first {
             let unit = session.state().options.decay_unit_days;
             session.load_chains_of(first).await?;
             let records_from = session.state().group.records_from;
             let state = session.state_mut();
             let refold = blocking(|| {
-                let mut refold = state.ledger.retract(&self.removed, records_from);
-                for (entity, day) in state.ledger.apply(&self.added, unit, records_from) {
+                let mut refold = state.ledger.retract(&removed, records_from);
+                for (entity, day) in state.ledger.apply(&added, unit, records_from) {
                     refold.entry(entity).and_modify(|d| *d = day.min(*d)).or_insert(day);
                 }
                 refold
             });
             refold_entities(session, refold).await?;
         }
-        day_totals::book(session, &self.added, &self.removed).await?;
+        day_totals::book(session, &added, &removed).await?;
         self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;
         Ok(self.done)
     }

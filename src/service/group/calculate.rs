@@ -10,6 +10,9 @@ use crate::service::Result;
 use crate::service::work::blocking;
 use crate::store::{self, ConnectionTrait, StreamTrait};
 
+/// Of so many owners that change, all are calculated: that takes less time then, because it is done in parallel.
+const MANY: usize = 4;
+
 /// A moment as the service knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
@@ -97,12 +100,13 @@ impl GroupState {
         let trails_stand = last.is_some_and(|last| !last.options.changes_trails(&self.options));
         let all_change = !others_stand || !trails_stand || !self.trails_told;
         let Self { ledger, hierarchy, options, .. } = self;
-        let mut decayer = Decayer::new(options, today);
+        let decayer = Decayer::new(options, today);
         // A simulation copies the ledger that it shares with the writers only if this changes something.
         let is_normalized = ledger.is_normalized(&options.resource_weights);
-        let stale = if is_normalized { Vec::new() } else { ledger.normalize(&mut decayer) };
+        let stale = if is_normalized { Vec::new() } else { ledger.normalize(&decayer) };
         let ledger: &Ledger = ledger;
-        let changed = if all_change {
+        let most_change = stale.len() > hierarchy.users().len() / MANY;
+        let changed = if all_change || most_change {
             hierarchy.take_all_histories(|owners| ledger.histories(owners, &decayer))
         } else {
             hierarchy.take_histories(stale, |owner| ledger.history(owner, &decayer))

@@ -35,14 +35,14 @@ impl Session {
             // The session's lock has raised it by one.
             kernels: group.kernels_revision - 1,
         };
-        let shown = self.service.published.get(&group.name).filter(|shown| shown.facts.revisions() == seen);
-        match shown {
-            Some(shown) if !self.has_changed() => {
+        if !self.has_changed() {
+            let shown = self.service.published.get(&group.name).filter(|shown| shown.facts.revisions() == seen);
+            if shown.is_some() {
                 self.release();
-                Ok(Some(shown))
+                return Ok(shown);
             }
-            _ => self.commit().await,
         }
+        self.commit().await
     }
 
     fn has_changed(&self) -> bool {
@@ -72,10 +72,27 @@ impl Session {
         }
         let before = self.service.published.get(self.group());
         let before = before.filter(|group| group.facts.revisions().created_at == self.state.group.created_at);
-        let kernels = before.as_ref().and_then(|before| self.kernels_after(before));
+        let mut kernels = before.as_ref().and_then(|before| self.kernels_after(before));
         let Self { service, mut slot, tx, mut state, loaded, people, starts, deleted, now, .. } = self;
+        let mut picture = || match (&moved, &before) {
+            (None, Some(old)) if old.facts.revision == state.group.shares_revision => {
+                old.with_queues(&state, kernels.take())
+            }
+            (Some(moved), Some(old)) if old.facts.revision == loaded.shares_revision => {
+                blocking(|| old.after(moved, &state, &service.people.read(), kernels.take()))
+            }
+            (moved, _) => {
+                if moved.is_none() {
+                    state.hierarchy.weigh(state.options.default_weight);
+                }
+                blocking(|| PublishedGroup::build(&state, &service.people.read(), kernels.take()))
+            }
+        };
+        // The picture is made while the database commits, unless it shows people whom only the commit makes known.
+        let early = async { (people.is_none() && !deleted).then(&mut picture) };
         // From here on the database decides; on failure the slot stays empty and the next session reads the truth.
-        tx.commit().await.map_err(store::StoreError::from)?;
+        let (committed, early) = futures::future::join(tx.commit(), early).await;
+        committed.map_err(store::StoreError::from)?;
         if let Some((lock, people)) = people {
             service.people.committed(people, lock.revision);
         }
@@ -84,18 +101,7 @@ impl Session {
             service.published.remove(&state.group.name);
             return Ok(None);
         }
-        let published = Arc::new(match (moved, &before) {
-            (None, Some(old)) if old.facts.revision == state.group.shares_revision => old.with_queues(&state, kernels),
-            (Some(moved), Some(old)) if old.facts.revision == loaded.shares_revision => {
-                blocking(|| old.after(&moved, &state, &service.people.read(), kernels))
-            }
-            (moved, _) => {
-                if moved.is_none() {
-                    state.hierarchy.weigh(state.options.default_weight);
-                }
-                blocking(|| PublishedGroup::build(&state, &service.people.read(), kernels))
-            }
-        });
+        let published = Arc::new(early.unwrap_or_else(picture));
         state.ledger.forget_before(state.options.window_start(now.day()));
         *slot = Some(state);
         service.published.put(&published);

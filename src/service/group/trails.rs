@@ -34,8 +34,8 @@ impl Service {
         let Scale { today, options } = facts.scale(self.clock().now());
         let mut ledger = Ledger::new(CapacityCalendar::default(), options.window_start(today));
         store::buckets::load(db, &facts.name, &mut ledger, None).await?;
-        let mut decayer = Decayer::new(options, today);
-        ledger.normalize(&mut decayer);
+        let decayer = Decayer::new(options, today);
+        ledger.normalize(&decayer);
         Ok(TrailBook::Read(Arc::new(ledger.trails(&decayer))))
     }
 }

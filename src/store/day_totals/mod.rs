@@ -3,6 +3,7 @@
 pub mod histories;
 pub mod reports;
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use hashbrown::HashSet;
@@ -93,7 +94,7 @@ pub async fn domains(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Re
 #[tracing::instrument(name = "db.day_totals.save", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn save(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: &OfDay) -> Result<()> {
     let kept = totals.iter().filter(|(_, daily)| !daily.is_nothing());
-    put(db, kept.map(|((member, domain), daily)| row(group, day, *member, domain, RECORDED, daily))).await?;
+    put(db, group, day, kept.map(|((member, domain), daily)| (*member, domain, daily))).await?;
     for ((member, domain), _) in totals.iter().filter(|(_, daily)| daily.is_nothing()) {
         let key = (group.0, day.0, member.user.0, member.project.0, domain.to_string(), RECORDED);
         Entity::delete_by_id(key).exec(db).await?;
@@ -101,7 +102,19 @@ pub async fn save(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: 
     Ok(())
 }
 
-async fn put(db: &impl ConnectionTrait, rows: impl Iterator<Item = ActiveModel> + Send) -> Result<()> {
+/// Stores what is recorded of a day in some places. In each of them there is something.
+#[tracing::instrument(name = "db.day_totals.put", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn put<'a>(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    day: Day,
+    totals: impl Iterator<Item = (Member, &'a Arc<str>, impl Borrow<Daily>)> + Send,
+) -> Result<()> {
+    let rows = totals.map(|(member, domain, daily)| row(group, day, member, domain, RECORDED, daily.borrow()));
+    replace(db, rows).await
+}
+
+async fn replace(db: &impl ConnectionTrait, rows: impl Iterator<Item = ActiveModel> + Send) -> Result<()> {
     let mut replace = OnConflict::columns([
         Column::GroupKey,
         Column::Day,

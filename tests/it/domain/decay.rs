@@ -139,13 +139,14 @@ fn usage_without_capacity_is_summed_but_weighs_nothing() {
 #[test]
 fn a_decayer_tells_capacities_apart_that_follow_each_other_in_memory() {
     let options = Options::default();
-    let mut decayer = Decayer::new(&options, TODAY);
+    let decayer = Decayer::new(&options, TODAY);
+    let mut normalize = decayer.normalizing();
     for size in 1..50u32 {
         let capacity = Arc::new(amounts(&[("cpu", &size.to_string())]));
         let full = capacity.for_micros(86_400_000_000);
         // Each bucket, with its capacity, is gone before the next comes.
         let mut chain = chain(&[bucket(TODAY, &full, &capacity)]);
-        decayer.normalize(&mut chain);
+        normalize(&mut chain);
         assert!(chain.normalized(0).is_some_and(|part| close(part, 1.0)), "{size}");
     }
 }

@@ -12,7 +12,7 @@ use fairshared::domain::explain::words::ordinal;
 use fairshared::domain::factor::fair_share_factor;
 use fairshared::domain::hierarchy::{Hierarchy, Share};
 use fairshared::domain::ids::{Member, Owner};
-use fairshared::domain::ledger::Increments;
+use fairshared::domain::increments::Increments;
 use fairshared::domain::options::Order;
 use fairshared::domain::slots::SlotName;
 use fairshared::domain::time::MICROS_PER_SECOND;
@@ -132,7 +132,7 @@ fn usage_that_no_run_has_recorded_counts_as_if_it_were() {
         unrecorded.domains = grown(domains);
         let future = Future::of(&contest, &world.options, TODAY);
         let order = world.options.order;
-        world.book(&added);
+        world.book(added);
         for (at, member) in members.iter().enumerate() {
             let own = unrecorded.entrants.iter().find(|(other, _)| *other == at);
             let trail = own.map_or(&contest.entrants[at].trail, |(_, trail)| trail);

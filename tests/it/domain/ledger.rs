@@ -1,13 +1,14 @@
 //! All tiers of a group together (FAIR_SHARE §5): usage is conserved, and a rebuild from records is the live result.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use fairshared::domain::bucket::{Bucket, Daily};
 use fairshared::domain::capacity::{CapacityCalendar, CapacitySource, DayCapacity};
 use fairshared::domain::factor::{Decayer, History};
 use fairshared::domain::ids::{Member, Owner};
-use fairshared::domain::ledger::{Increments, Ledger};
+use fairshared::domain::increments::{Increments, Sums};
+use fairshared::domain::ledger::Ledger;
 use fairshared::domain::options::Options;
 use fairshared::domain::slots::{Amounts, Usages};
 use fairshared::domain::time::Day;
@@ -23,18 +24,26 @@ struct Record {
     usage: Usages,
 }
 
-fn increments<'a>(records: impl IntoIterator<Item = &'a Record>) -> Increments {
+fn sums<'a>(records: impl IntoIterator<Item = &'a Record>) -> Sums {
     let mut increments = Increments::default();
     for record in records {
         increments.add(record.member, &record.domain, record.day, &record.usage);
     }
-    increments
+    increments.into_sums()
+}
+
+fn owners(record: &Record) -> [Owner; 3] {
+    let Record { member, domain, .. } = record;
+    [Owner::User(*member), Owner::Project(member.project), Owner::Domain(Arc::clone(domain))]
 }
 
 /// The whole usage of one entity by day, straight from the records.
 fn by_day(records: &[Record], entity: &Owner) -> BTreeMap<Day, Daily> {
-    let all = increments(records).by_owner();
-    all.into_iter().filter(|((_, owner), _)| owner == entity).map(|((day, _), daily)| (day, daily)).collect()
+    let mut days = BTreeMap::<Day, Daily>::new();
+    for record in records.iter().filter(|record| owners(record).contains(entity)) {
+        days.entry(record.day).or_default().add(&record.usage);
+    }
+    days
 }
 
 type Buckets = BTreeMap<(Owner, Day), Bucket>;
@@ -56,7 +65,7 @@ fn calendar() -> CapacityCalendar {
 /// What a run does with new records: place them, fold again what cannot be placed, settle capacities.
 fn take(ledger: &mut Ledger, known: &mut Vec<Record>, batch: &[Record], unit: u32) {
     known.extend_from_slice(batch);
-    for (entity, day) in ledger.apply(&increments(batch), unit, None) {
+    for (entity, day) in ledger.apply(&sums(batch), unit, None) {
         let from = ledger.refold_from(&entity, day);
         ledger.refold(&entity, from, unit, &by_day(known, &entity));
     }
@@ -65,7 +74,7 @@ fn take(ledger: &mut Ledger, known: &mut Vec<Record>, batch: &[Record], unit: u3
 
 fn rebuilt(records: &[Record], calendar: &CapacityCalendar, unit: u32) -> Buckets {
     let mut ledger = Ledger::new(calendar.clone(), Day::MIN);
-    for entity in increments(records).by_owner().into_keys().map(|(_, entity)| entity) {
+    for entity in records.iter().flat_map(owners).collect::<BTreeSet<_>>() {
         ledger.refold(&entity, Day::MIN, unit, &by_day(records, &entity));
     }
     ledger.settle_capacities();
@@ -120,14 +129,14 @@ fn a_late_day_whose_records_are_gone_gets_a_short_bucket() {
     let spans =
         |ledger: &Ledger| -> Vec<(Day, u32)> { ledger.chain(&entity).iter().map(|b| (b.start, b.unit_days)).collect() };
     let mut ledger = Ledger::new(calendar(), Day::MIN);
-    ledger.apply(&increments(&[record(Day(20_420))]), 7, Some(Day(20_419)));
+    ledger.apply(&sums(&[record(Day(20_420))]), 7, Some(Day(20_419)));
     // Folding again would need the records of its own day, and those are kept.
-    let kept = ledger.clone().apply(&increments(&[record(Day(20_419))]), 7, Some(Day(20_419)));
+    let kept = ledger.clone().apply(&sums(&[record(Day(20_419))]), 7, Some(Day(20_419)));
     assert_eq!(kept.get(&entity), Some(&Day(20_419)));
     // A day before them fills the hole, and the bucket behind it stays as it is.
-    assert!(ledger.apply(&increments(&[record(Day(20_417))]), 7, Some(Day(20_419))).is_empty());
+    assert!(ledger.apply(&sums(&[record(Day(20_417))]), 7, Some(Day(20_419))).is_empty());
     assert_eq!(spans(&ledger), [(Day(20_417), 3), (Day(20_420), 7)]);
-    ledger.apply(&increments(&[record(Day(20_419))]), 7, Some(Day(20_419)));
+    ledger.apply(&sums(&[record(Day(20_419))]), 7, Some(Day(20_419)));
     assert_eq!(spans(&ledger), [(Day(20_417), 3), (Day(20_420), 7)]);
     assert_eq!(ledger.chain(&entity)[0].usage, usages(&[("cpu", "2")]));
 }
@@ -207,7 +216,7 @@ proptest! {
         let before = buckets(&ledger);
         take(&mut ledger, &mut Vec::new(), &taken, 1);
         ledger.take_changes();
-        prop_assert!(ledger.retract(&increments(&taken), None).is_empty());
+        prop_assert!(ledger.retract(&sums(&taken), None).is_empty());
         ledger.settle_capacities();
         let after = buckets(&ledger);
         for (entity, start) in ledger.take_changes().deletes {
@@ -230,9 +239,9 @@ proptest! {
             let weights = if gpus == 0 { Amounts::default() } else { amounts(&[("cuda.device", &gpus.to_string()), ("cpu", "1")]) };
             let options = Options { lookback_days, half_life_days, decay, resource_weights: weights, ..Options::default() };
             let conditions = (options.clone(), Day(20_430 + i32::from(lookback_days % 2 == 0)));
-            let mut decayer = Decayer::new(&options, conditions.1);
+            let decayer = Decayer::new(&options, conditions.1);
             // Where the conditions stand, only those count whose buckets changed.
-            let mut owners = ledger.normalize(&mut decayer);
+            let mut owners = ledger.normalize(&decayer);
             assert!(ledger.is_normalized(&options.resource_weights));
             if before.replace(conditions.clone()) != Some(conditions.clone()) {
                 owners = ledger.chains().map(|(owner, _)| owner.clone()).collect();

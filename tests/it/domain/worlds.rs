@@ -12,7 +12,8 @@ use fairshared::domain::explain::outlook::{Outlook, outlook};
 use fairshared::domain::factor::{Decayer, Exponent, History};
 use fairshared::domain::hierarchy::{Hierarchy, Share};
 use fairshared::domain::ids::{Member, Owner};
-use fairshared::domain::ledger::{Increments, Ledger};
+use fairshared::domain::increments::Increments;
+use fairshared::domain::ledger::Ledger;
 use fairshared::domain::options::{Options, Order};
 use fairshared::domain::slots::{Amounts, SlotName, Usages};
 use fairshared::domain::time::{Day, MICROS_PER_HOUR};
@@ -111,14 +112,15 @@ impl World {
             }
         }
         let mut world = Self { options, ledger, hierarchy };
-        world.book(&added);
+        world.book(added);
         world
     }
 
     /// A run that records this.
-    pub fn book(&mut self, added: &Increments) {
+    pub fn book(&mut self, added: Increments) {
         assert!(
-            self.ledger.apply(added, self.options.decay_unit_days, None).is_empty() || self.options.decay_unit_days > 1
+            self.ledger.apply(&added.into_sums(), self.options.decay_unit_days, None).is_empty()
+                || self.options.decay_unit_days > 1
         );
         self.ledger.settle_capacities();
         self.hierarchy = self.on(TODAY);
@@ -157,7 +159,7 @@ impl World {
         added.add(member, &self.hierarchy.projects()[&member.project].0, TODAY, &usage);
         let (options, ledger, hierarchy) = (self.options.clone(), self.ledger.clone(), self.hierarchy.clone());
         let mut after = Self { options, ledger, hierarchy };
-        after.book(&added);
+        after.book(added);
         after
     }
 

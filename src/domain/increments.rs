@@ -1,0 +1,82 @@
+//! New usage, summed before it touches any bucket.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use foldhash::fast::FixedState;
+use indexmap::IndexMap;
+
+use super::bucket::Daily;
+use super::ids::{Member, Owner};
+use super::slots::Usages;
+use super::time::Day;
+
+/// Whose usage of which day it is, and the domain that it counts for.
+type Key = (Day, Member, Arc<str>);
+
+type Map<K> = IndexMap<K, Daily, FixedState>;
+
+/// New usage, as it comes.
+#[derive(Clone, Debug, Default)]
+pub struct Increments(Map<Key>);
+
+impl Increments {
+    /// One record of one member, counted for `domain`.
+    pub fn add(&mut self, member: Member, domain: &Arc<str>, day: Day, usage: &Usages) {
+        self.0.entry((day, member, Arc::clone(domain))).or_default().add(usage);
+    }
+
+    /// Several records at once, or a part of one.
+    pub fn add_daily(&mut self, member: Member, domain: &Arc<str>, day: Day, daily: &Daily) {
+        self.0.entry((day, member, Arc::clone(domain))).or_default().add_records(&daily.usage, daily.records);
+    }
+
+    pub fn into_sums(self) -> Sums {
+        let mut sums: Vec<(Key, Daily)> = self.0.into_iter().collect();
+        sums.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        Sums(sums)
+    }
+}
+
+/// The sums of new usage by day, member and domain, in this order.
+#[derive(Debug, Default)]
+pub struct Sums(Vec<(Key, Daily)>);
+
+impl Sums {
+    /// The days on which something was used, ascending.
+    pub fn days(&self) -> impl Iterator<Item = Day> {
+        self.0.chunk_by(|((day, ..), _), ((other, ..), _)| day == other).map(|of_day| of_day[0].0.0)
+    }
+
+    /// Who has used something on a day, and for which domains it counts, in this order.
+    pub fn places(&self, day: Day) -> impl Iterator<Item = (Member, &Arc<str>)> {
+        let (from, to) =
+            (self.0.partition_point(|((d, ..), _)| *d < day), self.0.partition_point(|((d, ..), _)| *d <= day));
+        self.0[from..to].iter().map(|((_, member, domain), _)| (*member, domain))
+    }
+
+    pub fn get(&self, day: Day, member: Member, domain: &Arc<str>) -> Option<&Daily> {
+        let at = self.0.binary_search_by(|((d, m, name), _)| (d, m, name).cmp(&(&day, &member, domain))).ok()?;
+        Some(&self.0[at].1)
+    }
+
+    /// Passes the usage on as each tier sees it. The days of an owner ascend.
+    pub fn each_owner(&self, mut of: impl FnMut(Day, Owner, &Daily)) {
+        let mut above = Map::<(Day, Owner)>::default();
+        for ((day, member, domain), daily) in &self.0 {
+            for owner in [Owner::Project(member.project), Owner::Domain(Arc::clone(domain))] {
+                above.entry((*day, owner)).or_default().add_records(&daily.usage, daily.records);
+            }
+        }
+        above.into_iter().for_each(|((day, owner), daily)| of(day, owner, &daily));
+        let is_same = |one: &(Key, Daily), other: &(Key, Daily)| (one.0.0, one.0.1) == (other.0.0, other.0.1);
+        for in_domains in self.0.chunk_by(is_same) {
+            let ((day, member, _), daily) = &in_domains[0];
+            let mut daily = Cow::Borrowed(daily);
+            for (_, more) in &in_domains[1..] {
+                daily.to_mut().add_records(&more.usage, more.records);
+            }
+            of(*day, Owner::User(*member), &daily);
+        }
+    }
+}
