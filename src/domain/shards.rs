@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
+use std::iter;
 use std::sync::Arc;
 
 use foldhash::fast::FixedState;
@@ -59,6 +60,14 @@ impl<K, V> Shards<K, V> {
 }
 
 impl<K: Hash + Eq + Clone, V: Clone> Shards<K, V> {
+    /// Without entries. As many can come as `count` before there are more shards.
+    pub fn with_room_for(count: usize) -> Self {
+        // A power of two, as growth would make it.
+        let shards = (count / FULL + 1).next_power_of_two();
+        let one = || Arc::new(HashTable::with_capacity(count / shards));
+        Self { shards: iter::repeat_with(one).take(shards).collect(), len: 0 }
+    }
+
     pub fn get_mut<Q: Hash + Equivalent<K> + ?Sized>(&mut self, key: &Q) -> Option<&mut V> {
         // A shard without the key is not copied.
         self.get(key)?;
@@ -131,9 +140,7 @@ impl<K: Hash + Eq + Clone, V: Clone> Shards<K, V> {
 impl<K: Hash + Eq + Clone, V: Clone> FromIterator<(K, V)> for Shards<K, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let entries = entries.into_iter();
-        // A power of two, as growth would make it.
-        let count = (entries.size_hint().0 / FULL + 1).next_power_of_two();
-        let mut shards = Self { shards: vec![Arc::default(); count], len: 0 };
+        let mut shards = Self::with_room_for(entries.size_hint().0);
         entries.for_each(|(key, value)| shards.insert(key, value));
         shards
     }

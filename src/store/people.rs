@@ -8,7 +8,7 @@ use std::sync::Arc;
 use futures::TryStreamExt;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, StreamTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, StreamTrait};
 
 use super::entity::{domain, membership, people_revision, project, user};
 use super::{Result, bulk};
@@ -167,14 +167,30 @@ pub async fn next_revision(db: &impl ConnectionTrait) -> Result<i64> {
 /// Every row that was changed after `revision`.
 #[tracing::instrument(name = "db.people.changed_since", level = "debug", skip_all, err(level = "debug"))]
 pub async fn changed_since(db: &(impl ConnectionTrait + StreamTrait), revision: i64) -> Result<People> {
-    // There may be as many rows as users: each is converted while the next ones are read.
+    // Each row is converted while the next ones are read.
     macro_rules! rows {
         ($table:ident) => {{
             let rows = $table::Entity::find().filter($table::Column::Revision.gt(revision)).stream(db).await?;
             rows.map_ok(From::from).try_collect().await?
         }};
     }
-    Ok(People { domains: rows!(domain), projects: rows!(project), users: rows!(user) })
+    Ok(People { domains: rows!(domain), projects: rows!(project), users: users_since(db, revision).await? })
+}
+
+/// Users are the most by far. To find each value of a row by the name of its column takes longer than to read it.
+async fn users_since(db: &(impl ConnectionTrait + StreamTrait), revision: i64) -> Result<Vec<User>> {
+    use user::Column::{ArchivedAt, CreatedAt, DisplayName, Id, Name, Revision};
+    let rows = user::Entity::find()
+        .select_only()
+        .columns([Id, Name, DisplayName, CreatedAt, ArchivedAt, Revision])
+        .filter(Revision.gt(revision))
+        .into_tuple()
+        .stream(db)
+        .await?;
+    let user = |(id, name, display_name, created_at, archived_at, revision)| {
+        User::from(user::Model { id, name, display_name, created_at, archived_at, revision })
+    };
+    Ok(rows.map_ok(user).try_collect().await?)
 }
 
 /// Stores rows as they are given; `revision` becomes that of all of them.

@@ -28,27 +28,14 @@ pub fn signed_text(value: f64) -> String {
 /// Appends a count of `10^-12`, as `write_fixed` would write it in more time.
 fn push_units(out: &mut Vec<u8>, units: u64) {
     const UNIT: u64 = 10u64.pow(AMOUNT_DECIMALS);
-    const PLACES: usize = AMOUNT_DECIMALS as usize;
-    let (whole, mut fraction) = (units / UNIT, units % UNIT);
-    match u8::try_from(whole) {
-        Ok(digit @ 0..=9) => out.push(b'0' + digit),
-        _ => out.extend_from_slice(whole.to_string().as_bytes()),
+    let (whole, fraction) = (units / UNIT, units % UNIT);
+    let mut text = itoa::Buffer::new();
+    out.extend_from_slice(text.format(whole).as_bytes());
+    if fraction > 0 {
+        out.push(b'.');
+        // The one in front keeps the zeros that follow it.
+        out.extend_from_slice(text.format(UNIT + fraction)[1..].trim_end_matches('0').as_bytes());
     }
-    if fraction == 0 {
-        return;
-    }
-    let mut text = [b'.'; PLACES + 1];
-    let mut written = 1;
-    for place in (1..=PLACES).rev() {
-        let digit = u8::try_from(fraction % 10).unwrap_or(0);
-        fraction /= 10;
-        text[place] = b'0' + digit;
-        // Zeros at the end are left out.
-        if digit > 0 && written == 1 {
-            written = place + 1;
-        }
-    }
-    out.extend_from_slice(&text[..written]);
 }
 
 /// The value in `10^-12`, rounded half to even as the formatter of the language does, which is exact but slow. `None`: it is

@@ -21,7 +21,7 @@ impl Sequence for FairShare {
 
     fn keys(&self, workloads: &[Workload], shares: &dyn Standings) -> Vec<u64> {
         match shares.order() {
-            Order::Flat => workloads.iter().map(|w| shares.exponent(w.owner).sort_key()).collect(),
+            Order::Flat => shares.exponents(workloads).into_iter().map(Exponent::sort_key).collect(),
             Order::Tiered => tiered(workloads, shares),
         }
     }

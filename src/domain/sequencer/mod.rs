@@ -45,6 +45,11 @@ pub trait Standings {
     /// An unknown member has used nothing and comes first.
     fn exponent(&self, member: Member) -> Exponent;
 
+    /// The exponents of all owners of `workloads`, which are those that are put in order.
+    fn exponents(&self, workloads: &[Workload]) -> Vec<Exponent> {
+        workloads.iter().map(|workload| self.exponent(workload.owner)).collect()
+    }
+
     /// The exponents of the project's domain and of the project itself.
     fn outer_exponents(&self, project: ProjectId) -> (Exponent, Exponent);
 

@@ -98,10 +98,11 @@ pub fn write(sequenced: &Sequenced<'_>) -> Result<Body, Error> {
 /// Reads a little of what the next items are made of, so that it is at hand when it is their turn: in the order of the answer it
 /// lies here and there in memory.
 fn fetch_ahead(sequenced: &Sequenced<'_>, place: usize) {
-    let workload = |place: usize| sequenced.order.get(place).map(|at| &sequenced.workloads[*at as usize]);
+    let at = |place: usize| sequenced.order.get(place).map(|at| *at as usize);
     // The text is found by what is read of the workload.
-    let text = workload(place + AHEAD).and_then(|workload| workload.id.as_bytes().first());
-    black_box((text, workload(place + 2 * AHEAD).map(|workload| workload.priority)));
+    let text = at(place + AHEAD).and_then(|at| sequenced.workloads[at].id.as_bytes().first());
+    let next = at(place + 2 * AHEAD).map(|at| (sequenced.workloads[at].priority, sequenced.known[at].is_some()));
+    black_box((text, next));
 }
 
 fn head(sequenced: &Sequenced<'_>) -> serde_json::Result<Vec<u8>> {
@@ -125,16 +126,16 @@ fn item(
     place: usize,
     out: &mut Vec<u8>,
 ) -> serde_json::Result<()> {
-    let workload = &sequenced.workloads[sequenced.order[place] as usize];
-    let row = sequenced.rows().user(workload.owner);
+    let at = sequenced.order[place] as usize;
+    let (workload, known) = (&sequenced.workloads[at], sequenced.known[at]);
     out.extend_from_slice(b"{\"workload_id\":");
     serde_json::to_writer(&mut *out, &workload.id)?;
     out.extend_from_slice(b",\"position\":");
     serde_json::to_writer(&mut *out, &(place + 1))?;
     out.extend_from_slice(b",\"fair_share_factor\":\"");
-    push_f64(out, row.map_or(1.0, |row| row.share.fair_share_factor));
+    push_f64(out, known.map_or(1.0, |known| known.factor));
     out.extend_from_slice(b"\",\"rank\":");
-    serde_json::to_writer(&mut *out, &row.map(|row| ranks.rank(row.share.exponent)))?;
+    serde_json::to_writer(&mut *out, &known.map(|known| ranks.rank(known.exponent)))?;
     if let Some(charged) = sequenced.charged.get(place) {
         out.extend_from_slice(b",\"charge\":\"");
         push_f64(out, charged.charge.to_f64());

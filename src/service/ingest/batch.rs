@@ -27,7 +27,7 @@ pub const BATCH: usize = 5_000;
 
 /// Kernels that one transaction takes of a large delivery. Ids are in no order, so that a transaction writes pages all over
 /// their index, and few large ones write less than many.
-pub const LARGEST_BATCH: usize = 4 * BATCH;
+pub const LARGEST_BATCH: usize = 10 * BATCH;
 
 /// Kernels that one transaction takes of a delivery that has `rows`, so that memory stays a part of it.
 pub fn batch_of(rows: u64) -> usize {

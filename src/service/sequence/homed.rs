@@ -1,10 +1,10 @@
 //! Standings of a group that know the domains of projects which the group does not have yet.
 
-use super::Homes;
+use super::{Homes, Known};
 use crate::domain::factor::Exponent;
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::options::Order;
-use crate::domain::sequencer::Standings;
+use crate::domain::sequencer::{Standings, Workload};
 use crate::domain::slots::Usages;
 use crate::service::group::published::facts::Facts;
 
@@ -12,11 +12,17 @@ use crate::service::group::published::facts::Facts;
 pub(super) struct Homed<'a> {
     pub facts: &'a Facts,
     pub homes: &'a Homes,
+    /// Of the owners of the workloads that are put in order, one by one.
+    pub known: &'a [Option<Known>],
 }
 
 impl Standings for Homed<'_> {
     fn exponent(&self, member: Member) -> Exponent {
         self.facts.exponent(member)
+    }
+
+    fn exponents(&self, _: &[Workload]) -> Vec<Exponent> {
+        self.known.iter().map(|known| known.map_or(Exponent::ZERO, |known| known.exponent)).collect()
     }
 
     fn outer_exponents(&self, project: ProjectId) -> (Exponent, Exponent) {

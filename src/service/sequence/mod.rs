@@ -26,9 +26,11 @@ use super::group::published::rows::Rows;
 use super::group::visible::VisibleGroup;
 use super::people::{Directory, who};
 use super::{Caller, Error, Fault, Faults, Result, Service};
+use crate::domain::factor::Exponent;
 use crate::domain::ids::{KernelId, Member, Owner, ProjectId, UserId};
 use crate::domain::maps::{FastMap, FastSet};
 use crate::domain::options::{Order, SequenceMode};
+use crate::domain::parallel;
 use crate::domain::quantity;
 use crate::domain::reading::seconds;
 use crate::domain::sequencer::progressive::{Charge, Homes};
@@ -125,12 +127,21 @@ pub struct Sequenced<'a> {
     pub at: Timestamp,
     pub mode: SequenceMode,
     pub workloads: Vec<Workload<'a>>,
+    /// What the group knows of their owners, one by one.
+    pub known: Vec<Option<Known>>,
     /// Positions in `workloads`, first to start first.
     pub order: Vec<u32>,
     /// What each of `order` is charged, and the factor of its user then; empty where nothing is charged.
     pub charged: Vec<Charged>,
     /// Why each of `order` waits; empty unless that was asked.
     pub explained: Vec<Explained>,
+}
+
+/// What a group knows of the owner of a workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    pub factor: f64,
+    pub exponent: Exponent,
 }
 
 /// What placing a workload does to its user.
@@ -178,21 +189,20 @@ impl Service {
     ) -> Result<Sequenced<'a>> {
         let growing = growing(&group, input.mode)?;
         // The directory is not held while workloads are ordered.
-        let (owners, placed, homes) = {
+        let (owners, placed) = {
             let people = self.people();
-            let owners = owners(&people, &input.workloads)?;
-            let placed = placed(&people, group.facts(), &input.placed)?;
-            // A plain flat order looks at no domain.
-            let homes = if growing.is_none() && group.options.order == Order::Flat {
-                Homes::default()
-            } else {
-                homes(&people, group.facts(), owners.iter().chain(placed.iter().map(|(owner, _)| owner)))
-            };
-            (owners, placed, homes)
+            (owners(&people, &input.workloads)?, placed(&people, group.facts(), &input.placed)?)
         };
+        let known = known(&group.facts().rows, &owners);
+        // Whom the group knows, of that one it knows the project.
+        let unknown = owners.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(owner, _)| owner);
+        let homes = homes(&self.people(), group.facts(), unknown.chain(placed.iter().map(|(owner, _)| owner)));
         let (most, explain) = (input.limit.map_or(usize::MAX, |limit| limit.get() as usize), input.explain);
         let (mode, ordered) = match growing {
-            None => (SequenceMode::Plain, plain(&group, input.workloads, owners, &homes, now, most, explain)?),
+            None => {
+                let standings = Homed { facts: group.facts(), homes: &homes, known: &known };
+                (SequenceMode::Plain, plain(&group, input.workloads, owners, &standings, now, most, explain)?)
+            }
             Some(growing) => {
                 let asked = progressive::Asked { workloads: input.workloads, owners, placed, homes, most, explain };
                 (SequenceMode::Progressive, asked.order(group.facts(), growing, self.certain(now)))
@@ -200,7 +210,7 @@ impl Service {
         };
         let Ordered { workloads, order, charged, decisions } = ordered;
         let explained = explained::explained(&workloads, &order, decisions);
-        Ok(Sequenced { group, at: now, mode, workloads, order, charged, explained })
+        Ok(Sequenced { group, at: now, mode, workloads, known, order, charged, explained })
     }
 }
 
@@ -232,17 +242,16 @@ fn plain<'a>(
     group: &VisibleGroup,
     mut pending: Vec<PendingWorkload<'a>>,
     owners: Vec<Member>,
-    homes: &Homes,
+    standings: &Homed,
     now: Timestamp,
     most: usize,
     explain: bool,
 ) -> Result<Ordered<'a>> {
-    let standings = Homed { facts: group.facts(), homes };
     let claims =
         group.scheduler.takes_turns().then(|| claims(group.published(), &mut pending, &owners, now)).transpose()?;
     let workloads = workloads(pending, owners);
     let mut order = match &claims {
-        None => group.scheduler.order(&workloads, &standings),
+        None => group.scheduler.order(&workloads, standings),
         Some((division, queue, requests)) => {
             let claims = QueueClaims {
                 tree: &division.tree,
@@ -251,14 +260,14 @@ fn plain<'a>(
                 queue,
                 requests,
             };
-            group.scheduler.order_by_turns(&workloads, &standings, &claims)
+            group.scheduler.order_by_turns(&workloads, standings, &claims)
         }
     };
     order.truncate(most);
     let mut decisions = Vec::new();
     if explain {
         let queues = claims.as_ref().map(|(_, queues, _)| queues.as_slice());
-        decisions = group.scheduler.decisions(&order, &workloads, &standings, queues);
+        decisions = group.scheduler.decisions(&order, &workloads, standings, queues);
     }
     Ok(Ordered { workloads, order, charged: Vec::new(), decisions })
 }
@@ -274,6 +283,13 @@ fn workloads<'a>(pending: Vec<PendingWorkload<'a>>, owners: Vec<Member>) -> Vec<
     // They take the place of what was read, which was larger.
     workloads.shrink_to_fit();
     workloads
+}
+
+fn known(rows: &Rows, owners: &[Member]) -> Vec<Option<Known>> {
+    parallel::map(owners, |owner| {
+        let share = &rows.user(*owner)?.share;
+        Some(Known { factor: share.fair_share_factor, exponent: share.exponent })
+    })
 }
 
 /// The domains of projects that the group does not have yet.
