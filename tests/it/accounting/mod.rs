@@ -11,6 +11,7 @@ mod history;
 mod inferred;
 mod joint;
 mod leases;
+mod many;
 mod model;
 mod partitions;
 mod reports;

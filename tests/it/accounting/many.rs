@@ -1,0 +1,55 @@
+//! Runs that write more rows than one statement takes. What the rows of a statement have in common is sent once.
+
+use fairshared::domain::capacity::CapacityCalendar;
+use fairshared::domain::ids::Owner;
+use fairshared::domain::ledger::Ledger;
+use fairshared::domain::time::Day;
+use serde_json::{Value, json};
+
+use super::{member, usages, user};
+use crate::support::fixture::{Fixture, GROUP, id, kernel, slots, with};
+use crate::support::on_both;
+
+/// Two full statements of `PostgreSQL` and several of `SQLite`, and a part of one.
+const USERS: usize = 2_700;
+
+/// The rows of users are in the order of their ids: those of the first half are alike, those of the other half are not.
+fn cores(user: usize) -> u64 {
+    if id(&name(user)).as_bytes()[0] < 0x80 { 1 } else { 1 + user as u64 % 3 }
+}
+
+fn name(user: usize) -> String {
+    format!("u{user}")
+}
+
+on_both! {
+    async fn each_row_of_a_long_statement_is_stored_as_it_is(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-10T00:00:00Z").await;
+        let capacity = json!({"cpu": "10000"});
+        f.agent("node", &capacity).await;
+        let of_user = |user: usize| {
+            let held = json!({"occupied_slots": {"cpu": cores(user).to_string()}});
+            with(kernel(&format!("k{user}"), &name(user), "ml", "2026-01-10T00:00:00Z"), &held)
+        };
+        f.ingest(&(0..USERS).map(of_user).collect::<Vec<Value>>()).await;
+        // The first run makes rows, and the second one changes them.
+        for hour in [6, 12] {
+            f.clock.set(&format!("2026-01-10T{hour:02}:00:00Z"));
+            f.tick().await;
+        }
+        let f = f.restart().await;
+        let mut ledger = Ledger::new(CapacityCalendar::default(), Day::MIN);
+        fairshared::store::buckets::load(f.service.store().read(), GROUP, &mut ledger, None).await.unwrap();
+        let (today, totals) = (f.clock.now().day(), f.day_totals().await);
+        assert_eq!(totals.len(), USERS);
+        for number in 0..USERS {
+            let (used, member) = (usages(&(cores(number) * 43_200).to_string()), member(&name(number), "ml"));
+            let bucket = ledger.bucket(&Owner::User(member), today).unwrap();
+            assert_eq!((bucket.usage.to_json(), bucket.records), (used.clone(), 2));
+            assert_eq!((bucket.end, &*bucket.capacity), (today, &slots(&capacity)));
+            assert_eq!(totals[&(today, (member, "research".into()))].usage.to_json(), used);
+            assert_eq!(user(&f, &name(number), "ml").share.history.total_decayed_usage.to_json(), used);
+        }
+        f.assert_conserved().await;
+    }
+}
