@@ -20,13 +20,15 @@ use super::{ImportError, Reader};
 use crate::domain::ids::KernelId;
 use crate::domain::time::{Day, Timestamp};
 use crate::service::Clock;
-use crate::service::ingest::batch::LARGEST_BATCH;
+use crate::service::ingest::batch::BATCH;
 use crate::service::ingest::incoming::{LIVES_TOO_LONG, MAX_KERNEL_DAYS, outlives};
 
+/// Rows of one body.
+const BODY: usize = 4 * BATCH;
 /// Rows that wait, over all resource groups together: what bounds memory.
-const MAX_WAITING: usize = 2 * LARGEST_BATCH;
+const MAX_WAITING: usize = 2 * BODY;
 /// After so many rows of a group their usage is recorded: until then the server keeps them in memory.
-const ROWS_BETWEEN_RUNS: usize = 3 * LARGEST_BATCH;
+const ROWS_BETWEEN_RUNS: usize = 3 * BODY;
 
 /// What comes with the trace.
 #[derive(Clone, Debug, Default)]
@@ -168,7 +170,7 @@ impl Loader<'_> {
         batch.rows.extend(line_of_job);
         batch.rows.push(b'\n');
         self.rows_waiting += 1;
-        if batch.lines.len() >= LARGEST_BATCH {
+        if batch.lines.len() >= BODY {
             self.send(&job.resource_group).await?;
         } else if self.rows_waiting >= MAX_WAITING
             && let Some(fullest) = self.fullest()

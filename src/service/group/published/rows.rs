@@ -10,7 +10,6 @@ use crate::domain::factor::Exponent;
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::maps::FastMap;
-use crate::domain::parallel;
 use crate::domain::ranking::{Placed, Ranked, Ranking};
 use crate::domain::shards::Shards;
 use crate::service::people::Directory;
@@ -158,11 +157,10 @@ impl Rows {
         let domains: Vec<_> = hierarchy.domains().keys().filter_map(|name| make.domain(name)).map(Arc::new).collect();
         let projects: Vec<_> = hierarchy.projects().keys().filter_map(|id| make.project(*id)).map(Arc::new).collect();
         let project_at: Shards<_, _> = projects.iter().map(|row| (row.project_id, Arc::clone(row))).collect();
-        let shares: Vec<(&Member, &Share)> = hierarchy.users().iter().collect();
-        let user = |(member, share): &(&Member, &Share)| {
-            Some(Arc::new(make.user(**member, share, project_at.get(&member.project)?)))
+        let user = |(member, share): (&Member, &Share)| {
+            Some(Arc::new(make.user(*member, share, project_at.get(&member.project)?)))
         };
-        let users: Vec<_> = parallel::map(&shares, user).into_iter().flatten().collect();
+        let users: Vec<_> = hierarchy.users().iter().filter_map(user).collect();
         let mut projects_of = Shards::with_room_for(users.len());
         for row in &users {
             join(&mut projects_of, row.member);
