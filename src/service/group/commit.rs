@@ -73,6 +73,7 @@ impl Session {
         let before = self.service.published.get(self.group());
         let before = before.filter(|group| group.facts.revisions().created_at == self.state.group.created_at);
         let mut kernels = before.as_ref().and_then(|before| self.kernels_after(before));
+        let is_run = self.work.is_some();
         let Self { service, mut slot, tx, mut state, loaded, people, starts, deleted, now, .. } = self;
         let mut picture = || match (&moved, &before) {
             (None, Some(old)) if old.facts.revision == state.group.shares_revision => {
@@ -105,8 +106,13 @@ impl Session {
         state.ledger.forget_before(state.options.window_start(now.day()));
         *slot = Some(state);
         service.published.put(&published);
-        // To free what only the picture before had takes a while, for which the client need not wait.
-        free_aside(before);
+        // To free what only the picture before had takes a while, for which a client need not wait. A run frees it where it was
+        // made: what another thread frees is given back later.
+        if is_run {
+            drop(before);
+        } else {
+            free_aside(before);
+        }
         Ok(Some(published))
     }
 

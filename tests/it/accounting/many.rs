@@ -4,6 +4,7 @@ use fairshared::domain::capacity::CapacityCalendar;
 use fairshared::domain::ids::Owner;
 use fairshared::domain::ledger::Ledger;
 use fairshared::domain::time::Day;
+use fairshared::service::Clock;
 use serde_json::{Value, json};
 
 use super::{member, usages, user};
