@@ -119,24 +119,27 @@ impl Chain {
     }
 
     /// The trail with the usage over one day of the capacity of each bucket, as `of` tells it where it is not known.
-    pub fn normalized_trail(&self, mut of: impl FnMut(&Arc<Amounts>, &Usages) -> f64) -> Trail {
-        if self.trail.iter().all(|part| !part.normalized().is_nan()) {
-            return Arc::clone(&self.trail);
-        }
-        let part = |(at, part): (usize, &Part)| match part.normalized() {
-            known if !known.is_nan() => *part,
-            _ => Part::new(part.days(), of(self.capacity(at), &self.packed.usage(at))),
-        };
-        self.trail.iter().enumerate().map(part).collect()
+    pub fn normalized_trail(&self, of: impl FnMut(&Arc<Amounts>, &Usages) -> f64) -> Trail {
+        let mut trail = Arc::clone(&self.trail);
+        self.fill_in(&mut trail, of);
+        trail
     }
 
     /// Keeps the [`Self::normalized_trail`].
-    pub fn normalize(&mut self, mut of: impl FnMut(&Arc<Amounts>, &Usages) -> f64) {
-        for at in 0..self.len() {
-            if self.trail[at].normalized().is_nan() {
+    pub fn normalize(&mut self, of: impl FnMut(&Arc<Amounts>, &Usages) -> f64) {
+        // Taken out, it is changed in place unless another has it, too.
+        let mut trail = std::mem::take(&mut self.trail);
+        self.fill_in(&mut trail, of);
+        self.trail = trail;
+    }
+
+    /// Tells the trail of these buckets what it does not know. One that knows all stays shared.
+    fn fill_in(&self, trail: &mut Trail, mut of: impl FnMut(&Arc<Amounts>, &Usages) -> f64) {
+        for at in 0..trail.len() {
+            let part = trail[at];
+            if part.normalized().is_nan() {
                 let normalized = of(self.capacity(at), &self.packed.usage(at));
-                let days = self.trail[at].days();
-                Arc::make_mut(&mut self.trail)[at] = Part::new(days, normalized);
+                Arc::make_mut(trail)[at] = Part::new(part.days(), normalized);
             }
         }
     }

@@ -14,6 +14,7 @@ use super::time::Day;
 /// Whose usage of which day it is, and the domain that it counts for.
 type Key = (Day, Member, Arc<str>);
 
+/// In the order in which the keys came.
 type Map<K> = IndexMap<K, Daily, FixedState>;
 
 /// New usage, as it comes.

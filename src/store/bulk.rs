@@ -112,11 +112,12 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
         let are_shared: Vec<bool> = cells.iter().map(shared).collect();
         let mut values = Vec::with_capacity(count * cells.len());
         let mut own = Vec::with_capacity(cells.len());
-        for (cells, is_shared) in cells.into_iter().zip(&are_shared) {
-            match cells.shared {
-                Some(shared) if *is_shared => values.push(shared),
-                Some(shared) => own.push(vec![shared; count].into_iter()),
-                None => own.push(cells.all.into_iter()),
+        for (mut cells, is_shared) in cells.into_iter().zip(&are_shared) {
+            if *is_shared {
+                values.extend(cells.shared);
+            } else {
+                cells.spell_out(count);
+                own.push(cells.all.into_iter());
             }
         }
         for _ in 0..count {
