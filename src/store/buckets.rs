@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::TryStreamExt;
 use hashbrown::HashSet;
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Condition, OnConflict};
+use sea_orm::sea_query::Condition;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, StreamTrait};
 use uuid::Uuid;
 
@@ -193,18 +193,20 @@ pub async fn save(
     }
     macro_rules! store {
         ($table:ident, $rows:ident, $($key:ident),+) => {
-            let mut replace = OnConflict::columns([
-                $table::Column::ResourceGroup, $($table::Column::$key,)+ $table::Column::PeriodStart,
-            ]);
-            replace.update_columns([
-                $table::Column::PeriodEnd,
-                $table::Column::DecayUnitDays,
-                $table::Column::ResourceUsage,
-                $table::Column::Records,
-                $table::Column::CapacitySnapshot,
-                $table::Column::UpdatedAt,
-            ]);
-            bulk::insert(db, $rows, Some(replace)).await?;
+            bulk::replace(
+                db,
+                $rows,
+                &[$table::Column::ResourceGroup, $($table::Column::$key,)+ $table::Column::PeriodStart],
+                &[
+                    $table::Column::PeriodEnd,
+                    $table::Column::DecayUnitDays,
+                    $table::Column::ResourceUsage,
+                    $table::Column::Records,
+                    $table::Column::CapacitySnapshot,
+                    $table::Column::UpdatedAt,
+                ],
+            )
+            .await?;
         };
     }
     // A bucket is unpacked for its own tier only.

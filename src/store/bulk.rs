@@ -8,7 +8,9 @@
 use std::fmt::Write;
 
 use super::Result;
-use sea_orm::sea_query::{ArrayType, Expr, OnConflict, Query, SimpleExpr, ValueTuple, ValueType};
+use sea_orm::sea_query::{
+    ArrayType, Expr, ExprTrait, OnConflict, Query, SelectStatement, SimpleExpr, TableRef, ValueTuple, ValueType,
+};
 use sea_orm::{
     ActiveModelTrait, ColumnTrait, ColumnType, ConnectionTrait, DbBackend, DbErr, EntityTrait, Iterable, Statement,
     Value,
@@ -22,6 +24,8 @@ const POSTGRES_ROWS: usize = 1_250;
 /// The database begins with a few rows while more of the next are made.
 const FIRST_POSTGRES_ROWS: usize = 250;
 const POSTGRES_GROWTH: usize = 4;
+/// From so many rows on, a statement for rows that are there is worth another one should they not be.
+const WORTH_AN_UPDATE: usize = 200;
 /// A part is sent on while the next is made: it is longer than a socket takes at once.
 const ROWS_BETWEEN_YIELDS: usize = 200;
 
@@ -34,20 +38,38 @@ where
     A: ActiveModelTrait + Send,
     I: Iterator<Item = A> + Send,
 {
-    let mut parts = Parts {
-        backend: db.get_database_backend(),
-        columns: Column::<A>::iter().collect(),
-        rows,
-        on_conflict,
-        postgres_rows: FIRST_POSTGRES_ROWS,
-        built: None,
-    };
+    let update = None;
+    send(db, Parts { on_conflict, update, ..Parts::new(db, rows) }).await
+}
+
+/// Inserts rows with all columns set; those whose `key` exists take the new values of `columns`. No key may come twice. Rows
+/// are made as they are sent. Most rows of many should exist: `PostgreSQL` changes rows that it is told to be there in less
+/// time.
+pub async fn replace<A, I>(db: &impl ConnectionTrait, rows: I, key: &[Column<A>], columns: &[Column<A>]) -> Result<u64>
+where
+    A: ActiveModelTrait + Send,
+    I: Iterator<Item = A> + Send,
+{
+    let on_conflict = Some(OnConflict::columns(key.iter().copied()).update_columns(columns.iter().copied()).to_owned());
+    let parts = Parts::new(db, rows);
+    let is_postgres = parts.backend == DbBackend::Postgres;
+    let update = is_postgres.then(|| Update { key: key.to_vec(), columns: columns.to_vec(), built: Built::default() });
+    send(db, Parts { on_conflict, update, ..parts }).await
+}
+
+async fn send<A, I>(db: &impl ConnectionTrait, mut parts: Parts<A, I>) -> Result<u64>
+where
+    A: ActiveModelTrait + Send,
+    I: Iterator<Item = A> + Send,
+{
     let mut written = 0;
     let mut next = parts.next().await?;
-    while let Some(statement) = next {
+    while let Some(part) = next {
         // The database works on one part while the next is made.
-        let (sent, following) = futures::future::join(db.execute_raw(statement), parts.next()).await;
-        written += sent?.rows_affected();
+        let (sent, following) = futures::future::join(part.send(db), parts.next()).await;
+        let (rows, existed) = sent?;
+        written += rows;
+        parts.update = parts.update.filter(|_| existed);
         next = following?;
     }
     Ok(written)
@@ -59,19 +81,60 @@ struct Parts<A: ActiveModelTrait, I> {
     columns: Vec<Column<A>>,
     rows: I,
     on_conflict: Option<OnConflict>,
+    /// For as long as all rows were there.
+    update: Option<Update<A>>,
     /// Rows of the next statement for `PostgreSQL`.
     postgres_rows: usize,
-    /// The last statement and what it takes.
-    built: Option<(Shape, String)>,
+    built: Built,
+}
+
+/// How rows are changed that are there.
+struct Update<A: ActiveModelTrait> {
+    key: Vec<Column<A>>,
+    columns: Vec<Column<A>>,
+    built: Built,
+}
+
+/// Rows for one statement.
+struct Part {
+    insert: Statement,
+    /// How many rows there are, and the statement that changes them if all are there.
+    update: Option<(u64, Statement)>,
+}
+
+impl Part {
+    /// Returns how many rows were inserted or changed, and whether all of them are known to have been there.
+    async fn send(self, db: &impl ConnectionTrait) -> Result<(u64, bool)> {
+        let is_tried = self.update.is_some();
+        if let Some((rows, update)) = self.update
+            && db.execute_raw(update).await?.rows_affected() == rows
+        {
+            return Ok((rows, true));
+        }
+        // A part that is too short for the shorter way tells nothing about the next.
+        Ok((db.execute_raw(self.insert).await?.rows_affected(), !is_tried))
+    }
 }
 
 /// What a statement takes.
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq)]
 enum Shape {
     /// So many rows of single values, for `SQLite`, and which columns are the same in all of them.
     Rows(usize, Vec<bool>),
     /// For `PostgreSQL`.
     Columns(Vec<Form>),
+}
+
+/// The text of the last statement, and what it takes.
+#[derive(Default)]
+struct Built(Option<(Shape, String)>);
+
+impl Built {
+    fn text(&mut self, shape: &Shape, build: impl FnOnce(&Shape) -> Result<String>) -> Result<&str> {
+        let known = self.0.take().filter(|(of, _)| of == shape);
+        let built = known.map_or_else(|| Ok((shape.clone(), build(shape)?)), Result::Ok)?;
+        Ok(&self.0.insert(built).1)
+    }
 }
 
 /// How the values of a column are sent to `PostgreSQL`.
@@ -86,25 +149,40 @@ enum Form {
 }
 
 impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
-    async fn next(&mut self) -> Result<Option<Statement>> {
-        let (shape, values) = match self.backend {
+    fn new(db: &impl ConnectionTrait, rows: I) -> Self {
+        Self {
+            backend: db.get_database_backend(),
+            columns: Column::<A>::iter().collect(),
+            rows,
+            on_conflict: None,
+            update: None,
+            postgres_rows: FIRST_POSTGRES_ROWS,
+            built: Built::default(),
+        }
+    }
+
+    async fn next(&mut self) -> Result<Option<Part>> {
+        let (shape, values, count) = match self.backend {
             DbBackend::Postgres => self.arrays().await?,
             _ => self.rows().await,
         };
         if values.is_empty() {
             return Ok(None);
         }
-        let sql = match self.built.take() {
-            Some((of, sql)) if of == shape => sql,
-            _ => build::<A>(self.backend, &self.columns, &shape, self.on_conflict.as_ref())?,
-        };
-        let statement = Statement::from_sql_and_values(self.backend, sql.as_str(), values);
-        self.built = Some((shape, sql));
-        Ok(Some(statement))
+        let Self { backend, columns, on_conflict, .. } = self;
+        let mut update = None;
+        if let Some(Update { key, columns: changed, built }) = &mut self.update
+            && count >= WORTH_AN_UPDATE
+        {
+            let sql = built.text(&shape, |shape| build_update::<A>(columns, shape, key, changed))?;
+            update = Some((count as u64, Statement::from_sql_and_values(*backend, sql, values.clone())));
+        }
+        let sql = self.built.text(&shape, |shape| build::<A>(*backend, columns, shape, on_conflict.as_ref()))?;
+        Ok(Some(Part { insert: Statement::from_sql_and_values(*backend, sql, values), update }))
     }
 
     /// The values of the next rows for `SQLite`: what all have in common, then the rest of one row after the other.
-    async fn rows(&mut self) -> (Shape, Vec<Value>) {
+    async fn rows(&mut self) -> (Shape, Vec<Value>, usize) {
         let most = (SQLITE_BIND_LIMIT / self.columns.len().max(1)).clamp(1, SQLITE_ROWS);
         let (cells, count) = self.cells(most).await;
         // There are as many statements to be prepared as lengths. A full one is worth a statement of its own.
@@ -123,16 +201,16 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
         for _ in 0..count {
             values.extend(own.iter_mut().filter_map(Iterator::next));
         }
-        (Shape::Rows(count, are_shared), values)
+        (Shape::Rows(count, are_shared), values, count)
     }
 
     /// The next rows for `PostgreSQL`, by column.
-    async fn arrays(&mut self) -> Result<(Shape, Vec<Value>)> {
+    async fn arrays(&mut self) -> Result<(Shape, Vec<Value>, usize)> {
         let most = self.postgres_rows;
         self.postgres_rows = (most * POSTGRES_GROWTH).min(POSTGRES_ROWS);
         let (mut cells, count) = self.cells(most).await;
         if count == 0 {
-            return Ok((Shape::Columns(Vec::new()), Vec::new()));
+            return Ok((Shape::Columns(Vec::new()), Vec::new(), 0));
         }
         // One column tells how many rows there are.
         if cells.iter().all(|c| c.shared.is_some())
@@ -147,7 +225,7 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
             forms.push(form);
             values.push(value);
         }
-        Ok((Shape::Columns(forms), values))
+        Ok((Shape::Columns(forms), values, count))
     }
 
     /// At most so many of the next rows by column, and how many they are. What is not set is null.
@@ -258,16 +336,7 @@ fn build<A: ActiveModelTrait>(
     let refused = |e: sea_orm::sea_query::error::Error| DbErr::Custom(e.to_string());
     match shape {
         Shape::Columns(forms) => {
-            let mut select = Query::select();
-            for ((n, column), form) in (1..).zip(columns).zip(forms) {
-                let (kind, _) = types(*column)?;
-                select.expr(Expr::cust(match form {
-                    Form::Shared => format!("${n}::text::{kind}"),
-                    Form::Array => format!("UNNEST(${n}::{kind}[])"),
-                    Form::Text => format!("UNNEST(${n}::text::{kind}[])"),
-                }));
-            }
-            insert.select_from(select).map_err(refused)?;
+            insert.select_from(select::<A>(columns, forms)?).map_err(refused)?;
         }
         Shape::Rows(rows, shared) if shared.contains(&true) => {
             let mut select = Query::select();
@@ -291,6 +360,39 @@ fn build<A: ActiveModelTrait>(
         insert.on_conflict(rule.clone());
     }
     Ok(backend.build(&insert).sql)
+}
+
+/// The statement that gives rows of `PostgreSQL` new values, if they are there.
+fn build_update<A: ActiveModelTrait>(
+    columns: &[Column<A>],
+    shape: &Shape,
+    key: &[Column<A>],
+    changed: &[Column<A>],
+) -> Result<String> {
+    let Shape::Columns(forms) = shape else { return Err(DbErr::Type("no update of rows".into()).into()) };
+    let (table, new) = (A::Entity::default(), "new");
+    let mut update = Query::update();
+    update.table(table).from(TableRef::SubQuery(Box::new(select::<A>(columns, forms)?), new.into()));
+    update.values(changed.iter().map(|column| (*column, Expr::col((new, *column)))));
+    for column in key {
+        update.and_where(Expr::col((table, *column)).equals((new, *column)));
+    }
+    Ok(DbBackend::Postgres.build(&update).sql)
+}
+
+/// The rows that are sent to `PostgreSQL`. The inner `SELECT` hides from its planner how many they are, as in [`one_of`].
+fn select<A: ActiveModelTrait>(columns: &[Column<A>], forms: &[Form]) -> Result<SelectStatement> {
+    let mut select = Query::select();
+    for ((n, column), form) in (1..).zip(columns).zip(forms) {
+        let (kind, _) = types(*column)?;
+        let values = match form {
+            Form::Shared => format!("${n}::text::{kind}"),
+            Form::Array => format!("UNNEST((SELECT ${n}::{kind}[]))"),
+            Form::Text => format!("UNNEST((SELECT ${n}::text::{kind}[]))"),
+        };
+        select.expr_as(Expr::cust(values), *column);
+    }
+    Ok(select)
 }
 
 fn types(column: impl ColumnTrait) -> Result<(&'static str, ArrayType)> {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use futures::TryStreamExt;
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, StreamTrait};
 use uuid::Uuid;
 
@@ -142,16 +141,13 @@ async fn put<'a, I: Iterator<Item = (&'a Owner, &'a Share)> + Send>(
     }
     macro_rules! store {
         ($table:ident, $rows:ident, $($key:ident),+; $($more:ident)?) => {
-            let mut replace = OnConflict::columns([$table::Column::ResourceGroup, $($table::Column::$key),+]);
-            replace.update_columns([$table::Column::Weight, $table::Column::FairShareFactor, $table::Column::UpdatedAt]);
+            let mut columns = vec![$table::Column::Weight, $table::Column::FairShareFactor, $table::Column::UpdatedAt];
             if is_whole {
-                replace.update_columns([
-                    $($table::Column::$more,)?
-                    $table::Column::TotalDecayedUsage,
-                    $table::Column::NormalizedUsage,
-                ]);
+                $(columns.push($table::Column::$more);)?
+                columns.extend([$table::Column::TotalDecayedUsage, $table::Column::NormalizedUsage]);
             }
-            bulk::insert(db, $rows, Some(replace)).await?;
+            let key = [$table::Column::ResourceGroup, $($table::Column::$key),+];
+            bulk::replace(db, $rows, &key, &columns).await?;
         };
     }
     let domains = shares().filter_map(|(owner, share)| match owner {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
@@ -115,16 +114,8 @@ pub async fn put<'a>(
 }
 
 async fn replace(db: &impl ConnectionTrait, rows: impl Iterator<Item = ActiveModel> + Send) -> Result<()> {
-    let mut replace = OnConflict::columns([
-        Column::GroupKey,
-        Column::Day,
-        Column::UserUuid,
-        Column::ProjectId,
-        Column::DomainName,
-        Column::Source,
-    ]);
-    replace.update_columns([Column::ResourceUsage, Column::Records]);
-    bulk::insert(db, rows, Some(replace)).await?;
+    let key = [Column::GroupKey, Column::Day, Column::UserUuid, Column::ProjectId, Column::DomainName, Column::Source];
+    bulk::replace(db, rows, &key, &[Column::ResourceUsage, Column::Records]).await?;
     Ok(())
 }
 

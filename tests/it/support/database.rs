@@ -1,6 +1,5 @@
 //! A fresh, migrated database for each test.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fairshared::store::{Store, Synchronous};
@@ -91,20 +90,21 @@ fn next_name() -> String {
 
 /// A copy of a migrated SQLite file.
 pub async fn sqlite() -> TestDb {
-    static TEMPLATE: OnceCell<(TempDir, PathBuf)> = OnceCell::const_new();
-    let (_, template) = TEMPLATE
+    // It is kept in memory, because nothing removes the folder of a static.
+    static TEMPLATE: OnceCell<Vec<u8>> = OnceCell::const_new();
+    let template = TEMPLATE
         .get_or_init(async || {
             let folder = TempDir::new().unwrap();
             let file = folder.path().join("template.db");
             let store = Store::connect(&sqlite_url(&file)).await.unwrap();
             store.migrate_up().await.unwrap();
             store.close().await.unwrap();
-            (folder, file)
+            std::fs::read(&file).unwrap()
         })
         .await;
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("fairshared.db");
-    std::fs::copy(template, &file).unwrap();
+    std::fs::write(&file, template).unwrap();
     TestDb::new(sqlite_url(&file), Some(folder))
 }
 
