@@ -1,5 +1,5 @@
 //! How work is run, at one place: to its end even if its request goes away (`detached`), on threads of their own (`background`),
-//! in the middle of other work (`blocking`), or as many at once as there are cores (`ComputePermits`).
+//! in the middle of other work (`blocking`), while the database works (`beside`), or as many at once as there are cores (`ComputePermits`).
 
 use std::future::Future;
 use std::sync::{Arc, LazyLock};
@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 use tokio::sync::Semaphore;
 use tokio::task::JoinError;
+use tracing::Instrument;
 
 use super::input::error::{Error, Result};
 
@@ -52,6 +53,25 @@ pub fn blocking<T>(work: impl FnOnce() -> T) -> T {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
         _ => work(),
     }
+}
+
+/// Computes while the database works on what `waiting` asks of it, with a thread for each.
+pub async fn beside<A: Send, B>(
+    waiting: impl Future<Output = A> + Send,
+    computing: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    let waiting = waiting.in_current_span();
+    let handle = Handle::current();
+    if handle.runtime_flavor() != RuntimeFlavor::MultiThread {
+        return (waiting.await, computing());
+    }
+    tokio::task::block_in_place(|| {
+        std::thread::scope(|scope| {
+            let waiter = scope.spawn(|| handle.block_on(waiting));
+            let computed = computing();
+            (waiter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), computed)
+        })
+    })
 }
 
 /// Frees what takes long to free on a thread that no request needs.

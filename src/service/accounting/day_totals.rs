@@ -1,12 +1,13 @@
 //! Day totals follow what runs record and take back. Where it is not certain that they have all of it, they are made anew.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take;
 use std::sync::Arc;
 
 use super::difference::Difference;
 use crate::domain::bucket::Daily;
 use crate::domain::day_domains::DayDomains;
-use crate::domain::ids::{Member, Owner, UserId};
+use crate::domain::ids::{GroupKey, Member, Owner, UserId};
 use crate::domain::increments::Sums;
 use crate::domain::ledger::Ledger;
 use crate::domain::time::{Day, Timestamp};
@@ -16,51 +17,65 @@ use crate::service::group::session::Session;
 use crate::service::group::state::GroupState;
 use crate::store::day_totals::{self, OfDay, Place};
 use crate::store::records::{day_sums, ranges};
-use crate::store::{ConnectionTrait, StreamTrait};
+use crate::store::{ConnectionTrait, StreamTrait, Tx};
 
 /// Days up to today that are at hand.
 const DAYS_AT_HAND: i32 = 2;
 
-/// Stores what a run has recorded and taken back. Its buckets have it already.
-pub async fn book(session: &mut Session, added: &Sums, removed: &Sums) -> Result<()> {
-    let days: BTreeSet<Day> = added.days().chain(removed.days()).collect();
-    for day in days {
-        have_at_hand(session, day).await?;
-        // Also what comes with this run: a project may count in two domains in one.
-        let known = &mut session.state_mut().day_domains;
-        let mut places: Vec<(Member, &Arc<str>)> = added.places(day).chain(removed.places(day)).collect();
-        for (member, domain) in &places {
-            known.note(day, member.project, domain);
-        }
-        places.sort_unstable();
-        places.dedup();
-        let rest = save_known(session, day, places).await?;
-        if !rest.is_empty() {
-            let totals = changed(session, day, rest, added, removed).await?;
-            day_totals::save(session.write(), session.key(), day, &totals).await?;
-        }
-    }
-    Ok(())
+/// The totals that a run stores of what it has recorded and taken back. Its buckets have it already.
+pub struct Totals<'a> {
+    key: GroupKey,
+    added: &'a Sums,
+    removed: &'a Sums,
+    /// Whose totals are to be stored, by day.
+    places: BTreeMap<Day, Vec<(Member, &'a Arc<str>)>>,
 }
 
-/// Stores the totals that buckets tell. Returns the places of which they do not tell it.
-async fn save_known<'a>(
-    session: &Session,
-    day: Day,
-    places: Vec<(Member, &'a Arc<str>)>,
-) -> Result<Vec<(Member, &'a Arc<str>)>> {
-    let (ledger, known) = (&session.state().ledger, &session.state().day_domains);
-    let mut rest = Vec::new();
-    let totals = places.into_iter().filter_map(|(member, domain)| {
-        let is_only = known.is_only(day, member.project, domain);
-        let daily = ledger.of_one_day(&Owner::User(member), day).filter(|_| is_only);
-        if daily.is_none() {
-            rest.push((member, domain));
+impl<'a> Totals<'a> {
+    pub async fn of(session: &mut Session, added: &'a Sums, removed: &'a Sums) -> Result<Self> {
+        let days: BTreeSet<Day> = added.days().chain(removed.days()).collect();
+        let mut places = BTreeMap::new();
+        for day in days {
+            have_at_hand(session, day).await?;
+            // Also what comes with this run: a project may count in two domains in one.
+            let known = &mut session.state_mut().day_domains;
+            let mut of_day: Vec<(Member, &Arc<str>)> = added.places(day).chain(removed.places(day)).collect();
+            for (member, domain) in &of_day {
+                known.note(day, member.project, domain);
+            }
+            of_day.sort_unstable();
+            of_day.dedup();
+            places.insert(day, of_day);
         }
-        daily.map(|daily| (member, domain, daily))
-    });
-    day_totals::put(session.write(), session.key(), day, totals).await?;
-    Ok(rest)
+        Ok(Self { key: session.key(), added, removed, places })
+    }
+
+    /// Stores the totals that buckets tell.
+    pub async fn save_known(&mut self, tx: &Tx, ledger: &Ledger, known: &DayDomains) -> Result<()> {
+        for (day, places) in &mut self.places {
+            let mut rest = Vec::new();
+            let totals = take(places).into_iter().filter_map(|(member, domain)| {
+                let is_only = known.is_only(*day, member.project, domain);
+                let daily = ledger.of_one_day(&Owner::User(member), *day).filter(|_| is_only);
+                if daily.is_none() {
+                    rest.push((member, domain));
+                }
+                daily.map(|daily| (member, domain, daily))
+            });
+            day_totals::put(tx, self.key, *day, totals).await?;
+            *places = rest;
+        }
+        Ok(())
+    }
+
+    /// Stores the others.
+    pub async fn save_rest(self, session: &Session) -> Result<()> {
+        for (day, places) in self.places.into_iter().filter(|(_, places)| !places.is_empty()) {
+            let totals = changed(session, day, places, self.added, self.removed).await?;
+            day_totals::save(session.write(), self.key, day, &totals).await?;
+        }
+        Ok(())
+    }
 }
 
 /// What the stored totals of some places are after the changes.

@@ -9,8 +9,9 @@ use std::vec;
 
 use serde_json::{Value, json};
 
+use super::ahead;
+use super::day_totals::{self, Totals};
 use super::folding::refold_entities;
-use super::{ahead, day_totals};
 use crate::domain::bucket::Daily;
 use crate::domain::ids::{GroupKey, KernelKey};
 use crate::domain::increments::Increments;
@@ -23,8 +24,7 @@ use crate::service::Result;
 use crate::service::group::session::Session;
 use crate::service::group::state::{MOST_AT_HAND, Occupancy, occupy};
 use crate::service::ingest::inferred::time_out;
-use crate::service::work::background;
-use crate::service::work::blocking;
+use crate::service::work::{background, beside, blocking};
 use crate::service::{Service, Work};
 use crate::store;
 use crate::store::cursors::Progress;
@@ -108,9 +108,7 @@ impl Service {
             session.learn_people().await?;
             time_out(session).await?;
             run.scan(session).await?;
-            let done = run.book(session).await?;
-            session.recompute_histories().await?;
-            Ok(done)
+            run.book(session).await
         };
         background(Arc::clone(self).change_in_run(work, change)).await
     }
@@ -387,7 +385,7 @@ impl AggregateRun {
         Ok(())
     }
 
-    /// Books the sums in buckets, folding chains again where the days do not simply follow.
+    /// Books the sums in buckets, folding chains again where the days do not simply follow, and calculates what they amount to.
     async fn book(mut self, session: &mut Session) -> Result<Aggregated> {
         let (added, removed) = (take(&mut self.added).into_sums(), take(&mut self.removed).into_sums());
         let first = added.days().next().into_iter().chain(removed.days().next()).min();
@@ -405,7 +403,13 @@ impl AggregateRun {
             });
             refold_entities(session, refold).await?;
         }
-        day_totals::book(session, &added, &removed).await?;
+        let mut totals = Totals::of(session, &added, &removed).await?;
+        let (tx, histories) = session.begin_histories().await?;
+        let save = totals.save_known(tx, histories.ledger, histories.day_domains);
+        let (saved, changed) = beside(save, || histories.take()).await;
+        saved?;
+        session.note_histories(changed);
+        totals.save_rest(session).await?;
         self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;
         Ok(self.done)
     }

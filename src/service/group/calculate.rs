@@ -2,7 +2,9 @@
 //! (FAIR_SHARE §5, §7).
 
 use super::state::{Calculation, GroupState};
+use crate::domain::day_domains::DayDomains;
 use crate::domain::factor::Decayer;
+use crate::domain::hierarchy::Hierarchy;
 use crate::domain::ids::Owner;
 use crate::domain::ledger::Ledger;
 use crate::domain::time::{Day, Span, Timestamp};
@@ -83,34 +85,20 @@ impl GroupState {
     /// Calculates decayed usage again, where it may have changed. Factors follow when the hierarchy is weighed. Returns whose
     /// history changed.
     pub fn calculate(&mut self, now: Timestamp) -> Vec<Owner> {
-        blocking(|| {
-            if self.ledger.has_unsettled_capacities() {
-                self.ledger.settle_capacities();
-            }
-            self.recompute_histories(now)
-        })
+        blocking(|| self.begin_calculation(now).take())
     }
 
-    /// Calculates what buckets amount to: of those whose buckets changed, or of all if the day or an option did that decides
-    /// about it. Returns whose history changed.
-    fn recompute_histories(&mut self, now: Timestamp) -> Vec<Owner> {
+    /// Has every bucket keep its usage over capacity. What is left to be calculated are histories: of those whose buckets
+    /// changed, or of all if the day or an option did that decides about it.
+    pub fn begin_calculation(&mut self, now: Timestamp) -> Histories<'_> {
+        if self.ledger.has_unsettled_capacities() {
+            self.ledger.settle_capacities();
+        }
         let today = now.day();
         let last = self.calculation.as_ref().filter(|last| last.lookback_end == today);
         let others_stand = last.is_some_and(|last| !last.options.changes_factors(&self.options));
         let trails_stand = last.is_some_and(|last| !last.options.changes_trails(&self.options));
         let all_change = !others_stand || !trails_stand || !self.trails_told;
-        let Self { ledger, hierarchy, options, .. } = self;
-        let decayer = Decayer::new(options, today);
-        // A simulation copies the ledger that it shares with the writers only if this changes something.
-        let is_normalized = ledger.is_normalized(&options.resource_weights);
-        let stale = if is_normalized { Vec::new() } else { ledger.normalize(&decayer) };
-        let ledger: &Ledger = ledger;
-        let most_change = stale.len() > hierarchy.users().len() / MANY;
-        let changed = if all_change || most_change {
-            hierarchy.take_all_histories(|owners| ledger.histories(owners, &decayer))
-        } else {
-            hierarchy.take_histories(stale, |owner| ledger.history(owner, &decayer))
-        };
         self.trails_told = true;
         self.group.calculated_at = Some(now);
         self.group.calculated_with = Some(self.options.to_json());
@@ -120,6 +108,34 @@ impl GroupState {
             lookback_end: today,
             options: self.options.clone(),
         });
-        changed
+        let Self { ledger, hierarchy, options, day_domains, .. } = self;
+        let decayer = Decayer::new(options, today);
+        // A simulation copies the ledger that it shares with the writers only if this changes something.
+        let is_normalized = ledger.is_normalized(&options.resource_weights);
+        let stale = if is_normalized { Vec::new() } else { ledger.normalize(&decayer) };
+        let most_change = stale.len() > hierarchy.users().len() / MANY;
+        let stale = (!all_change && !most_change).then_some(stale);
+        Histories { ledger, day_domains, decayer, stale, hierarchy }
+    }
+}
+
+/// Histories that are to be calculated, and what that leaves as it is.
+pub struct Histories<'a> {
+    pub ledger: &'a Ledger,
+    pub day_domains: &'a DayDomains,
+    decayer: Decayer<'a>,
+    /// Whose; `None`: all.
+    stale: Option<Vec<Owner>>,
+    hierarchy: &'a mut Hierarchy,
+}
+
+impl Histories<'_> {
+    /// Returns whose history changed.
+    pub fn take(self) -> Vec<Owner> {
+        let Self { ledger, decayer, stale, hierarchy, .. } = self;
+        match stale {
+            Some(stale) => hierarchy.take_histories(stale, |owner| ledger.history(owner, &decayer)),
+            None => hierarchy.take_all_histories(|owners| ledger.histories(owners, &decayer)),
+        }
     }
 }

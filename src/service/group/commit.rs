@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering;
 use super::live_kernels::LiveKernels;
 use super::published::PublishedGroup;
 use super::session::Session;
+use super::state::GroupState;
 use crate::domain::ids::Owner;
-use crate::service::Result;
-use crate::service::work::{blocking, free_aside};
+use crate::service::work::{beside, blocking, free_aside};
+use crate::service::{Error, Result};
 use crate::store::{self, groups};
 
 impl Session {
@@ -66,43 +67,53 @@ impl Session {
 
     /// Stores what changed, commits, and publishes. Returns the group's picture; `None`: the group was removed.
     pub async fn commit(mut self) -> Result<Option<Arc<PublishedGroup>>> {
-        let moved = self.save().await?;
-        if let Some(work) = &self.work {
-            work.check_fence(&self.tx).await?;
-        }
+        let moved = if self.deleted { None } else { self.save_buckets().await? };
         let before = self.service.published.get(self.group());
         let before = before.filter(|group| group.facts.revisions().created_at == self.state.group.created_at);
+        let is_shown = before.as_ref().is_some_and(|old| old.facts.revision == self.state.group.shares_revision);
+        if moved.is_none() && !is_shown {
+            self.state.hierarchy.weigh(self.state.options.default_weight);
+        }
         let mut kernels = before.as_ref().and_then(|before| self.kernels_after(before));
         let is_run = self.work.is_some();
-        let Self { service, mut slot, tx, mut state, loaded, people, starts, deleted, now, .. } = self;
-        let mut picture = || match (&moved, &before) {
-            (None, Some(old)) if old.facts.revision == state.group.shares_revision => {
-                old.with_queues(&state, kernels.take())
+        let Self {
+            service, mut slot, tx, mut state, loaded, people, starts, deleted, now, changed_shares, work, ..
+        } = self;
+        let save = async {
+            if !deleted {
+                store::shares::save(&tx, &loaded.name, &state.hierarchy, &changed_shares, now).await?;
+                groups::save(&tx, &loaded, &state.group, now).await?;
             }
-            (Some(moved), Some(old)) if old.facts.revision == loaded.shares_revision => {
-                blocking(|| old.after(moved, &state, &service.people.read(), kernels.take()))
+            if let Some(work) = &work {
+                work.check_fence(&tx).await?;
             }
-            (moved, _) => {
-                if moved.is_none() {
-                    state.hierarchy.weigh(state.options.default_weight);
-                }
-                blocking(|| PublishedGroup::build(&state, &service.people.read(), kernels.take()))
-            }
+            // From here on the database decides; on failure the slot stays empty and the next session reads the truth.
+            Ok::<_, Error>(tx.commit().await.map_err(store::StoreError::from)?)
         };
-        // The picture is made while the database commits, unless it shows people whom only the commit makes known.
-        let early = async { (people.is_none() && !deleted).then(&mut picture) };
-        // From here on the database decides; on failure the slot stays empty and the next session reads the truth.
-        let (committed, early) = futures::future::join(tx.commit(), early).await;
-        committed.map_err(store::StoreError::from)?;
-        if let Some((lock, people)) = people {
-            service.people.committed(people, lock.revision);
-        }
-        service.people.starts_noted(starts);
+        let picture = || match (&moved, &before) {
+            (None, Some(old)) if is_shown => old.with_queues(&state, kernels.take()),
+            (Some(moved), Some(old)) if old.facts.revision == loaded.shares_revision => {
+                old.after(moved, &state, &service.people.read(), kernels.take())
+            }
+            _ => PublishedGroup::build(&state, &service.people.read(), kernels.take()),
+        };
         if deleted {
-            service.published.remove(&state.group.name);
+            save.await?;
+            service.published.remove(&loaded.name);
             return Ok(None);
         }
-        let published = Arc::new(early.unwrap_or_else(picture));
+        let published = if let Some((lock, people)) = people {
+            // The picture shows people whom only the commit makes known.
+            save.await?;
+            service.people.committed(people, lock.revision);
+            blocking(picture)
+        } else {
+            let (saved, picture) = beside(save, picture).await;
+            saved?;
+            picture
+        };
+        service.people.starts_noted(starts);
+        let published = Arc::new(published);
         state.ledger.forget_before(state.options.window_start(now.day()));
         *slot = Some(state);
         service.published.put(&published);
@@ -116,42 +127,31 @@ impl Session {
         Ok(Some(published))
     }
 
-    /// Stores what differs from what was loaded. Returns whose shares have changed, if any of them, or what is shown of them,
-    /// has.
-    async fn save(&mut self) -> Result<Option<Vec<Owner>>> {
-        let (name, now) = (self.state.group.name.clone(), self.now);
-        if self.deleted {
-            return Ok(None);
-        }
+    /// Stores buckets, while factors are calculated where they may have changed. Returns whose shares have changed, if any of
+    /// them, or what is shown of them, has.
+    async fn save_buckets(&mut self) -> Result<Option<Vec<Owner>>> {
         self.state.group.config_revision += i64::from(self.reconfigured);
         self.save_ended().await?;
         let changes = self.state.ledger.take_changes();
-        if !changes.is_empty() {
-            store::buckets::delete(&self.tx, &name, &changes.deletes).await?;
-            store::buckets::save(&self.tx, &name, &self.state.ledger, &changes.upserts, now).await?;
-            store::capacity::save(&self.tx, &name, self.state.ledger.calendar(), &changes.capacity_days).await?;
-        }
         let shares_changed = !changes.is_empty()
             || self.rows_changed
             || !self.changed_shares.is_empty()
             || !self.loaded.has_same_conditions(&self.state.group);
-        let mut moved = None;
-        if shares_changed {
-            moved = Some(self.save_shares().await?);
-            self.state.group.shares_revision += 1;
+        if !shares_changed {
+            return Ok(None);
         }
-        groups::save(&self.tx, &self.loaded, &self.state.group, now).await?;
-        Ok(moved)
-    }
-
-    /// Calculates factors where they may have changed, and stores every share whose numbers did. Returns whose may have.
-    async fn save_shares(&mut self) -> Result<Vec<Owner>> {
-        let state = &mut self.state;
-        let weighed = blocking(|| state.hierarchy.weigh(state.options.default_weight));
-        self.changed_shares.weighed.extend(weighed.refactored);
-        let name = &state.group.name;
-        store::shares::save(&self.tx, name, &state.hierarchy, &self.changed_shares, self.now).await?;
-        Ok(weighed.moved)
+        let Self { tx, state, changed_shares, now, .. } = self;
+        let GroupState { group, ledger, hierarchy, options, .. } = state;
+        let save = async {
+            store::buckets::delete(tx, &group.name, &changes.deletes).await?;
+            store::buckets::save(tx, &group.name, ledger, &changes.upserts, *now).await?;
+            store::capacity::save(tx, &group.name, ledger.calendar(), &changes.capacity_days).await
+        };
+        let (saved, weighed) = beside(save, || hierarchy.weigh(options.default_weight)).await;
+        saved?;
+        changed_shares.weighed.extend(weighed.refactored);
+        group.shares_revision += 1;
+        Ok(Some(weighed.moved))
     }
 
     /// The kernels of the picture `before` and what this session made of them, if no other writer came in between.

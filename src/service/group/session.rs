@@ -6,7 +6,7 @@ use std::sync::{Arc, RwLockReadGuard};
 
 use serde_json::{Map, Value};
 
-use super::calculate::Moment;
+use super::calculate::{Histories, Moment};
 use super::live_kernels;
 use super::revision::ConfigRevision;
 use super::state::{GroupState, capacity_of};
@@ -18,6 +18,7 @@ use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::Weight;
 use crate::service::audit::{self, Change};
 use crate::service::people::Directory;
+use crate::service::work::blocking;
 use crate::service::{Caller, Error, Result, Service, SlotGuard, Work};
 use crate::store::agents::Agent;
 use crate::store::groups::{self, Group};
@@ -345,6 +346,14 @@ impl Session {
 
     /// Calculates decayed usage again, where it may have changed (FAIR_SHARE §7). Factors follow with the commit.
     pub async fn recompute_histories(&mut self) -> Result<()> {
+        let (_, histories) = self.begin_histories().await?;
+        let changed = blocking(|| histories.take());
+        self.note_histories(changed);
+        Ok(())
+    }
+
+    /// [`Self::recompute_histories`] for who has something to store meanwhile, and notes afterwards whose history has changed.
+    pub async fn begin_histories(&mut self) -> Result<(&Tx, Histories<'_>)> {
         let now = self.certain_now();
         self.touched = true;
         let recount = !self.state.knows_run_times(self.state.options.window_start(now.day()));
@@ -352,9 +361,13 @@ impl Session {
             self.settle_run_times().await?;
         }
         let changed = self.state.prepare(&self.tx, now, recount).await?;
+        self.note_histories(changed);
+        Ok((&self.tx, blocking(|| self.state.begin_calculation(now))))
+    }
+
+    /// Notes whose history is another than before.
+    pub fn note_histories(&mut self, changed: Vec<Owner>) {
         self.changed_shares.whole.extend(changed);
-        self.changed_shares.whole.extend(self.state.calculate(now));
-        Ok(())
     }
 
     /// Stores what was noted of run times. What is stored of them is made anew first where it is not right.
