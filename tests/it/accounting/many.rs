@@ -1,5 +1,7 @@
 //! Runs that write more rows than one statement takes. What the rows of a statement have in common is sent once.
 
+use std::ops::Range;
+
 use fairshared::domain::capacity::CapacityCalendar;
 use fairshared::domain::ids::Owner;
 use fairshared::domain::ledger::Ledger;
@@ -13,6 +15,8 @@ use crate::support::on_both;
 
 /// Two full statements of `PostgreSQL` and several of `SQLite`, and a part of one.
 const USERS: usize = 2_700;
+/// Users who come between the runs, so that most rows of the second one are there, and some are not.
+const LATER: usize = 100;
 
 /// The rows of users are in the order of their ids: those of the first half are alike, those of the other half are not.
 fn cores(user: usize) -> u64 {
@@ -28,25 +32,28 @@ on_both! {
         let f = Fixture::new(db, "2026-01-10T00:00:00Z").await;
         let capacity = json!({"cpu": "10000"});
         f.agent("node", &capacity).await;
-        let of_user = |user: usize| {
+        let of_user = |user: usize, since: &str| {
             let held = json!({"occupied_slots": {"cpu": cores(user).to_string()}});
-            with(kernel(&format!("k{user}"), &name(user), "ml", "2026-01-10T00:00:00Z"), &held)
+            with(kernel(&format!("k{user}"), &name(user), "ml", since), &held)
         };
-        f.ingest(&(0..USERS).map(of_user).collect::<Vec<Value>>()).await;
+        let of_users = |users: Range<usize>, since: &str| users.map(|user| of_user(user, since)).collect::<Vec<Value>>();
+        f.ingest(&of_users(0..USERS, "2026-01-10T00:00:00Z")).await;
         // The first run makes rows, and the second one changes them.
-        for hour in [6, 12] {
-            f.clock.set(&format!("2026-01-10T{hour:02}:00:00Z"));
-            f.tick().await;
-        }
+        f.clock.set("2026-01-10T06:00:00Z");
+        f.tick().await;
+        f.ingest(&of_users(USERS..USERS + LATER, "2026-01-10T06:00:00Z")).await;
+        f.clock.set("2026-01-10T12:00:00Z");
+        f.tick().await;
         let f = f.restart().await;
         let mut ledger = Ledger::new(CapacityCalendar::default(), Day::MIN);
         fairshared::store::buckets::load(f.service.store().read(), GROUP, &mut ledger, None).await.unwrap();
         let (today, totals) = (f.clock.now().day(), f.day_totals().await);
-        assert_eq!(totals.len(), USERS);
-        for number in 0..USERS {
-            let (used, member) = (usages(&(cores(number) * 43_200).to_string()), member(&name(number), "ml"));
+        assert_eq!(totals.len(), USERS + LATER);
+        for number in 0..USERS + LATER {
+            let runs = if number < USERS { 2 } else { 1 };
+            let (used, member) = (usages(&(cores(number) * runs * 21_600).to_string()), member(&name(number), "ml"));
             let bucket = ledger.bucket(&Owner::User(member), today).unwrap();
-            assert_eq!((bucket.usage.to_json(), bucket.records), (used.clone(), 2));
+            assert_eq!((bucket.usage.to_json(), bucket.records), (used.clone(), runs));
             assert_eq!((bucket.end, &*bucket.capacity), (today, &slots(&capacity)));
             assert_eq!(totals[&(today, (member, "research".into()))].usage.to_json(), used);
             assert_eq!(user(&f, &name(number), "ml").share.history.total_decayed_usage.to_json(), used);
