@@ -107,8 +107,9 @@ pub struct Service {
 impl Service {
     /// A service over `store` that has published every group's state.
     pub async fn new(store: Store, clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
+        let (people, users) = people::People::load(&store).await?;
         let service = Arc::new(Self {
-            people: people::People::load(&store).await?,
+            people,
             store,
             clock: Watch::new(clock),
             published: Published::default(),
@@ -128,6 +129,8 @@ impl Service {
         });
         service.begin_watching().await?;
         service.refresh_keys().await?;
+        service.load_states().await?;
+        service.people.take_users(users.await?);
         service.refresh().await?;
         Ok(service)
     }
@@ -218,20 +221,40 @@ impl Service {
         Ok(changed)
     }
 
-    /// Publishes the group as it is stored. The slot keeps writers of this process out meanwhile, so that no
-    /// picture replaces a newer one.
-    async fn reload(&self, db: &(impl ConnectionTrait + StreamTrait), name: &str, slot: &mut SlotGuard) -> Result<()> {
-        let Some(group) = store::groups::find(db, name).await? else {
-            **slot = None;
-            self.published.remove(name);
-            return Ok(());
-        };
-        let mut state = match slot.take() {
+    /// Reads the state of every group, which is published once its users are known.
+    async fn load_states(&self) -> Result<()> {
+        let db = self.store.read();
+        for name in store::groups::revisions(db).await?.into_keys() {
+            let mut slot = self.slot(&name).lock_owned().await;
+            *slot = self.stored_state(db, &name, &mut slot).await?;
+        }
+        Ok(())
+    }
+
+    /// The state of the group as it is stored; `None`: it is gone.
+    async fn stored_state(
+        &self,
+        db: &(impl ConnectionTrait + StreamTrait),
+        name: &str,
+        slot: &mut SlotGuard,
+    ) -> Result<Option<GroupState>> {
+        let Some(group) = store::groups::find(db, name).await? else { return Ok(None) };
+        Ok(Some(match slot.take() {
             Some(mut state) if state.is_of(&group) => {
                 state.catch_up(db, group, 0).await?;
                 state
             }
             _ => GroupState::load(db, &self.people, group).await?,
+        }))
+    }
+
+    /// Publishes the group as it is stored. The slot keeps writers of this process out meanwhile, so that no
+    /// picture replaces a newer one.
+    async fn reload(&self, db: &(impl ConnectionTrait + StreamTrait), name: &str, slot: &mut SlotGuard) -> Result<()> {
+        let Some(mut state) = self.stored_state(db, name, slot).await? else {
+            **slot = None;
+            self.published.remove(name);
+            return Ok(());
         };
         state.follow(&self.people.read());
         state.hierarchy.weigh(state.options.default_weight);

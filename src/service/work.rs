@@ -26,7 +26,15 @@ static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
 /// Runs a write to its end even if the request that asked for it goes away: a transaction is never cut off
 /// half-way.
 pub async fn detached<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
-    ended(tokio::spawn(work).await)
+    begun(work).await
+}
+
+/// Begins work whose result is asked for later.
+pub fn begun<T: Send + 'static>(
+    work: impl Future<Output = Result<T>> + Send + 'static,
+) -> impl Future<Output = Result<T>> {
+    let task = tokio::spawn(work);
+    async { ended(task.await) }
 }
 
 /// What became of a task.

@@ -167,6 +167,13 @@ pub async fn next_revision(db: &impl ConnectionTrait) -> Result<i64> {
 /// Every row that was changed after `revision`.
 #[tracing::instrument(name = "db.people.changed_since", level = "debug", skip_all, err(level = "debug"))]
 pub async fn changed_since(db: &(impl ConnectionTrait + StreamTrait), revision: i64) -> Result<People> {
+    let users = users_since(db, revision).await?;
+    Ok(People { users, ..all_but_users_since(db, revision).await? })
+}
+
+/// The domains and projects of [`changed_since`].
+#[tracing::instrument(name = "db.people.all_but_users_since", level = "debug", skip_all, err(level = "debug"))]
+pub async fn all_but_users_since(db: &(impl ConnectionTrait + StreamTrait), revision: i64) -> Result<People> {
     // Each row is converted while the next ones are read.
     macro_rules! rows {
         ($table:ident) => {{
@@ -174,11 +181,13 @@ pub async fn changed_since(db: &(impl ConnectionTrait + StreamTrait), revision: 
             rows.map_ok(From::from).try_collect().await?
         }};
     }
-    Ok(People { domains: rows!(domain), projects: rows!(project), users: users_since(db, revision).await? })
+    Ok(People { domains: rows!(domain), projects: rows!(project), users: Vec::new() })
 }
 
-/// Users are the most by far. To find each value of a row by the name of its column takes longer than to read it.
-async fn users_since(db: &(impl ConnectionTrait + StreamTrait), revision: i64) -> Result<Vec<User>> {
+/// The users of [`changed_since`]. They are the most by far, and to find each value of a row by the name of its column takes
+/// longer than to read it.
+#[tracing::instrument(name = "db.people.users_since", level = "debug", skip_all, err(level = "debug"))]
+pub async fn users_since(db: &(impl ConnectionTrait + StreamTrait), revision: i64) -> Result<Vec<User>> {
     use user::Column::{ArchivedAt, CreatedAt, DisplayName, Id, Name, Revision};
     let rows = user::Entity::find()
         .select_only()

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use crate::domain::identity;
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::maps::FastMap;
+use crate::service::work::begun;
 use crate::service::{Fault, Result};
 use crate::store::people::{self, Domain, People as Rows, Project, User};
 use crate::store::{ConnectionTrait, Store, StreamTrait};
@@ -220,13 +221,24 @@ fn rename(
 pub struct People(RwLock<Directory>);
 
 impl People {
-    pub async fn load(store: &Store) -> Result<Self> {
+    /// The people of a server that starts. Its users are read meanwhile: they are many, and the state of a group does not need
+    /// them.
+    pub async fn load(store: &Store) -> Result<(Self, impl Future<Output = Result<Vec<User>>> + use<>)> {
         let people = Self::default();
-        // Rows from before revisions have 0.
         let until = people::revision(store.read()).await?;
-        let rows = people::changed_since(store.read(), -1).await?;
+        let all = store.clone();
+        // Rows from before revisions have 0.
+        let users = begun(async move { Ok(people::users_since(all.read(), -1).await?) });
+        let rows = people::all_but_users_since(store.read(), -1).await?;
         people.write().apply(rows, until);
-        Ok(people)
+        Ok((people, users))
+    }
+
+    /// Takes the users that were read.
+    pub fn take_users(&self, users: Vec<User>) {
+        let mut directory = self.write();
+        let until = directory.revision;
+        directory.apply(Rows { users, ..Rows::default() }, until);
     }
 
     /// Never to be held over an await.
