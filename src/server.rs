@@ -29,7 +29,7 @@ pub use limits::ConnectionLimits;
 
 use self::access::Gate;
 use crate::graphql;
-use crate::rest::{self, ApiState, Limits};
+use crate::rest::{self, Endpoints, Limits};
 use crate::service::Service;
 use crate::service::jobs::JobControl;
 use crate::ui::{self, Site};
@@ -68,7 +68,8 @@ pub fn router(app: App) -> Router {
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         .layer(CatchPanicLayer::custom(layers::panicked))
         .layer(from_fn_with_state(gate, access::authenticate));
-    rest::router(ApiState { service, jobs, limits })
+    Endpoints::new(limits)
+        .over(service, jobs)
         .merge(graphql)
         .merge(docs)
         .merge(pages)
@@ -85,9 +86,8 @@ async fn front_page(headers: HeaderMap) -> Redirect {
 }
 
 /// The endpoints of REST for this process alone: `actor` asks as an admin, without a key.
-pub fn internal_router(app: App, actor: &str) -> Router {
-    let App { service, jobs, limits, .. } = app;
-    rest::router(ApiState { service, jobs, limits }).fallback(|| async { StatusCode::NOT_FOUND }).layer(
+pub fn internal_router(endpoints: Endpoints, app: App, actor: &str) -> Router {
+    endpoints.over(app.service, app.jobs).fallback(|| async { StatusCode::NOT_FOUND }).layer(
         ServiceBuilder::new()
             .layer(from_fn(layers::identify))
             .layer(CatchPanicLayer::custom(layers::panicked))

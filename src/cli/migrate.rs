@@ -8,7 +8,7 @@ use serde_json::json;
 use super::ask::confirm;
 use super::command::Command;
 use super::failure::{Failure, Outcome, eprint_line};
-use super::open::{close, connect, connect_existing};
+use super::open::{close, connect, connect_existing, migrations};
 use super::output::{OutputArgs, print_list};
 use crate::config::Config;
 use crate::store::Store;
@@ -42,18 +42,17 @@ impl Command for Migrate {
                 let missing = store.schema().await?.pending.len();
                 store.migrate_up().await?;
                 close(&store).await;
-                eprint_line(&format!("{missing} migrations applied"));
+                eprint_line(&format!("{} applied", migrations(missing)));
             }
             Self::Down { steps, yes } => {
                 let store = connect_existing(&config).await?;
                 let applied = store.schema().await?.applied;
-                if (applied.len() as u64) < u64::from(steps) {
-                    let count = applied.len();
-                    return Err(Failure::Unusable(format!(
-                        "cannot revert {steps} migrations: only {count} are applied"
-                    )));
+                let (has, count) = (applied.len(), usize::try_from(steps).unwrap_or(usize::MAX));
+                let reverted = migrations(count);
+                if has < count {
+                    return Err(Failure::Unusable(format!("cannot revert {reverted}: the database has {has}")));
                 }
-                for name in applied.iter().rev().take(usize::try_from(steps).unwrap_or(usize::MAX)) {
+                for name in applied.iter().rev().take(count) {
                     eprint_line(&format!("{name}: this loses {}", Store::migration_loses(name)));
                 }
                 if !yes {
@@ -61,7 +60,7 @@ impl Command for Migrate {
                 }
                 store.migrate_down(steps).await?;
                 close(&store).await;
-                eprint_line(&format!("{steps} migrations reverted"));
+                eprint_line(&format!("{reverted} reverted"));
             }
             Self::Status(args) => {
                 let store = connect_existing(&config).await?;

@@ -107,10 +107,14 @@ pub async fn check_schema(store: &Store, url: &str) -> Result<(), Failure> {
     if lacking == 0 {
         return Ok(());
     }
+    let (what, them) = if lacking == 1 { ("migration", "it") } else { ("migrations", "them") };
     let shown = shown(url);
-    Err(Failure::Failed(format!(
-        "the database {shown} lacks {lacking} migrations; `fairshared migrate up` applies them"
-    )))
+    Err(Failure::Failed(format!("the database {shown} lacks {lacking} {what}; `fairshared migrate up` applies {them}")))
+}
+
+/// So many migrations.
+pub fn migrations(count: usize) -> String {
+    if count == 1 { format!("{count} migration") } else { format!("{count} migrations") }
 }
 
 pub fn is_sqlite(url: &str) -> bool {

@@ -47,5 +47,5 @@ pub mod whoami;
 mod whole;
 
 pub use openapi::{openapi, openapi_document};
-pub use router::{in_time, router};
+pub use router::{Endpoints, in_time};
 pub use state::{ApiState, Limits};

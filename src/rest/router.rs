@@ -1,5 +1,7 @@
 //! Every endpoint there is.
 
+use std::sync::Arc;
+
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{Next, from_fn_with_state};
@@ -18,6 +20,8 @@ use super::{
     metrics, projects, queues, reclaim, reclaim_plans, resource_groups, scheduler_options, sequence, usage_buckets,
     usage_gaps, usage_histories, usage_records, usage_report, users, whoami,
 };
+use crate::service::Service;
+use crate::service::jobs::JobControl;
 
 /// Endpoints that answer within the time limit.
 pub(super) fn prompt() -> OpenApiRouter<ApiState> {
@@ -86,23 +90,36 @@ pub(super) fn patient() -> OpenApiRouter<ApiState> {
     OpenApiRouter::new().routes(routes!(jobs::run::handle)).routes(routes!(audit::get::handle))
 }
 
-/// The endpoints with their limits. Who may ask, and how refusals look, is the server's business. What is around an endpoint
-/// is one layer of the router, which makes copies of each one for each request.
-pub fn router(state: ApiState) -> Router {
-    let limits = state.limits;
-    let strict = |endpoints: OpenApiRouter<ApiState>| {
-        let (router, api) = endpoints.split_for_parts();
-        (router, ServiceBuilder::new().layer(from_fn_with_state(Takers::of(&api), refuse)))
-    };
-    let small = DefaultBodyLimit::max(limits.body_bytes);
-    let (prompt, around) = strict(prompt());
-    let prompt = prompt.layer(around.layer(small).layer(from_fn_with_state(limits, in_time)));
-    let (patient, around) = strict(patient());
-    let patient = patient.layer(around.layer(small));
-    let (bulk, around) = strict(bulk());
-    let large = DefaultBodyLimit::max(limits.bulk_bytes);
-    let bulk = bulk.layer(around.layer(large).layer(RequestBodyTimeoutLayer::new(limits.silence)));
-    prompt.merge(patient).merge(bulk).with_state(state)
+/// The endpoints with their limits, before there is anything that answers. Who may ask, and how refusals look, is the server's
+/// business.
+pub struct Endpoints {
+    router: Router<ApiState>,
+    limits: Limits,
+}
+
+impl Endpoints {
+    /// What is around an endpoint is one layer of the router, which makes copies of each one for each request.
+    pub fn new(limits: Limits) -> Self {
+        let strict = |endpoints: OpenApiRouter<ApiState>| {
+            let (router, api) = endpoints.split_for_parts();
+            (router, ServiceBuilder::new().layer(from_fn_with_state(Takers::of(&api), refuse)))
+        };
+        let small = DefaultBodyLimit::max(limits.body_bytes);
+        let (prompt, around) = strict(prompt());
+        let prompt = prompt.layer(around.layer(small).layer(from_fn_with_state(limits, in_time)));
+        let (patient, around) = strict(patient());
+        let patient = patient.layer(around.layer(small));
+        let (bulk, around) = strict(bulk());
+        let large = DefaultBodyLimit::max(limits.bulk_bytes);
+        let bulk = bulk.layer(around.layer(large).layer(RequestBodyTimeoutLayer::new(limits.silence)));
+        Self { router: prompt.merge(patient).merge(bulk), limits }
+    }
+
+    /// The endpoints that the service answers.
+    pub fn over(self, service: Arc<Service>, jobs: Arc<dyn JobControl>) -> Router {
+        let Self { router, limits } = self;
+        router.with_state(ApiState { service, jobs, limits })
+    }
 }
 
 /// Gives up on an answer that takes too long; a write that has begun still ends.

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::TryStreamExt;
+use futures::future::try_join_all;
 use sea_orm::ActiveValue::Set;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, StreamTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, StreamTrait};
 use uuid::Uuid;
 
 use super::entity::{domain_fair_share, project_fair_share, user_fair_share};
@@ -16,6 +17,8 @@ use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::run_times::RunTimes;
 use crate::domain::time::Timestamp;
 use crate::domain::weight::Weight;
+
+const ROWS_TOGETHER: usize = 1_000;
 
 /// Loads the group's hierarchy; `domain_of` tells a project's current domain. Ranks are not stored.
 #[tracing::instrument(name = "db.shares.load", level = "debug", skip_all, fields(group), err(level = "debug"))]
@@ -56,14 +59,26 @@ pub async fn load(
         }
     }
     drop(rows);
+    let rows = rows!(user_fair_share, UserUuid: Uuid, ProjectId: Uuid, RunTimes: Option<String>);
+    // Rows are understood on another thread while the next are read.
+    let mut parts = rows.try_chunks(ROWS_TOGETHER).map_err(|broken| broken.1);
     let mut users = Vec::new();
-    let mut rows = rows!(user_fair_share, UserUuid: Uuid, ProjectId: Uuid, RunTimes: Option<String>);
-    while let Some((user, project, times, weight, decayed, normalized, factor)) = rows.try_next().await? {
-        let member = Member { user: UserId(user), project: ProjectId(project) };
-        let times = times.as_deref().map(run_times::decode).transpose()?.unwrap_or_default();
-        users.push((member, share(weight, &decayed, normalized, factor)?.with_run_times(times)));
+    while let Some(part) = parts.try_next().await? {
+        let shares = async { part.into_iter().map(user_share).collect::<Result<Vec<_>>>() };
+        users.push(tokio::spawn(shares));
     }
-    Ok(hierarchy.with_users(users))
+    let users = try_join_all(users).await.map_err(|e| DbErr::Custom(e.to_string()))?;
+    let users: Vec<Vec<(Member, Share)>> = users.into_iter().collect::<Result<_>>()?;
+    Ok(hierarchy.with_users(users.into_iter().flatten()))
+}
+
+type UserRow = (Uuid, Uuid, Option<String>, Option<i64>, String, f64, f64);
+
+fn user_share(row: UserRow) -> Result<(Member, Share)> {
+    let (user, project, times, weight, decayed, normalized, factor) = row;
+    let member = Member { user: UserId(user), project: ProjectId(project) };
+    let times = times.as_deref().map(run_times::decode).transpose()?.unwrap_or_default();
+    Ok((member, share(weight, &decayed, normalized, factor)?.with_run_times(times)))
 }
 
 fn share(weight: Option<i64>, decayed: &str, normalized_usage: f64, factor: f64) -> Result<Share> {

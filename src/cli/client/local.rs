@@ -14,6 +14,9 @@ use crate::service::Service;
 /// Longer than anything takes.
 const EVER: Duration = Duration::from_secs(u32::MAX as u64);
 
+/// A command waits for itself alone.
+pub const LIMITS: Limits = Limits { body_bytes: usize::MAX, bulk_bytes: usize::MAX, timeout: EVER, silence: EVER };
+
 /// The service of the command. It is kept to the end of the process: the system takes all of its memory back at once, which takes
 /// less time than to free it.
 static SERVICE: OnceLock<Arc<Service>> = OnceLock::new();
@@ -24,8 +27,7 @@ pub async fn open(config: &Config) -> Result<App, Failure> {
     // A command opens one database.
     let _ = SERVICE.set(Arc::clone(&service));
     let jobs = Runner::new(Arc::clone(&service), open::job_settings(config));
-    let limits = Limits { body_bytes: usize::MAX, bulk_bytes: usize::MAX, timeout: EVER, silence: EVER };
-    Ok(App { limits, ..App::new(service, jobs) })
+    Ok(App { limits: LIMITS, ..App::new(service, jobs) })
 }
 
 /// Makes the database where there is none, or an empty one; one of another version stays as it is.

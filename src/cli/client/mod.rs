@@ -21,7 +21,9 @@ pub use local::close;
 
 use super::failure::Failure;
 use crate::config::Config;
+use crate::rest::Endpoints;
 use crate::server::App;
+use crate::service::work::begun;
 
 type Transport = BoxCloneSyncService<Request<Body>, Response<Body>, Failure>;
 
@@ -39,7 +41,12 @@ impl Client {
     pub async fn of(config: &Config) -> Result<Self, Failure> {
         match &config.server {
             Some(server) => remote::connect(server, config),
-            None => Ok(Self::in_process(local::open(config).await?, &local::actor())),
+            None => {
+                // The endpoints are put together while the database is read.
+                let endpoints = begun(async { Ok(Endpoints::new(local::LIMITS)) });
+                let app = local::open(config).await?;
+                Ok(Self::over_endpoints(endpoints.await?, app, &local::actor()))
+            }
         }
     }
 
@@ -53,7 +60,11 @@ impl Client {
 
     /// The endpoints of this process. The audit log knows the caller as `actor`.
     pub fn in_process(app: App, actor: &str) -> Self {
-        let router = crate::server::internal_router(app, actor);
+        Self::over_endpoints(Endpoints::new(app.limits), app, actor)
+    }
+
+    fn over_endpoints(endpoints: Endpoints, app: App, actor: &str) -> Self {
+        let router = crate::server::internal_router(endpoints, app, actor);
         let answer = service_fn(move |request: Request<Body>| {
             let router = router.clone();
             async move { Ok(router.oneshot(request).await.unwrap_or_else(|never: Infallible| match never {})) }

@@ -29,6 +29,10 @@ pub const BATCH: usize = 5_000;
 /// their index, and few large ones write less than many.
 pub const LARGEST_BATCH: usize = 10 * BATCH;
 
+/// After a transaction that takes so many kernels the log is written into the database file at once, beside the next one: else
+/// one of the next would have to wait until that is done for all.
+const FILLS_LOG: usize = LARGEST_BATCH / 2;
+
 /// Kernels that one transaction takes of a delivery that has `rows`, so that memory stays a part of it.
 pub fn batch_of(rows: u64) -> usize {
     usize::try_from(rows).unwrap_or(usize::MAX).clamp(BATCH, LARGEST_BATCH)
@@ -176,6 +180,9 @@ async fn serve(service: &Arc<Service>, group: &str, slot: SlotGuard) {
     let alone = parts.len() == 1;
     let again = if alone { Vec::new() } else { parts.clone() };
     let outcome = take(session, &mut parts).await;
+    if outcome.as_ref().is_ok_and(|taken| taken.kernels() >= FILLS_LOG) {
+        service.save_log();
+    }
     match outcome {
         Ok(taken) => answers.into_iter().zip(taken.done).for_each(|(answer, done)| tell(answer, Ok(done))),
         Err(error) if alone => answers.into_iter().for_each(|answer| tell(answer, Err(error.clone()))),
@@ -249,7 +256,14 @@ struct Taken {
     /// Whether anything was stored.
     is_new: bool,
     /// What was taken. To free it takes a while, in which neither the database nor the client need wait.
-    _batch: (Vec<Named>, Reported),
+    batch: (Vec<Named>, Reported),
+}
+
+impl Taken {
+    /// How many kernels were stored.
+    fn kernels(&self) -> usize {
+        self.batch.1.len()
+    }
 }
 
 async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
@@ -281,7 +295,7 @@ async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
     let mut done = by_part(&sizes, &names, &merged, refused);
     warn(session, &names, &kept, &mut done);
     let tallies = tallies(parts, &sizes, &done);
-    Ok(Taken { done, tallies, is_new, _batch: (names, merged) })
+    Ok(Taken { done, tallies, is_new, batch: (names, merged) })
 }
 
 /// What became of each part of a batch.

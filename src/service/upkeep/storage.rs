@@ -16,6 +16,7 @@ impl Service {
             let code = code_of(fault);
             match troubles.iter().find(|trouble| trouble.fault == fault) {
                 Some(trouble) => {
+                    // The log may be the file that is gone, and the process may be next.
                     if fault == Fault::Replaced && !self.health.holds(code) {
                         self.save_log();
                     }
@@ -28,8 +29,8 @@ impl Service {
         }
     }
 
-    /// The log may be the file that is gone, and the process may be next.
-    fn save_log(&self) {
+    /// Writes the log of an `SQLite` database into its file, while others write on.
+    pub(in crate::service) fn save_log(&self) {
         let store = self.store.clone();
         tokio::spawn(async move {
             if let Err(error) = store.save_log().await {

@@ -13,6 +13,7 @@ mod joint;
 mod leases;
 mod many;
 mod model;
+mod pages;
 mod partitions;
 mod reports;
 mod suspension;

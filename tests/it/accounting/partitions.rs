@@ -27,7 +27,7 @@ async fn after(f: &Fixture, now: &str) {
     f.tick().await;
 }
 
-async fn texts(db: &impl ConnectionTrait, sql: &str) -> Vec<String> {
+pub(super) async fn texts(db: &impl ConnectionTrait, sql: &str) -> Vec<String> {
     let rows = db.query_all_raw(Statement::from_string(DbBackend::Postgres, sql.to_owned())).await.unwrap();
     rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect()
 }

@@ -29,7 +29,7 @@ async fn up_down_up(db: TestDb) {
         assert_eq!(statuses(), vec!["pending"; all]);
         assert!(run(&db, ["rank", "nowhere"]).refused(1).ends_with("`fairshared migrate up` applies them"));
     }
-    assert_eq!(run(&db, ["migrate", "down"]).refused(2), "cannot revert 1 migrations: only 0 are applied");
+    assert_eq!(run(&db, ["migrate", "down"]).refused(2), "cannot revert 1 migration: the database has 0");
 }
 
 #[test]

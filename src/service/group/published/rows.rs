@@ -10,6 +10,7 @@ use crate::domain::factor::Exponent;
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::maps::FastMap;
+use crate::domain::parallel;
 use crate::domain::ranking::{Placed, Ranked, Ranking};
 use crate::domain::shards::Shards;
 use crate::service::people::Directory;
@@ -161,25 +162,31 @@ impl Rows {
             Some(Arc::new(make.user(*member, share, project_at.get(&member.project)?)))
         };
         let users: Vec<_> = hierarchy.users().iter().filter_map(user).collect();
-        let mut projects_of = Shards::with_room_for(users.len());
-        for row in &users {
-            join(&mut projects_of, row.member);
-        }
         let mut by_domain: BTreeMap<Arc<str>, Vec<Arc<ProjectShare>>> = BTreeMap::new();
         for row in projects {
             by_domain.entry(Arc::clone(&row.domain_name)).or_default().push(row);
         }
+        let by_member = || users.iter().map(|row| (row.member, Arc::clone(row))).collect();
+        let by_rank = || {
+            let mut projects_of = Shards::with_room_for(users.len());
+            for row in &users {
+                join(&mut projects_of, row.member);
+            }
+            let some_unknown = hierarchy.owners().any(|owner| make.is_unknown(&owner));
+            (projects_of, some_unknown, Ranking::of(users.clone()))
+        };
+        let (user_at, (projects_of, some_unknown, ranking)) = parallel::both_of(users.len(), by_member, by_rank);
         Self {
             domain_at: domains.iter().map(|row| (Arc::clone(&row.domain_name), Arc::clone(row))).collect(),
             project_at,
-            user_at: users.iter().map(|row| (row.member, Arc::clone(row))).collect(),
+            user_at,
             projects_of,
             members_of: OnceLock::new(),
             domains: Ranking::of(domains),
             projects: by_domain.into_iter().map(|(domain, rows)| (domain, Ranking::of(rows))).collect(),
-            users: Ranking::of(users),
+            users: ranking,
             people_changes: people.changes(),
-            some_unknown: hierarchy.owners().any(|owner| make.is_unknown(&owner)),
+            some_unknown,
         }
     }
 
