@@ -112,7 +112,7 @@ pub async fn check_schema(store: &Store, url: &str) -> Result<(), Failure> {
     Err(Failure::Failed(format!("the database {shown} lacks {lacking} {what}; `fairshared migrate up` applies {them}")))
 }
 
-/// So many migrations.
+/// Says how many migrations there are.
 pub fn migrations(count: usize) -> String {
     if count == 1 { format!("{count} migration") } else { format!("{count} migrations") }
 }

@@ -1,5 +1,6 @@
 //! How work is run, at one place: to its end even if its request goes away (`detached`), on threads of their own (`background`),
-//! in the middle of other work (`blocking`), while the database works (`beside`), or as many at once as there are cores (`ComputePermits`).
+//! in the middle of other work (`blocking`), while the database works (`beside`), or as many at once as there are cores
+//! (`ComputePermits`).
 
 use std::future::Future;
 use std::sync::{Arc, LazyLock};

@@ -24,7 +24,7 @@ const POSTGRES_ROWS: usize = 1_250;
 /// The database begins with a few rows while more of the next are made.
 const FIRST_POSTGRES_ROWS: usize = 250;
 const POSTGRES_GROWTH: usize = 4;
-/// From so many rows on, a statement for rows that are there is worth another one should they not be.
+/// An update is tried for so many rows or more. Where it does not find all of them, it has cost a statement.
 const WORTH_AN_UPDATE: usize = 200;
 /// A part is sent on while the next is made: it is longer than a socket takes at once.
 const ROWS_BETWEEN_YIELDS: usize = 200;
@@ -38,13 +38,12 @@ where
     A: ActiveModelTrait + Send,
     I: Iterator<Item = A> + Send,
 {
-    let update = None;
-    send(db, Parts { on_conflict, update, ..Parts::new(db, rows) }).await
+    send(db, Parts { on_conflict, ..Parts::new(db, rows) }).await
 }
 
 /// Inserts rows with all columns set; those whose `key` exists take the new values of `columns`. No key may come twice. Rows
-/// are made as they are sent. Most rows of many should exist: `PostgreSQL` changes rows that it is told to be there in less
-/// time.
+/// are made as they are sent. This is for rows that mostly exist: `PostgreSQL` is asked to update them first, which takes less
+/// time than to insert rows that conflict.
 pub async fn replace<A, I>(db: &impl ConnectionTrait, rows: I, key: &[Column<A>], columns: &[Column<A>]) -> Result<u64>
 where
     A: ActiveModelTrait + Send,
@@ -81,14 +80,14 @@ struct Parts<A: ActiveModelTrait, I> {
     columns: Vec<Column<A>>,
     rows: I,
     on_conflict: Option<OnConflict>,
-    /// For as long as all rows were there.
+    /// It is tried for as long as all rows existed.
     update: Option<Update<A>>,
     /// Rows of the next statement for `PostgreSQL`.
     postgres_rows: usize,
     built: Built,
 }
 
-/// How rows are changed that are there.
+/// How rows that exist are updated.
 struct Update<A: ActiveModelTrait> {
     key: Vec<Column<A>>,
     columns: Vec<Column<A>>,
@@ -98,7 +97,7 @@ struct Update<A: ActiveModelTrait> {
 /// Rows for one statement.
 struct Part {
     insert: Statement,
-    /// How many rows there are, and the statement that changes them if all are there.
+    /// How many rows there are, and the statement that updates those that exist.
     update: Option<(u64, Statement)>,
 }
 

@@ -14,7 +14,7 @@ use crate::service::Service;
 /// Longer than anything takes.
 const EVER: Duration = Duration::from_secs(u32::MAX as u64);
 
-/// A command waits for itself alone.
+/// What a request of a command may ask for: a command keeps no other client waiting.
 pub const LIMITS: Limits = Limits { body_bytes: usize::MAX, bulk_bytes: usize::MAX, timeout: EVER, silence: EVER };
 
 /// The service of the command. It is kept to the end of the process: the system takes all of its memory back at once, which takes

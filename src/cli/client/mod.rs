@@ -39,15 +39,13 @@ pub struct Client {
 impl Client {
     /// The server of the settings, or the database of the settings, which must be there.
     pub async fn of(config: &Config) -> Result<Self, Failure> {
-        match &config.server {
-            Some(server) => remote::connect(server, config),
-            None => {
-                // The endpoints are put together while the database is read.
-                let endpoints = begun(async { Ok(Endpoints::new(local::LIMITS)) });
-                let app = local::open(config).await?;
-                Ok(Self::over_endpoints(endpoints.await?, app, &local::actor()))
-            }
+        if let Some(server) = &config.server {
+            return remote::connect(server, config);
         }
+        // The endpoints are put together while the database is read.
+        let endpoints = begun(async { Ok(Endpoints::new(local::LIMITS)) });
+        let app = local::open(config).await?;
+        Ok(Self::over_endpoints(endpoints.await?, app, &local::actor()))
     }
 
     /// [`Client::of`], which makes the database where there is none yet.

@@ -405,7 +405,7 @@ impl AggregateRun {
         }
         let mut totals = Totals::of(session, &added, &removed).await?;
         let (tx, histories) = session.begin_histories().await?;
-        let save = totals.save_known(tx, histories.ledger, histories.day_domains);
+        let save = Box::pin(totals.save_known(tx, histories.ledger, histories.day_domains));
         let (saved, changed) = beside(save, || histories.take()).await;
         saved?;
         session.note_histories(changed);

@@ -119,12 +119,13 @@ impl GroupState {
     }
 }
 
-/// Histories that are to be calculated, and what that leaves as it is.
+/// Histories that are to be calculated, and what that leaves as it is. The state counts them as calculated.
+#[must_use]
 pub struct Histories<'a> {
     pub ledger: &'a Ledger,
     pub day_domains: &'a DayDomains,
     decayer: Decayer<'a>,
-    /// Whose; `None`: all.
+    /// Whose histories change; `None`: those of all.
     stale: Option<Vec<Owner>>,
     hierarchy: &'a mut Hierarchy,
 }

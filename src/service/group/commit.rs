@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use futures::future::join;
+
 use super::live_kernels::LiveKernels;
 use super::published::PublishedGroup;
 use super::session::Session;
@@ -19,7 +21,8 @@ impl Session {
         change: impl AsyncFnOnce(&mut Self) -> Result<T>,
     ) -> Result<(T, Option<Arc<PublishedGroup>>)> {
         match change(&mut self).await {
-            Ok(value) => Ok((value, self.finish().await?)),
+            // Every use-case that writes would be as large as the commit, on the stack of who asks for it.
+            Ok(value) => Ok((value, Box::pin(self.finish()).await?)),
             Err(error) => {
                 self.release();
                 Err(error)
@@ -74,12 +77,12 @@ impl Session {
         if moved.is_none() && !is_shown {
             self.state.hierarchy.weigh(self.state.options.default_weight);
         }
-        let mut kernels = before.as_ref().and_then(|before| self.kernels_after(before));
+        let kernels = before.as_ref().and_then(|before| self.kernels_after(before));
         let is_run = self.work.is_some();
         let Self {
             service, mut slot, tx, mut state, loaded, people, starts, deleted, now, changed_shares, work, ..
         } = self;
-        let save = async {
+        let save = Box::pin(async {
             if !deleted {
                 store::shares::save(&tx, &loaded.name, &state.hierarchy, &changed_shares, now).await?;
                 groups::save(&tx, &loaded, &state.group, now).await?;
@@ -89,13 +92,13 @@ impl Session {
             }
             // From here on the database decides; on failure the slot stays empty and the next session reads the truth.
             Ok::<_, Error>(tx.commit().await.map_err(store::StoreError::from)?)
-        };
+        });
         let picture = || match (&moved, &before) {
-            (None, Some(old)) if is_shown => old.with_queues(&state, kernels.take()),
+            (None, Some(old)) if is_shown => old.with_queues(&state, kernels.clone()),
             (Some(moved), Some(old)) if old.facts.revision == loaded.shares_revision => {
-                old.after(moved, &state, &service.people.read(), kernels.take())
+                old.after(moved, &state, &service.people.read(), kernels.clone())
             }
-            _ => PublishedGroup::build(&state, &service.people.read(), kernels.take()),
+            _ => PublishedGroup::build(&state, &service.people.read(), kernels.clone()),
         };
         if deleted {
             save.await?;
@@ -107,10 +110,15 @@ impl Session {
             save.await?;
             service.people.committed(people, lock.revision);
             blocking(picture)
-        } else {
-            let (saved, picture) = beside(save, picture).await;
+        } else if moved.is_some() {
+            let (saved, early) = beside(save, picture).await;
             saved?;
-            picture
+            // Someone may have been renamed meanwhile.
+            if early.facts.rows.show(&service.people.read()) { early } else { blocking(picture) }
+        } else {
+            let (saved, same_rows) = join(save, async { picture() }).await;
+            saved?;
+            same_rows
         };
         service.people.starts_noted(starts);
         let published = Arc::new(published);
@@ -142,11 +150,11 @@ impl Session {
         }
         let Self { tx, state, changed_shares, now, .. } = self;
         let GroupState { group, ledger, hierarchy, options, .. } = state;
-        let save = async {
+        let save = Box::pin(async {
             store::buckets::delete(tx, &group.name, &changes.deletes).await?;
             store::buckets::save(tx, &group.name, ledger, &changes.upserts, *now).await?;
             store::capacity::save(tx, &group.name, ledger.calendar(), &changes.capacity_days).await
-        };
+        });
         let (saved, weighed) = beside(save, || hierarchy.weigh(options.default_weight)).await;
         saved?;
         changed_shares.weighed.extend(weighed.refactored);

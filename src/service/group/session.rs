@@ -352,7 +352,8 @@ impl Session {
         Ok(())
     }
 
-    /// [`Self::recompute_histories`] for who has something to store meanwhile, and notes afterwards whose history has changed.
+    /// The first half of [`Self::recompute_histories`], for a caller that has something to store while histories are calculated.
+    /// The caller takes them, and notes whose have changed.
     pub async fn begin_histories(&mut self) -> Result<(&Tx, Histories<'_>)> {
         let now = self.certain_now();
         self.touched = true;

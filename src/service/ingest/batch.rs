@@ -29,8 +29,8 @@ pub const BATCH: usize = 5_000;
 /// their index, and few large ones write less than many.
 pub const LARGEST_BATCH: usize = 10 * BATCH;
 
-/// After a transaction that takes so many kernels the log is written into the database file at once, beside the next one: else
-/// one of the next would have to wait until that is done for all.
+/// After a transaction that takes so many kernels, the log is written into the database file while the next one begins. Without
+/// that, one transaction in several would have to write the log of all of them.
 const FILLS_LOG: usize = LARGEST_BATCH / 2;
 
 /// Kernels that one transaction takes of a delivery that has `rows`, so that memory stays a part of it.

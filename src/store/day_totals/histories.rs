@@ -6,7 +6,7 @@ use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::Expr;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 
-use super::{Place, replace, row};
+use super::{Place, row};
 use crate::domain::bucket::Daily;
 use crate::domain::ids::GroupKey;
 use crate::domain::time::{Day, Timestamp};
@@ -80,7 +80,7 @@ pub async fn add(
     source: i32,
     rows: &BTreeMap<(Day, Place), Daily>,
 ) -> Result<()> {
-    replace(db, rows.iter().map(|((day, (member, domain)), daily)| row(group, *day, *member, domain, source, daily)))
+    super::add(db, rows.iter().map(|((day, (member, domain)), daily)| row(group, *day, *member, domain, source, daily)))
         .await
 }
 

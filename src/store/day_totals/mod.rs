@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::OnConflict;
 use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 use uuid::Uuid;
 
@@ -113,9 +114,20 @@ pub async fn put<'a>(
     replace(db, rows).await
 }
 
+const KEY: [Column; 6] =
+    [Column::GroupKey, Column::Day, Column::UserUuid, Column::ProjectId, Column::DomainName, Column::Source];
+const AMOUNT: [Column; 2] = [Column::ResourceUsage, Column::Records];
+
+/// Stores rows that mostly exist.
 async fn replace(db: &impl ConnectionTrait, rows: impl Iterator<Item = ActiveModel> + Send) -> Result<()> {
-    let key = [Column::GroupKey, Column::Day, Column::UserUuid, Column::ProjectId, Column::DomainName, Column::Source];
-    bulk::replace(db, rows, &key, &[Column::ResourceUsage, Column::Records]).await?;
+    bulk::replace(db, rows, &KEY, &AMOUNT).await?;
+    Ok(())
+}
+
+/// Stores rows that mostly are new.
+async fn add(db: &impl ConnectionTrait, rows: impl Iterator<Item = ActiveModel> + Send) -> Result<()> {
+    let rule = OnConflict::columns(KEY).update_columns(AMOUNT).to_owned();
+    bulk::insert(db, rows, Some(rule)).await?;
     Ok(())
 }
 

@@ -3,11 +3,15 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use fairshared::service::ingest::batch::LARGEST_BATCH;
+use fairshared::store::{Store, groups};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::support::{Answer, Reporter, sqlite_url, start, until};
 use crate::cli::program::{Server, end, over};
+use crate::support::database;
+use crate::support::fixture::{Fixture, GROUP, kernel};
 
 struct Scene {
     folder: TempDir,
@@ -156,4 +160,29 @@ async fn a_backup_of_a_busy_database_is_one_moment_of_it() {
 fn postgres_has_its_own_program_for_backups() {
     let line = end(over("postgres://someone@127.0.0.1:1/nothing").args(["backup", "copy.db"])).refused(2);
     assert_eq!(line, "a PostgreSQL database is backed up with its own program, pg_dump");
+}
+
+/// The log is written into the file after a large delivery, though nothing closes the database.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_large_delivery_stores_is_in_the_file() {
+    let f = Fixture::new(database::sqlite().await, "2026-01-10T00:00:00Z").await;
+    let count = LARGEST_BATCH / 2;
+    let kernels: Vec<Value> =
+        (0..count).map(|n| kernel(&format!("k{n}"), "ann", "ml", "2026-01-10T00:00:00Z")).collect();
+    assert!(f.ingest(&kernels).await.is_empty());
+    let (file, folder) = (f.db.url.strip_prefix("sqlite://").unwrap(), TempDir::new().unwrap());
+    let copy = folder.path().join("copy.db");
+    let stored = async || {
+        let store = Store::connect(&sqlite_url(&copy)).await.ok()?;
+        let group = groups::find(store.read(), GROUP).await.ok()??;
+        let kernels = groups::contents(store.read(), GROUP, group.key).await.ok()?.kernels;
+        store.close().await.ok()?;
+        usize::try_from(kernels).ok()
+    };
+    until("the file has all kernels", async || {
+        // While it is written, a copy may be of two moments.
+        std::fs::copy(file, &copy).unwrap();
+        stored().await == Some(count)
+    })
+    .await;
 }

@@ -190,10 +190,15 @@ impl Rows {
         }
     }
 
+    /// Whether everyone is shown as the directory has them.
+    pub fn show(&self, people: &Directory) -> bool {
+        self.people_changes == people.changes()
+    }
+
     /// The rows after the shares of `moved` have changed and no others.
     #[must_use]
     pub fn after(&self, moved: &[Owner], hierarchy: &Hierarchy, people: &Directory) -> Self {
-        let people_are_the_same = self.people_changes == people.changes() && !self.some_unknown;
+        let people_are_the_same = self.show(people) && !self.some_unknown;
         if !people_are_the_same || moved.len() > self.user_at.len() / MANY + MANY {
             return Self::build(hierarchy, people);
         }
