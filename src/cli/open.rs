@@ -107,9 +107,9 @@ pub async fn check_schema(store: &Store, url: &str) -> Result<(), Failure> {
     if lacking == 0 {
         return Ok(());
     }
-    let (what, them) = if lacking == 1 { ("migration", "it") } else { ("migrations", "them") };
+    let (lacks, them) = (migrations(lacking), if lacking == 1 { "it" } else { "them" });
     let shown = shown(url);
-    Err(Failure::Failed(format!("the database {shown} lacks {lacking} {what}; `fairshared migrate up` applies {them}")))
+    Err(Failure::Failed(format!("the database {shown} lacks {lacks}; `fairshared migrate up` applies {them}")))
 }
 
 /// Says how many migrations there are.
