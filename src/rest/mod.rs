@@ -48,4 +48,4 @@ mod whole;
 
 pub use openapi::{openapi, openapi_document};
 pub use router::{Endpoints, in_time};
-pub use state::{ApiState, Limits};
+pub use state::Limits;

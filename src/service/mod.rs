@@ -129,9 +129,11 @@ impl Service {
         });
         service.begin_watching().await?;
         service.refresh_keys().await?;
-        service.load_states().await?;
+        let states = service.load_states().await?;
         service.people.take_users(users.await?);
-        service.refresh().await?;
+        for (mut slot, state) in states {
+            service.publish(&mut slot, state);
+        }
         Ok(service)
     }
 
@@ -222,45 +224,43 @@ impl Service {
     }
 
     /// Reads the state of every group, which is published once its users are known.
-    async fn load_states(&self) -> Result<()> {
+    async fn load_states(&self) -> Result<Vec<(SlotGuard, GroupState)>> {
         let db = self.store.read();
+        let mut states = Vec::new();
         for name in store::groups::revisions(db).await?.into_keys() {
-            let mut slot = self.slot(&name).lock_owned().await;
-            *slot = self.stored_state(db, &name, &mut slot).await?;
-        }
-        Ok(())
-    }
-
-    /// The state of the group as it is stored; `None`: it is gone.
-    async fn stored_state(
-        &self,
-        db: &(impl ConnectionTrait + StreamTrait),
-        name: &str,
-        slot: &mut SlotGuard,
-    ) -> Result<Option<GroupState>> {
-        let Some(group) = store::groups::find(db, name).await? else { return Ok(None) };
-        Ok(Some(match slot.take() {
-            Some(mut state) if state.is_of(&group) => {
-                state.catch_up(db, group, 0).await?;
-                state
+            let slot = self.slot(&name).lock_owned().await;
+            if let Some(group) = store::groups::find(db, &name).await? {
+                states.push((slot, GroupState::load(db, &self.people, group).await?));
             }
-            _ => GroupState::load(db, &self.people, group).await?,
-        }))
+        }
+        Ok(states)
     }
 
     /// Publishes the group as it is stored. The slot keeps writers of this process out meanwhile, so that no
     /// picture replaces a newer one.
     async fn reload(&self, db: &(impl ConnectionTrait + StreamTrait), name: &str, slot: &mut SlotGuard) -> Result<()> {
-        let Some(mut state) = self.stored_state(db, name, slot).await? else {
+        let Some(group) = store::groups::find(db, name).await? else {
             **slot = None;
             self.published.remove(name);
             return Ok(());
         };
+        let state = match slot.take() {
+            Some(mut state) if state.is_of(&group) => {
+                state.catch_up(db, group, 0).await?;
+                state
+            }
+            _ => GroupState::load(db, &self.people, group).await?,
+        };
+        self.publish(slot, state);
+        Ok(())
+    }
+
+    /// Publishes the state of a group that was read, and keeps it.
+    fn publish(&self, slot: &mut SlotGuard, mut state: GroupState) {
         state.follow(&self.people.read());
         state.hierarchy.weigh(state.options.default_weight);
         self.published.put(&Arc::new(PublishedGroup::build(&state, &self.people.read(), None)));
         **slot = Some(state);
-        Ok(())
     }
 
     /// The one place where the state of the group called `name` is kept. Who holds it is the only one in this

@@ -3,14 +3,18 @@
 //! (`ComputePermits`).
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::{Arc, LazyLock};
+use std::task::Poll;
 
+use futures::poll;
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 use tracing::Instrument;
 
 use super::input::error::{Error, Result};
+use crate::domain::parallel;
 
 /// One for the process, like its threads; without it work runs beside the requests.
 static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| {
@@ -64,23 +68,21 @@ pub fn blocking<T>(work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Computes while the database works on what `waiting` asks of it, with a thread for each.
+/// Computes while the database works on what `waiting` asks of it, with a thread for each. Where it asks for nothing, no thread
+/// is started.
 pub async fn beside<A: Send, B>(
     waiting: impl Future<Output = A> + Send,
     computing: impl FnOnce() -> B + Send,
 ) -> (A, B) {
-    let waiting = waiting.in_current_span();
+    let mut waiting = pin!(waiting.in_current_span());
+    if let Poll::Ready(done) = poll!(waiting.as_mut()) {
+        return (done, blocking(computing));
+    }
     let handle = Handle::current();
     if handle.runtime_flavor() != RuntimeFlavor::MultiThread {
         return (waiting.await, computing());
     }
-    tokio::task::block_in_place(|| {
-        std::thread::scope(|scope| {
-            let waiter = scope.spawn(|| handle.block_on(waiting));
-            let computed = computing();
-            (waiter.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), computed)
-        })
-    })
+    blocking(|| parallel::both(|| handle.block_on(waiting), computing))
 }
 
 /// Frees what takes long to free on a thread that no request needs.

@@ -93,12 +93,12 @@ impl Session {
             // From here on the database decides; on failure the slot stays empty and the next session reads the truth.
             Ok::<_, Error>(tx.commit().await.map_err(store::StoreError::from)?)
         });
-        let picture = || match (&moved, &before) {
-            (None, Some(old)) if is_shown => old.with_queues(&state, kernels.clone()),
+        let picture = |kernels: Option<LiveKernels>| match (&moved, &before) {
+            (None, Some(old)) if is_shown => old.with_queues(&state, kernels),
             (Some(moved), Some(old)) if old.facts.revision == loaded.shares_revision => {
-                old.after(moved, &state, &service.people.read(), kernels.clone())
+                old.after(moved, &state, &service.people.read(), kernels)
             }
-            _ => PublishedGroup::build(&state, &service.people.read(), kernels.clone()),
+            _ => PublishedGroup::build(&state, &service.people.read(), kernels),
         };
         if deleted {
             save.await?;
@@ -109,14 +109,15 @@ impl Session {
             // The picture shows people whom only the commit makes known.
             save.await?;
             service.people.committed(people, lock.revision);
-            blocking(picture)
+            blocking(|| picture(kernels))
         } else if moved.is_some() {
-            let (saved, early) = beside(save, picture).await;
+            let (saved, early) = beside(save, || picture(kernels)).await;
             saved?;
             // Someone may have been renamed meanwhile.
-            if early.facts.rows.show(&service.people.read()) { early } else { blocking(picture) }
+            let is_right = early.facts.rows.show(&service.people.read());
+            if is_right { early } else { blocking(|| picture(early.live.known_kernels())) }
         } else {
-            let (saved, same_rows) = join(save, async { picture() }).await;
+            let (saved, same_rows) = join(save, async { picture(kernels) }).await;
             saved?;
             same_rows
         };
