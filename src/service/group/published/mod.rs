@@ -2,6 +2,7 @@
 
 mod accounts;
 pub mod answers;
+mod by_user;
 pub mod cluster;
 pub mod contest;
 pub mod division;

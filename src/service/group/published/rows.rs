@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use smallvec::SmallVec;
-
+use super::by_user::ByUser;
 use crate::domain::factor::Exponent;
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
@@ -95,8 +94,7 @@ pub struct Rows {
     projects: BTreeMap<Arc<str>, Ranking<ProjectShare>>,
     domain_at: Shards<Arc<str>, Arc<DomainShare>>,
     project_at: Shards<ProjectId, Arc<ProjectShare>>,
-    user_at: Shards<Member, Arc<UserShare>>,
-    projects_of: Shards<UserId, SmallVec<[ProjectId; 1]>>,
+    user_at: ByUser<UserShare>,
     /// The places of each project's users in the ranking. Made for the first request that asks.
     members_of: OnceLock<FastMap<ProjectId, Vec<u32>>>,
     /// How often people who are shown had changed when the rows were made.
@@ -166,21 +164,16 @@ impl Rows {
         for row in projects {
             by_domain.entry(Arc::clone(&row.domain_name)).or_default().push(row);
         }
-        let by_member = || users.iter().map(|row| (row.member, Arc::clone(row))).collect();
-        let by_rank = || {
-            let mut projects_of = Shards::with_room_for(users.len());
-            for row in &users {
-                join(&mut projects_of, row.member);
-            }
+        let by_user = || {
             let some_unknown = hierarchy.owners().any(|owner| make.is_unknown(&owner));
-            (projects_of, some_unknown, Ranking::of(users.clone()))
+            (ByUser::of(&users), some_unknown)
         };
-        let (user_at, (projects_of, some_unknown, ranking)) = parallel::both_of(users.len(), by_member, by_rank);
+        let by_rank = || Ranking::of(users.clone());
+        let ((user_at, some_unknown), ranking) = parallel::both_of(users.len(), by_user, by_rank);
         Self {
             domain_at: domains.iter().map(|row| (Arc::clone(&row.domain_name), Arc::clone(row))).collect(),
             project_at,
             user_at,
-            projects_of,
             members_of: OnceLock::new(),
             domains: Ranking::of(domains),
             projects: by_domain.into_iter().map(|(domain, rows)| (domain, Ranking::of(rows))).collect(),
@@ -199,7 +192,7 @@ impl Rows {
     #[must_use]
     pub fn after(&self, moved: &[Owner], hierarchy: &Hierarchy, people: &Directory) -> Self {
         let people_are_the_same = self.show(people) && !self.some_unknown;
-        if !people_are_the_same || moved.len() > self.user_at.len() / MANY + MANY {
+        if !people_are_the_same || moved.len() > self.users.len() / MANY + MANY {
             return Self::build(hierarchy, people);
         }
         let make = Maker { hierarchy, people };
@@ -211,19 +204,23 @@ impl Rows {
             match owner {
                 Owner::Domain(name) => {
                     let Some(row) = make.domain(name) else { continue };
-                    domains.replace(&mut next.domain_at, Arc::clone(name), row);
+                    if let Some(row) = domains.replace(next.domain(name), row) {
+                        next.domain_at.insert(Arc::clone(name), row);
+                    }
                 }
                 Owner::Project(id) => {
                     let Some(row) = make.project(*id) else { continue };
                     let in_domain = projects.entry(Arc::clone(&row.domain_name)).or_default();
-                    in_domain.replace(&mut next.project_at, *id, row);
+                    if let Some(row) = in_domain.replace(next.project(*id), row) {
+                        next.project_at.insert(*id, row);
+                    }
                 }
                 Owner::User(member) => {
                     let share = hierarchy.users().get(member);
                     let Some((share, project)) = share.zip(next.project_at.get(&member.project)) else { continue };
                     let row = make.user(*member, share, project);
-                    if users.replace(&mut next.user_at, *member, row) {
-                        join(&mut next.projects_of, *member);
+                    if let Some(row) = users.replace(next.user(*member), row) {
+                        next.user_at.put(row);
                     }
                 }
             }
@@ -265,7 +262,7 @@ impl Rows {
     }
 
     pub fn user(&self, member: Member) -> Option<&Arc<UserShare>> {
-        self.user_at.get(&member)
+        self.user_at.get(member)
     }
 
     pub fn placed_domain(&self, name: &str) -> Option<Placed<DomainShare>> {
@@ -283,8 +280,7 @@ impl Rows {
 
     /// All projects' rows of one user, best rank first.
     pub fn memberships(&self, user: UserId) -> Vec<Placed<UserShare>> {
-        let of = self.projects_of.get(&user).into_iter().flatten();
-        let mut rows: Vec<_> = of.filter_map(|project| self.placed_user(Member { user, project: *project })).collect();
+        let mut rows: Vec<_> = self.user_at.all_of(user).iter().map(|row| self.users.place(row)).collect();
         rows.sort_unstable_by_key(|row| (row.rank, row.member));
         rows
     }
@@ -302,11 +298,6 @@ impl Rows {
     }
 }
 
-/// Notes a project of a user.
-fn join(projects_of: &mut Shards<UserId, SmallVec<[ProjectId; 1]>>, member: Member) {
-    projects_of.get_or_insert_with(&member.user, || (member.user, SmallVec::new())).push(member.project);
-}
-
 /// Rows of one ranking that others replace.
 struct Replaced<R> {
     gone: Vec<Arc<R>>,
@@ -320,20 +311,15 @@ impl<R> Default for Replaced<R> {
 }
 
 impl<R: Row> Replaced<R> {
-    /// Puts the row in the place of the one that is known, unless it is the same. Returns whether none was known.
-    fn replace<K>(&mut self, at: &mut Shards<K, Arc<R>>, key: K, row: R) -> bool
-    where
-        K: std::hash::Hash + Eq + Clone,
-    {
-        let known = at.get(&key).cloned();
-        if known.as_ref().is_some_and(|known| known.is_same_as(&row)) {
-            return false;
+    /// Returns the row that comes in the place of the one that is known, unless they are the same.
+    fn replace(&mut self, known: Option<&Arc<R>>, row: R) -> Option<Arc<R>> {
+        if known.is_some_and(|known| known.is_same_as(&row)) {
+            return None;
         }
-        let (row, is_new) = (Arc::new(row), known.is_none());
-        self.gone.extend(known);
+        let row = Arc::new(row);
+        self.gone.extend(known.cloned());
         self.come.push(Arc::clone(&row));
-        at.insert(key, row);
-        is_new
+        Some(row)
     }
 
     fn ranked(self, before: &Ranking<R>) -> Ranking<R> {
