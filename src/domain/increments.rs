@@ -61,23 +61,24 @@ impl Sums {
         Some(&self.0[at].1)
     }
 
-    /// Passes the usage on as each tier sees it. The days of an owner ascend.
-    pub fn each_owner(&self, mut of: impl FnMut(Day, Owner, &Daily)) {
+    /// The usage as each tier sees it. The days of an owner ascend.
+    pub fn by_owner(&self) -> impl Iterator<Item = (Day, Owner, Cow<'_, Daily>)> {
         let mut above = Map::<(Day, Owner)>::default();
         for ((day, member, domain), daily) in &self.0 {
             for owner in [Owner::Project(member.project), Owner::Domain(Arc::clone(domain))] {
                 above.entry((*day, owner)).or_default().add_records(&daily.usage, daily.records);
             }
         }
-        above.into_iter().for_each(|((day, owner), daily)| of(day, owner, &daily));
+        let above = above.into_iter().map(|((day, owner), daily)| (day, owner, Cow::Owned(daily)));
         let is_same = |one: &(Key, Daily), other: &(Key, Daily)| (one.0.0, one.0.1) == (other.0.0, other.0.1);
-        for in_domains in self.0.chunk_by(is_same) {
+        let users = self.0.chunk_by(is_same).map(|in_domains| {
             let ((day, member, _), daily) = &in_domains[0];
             let mut daily = Cow::Borrowed(daily);
             for (_, more) in &in_domains[1..] {
                 daily.to_mut().add_records(&more.usage, more.records);
             }
-            of(*day, Owner::User(*member), &daily);
-        }
+            (*day, Owner::User(*member), daily)
+        });
+        above.chain(users)
     }
 }

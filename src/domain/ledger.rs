@@ -1,6 +1,7 @@
 //! The buckets of one resource group in all three tiers (FAIR_SHARE §5), with the days' capacities, and what of
 //! them has changed and must be stored.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ use super::trail::Trails;
 
 /// Of so many chains that may have changed, all are looked at: that takes less time then, because it is done in parallel.
 const MANY: usize = 4;
+/// Chains that are asked for together.
+const TOGETHER: usize = 16;
 
 /// Rows that differ from storage.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -149,37 +152,47 @@ impl Ledger {
     /// Where records before `records_from` would be needed for that, a shorter bucket fills the hole.
     pub fn apply(&mut self, sums: &Sums, unit_days: u32, records_from: Option<Day>) -> BTreeMap<Owner, Day> {
         let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
-        sums.each_owner(|day, owner, daily| {
-            if refold.contains_key(&owner) {
-                return;
+        let mut sums = sums.by_owner();
+        loop {
+            let together: SmallVec<[(Day, Owner, Cow<'_, Daily>); TOGETHER]> = sums.by_ref().take(TOGETHER).collect();
+            if together.is_empty() {
+                return refold;
             }
-            let chain = self.chains.entry(owner.clone()).or_default();
-            let placed = match chain.add(day, unit_days, daily) {
-                Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => chain.add_short(day, daily),
-                placed => placed,
-            };
-            match placed {
-                Ok(start) => self.touch(owner, start),
-                Err(_) => {
-                    refold.insert(owner, day);
+            // Most of the time is waiting for memory: what is asked for at once comes at once.
+            together.iter().filter_map(|(_, owner, _)| self.chains.get(owner)).for_each(Chain::fetch);
+            for (day, owner, daily) in together {
+                if refold.contains_key(&owner) {
+                    continue;
+                }
+                let chain = self.chains.entry(owner.clone()).or_default();
+                let placed = match chain.add(day, unit_days, &daily) {
+                    Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => {
+                        chain.add_short(day, &daily)
+                    }
+                    placed => placed,
+                };
+                match placed {
+                    Ok(start) => self.touch(owner, start),
+                    Err(_) => {
+                        refold.insert(owner, day);
+                    }
                 }
             }
-        });
-        refold
+        }
     }
 
     /// Takes usage back that was recorded past a kernel's end. Returns what must be folded again; a bucket
     /// that began before `records_from` cannot be, and keeps its days.
     pub fn retract(&mut self, removed: &Sums, records_from: Option<Day>) -> BTreeMap<Owner, Day> {
         let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
-        removed.each_owner(|day, owner, daily| {
+        for (day, owner, daily) in removed.by_owner() {
             if refold.contains_key(&owner) {
-                return;
+                continue;
             }
             let chain = self.chains.entry(owner.clone()).or_default();
-            let taken = match chain.subtract(day, daily) {
+            let taken = match chain.subtract(day, &daily) {
                 Err(_) if records_from.is_some_and(|from| chain.fold_start(day) < from) => {
-                    chain.subtract_kept(day, daily)
+                    chain.subtract_kept(day, &daily)
                 }
                 taken => taken,
             };
@@ -192,7 +205,7 @@ impl Ledger {
                     refold.insert(owner, day);
                 }
             }
-        });
+        }
         refold
     }
 
@@ -222,8 +235,9 @@ impl Ledger {
 
     fn touch(&mut self, owner: Owner, start: Day) {
         self.stale.insert(owner.clone());
-        self.changes.deletes.remove(&(owner.clone(), start));
-        self.changes.upserts.insert((owner, start));
+        let bucket = (owner, start);
+        self.changes.deletes.remove(&bucket);
+        self.changes.upserts.insert(bucket);
     }
 
     fn drop_bucket(&mut self, owner: Owner, start: Day) {
