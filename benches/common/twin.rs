@@ -13,7 +13,7 @@ use super::timed_async;
 
 pub const KERNELS: &str = "kernels";
 pub const CURSORS: &str = "kernel_cursors";
-pub const USER_SHARES: &str = "user_fair_shares";
+pub const USER_SHARES: &str = "user_share_pages";
 /// Usage records, and the column that says when each ends.
 pub const RECORDS: &str = "usage_slices";
 pub const RECORD_END: &str = "period_end";

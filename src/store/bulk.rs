@@ -24,6 +24,8 @@ const POSTGRES_ROWS: usize = 1_250;
 /// The database begins with a few rows while more of the next are made.
 const FIRST_POSTGRES_ROWS: usize = 250;
 const POSTGRES_GROWTH: usize = 4;
+/// A row with bytes is as long as so many others.
+const BYTES: usize = 16;
 /// An update is tried for so many rows or more. Where it does not find all of them, it has cost a statement.
 const WORTH_AN_UPDATE: usize = 200;
 /// A part is sent on while the next is made: it is longer than a socket takes at once.
@@ -78,6 +80,8 @@ where
 struct Parts<A: ActiveModelTrait, I> {
     backend: DbBackend,
     columns: Vec<Column<A>>,
+    /// How long a row is.
+    length: usize,
     rows: I,
     on_conflict: Option<OnConflict>,
     /// It is tried for as long as all rows existed.
@@ -149,9 +153,12 @@ enum Form {
 
 impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
     fn new(db: &impl ConnectionTrait, rows: I) -> Self {
+        let columns: Vec<Column<A>> = Column::<A>::iter().collect();
+        let has_bytes = columns.iter().any(|column| *column.def().get_column_type() == ColumnType::Blob);
         Self {
             backend: db.get_database_backend(),
-            columns: Column::<A>::iter().collect(),
+            columns,
+            length: if has_bytes { BYTES } else { 1 },
             rows,
             on_conflict: None,
             update: None,
@@ -168,10 +175,10 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
         if values.is_empty() {
             return Ok(None);
         }
-        let Self { backend, columns, on_conflict, .. } = self;
+        let Self { backend, columns, on_conflict, length, .. } = self;
         let mut update = None;
         if let Some(Update { key, columns: changed, built }) = &mut self.update
-            && count >= WORTH_AN_UPDATE
+            && count * *length >= WORTH_AN_UPDATE
         {
             let sql = built.text(&shape, |shape| build_update::<A>(columns, shape, key, changed))?;
             update = Some((count as u64, Statement::from_sql_and_values(*backend, sql, values.clone())));
@@ -211,6 +218,12 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
         if count == 0 {
             return Ok((Shape::Columns(Vec::new()), Vec::new(), 0));
         }
+        for cells in &mut cells {
+            // Bytes have no short form as text.
+            if matches!(cells.shared, Some(Value::Bytes(_))) {
+                cells.spell_out(count);
+            }
+        }
         // One column tells how many rows there are.
         if cells.iter().all(|c| c.shared.is_some())
             && let Some(first) = cells.first_mut()
@@ -230,13 +243,13 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
     /// At most so many of the next rows by column, and how many they are. What is not set is null.
     async fn cells(&mut self, most: usize) -> (Vec<Cells>, usize) {
         let mut cells: Vec<Cells> = self.columns.iter().map(|_| Cells::default()).collect();
-        let mut count: usize = 0;
-        for mut row in self.rows.by_ref().take(most) {
+        let (mut count, length) = (0, self.length);
+        for mut row in self.rows.by_ref().take(most.div_ceil(length)) {
             for (cells, column) in cells.iter_mut().zip(&self.columns) {
                 cells.push(row.take(*column).into_value().unwrap_or(NULL), count);
             }
             count += 1;
-            if count.is_multiple_of(ROWS_BETWEEN_YIELDS) {
+            if (count * length).is_multiple_of(ROWS_BETWEEN_YIELDS) {
                 tokio::task::yield_now().await;
             }
         }
@@ -401,6 +414,7 @@ fn types(column: impl ColumnTrait) -> Result<(&'static str, ArrayType)> {
         ColumnType::Integer => ("integer", ArrayType::Int),
         ColumnType::Boolean => ("boolean", ArrayType::Bool),
         ColumnType::Double => ("double precision", ArrayType::Double),
+        ColumnType::Blob => ("bytea", ArrayType::Bytes),
         ColumnType::Text | ColumnType::String(_) => ("text", ArrayType::String),
         other => return Err(DbErr::Type(format!("no bulk insert of {other:?}")).into()),
     })

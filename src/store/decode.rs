@@ -5,8 +5,11 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::{Result, StoreError};
+use crate::domain::factor::History;
+use crate::domain::hierarchy::Share;
 use crate::domain::maps::FastMap;
 use crate::domain::slots::SlotMap;
+use crate::domain::weight::Weight;
 
 /// Parses slot maps; rows mostly repeat a few texts, so each distinct text is parsed once.
 pub struct SlotDecoder<V> {
@@ -36,6 +39,12 @@ impl<V: for<'de> Deserialize<'de> + Copy> SlotDecoder<V> {
 
 pub fn slots<V: for<'de> Deserialize<'de> + Copy>(text: &str) -> Result<SlotMap<V>> {
     SlotMap::from_json(text).map_err(|e| StoreError::Damaged(format!("slot map {text}: {e}")))
+}
+
+/// A share of which this is stored.
+pub fn share(weight: Option<i64>, decayed: &str, normalized_usage: f64, factor: f64) -> Result<Share> {
+    let history = History { normalized_usage, total_decayed_usage: slots(decayed)?, ..History::default() };
+    Ok(Share::new(weight.and_then(Weight::from_ten_thousandths), history).with_factor(factor))
 }
 
 pub fn json<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T> {

@@ -83,15 +83,17 @@ impl Session {
             service, mut slot, tx, mut state, loaded, people, starts, deleted, now, changed_shares, work, ..
         } = self;
         let save = Box::pin(async {
+            let mut stored = state.stored_shares;
             if !deleted {
-                store::shares::save(&tx, &loaded.name, &state.hierarchy, &changed_shares, now).await?;
+                stored = store::shares::save(&tx, &loaded, &state.hierarchy, &changed_shares, stored, now).await?;
                 groups::save(&tx, &loaded, &state.group, now).await?;
             }
             if let Some(work) = &work {
                 work.check_fence(&tx).await?;
             }
             // From here on the database decides; on failure the slot stays empty and the next session reads the truth.
-            Ok::<_, Error>(tx.commit().await.map_err(store::StoreError::from)?)
+            tx.commit().await.map_err(store::StoreError::from)?;
+            Ok::<_, Error>(stored)
         });
         let picture = |kernels: Option<LiveKernels>| match (&moved, &before) {
             (None, Some(old)) if is_shown => old.with_queues(&state, kernels),
@@ -105,22 +107,22 @@ impl Session {
             service.published.remove(&loaded.name);
             return Ok(None);
         }
-        let published = if let Some((lock, people)) = people {
+        let (stored, published) = if let Some((lock, people)) = people {
             // The picture shows people whom only the commit makes known.
-            save.await?;
+            let stored = save.await?;
             service.people.committed(people, lock.revision);
-            blocking(|| picture(kernels))
+            (stored, blocking(|| picture(kernels)))
         } else if moved.is_some() {
             let (saved, early) = beside(save, || picture(kernels)).await;
-            saved?;
+            let stored = saved?;
             // Someone may have been renamed meanwhile.
             let is_right = early.facts.rows.show(&service.people.read());
-            if is_right { early } else { blocking(|| picture(early.live.known_kernels())) }
+            (stored, if is_right { early } else { blocking(|| picture(early.live.known_kernels())) })
         } else {
             let (saved, same_rows) = join(save, async { picture(kernels) }).await;
-            saved?;
-            same_rows
+            (saved?, same_rows)
         };
+        state.stored_shares = stored;
         service.people.starts_noted(starts);
         let published = Arc::new(published);
         state.ledger.forget_before(state.options.window_start(now.day()));
@@ -158,7 +160,7 @@ impl Session {
         });
         let (saved, weighed) = beside(save, || hierarchy.weigh(options.default_weight)).await;
         saved?;
-        changed_shares.weighed.extend(weighed.refactored);
+        changed_shares.extend(weighed.refactored);
         group.shares_revision += 1;
         Ok(Some(weighed.moved))
     }

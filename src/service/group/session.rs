@@ -1,6 +1,7 @@
 //! The session in which a use-case changes one resource group: it takes the group's lock in the database, and brings the
 //! state up to date if another process was faster.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLockReadGuard};
 
@@ -23,7 +24,6 @@ use crate::service::{Caller, Error, Result, Service, SlotGuard, Work};
 use crate::store::agents::Agent;
 use crate::store::groups::{self, Group};
 use crate::store::people::{People, Project};
-use crate::store::shares::Changed;
 use crate::store::{self, Tx};
 
 /// A write of one group: its lock, its transaction and its state.
@@ -41,7 +41,7 @@ pub struct Session {
     /// Whether rows besides the group's own were written.
     pub(super) written: AtomicBool,
     /// Shares that must be stored.
-    pub(super) changed_shares: Changed,
+    pub(super) changed_shares: BTreeSet<Owner>,
     /// Whether the next picture shows other rows, though no share was changed.
     pub(super) rows_changed: bool,
     /// What this session makes of kernels; `None`: the picture does not have them, so the next one cannot either.
@@ -182,7 +182,7 @@ impl Session {
             loaded,
             touched: false,
             written: AtomicBool::new(false),
-            changed_shares: Changed::default(),
+            changed_shares: BTreeSet::new(),
             rows_changed: false,
             kernels: knows_kernels.then(Vec::new),
             work: None,
@@ -246,18 +246,18 @@ impl Session {
     pub fn set_weight(&mut self, entity: &Owner, weight: Option<Weight>) {
         self.reconfigured |= self.state.hierarchy.share(entity).is_some_and(|share| share.weight != weight);
         self.state_mut().hierarchy.set_weight(entity, weight);
-        self.changed_shares.weighed.insert(entity.clone());
+        self.changed_shares.insert(entity.clone());
     }
 
     /// Makes entities known to the group by `know`, which returns those that are new.
     pub fn know(&mut self, know: impl FnOnce(&mut GroupState) -> Vec<Owner>) {
         let new = know(self.state_mut());
-        self.changed_shares.whole.extend(new);
+        self.changed_shares.extend(new);
     }
 
     /// Stores every share, also those that are as they were in memory: what is stored may be damaged.
     pub fn store_all_shares(&mut self) {
-        self.changed_shares.whole = self.state.hierarchy.owners().collect();
+        self.changed_shares = self.state.hierarchy.owners().collect();
     }
 
     /// Publishes all rows again, because names or domains that they show have changed.
@@ -338,7 +338,7 @@ impl Session {
         let from = self.state.run_times_from();
         for ((_, owner), times) in ended.into_iter().filter(|((day, _), _)| from.is_none_or(|from| *day >= from)) {
             if self.state.hierarchy.add_run_times(owner, times) {
-                self.changed_shares.whole.insert(Owner::User(owner));
+                self.changed_shares.insert(Owner::User(owner));
             }
         }
         Ok(())
@@ -368,7 +368,7 @@ impl Session {
 
     /// Notes whose history is another than before.
     pub fn note_histories(&mut self, changed: Vec<Owner>) {
-        self.changed_shares.whole.extend(changed);
+        self.changed_shares.extend(changed);
     }
 
     /// Stores what was noted of run times. What is stored of them is made anew first where it is not right.

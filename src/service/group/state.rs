@@ -31,6 +31,7 @@ use crate::store;
 use crate::store::agents::Agent;
 use crate::store::groups::Group;
 use crate::store::run_times::ByDay;
+use crate::store::share_pages::StoredShares;
 use crate::store::slice_kinds::SliceKinds;
 use crate::store::{ConnectionTrait, StreamTrait};
 
@@ -70,6 +71,8 @@ pub struct GroupState {
     /// Sum over the agents that are alive and schedulable.
     pub capacity: Amounts,
     pub hierarchy: Shared<Hierarchy>,
+    /// How much is stored of the shares of users.
+    pub stored_shares: StoredShares,
     pub ledger: Shared<Ledger>,
     /// Whether histories have their trails; not before the first calculation since the state was read.
     pub trails_told: bool,
@@ -108,7 +111,7 @@ impl GroupState {
             .ok_or_else(|| Error::internal(format!("group {name} has the unknown scheduler {}", group.scheduler)))?;
         people.sync(db).await?;
         let moves = people.read().moves();
-        let hierarchy = store::shares::load(db, &name, |id| domain_of(&people.read(), id)).await?;
+        let (hierarchy, stored_shares) = store::shares::load(db, &group, |id| domain_of(&people.read(), id)).await?;
         let calendar = store::capacity::load(db, &name).await?;
         let ledger = Ledger::new(calendar, Day::MAX);
         let agents = store::agents::list(db, &name).await?;
@@ -121,6 +124,7 @@ impl GroupState {
             options,
             agents,
             hierarchy: Shared::new(hierarchy),
+            stored_shares,
             ledger: Shared::new(ledger),
             trails_told: false,
             moves,
@@ -157,6 +161,7 @@ impl GroupState {
             agents: self.agents.clone(),
             capacity: self.capacity.clone(),
             hierarchy: self.hierarchy.clone(),
+            stored_shares: self.stored_shares,
             ledger: self.ledger.clone(),
             moves: self.moves,
             queues: Arc::clone(&self.queues),

@@ -5,7 +5,7 @@ use fairshared::store::records;
 use serde_json::json;
 
 use super::history::other;
-use super::{buckets, spans};
+use super::{buckets, share_pages, spans};
 use crate::support::fixture::{Fixture, GROUP, admin, kernel, with};
 use crate::support::on_both;
 
@@ -16,7 +16,7 @@ fn hour(day: &str) -> serde_json::Value {
 }
 
 #[expect(clippy::disallowed_methods, reason = "damage that no use-case can do")]
-async fn plant(f: &Fixture, sql: &str) {
+pub async fn plant(f: &Fixture, sql: &str) {
     use sea_orm::ConnectionTrait;
     f.service.store().write().execute_unprepared(sql).await.unwrap();
 }
@@ -170,20 +170,21 @@ on_both! {
         f.ingest(&[hour("2026-01-11"), hour("2026-01-12"), hour("2026-01-10")]).await;
         f.tick().await;
         f.assert_conserved().await;
-        for (damage, tier, about) in [
-            ("UPDATE user_fair_shares SET normalized_usage = normalized_usage + 1e-15", "user", "its decayed usage is"),
-            ("UPDATE project_fair_shares SET total_decayed_usage = '{\"cpu\":\"1\"}'", "project", "its decayed usage is"),
-            ("UPDATE domain_fair_shares SET fair_share_factor = fair_share_factor / 2", "domain", "its factor is"),
-        ] {
-            plant(&f, damage).await;
-            let found = f.service.audit_conservation(&crate::support::fixture::admin(), GROUP).await.unwrap();
+        // A rebuild calculates everything again.
+        let is_found_and_mended = async |tier: &str, about: &str| {
+            let found = f.service.audit_conservation(&admin(), GROUP).await.unwrap();
             let difference = found.difference.unwrap();
             assert!(difference.row.starts_with(&format!("share of {tier}:")), "{difference:?}");
             assert!(difference.detail.starts_with(about), "{difference:?}");
-            // A rebuild calculates everything again.
             other(&f).await.rebuild(GROUP).await.unwrap();
             f.assert_conserved().await;
-        }
+        };
+        share_pages::damage(&f).await;
+        is_found_and_mended("user", "its decayed usage is").await;
+        plant(&f, "UPDATE project_fair_shares SET total_decayed_usage = '{\"cpu\":\"1\"}'").await;
+        is_found_and_mended("project", "its decayed usage is").await;
+        plant(&f, "UPDATE domain_fair_shares SET fair_share_factor = fair_share_factor / 2").await;
+        is_found_and_mended("domain", "its factor is").await;
     }
 
     async fn ended_kernels_are_removed_and_never_taken_again(db: TestDb) {

@@ -16,6 +16,7 @@ mod model;
 mod pages;
 mod partitions;
 mod reports;
+mod share_pages;
 mod suspension;
 mod together;
 mod unread;

@@ -11,11 +11,11 @@ use super::user;
 use crate::support::fixture::{Fixture, GROUP, admin, id, incoming, kernel, with};
 use crate::support::on_both;
 
-fn of_user(name: &str, project: Option<&str>) -> Target {
+pub fn of_user(name: &str, project: Option<&str>) -> Target {
     Target::User(UserId(id(name)), project.map(|p| ProjectId(id(p))))
 }
 
-async fn set(f: &Fixture, items: &[(Target, Option<&str>)]) -> Result<WeightsChanged, Error> {
+pub async fn set(f: &Fixture, items: &[(Target, Option<&str>)]) -> Result<WeightsChanged, Error> {
     let item = |(target, weight): &(Target, Option<&str>)| WeightItem {
         target: target.clone(),
         weight: weight.map(|w| Weight::parse(w).unwrap()),

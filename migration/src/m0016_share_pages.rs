@@ -1,0 +1,213 @@
+//! Fair shares of users, many on a page: a row for each took most of the time of a run in which all users used something.
+//!
+//! All servers have to stop for this step, because it replaces a table that the version before writes.
+
+use std::mem::take;
+
+use sea_orm::prelude::Uuid;
+use sea_orm::prelude::async_trait::async_trait;
+use sea_orm::sea_query::{ColumnDef, TableCreateStatement};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, QueryResult, Statement, Value};
+use serde::{Deserialize, Serialize};
+
+use super::Change;
+use super::changes::{create, drop_table, run};
+use super::columns::{big_integer, big_integer_null, double, integer, name, primary, table, text, text_null, uuid};
+
+pub struct Migration;
+
+/// What its reversal loses.
+pub const LOSES: &str = "when the shares of users were stored first and last";
+
+/// A page has at most so many bytes, unless a single share has more.
+const PAGE_BYTES: usize = 3_900;
+/// Rows that are in memory at the same time.
+const ROWS: usize = 10_000;
+const PAGES: usize = 500;
+
+/// A share on a page, in the format of `postcard`.
+#[derive(Serialize, Deserialize)]
+struct Share<'a> {
+    user: [u8; 16],
+    project: [u8; 16],
+    /// In ten-thousandths; `None`: the group's `default_weight`.
+    weight: Option<i64>,
+    /// A slot map of usages, each day's multiplied by its decay.
+    total_decayed_usage: &'a str,
+    normalized_usage: f64,
+    fair_share_factor: f64,
+    /// How long kernels ran that ended in the look-back window; `None`: none has.
+    run_times: Option<&'a str>,
+}
+
+fn user_share_pages() -> TableCreateStatement {
+    table("user_share_pages")
+        .col(integer("group_key"))
+        // From 0 on. What a page says of a user is outdated by pages with higher numbers.
+        .col(integer("page"))
+        // Shares, one after the other.
+        .col(ColumnDef::new("shares").blob().not_null())
+        .primary_key(&mut primary(&["group_key", "page"]))
+        .to_owned()
+}
+
+fn user_fair_shares() -> TableCreateStatement {
+    table("user_fair_shares")
+        .col(name("resource_group"))
+        .col(uuid("user_uuid"))
+        .col(uuid("project_id"))
+        .col(big_integer_null("weight"))
+        .col(text("total_decayed_usage"))
+        .col(double("normalized_usage"))
+        .col(double("fair_share_factor"))
+        .col(text_null("run_times"))
+        .col(big_integer("created_at"))
+        .col(big_integer("updated_at"))
+        .primary_key(&mut primary(&["resource_group", "user_uuid", "project_id"]))
+        .to_owned()
+}
+
+#[async_trait]
+impl Change for Migration {
+    async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+        create(db, user_share_pages()).await?;
+        // A run rewrites a page in place: beside it is room for its next version, and it is not put elsewhere for its length.
+        set(db, "user_share_pages", "fillfactor = 45, toast_tuple_target = 4080").await?;
+        for (key, name) in groups(db).await? {
+            forward(db, key, &name).await?;
+        }
+        drop_table(db, "user_fair_shares").await
+    }
+
+    async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+        create(db, user_fair_shares()).await?;
+        set(db, "user_fair_shares", "fillfactor = 45").await?;
+        for (key, name) in groups(db).await? {
+            back(db, key, &name).await?;
+        }
+        drop_table(db, "user_share_pages").await
+    }
+}
+
+async fn set(db: &DatabaseTransaction, table: &str, parameters: &str) -> Result<(), DbErr> {
+    if db.get_database_backend() == DbBackend::Postgres {
+        run(db, &[&format!("ALTER TABLE {table} SET ({parameters})")]).await?;
+    }
+    Ok(())
+}
+
+async fn groups(db: &DatabaseTransaction) -> Result<Vec<(i32, String)>, DbErr> {
+    let rows = query(db, "SELECT group_key, name FROM resource_groups ORDER BY group_key", []).await?;
+    rows.iter().map(|row| Ok((row.try_get("", "group_key")?, row.try_get("", "name")?))).collect()
+}
+
+/// Puts the shares of a group's users on pages, in the order of users and projects.
+async fn forward(db: &DatabaseTransaction, group: i32, name: &str) -> Result<(), DbErr> {
+    let (mut page, mut number, mut after) = (Vec::new(), 0, (Uuid::nil(), Uuid::nil()));
+    let mut is_first = true;
+    loop {
+        let further = if is_first { ">=" } else { ">" };
+        is_first = false;
+        let sql = format!(
+            "SELECT user_uuid, project_id, weight, total_decayed_usage, normalized_usage, fair_share_factor, run_times \
+             FROM user_fair_shares WHERE resource_group = $1 AND (user_uuid, project_id) {further} ($2, $3) \
+             ORDER BY user_uuid, project_id LIMIT {ROWS}"
+        );
+        let rows = query(db, &sql, [name.into(), after.0.into(), after.1.into()]).await?;
+        for row in &rows {
+            after = (row.try_get("", "user_uuid")?, row.try_get("", "project_id")?);
+            let (usage, times): (String, Option<String>) =
+                (row.try_get("", "total_decayed_usage")?, row.try_get("", "run_times")?);
+            let share = Share {
+                user: after.0.into_bytes(),
+                project: after.1.into_bytes(),
+                weight: row.try_get("", "weight")?,
+                total_decayed_usage: &usage,
+                normalized_usage: row.try_get("", "normalized_usage")?,
+                fair_share_factor: row.try_get("", "fair_share_factor")?,
+                run_times: times.as_deref(),
+            };
+            let end = page.len();
+            page = postcard::to_extend(&share, page).map_err(|error| damaged(&error))?;
+            if page.len() > PAGE_BYTES && end > 0 {
+                let next = page.split_off(end);
+                store(db, group, &mut number, take(&mut page)).await?;
+                page = next;
+            }
+        }
+        if rows.len() < ROWS {
+            break;
+        }
+    }
+    if !page.is_empty() {
+        store(db, group, &mut number, page).await?;
+    }
+    Ok(())
+}
+
+async fn store(db: &DatabaseTransaction, group: i32, number: &mut i32, page: Vec<u8>) -> Result<(), DbErr> {
+    let sql = "INSERT INTO user_share_pages (group_key, page, shares) VALUES ($1, $2, $3)";
+    execute(db, sql, [group.into(), (*number).into(), page.into()]).await?;
+    *number += 1;
+    Ok(())
+}
+
+/// Gives each share on a group's pages a row.
+async fn back(db: &DatabaseTransaction, group: i32, name: &str) -> Result<(), DbErr> {
+    let mut next = 0;
+    loop {
+        let sql = format!(
+            "SELECT page, shares FROM user_share_pages WHERE group_key = $1 AND page >= $2 ORDER BY page LIMIT {PAGES}"
+        );
+        let pages = query(db, &sql, [group.into(), next.into()]).await?;
+        for row in &pages {
+            next = row.try_get::<i32>("", "page")? + 1;
+            let page: Vec<u8> = row.try_get("", "shares")?;
+            let mut rest = page.as_slice();
+            while !rest.is_empty() {
+                let (share, after) = postcard::take_from_bytes::<Share>(rest).map_err(|error| damaged(&error))?;
+                give_row(db, name, &share).await?;
+                rest = after;
+            }
+        }
+        if pages.len() < PAGES {
+            return Ok(());
+        }
+    }
+}
+
+async fn give_row(db: &DatabaseTransaction, group: &str, share: &Share<'_>) -> Result<(), DbErr> {
+    let sql = "INSERT INTO user_fair_shares (resource_group, user_uuid, project_id, weight, total_decayed_usage, \
+               normalized_usage, fair_share_factor, run_times, created_at, updated_at) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 0) \
+               ON CONFLICT (resource_group, user_uuid, project_id) DO UPDATE SET weight = excluded.weight, \
+               total_decayed_usage = excluded.total_decayed_usage, normalized_usage = excluded.normalized_usage, \
+               fair_share_factor = excluded.fair_share_factor, run_times = excluded.run_times";
+    let values = [
+        group.into(),
+        Uuid::from_bytes(share.user).into(),
+        Uuid::from_bytes(share.project).into(),
+        share.weight.into(),
+        share.total_decayed_usage.into(),
+        share.normalized_usage.into(),
+        share.fair_share_factor.into(),
+        share.run_times.map(str::to_owned).into(),
+    ];
+    execute(db, sql, values).await
+}
+
+fn damaged(error: &postcard::Error) -> DbErr {
+    DbErr::Custom(format!("page of shares: {error}"))
+}
+
+async fn query<const N: usize>(
+    db: &DatabaseTransaction,
+    sql: &str,
+    values: [Value; N],
+) -> Result<Vec<QueryResult>, DbErr> {
+    db.query_all_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await
+}
+
+async fn execute<const N: usize>(db: &DatabaseTransaction, sql: &str, values: [Value; N]) -> Result<(), DbErr> {
+    db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await.map(|_| ())
+}

@@ -1,0 +1,149 @@
+//! Fair shares of users, many on a page. A run may change those of all users, and a database spends more time on a row than on what
+//! one share says.
+//!
+//! Pages of a group are numbered from 0 on. What changes of few is added on pages of its own: of a share that is on several pages,
+//! the one with the highest number is right. All pages are written again before what was added is more than a quarter of all.
+
+use std::collections::BTreeMap;
+use std::mem::take;
+
+use futures::TryStreamExt;
+use futures::future::try_join_all;
+use sea_orm::ActiveValue::Set;
+use sea_orm::{
+    ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, StreamTrait,
+};
+
+use super::entity::user_share_page::{ActiveModel, Column, Entity};
+use super::{Result, bulk, packed_share};
+use crate::domain::hierarchy::Share;
+use crate::domain::ids::{GroupKey, Member};
+
+/// A page has at most so many bytes, unless a single share has more. `SQLite` keeps it in one page of its own, and a page of
+/// `PostgreSQL` has room for it and for the next version of it.
+const PAGE_BYTES: usize = 3_900;
+/// Pages that are understood together.
+const PAGES_TOGETHER: usize = 32;
+/// One share in so many may be outdated.
+const OUTDATED: usize = 4;
+
+/// How much is stored of a group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StoredShares {
+    pages: i32,
+    /// With those that are outdated.
+    shares: usize,
+}
+
+/// Loads the shares of all users, in their order.
+#[tracing::instrument(name = "db.share_pages.load", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn load(
+    db: &(impl ConnectionTrait + StreamTrait),
+    group: GroupKey,
+) -> Result<(StoredShares, Vec<(Member, Share)>)> {
+    let rows = Entity::find()
+        .select_only()
+        .columns([Column::Page, Column::Shares])
+        .filter(Column::GroupKey.eq(group.0))
+        .order_by_asc(Column::Page)
+        .into_tuple::<(i32, Vec<u8>)>()
+        .stream(db)
+        .await?;
+    // Pages are understood on another thread while the next are read.
+    let mut parts = rows.try_chunks(PAGES_TOGETHER).map_err(|broken| broken.1);
+    let (mut pages, mut read) = (0, Vec::new());
+    while let Some(part) = parts.try_next().await? {
+        pages = part.last().map_or(pages, |(page, _)| page + 1);
+        read.push(tokio::spawn(async move { understand(&part) }));
+    }
+    let read = try_join_all(read).await.map_err(|e| DbErr::Custom(e.to_string()))?;
+    let read: Vec<Vec<(Member, Share)>> = read.into_iter().collect::<Result<_>>()?;
+    let mut users: Vec<(Member, Share)> = read.into_iter().flatten().collect();
+    let stored = StoredShares { pages, shares: users.len() };
+    // Sorting leaves those of one user in the order of their pages: the last is right.
+    users.sort_by_key(|(member, _)| *member);
+    users.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            std::mem::swap(next, kept);
+        }
+        same
+    });
+    Ok((stored, users))
+}
+
+fn understand(pages: &[(i32, Vec<u8>)]) -> Result<Vec<(Member, Share)>> {
+    let mut shares = Vec::new();
+    for (_, page) in pages {
+        let mut rest = page.as_slice();
+        while !rest.is_empty() {
+            let (member, share, after) = packed_share::take(rest)?;
+            shares.push((member, share));
+            rest = after;
+        }
+    }
+    Ok(shares)
+}
+
+/// Stores the shares of users who have `changed`, each of them once and in their order. Returns how much is stored then.
+#[tracing::instrument(name = "db.share_pages.save", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn save(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    users: &BTreeMap<Member, Share>,
+    changed: &[(&Member, &Share)],
+    stored: StoredShares,
+) -> Result<StoredShares> {
+    if changed.is_empty() {
+        return Ok(stored);
+    }
+    let mut now = StoredShares { shares: stored.shares + changed.len(), ..stored };
+    if now.shares <= users.len() + users.len() / OUTDATED {
+        bulk::insert(db, rows(group, &mut now.pages, changed.iter().copied()), None).await?;
+        return Ok(now);
+    }
+    now = StoredShares { pages: 0, shares: users.len() };
+    let all = rows(group, &mut now.pages, users.iter());
+    bulk::replace(db, all, &[Column::GroupKey, Column::Page], &[Column::Shares]).await?;
+    let further = Condition::all().add(Column::GroupKey.eq(group.0)).add(Column::Page.gte(now.pages));
+    Entity::delete_many().filter(further).exec(db).await?;
+    Ok(now)
+}
+
+/// Pages from the number `next` on, which is raised with each.
+fn rows<'a>(
+    group: GroupKey,
+    next: &mut i32,
+    shares: impl Iterator<Item = (&'a Member, &'a Share)>,
+) -> impl Iterator<Item = ActiveModel> {
+    pages(shares).map(move |shares| {
+        let page = *next;
+        *next += 1;
+        ActiveModel { group_key: Set(group.0), page: Set(page), shares: Set(shares) }
+    })
+}
+
+fn pages<'a>(mut shares: impl Iterator<Item = (&'a Member, &'a Share)>) -> impl Iterator<Item = Vec<u8>> {
+    // The share that did not fit on the page before.
+    let mut begun = Vec::new();
+    std::iter::from_fn(move || {
+        let mut page = take(&mut begun);
+        for (member, share) in shares.by_ref() {
+            let end = page.len();
+            page = packed_share::push(page, *member, share);
+            if page.len() > PAGE_BYTES && end > 0 {
+                begun = page.split_off(end);
+                break;
+            }
+        }
+        (!page.is_empty()).then_some(page)
+    })
+}
+
+/// Removes the shares of all users of a group. Returns how many they were.
+#[tracing::instrument(name = "db.share_pages.clear", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn clear(db: &(impl ConnectionTrait + StreamTrait), group: GroupKey) -> Result<u64> {
+    let (_, users) = load(db, group).await?;
+    Entity::delete_many().filter(Column::GroupKey.eq(group.0)).exec(db).await?;
+    Ok(users.len() as u64)
+}

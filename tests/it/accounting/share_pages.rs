@@ -1,0 +1,186 @@
+//! How shares of users are stored: many on a page, and what changes of few on pages of its own.
+
+use std::collections::BTreeMap;
+
+use fairshared::domain::changes::Changes;
+use fairshared::domain::factor::History;
+use fairshared::domain::hierarchy::Share;
+use fairshared::domain::ids::{GroupKey, Member, ProjectId, UserId};
+use fairshared::domain::run_times::RunTimes;
+use fairshared::domain::slots::Usages;
+use fairshared::domain::time::Timestamp;
+use fairshared::domain::weight::Weight;
+use fairshared::store::Store;
+use fairshared::store::share_pages::{self, StoredShares};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::buckets::plant;
+use super::weights::{of_user, set};
+use super::{member, user};
+use crate::support::database;
+use crate::support::dice::Dice;
+use crate::support::fixture::{Fixture, id, kernel, with};
+use crate::support::on_both;
+
+type Users = BTreeMap<Member, Share>;
+
+const KEY: GroupKey = GroupKey(1);
+
+/// A member of a hundred.
+fn someone(dice: &mut Dice) -> Member {
+    let user = [0, u128::MAX, dice.roll(48).into()][dice.roll(8).min(2) as usize];
+    Member { user: UserId(Uuid::from_u128(user)), project: ProjectId(id(dice.pick(&["ml", "vision"]))) }
+}
+
+/// A share of any size: some take a page, some more than one.
+fn something(dice: &mut Dice) -> Share {
+    let slots = if dice.one_in(20) { dice.roll(65) } else { dice.roll(4) };
+    let total_decayed_usage: BTreeMap<String, String> =
+        (0..slots).map(|n| (format!("{n:060}"), format!("{}.000000000001", dice.roll(1_000_000_000_000)))).collect();
+    let history = History {
+        normalized_usage: f64::from_bits(dice.roll(1 << 62)),
+        total_decayed_usage: Usages::from_json(&json!(total_decayed_usage).to_string()).unwrap(),
+        ..History::default()
+    };
+    let weight = dice.one_in(3).then(|| Weight::from_ten_thousandths(1 + dice.roll(900_000).cast_signed()).unwrap());
+    let times = if dice.one_in(2) {
+        let end = Timestamp::from_micros(dice.roll(1 << 40).cast_signed());
+        RunTimes::of(Timestamp::from_micros(0), end, &Changes::default(), Some(60))
+    } else {
+        RunTimes::default()
+    };
+    Share::new(weight, history).with_factor(f64::from_bits(dice.roll(1 << 62))).with_run_times(times)
+}
+
+async fn number(store: &Store, sql: &str) -> i64 {
+    use sea_orm::{ConnectionTrait, Statement};
+    let asked = Statement::from_string(store.read().get_database_backend(), sql.to_owned());
+    store.read().query_one_raw(asked).await.unwrap().unwrap().try_get_by_index(0).unwrap()
+}
+
+async fn save(store: &Store, users: &Users, changed: &[Member], stored: StoredShares) -> StoredShares {
+    let changed: Vec<(&Member, &Share)> = changed.iter().map(|member| users.get_key_value(member).unwrap()).collect();
+    share_pages::save(store.write(), KEY, users, &changed, stored).await.unwrap()
+}
+
+async fn bytes(store: &Store) -> i64 {
+    number(store, "SELECT CAST(SUM(LENGTH(shares)) AS BIGINT) FROM user_share_pages").await
+}
+
+/// Changes the histories of users in the database, as no use-case does.
+pub async fn damage(f: &Fixture) {
+    let store = f.service.store();
+    let (stored, users) = share_pages::load(store.read(), f.key()).await.unwrap();
+    let other = |share: Share| {
+        let mut history = (*share.history).clone();
+        history.normalized_usage += 1e-15;
+        Share::new(share.weight, history).with_factor(share.fair_share_factor).with_run_times(share.run_times())
+    };
+    let users: Users = users.into_iter().map(|(member, share)| (member, other(share))).collect();
+    let all: Vec<(&Member, &Share)> = users.iter().collect();
+    share_pages::save(store.write(), f.key(), &users, &all, stored).await.unwrap();
+}
+
+on_both! {
+    async fn each_user_has_the_share_that_was_stored_last(db: TestDb) {
+        let store = db.store().await;
+        let mut dice = Dice::seeded(17);
+        let (mut users, mut stored) = (Users::new(), StoredShares::default());
+        for round in 0..120 {
+            let most = if dice.one_in(5) { 120 } else { 5 };
+            let mut changed: Vec<Member> = (0..dice.roll(most)).map(|_| someone(&mut dice)).collect();
+            changed.sort();
+            changed.dedup();
+            users.extend(changed.iter().map(|member| (*member, something(&mut dice))));
+            stored = save(&store, &users, &changed, stored).await;
+            let (loaded, read) = share_pages::load(store.read(), KEY).await.unwrap();
+            assert_eq!(read, users.clone().into_iter().collect::<Vec<_>>(), "round {round}");
+            assert_eq!(loaded, stored, "round {round}");
+            if dice.one_in(4) {
+                stored = loaded;
+            }
+        }
+        assert_eq!(share_pages::clear(store.write(), KEY).await.unwrap(), users.len() as u64);
+        assert_eq!(share_pages::load(store.read(), KEY).await.unwrap(), (StoredShares::default(), vec![]));
+    }
+
+    async fn what_is_outdated_is_a_quarter_at_most(db: TestDb) {
+        let store = db.store().await;
+        let mut dice = Dice::seeded(18);
+        let share = |dice: &mut Dice| Share::new(None, History::default()).with_factor(dice.roll(1_000) as f64);
+        let members: Vec<Member> = (0..1_000u128)
+            .map(|n| Member { user: UserId(Uuid::from_u128(n)), project: ProjectId(id("ml")) })
+            .collect();
+        let mut users: Users = members.iter().map(|member| (*member, share(&mut dice))).collect();
+        let mut stored = save(&store, &users, &members, StoredShares::default()).await;
+        let all = bytes(&store).await;
+        let mut most = 0;
+        for _ in 0..100 {
+            let mut changed: Vec<Member> = (0..10).map(|_| *dice.item(&members)).collect();
+            changed.sort();
+            changed.dedup();
+            users.extend(changed.iter().map(|member| (*member, share(&mut dice))));
+            stored = save(&store, &users, &changed, stored).await;
+            most = most.max(bytes(&store).await);
+        }
+        // As much as may be added is added, before all is written again.
+        assert!(most > all * 6 / 5 && most <= all * 5 / 4, "{most} of {all} bytes");
+    }
+
+    async fn a_migration_keeps_the_shares_of_users(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
+        let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-13T13:00:00Z"});
+        let name = |n: usize| format!("u{n}");
+        let kernels: Vec<_> = (0..300).map(|n| with(kernel(&format!("k{n}"), &name(n), "ml", "2026-01-13T12:00:00Z"), &ended)).collect();
+        f.ingest(&kernels).await;
+        f.tick().await;
+        let weights = [("u7", "2.5"), ("u8", "0.3"), ("u7", "4")];
+        for (user, weight) in weights {
+            set(&f, &[(of_user(user, Some("ml")), Some(weight))]).await.unwrap();
+        }
+        let store = f.service.store().clone();
+        let load = async || share_pages::load(store.read(), f.key()).await.unwrap().1;
+        let before = load().await;
+        assert_eq!(before.len(), 300);
+        for _ in 0..2 {
+            let applied = store.schema().await.unwrap().applied;
+            let kept = applied.iter().position(|step| step == "m0016_share_pages").unwrap();
+            store.migrate_down(u32::try_from(applied.len() - kept).unwrap()).await.unwrap();
+            assert_eq!(number(&store, "SELECT COUNT(*) FROM user_fair_shares").await, 300);
+            store.migrate_up().await.unwrap();
+            assert_eq!(load().await, before);
+        }
+        let f = f.restart().await;
+        assert_eq!(user(&f, "u7", "ml").share.weight.unwrap().to_string(), "4");
+        f.assert_conserved().await;
+    }
+
+    async fn a_damaged_page_is_told_of(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
+        f.ingest(&[kernel("k", "ann", "ml", "2026-01-13T12:00:00Z")]).await;
+        f.tick().await;
+        plant(&f, "UPDATE user_share_pages SET shares = substr(shares, 1, 40)").await;
+        let read = share_pages::load(f.service.store().read(), f.key()).await.map(|_| ());
+        assert!(read.unwrap_err().to_string().contains("page of shares"));
+    }
+}
+
+/// Otherwise each run would leave as much behind as it writes, until the database removes it. Transactions of other tests let some
+/// versions of a page stay.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_postgres_pages_are_written_where_they_were() {
+    let db = database::postgres().await;
+    let store = db.store().await;
+    let mut dice = Dice::seeded(19);
+    let members: Vec<Member> = (0..2_000).map(|n| member(&format!("u{n}"), "ml")).collect();
+    let mut stored = StoredShares::default();
+    let mut sizes = Vec::new();
+    for _ in 0..60 {
+        let share = |n: &mut Dice| Share::new(None, History::default()).with_factor(f64::from_bits(n.roll(1 << 62)));
+        let users: Users = members.iter().map(|member| (*member, share(&mut dice))).collect();
+        stored = save(&store, &users, &users.keys().copied().collect::<Vec<_>>(), stored).await;
+        sizes.push(number(&store, "SELECT pg_total_relation_size('user_share_pages')").await);
+    }
+    assert!(sizes[59] < sizes[0] * 8, "{sizes:?}");
+}
