@@ -89,7 +89,9 @@ impl Twin {
         let statements = if is_sqlite(store) {
             definitions(store, table).await
         } else {
-            vec![format!("CREATE TABLE twin_{table} (LIKE {table} INCLUDING ALL)")]
+            let mut statements = vec![format!("CREATE TABLE twin_{table} (LIKE {table} INCLUDING ALL)")];
+            statements.extend(parameters(store, table).await);
+            statements
         };
         for statement in statements {
             store.write().execute_unprepared(&statement).await.unwrap();
@@ -242,6 +244,15 @@ async fn columns(store: &Store, table: &str) -> Vec<(String, Kind)> {
              WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position"
         )
     }
+}
+
+/// What gives a twin the parameters of the table on PostgreSQL, if it has any.
+async fn parameters(store: &Store, table: &str) -> Option<String> {
+    let sql = "SELECT array_to_string(reloptions, ', ') FROM pg_class WHERE oid = $1::regclass";
+    let pool = store.write().pool();
+    let asked = sqlx::query(sql).bind(table).fetch_one(pool.get_postgres_connection_pool());
+    let found: Option<String> = asked.await.unwrap().get(0);
+    found.map(|parameters| format!("ALTER TABLE twin_{table} SET ({parameters})"))
 }
 
 /// What makes a twin of the table and of its indexes on SQLite.

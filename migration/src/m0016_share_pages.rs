@@ -2,8 +2,6 @@
 //!
 //! All servers have to stop for this step, because it replaces a table that the version before writes.
 
-use std::mem::take;
-
 use sea_orm::prelude::Uuid;
 use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::{ColumnDef, TableCreateStatement};
@@ -19,10 +17,13 @@ pub struct Migration;
 /// What its reversal loses.
 pub const LOSES: &str = "when the shares of users were stored first and last";
 
+/// The first byte of a page.
+const FORM: u8 = 1;
 /// A page has at most so many bytes, unless a single share has more.
 const PAGE_BYTES: usize = 3_900;
-/// Rows that are in memory at the same time.
+/// Rows of shares that are in memory at the same time.
 const ROWS: usize = 10_000;
+/// Pages that are in memory at the same time.
 const PAGES: usize = 500;
 
 /// A share on a page, in the format of `postcard`.
@@ -45,7 +46,7 @@ fn user_share_pages() -> TableCreateStatement {
         .col(integer("group_key"))
         // From 0 on. What a page says of a user is outdated by pages with higher numbers.
         .col(integer("page"))
-        // Shares, one after the other.
+        // A byte that says in which form shares follow, then shares, one after the other.
         .col(ColumnDef::new("shares").blob().not_null())
         .primary_key(&mut primary(&["group_key", "page"]))
         .to_owned()
@@ -70,6 +71,10 @@ fn user_fair_shares() -> TableCreateStatement {
 #[async_trait]
 impl Change for Migration {
     async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
+        if db.get_database_backend() == DbBackend::Postgres {
+            // What a server of the version before still writes would be lost.
+            run(db, &["LOCK TABLE user_fair_shares IN ACCESS EXCLUSIVE MODE"]).await?;
+        }
         create(db, user_share_pages()).await?;
         // A run rewrites a page in place: beside it is room for its next version, and it is not put elsewhere for its length.
         set(db, "user_share_pages", "fillfactor = 45, toast_tuple_target = 4080").await?;
@@ -103,7 +108,7 @@ async fn groups(db: &DatabaseTransaction) -> Result<Vec<(i32, String)>, DbErr> {
 
 /// Puts the shares of a group's users on pages, in the order of users and projects.
 async fn forward(db: &DatabaseTransaction, group: i32, name: &str) -> Result<(), DbErr> {
-    let (mut page, mut number, mut after) = (Vec::new(), 0, (Uuid::nil(), Uuid::nil()));
+    let (mut page, mut number, mut after) = (vec![FORM], 0, (Uuid::nil(), Uuid::nil()));
     let mut is_first = true;
     loop {
         let further = if is_first { ">=" } else { ">" };
@@ -128,10 +133,11 @@ async fn forward(db: &DatabaseTransaction, group: i32, name: &str) -> Result<(),
                 run_times: times.as_deref(),
             };
             let end = page.len();
-            page = postcard::to_extend(&share, page).map_err(|error| damaged(&error))?;
-            if page.len() > PAGE_BYTES && end > 0 {
-                let next = page.split_off(end);
-                store(db, group, &mut number, take(&mut page)).await?;
+            page = postcard::to_extend(&share, page).map_err(|error| DbErr::Custom(error.to_string()))?;
+            if page.len() > PAGE_BYTES && end > 1 {
+                let next = [&[FORM], &page[end..]].concat();
+                page.truncate(end);
+                store(db, group, &mut number, page).await?;
                 page = next;
             }
         }
@@ -139,7 +145,7 @@ async fn forward(db: &DatabaseTransaction, group: i32, name: &str) -> Result<(),
             break;
         }
     }
-    if !page.is_empty() {
+    if page.len() > 1 {
         store(db, group, &mut number, page).await?;
     }
     Ok(())
@@ -161,14 +167,17 @@ async fn back(db: &DatabaseTransaction, group: i32, name: &str) -> Result<(), Db
         );
         let pages = query(db, &sql, [group.into(), next.into()]).await?;
         for row in &pages {
-            next = row.try_get::<i32>("", "page")? + 1;
+            let number: i32 = row.try_get("", "page")?;
+            let damaged = |what: &str| DbErr::Custom(format!("page {number} of the shares of group {name}: {what}"));
             let page: Vec<u8> = row.try_get("", "shares")?;
-            let mut rest = page.as_slice();
+            let Some((&FORM, mut rest)) = page.split_first() else { return Err(damaged("unknown form")) };
             while !rest.is_empty() {
-                let (share, after) = postcard::take_from_bytes::<Share>(rest).map_err(|error| damaged(&error))?;
+                let (share, after) =
+                    postcard::take_from_bytes::<Share>(rest).map_err(|error| damaged(&error.to_string()))?;
                 give_row(db, name, &share).await?;
                 rest = after;
             }
+            next = number + 1;
         }
         if pages.len() < PAGES {
             return Ok(());
@@ -194,10 +203,6 @@ async fn give_row(db: &DatabaseTransaction, group: &str, share: &Share<'_>) -> R
         share.run_times.map(str::to_owned).into(),
     ];
     execute(db, sql, values).await
-}
-
-fn damaged(error: &postcard::Error) -> DbErr {
-    DbErr::Custom(format!("page of shares: {error}"))
 }
 
 async fn query<const N: usize>(

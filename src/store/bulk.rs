@@ -189,7 +189,7 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
 
     /// The values of the next rows for `SQLite`: what all have in common, then the rest of one row after the other.
     async fn rows(&mut self) -> (Shape, Vec<Value>, usize) {
-        let most = (SQLITE_BIND_LIMIT / self.columns.len().max(1)).clamp(1, SQLITE_ROWS);
+        let most = (SQLITE_BIND_LIMIT / self.columns.len().max(1)).clamp(1, SQLITE_ROWS.div_ceil(self.length));
         let (cells, count) = self.cells(most).await;
         // There are as many statements to be prepared as lengths. A full one is worth a statement of its own.
         let shared = |cells: &Cells| count == most && cells.shared.is_some();
@@ -214,7 +214,7 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
     async fn arrays(&mut self) -> Result<(Shape, Vec<Value>, usize)> {
         let most = self.postgres_rows;
         self.postgres_rows = (most * POSTGRES_GROWTH).min(POSTGRES_ROWS);
-        let (mut cells, count) = self.cells(most).await;
+        let (mut cells, count) = self.cells(most.div_ceil(self.length)).await;
         if count == 0 {
             return Ok((Shape::Columns(Vec::new()), Vec::new(), 0));
         }
@@ -244,7 +244,7 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
     async fn cells(&mut self, most: usize) -> (Vec<Cells>, usize) {
         let mut cells: Vec<Cells> = self.columns.iter().map(|_| Cells::default()).collect();
         let (mut count, length) = (0, self.length);
-        for mut row in self.rows.by_ref().take(most.div_ceil(length)) {
+        for mut row in self.rows.by_ref().take(most) {
             for (cells, column) in cells.iter_mut().zip(&self.columns) {
                 cells.push(row.take(*column).into_value().unwrap_or(NULL), count);
             }

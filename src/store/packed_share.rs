@@ -1,4 +1,4 @@
-//! The share of one user as bytes, in the format of [`postcard`]. Migrations know this form: another one needs a migration.
+//! The share of one user as bytes, in the format of [`postcard`]. A page says in which form its shares are.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -40,8 +40,8 @@ pub fn push(page: Vec<u8>, member: Member, share: &Share) -> Vec<u8> {
 
 /// Takes the first share off a page; returns it with the rest of the page.
 pub fn take(page: &[u8]) -> Result<(Member, Share, &[u8])> {
-    let damaged = |error: postcard::Error| StoreError::Damaged(format!("page of shares: {error}"));
-    let (packed, rest) = postcard::take_from_bytes::<Packed>(page).map_err(damaged)?;
+    let packed = postcard::take_from_bytes::<Packed>(page);
+    let (packed, rest) = packed.map_err(|error| StoreError::Damaged(error.to_string()))?;
     let member =
         Member { user: UserId(Uuid::from_bytes(packed.user)), project: ProjectId(Uuid::from_bytes(packed.project)) };
     let times = packed.run_times.map(run_times::decode).transpose()?.unwrap_or_default();

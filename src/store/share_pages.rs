@@ -2,10 +2,12 @@
 //! one share says.
 //!
 //! Pages of a group are numbered from 0 on. What changes of few is added on pages of its own: of a share that is on several pages,
-//! the one with the highest number is right. All pages are written again before what was added is more than a quarter of all.
+//! the one with the highest number is right, and the others are outdated. All pages are written again before there are more
+//! outdated shares than a quarter of the users.
 
 use std::collections::BTreeMap;
-use std::mem::take;
+use std::fmt::Display;
+use std::mem::replace;
 
 use futures::TryStreamExt;
 use futures::future::try_join_all;
@@ -15,16 +17,18 @@ use sea_orm::{
 };
 
 use super::entity::user_share_page::{ActiveModel, Column, Entity};
-use super::{Result, bulk, packed_share};
+use super::{Result, StoreError, bulk, packed_share};
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{GroupKey, Member};
 
+/// The first byte of a page says in which form its shares are.
+const FORM: u8 = 1;
 /// A page has at most so many bytes, unless a single share has more. `SQLite` keeps it in one page of its own, and a page of
 /// `PostgreSQL` has room for it and for the next version of it.
 const PAGE_BYTES: usize = 3_900;
 /// Pages that are understood together.
 const PAGES_TOGETHER: usize = 32;
-/// One share in so many may be outdated.
+/// There may be one outdated share for so many users.
 const OUTDATED: usize = 4;
 
 /// How much is stored of a group.
@@ -74,10 +78,11 @@ pub async fn load(
 
 fn understand(pages: &[(i32, Vec<u8>)]) -> Result<Vec<(Member, Share)>> {
     let mut shares = Vec::new();
-    for (_, page) in pages {
-        let mut rest = page.as_slice();
+    for (number, page) in pages {
+        let damaged = |what: &dyn Display| StoreError::Damaged(format!("page {number} of shares: {what}"));
+        let Some((&FORM, mut rest)) = page.split_first() else { return Err(damaged(&"unknown form")) };
         while !rest.is_empty() {
-            let (member, share, after) = packed_share::take(rest)?;
+            let (member, share, after) = packed_share::take(rest).map_err(|error| damaged(&error))?;
             shares.push((member, share));
             rest = after;
         }
@@ -85,7 +90,8 @@ fn understand(pages: &[(i32, Vec<u8>)]) -> Result<Vec<(Member, Share)>> {
     Ok(shares)
 }
 
-/// Stores the shares of users who have `changed`, each of them once and in their order. Returns how much is stored then.
+/// Stores the shares of users who have `changed`, each of them once and in their order, or those of all `users`. Returns how much
+/// is stored then.
 #[tracing::instrument(name = "db.share_pages.save", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn save(
     db: &impl ConnectionTrait,
@@ -124,26 +130,17 @@ fn rows<'a>(
 }
 
 fn pages<'a>(mut shares: impl Iterator<Item = (&'a Member, &'a Share)>) -> impl Iterator<Item = Vec<u8>> {
-    // The share that did not fit on the page before.
-    let mut begun = Vec::new();
+    let mut begun = vec![FORM];
     std::iter::from_fn(move || {
-        let mut page = take(&mut begun);
+        let mut page = replace(&mut begun, vec![FORM]);
         for (member, share) in shares.by_ref() {
             let end = page.len();
             page = packed_share::push(page, *member, share);
-            if page.len() > PAGE_BYTES && end > 0 {
-                begun = page.split_off(end);
+            if page.len() > PAGE_BYTES && end > 1 {
+                begun.extend(page.drain(end..));
                 break;
             }
         }
-        (!page.is_empty()).then_some(page)
+        (page.len() > 1).then_some(page)
     })
-}
-
-/// Removes the shares of all users of a group. Returns how many they were.
-#[tracing::instrument(name = "db.share_pages.clear", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn clear(db: &(impl ConnectionTrait + StreamTrait), group: GroupKey) -> Result<u64> {
-    let (_, users) = load(db, group).await?;
-    Entity::delete_many().filter(Column::GroupKey.eq(group.0)).exec(db).await?;
-    Ok(users.len() as u64)
 }
