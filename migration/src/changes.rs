@@ -1,7 +1,7 @@
 //! Statements that the steps have in common, each run at once.
 
 use sea_orm::sea_query::{ColumnDef, Index, Table, TableCreateStatement};
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, QueryResult, Statement, Value};
 
 pub async fn create(db: &DatabaseTransaction, table: TableCreateStatement) -> Result<(), DbErr> {
     db.execute(&table).await.map(|_| ())
@@ -29,4 +29,30 @@ pub async fn run(db: &DatabaseTransaction, statements: &[&str]) -> Result<(), Db
         db.execute_unprepared(sql).await?;
     }
     Ok(())
+}
+
+/// Runs statements that only `PostgreSQL` needs.
+pub async fn run_on_postgres(db: &DatabaseTransaction, statements: &[&str]) -> Result<(), DbErr> {
+    if db.get_database_backend() == DbBackend::Postgres {
+        run(db, statements).await?;
+    }
+    Ok(())
+}
+
+pub async fn query<const N: usize>(
+    db: &DatabaseTransaction,
+    sql: &str,
+    values: [Value; N],
+) -> Result<Vec<QueryResult>, DbErr> {
+    db.query_all_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await
+}
+
+pub async fn execute<const N: usize>(db: &DatabaseTransaction, sql: &str, values: [Value; N]) -> Result<(), DbErr> {
+    db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await.map(|_| ())
+}
+
+/// The keys and names of all groups.
+pub async fn groups(db: &DatabaseTransaction) -> Result<Vec<(i32, String)>, DbErr> {
+    let rows = query(db, "SELECT group_key, name FROM resource_groups ORDER BY group_key", []).await?;
+    rows.iter().map(|row| Ok((row.try_get("", "group_key")?, row.try_get("", "name")?))).collect()
 }

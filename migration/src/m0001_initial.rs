@@ -2,10 +2,10 @@
 
 use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::{ColumnDef, IndexCreateStatement, TableCreateStatement};
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr};
 
 use super::Change;
-use super::changes::{create, drop_table, run};
+use super::changes::{create, drop_table, run, run_on_postgres};
 use super::columns::{
     big_integer, big_integer_null, boolean, double, index, integer, integer_null, name, name_null, primary, serial,
     string_len, string_len_null, table, text, text_null, uuid, uuid_null,
@@ -28,11 +28,9 @@ impl Change for Migration {
         // A run looks at unsettled kernels only; the index holds nothing else.
         run(db, &["CREATE INDEX ix_kernels_unsettled ON kernels (resource_group, kernel_id) WHERE NOT settled"])
             .await?;
-        if db.get_database_backend() == DbBackend::Postgres {
-            // Every run rewrites these rows in place; room on their page spares all their index entries.
-            for table in REWRITTEN {
-                run(db, &[&format!("ALTER TABLE {table} SET (fillfactor = 45)")]).await?;
-            }
+        // Every run rewrites these rows in place; room on their page spares all their index entries.
+        for table in REWRITTEN {
+            run_on_postgres(db, &[&format!("ALTER TABLE {table} SET (fillfactor = 45)")]).await?;
         }
         Ok(())
     }

@@ -5,10 +5,10 @@
 
 use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::TableCreateStatement;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr};
+use sea_orm::{DatabaseTransaction, DbErr};
 
 use super::Change;
-use super::changes::{add_column, create, drop_column, run};
+use super::changes::{add_column, create, drop_column, run, run_on_postgres};
 use super::columns::{big_integer_null, boolean, name, primary, table, uuid};
 
 pub struct Migration;
@@ -45,17 +45,12 @@ impl Change for Migration {
         add_column(db, "resource_groups", big_integer_null("recorded_until")).await?;
         create(db, kernel_cursors()).await?;
         run(db, &UP).await?;
-        if db.get_database_backend() == DbBackend::Postgres {
-            run(db, &["ALTER TABLE kernels RESET (fillfactor)"]).await?;
-        }
-        Ok(())
+        run_on_postgres(db, &["ALTER TABLE kernels RESET (fillfactor)"]).await
     }
 
     async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
         run(db, &DOWN).await?;
-        if db.get_database_backend() == DbBackend::Postgres {
-            run(db, &["ALTER TABLE kernels SET (fillfactor = 45)"]).await?;
-        }
+        run_on_postgres(db, &["ALTER TABLE kernels SET (fillfactor = 45)"]).await?;
         drop_column(db, "resource_groups", "recorded_until").await
     }
 }

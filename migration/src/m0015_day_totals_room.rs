@@ -1,10 +1,10 @@
 //! Room for the day totals that every run rewrites.
 
 use sea_orm::prelude::async_trait::async_trait;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr};
+use sea_orm::{DatabaseTransaction, DbErr};
 
 use super::Change;
-use super::changes::run;
+use super::changes::run_on_postgres;
 
 pub struct Migration;
 
@@ -14,18 +14,11 @@ pub const LOSES: &str = "nothing";
 #[async_trait]
 impl Change for Migration {
     async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
-        set(db, "SET (fillfactor = 45)").await
+        // Every run rewrites the rows of the open day in place; room on their page spares their index entries, as for buckets.
+        run_on_postgres(db, &["ALTER TABLE day_totals SET (fillfactor = 45)"]).await
     }
 
     async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
-        set(db, "RESET (fillfactor)").await
+        run_on_postgres(db, &["ALTER TABLE day_totals RESET (fillfactor)"]).await
     }
-}
-
-/// Every run rewrites the rows of the open day in place; room on their page spares their index entries, as for buckets.
-async fn set(db: &DatabaseTransaction, fillfactor: &str) -> Result<(), DbErr> {
-    if db.get_database_backend() == DbBackend::Postgres {
-        run(db, &[&format!("ALTER TABLE day_totals {fillfactor}")]).await?;
-    }
-    Ok(())
 }

@@ -1,15 +1,15 @@
-//! Fair shares of users, many on a page: a row for each took most of the time of a run in which all users used something.
+//! Fair shares of users, many on a page: a row for each took a fifth of the time of a run in which all users used something.
 //!
 //! All servers have to stop for this step, because it replaces a table that the version before writes.
 
 use sea_orm::prelude::Uuid;
 use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::{ColumnDef, TableCreateStatement};
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, QueryResult, Statement, Value};
+use sea_orm::{DatabaseTransaction, DbErr};
 use serde::{Deserialize, Serialize};
 
 use super::Change;
-use super::changes::{create, drop_table, run};
+use super::changes::{create, drop_table, execute, groups, query, run_on_postgres};
 use super::columns::{big_integer, big_integer_null, double, integer, name, primary, table, text, text_null, uuid};
 
 pub struct Migration;
@@ -71,13 +71,12 @@ fn user_fair_shares() -> TableCreateStatement {
 #[async_trait]
 impl Change for Migration {
     async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
-        if db.get_database_backend() == DbBackend::Postgres {
-            // What a server of the version before still writes would be lost.
-            run(db, &["LOCK TABLE user_fair_shares IN ACCESS EXCLUSIVE MODE"]).await?;
-        }
+        // What a server of the version before still writes would be lost.
+        run_on_postgres(db, &["LOCK TABLE user_fair_shares IN ACCESS EXCLUSIVE MODE"]).await?;
         create(db, user_share_pages()).await?;
         // A run rewrites a page in place: beside it is room for its next version, and it is not put elsewhere for its length.
-        set(db, "user_share_pages", "fillfactor = 45, toast_tuple_target = 4080").await?;
+        let room = "ALTER TABLE user_share_pages SET (fillfactor = 45, toast_tuple_target = 4080)";
+        run_on_postgres(db, &[room]).await?;
         for (key, name) in groups(db).await? {
             forward(db, key, &name).await?;
         }
@@ -86,24 +85,12 @@ impl Change for Migration {
 
     async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
         create(db, user_fair_shares()).await?;
-        set(db, "user_fair_shares", "fillfactor = 45").await?;
+        run_on_postgres(db, &["ALTER TABLE user_fair_shares SET (fillfactor = 45)"]).await?;
         for (key, name) in groups(db).await? {
             back(db, key, &name).await?;
         }
         drop_table(db, "user_share_pages").await
     }
-}
-
-async fn set(db: &DatabaseTransaction, table: &str, parameters: &str) -> Result<(), DbErr> {
-    if db.get_database_backend() == DbBackend::Postgres {
-        run(db, &[&format!("ALTER TABLE {table} SET ({parameters})")]).await?;
-    }
-    Ok(())
-}
-
-async fn groups(db: &DatabaseTransaction) -> Result<Vec<(i32, String)>, DbErr> {
-    let rows = query(db, "SELECT group_key, name FROM resource_groups ORDER BY group_key", []).await?;
-    rows.iter().map(|row| Ok((row.try_get("", "group_key")?, row.try_get("", "name")?))).collect()
 }
 
 /// Puts the shares of a group's users on pages, in the order of users and projects.
@@ -203,16 +190,4 @@ async fn give_row(db: &DatabaseTransaction, group: &str, share: &Share<'_>) -> R
         share.run_times.map(str::to_owned).into(),
     ];
     execute(db, sql, values).await
-}
-
-async fn query<const N: usize>(
-    db: &DatabaseTransaction,
-    sql: &str,
-    values: [Value; N],
-) -> Result<Vec<QueryResult>, DbErr> {
-    db.query_all_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await
-}
-
-async fn execute<const N: usize>(db: &DatabaseTransaction, sql: &str, values: [Value; N]) -> Result<(), DbErr> {
-    db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await.map(|_| ())
 }

@@ -242,8 +242,9 @@ impl Ledger {
 
     fn drop_bucket(&mut self, owner: Owner, start: Day) {
         self.stale.insert(owner.clone());
-        self.changes.upserts.remove(&(owner.clone(), start));
-        self.changes.deletes.insert((owner, start));
+        let bucket = (owner, start);
+        self.changes.upserts.remove(&bucket);
+        self.changes.deletes.insert(bucket);
     }
 
     /// The group offered `capacity` during `span`, and offers it today.

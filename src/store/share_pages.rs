@@ -6,7 +6,6 @@
 //! outdated shares than a quarter of the users.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::mem::replace;
 
 use futures::TryStreamExt;
@@ -79,10 +78,13 @@ pub async fn load(
 fn understand(pages: &[(i32, Vec<u8>)]) -> Result<Vec<(Member, Share)>> {
     let mut shares = Vec::new();
     for (number, page) in pages {
-        let damaged = |what: &dyn Display| StoreError::Damaged(format!("page {number} of shares: {what}"));
-        let Some((&FORM, mut rest)) = page.split_first() else { return Err(damaged(&"unknown form")) };
+        let damaged = |what: &str| StoreError::Damaged(format!("page {number} of shares: {what}"));
+        let Some((&FORM, mut rest)) = page.split_first() else { return Err(damaged("unknown form")) };
         while !rest.is_empty() {
-            let (member, share, after) = packed_share::take(rest).map_err(|error| damaged(&error))?;
+            let (member, share, after) = packed_share::take(rest).map_err(|error| match error {
+                StoreError::Damaged(what) => damaged(&what),
+                other => other,
+            })?;
             shares.push((member, share));
             rest = after;
         }

@@ -11,10 +11,10 @@ mod records;
 mod tables;
 
 use sea_orm::prelude::async_trait::async_trait;
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbErr};
 
 use super::Change;
-use super::changes::{add_column, create, drop_column, drop_index, drop_table, run};
+use super::changes::{add_column, create, drop_column, drop_index, drop_table, run, run_on_postgres};
 use super::columns::{big_integer, big_integer_null, index, integer, integer_null};
 
 pub struct Migration;
@@ -41,9 +41,7 @@ impl Change for Migration {
         run(db, &[&number_kernels(), MOVE_CURSORS, COUNT_KERNELS, "DROP TABLE kernel_cursors_before"]).await?;
         create(db, tables::slice_kinds(backend)).await?;
         create(db, tables::usage_slices(backend)).await?;
-        if backend == DbBackend::Postgres {
-            run(db, &["CREATE TABLE usage_slices_other PARTITION OF usage_slices DEFAULT"]).await?;
-        }
+        run_on_postgres(db, &["CREATE TABLE usage_slices_other PARTITION OF usage_slices DEFAULT"]).await?;
         db.execute(index(&["kernel_id"]).name("ux_kernels_id").table("kernels").unique()).await?;
         records::forward(db).await?;
         drop_table(db, "kernel_usage_records").await?;
@@ -72,9 +70,7 @@ impl Change for Migration {
         for (name, table, columns) in INDEXES_BEFORE {
             db.execute(index(columns).name(name).table(table)).await?;
         }
-        if db.get_database_backend() == DbBackend::Postgres {
-            run(db, &["DROP SEQUENCE resource_group_keys"]).await?;
-        }
+        run_on_postgres(db, &["DROP SEQUENCE resource_group_keys"]).await?;
         drop_index(db, "resource_groups", "ux_resource_groups_key").await?;
         for column in ["kernels_from", "compacted_before", "kinds_made", "kernels_made", "group_key"] {
             drop_column(db, "resource_groups", column).await?;
@@ -109,11 +105,8 @@ async fn number_groups(db: &DatabaseTransaction) -> Result<(), DbErr> {
                   (SELECT COUNT(*) FROM resource_groups o WHERE o.name <= resource_groups.name)";
     run(db, &[number]).await?;
     db.execute(index(&["group_key"]).name("ux_resource_groups_key").table("resource_groups").unique()).await?;
-    if db.get_database_backend() == DbBackend::Postgres {
-        let next = "SELECT setval('resource_group_keys', (SELECT COUNT(*) + 1 FROM resource_groups), FALSE)";
-        run(db, &["CREATE SEQUENCE resource_group_keys", next]).await?;
-    }
-    Ok(())
+    let next = "SELECT setval('resource_group_keys', (SELECT COUNT(*) + 1 FROM resource_groups), FALSE)";
+    run_on_postgres(db, &["CREATE SEQUENCE resource_group_keys", next]).await
 }
 
 /// Kernels get numbers in the order in which they started.

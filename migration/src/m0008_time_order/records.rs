@@ -3,8 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
-use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, QueryResult, Statement, Value};
+use sea_orm::{ConnectionTrait, DatabaseTransaction, DbBackend, DbErr, Value};
 
+use super::super::changes::{execute, groups, query};
 use super::decimals;
 
 /// Records that are in memory at the same time.
@@ -64,7 +65,7 @@ pub async fn forward(db: &DatabaseTransaction) -> Result<(), DbErr> {
             let used_on = i32::try_from(*used_on).unwrap_or(i32::MAX);
             let values: [Value; 5] =
                 [group_key.into(), (*kind).into(), used_on.into(), domain.as_str().into(), held.as_str().into()];
-            db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await?;
+            execute(db, sql, values).await?;
         }
         let made = format!("UPDATE resource_groups SET kinds_made = {} WHERE group_key = {group_key}", kinds.len());
         db.execute_unprepared(&made).await?;
@@ -119,7 +120,7 @@ pub async fn back(db: &DatabaseTransaction) -> Result<(), DbErr> {
                     usages[&known].as_str().into(),
                     key.into(),
                 ];
-                db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await?;
+                execute(db, sql, values).await?;
             }
             if page.len() < PAGE {
                 break;
@@ -128,19 +129,6 @@ pub async fn back(db: &DatabaseTransaction) -> Result<(), DbErr> {
         }
     }
     Ok(())
-}
-
-async fn groups(db: &DatabaseTransaction) -> Result<Vec<(i32, String)>, DbErr> {
-    let rows = query(db, "SELECT group_key, name FROM resource_groups ORDER BY group_key", []).await?;
-    rows.iter().map(|row| Ok((row.try_get("", "group_key")?, row.try_get("", "name")?))).collect()
-}
-
-async fn query<const N: usize>(
-    db: &DatabaseTransaction,
-    sql: &str,
-    values: [Value; N],
-) -> Result<Vec<QueryResult>, DbErr> {
-    db.query_all_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await
 }
 
 async fn insert(db: &DatabaseTransaction, into: &str, rows: &[String]) -> Result<(), DbErr> {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::support::{Server, create_key, group};
-use crate::support::database::TestDb;
+use crate::support::database::{TestDb, take_back};
 use crate::support::fixture::id;
 use crate::support::on_both;
 use fairshared::service::Role;
@@ -135,9 +135,7 @@ on_both! {
     async fn a_migration_finds_what_old_entries_have_changed(db: TestDb) {
         let server = busy(db).await;
         let store = server.service.store();
-        let steps = store.schema().await.unwrap().applied;
-        let back = steps.len() - steps.iter().position(|name| name == "m0012_configuration").unwrap();
-        store.migrate_down(u32::try_from(back).unwrap()).await.unwrap();
+        take_back(store, "m0012_configuration").await;
         store.migrate_up().await.unwrap();
         let Server { fixture, key, .. } = server;
         let server = Server::over(fixture.restart().await, key);

@@ -4,6 +4,7 @@ use fairshared::service::Role;
 use serde_json::{Value, json};
 
 use super::support::{Server, group};
+use crate::support::database::take_back;
 use crate::support::fixture::{GROUP, id, kernel, with};
 use crate::support::on_both;
 
@@ -321,9 +322,7 @@ on_both! {
         server.tick().await;
         let status = server.get(&group("/fair-share-status")).await;
         let store = server.service.store();
-        let applied = store.schema().await.unwrap().applied;
-        let kept = applied.iter().position(|step| step == "m0011_history").unwrap();
-        store.migrate_down(u32::try_from(applied.len() - kept).unwrap()).await.unwrap();
+        take_back(store, "m0011_history").await;
         store.migrate_up().await.unwrap();
         let Server { fixture, key, .. } = server;
         let server = Server::over(fixture.restart().await, key);
@@ -335,10 +334,8 @@ on_both! {
         let written = history().await;
         assert_eq!(written["total"], 3);
         // Of days that were written before there was a column for it, the part of the parent is not known.
-        let applied = server.service.store().schema().await.unwrap().applied;
-        let kept = applied.iter().position(|step| step == "m0014_share_of_parent").unwrap();
         let store = server.service.store();
-        store.migrate_down(u32::try_from(applied.len() - kept).unwrap()).await.unwrap();
+        take_back(store, "m0014_share_of_parent").await;
         store.migrate_up().await.unwrap();
         let mut unknown = written["items"].clone();
         unknown.as_array_mut().unwrap().iter_mut().for_each(|row| row["entitled_share_of_parent"] = Value::Null);

@@ -82,6 +82,13 @@ impl TestDb {
     }
 }
 
+/// Reverts the migration `step` and all after it.
+pub async fn take_back(store: &Store, step: &str) {
+    let applied = store.schema().await.unwrap().applied;
+    let kept = applied.iter().position(|name| name == step).unwrap();
+    store.migrate_down(u32::try_from(applied.len() - kept).unwrap()).await.unwrap();
+}
+
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 fn next_name() -> String {
