@@ -74,10 +74,14 @@ impl Chain {
         self.find(start).map(|at| self.at(at))
     }
 
-    /// What the bucket that starts on `day` has of that day, if it has no other day.
-    pub fn of_one_day(&self, day: Day) -> Option<Daily> {
-        let at = self.find(day).filter(|at| self.span(*at).1 == day)?;
-        Some(Daily { usage: self.packed.usage(at), records: self.packed.records(at) })
+    /// Whether a bucket of one day starts on `day`.
+    pub fn has_one_day(&self, day: Day) -> bool {
+        self.find(day).is_some_and(|at| self.packed.unit_days(at) == 1)
+    }
+
+    /// The starts of the buckets of one day from `from` on.
+    pub fn single_days(&self, from: Day) -> impl Iterator<Item = Day> + '_ {
+        (self.before(from)..self.len()).filter(|at| self.packed.unit_days(*at) == 1).map(|at| self.trail[at].start())
     }
 
     fn find(&self, start: Day) -> Option<usize> {

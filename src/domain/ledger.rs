@@ -47,6 +47,8 @@ pub struct Ledger {
     changes: Changes,
     /// Some bucket was met while the group had no capacity at all.
     some_lack_capacity: bool,
+    /// Some bucket was met that takes several days.
+    has_long_buckets: bool,
     /// Whose buckets have changed since histories were calculated last.
     stale: FastSet<Owner>,
     /// The weights of slots by which usages are normalised so far.
@@ -64,6 +66,7 @@ impl Ledger {
             loaded_from,
             changes: Changes::default(),
             some_lack_capacity: false,
+            has_long_buckets: false,
             stale: FastSet::default(),
             normalized_with: Amounts::default(),
             some_not_normalized: false,
@@ -86,9 +89,19 @@ impl Ledger {
         self.chains.get(owner).and_then(|c| c.bucket(start))
     }
 
-    /// What the bucket of `owner` says of one day, if it is of that day only.
-    pub fn of_one_day(&self, owner: &Owner, day: Day) -> Option<Daily> {
-        self.chains.get(owner)?.of_one_day(day)
+    /// Whether `owner` has a bucket of that day alone, which takes no other day.
+    pub fn has_one_day(&self, owner: &Owner, day: Day) -> bool {
+        self.chains.get(owner).is_some_and(|chain| chain.has_one_day(day))
+    }
+
+    /// The days from `from` on of which `owner` has a bucket of that day alone.
+    pub fn single_days(&self, owner: &Owner, from: Day) -> Vec<Day> {
+        self.chains.get(owner).map(|chain| chain.single_days(from).collect()).unwrap_or_default()
+    }
+
+    /// Whether buckets of several days may be in memory. Nearly all groups have buckets of one day only.
+    pub fn has_long_buckets(&self) -> bool {
+        self.has_long_buckets
     }
 
     /// The start of the bucket of `owner` that has `day` in its days with usage.
@@ -122,6 +135,7 @@ impl Ledger {
     /// Puts a stored bucket in its place.
     pub fn load(&mut self, owner: Owner, bucket: &Bucket) {
         self.some_lack_capacity |= bucket.capacity.is_empty();
+        self.has_long_buckets |= bucket.unit_days != 1;
         self.some_not_normalized = true;
         self.chains.entry(owner).or_default().place(bucket);
     }
@@ -151,6 +165,7 @@ impl Ledger {
     /// Adds usage. Returns the owners whose chain must be folded again, with the first day to fold.
     /// Where records before `records_from` would be needed for that, a shorter bucket fills the hole.
     pub fn apply(&mut self, sums: &Sums, unit_days: u32, records_from: Option<Day>) -> BTreeMap<Owner, Day> {
+        self.has_long_buckets |= unit_days != 1;
         let mut refold: BTreeMap<Owner, Day> = BTreeMap::new();
         let mut sums = sums.by_owner();
         loop {
@@ -216,6 +231,7 @@ impl Ledger {
 
     /// Folds an owner's chain again from `from` on; `daily` holds all its usage since then.
     pub fn refold(&mut self, owner: &Owner, from: Day, unit_days: u32, daily: &BTreeMap<Day, Daily>) {
+        self.has_long_buckets |= unit_days != 1;
         let chain = self.chains.entry(owner.clone()).or_default();
         let old = chain.split_off(from);
         let mut opened = BTreeSet::new();

@@ -1,84 +1,98 @@
-//! Day totals follow what runs record and take back. Where it is not certain that they have all of it, they are made anew.
+//! Day totals follow what runs record and take back. Most are told by buckets, so that there is nothing to store. Where it is not
+//! certain that rows have all of the others, they are made anew.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::mem::take;
 use std::sync::Arc;
 
 use super::difference::Difference;
 use crate::domain::bucket::Daily;
-use crate::domain::day_domains::DayDomains;
-use crate::domain::ids::{GroupKey, Member, Owner, UserId};
+use crate::domain::day_domains::{DayDomains, Turn};
+use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::increments::Sums;
 use crate::domain::ledger::Ledger;
+use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::time::{Day, Timestamp};
 use crate::service::Result;
 use crate::service::audit::label;
 use crate::service::group::session::Session;
 use crate::service::group::state::GroupState;
-use crate::store::day_totals::{self, OfDay, Place};
+use crate::store::day_totals::{self, OfDay, Place, by_buckets};
 use crate::store::records::{day_sums, ranges};
-use crate::store::{ConnectionTrait, StreamTrait, Tx};
+use crate::store::{ConnectionTrait, StreamTrait};
 
 /// Days up to today that are at hand.
 const DAYS_AT_HAND: i32 = 2;
 
-/// The totals that a run stores of what it has recorded and taken back. Its buckets have it already.
-pub struct Totals<'a> {
-    key: GroupKey,
-    added: &'a Sums,
-    removed: &'a Sums,
-    /// Whose totals are to be stored, by day.
-    places: BTreeMap<Day, Vec<(Member, &'a Arc<str>)>>,
+/// Stores what a run changes of the totals of days before `until`. The ledger has it already, and the database has not.
+pub async fn save(session: &mut Session, added: &Sums, removed: &Sums, until: Option<Day>) -> Result<()> {
+    let days: BTreeSet<Day> = added.days().chain(removed.days()).collect();
+    for day in days.into_iter().filter(|day| until.is_none_or(|until| *day < until)) {
+        have_at_hand(session, day).await?;
+        let mut places: Vec<(Member, &Arc<str>)> = added.places(day).chain(removed.places(day)).collect();
+        places.sort_unstable();
+        places.dedup();
+        turn(session, day, &places).await?;
+        let GroupState { ledger, day_domains, .. } = session.state();
+        places.retain(|(member, _)| {
+            !day_domains.are_told_by_buckets(day, member.project) || !lies_in_one_day(ledger, day, *member)
+        });
+        if !places.is_empty() {
+            let totals = changed(session, day, places, added, removed).await?;
+            day_totals::save(session.write(), session.key(), day, &totals).await?;
+        }
+    }
+    let at_hand = session.now.day().plus(1 - DAYS_AT_HAND);
+    session.state_mut().day_domains.forget_before(at_hand);
+    Ok(())
 }
 
-impl<'a> Totals<'a> {
-    pub async fn of(session: &mut Session, added: &'a Sums, removed: &'a Sums) -> Result<Self> {
-        let days: BTreeSet<Day> = added.days().chain(removed.days()).collect();
-        let mut places = BTreeMap::new();
-        for day in days {
-            have_at_hand(session, day).await?;
-            // Also what comes with this run: a project may count in two domains in one.
-            let known = &mut session.state_mut().day_domains;
-            let mut of_day: Vec<(Member, &Arc<str>)> = added.places(day).chain(removed.places(day)).collect();
-            for (member, domain) in &of_day {
-                known.note(day, member.project, domain);
-            }
-            of_day.sort_unstable();
-            of_day.dedup();
-            places.insert(day, of_day);
+/// Notes which projects begin to have totals that buckets tell, and makes rows of those that end to.
+async fn turn(session: &mut Session, day: Day, places: &[(Member, &Arc<str>)]) -> Result<()> {
+    let counted = counted(&session.state().ledger, day, places.iter().map(|(member, domain)| (*member, *domain)));
+    let (mut begin, mut end) = (by_buckets::Domains::new(), Vec::new());
+    for (project, (only, in_buckets)) in counted {
+        let turn = session.state_mut().day_domains.count(day, project, only, in_buckets);
+        if turn == Turn::Begins {
+            begin.extend(only.map(|domain| (project, Arc::clone(domain))));
+        } else if turn == Turn::Ends {
+            end.push(project);
         }
-        Ok(Self { key: session.key(), added, removed, places })
     }
-
-    /// Stores the totals that buckets tell.
-    pub async fn save_known(&mut self, tx: &Tx, ledger: &Ledger, known: &DayDomains) -> Result<()> {
-        for (day, places) in &mut self.places {
-            let mut rest = Vec::new();
-            let totals = take(places).into_iter().filter_map(|(member, domain)| {
-                let is_only = known.is_only(*day, member.project, domain);
-                let daily = ledger.of_one_day(&Owner::User(member), *day).filter(|_| is_only);
-                if daily.is_none() {
-                    rest.push((member, domain));
-                }
-                daily.map(|daily| (member, domain, daily))
-            });
-            day_totals::put(tx, self.key, *day, totals).await?;
-            *places = rest;
-        }
-        Ok(())
+    let group = session.key();
+    if !begin.is_empty() {
+        by_buckets::begin(session.write(), group, day, &begin).await?;
     }
-
-    /// Stores the others.
-    pub async fn save_rest(self, session: &Session) -> Result<()> {
-        for (day, places) in self.places.into_iter().filter(|(_, places)| !places.is_empty()) {
-            let totals = changed(session, day, places, self.added, self.removed).await?;
-            day_totals::save(session.write(), self.key, day, &totals).await?;
-        }
-        Ok(())
+    for project in &end {
+        by_buckets::spell_out(session.write(), group, day, *project).await?;
     }
+    if !end.is_empty() {
+        by_buckets::end(session.write(), group, day, end.iter()).await?;
+    }
+    Ok(())
 }
 
-/// What the stored totals of some places are after the changes.
+/// By project the domain that its places of a day count for, unless they are several, and whether users have buckets of that day
+/// alone.
+fn counted<'a>(
+    ledger: &Ledger,
+    day: Day,
+    places: impl Iterator<Item = (Member, &'a Arc<str>)>,
+) -> BTreeMap<ProjectId, (Option<&'a Arc<str>>, bool)> {
+    let mut counted = BTreeMap::new();
+    for (member, domain) in places {
+        let (only, in_buckets) = counted.entry(member.project).or_insert((Some(domain), false));
+        *only = only.filter(|only| *only == domain);
+        *in_buckets = *in_buckets || lies_in_one_day(ledger, day, member);
+    }
+    counted
+}
+
+/// Whether what a member used on a day, if anything, lies in a bucket of that day alone.
+fn lies_in_one_day(ledger: &Ledger, day: Day, member: Member) -> bool {
+    !ledger.has_long_buckets() || ledger.has_one_day(&Owner::User(member), day)
+}
+
+/// What the rows of some places are after the changes.
 async fn changed(
     session: &Session,
     day: Day,
@@ -88,7 +102,7 @@ async fn changed(
 ) -> Result<OfDay> {
     let mut users: Vec<UserId> = places.iter().map(|(member, _)| member.user).collect();
     users.dedup();
-    let mut stored = day_totals::of_users(session.read(), session.key(), day, &users).await?;
+    let mut stored = day_totals::rows_of_users(session.read(), session.key(), day, &users).await?;
     let mut totals = OfDay::new();
     for (member, domain) in places {
         let place = (member, Arc::clone(domain));
@@ -110,11 +124,10 @@ async fn changed(
 }
 
 async fn have_at_hand(session: &mut Session, day: Day) -> Result<()> {
-    let first = session.now.day().plus(1 - DAYS_AT_HAND);
-    session.state_mut().day_domains.forget_before(first);
-    if day >= first && !session.state().day_domains.knows(day) {
-        let rows = day_totals::domains(session.read(), session.key(), day).await?;
-        session.state_mut().day_domains.learn(day, rows);
+    if !session.state().day_domains.knows(day) {
+        let by_buckets = by_buckets::domains(session.read(), session.key(), day).await?;
+        let by_rows = day_totals::projects(session.read(), session.key(), day).await?;
+        session.state_mut().day_domains.learn(day, by_buckets, by_rows);
     }
     Ok(())
 }
@@ -136,12 +149,29 @@ pub async fn make_missing(session: &mut Session) -> Result<()> {
 
 /// Makes the totals of all days again of which there are records.
 pub async fn rebuild(db: &(impl ConnectionTrait + StreamTrait), state: &mut GroupState) -> Result<()> {
+    let first = state.group.records_from.unwrap_or(Day::MIN);
+    state.load_back_to(db, first.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await?;
+    rebuild_from(db, state, first).await
+}
+
+/// Makes the totals of days from `from` on again, all of which have their records. The state has their buckets.
+pub async fn rebuild_from(db: &(impl ConnectionTrait + StreamTrait), state: &mut GroupState, from: Day) -> Result<()> {
     let group = state.group.key;
     state.day_domains = DayDomains::default();
-    let mut next = days(db, state).await?;
+    let mut next = next_day(db, state, from).await?;
     while let Some(day) = next.take() {
         let mut should = day_sums::of_day(db, group, day).await?;
-        for (place, is) in day_totals::of_day(db, group, day).await? {
+        let domains = domains_of_buckets(&state.ledger, day, &should);
+        let known = by_buckets::domains(db, group, day).await?;
+        let others = known.iter().filter(|(project, domain)| domains.get(*project) != Some(*domain));
+        by_buckets::end(db, group, day, others.map(|(project, _)| project)).await?;
+        let is_new = |(project, domain): &(&ProjectId, &Arc<str>)| known.get(*project) != Some(*domain);
+        let new = domains.iter().filter(is_new).map(|(project, domain)| (*project, Arc::clone(domain)));
+        by_buckets::begin(db, group, day, &new.collect()).await?;
+        should.retain(|(member, _), _| {
+            !domains.contains_key(&member.project) || !lies_in_one_day(&state.ledger, day, *member)
+        });
+        for (place, is) in day_totals::rows_of_day(db, group, day).await? {
             if should.get(&place) == Some(&is) {
                 should.remove(&place);
             } else {
@@ -152,6 +182,13 @@ pub async fn rebuild(db: &(impl ConnectionTrait + StreamTrait), state: &mut Grou
         next = next_day(db, state, day.plus(1)).await?;
     }
     Ok(())
+}
+
+/// The projects that counted for one domain on a day and have users with a bucket of that day alone.
+fn domains_of_buckets(ledger: &Ledger, day: Day, totals: &OfDay) -> by_buckets::Domains {
+    let counted = counted(ledger, day, totals.keys().map(|(member, domain)| (*member, domain)));
+    let in_buckets = counted.into_iter().filter(|(_, (_, in_buckets))| *in_buckets);
+    in_buckets.filter_map(|(project, (only, _))| Some((project, Arc::clone(only?)))).collect()
 }
 
 /// The first day that has records, or totals that follow from records.

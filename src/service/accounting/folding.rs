@@ -1,6 +1,6 @@
 //! Buckets folded again from their records: single chains, or all of a group.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::day_totals;
@@ -40,10 +40,11 @@ impl Service {
     }
 }
 
-/// Folds single chains again from their records.
-pub async fn refold_entities(session: &mut Session, refold: BTreeMap<Owner, Day>) -> Result<()> {
+/// Folds single chains again from their records. Returns the first day of which a user has got, or lost, a bucket of that day
+/// alone.
+pub async fn refold_entities(session: &mut Session, refold: BTreeMap<Owner, Day>) -> Result<Option<Day>> {
     if refold.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let ledger = &session.state().ledger;
     let starts: BTreeMap<Owner, Day> =
@@ -53,10 +54,17 @@ pub async fn refold_entities(session: &mut Session, refold: BTreeMap<Owner, Day>
     let daily = fold_records(session.read(), group, from, |entity| starts.contains_key(entity)).await?;
     let unit = session.state().options.decay_unit_days;
     let empty = BTreeMap::new();
+    let mut others = BTreeSet::new();
     for (entity, from) in &starts {
-        session.state_mut().ledger.refold(entity, *from, unit, daily.get(entity).unwrap_or(&empty));
+        let ledger = &mut session.state_mut().ledger;
+        let before = ledger.single_days(entity, *from);
+        ledger.refold(entity, *from, unit, daily.get(entity).unwrap_or(&empty));
+        if matches!(entity, Owner::User(_)) {
+            let (before, after) = (BTreeSet::from_iter(before), BTreeSet::from_iter(ledger.single_days(entity, *from)));
+            others.extend(before.symmetric_difference(&after).copied());
+        }
     }
-    Ok(())
+    Ok(others.first().copied())
 }
 
 type DailySums = FastMap<Owner, BTreeMap<Day, Daily>>;

@@ -10,7 +10,7 @@ use std::vec;
 use serde_json::{Value, json};
 
 use super::ahead;
-use super::day_totals::{self, Totals};
+use super::day_totals;
 use super::folding::refold_entities;
 use crate::domain::bucket::Daily;
 use crate::domain::ids::{GroupKey, KernelKey};
@@ -24,7 +24,7 @@ use crate::service::Result;
 use crate::service::group::session::Session;
 use crate::service::group::state::{MOST_AT_HAND, Occupancy, occupy};
 use crate::service::ingest::inferred::time_out;
-use crate::service::work::{background, beside, blocking};
+use crate::service::work::{background, blocking};
 use crate::service::{Service, Work};
 use crate::store;
 use crate::store::cursors::Progress;
@@ -389,6 +389,7 @@ impl AggregateRun {
     async fn book(mut self, session: &mut Session) -> Result<Aggregated> {
         let (added, removed) = (take(&mut self.added).into_sums(), take(&mut self.removed).into_sums());
         let first = added.days().next().into_iter().chain(removed.days().next()).min();
+        let mut other_buckets = None;
         if let Some(first) = first {
             let unit = session.state().options.decay_unit_days;
             session.load_chains_of(first).await?;
@@ -401,15 +402,14 @@ impl AggregateRun {
                 }
                 refold
             });
-            refold_entities(session, refold).await?;
+            other_buckets = refold_entities(session, refold).await?;
         }
-        let mut totals = Totals::of(session, &added, &removed).await?;
-        let (tx, histories) = session.begin_histories().await?;
-        let save = Box::pin(totals.save_known(tx, histories.ledger, histories.day_domains));
-        let (saved, changed) = beside(save, || histories.take()).await;
-        saved?;
-        session.note_histories(changed);
-        totals.save_rest(session).await?;
+        day_totals::save(session, &added, &removed, other_buckets).await?;
+        if let Some(from) = other_buckets {
+            let (tx, state) = session.parts();
+            day_totals::rebuild_from(tx, state, from).await?;
+        }
+        session.begin_histories().await?;
         self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;
         Ok(self.done)
     }

@@ -2,11 +2,11 @@
 //! (FAIR_SHARE §5, §7).
 
 use super::state::{Calculation, GroupState};
-use crate::domain::day_domains::DayDomains;
 use crate::domain::factor::Decayer;
 use crate::domain::hierarchy::Hierarchy;
 use crate::domain::ids::Owner;
 use crate::domain::ledger::Ledger;
+use crate::domain::options::Options;
 use crate::domain::time::{Day, Span, Timestamp};
 use crate::service::Result;
 use crate::service::work::blocking;
@@ -85,12 +85,15 @@ impl GroupState {
     /// Calculates decayed usage again, where it may have changed. Factors follow when the hierarchy is weighed. Returns whose
     /// history changed.
     pub fn calculate(&mut self, now: Timestamp) -> Vec<Owner> {
-        blocking(|| self.begin_calculation(now).take())
+        blocking(|| {
+            let histories = self.begin_calculation(now);
+            histories.take(&self.ledger, &mut self.hierarchy, &self.options)
+        })
     }
 
     /// Has every bucket keep its usage over capacity. What is left to be calculated are histories: of those whose buckets
     /// changed, or of all if the day or an option did that decides about it.
-    pub fn begin_calculation(&mut self, now: Timestamp) -> Histories<'_> {
+    pub fn begin_calculation(&mut self, now: Timestamp) -> Histories {
         if self.ledger.has_unsettled_capacities() {
             self.ledger.settle_capacities();
         }
@@ -108,33 +111,29 @@ impl GroupState {
             lookback_end: today,
             options: self.options.clone(),
         });
-        let Self { ledger, hierarchy, options, day_domains, .. } = self;
-        let decayer = Decayer::new(options, today);
+        let Self { ledger, hierarchy, options, .. } = self;
         // A simulation copies the ledger that it shares with the writers only if this changes something.
         let is_normalized = ledger.is_normalized(&options.resource_weights);
-        let stale = if is_normalized { Vec::new() } else { ledger.normalize(&decayer) };
+        let stale = if is_normalized { Vec::new() } else { ledger.normalize(&Decayer::new(options, today)) };
         let most_change = stale.len() > hierarchy.users().len() / MANY;
-        let stale = (!all_change && !most_change).then_some(stale);
-        Histories { ledger, day_domains, decayer, stale, hierarchy }
+        Histories { today, stale: (!all_change && !most_change).then_some(stale) }
     }
 }
 
-/// Histories that are to be calculated, and what that leaves as it is. The state counts them as calculated.
+/// Histories that are to be calculated. The state counts them as calculated.
 #[must_use]
-pub struct Histories<'a> {
-    pub ledger: &'a Ledger,
-    pub day_domains: &'a DayDomains,
-    decayer: Decayer<'a>,
+#[derive(Debug)]
+pub struct Histories {
+    today: Day,
     /// Whose histories change; `None`: those of all.
     stale: Option<Vec<Owner>>,
-    hierarchy: &'a mut Hierarchy,
 }
 
-impl Histories<'_> {
-    /// Returns whose history changed.
-    pub fn take(self) -> Vec<Owner> {
-        let Self { ledger, decayer, stale, hierarchy, .. } = self;
-        match stale {
+impl Histories {
+    /// Calculates them, with what has not changed since [`GroupState::begin_calculation`]. Returns whose history changed.
+    pub fn take(self, ledger: &Ledger, hierarchy: &mut Hierarchy, options: &Options) -> Vec<Owner> {
+        let decayer = Decayer::new(options, self.today);
+        match self.stale {
             Some(stale) => hierarchy.take_histories(stale, |owner| ledger.history(owner, &decayer)),
             None => hierarchy.take_all_histories(|owners| ledger.histories(owners, &decayer)),
         }

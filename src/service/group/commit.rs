@@ -10,6 +10,7 @@ use super::published::PublishedGroup;
 use super::session::Session;
 use super::state::GroupState;
 use crate::domain::ids::Owner;
+use crate::domain::ledger::Ledger;
 use crate::service::work::{beside, blocking, free_aside};
 use crate::service::{Error, Result};
 use crate::store::{self, groups};
@@ -138,12 +139,16 @@ impl Session {
         Ok(Some(published))
     }
 
-    /// Stores buckets, while factors are calculated where they may have changed. Returns whose shares have changed, if any of
-    /// them, or what is shown of them, has.
+    /// Stores buckets, while histories and factors are calculated where they may have changed. Returns whose shares have changed,
+    /// if any of them, or what is shown of them, has.
     async fn save_buckets(&mut self) -> Result<Option<Vec<Owner>>> {
         self.state.group.config_revision += i64::from(self.reconfigured);
         self.save_ended().await?;
         let changes = self.state.ledger.take_changes();
+        if changes.is_empty() {
+            // Whether anything is stored may depend on them.
+            blocking(|| self.take_histories());
+        }
         let shares_changed = !changes.is_empty()
             || self.rows_changed
             || !self.changed_shares.is_empty()
@@ -151,16 +156,21 @@ impl Session {
         if !shares_changed {
             return Ok(None);
         }
-        let Self { tx, state, changed_shares, now, .. } = self;
+        let Self { tx, state, changed_shares, histories, now, .. } = self;
         let GroupState { group, ledger, hierarchy, options, .. } = state;
+        let ledger: &Ledger = ledger;
         let save = Box::pin(async {
             store::buckets::delete(tx, &group.name, &changes.deletes).await?;
             store::buckets::save(tx, &group.name, ledger, &changes.upserts, *now).await?;
             store::capacity::save(tx, &group.name, ledger.calendar(), &changes.capacity_days).await
         });
-        let (saved, weighed) = beside(save, || hierarchy.weigh(options.default_weight)).await;
+        let calculate = || {
+            let changed = histories.take().map(|histories| histories.take(ledger, hierarchy, options));
+            (changed, hierarchy.weigh(options.default_weight))
+        };
+        let (saved, (changed, weighed)) = beside(save, calculate).await;
         saved?;
-        changed_shares.extend(weighed.refactored);
+        changed_shares.extend(changed.into_iter().flatten().chain(weighed.refactored));
         group.shares_revision += 1;
         Ok(Some(weighed.moved))
     }

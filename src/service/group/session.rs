@@ -40,6 +40,8 @@ pub struct Session {
     pub(super) touched: bool,
     /// Whether rows besides the group's own were written.
     pub(super) written: AtomicBool,
+    /// Histories that are still to be calculated.
+    pub(super) histories: Option<Histories>,
     /// Shares that must be stored.
     pub(super) changed_shares: BTreeSet<Owner>,
     /// Whether the next picture shows other rows, though no share was changed.
@@ -182,6 +184,7 @@ impl Session {
             loaded,
             touched: false,
             written: AtomicBool::new(false),
+            histories: None,
             changed_shares: BTreeSet::new(),
             rows_changed: false,
             kernels: knows_kernels.then(Vec::new),
@@ -346,15 +349,13 @@ impl Session {
 
     /// Calculates decayed usage again, where it may have changed (FAIR_SHARE §7). Factors follow with the commit.
     pub async fn recompute_histories(&mut self) -> Result<()> {
-        let (_, histories) = self.begin_histories().await?;
-        let changed = blocking(|| histories.take());
-        self.note_histories(changed);
+        self.begin_histories().await?;
+        blocking(|| self.take_histories());
         Ok(())
     }
 
-    /// The first half of [`Self::recompute_histories`], for a caller that has something to store while histories are calculated.
-    /// The caller takes them, and notes whose have changed.
-    pub async fn begin_histories(&mut self) -> Result<(&Tx, Histories<'_>)> {
+    /// The first half of [`Self::recompute_histories`]. The commit does the other half while it stores buckets.
+    pub async fn begin_histories(&mut self) -> Result<()> {
         let now = self.certain_now();
         self.touched = true;
         let recount = !self.state.knows_run_times(self.state.options.window_start(now.day()));
@@ -362,13 +363,16 @@ impl Session {
             self.settle_run_times().await?;
         }
         let changed = self.state.prepare(&self.tx, now, recount).await?;
-        self.note_histories(changed);
-        Ok((&self.tx, blocking(|| self.state.begin_calculation(now))))
+        self.changed_shares.extend(changed);
+        self.histories = Some(blocking(|| self.state.begin_calculation(now)));
+        Ok(())
     }
 
-    /// Notes whose history is another than before.
-    pub fn note_histories(&mut self, changed: Vec<Owner>) {
-        self.changed_shares.extend(changed);
+    /// The other half.
+    pub(super) fn take_histories(&mut self) {
+        let GroupState { ledger, hierarchy, options, .. } = &mut self.state;
+        let changed = self.histories.take().map(|histories| histories.take(ledger, hierarchy, options));
+        self.changed_shares.extend(changed.into_iter().flatten());
     }
 
     /// Stores what was noted of run times. What is stored of them is made anew first where it is not right.

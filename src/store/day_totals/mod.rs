@@ -1,15 +1,16 @@
-//! What each user used in each project on each day, by the domain that it counted for.
+//! What each user used in each project on each day, by the domain that it counted for. Where a bucket of one day tells it, there is no
+//! row beside it.
 
+pub mod by_buckets;
 pub mod histories;
 pub mod reports;
 
-use std::borrow::Borrow;
 use std::sync::Arc;
 
 use hashbrown::HashSet;
 use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::OnConflict;
-use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
+use sea_orm::{ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Select};
 use uuid::Uuid;
 
 use super::entity::day_total::{ActiveModel, Column, Entity};
@@ -31,40 +32,52 @@ fn member(user: Uuid, project: Uuid) -> Member {
     Member { user: UserId(user), project: ProjectId(project) }
 }
 
-/// The first day from `from` on of which something is recorded.
+/// The first day from `from` on of which something is recorded, or may be.
 #[tracing::instrument(name = "db.day_totals.next_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn next_day(db: &impl ConnectionTrait, group: GroupKey, from: Day) -> Result<Option<Day>> {
     let first =
         Entity::find().select_only().column(Column::Day).filter(recorded(group)).filter(Column::Day.gte(from.0));
     let day: Option<i32> = first.order_by_asc(Column::Day).limit(1).into_tuple().one(db).await?;
-    Ok(day.map(Day))
+    let by_buckets = by_buckets::next_day(db, group, from).await?;
+    Ok(day.map(Day).into_iter().chain(by_buckets).min())
 }
 
-/// All that is recorded of a day.
+/// All that is recorded of a day, in rows and by buckets.
 #[tracing::instrument(name = "db.day_totals.of_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn of_day(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<OfDay> {
-    read(db, recorded(group).add(Column::Day.eq(day.0))).await
-}
-
-/// What is recorded of a day of some users, in whatever projects.
-#[tracing::instrument(name = "db.day_totals.of_users", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn of_users(db: &impl ConnectionTrait, group: GroupKey, day: Day, users: &[UserId]) -> Result<OfDay> {
-    let mut found = OfDay::new();
-    for part in users.chunks(bulk::MOST_IDS) {
-        let of_users = bulk::one_of(db, Column::UserUuid, part.iter().map(|user| user.0));
-        found.extend(read(db, recorded(group).add(Column::Day.eq(day.0)).add(of_users)).await?);
+    let mut found = rows_of_day(db, group, day).await?;
+    // A damaged database may have a total twice.
+    for (place, daily) in by_buckets::of_day(db, group, day).await? {
+        found.entry(place).or_default().add_records(&daily.usage, daily.records);
     }
     Ok(found)
 }
 
-async fn read(db: &impl ConnectionTrait, which: Condition) -> Result<OfDay> {
-    let rows: Vec<(Uuid, Uuid, String, String, i64)> = Entity::find()
-        .select_only()
-        .columns([Column::UserUuid, Column::ProjectId, Column::DomainName, Column::ResourceUsage, Column::Records])
-        .filter(which)
-        .into_tuple()
-        .all(db)
-        .await?;
+/// What has rows of a day.
+#[tracing::instrument(name = "db.day_totals.rows_of_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn rows_of_day(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<OfDay> {
+    read(db, Entity::find().filter(recorded(group).add(Column::Day.eq(day.0))), COLUMNS).await
+}
+
+/// What has rows of a day and some users, in whatever projects.
+#[tracing::instrument(name = "db.day_totals.rows_of_users", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn rows_of_users(db: &impl ConnectionTrait, group: GroupKey, day: Day, users: &[UserId]) -> Result<OfDay> {
+    let mut found = OfDay::new();
+    for part in users.chunks(bulk::MOST_IDS) {
+        let of_users = bulk::one_of(db, Column::UserUuid, part.iter().map(|user| user.0));
+        let rows = Entity::find().filter(recorded(group).add(Column::Day.eq(day.0)).add(of_users));
+        found.extend(read(db, rows, COLUMNS).await?);
+    }
+    Ok(found)
+}
+
+const COLUMNS: [Column; 5] =
+    [Column::UserUuid, Column::ProjectId, Column::DomainName, Column::ResourceUsage, Column::Records];
+
+/// Reads the user, the project, the domain, the usage and the number of records of some rows.
+async fn read<E: EntityTrait>(db: &impl ConnectionTrait, which: Select<E>, columns: [E::Column; 5]) -> Result<OfDay> {
+    let rows: Vec<(Uuid, Uuid, String, String, i64)> =
+        which.select_only().columns(columns).into_tuple().all(db).await?;
     let mut domains: HashSet<Arc<str>> = HashSet::new();
     let mut found = OfDay::new();
     for (user, project, domain, usage, records) in rows {
@@ -75,26 +88,20 @@ async fn read(db: &impl ConnectionTrait, which: Condition) -> Result<OfDay> {
     Ok(found)
 }
 
-/// In which domains each project counted on a day.
-#[tracing::instrument(name = "db.day_totals.domains", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn domains(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<Vec<(ProjectId, Arc<str>)>> {
-    let rows: Vec<(Uuid, String)> = Entity::find()
-        .select_only()
-        .columns([Column::ProjectId, Column::DomainName])
-        .distinct()
-        .filter(recorded(group))
-        .filter(Column::Day.eq(day.0))
-        .into_tuple()
-        .all(db)
-        .await?;
-    Ok(rows.into_iter().map(|(project, domain)| (ProjectId(project), Arc::from(domain))).collect())
+/// The projects of which there are rows of a day.
+#[tracing::instrument(name = "db.day_totals.projects", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn projects(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<Vec<ProjectId>> {
+    let rows = Entity::find().select_only().column(Column::ProjectId).distinct();
+    let rows: Vec<Uuid> = rows.filter(recorded(group)).filter(Column::Day.eq(day.0)).into_tuple().all(db).await?;
+    Ok(rows.into_iter().map(ProjectId).collect())
 }
 
-/// Stores what is recorded of a day in some places; where nothing is left, the row goes.
+/// Stores rows of what is recorded of a day in some places; where nothing is left, the row goes.
 #[tracing::instrument(name = "db.day_totals.save", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn save(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: &OfDay) -> Result<()> {
     let kept = totals.iter().filter(|(_, daily)| !daily.is_nothing());
-    put(db, group, day, kept.map(|((member, domain), daily)| (*member, domain, daily))).await?;
+    let rows = kept.map(|((member, domain), daily)| row(group, day, *member, domain, RECORDED, daily));
+    bulk::replace(db, rows, &KEY, &AMOUNT).await?;
     for ((member, domain), _) in totals.iter().filter(|(_, daily)| daily.is_nothing()) {
         let key = (group.0, day.0, member.user.0, member.project.0, domain.to_string(), RECORDED);
         Entity::delete_by_id(key).exec(db).await?;
@@ -102,27 +109,9 @@ pub async fn save(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: 
     Ok(())
 }
 
-/// Stores what is recorded of a day in some places. In each of them there is something.
-#[tracing::instrument(name = "db.day_totals.put", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn put<'a>(
-    db: &impl ConnectionTrait,
-    group: GroupKey,
-    day: Day,
-    totals: impl Iterator<Item = (Member, &'a Arc<str>, impl Borrow<Daily>)> + Send,
-) -> Result<()> {
-    let rows = totals.map(|(member, domain, daily)| row(group, day, member, domain, RECORDED, daily.borrow()));
-    replace(db, rows).await
-}
-
 const KEY: [Column; 6] =
     [Column::GroupKey, Column::Day, Column::UserUuid, Column::ProjectId, Column::DomainName, Column::Source];
 const AMOUNT: [Column; 2] = [Column::ResourceUsage, Column::Records];
-
-/// Stores rows that mostly exist.
-async fn replace(db: &impl ConnectionTrait, rows: impl Iterator<Item = ActiveModel> + Send) -> Result<()> {
-    bulk::replace(db, rows, &KEY, &AMOUNT).await?;
-    Ok(())
-}
 
 /// Stores rows that mostly are new.
 async fn add(db: &impl ConnectionTrait, rows: impl Iterator<Item = ActiveModel> + Send) -> Result<()> {
@@ -148,7 +137,7 @@ fn row(group: GroupKey, day: Day, member: Member, domain: &str, source: i32, dai
 #[tracing::instrument(name = "db.day_totals.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day) -> Result<()> {
     Entity::delete_many().filter(recorded(group)).filter(Column::Day.lt(before.0)).exec(db).await?;
-    Ok(())
+    by_buckets::purge(db, group, before).await
 }
 
 /// A bucket of a user.

@@ -1,13 +1,14 @@
 //! Day totals of several groups as reports read them: one by one, those of runs and those of whole histories alike.
 
 use std::ops::ControlFlow;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures::TryStreamExt;
 use hashbrown::HashSet;
-use sea_orm::sea_query::{Condition, Expr, ExprTrait};
+use sea_orm::sea_query::{Condition, Expr, ExprTrait, Order, SelectStatement, UnionType};
 use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QueryOrder, QuerySelect, StreamTrait,
+    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select, StreamTrait,
 };
 use uuid::Uuid;
 
@@ -15,7 +16,7 @@ use super::{Place, RECORDED, member};
 use crate::domain::ids::{GroupKey, ProjectId, UserId};
 use crate::domain::slots::Usages;
 use crate::domain::time::Day;
-use crate::store::entity::day_total::{Column, Entity};
+use crate::store::entity::{bucket_total, day_total};
 use crate::store::{Result, StoreError, bulk, decode};
 
 /// Totals between which other tasks of the thread get their turn.
@@ -41,31 +42,70 @@ pub struct DayTotal {
     pub usage: Usages,
 }
 
+/// The columns of what reports read.
+struct Columns<C> {
+    group: C,
+    day: C,
+    user: C,
+    project: C,
+    domain: C,
+}
+
 impl Wanted {
-    fn condition(&self, db: &impl ConnectionTrait) -> Condition {
+    fn condition<C: ColumnTrait>(&self, db: &impl ConnectionTrait, columns: &Columns<C>) -> Condition {
+        let Columns { group, day, user, project, domain } = columns;
         // Of one user the days are looked up one by one, instead of reading those of all users.
         let days = if self.user.is_some() {
-            bulk::one_of(db, Column::Day, self.from.0..=self.to.0)
+            bulk::one_of(db, *day, self.from.0..=self.to.0)
         } else {
-            Column::Day.between(self.from.0, self.to.0)
+            day.between(self.from.0, self.to.0)
         };
-        let whole = Expr::cust(
-            "source IN (SELECT h.source FROM usage_histories h WHERE h.group_key = day_totals.group_key AND h.complete)",
-        );
         Condition::all()
-            .add(Column::GroupKey.is_in(self.groups.iter().map(|group| group.0)))
+            .add(group.is_in(self.groups.iter().map(|group| group.0)))
             .add(days)
-            .add_option(self.domain.as_deref().map(|domain| Column::DomainName.eq(domain)))
-            .add_option(self.user.map(|user| Column::UserUuid.eq(user.0)))
-            .add_option(self.project.map(|project| Column::ProjectId.eq(project.0)))
-            .add(Column::Source.eq(RECORDED).or(whole))
+            .add_option(self.domain.as_deref().map(|wanted| domain.eq(wanted)))
+            .add_option(self.user.map(|wanted| user.eq(wanted.0)))
+            .add_option(self.project.map(|wanted| project.eq(wanted.0)))
+    }
+
+    /// The lines of each group and day: of rows, and then of totals that buckets tell.
+    fn lines(&self, db: &impl ConnectionTrait) -> SelectStatement {
+        let rows = {
+            use day_total::{Column, Entity};
+            let columns = Columns {
+                group: Column::GroupKey,
+                day: Column::Day,
+                user: Column::UserUuid,
+                project: Column::ProjectId,
+                domain: Column::DomainName,
+            };
+            let whole = Expr::cust(
+                "source IN (SELECT h.source FROM usage_histories h WHERE h.group_key = day_totals.group_key AND h.complete)",
+            );
+            let condition = self.condition(db, &columns).add(Column::Source.eq(RECORDED).or(whole));
+            lines(db, Entity::find().filter(condition), &columns)
+        };
+        let by_buckets = {
+            use bucket_total::{Column, Entity};
+            let columns = Columns {
+                group: Column::GroupKey,
+                day: Column::Day,
+                user: Column::UserUuid,
+                project: Column::ProjectId,
+                domain: Column::DomainName,
+            };
+            lines(db, Entity::find().filter(self.condition(db, &columns)), &columns)
+        };
+        // Each part comes in this order from an index, so they only need to be merged.
+        let mut all = rows;
+        all.union(UnionType::All, by_buckets).order_by("group_key", Order::Asc).order_by("day", Order::Asc).to_owned()
     }
 }
 
-/// All places of one group and day as lines of one text: user, project, usage and domain, with tabs between them, which no name
+/// All places of each group and day as lines of one text: user, project, usage and domain, with tabs between them, which no name
 /// has. A driver takes longer to hand over a row than the database takes to read ten.
-fn lines(backend: DbBackend) -> Expr {
-    Expr::cust(match backend {
+fn lines<E: EntityTrait>(db: &impl ConnectionTrait, which: Select<E>, columns: &Columns<E::Column>) -> SelectStatement {
+    let lines = Expr::cust(match db.get_database_backend() {
         DbBackend::Postgres => {
             r"string_agg(user_uuid || E'\t' || project_id || E'\t' || resource_usage || E'\t' || domain_name, E'\n')"
         }
@@ -73,7 +113,9 @@ fn lines(backend: DbBackend) -> Expr {
             "string_agg(hex(user_uuid) || char(9) || hex(project_id) || char(9) || resource_usage || char(9) || \
              domain_name, char(10))"
         }
-    })
+    });
+    let days = which.select_only().columns([columns.group, columns.day]).expr(lines);
+    days.group_by(columns.group).group_by(columns.day).into_query()
 }
 
 /// Gives the totals to `each`, by group and then by day, until it has enough.
@@ -83,21 +125,12 @@ pub async fn each(
     wanted: &Wanted,
     mut each: impl FnMut(DayTotal) -> ControlFlow<()>,
 ) -> Result<()> {
-    let mut days = Entity::find()
-        .select_only()
-        .columns([Column::GroupKey, Column::Day])
-        .expr(lines(ConnectionTrait::get_database_backend(db)))
-        .filter(wanted.condition(db))
-        .group_by(Column::GroupKey)
-        .group_by(Column::Day)
-        .order_by_asc(Column::GroupKey)
-        .order_by_asc(Column::Day)
-        .into_tuple::<(i32, i32, String)>()
-        .stream(db)
-        .await?;
+    let mut days = pin!(db.stream(&wanted.lines(db)).await?);
     let mut domains = Domains::default();
     let mut count: usize = 0;
-    while let Some((group, day, lines)) = days.try_next().await? {
+    while let Some(row) = days.try_next().await? {
+        let (group, day): (i32, i32) = (row.try_get_by_index(0)?, row.try_get_by_index(1)?);
+        let lines: String = row.try_get_by_index(2)?;
         for line in lines.split('\n') {
             let (place, usage) = domains.read(line)?;
             if each(DayTotal { group: GroupKey(group), day: Day(day), place, usage }).is_break() {

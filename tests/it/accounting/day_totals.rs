@@ -1,9 +1,10 @@
 //! Day totals: what runs record, whatever buckets look like, by the domain that it counted for.
 
-use sea_orm::ConnectionTrait;
 use serde_json::json;
 
-use super::{buckets, usages};
+use super::buckets::plant;
+use super::{buckets, number, usages};
+use crate::support::database;
 use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, surely, with};
 use crate::support::on_both;
 
@@ -13,10 +14,10 @@ async fn lines(f: &Fixture, user: &str) -> Vec<String> {
     all.map(|((day, (_, domain)), daily)| format!("{day} {domain} {}", daily.usage.to_json())).collect()
 }
 
-/// Changes the database behind the service's back.
-#[expect(clippy::disallowed_methods, reason = "what no use-case can do")]
-async fn sql(f: &Fixture, sql: &str) {
-    f.db.store().await.write().execute_unprepared(sql).await.unwrap();
+/// How many totals have rows, and how many projects have a day whose totals buckets tell.
+async fn stored(f: &Fixture) -> (i64, i64) {
+    let count = async |table: &str| number(f.service.store(), &format!("SELECT COUNT(*) FROM {table}")).await;
+    (count("day_totals").await, count("bucket_domains").await)
 }
 
 /// Two kernels over three days, with buckets of `unit` days.
@@ -35,7 +36,7 @@ async fn three_days(db: crate::support::database::TestDb, unit: u32) -> Fixture 
 }
 
 /// A kernel of another domain comes within a day, and the service starts anew before its usage is recorded once more.
-async fn moved_within_a_day(db: crate::support::database::TestDb, unit: u32) {
+async fn moved_within_a_day(db: crate::support::database::TestDb, unit: u32) -> Fixture {
     let f = three_days(db, unit).await;
     let moved = json!({"domain_name": "teaching"});
     f.ingest(&[with(kernel("k3", "ann", "ml", "2026-01-12T16:00:00Z"), &moved)]).await;
@@ -48,6 +49,20 @@ async fn moved_within_a_day(db: crate::support::database::TestDb, unit: u32) {
     let sum = |domain: &str, seconds: &str| format!("2026-01-12 {domain} {}", usages(seconds));
     assert_eq!(last_day, [sum("research", "72000"), sum("teaching", "14400")]);
     f.assert_conserved().await;
+    f
+}
+
+/// Does damage, one after the other, to what is stored of three days: audits find each, and a rebuild mends it.
+async fn mended(f: &Fixture, damage: &[&str]) {
+    let (before, kept) = (f.day_totals().await, stored(f).await);
+    for damage in damage {
+        plant(f, damage).await;
+        let found = f.service.audit_conservation(&admin(), GROUP).await.unwrap().difference.unwrap();
+        assert!(found.row.starts_with("day total of user:") && found.row.ends_with("2026-01-10"), "{found:?}");
+        f.service.rebuild(GROUP).await.unwrap();
+        assert_eq!((f.day_totals().await, stored(f).await), (before.clone(), kept));
+        f.assert_conserved().await;
+    }
 }
 
 on_both! {
@@ -68,7 +83,85 @@ on_both! {
     }
 
     async fn a_project_that_moves_has_a_total_in_each_domain(db: TestDb) {
-        moved_within_a_day(db, 1).await;
+        let f = moved_within_a_day(db, 1).await;
+        // Of the last day the totals of everyone in the project have rows, those of the other days are buckets.
+        assert_eq!(stored(&f).await, (3, 2));
+        assert_eq!(lines(&f, "bob").await[1], format!("2026-01-12 research {}", usages("72000")));
+    }
+
+    async fn buckets_of_one_day_tell_the_totals(db: TestDb) {
+        let f = three_days(db, 1).await;
+        let of = |day: &str, seconds: &str| format!("{day} research {}", usages(seconds));
+        let whole = [of("2026-01-10", "64800"), of("2026-01-11", "86400"), of("2026-01-12", "57600")];
+        assert_eq!(lines(&f, "ann").await, whole);
+        assert_eq!(stored(&f).await, (0, 3));
+        // What is taken back from a bucket is taken back from the total, and a bucket that goes is a total that goes.
+        let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-11T12:00:00Z"});
+        f.ingest(&[with(kernel("k1", "ann", "ml", "2026-01-10T06:00:00Z"), &ended)]).await;
+        f.tick().await;
+        assert_eq!(lines(&f, "ann").await, [of("2026-01-10", "64800"), of("2026-01-11", "43200")]);
+        // What is reported late lands in the bucket of its day; in another domain it gives that day rows.
+        let late = |name: &str, domain: &str| {
+            let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-10T02:00:00Z", "domain_name": domain});
+            with(kernel(name, "ann", "ml", "2026-01-10T01:00:00Z"), &ended)
+        };
+        f.ingest(&[late("k3", "research")]).await;
+        f.tick().await;
+        assert_eq!(lines(&f, "ann").await[0], of("2026-01-10", "68400"));
+        assert_eq!(stored(&f).await, (0, 3));
+        f.ingest(&[late("k4", "teaching")]).await;
+        f.tick().await;
+        assert_eq!(lines(&f, "ann").await[..2], [of("2026-01-10", "68400"), format!("2026-01-10 teaching {}", usages("3600"))]);
+        assert_eq!(stored(&f).await, (2, 2));
+        f.assert_conserved().await;
+    }
+
+    async fn totals_stand_while_buckets_get_longer_and_shorter(db: TestDb) {
+        let f = moved_within_a_day(db, 1).await;
+        let before = f.day_totals().await;
+        f.options(&json!({"decay_unit_days": 7})).await;
+        assert_eq!(f.day_totals().await, before);
+        assert_eq!(stored(&f).await, (6, 0));
+        f.assert_conserved().await;
+        // Buckets of both kinds lie in the day to come, and its project is new to it.
+        f.clock.set("2026-01-13T10:00:00Z");
+        f.ingest(&[kernel("k4", "cem", "ml", "2026-01-13T08:00:00Z")]).await;
+        f.tick().await;
+        f.options(&json!({"decay_unit_days": 1})).await;
+        f.assert_conserved().await;
+        f.clock.set("2026-01-13T12:00:00Z");
+        f.tick().await;
+        let after = f.day_totals().await;
+        assert!(before.iter().filter(|((day, _), _)| &*day.to_string() < "2026-01-12").all(|(place, daily)| after[place] == *daily));
+        assert_eq!(lines(&f, "cem").await, [format!("2026-01-13 research {}", usages("14400"))]);
+        f.assert_conserved().await;
+    }
+
+    async fn a_migration_leaves_to_buckets_what_they_tell(db: TestDb) {
+        let f = moved_within_a_day(db, 1).await;
+        let store = f.service.store().clone();
+        let (before, kept) = (f.day_totals().await, stored(&f).await);
+        let rows = async || number(&store, "SELECT COUNT(*) FROM day_totals").await;
+        for _ in 0..2 {
+            database::take_back(&store, "m0017_bucket_domains").await;
+            assert_eq!(rows().await, 6);
+            store.migrate_up().await.unwrap();
+            assert_eq!((f.day_totals().await, stored(&f).await), (before.clone(), kept));
+        }
+        database::take_back(&store, "m0017_bucket_domains").await;
+        // A bucket of several days tells no total, and where one of a project differs all of them stay as they are.
+        let bob_has_long = "UPDATE user_usage_buckets SET decay_unit_days = 7 WHERE \
+             period_start = (SELECT MIN(period_start) + 1 FROM user_usage_buckets) AND \
+             user_uuid = (SELECT user_uuid FROM user_usage_buckets ORDER BY user_uuid LIMIT 1)";
+        let another = "UPDATE day_totals SET records = records + 1 WHERE day = (SELECT MIN(day) FROM day_totals)";
+        for sql in [bob_has_long, another] {
+            plant(&f, sql).await;
+        }
+        store.migrate_up().await.unwrap();
+        assert_eq!(stored(&f).await, (1 + 1 + 3, 1));
+        let after = f.day_totals().await;
+        let others = before.iter().filter(|(place, daily)| after[*place] != **daily).count();
+        assert_eq!((after.len(), others), (before.len(), 1));
     }
 
     async fn a_project_that_moves_has_a_total_in_each_domain_beside_long_buckets(db: TestDb) {
@@ -78,8 +171,8 @@ on_both! {
     async fn an_older_database_gets_its_totals_from_records_and_buckets(db: TestDb) {
         let f = three_days(db, 7).await;
         let before = f.day_totals().await;
-        let forget = "DELETE FROM day_totals; UPDATE resource_groups SET day_totals_made = FALSE";
-        sql(&f, forget).await;
+        let forget = "DELETE FROM day_totals; DELETE FROM bucket_domains; UPDATE resource_groups SET day_totals_made = FALSE";
+        plant(&f, forget).await;
         let f = f.restart().await;
         f.tick().await;
         assert_eq!(f.day_totals().await, before);
@@ -87,7 +180,7 @@ on_both! {
         f.clock.set("2026-01-26T00:00:00Z");
         f.service.heartbeat().await.unwrap();
         f.service.purge(GROUP, 1_000).await.unwrap();
-        sql(&f, forget).await;
+        plant(&f, forget).await;
         let f = f.restart().await;
         f.tick().await;
         let ann = lines(&f, "ann").await;
@@ -96,20 +189,24 @@ on_both! {
     }
 
     async fn an_audit_finds_a_wrong_total_and_a_rebuild_mends_it(db: TestDb) {
-        let f = three_days(db, 1).await;
-        let before = f.day_totals().await;
-        for damage in [
+        let f = three_days(db, 7).await;
+        let damage = [
             "UPDATE day_totals SET resource_usage = '{\"cpu\":\"1\"}'",
             "DELETE FROM day_totals",
             "UPDATE day_totals SET domain_name = 'elsewhere'",
-        ] {
-            sql(&f, damage).await;
-            let found = f.service.audit_conservation(&admin(), GROUP).await.unwrap().difference.unwrap();
-            assert!(found.row.starts_with("day total of user:") && found.row.ends_with("2026-01-10"), "{found:?}");
-            f.service.rebuild(GROUP).await.unwrap();
-            assert_eq!(f.day_totals().await, before);
-            f.assert_conserved().await;
-        }
+        ];
+        mended(&f, &damage).await;
+    }
+
+    async fn an_audit_finds_a_wrong_domain_of_buckets_and_a_rebuild_mends_it(db: TestDb) {
+        let f = three_days(db, 1).await;
+        let damage = [
+            "UPDATE bucket_domains SET domain_name = 'elsewhere'",
+            "DELETE FROM bucket_domains",
+            "INSERT INTO day_totals (group_key, day, user_uuid, project_id, domain_name, source, resource_usage, records) \
+             SELECT group_key, day, user_uuid, project_id, domain_name, 0, resource_usage, records FROM bucket_totals",
+        ];
+        mended(&f, &damage).await;
     }
 
     async fn totals_are_kept_as_long_as_buckets(db: TestDb) {
@@ -118,8 +215,10 @@ on_both! {
         f.tick().await;
         f.service.purge(GROUP, 11).await.unwrap();
         assert_eq!(lines(&f, "bob").await[0][..10], *"2026-01-11");
+        assert_eq!(stored(&f).await, (0, 11));
         f.assert_conserved().await;
         f.service.delete_group(admin(), GROUP.to_owned(), surely(GROUP)).await.unwrap();
+        assert_eq!(stored(&f).await, (0, 0));
         f.group(GROUP, &json!({})).await;
         assert!(f.day_totals().await.is_empty());
     }

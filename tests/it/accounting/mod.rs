@@ -29,6 +29,7 @@ use fairshared::domain::ledger::Ledger;
 use fairshared::domain::ranking::Placed;
 use fairshared::domain::time::Day;
 use fairshared::service::group::published::rows::UserShare;
+use fairshared::store::Store;
 use serde_json::json;
 
 use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, with};
@@ -36,6 +37,13 @@ use crate::support::on_both;
 
 fn member(user: &str, project: &str) -> Member {
     Member { user: UserId(id(user)), project: ProjectId(id(project)) }
+}
+
+/// The number that a statement gives.
+async fn number(store: &Store, sql: &str) -> i64 {
+    use sea_orm::{ConnectionTrait, Statement};
+    let asked = Statement::from_string(store.read().get_database_backend(), sql.to_owned());
+    store.read().query_one_raw(asked).await.unwrap().unwrap().try_get_by_index(0).unwrap()
 }
 
 /// The published row of a member.

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::buckets::plant;
 use super::weights::{of_user, set};
-use super::{member, user};
+use super::{member, number, user};
 use crate::support::database;
 use crate::support::dice::Dice;
 use crate::support::fixture::{Fixture, GROUP, id, kernel, with};
@@ -52,12 +52,6 @@ fn something(dice: &mut Dice) -> Share {
         RunTimes::default()
     };
     Share::new(weight, history).with_factor(f64::from_bits(dice.roll(1 << 62))).with_run_times(times)
-}
-
-async fn number(store: &Store, sql: &str) -> i64 {
-    use sea_orm::{ConnectionTrait, Statement};
-    let asked = Statement::from_string(store.read().get_database_backend(), sql.to_owned());
-    store.read().query_one_raw(asked).await.unwrap().unwrap().try_get_by_index(0).unwrap()
 }
 
 async fn save(store: &Store, users: &Users, changed: &[Member], stored: StoredShares) -> StoredShares {

@@ -4,6 +4,7 @@ mod buckets;
 mod capacities;
 mod capacity;
 mod closed_loop;
+mod day_domains;
 mod decay;
 mod decimals;
 mod exact_sums;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::domain::fault::Fault;
 use crate::domain::options::{Options, merge_patch};
 use crate::domain::sequencer::Sequencer;
+use crate::service::accounting::day_totals;
 use crate::service::accounting::folding::rebuild_buckets;
 use crate::service::audit::option_label;
 use crate::service::group::session::Session;
@@ -69,7 +70,13 @@ impl OptionsChange {
             session.reconfigure();
         }
         let (tx, state) = session.parts();
-        if self.take(tx, state).await? {
+        let unit = state.options.decay_unit_days;
+        let changes_factors = self.take(tx, state).await?;
+        if state.options.decay_unit_days != unit {
+            // Other buckets tell other totals.
+            day_totals::rebuild(tx, state).await?;
+        }
+        if changes_factors {
             session.recompute_histories().await?;
         }
         Ok(())

@@ -1,0 +1,106 @@
+//! Day totals that buckets tell: those of a project that counted for one domain on a day, for each user with a bucket of that day alone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use sea_orm::ActiveValue::Set;
+use sea_orm::sea_query::{Expr, Query};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, QueryTrait, Select,
+};
+use uuid::Uuid;
+
+use super::{OfDay, RECORDED};
+use crate::domain::ids::{GroupKey, ProjectId};
+use crate::domain::time::Day;
+use crate::store::entity::bucket_domain::{ActiveModel, Column, Entity};
+use crate::store::entity::{bucket_total, day_total};
+use crate::store::{Result, bulk};
+
+/// Projects of one day whose totals buckets tell, and the domain of each.
+pub type Domains = BTreeMap<ProjectId, Arc<str>>;
+
+fn of_group(group: GroupKey) -> Select<Entity> {
+    Entity::find().filter(Column::GroupKey.eq(group.0))
+}
+
+/// The first day from `from` on of which buckets tell totals.
+#[tracing::instrument(name = "db.by_buckets.next_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn next_day(db: &impl ConnectionTrait, group: GroupKey, from: Day) -> Result<Option<Day>> {
+    let first = of_group(group).select_only().column(Column::Day).filter(Column::Day.gte(from.0));
+    let day: Option<i32> = first.order_by_asc(Column::Day).limit(1).into_tuple().one(db).await?;
+    Ok(day.map(Day))
+}
+
+/// The totals of a day that buckets tell.
+#[tracing::instrument(name = "db.by_buckets.of_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn of_day(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<OfDay> {
+    use bucket_total::Column::{DomainName, ProjectId, Records, ResourceUsage, UserUuid};
+    super::read(db, totals(group, day), [UserUuid, ProjectId, DomainName, ResourceUsage, Records]).await
+}
+
+fn totals(group: GroupKey, day: Day) -> Select<bucket_total::Entity> {
+    use bucket_total::{Column, Entity};
+    Entity::find().filter(Column::GroupKey.eq(group.0)).filter(Column::Day.eq(day.0))
+}
+
+/// The projects of a day whose totals buckets tell.
+#[tracing::instrument(name = "db.by_buckets.domains", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn domains(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<Domains> {
+    let rows = of_group(group).select_only().columns([Column::ProjectId, Column::DomainName]);
+    let rows: Vec<(Uuid, String)> = rows.filter(Column::Day.eq(day.0)).into_tuple().all(db).await?;
+    Ok(rows.into_iter().map(|(project, domain)| (ProjectId(project), Arc::from(domain))).collect())
+}
+
+/// From now on buckets tell the totals of these projects, none of which has rows of users with such a bucket.
+#[tracing::instrument(name = "db.by_buckets.begin", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn begin(db: &impl ConnectionTrait, group: GroupKey, day: Day, domains: &Domains) -> Result<()> {
+    let row = |(project, domain): (&ProjectId, &Arc<str>)| ActiveModel {
+        group_key: Set(group.0),
+        day: Set(day.0),
+        project_id: Set(project.0),
+        domain_name: Set(domain.to_string()),
+    };
+    bulk::insert(db, domains.iter().map(row), None).await?;
+    Ok(())
+}
+
+/// From now on the totals of these projects have rows, or none.
+#[tracing::instrument(name = "db.by_buckets.end", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn end(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    day: Day,
+    projects: impl Iterator<Item = &ProjectId>,
+) -> Result<()> {
+    for project in projects {
+        Entity::delete_by_id((group.0, day.0, project.0)).exec(db).await?;
+    }
+    Ok(())
+}
+
+/// Makes rows of what the stored buckets tell of a day and project.
+#[tracing::instrument(name = "db.by_buckets.spell_out", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn spell_out(db: &impl ConnectionTrait, group: GroupKey, day: Day, project: ProjectId) -> Result<()> {
+    use bucket_total::Column::{self, DomainName, GroupKey, ProjectId, Records, ResourceUsage, UserUuid};
+    use day_total::Column as Row;
+    let columns = [Row::GroupKey, Row::Day, Row::UserUuid, Row::ProjectId, Row::DomainName, Row::Source];
+    let told = totals(group, day).filter(Column::ProjectId.eq(project.0)).select_only();
+    let told = told.columns([GroupKey, Column::Day, UserUuid, ProjectId, DomainName]);
+    let told = told.expr(Expr::value(RECORDED)).columns([ResourceUsage, Records]);
+    let mut insert = Query::insert();
+    insert
+        .into_table(day_total::Entity)
+        .columns(columns.into_iter().chain([Row::ResourceUsage, Row::Records]))
+        .select_from(told.into_query())
+        .map_err(|error| DbErr::Custom(error.to_string()))?;
+    db.execute(&insert).await?;
+    Ok(())
+}
+
+/// Forgets the days before `before`, whose buckets are purged.
+#[tracing::instrument(name = "db.by_buckets.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day) -> Result<()> {
+    Entity::delete_many().filter(Column::GroupKey.eq(group.0)).filter(Column::Day.lt(before.0)).exec(db).await?;
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! The domain that the buckets of a project's users count for, which are of one day alone.
+
+use sea_orm::entity::prelude::*;
+
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "bucket_domains")]
+pub struct Model {
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub group_key: i32,
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub day: i32,
+    #[sea_orm(primary_key, auto_increment = false)]
+    pub project_id: Uuid,
+    pub domain_name: String,
+}
+
+impl ActiveModelBehavior for ActiveModel {}
