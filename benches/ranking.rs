@@ -5,7 +5,7 @@ use axum::routing::get;
 use bytes::Bytes;
 
 use crate::common::figure::{Bar, Bench, Figure, On, SQLITE, Unit};
-use crate::common::http::{Server, rate};
+use crate::common::http::{Server, rates};
 use crate::common::world::member;
 use crate::common::{block_on, median, world};
 use crate::support::database;
@@ -35,7 +35,6 @@ const TIMES: usize = 50;
 const CLIENTS: usize = 50;
 /// Requests of each client in a round.
 const EACH: usize = 400;
-const ROUNDS: usize = 9;
 
 fn run() {
     block_on(async {
@@ -69,14 +68,10 @@ async fn one(cluster: &Fixture) {
     let path = format!("/fair-share-status?user_uuid={}", member(USERS / 2).user);
     let (_, answer) = server.get(&path).await;
     let plain = ready("/fair-share-status", answer).await;
-    let asked = |server: &Server| {
-        rate(server, CLIENTS, EACH, async |client: &Server| {
-            client.get(&path).await;
-        })
-    };
-    // In turns, so that both meet the same moments of the machine.
-    let (floors, rates): (Vec<f64>, Vec<f64>) = (0..ROUNDS).map(|_| (asked(&plain), asked(&server))).unzip();
-    ONE.measured(ON, median(rates), Some(median(floors)));
+    let [measured, floor] = rates([&server, &plain], CLIENTS, EACH, async |client: &Server| {
+        client.get(&path).await;
+    });
+    ONE.measured(ON, measured, Some(floor));
 }
 
 /// A server that answers `body` and does nothing else.

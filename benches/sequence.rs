@@ -24,7 +24,7 @@ use fairshared::service::sequence::request::SequenceRequest;
 use serde_json::{Value, json};
 
 use crate::common::figure::{Bar, Bench, FRESH, Figure, MEMORY, On, POSTGRES, SQLITE, Unit};
-use crate::common::http::{Server, rate};
+use crate::common::http::{Server, rates};
 use crate::common::world::member;
 use crate::common::{block_on, grown, median, percentile, repeat, world};
 use crate::support::database::{self, TestDb};
@@ -128,8 +128,10 @@ static AWAY: Figure = Figure {
 const WORKLOADS: usize = 320_000;
 const USERS: usize = 10_000;
 const QUEUES: usize = 2_000;
+/// How often the whole queue is put in order.
+const WHOLE_TIMES: usize = 7;
 const CLIENTS: usize = 50;
-/// Requests of each client.
+/// Requests of each client in a round.
 const EACH: usize = 100;
 /// Requests while runs follow each other. A p99 of 1,000 stands on ten of them, and moved by half from run to run.
 const BESIDE_RUNS: usize = 6_000;
@@ -168,24 +170,24 @@ async fn over_http() {
 
 async fn whole_queue(cluster: &Fixture) {
     let server = Server::start(cluster).await;
-    let body = request(WORKLOADS, "plain");
-    let asked = async |body: &Bytes| {
-        let (mut times, mut answer) = (Vec::new(), Bytes::new());
-        for _ in 0..5 {
-            let (time, bytes) = server.post("/sequence", "application/json", body.clone()).await;
-            times.push(time);
-            answer = bytes;
+    let bodies = [request(WORKLOADS, "plain"), request(WORKLOADS, "progressive")];
+    let (mut times, mut answer) = ([Vec::new(), Vec::new()], Bytes::new());
+    // In turns, so that both meet the same moments of the machine.
+    for _ in 0..WHOLE_TIMES {
+        for (body, times) in bodies.iter().zip(&mut times).rev() {
+            let took;
+            (took, answer) = server.post("/sequence", "application/json", body.clone()).await;
+            times.push(took);
         }
-        (median(times), answer)
-    };
-    let (plain_time, answer) = asked(&body).await;
-    let (progressive_time, _) = asked(&request(WORKLOADS, "progressive")).await;
+    }
+    let [plain_time, progressive_time] = times.map(median);
+    let [body, _] = bodies;
     // The floor sends the same bytes both ways without reading them.
     let ready = answer.clone();
     let echo = post(move |_: Bytes| async move { ready }).layer(DefaultBodyLimit::disable());
     let plain = Server::of(Router::new().route("/sequence", echo)).await;
     let mut floors = Vec::new();
-    for _ in 0..5 {
+    for _ in 0..WHOLE_TIMES {
         floors.push(plain.post("/sequence", "application/json", body.clone()).await.0);
     }
     OVER_HTTP.took(SQLITE[0], plain_time, Some(median(floors)));
@@ -202,13 +204,10 @@ async fn many_clients(cluster: &Fixture) {
         ready
     });
     let plain = Server::of(Router::new().route("/sequence", reads)).await;
-    let asked = |server: &Server| {
-        rate(server, CLIENTS, EACH, async |client: &Server| {
-            client.post("/sequence", "application/json", body.clone()).await;
-        })
-    };
-    let floor = asked(&plain);
-    RATE.measured(SQLITE[0], asked(&server), Some(floor));
+    let [measured, floor] = rates([&server, &plain], CLIENTS, EACH, async |client: &Server| {
+        client.post("/sequence", "application/json", body.clone()).await;
+    });
+    RATE.measured(SQLITE[0], measured, Some(floor));
 }
 
 /// Small requests while one run follows the other.

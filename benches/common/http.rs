@@ -13,8 +13,11 @@ use futures::future::join_all;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::timed_async;
+use super::{median, timed_async};
 use crate::support::fixture::{Fixture, GROUP, admin};
+
+/// How often each of two servers is asked in turn.
+const ROUNDS: usize = 7;
 
 pub struct Server {
     url: String,
@@ -70,10 +73,11 @@ impl Server {
     }
 }
 
-/// How many requests a second so many clients send, each one after the other. They have a thread of their own beside those of
-/// the server.
-pub fn rate(server: &Server, clients: usize, each: usize, send: impl AsyncFn(&Server) + Sync) -> f64 {
-    let all = async |each: usize| {
+/// How many requests a second each of two servers takes from so many clients, each of which sends one after the other. Clients have
+/// a thread of their own beside those of the servers. The servers are asked in turns, so that both meet the same moments of the
+/// machine.
+pub fn rates(servers: [&Server; 2], clients: usize, each: usize, send: impl AsyncFn(&Server) + Sync) -> [f64; 2] {
+    let all = async |server: &Server, each: usize| {
         let (own, send) = (server.of_another_client(), &send);
         let client = || async {
             for _ in 0..each {
@@ -82,16 +86,21 @@ pub fn rate(server: &Server, clients: usize, each: usize, send: impl AsyncFn(&Se
         };
         timed_async(join_all((0..clients).map(|_| client()))).await
     };
-    let measure = || {
+    let measure = |server: &Server| {
         let alone = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         // The first requests make the connections.
         alone.block_on(async {
-            all(each.div_ceil(10)).await;
-            all(each).await
+            all(server, each.div_ceil(10)).await;
+            all(server, each).await
         })
     };
-    let took = std::thread::scope(|scope| scope.spawn(measure).join().unwrap());
-    (clients * each) as f64 / took.as_secs_f64()
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        for (server, times) in servers.iter().zip(&mut times) {
+            times.push(std::thread::scope(|scope| scope.spawn(|| measure(server)).join().unwrap()));
+        }
+    }
+    times.map(|times| (clients * each) as f64 / median(times).as_secs_f64())
 }
 
 async fn port() -> (TcpListener, String) {
