@@ -1,7 +1,8 @@
 //! A bucket of one day is the day total as well, so that runs write one row where they wrote two. What a bucket does not tell is the
 //! domain that it counts for, and a project mostly counts for one domain on a day.
 //!
-//! All servers have to stop for this step: the version before would go on writing totals that buckets tell already.
+//! All servers have to stop for this step: the version before would go on writing totals that buckets tell already, which would
+//! count twice. A later step that alters `user_usage_buckets` has to drop the view first.
 
 use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::sea_query::TableCreateStatement;
@@ -33,13 +34,23 @@ fn bucket_domains(backend: DbBackend) -> TableCreateStatement {
     domains
 }
 
-/// The totals that buckets tell. `CROSS JOIN` keeps the order of the tables on SQLite: buckets of a range of days are read, and
-/// each finds its domain.
-const BUCKET_TOTALS: &str = "CREATE VIEW bucket_totals AS \
-     SELECT g.group_key, b.period_start AS day, b.user_uuid, b.project_id, d.domain_name, b.resource_usage, b.records \
-     FROM resource_groups g CROSS JOIN user_usage_buckets b CROSS JOIN bucket_domains d \
-     WHERE b.resource_group = g.name AND b.decay_unit_days = 1 \
-     AND d.group_key = g.group_key AND d.day = b.period_start AND d.project_id = b.project_id";
+/// The totals that buckets tell. Buckets of a range of days are read, and each finds its domain. The other way round each project
+/// would read the buckets of everyone. `CROSS JOIN` keeps this order on SQLite, and `OFFSET 0` on PostgreSQL, whatever they know of
+/// the tables.
+fn bucket_totals(backend: DbBackend) -> String {
+    let of_bucket = "d.group_key = g.group_key AND d.day = b.period_start AND d.project_id = b.project_id";
+    let domain = match backend {
+        DbBackend::Postgres => {
+            format!("LATERAL (SELECT d.domain_name FROM bucket_domains d WHERE {of_bucket} OFFSET 0) d WHERE TRUE")
+        }
+        _ => format!("bucket_domains d WHERE {of_bucket}"),
+    };
+    format!(
+        "CREATE VIEW bucket_totals AS SELECT g.group_key, b.period_start AS day, b.user_uuid, b.project_id, \
+         d.domain_name, b.resource_usage, b.records FROM resource_groups g CROSS JOIN user_usage_buckets b \
+         CROSS JOIN {domain} AND b.resource_group = g.name AND b.decay_unit_days = 1"
+    )
+}
 
 /// Projects that counted for one domain on a day, and whose totals of it are those of buckets wherever there is one of that day
 /// alone.
@@ -58,15 +69,17 @@ const FORGET: &str = "DELETE FROM day_totals WHERE source = 0 AND EXISTS (SELECT
 
 const SPELL_OUT: &str = "INSERT INTO day_totals \
      (group_key, day, user_uuid, project_id, domain_name, source, resource_usage, records) \
-     SELECT group_key, day, user_uuid, project_id, domain_name, 0, resource_usage, records FROM bucket_totals";
+     SELECT group_key, day, user_uuid, project_id, domain_name, 0, resource_usage, records FROM bucket_totals \
+     WHERE TRUE ON CONFLICT DO NOTHING";
 
 #[async_trait]
 impl Change for Migration {
     async fn up(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {
-        // What a server of the version before still writes would count twice.
+        // A run of the version before may be about to commit. One that begins later finds no table of shares.
         run_on_postgres(db, &["LOCK TABLE day_totals, user_usage_buckets IN EXCLUSIVE MODE"]).await?;
-        create(db, bucket_domains(db.get_database_backend())).await?;
-        run(db, &[BUCKET_TOTALS, FIND, FORGET]).await
+        let backend = db.get_database_backend();
+        create(db, bucket_domains(backend)).await?;
+        run(db, &[&bucket_totals(backend), FIND, FORGET]).await
     }
 
     async fn down(&self, db: &DatabaseTransaction) -> Result<(), DbErr> {

@@ -28,10 +28,10 @@ pub async fn save(session: &mut Session, added: &Sums, removed: &Sums, until: Op
     let days: BTreeSet<Day> = added.days().chain(removed.days()).collect();
     for day in days.into_iter().filter(|day| until.is_none_or(|until| *day < until)) {
         have_at_hand(session, day).await?;
+        turn(session, day, added).await?;
         let mut places: Vec<(Member, &Arc<str>)> = added.places(day).chain(removed.places(day)).collect();
         places.sort_unstable();
         places.dedup();
-        turn(session, day, &places).await?;
         let GroupState { ledger, day_domains, .. } = session.state();
         places.retain(|(member, _)| {
             !day_domains.are_told_by_buckets(day, member.project) || !lies_in_one_day(ledger, day, *member)
@@ -47,8 +47,8 @@ pub async fn save(session: &mut Session, added: &Sums, removed: &Sums, until: Op
 }
 
 /// Notes which projects begin to have totals that buckets tell, and makes rows of those that end to.
-async fn turn(session: &mut Session, day: Day, places: &[(Member, &Arc<str>)]) -> Result<()> {
-    let counted = counted(&session.state().ledger, day, places.iter().map(|(member, domain)| (*member, *domain)));
+async fn turn(session: &mut Session, day: Day, added: &Sums) -> Result<()> {
+    let counted = counted(&session.state().ledger, day, added.places(day));
     let (mut begin, mut end) = (by_buckets::Domains::new(), Vec::new());
     for (project, (only, in_buckets)) in counted {
         let turn = session.state_mut().day_domains.count(day, project, only, in_buckets);
@@ -62,11 +62,9 @@ async fn turn(session: &mut Session, day: Day, places: &[(Member, &Arc<str>)]) -
     if !begin.is_empty() {
         by_buckets::begin(session.write(), group, day, &begin).await?;
     }
-    for project in &end {
-        by_buckets::spell_out(session.write(), group, day, *project).await?;
-    }
     if !end.is_empty() {
-        by_buckets::end(session.write(), group, day, end.iter()).await?;
+        by_buckets::spell_out(session.write(), group, day, &end).await?;
+        by_buckets::end(session.write(), group, day, &end).await?;
     }
     Ok(())
 }
@@ -124,7 +122,9 @@ async fn changed(
 }
 
 async fn have_at_hand(session: &mut Session, day: Day) -> Result<()> {
-    if !session.state().day_domains.knows(day) {
+    // Another process may have purged a day before the first records.
+    let may_be_purged = session.state().group.records_from.is_some_and(|from| day < from);
+    if may_be_purged || !session.state().day_domains.knows(day) {
         let by_buckets = by_buckets::domains(session.read(), session.key(), day).await?;
         let by_rows = day_totals::projects(session.read(), session.key(), day).await?;
         session.state_mut().day_domains.learn(day, by_buckets, by_rows);
@@ -164,21 +164,16 @@ pub async fn rebuild_from(db: &(impl ConnectionTrait + StreamTrait), state: &mut
         let domains = domains_of_buckets(&state.ledger, day, &should);
         let known = by_buckets::domains(db, group, day).await?;
         let others = known.iter().filter(|(project, domain)| domains.get(*project) != Some(*domain));
-        by_buckets::end(db, group, day, others.map(|(project, _)| project)).await?;
+        by_buckets::end(db, group, day, &others.map(|(project, _)| *project).collect::<Vec<_>>()).await?;
         let is_new = |(project, domain): &(&ProjectId, &Arc<str>)| known.get(*project) != Some(*domain);
         let new = domains.iter().filter(is_new).map(|(project, domain)| (*project, Arc::clone(domain)));
         by_buckets::begin(db, group, day, &new.collect()).await?;
         should.retain(|(member, _), _| {
             !domains.contains_key(&member.project) || !lies_in_one_day(&state.ledger, day, *member)
         });
-        for (place, is) in day_totals::rows_of_day(db, group, day).await? {
-            if should.get(&place) == Some(&is) {
-                should.remove(&place);
-            } else {
-                should.entry(place).or_default();
-            }
+        if should != day_totals::rows_of_day(db, group, day).await? {
+            day_totals::replace_day(db, group, day, &should).await?;
         }
-        day_totals::save(db, group, day, &should).await?;
         next = next_day(db, state, day.plus(1)).await?;
     }
     Ok(())
@@ -274,7 +269,7 @@ fn other_total((day, place): (Day, &Place), is: Option<&Daily>, should: Option<&
     };
     Difference {
         row: format!("day total of {} in {domain} {day}", label(&Owner::User(*member))),
-        detail: format!("the row holds {}; its records sum to {}", described(is), described(should)),
+        detail: format!("it holds {}; its records sum to {}", described(is), described(should)),
     }
 }
 

@@ -36,6 +36,7 @@ impl Service {
             let kept_from = today.plus(-keep_buckets_days.max(longest).cast_signed());
             let buckets = store::buckets::purge(session.write(), session.group(), kept_from).await?;
             store::day_totals::purge(session.write(), session.key(), kept_from).await?;
+            session.state_mut().day_domains.forget_before(kept_from);
             Ok((records, buckets))
         };
         let purged = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;

@@ -130,7 +130,8 @@ pub struct Histories {
 }
 
 impl Histories {
-    /// Calculates them, with what has not changed since [`GroupState::begin_calculation`]. Returns whose history changed.
+    /// Calculates them. Nothing that they follow from may have changed since [`GroupState::begin_calculation`]. Returns whose
+    /// history changed.
     pub fn take(self, ledger: &Ledger, hierarchy: &mut Hierarchy, options: &Options) -> Vec<Owner> {
         let decayer = Decayer::new(options, self.today);
         match self.stale {

@@ -358,6 +358,8 @@ impl Session {
     pub async fn begin_histories(&mut self) -> Result<()> {
         let now = self.certain_now();
         self.touched = true;
+        // Nothing tells again what an earlier half has found.
+        self.take_histories();
         let recount = !self.state.knows_run_times(self.state.options.window_start(now.day()));
         if recount {
             self.settle_run_times().await?;

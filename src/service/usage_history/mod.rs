@@ -142,7 +142,7 @@ async fn take(
         None => histories::create(session.write(), key, &name, session.now).await?,
     };
     // What the service has recorded itself must not count twice.
-    let recorded_from = day_totals::next_day(session.read(), key, Day::MIN).await?;
+    let recorded_from = day_totals::first_day(session.read(), key).await?;
     let given = rows.len() as u64;
     let rows: Vec<HistoryRow> =
         rows.into_iter().filter(|row| recorded_from.is_none_or(|recorded| row.day < recorded)).collect();

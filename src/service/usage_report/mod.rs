@@ -101,7 +101,7 @@ impl Service {
         }
         let Range { from, to } = question.range;
         let wanted = Wanted {
-            groups: groups.iter().map(|group| group.key).collect(),
+            groups: groups.iter().map(|group| (group.key, group.facts().rows.users.len())).collect(),
             from,
             to,
             domain: question.domain.clone(),

@@ -52,7 +52,7 @@ pub async fn domains(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Re
     Ok(rows.into_iter().map(|(project, domain)| (ProjectId(project), Arc::from(domain))).collect())
 }
 
-/// From now on buckets tell the totals of these projects, none of which has rows of users with such a bucket.
+/// From now on buckets tell the totals of these projects, wherever a user has a bucket of that day alone. Such users have no rows.
 #[tracing::instrument(name = "db.by_buckets.begin", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn begin(db: &impl ConnectionTrait, group: GroupKey, day: Day, domains: &Domains) -> Result<()> {
     let row = |(project, domain): (&ProjectId, &Arc<str>)| ActiveModel {
@@ -67,34 +67,36 @@ pub async fn begin(db: &impl ConnectionTrait, group: GroupKey, day: Day, domains
 
 /// From now on the totals of these projects have rows, or none.
 #[tracing::instrument(name = "db.by_buckets.end", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn end(
-    db: &impl ConnectionTrait,
-    group: GroupKey,
-    day: Day,
-    projects: impl Iterator<Item = &ProjectId>,
-) -> Result<()> {
-    for project in projects {
-        Entity::delete_by_id((group.0, day.0, project.0)).exec(db).await?;
+pub async fn end(db: &impl ConnectionTrait, group: GroupKey, day: Day, projects: &[ProjectId]) -> Result<()> {
+    for part in projects.chunks(bulk::MOST_IDS) {
+        let of_projects = bulk::one_of(db, Column::ProjectId, part.iter().map(|project| project.0));
+        let of_day = Entity::delete_many().filter(Column::GroupKey.eq(group.0)).filter(Column::Day.eq(day.0));
+        of_day.filter(of_projects).exec(db).await?;
     }
     Ok(())
 }
 
-/// Makes rows of what the stored buckets tell of a day and project.
+/// Makes rows of what the stored buckets tell of a day and some projects.
 #[tracing::instrument(name = "db.by_buckets.spell_out", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn spell_out(db: &impl ConnectionTrait, group: GroupKey, day: Day, project: ProjectId) -> Result<()> {
+pub async fn spell_out(db: &impl ConnectionTrait, group: GroupKey, day: Day, projects: &[ProjectId]) -> Result<()> {
     use bucket_total::Column::{self, DomainName, GroupKey, ProjectId, Records, ResourceUsage, UserUuid};
     use day_total::Column as Row;
     let columns = [Row::GroupKey, Row::Day, Row::UserUuid, Row::ProjectId, Row::DomainName, Row::Source];
-    let told = totals(group, day).filter(Column::ProjectId.eq(project.0)).select_only();
-    let told = told.columns([GroupKey, Column::Day, UserUuid, ProjectId, DomainName]);
-    let told = told.expr(Expr::value(RECORDED)).columns([ResourceUsage, Records]);
-    let mut insert = Query::insert();
-    insert
-        .into_table(day_total::Entity)
-        .columns(columns.into_iter().chain([Row::ResourceUsage, Row::Records]))
-        .select_from(told.into_query())
-        .map_err(|error| DbErr::Custom(error.to_string()))?;
-    db.execute(&insert).await?;
+    for part in projects.chunks(bulk::MOST_IDS) {
+        let of_projects = bulk::one_of(db, Column::ProjectId, part.iter().map(|project| project.0));
+        let told = totals(group, day).filter(of_projects).select_only();
+        let told = told.columns([GroupKey, Column::Day, UserUuid, ProjectId, DomainName]);
+        let told = told.expr(Expr::value(RECORDED)).columns([ResourceUsage, Records]);
+        let mut insert = Query::insert();
+        insert
+            .into_table(day_total::Entity)
+            .columns(columns.into_iter().chain([Row::ResourceUsage, Row::Records]))
+            .select_from(told.into_query())
+            .map_err(|error| DbErr::Custom(error.to_string()))?
+            // A damaged database may have a row already; a run is no place to stop for it.
+            .on_conflict(super::rule());
+        db.execute(&insert).await?;
+    }
     Ok(())
 }
 

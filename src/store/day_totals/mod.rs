@@ -42,6 +42,18 @@ pub async fn next_day(db: &impl ConnectionTrait, group: GroupKey, from: Day) -> 
     Ok(day.map(Day).into_iter().chain(by_buckets).min())
 }
 
+/// The first day of which something is recorded.
+#[tracing::instrument(name = "db.day_totals.first_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn first_day(db: &impl ConnectionTrait, group: GroupKey) -> Result<Option<Day>> {
+    let mut next = next_day(db, group, Day::MIN).await?;
+    while let Some(day) = next
+        && of_day(db, group, day).await?.is_empty()
+    {
+        next = next_day(db, group, day.plus(1)).await?;
+    }
+    Ok(next)
+}
+
 /// All that is recorded of a day, in rows and by buckets.
 #[tracing::instrument(name = "db.day_totals.of_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn of_day(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<OfDay> {
@@ -109,14 +121,26 @@ pub async fn save(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: 
     Ok(())
 }
 
+/// Stores the rows of a day in place of those that it has.
+#[tracing::instrument(name = "db.day_totals.replace_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn replace_day(db: &impl ConnectionTrait, group: GroupKey, day: Day, totals: &OfDay) -> Result<()> {
+    Entity::delete_many().filter(recorded(group)).filter(Column::Day.eq(day.0)).exec(db).await?;
+    let rows = totals.iter();
+    add(db, rows.map(|((member, domain), daily)| row(group, day, *member, domain, RECORDED, daily))).await
+}
+
 const KEY: [Column; 6] =
     [Column::GroupKey, Column::Day, Column::UserUuid, Column::ProjectId, Column::DomainName, Column::Source];
 const AMOUNT: [Column; 2] = [Column::ResourceUsage, Column::Records];
 
+/// A row that exists takes the new amount.
+fn rule() -> OnConflict {
+    OnConflict::columns(KEY).update_columns(AMOUNT).to_owned()
+}
+
 /// Stores rows that mostly are new.
 async fn add(db: &impl ConnectionTrait, rows: impl Iterator<Item = ActiveModel> + Send) -> Result<()> {
-    let rule = OnConflict::columns(KEY).update_columns(AMOUNT).to_owned();
-    bulk::insert(db, rows, Some(rule)).await?;
+    bulk::insert(db, rows, Some(rule())).await?;
     Ok(())
 }
 

@@ -19,13 +19,16 @@ use crate::domain::time::Day;
 use crate::store::entity::{bucket_total, day_total};
 use crate::store::{Result, StoreError, bulk, decode};
 
+/// Of so many days at once are totals read as have this many, or of one: the database holds them until it has all.
+const TOTALS_AT_ONCE: usize = 100_000;
 /// Totals between which other tasks of the thread get their turn.
 const TOTALS_BETWEEN_YIELDS: usize = 500;
 
 /// Which totals are wanted. Both days are included.
 #[derive(Clone, Debug)]
 pub struct Wanted {
-    pub groups: Vec<GroupKey>,
+    /// By key, with how many users each has.
+    pub groups: Vec<(GroupKey, usize)>,
     pub from: Day,
     pub to: Day,
     /// The domain that the usage counted for.
@@ -51,58 +54,68 @@ struct Columns<C> {
     domain: C,
 }
 
+/// Days of one group.
+struct Part {
+    group: GroupKey,
+    from: Day,
+    to: Day,
+}
+
+macro_rules! columns {
+    ($table:ident) => {
+        Columns {
+            group: $table::Column::GroupKey,
+            day: $table::Column::Day,
+            user: $table::Column::UserUuid,
+            project: $table::Column::ProjectId,
+            domain: $table::Column::DomainName,
+        }
+    };
+}
+
 impl Wanted {
-    fn condition<C: ColumnTrait>(&self, db: &impl ConnectionTrait, columns: &Columns<C>) -> Condition {
+    fn condition<C: ColumnTrait>(&self, db: &impl ConnectionTrait, part: &Part, columns: &Columns<C>) -> Condition {
         let Columns { group, day, user, project, domain } = columns;
+        let Part { from, to, .. } = part;
         // Of one user the days are looked up one by one, instead of reading those of all users.
-        let days = if self.user.is_some() {
-            bulk::one_of(db, *day, self.from.0..=self.to.0)
-        } else {
-            day.between(self.from.0, self.to.0)
-        };
+        let days = if self.user.is_some() { bulk::one_of(db, *day, from.0..=to.0) } else { day.between(from.0, to.0) };
         Condition::all()
-            .add(group.is_in(self.groups.iter().map(|group| group.0)))
+            .add(group.eq(part.group.0))
             .add(days)
             .add_option(self.domain.as_deref().map(|wanted| domain.eq(wanted)))
             .add_option(self.user.map(|wanted| user.eq(wanted.0)))
             .add_option(self.project.map(|wanted| project.eq(wanted.0)))
     }
 
-    /// The lines of each group and day: of rows, and then of totals that buckets tell.
-    fn lines(&self, db: &impl ConnectionTrait) -> SelectStatement {
-        let rows = {
-            use day_total::{Column, Entity};
-            let columns = Columns {
-                group: Column::GroupKey,
-                day: Column::Day,
-                user: Column::UserUuid,
-                project: Column::ProjectId,
-                domain: Column::DomainName,
-            };
-            let whole = Expr::cust(
-                "source IN (SELECT h.source FROM usage_histories h WHERE h.group_key = day_totals.group_key AND h.complete)",
-            );
-            let condition = self.condition(db, &columns).add(Column::Source.eq(RECORDED).or(whole));
-            lines(db, Entity::find().filter(condition), &columns)
-        };
-        let by_buckets = {
-            use bucket_total::{Column, Entity};
-            let columns = Columns {
-                group: Column::GroupKey,
-                day: Column::Day,
-                user: Column::UserUuid,
-                project: Column::ProjectId,
-                domain: Column::DomainName,
-            };
-            lines(db, Entity::find().filter(self.condition(db, &columns)), &columns)
-        };
-        // Each part comes in this order from an index, so they only need to be merged.
-        let mut all = rows;
-        all.union(UnionType::All, by_buckets).order_by("group_key", Order::Asc).order_by("day", Order::Asc).to_owned()
+    /// What is read at once, in the order of groups and days.
+    fn parts(&self) -> impl Iterator<Item = Part> {
+        self.groups.iter().flat_map(move |(group, users)| {
+            let users = if self.user.is_some() { 1 } else { *users };
+            let days = TOTALS_AT_ONCE.checked_div(users).unwrap_or(TOTALS_AT_ONCE).clamp(1, TOTALS_AT_ONCE);
+            (self.from.0..=self.to.0).step_by(days).map(move |from| {
+                let to = Day(from).plus(i32::try_from(days - 1).unwrap_or(i32::MAX)).min(self.to);
+                Part { group: *group, from: Day(from), to }
+            })
+        })
+    }
+
+    /// The lines of each day of a part: of rows, and then of totals that buckets tell.
+    fn lines(&self, db: &impl ConnectionTrait, part: &Part) -> SelectStatement {
+        let whole = Expr::cust(
+            "source IN (SELECT h.source FROM usage_histories h WHERE h.group_key = day_totals.group_key AND h.complete)",
+        );
+        let counts = day_total::Column::Source.eq(RECORDED).or(whole);
+        let columns = columns!(day_total);
+        let rows = day_total::Entity::find().filter(self.condition(db, part, &columns).add(counts));
+        let mut all = lines(db, rows, &columns);
+        let columns = columns!(bucket_total);
+        let by_buckets = bucket_total::Entity::find().filter(self.condition(db, part, &columns));
+        let by_buckets = lines(db, by_buckets, &columns);
+        all.union(UnionType::All, by_buckets).order_by("day", Order::Asc).to_owned()
     }
 }
 
-/// All places of each group and day as lines of one text: user, project, usage and domain, with tabs between them, which no name
+/// All places of each day as lines of one text: user, project, usage and domain, with tabs between them, which no name
 /// has. A driver takes longer to hand over a row than the database takes to read ten.
 fn lines<E: EntityTrait>(db: &impl ConnectionTrait, which: Select<E>, columns: &Columns<E::Column>) -> SelectStatement {
     let lines = Expr::cust(match db.get_database_backend() {
@@ -114,8 +127,7 @@ fn lines<E: EntityTrait>(db: &impl ConnectionTrait, which: Select<E>, columns: &
              domain_name, char(10))"
         }
     });
-    let days = which.select_only().columns([columns.group, columns.day]).expr(lines);
-    days.group_by(columns.group).group_by(columns.day).into_query()
+    which.select_only().column(columns.day).expr(lines).group_by(columns.day).into_query()
 }
 
 /// Gives the totals to `each`, by group and then by day, until it has enough.
@@ -125,20 +137,21 @@ pub async fn each(
     wanted: &Wanted,
     mut each: impl FnMut(DayTotal) -> ControlFlow<()>,
 ) -> Result<()> {
-    let mut days = pin!(db.stream(&wanted.lines(db)).await?);
     let mut domains = Domains::default();
     let mut count: usize = 0;
-    while let Some(row) = days.try_next().await? {
-        let (group, day): (i32, i32) = (row.try_get_by_index(0)?, row.try_get_by_index(1)?);
-        let lines: String = row.try_get_by_index(2)?;
-        for line in lines.split('\n') {
-            let (place, usage) = domains.read(line)?;
-            if each(DayTotal { group: GroupKey(group), day: Day(day), place, usage }).is_break() {
-                return Ok(());
-            }
-            count += 1;
-            if count.is_multiple_of(TOTALS_BETWEEN_YIELDS) {
-                tokio::task::yield_now().await;
+    for part in wanted.parts() {
+        let mut days = pin!(db.stream(&wanted.lines(db, &part)).await?);
+        while let Some(row) = days.try_next().await? {
+            let (day, lines): (i32, String) = (row.try_get_by_index(0)?, row.try_get_by_index(1)?);
+            for line in lines.split('\n') {
+                let (place, usage) = domains.read(line)?;
+                if each(DayTotal { group: part.group, day: Day(day), place, usage }).is_break() {
+                    return Ok(());
+                }
+                count += 1;
+                if count.is_multiple_of(TOTALS_BETWEEN_YIELDS) {
+                    tokio::task::yield_now().await;
+                }
             }
         }
     }

@@ -1,8 +1,10 @@
 //! Day totals: what runs record, whatever buckets look like, by the domain that it counted for.
 
+use fairshared::store::day_totals::first_day;
 use serde_json::json;
 
 use super::buckets::plant;
+use super::partitions::texts;
 use super::{buckets, number, usages};
 use crate::support::database;
 use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, surely, with};
@@ -19,6 +21,10 @@ async fn stored(f: &Fixture) -> (i64, i64) {
     let count = async |table: &str| number(f.service.store(), &format!("SELECT COUNT(*) FROM {table}")).await;
     (count("day_totals").await, count("bucket_domains").await)
 }
+
+/// Gives rows to what buckets tell.
+const TWICE: &str = "INSERT INTO day_totals (group_key, day, user_uuid, project_id, domain_name, source, resource_usage, records) \
+    SELECT group_key, day, user_uuid, project_id, domain_name, 0, resource_usage, records FROM bucket_totals";
 
 /// Two kernels over three days, with buckets of `unit` days.
 async fn three_days(db: crate::support::database::TestDb, unit: u32) -> Fixture {
@@ -63,6 +69,14 @@ async fn mended(f: &Fixture, damage: &[&str]) {
         assert_eq!((f.day_totals().await, stored(f).await), (before.clone(), kept));
         f.assert_conserved().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bucket_finds_its_domain_and_no_project_reads_the_buckets_of_everyone() {
+    let db = database::postgres().await;
+    let sql = "EXPLAIN SELECT day FROM bucket_totals WHERE group_key = 1 AND day BETWEEN 20000 AND 20030";
+    let plan = texts(db.store().await.read(), sql).await.join("\n");
+    assert!(plan.contains("project_id = b.project_id"), "{plan}");
 }
 
 on_both! {
@@ -203,10 +217,34 @@ on_both! {
         let damage = [
             "UPDATE bucket_domains SET domain_name = 'elsewhere'",
             "DELETE FROM bucket_domains",
-            "INSERT INTO day_totals (group_key, day, user_uuid, project_id, domain_name, source, resource_usage, records) \
-             SELECT group_key, day, user_uuid, project_id, domain_name, 0, resource_usage, records FROM bucket_totals",
+            TWICE,
         ];
         mended(&f, &damage).await;
+    }
+
+    async fn a_run_goes_on_where_a_total_is_in_two_places(db: TestDb) {
+        let f = three_days(db, 1).await;
+        plant(&f, TWICE).await;
+        let moved = json!({"domain_name": "teaching"});
+        f.ingest(&[with(kernel("k3", "ann", "ml", "2026-01-12T16:00:00Z"), &moved)]).await;
+        f.clock.set("2026-01-12T18:00:00Z");
+        f.tick().await;
+        assert!(f.service.audit_conservation(&admin(), GROUP).await.unwrap().difference.is_some());
+        f.service.rebuild(GROUP).await.unwrap();
+        f.assert_conserved().await;
+    }
+
+    async fn what_is_taken_back_leaves_no_first_day(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-10T12:00:00Z").await;
+        f.ingest(&[kernel("k1", "ann", "ml", "2026-01-10T06:00:00Z")]).await;
+        f.tick().await;
+        let first = async || first_day(f.service.store().read(), f.key()).await.unwrap().map(|day| day.to_string());
+        assert_eq!(first().await.as_deref(), Some("2026-01-10"));
+        let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-10T06:00:00Z"});
+        f.ingest(&[with(kernel("k1", "ann", "ml", "2026-01-10T06:00:00Z"), &ended)]).await;
+        f.tick().await;
+        assert_eq!(first().await, None);
+        f.assert_conserved().await;
     }
 
     async fn totals_are_kept_as_long_as_buckets(db: TestDb) {

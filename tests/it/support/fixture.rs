@@ -17,7 +17,7 @@ use fairshared::service::ingest::incoming::{Incoming, KernelInput};
 use fairshared::service::kernels::Record;
 use fairshared::service::people::Directory;
 use fairshared::service::{Caller, Clock, Service};
-use fairshared::store::day_totals::{self, Place};
+use fairshared::store::day_totals::{self, Place, by_buckets};
 use fairshared::store::{groups, run_times};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -117,11 +117,24 @@ impl Fixture {
         self.service.aggregate(GROUP).await.unwrap()
     }
 
-    /// Fails unless the audit of the group is clean.
+    /// Fails unless the audit of the group is clean, and no total is in two places.
     pub async fn assert_conserved(&self) {
         self.assert_run_times().await;
+        self.assert_in_one_place().await;
         let found = self.service.audit_conservation(&admin(), GROUP).await.unwrap();
         assert_eq!(found.difference, None);
+    }
+
+    /// Fails if a total has a row beside the bucket that tells it.
+    pub async fn assert_in_one_place(&self) {
+        let (db, group) = (self.service.store().read(), self.key());
+        let mut next = day_totals::next_day(db, group, Day::MIN).await.unwrap();
+        while let Some(day) = next {
+            let by_buckets = by_buckets::of_day(db, group, day).await.unwrap();
+            let rows = day_totals::rows_of_day(db, group, day).await.unwrap();
+            assert_eq!(rows.keys().find(|place| by_buckets.contains_key(*place)), None);
+            next = day_totals::next_day(db, group, day.plus(1)).await.unwrap();
+        }
     }
 
     /// Everything that is stored of what runs recorded, by day.
