@@ -89,19 +89,14 @@ impl Ledger {
         self.chains.get(owner).and_then(|c| c.bucket(start))
     }
 
-    /// Whether `owner` has a bucket of that day alone, which takes no other day.
-    pub fn has_one_day(&self, owner: &Owner, day: Day) -> bool {
-        self.chains.get(owner).is_some_and(|chain| chain.has_one_day(day))
+    /// Whether what `owner` used on a day, if anything, lies in a bucket of that day alone. In nearly all groups everything does.
+    pub fn lies_in_one_day(&self, owner: &Owner, day: Day) -> bool {
+        !self.has_long_buckets || self.chains.get(owner).is_some_and(|chain| chain.has_one_day(day))
     }
 
     /// The days from `from` on of which `owner` has a bucket of that day alone.
-    pub fn single_days(&self, owner: &Owner, from: Day) -> Vec<Day> {
+    pub fn single_days(&self, owner: &Owner, from: Day) -> BTreeSet<Day> {
         self.chains.get(owner).map(|chain| chain.single_days(from).collect()).unwrap_or_default()
-    }
-
-    /// Whether buckets of several days may be in memory. Nearly all groups have buckets of one day only.
-    pub fn has_long_buckets(&self) -> bool {
-        self.has_long_buckets
     }
 
     /// The start of the bucket of `owner` that has `day` in its days with usage.

@@ -23,10 +23,11 @@ use crate::store::{ConnectionTrait, StreamTrait};
 /// Days up to today that are at hand.
 const DAYS_AT_HAND: i32 = 2;
 
-/// Stores what a run changes of the totals of days before `until`. The ledger has it already, and the database has not.
-pub async fn save(session: &mut Session, added: &Sums, removed: &Sums, until: Option<Day>) -> Result<()> {
+/// Stores what a run changes of the totals. Those of the day `anew` and later ones are made again. The ledger has all of it already,
+/// and the database has the records, but not the buckets.
+pub async fn save(session: &mut Session, added: &Sums, removed: &Sums, anew: Option<Day>) -> Result<()> {
     let days: BTreeSet<Day> = added.days().chain(removed.days()).collect();
-    for day in days.into_iter().filter(|day| until.is_none_or(|until| *day < until)) {
+    for day in days.into_iter().filter(|day| anew.is_none_or(|anew| *day < anew)) {
         have_at_hand(session, day).await?;
         turn(session, day, added).await?;
         let mut places: Vec<(Member, &Arc<str>)> = added.places(day).chain(removed.places(day)).collect();
@@ -34,12 +35,16 @@ pub async fn save(session: &mut Session, added: &Sums, removed: &Sums, until: Op
         places.dedup();
         let GroupState { ledger, day_domains, .. } = session.state();
         places.retain(|(member, _)| {
-            !day_domains.are_told_by_buckets(day, member.project) || !lies_in_one_day(ledger, day, *member)
+            !day_domains.are_told_by_buckets(day, member.project) || !ledger.lies_in_one_day(&Owner::User(*member), day)
         });
         if !places.is_empty() {
             let totals = changed(session, day, places, added, removed).await?;
             day_totals::save(session.write(), session.key(), day, &totals).await?;
         }
+    }
+    if let Some(anew) = anew {
+        let (tx, state) = session.parts();
+        rebuild_from(tx, state, anew).await?;
     }
     let at_hand = session.now.day().plus(1 - DAYS_AT_HAND);
     session.state_mut().day_domains.forget_before(at_hand);
@@ -80,14 +85,9 @@ fn counted<'a>(
     for (member, domain) in places {
         let (only, in_buckets) = counted.entry(member.project).or_insert((Some(domain), false));
         *only = only.filter(|only| *only == domain);
-        *in_buckets = *in_buckets || lies_in_one_day(ledger, day, member);
+        *in_buckets = *in_buckets || ledger.lies_in_one_day(&Owner::User(member), day);
     }
     counted
-}
-
-/// Whether what a member used on a day, if anything, lies in a bucket of that day alone.
-fn lies_in_one_day(ledger: &Ledger, day: Day, member: Member) -> bool {
-    !ledger.has_long_buckets() || ledger.has_one_day(&Owner::User(member), day)
 }
 
 /// What the rows of some places are after the changes.
@@ -155,7 +155,7 @@ pub async fn rebuild(db: &(impl ConnectionTrait + StreamTrait), state: &mut Grou
 }
 
 /// Makes the totals of days from `from` on again, all of which have their records. The state has their buckets.
-pub async fn rebuild_from(db: &(impl ConnectionTrait + StreamTrait), state: &mut GroupState, from: Day) -> Result<()> {
+async fn rebuild_from(db: &(impl ConnectionTrait + StreamTrait), state: &mut GroupState, from: Day) -> Result<()> {
     let group = state.group.key;
     state.day_domains = DayDomains::default();
     let mut next = next_day(db, state, from).await?;
@@ -163,13 +163,12 @@ pub async fn rebuild_from(db: &(impl ConnectionTrait + StreamTrait), state: &mut
         let mut should = day_sums::of_day(db, group, day).await?;
         let domains = domains_of_buckets(&state.ledger, day, &should);
         let known = by_buckets::domains(db, group, day).await?;
-        let others = known.iter().filter(|(project, domain)| domains.get(*project) != Some(*domain));
-        by_buckets::end(db, group, day, &others.map(|(project, _)| *project).collect::<Vec<_>>()).await?;
-        let is_new = |(project, domain): &(&ProjectId, &Arc<str>)| known.get(*project) != Some(*domain);
-        let new = domains.iter().filter(is_new).map(|(project, domain)| (*project, Arc::clone(domain)));
-        by_buckets::begin(db, group, day, &new.collect()).await?;
+        if domains != known {
+            by_buckets::end(db, group, day, &known.into_keys().collect::<Vec<_>>()).await?;
+            by_buckets::begin(db, group, day, &domains).await?;
+        }
         should.retain(|(member, _), _| {
-            !domains.contains_key(&member.project) || !lies_in_one_day(&state.ledger, day, *member)
+            !domains.contains_key(&member.project) || !state.ledger.lies_in_one_day(&Owner::User(*member), day)
         });
         if should != day_totals::rows_of_day(db, group, day).await? {
             day_totals::replace_day(db, group, day, &should).await?;

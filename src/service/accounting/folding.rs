@@ -1,6 +1,6 @@
 //! Buckets folded again from their records: single chains, or all of a group.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::day_totals;
@@ -54,17 +54,17 @@ pub async fn refold_entities(session: &mut Session, refold: BTreeMap<Owner, Day>
     let daily = fold_records(session.read(), group, from, |entity| starts.contains_key(entity)).await?;
     let unit = session.state().options.decay_unit_days;
     let empty = BTreeMap::new();
-    let mut others = BTreeSet::new();
+    let mut first_other = None;
     for (entity, from) in &starts {
         let ledger = &mut session.state_mut().ledger;
         let before = ledger.single_days(entity, *from);
         ledger.refold(entity, *from, unit, daily.get(entity).unwrap_or(&empty));
         if matches!(entity, Owner::User(_)) {
-            let (before, after) = (BTreeSet::from_iter(before), BTreeSet::from_iter(ledger.single_days(entity, *from)));
-            others.extend(before.symmetric_difference(&after).copied());
+            let others = &before ^ &ledger.single_days(entity, *from);
+            first_other = first_other.into_iter().chain(others.first().copied()).min();
         }
     }
-    Ok(others.first().copied())
+    Ok(first_other)
 }
 
 type DailySums = FastMap<Owner, BTreeMap<Day, Daily>>;

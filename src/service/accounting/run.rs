@@ -389,7 +389,7 @@ impl AggregateRun {
     async fn book(mut self, session: &mut Session) -> Result<Aggregated> {
         let (added, removed) = (take(&mut self.added).into_sums(), take(&mut self.removed).into_sums());
         let first = added.days().next().into_iter().chain(removed.days().next()).min();
-        let mut other_buckets = None;
+        let mut totals_anew = None;
         if let Some(first) = first {
             let unit = session.state().options.decay_unit_days;
             session.load_chains_of(first).await?;
@@ -402,13 +402,9 @@ impl AggregateRun {
                 }
                 refold
             });
-            other_buckets = refold_entities(session, refold).await?;
+            totals_anew = refold_entities(session, refold).await?;
         }
-        day_totals::save(session, &added, &removed, other_buckets).await?;
-        if let Some(from) = other_buckets {
-            let (tx, state) = session.parts();
-            day_totals::rebuild_from(tx, state, from).await?;
-        }
+        day_totals::save(session, &added, &removed, totals_anew).await?;
         session.begin_histories().await?;
         self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;
         Ok(self.done)
