@@ -32,6 +32,11 @@ impl Increments {
         self.0.entry((day, member, Arc::clone(domain))).or_default().add_records(&daily.usage, daily.records);
     }
 
+    /// How many sums there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
+    }
+
     pub fn into_sums(self) -> Sums {
         let mut sums: Vec<(Key, Daily)> = self.0.into_iter().collect();
         sums.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));

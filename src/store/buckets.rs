@@ -77,6 +77,16 @@ pub async fn load(
     Ok(())
 }
 
+/// How many days the longest bucket of the group may take. Domains are few, and their buckets are as long as those of their users.
+#[tracing::instrument(name = "db.buckets.longest", level = "debug", skip_all, fields(group), err(level = "debug"))]
+pub async fn longest(db: &impl ConnectionTrait, group: &str) -> Result<u32> {
+    use domain_usage_bucket::{Column, Entity};
+    let longest =
+        Entity::find().select_only().expr(Column::DecayUnitDays.max()).filter(Column::ResourceGroup.eq(group));
+    let longest: Option<i32> = longest.into_tuple().one(db).await?.flatten();
+    Ok(longest.and_then(|days| u32::try_from(days).ok()).unwrap_or(1))
+}
+
 /// Every bucket of the group's users that has usage of some of `days`.
 #[tracing::instrument(name = "db.buckets.of_users", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn of_users(
@@ -86,22 +96,14 @@ pub async fn of_users(
     mut each: impl FnMut(Member, &Bucket),
 ) -> Result<()> {
     use user_usage_bucket::{Column, Entity};
-    // Domains are few, and their buckets have as many days as those of their users.
-    let longest: Option<i32> = domain_usage_bucket::Entity::find()
-        .select_only()
-        .expr(domain_usage_bucket::Column::DecayUnitDays.max())
-        .filter(domain_usage_bucket::Column::ResourceGroup.eq(group))
-        .into_tuple()
-        .one(db)
-        .await?
-        .flatten();
+    let longest = longest(db, group).await?.cast_signed();
     let mut rows = Entity::find()
         .select_only()
         .columns([Column::UserUuid, Column::ProjectId])
         .columns([Column::PeriodStart, Column::PeriodEnd, Column::DecayUnitDays])
         .columns([Column::ResourceUsage, Column::Records, Column::CapacitySnapshot])
         .filter(Column::ResourceGroup.eq(group))
-        .filter(Column::PeriodStart.gt(days.first.plus(-longest.unwrap_or(1)).0))
+        .filter(Column::PeriodStart.gt(days.first.plus(-longest).0))
         .filter(Column::PeriodStart.lte(days.last.0))
         .filter(Column::PeriodEnd.gte(days.first.0))
         .order_by_asc(Column::PeriodStart)

@@ -174,7 +174,7 @@ pub struct Progress {
     pub in_step: Vec<KernelKey>,
     /// Their records follow from the changes that are known now.
     pub recounted: Vec<KernelKey>,
-    /// As far as the run, which is behind their group because the clock jumped back.
+    /// As far as the run. It is behind their group because the clock jumped back, or later because it records what one before left.
     pub behind: Vec<KernelKey>,
     /// Nothing is recorded of them any more.
     pub unrecorded: Vec<KernelKey>,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
-use std::ops::Bound;
+use std::ops::{AddAssign, Bound};
 use std::sync::Arc;
 use std::vec;
 
@@ -36,6 +36,9 @@ use crate::store::slice_kinds::SliceKinds;
 const MOVES: usize = 20_000;
 /// Kernels, and records of theirs, that are made together.
 const PART: usize = 5_000;
+/// Sums that new kernels bring, by user and day, after which a run leaves the rest of them to the next: what a run changes is in
+/// memory until it is stored, and other writers wait for it.
+const MOST_NEW_SUMS: usize = 50_000;
 /// Rows that are read at once.
 const PAGE: u64 = 20_000;
 const KERNELS_BETWEEN_YIELDS: usize = 100;
@@ -53,6 +56,16 @@ pub struct Aggregated {
     pub slices_corrected: u64,
     pub buckets_updated: u64,
     pub gaps: u64,
+}
+
+impl AddAssign for Aggregated {
+    fn add_assign(&mut self, more: Self) {
+        self.kernels += more.kernels;
+        self.slices_created += more.slices_created;
+        self.slices_corrected += more.slices_corrected;
+        self.buckets_updated += more.buckets_updated;
+        self.gaps += more.gaps;
+    }
 }
 
 impl Aggregated {
@@ -77,6 +90,12 @@ pub(super) struct AggregateRun {
     limit: Timestamp,
     /// Kernels whose records of times that have not come yet were taken back.
     came_back: BTreeSet<KernelKey>,
+    /// The first new kernel that the run before has left. Those that are not new it has recorded.
+    from: Option<KernelKey>,
+    /// How many of the sums new kernels have brought.
+    new_sums: usize,
+    /// The first new kernel that is left to the next run.
+    left_from: Option<KernelKey>,
     pub(super) added: Increments,
     pub(super) removed: Increments,
     gaps: BTreeMap<usize, GapTally>,
@@ -100,17 +119,26 @@ impl Service {
         let work = work.into();
         self.close_day(work.clone()).await?;
         self.prepare_days(&work.group).await?;
-        let change = async |session: &mut Session| {
-            day_totals::make_missing(session).await?;
-            ahead::come_back(session).await?;
-            let mut run = AggregateRun::new(session).await?;
-            session.observe_capacity().await?;
-            session.learn_people().await?;
-            time_out(session).await?;
-            run.scan(session).await?;
-            run.book(session).await
-        };
-        background(Arc::clone(self).change_in_run(work, change)).await
+        let (mut done, mut from) = (Aggregated::default(), None);
+        loop {
+            let change = async move |session: &mut Session| {
+                day_totals::make_missing(session).await?;
+                ahead::come_back(session).await?;
+                let mut run = AggregateRun::new(session, from).await?;
+                session.observe_capacity().await?;
+                session.learn_people().await?;
+                time_out(session).await?;
+                run.scan(session).await?;
+                let left_from = run.left_from;
+                Ok((run.book(session).await?, left_from))
+            };
+            let (part, left_from) = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
+            done += part;
+            if left_from.is_none() {
+                return Ok(done);
+            }
+            from = left_from;
+        }
     }
 
     /// Makes room in the database for the days that a run may write, and for some that come.
@@ -136,7 +164,7 @@ impl Service {
 }
 
 impl AggregateRun {
-    async fn new(session: &mut Session) -> Result<Self> {
+    async fn new(session: &mut Session, from: Option<KernelKey>) -> Result<Self> {
         let (tx, state) = session.parts();
         let kinds = state.take_kinds(tx).await?;
         let options = &session.state().options;
@@ -150,6 +178,9 @@ impl AggregateRun {
             downtimes: session.service().downtimes(shortest),
             limit: ahead::limit(session.now),
             came_back: BTreeSet::new(),
+            from,
+            new_sums: 0,
+            left_from: None,
             added: Increments::default(),
             removed: Increments::default(),
             gaps: BTreeMap::new(),
@@ -168,9 +199,10 @@ impl AggregateRun {
     /// Records the slices of every unsettled kernel, and moves its cursor.
     async fn scan(&mut self, session: &mut Session) -> Result<()> {
         let now = session.now;
-        let leads = session.state().group.recorded_until.is_none_or(|until| until <= now || until > self.limit);
-        let mut source = Source::new(session);
-        let anew = !source.is_known();
+        let leads = self.from.is_none()
+            && session.state().group.recorded_until.is_none_or(|until| until <= now || until > self.limit);
+        let mut source = Source::new(session, self.from);
+        let anew = source.anew;
         if !anew {
             // What no report has changed since the last run is as that run left it.
             self.outstanding = session.state().outstanding.clone();
@@ -259,6 +291,14 @@ impl AggregateRun {
             && records.len() < PART
             && let Some(mut kernel) = source.next(session).await?
         {
+            let is_new = !kernel.in_step && kernel.cursor.is_none() && kernel.applied.is_none();
+            let is_too_much = is_new && self.new_sums >= MOST_NEW_SUMS && kernel.started_at < session.now;
+            if is_too_much || (self.from.is_some() && !is_new) {
+                self.left_from = self.left_from.or(is_too_much.then_some(kernel.key));
+                self.leave(kernel, source);
+                continue;
+            }
+            let sums_before = self.added.count();
             self.done.kernels += 1;
             if kernel.applied.is_some() {
                 self.recount(session, &kernel, &mut records).await?;
@@ -271,9 +311,10 @@ impl AggregateRun {
             } else {
                 self.slice(session, &kernel, &mut records);
             }
-            if kernel.phase == Phase::Running && !source.is_known() {
-                occupy(&mut self.occupancy, kernel.owner.user, &kernel.slots);
+            if is_new {
+                self.new_sums += self.added.count() - sums_before;
             }
+            self.count_running(&kernel, source);
             part.push(kernel);
             if part.len() % KERNELS_BETWEEN_YIELDS == 0 {
                 tokio::task::yield_now().await;
@@ -281,6 +322,21 @@ impl AggregateRun {
         }
         self.done.slices_created += records.len() as u64;
         Ok((part, records))
+    }
+
+    /// Leaves a kernel as it is.
+    fn leave(&mut self, kernel: Unsettled, source: &mut Source) {
+        if source.anew {
+            self.count_running(&kernel, source);
+            self.outstanding.put(&kernel);
+            source.keep(kernel);
+        }
+    }
+
+    fn count_running(&mut self, kernel: &Unsettled, source: &Source) {
+        if kernel.phase == Phase::Running && source.anew {
+            occupy(&mut self.occupancy, kernel.owner.user, &kernel.slots);
+        }
     }
 
     fn slice(&mut self, session: &Session, kernel: &Unsettled, records: &mut Vec<NewRecord>) {
@@ -414,6 +470,8 @@ impl AggregateRun {
 /// Where a run gets the unsettled kernels from, page by page: from memory, or else from the database.
 struct Source {
     known: Option<BTreeMap<KernelKey, Unsettled>>,
+    /// All of them are read, so that what follows from them is made anew.
+    anew: bool,
     /// Those that were read from the database, unless they are too many.
     read: Option<BTreeMap<KernelKey, Unsettled>>,
     page: vec::IntoIter<Unsettled>,
@@ -421,15 +479,12 @@ struct Source {
 }
 
 impl Source {
-    fn new(session: &mut Session) -> Self {
+    /// The kernels from `from` on, or all.
+    fn new(session: &mut Session, from: Option<KernelKey>) -> Self {
         let known = session.state_mut().take_unsettled();
-        let read = known.is_none().then(BTreeMap::new);
-        Self { known, read, page: Vec::new().into_iter(), after: None }
-    }
-
-    /// Whether kernels come from memory.
-    fn is_known(&self) -> bool {
-        self.known.is_some()
+        let anew = known.is_none() && from.is_none();
+        let after = from.map(|key| KernelKey(key.0 - 1));
+        Self { known, anew, read: anew.then(BTreeMap::new), page: Vec::new().into_iter(), after }
     }
 
     #[tracing::instrument(name = "service.accounting.unsettled.next", level = "debug", skip_all, err(level = "debug"))]

@@ -49,13 +49,12 @@ impl GroupState {
         day: Day,
         today: Day,
     ) -> Result<()> {
-        let first = match self.ledger.calendar().days().next() {
-            // A bucket of the look-back may be longer than the option says today.
-            Some(_) => {
-                let unit = self.options.decay_unit_days.cast_signed();
-                day.plus(1 - unit).min(self.options.window_start(today))
-            }
-            None => Day::MIN,
+        let knows_capacity = self.ledger.calendar().days().next().is_some();
+        let first = if knows_capacity {
+            let longest = self.longest_bucket(db).await?.cast_signed();
+            day.plus(1 - longest).min(self.options.window_start(today))
+        } else {
+            Day::MIN
         };
         self.load_back_to(db, first).await
     }

@@ -13,7 +13,6 @@ use super::revision::ConfigRevision;
 use super::state::{GroupState, capacity_of};
 use super::visible::VisibleGroup;
 use crate::domain::ids::{GroupKey, Owner};
-use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::queues::Queues;
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::Weight;
@@ -322,12 +321,8 @@ impl Session {
     /// Makes sure that every bucket that usage of `day` may fall in, or push along, is in memory.
     pub async fn load_chains_of(&mut self, day: Day) -> Result<()> {
         self.load_back_to(self.state.options.window_start(self.now.day())).await?;
-        let unit = self.state.options.decay_unit_days.cast_signed();
-        if day.plus(1 - unit) >= self.state.ledger.loaded_from() {
-            return Ok(());
-        }
-        // Buckets that are older than every record may be longer than the option says today.
-        self.load_back_to(day.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await
+        let longest = self.state.longest_bucket(&self.tx).await?.cast_signed();
+        self.load_back_to(day.plus(1 - longest)).await
     }
 
     /// Stores how long kernels ran that this session has recorded to the end, and counts it for their owners.

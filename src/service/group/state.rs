@@ -98,6 +98,8 @@ pub struct GroupState {
     unsettled: Option<BTreeMap<KernelKey, Unsettled>>,
     /// What records have in common; read when it is first needed.
     kinds: Option<SliceKinds>,
+    /// The most days that a stored bucket may take; read when it is first needed.
+    longest_bucket: Option<u32>,
     /// What kernels have in common.
     common: Common,
 }
@@ -138,6 +140,7 @@ impl GroupState {
             ended: ByDay::new(),
             unsettled: None,
             kinds: None,
+            longest_bucket: None,
             common: Common::default(),
         };
         // A project may have come here while the group had no row of its domain.
@@ -175,6 +178,7 @@ impl GroupState {
             ended: ByDay::new(),
             unsettled: None,
             kinds: None,
+            longest_bucket: None,
             common: Common::default(),
         }
     }
@@ -399,6 +403,20 @@ impl GroupState {
             store::buckets::load(db, &self.group.name, &mut self.ledger, Some(known_from)).await?;
         }
         Ok(())
+    }
+
+    /// The most days that a bucket takes. Buckets whose records are purged are as long as the option said then.
+    pub async fn longest_bucket(&mut self, db: &impl ConnectionTrait) -> Result<u32> {
+        let stored = match self.longest_bucket {
+            Some(stored) => stored,
+            None => *self.longest_bucket.insert(store::buckets::longest(db, &self.group.name).await?),
+        };
+        Ok(stored.max(self.options.decay_unit_days))
+    }
+
+    /// Buckets of another length come.
+    pub fn doubt_longest_bucket(&mut self) {
+        self.longest_bucket = None;
     }
 
     /// Makes a domain known to the group. Returns what is new.

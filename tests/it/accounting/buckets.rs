@@ -96,6 +96,23 @@ on_both! {
         assert_eq!(other(&f).await.rebuild(GROUP).await.unwrap(), 0);
     }
 
+    async fn a_bucket_from_before_the_look_back_takes_what_is_reported_late(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-11T12:00:00Z").await;
+        f.options(&json!({"decay_unit_days": 7, "lookback_days": 7})).await;
+        f.ingest(&[hour("2026-01-05"), hour("2026-01-10")]).await;
+        f.tick().await;
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-05..2026-01-10 7200"]);
+        // Records are kept for 14 days: that of January 5 goes, and its bucket stays as it is under another option.
+        f.clock.set("2026-01-22T12:00:00Z");
+        f.service.purge(GROUP, 1_000).await.unwrap();
+        f.options(&json!({"decay_unit_days": 1, "lookback_days": 14})).await;
+        f.ingest(&[hour("2026-01-11")]).await;
+        f.tick().await;
+        assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-05..2026-01-11 10800"]);
+        f.assert_conserved().await;
+        assert_eq!(other(&f).await.rebuild(GROUP).await.unwrap(), 0);
+    }
+
     // Nothing can be taken back where the records are gone: saying "changed" would be a lie.
     async fn an_ended_kernel_is_not_corrected_where_its_records_are_purged(db: TestDb) {
         let f = Fixture::new(db, "2026-01-01T12:00:00Z").await;

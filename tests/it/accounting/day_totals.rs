@@ -4,6 +4,7 @@ use fairshared::store::day_totals::first_day;
 use serde_json::json;
 
 use super::buckets::plant;
+use super::history::other;
 use super::partitions::texts;
 use super::{buckets, number, usages};
 use crate::support::database;
@@ -101,6 +102,24 @@ on_both! {
         // Of the last day the totals of everyone in the project have rows, those of the other days are buckets.
         assert_eq!(stored(&f).await, (3, 2));
         assert_eq!(lines(&f, "bob").await[1], format!("2026-01-12 research {}", usages("72000")));
+    }
+
+    async fn another_process_ends_what_buckets_tell(db: TestDb) {
+        let f = three_days(db, 1).await;
+        let second = other(&f).await;
+        f.ingest(&[with(kernel("k3", "ann", "ml", "2026-01-12T16:00:00Z"), &json!({"domain_name": "teaching"}))]).await;
+        f.clock.set("2026-01-12T18:00:00Z");
+        second.aggregate(GROUP).await.unwrap();
+        assert_eq!(stored(&f).await, (3, 2));
+        // The first process knew of the day that buckets tell its totals.
+        f.clock.set("2026-01-12T20:00:00Z");
+        f.tick().await;
+        assert_eq!(stored(&f).await, (3, 2));
+        f.clock.set("2026-01-12T22:00:00Z");
+        second.aggregate(GROUP).await.unwrap();
+        let sum = |domain: &str, seconds: &str| format!("2026-01-12 {domain} {}", usages(seconds));
+        assert_eq!(lines(&f, "ann").await[2..], [sum("research", "79200"), sum("teaching", "21600")]);
+        f.assert_conserved().await;
     }
 
     async fn buckets_of_one_day_tell_the_totals(db: TestDb) {

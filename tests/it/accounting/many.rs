@@ -10,13 +10,17 @@ use fairshared::service::Clock;
 use serde_json::{Value, json};
 
 use super::{member, usages, user};
-use crate::support::fixture::{Fixture, GROUP, id, kernel, slots, with};
+use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, slots, with};
 use crate::support::on_both;
 
 /// Two full statements of `PostgreSQL` and several of `SQLite`, and a part of one.
 const USERS: usize = 2_700;
 /// Users who come between the runs, so that most rows of the second one are there, and some are not.
 const LATER: usize = 100;
+
+/// Users with a kernel that no run has seen since so many days: more than one step takes.
+const PEOPLE: usize = 140;
+const DAYS: usize = 364;
 
 /// The rows of users are in the order of their ids: those of the first half are alike, those of the other half are not.
 fn cores(user: usize) -> u64 {
@@ -59,5 +63,22 @@ on_both! {
             assert_eq!(user(&f, &name(number), "ml").share.history.total_decayed_usage.to_json(), used);
         }
         f.assert_conserved().await;
+    }
+
+    async fn what_many_new_kernels_used_for_long_is_recorded_in_steps(db: TestDb) {
+        let f = Fixture::new(db, "2026-12-31T00:00:00Z").await;
+        f.agent("node", &json!({"cpu": "10000"})).await;
+        f.ingest(&[kernel("before", "ann", "ml", "2026-12-30T12:00:00Z")]).await;
+        f.tick().await;
+        let since_january = |user: usize| kernel(&format!("k{user}"), &name(user), "ml", "2026-01-01T00:00:00Z");
+        f.ingest(&(0..PEOPLE).map(since_january).collect::<Vec<Value>>()).await;
+        let revision = f.service.group(&admin(), GROUP).unwrap().revision;
+        let done = f.tick().await;
+        assert_eq!((done.kernels, done.slices_created), (PEOPLE as u64 + 1, (PEOPLE * DAYS) as u64));
+        assert_eq!(f.service.group(&admin(), GROUP).unwrap().revision, revision + 2);
+        assert_eq!(f.tick().await.slices_created, 0);
+        let totals = f.service.audit_conservation(&admin(), GROUP).await.unwrap().totals;
+        let used = usages(&(PEOPLE * DAYS * 86_400 + 43_200).to_string());
+        assert_eq!(totals.map(|total| total.to_json()), [used.clone(), used.clone(), used]);
     }
 }

@@ -59,6 +59,7 @@ impl OptionsChange {
         state.group.scheduler_opts = opts;
         let before = std::mem::replace(&mut state.options, options);
         if before.decay_unit_days != state.options.decay_unit_days {
+            state.doubt_longest_bucket();
             rebuild_buckets(db, state).await?;
         }
         Ok(before.changes_factors(&state.options))
