@@ -174,15 +174,16 @@ pub struct Progress {
     pub in_step: Vec<KernelKey>,
     /// Their records follow from the changes that are known now.
     pub recounted: Vec<KernelKey>,
-    /// As far as the run. It is behind their group because the clock jumped back, or later because it records what one before left.
-    pub behind: Vec<KernelKey>,
+    /// As far as the run, with cursors apart from that of their group. The group is further, because the clock jumped back, or it is
+    /// where an earlier step of the run has left it.
+    pub apart: Vec<KernelKey>,
     /// Nothing is recorded of them any more.
     pub unrecorded: Vec<KernelKey>,
 }
 
 impl Progress {
     pub fn count(&self) -> usize {
-        let moved = self.in_step.len() + self.behind.len() + self.unrecorded.len();
+        let moved = self.in_step.len() + self.apart.len() + self.unrecorded.len();
         self.settled.len() + moved + self.recounted.len()
     }
 }
@@ -191,12 +192,12 @@ impl Progress {
 #[tracing::instrument(name = "db.cursors.advance", level = "debug", skip_all, err(level = "debug"))]
 pub async fn advance(db: &impl ConnectionTrait, progress: &Progress, now: Timestamp) -> Result<()> {
     close(db, &progress.settled).await?;
-    let apart =
+    let alone =
         |until: Option<i64>| vec![(Column::InStep, Expr::value(false)), (Column::RecordedUntil, Expr::value(until))];
     let moves = [
         (&progress.in_step, vec![(Column::InStep, Expr::value(true))]),
-        (&progress.behind, apart(Some(now.micros()))),
-        (&progress.unrecorded, apart(None)),
+        (&progress.apart, alone(Some(now.micros()))),
+        (&progress.unrecorded, alone(None)),
         (&progress.recounted, vec![(Column::AppliedChanges, Expr::value(None::<String>))]),
     ];
     for (keys, values) in moves {

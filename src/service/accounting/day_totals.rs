@@ -46,8 +46,10 @@ pub async fn save(session: &mut Session, added: &Sums, removed: &Sums, anew: Opt
         let (tx, state) = session.parts();
         rebuild_from(tx, state, anew).await?;
     }
-    let at_hand = session.now.day().plus(1 - DAYS_AT_HAND);
-    session.state_mut().day_domains.forget_before(at_hand);
+    if !session.goes_on {
+        let at_hand = session.now.day().plus(1 - DAYS_AT_HAND);
+        session.state_mut().day_domains.forget_before(at_hand);
+    }
     Ok(())
 }
 

@@ -10,3 +10,4 @@ mod purge;
 mod recalculation;
 mod recount;
 pub mod run;
+mod source;

@@ -1,17 +1,17 @@
-//! One run over a group's unsettled kernels: records of what they used, gaps, cursors, and the sums for the buckets
+//! Runs over a group's unsettled kernels: records of what they used, gaps, cursors, and the sums for the buckets
 //! (FAIR_SHARE §3, §4).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::take;
-use std::ops::{AddAssign, Bound};
+use std::ops::AddAssign;
 use std::sync::Arc;
-use std::vec;
 
 use serde_json::{Value, json};
 
 use super::ahead;
 use super::day_totals;
 use super::folding::refold_entities;
+use super::source::{Rest, Source};
 use crate::domain::bucket::Daily;
 use crate::domain::ids::{GroupKey, KernelKey};
 use crate::domain::increments::Increments;
@@ -22,7 +22,7 @@ use crate::domain::slots::Usages;
 use crate::domain::time::{Day, MICROS_PER_SECOND, Span, Timestamp};
 use crate::service::Result;
 use crate::service::group::session::Session;
-use crate::service::group::state::{MOST_AT_HAND, Occupancy, occupy};
+use crate::service::group::state::{Occupancy, occupy};
 use crate::service::ingest::inferred::time_out;
 use crate::service::work::{background, blocking};
 use crate::service::{Service, Work};
@@ -36,11 +36,9 @@ use crate::store::slice_kinds::SliceKinds;
 const MOVES: usize = 20_000;
 /// Kernels, and records of theirs, that are made together.
 const PART: usize = 5_000;
-/// Sums that new kernels bring, by user and day, after which a run leaves the rest of them to the next: what a run changes is in
-/// memory until it is stored, and other writers wait for it.
+/// Sums by user, day and domain that new kernels bring, after which a step of a run leaves the rest of them to the next: what a
+/// step changes is in memory until it is stored, and other writers wait for it.
 const MOST_NEW_SUMS: usize = 50_000;
-/// Rows that are read at once.
-const PAGE: u64 = 20_000;
 const KERNELS_BETWEEN_YIELDS: usize = 100;
 /// Days that the database is prepared for before they come.
 const DAYS_AHEAD: i32 = 3;
@@ -54,6 +52,7 @@ pub struct Aggregated {
     pub slices_created: u64,
     /// Records taken back or shortened, because a kernel's end was reported late.
     pub slices_corrected: u64,
+    /// A bucket counts as often as a step has stored it.
     pub buckets_updated: u64,
     pub gaps: u64,
 }
@@ -77,7 +76,7 @@ impl Aggregated {
     }
 }
 
-/// What a run has gathered so far.
+/// What a step of a run has gathered so far.
 pub(super) struct AggregateRun {
     group: String,
     pub(super) key: GroupKey,
@@ -90,12 +89,12 @@ pub(super) struct AggregateRun {
     limit: Timestamp,
     /// Kernels whose records of times that have not come yet were taken back.
     came_back: BTreeSet<KernelKey>,
-    /// The first new kernel that the run before has left. Those that are not new it has recorded.
-    from: Option<KernelKey>,
-    /// How many of the sums new kernels have brought.
+    /// New kernels that the step before has left; `None`: this is the first one, which looks at all kernels.
+    rest: Option<Rest>,
+    /// How many sums new kernels have brought so far.
     new_sums: usize,
-    /// The first new kernel that is left to the next run.
-    left_from: Option<KernelKey>,
+    /// The first new kernel that is left to the next step.
+    left: Option<KernelKey>,
     pub(super) added: Increments,
     pub(super) removed: Increments,
     gaps: BTreeMap<usize, GapTally>,
@@ -115,29 +114,19 @@ impl Service {
     /// Records usage up to now and recomputes all factors and ranks.
     #[tracing::instrument(name = "service.accounting.run.aggregate", level = "debug", skip_all, err(level = "debug"))]
     pub async fn aggregate(self: &Arc<Self>, work: impl Into<Work>) -> Result<Aggregated> {
-        self.check_clock()?;
         let work = work.into();
-        self.close_day(work.clone()).await?;
         self.prepare_days(&work.group).await?;
-        let (mut done, mut from) = (Aggregated::default(), None);
+        let (mut done, mut rest) = (Aggregated::default(), None);
         loop {
-            let change = async move |session: &mut Session| {
-                day_totals::make_missing(session).await?;
-                ahead::come_back(session).await?;
-                let mut run = AggregateRun::new(session, from).await?;
-                session.observe_capacity().await?;
-                session.learn_people().await?;
-                time_out(session).await?;
-                run.scan(session).await?;
-                let left_from = run.left_from;
-                Ok((run.book(session).await?, left_from))
-            };
-            let (part, left_from) = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
+            self.check_clock()?;
+            self.close_day(work.clone()).await?;
+            let change = async move |session: &mut Session| AggregateRun::step(session, rest).await;
+            let part;
+            (part, rest) = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
             done += part;
-            if left_from.is_none() {
+            if rest.is_none() {
                 return Ok(done);
             }
-            from = left_from;
         }
     }
 
@@ -164,7 +153,26 @@ impl Service {
 }
 
 impl AggregateRun {
-    async fn new(session: &mut Session, from: Option<KernelKey>) -> Result<Self> {
+    /// One step of a run: all kernels, or the `rest`. Returns what it did, and what it leaves to the next step.
+    async fn step(session: &mut Session, rest: Option<Rest>) -> Result<(Aggregated, Option<Rest>)> {
+        if rest.is_none() {
+            day_totals::make_missing(session).await?;
+            ahead::come_back(session).await?;
+        }
+        let mut run = Self::new(session, rest).await?;
+        session.observe_capacity().await?;
+        session.learn_people().await?;
+        if rest.is_none() {
+            time_out(session).await?;
+        }
+        run.scan(session).await?;
+        let known = session.key().kernel(session.state().group.kernels_made);
+        let left = run.left.map(|from| Rest { from, to: rest.map_or(known, |rest| rest.to) });
+        session.goes_on = left.is_some();
+        Ok((run.book(session).await?, left))
+    }
+
+    async fn new(session: &mut Session, rest: Option<Rest>) -> Result<Self> {
         let (tx, state) = session.parts();
         let kinds = state.take_kinds(tx).await?;
         let options = &session.state().options;
@@ -178,9 +186,9 @@ impl AggregateRun {
             downtimes: session.service().downtimes(shortest),
             limit: ahead::limit(session.now),
             came_back: BTreeSet::new(),
-            from,
+            rest,
             new_sums: 0,
-            left_from: None,
+            left: None,
             added: Increments::default(),
             removed: Increments::default(),
             gaps: BTreeMap::new(),
@@ -199,9 +207,9 @@ impl AggregateRun {
     /// Records the slices of every unsettled kernel, and moves its cursor.
     async fn scan(&mut self, session: &mut Session) -> Result<()> {
         let now = session.now;
-        let leads = self.from.is_none()
+        let leads = self.rest.is_none()
             && session.state().group.recorded_until.is_none_or(|until| until <= now || until > self.limit);
-        let mut source = Source::new(session, self.from);
+        let mut source = Source::new(session, self.rest);
         let anew = source.anew;
         if !anew {
             // What no report has changed since the last run is as that run left it.
@@ -237,7 +245,7 @@ impl AggregateRun {
                         source.forget(kernel.key);
                         continue;
                     }
-                    Advance::Moved if !leads => progress.behind.push(kernel.key),
+                    Advance::Moved if !leads => progress.apart.push(kernel.key),
                     Advance::Moved if !kernel.in_step => {
                         progress.in_step.push(kernel.key);
                         kernel.in_step = true;
@@ -245,7 +253,7 @@ impl AggregateRun {
                     // Nothing is left of what was recorded since it was last right.
                     Advance::Stayed if self.came_back.contains(&kernel.key) => {
                         let cursor =
-                            if kernel.cursor.is_some() { &mut progress.behind } else { &mut progress.unrecorded };
+                            if kernel.cursor.is_some() { &mut progress.apart } else { &mut progress.unrecorded };
                         cursor.push(kernel.key);
                         kernel.in_step = false;
                     }
@@ -292,9 +300,10 @@ impl AggregateRun {
             && let Some(mut kernel) = source.next(session).await?
         {
             let is_new = !kernel.in_step && kernel.cursor.is_none() && kernel.applied.is_none();
-            let is_too_much = is_new && self.new_sums >= MOST_NEW_SUMS && kernel.started_at < session.now;
-            if is_too_much || (self.from.is_some() && !is_new) {
-                self.left_from = self.left_from.or(is_too_much.then_some(kernel.key));
+            let is_due = is_new && kernel.started_at < session.now;
+            let is_left = if is_due { self.new_sums >= MOST_NEW_SUMS } else { self.rest.is_some() };
+            if is_left {
+                self.left = self.left.or(is_due.then_some(kernel.key));
                 self.leave(kernel, source);
                 continue;
             }
@@ -330,6 +339,9 @@ impl AggregateRun {
             self.count_running(&kernel, source);
             self.outstanding.put(&kernel);
             source.keep(kernel);
+        } else if self.rest.is_some() && self.left.is_some() {
+            // What follows is left as well, or not looked at.
+            source.end();
         }
     }
 
@@ -464,74 +476,5 @@ impl AggregateRun {
         session.begin_histories().await?;
         self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;
         Ok(self.done)
-    }
-}
-
-/// Where a run gets the unsettled kernels from, page by page: from memory, or else from the database.
-struct Source {
-    known: Option<BTreeMap<KernelKey, Unsettled>>,
-    /// All of them are read, so that what follows from them is made anew.
-    anew: bool,
-    /// Those that were read from the database, unless they are too many.
-    read: Option<BTreeMap<KernelKey, Unsettled>>,
-    page: vec::IntoIter<Unsettled>,
-    after: Option<KernelKey>,
-}
-
-impl Source {
-    /// The kernels from `from` on, or all.
-    fn new(session: &mut Session, from: Option<KernelKey>) -> Self {
-        let known = session.state_mut().take_unsettled();
-        let anew = known.is_none() && from.is_none();
-        let after = from.map(|key| KernelKey(key.0 - 1));
-        Self { known, anew, read: anew.then(BTreeMap::new), page: Vec::new().into_iter(), after }
-    }
-
-    #[tracing::instrument(name = "service.accounting.unsettled.next", level = "debug", skip_all, err(level = "debug"))]
-    async fn next(&mut self, session: &Session) -> Result<Option<Unsettled>> {
-        loop {
-            if let Some(kernel) = self.page.next() {
-                return Ok(Some(kernel));
-            }
-            let last = if let Some(known) = &self.known {
-                let rest = (self.after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
-                self.page =
-                    known.range(rest).take(PART).map(|(_, kernel)| kernel.clone()).collect::<Vec<_>>().into_iter();
-                self.page.as_slice().last().map(|kernel| kernel.key)
-            } else {
-                let until = session.state().group.recorded_until;
-                let (read, last) =
-                    store::unsettled::page(session.read(), session.key(), until, self.after, PAGE).await?;
-                self.page = read.into_iter();
-                last
-            };
-            if last.is_none() {
-                return Ok(None);
-            }
-            self.after = last;
-        }
-    }
-
-    /// Notes how a run leaves a kernel.
-    fn keep(&mut self, kernel: Unsettled) {
-        if let Some(kernels) = self.known.as_mut().or(self.read.as_mut()) {
-            kernels.insert(kernel.key, kernel);
-        }
-        if self.read.as_ref().is_some_and(|read| read.len() > MOST_AT_HAND) {
-            self.read = None;
-        }
-    }
-
-    /// A run has nothing to do with the kernel any more.
-    fn forget(&mut self, key: KernelKey) {
-        if let Some(known) = &mut self.known {
-            known.remove(&key);
-        }
-    }
-
-    /// What the next run gets from memory.
-    fn kept(&mut self) -> Option<BTreeMap<KernelKey, Unsettled>> {
-        // A map that has grown by its end is half empty.
-        self.known.take().or_else(|| self.read.take().map(|read| read.into_iter().collect()))
     }
 }

@@ -51,8 +51,7 @@ impl GroupState {
     ) -> Result<()> {
         let knows_capacity = self.ledger.calendar().days().next().is_some();
         let first = if knows_capacity {
-            let longest = self.longest_bucket(db).await?.cast_signed();
-            day.plus(1 - longest).min(self.options.window_start(today))
+            self.first_bucket_of(db, day).await?.min(self.options.window_start(today))
         } else {
             Day::MIN
         };

@@ -81,7 +81,19 @@ impl Session {
         let kernels = before.as_ref().and_then(|before| self.kernels_after(before));
         let is_run = self.work.is_some();
         let Self {
-            service, mut slot, tx, mut state, loaded, people, starts, deleted, now, changed_shares, work, ..
+            service,
+            mut slot,
+            tx,
+            mut state,
+            loaded,
+            people,
+            starts,
+            deleted,
+            goes_on,
+            now,
+            changed_shares,
+            work,
+            ..
         } = self;
         let save = Box::pin(async {
             let mut stored = state.stored_shares;
@@ -126,7 +138,9 @@ impl Session {
         state.stored_shares = stored;
         service.people.starts_noted(starts);
         let published = Arc::new(published);
-        state.ledger.forget_before(state.options.window_start(now.day()));
+        if !goes_on {
+            state.ledger.forget_before(state.options.window_start(now.day()));
+        }
         *slot = Some(state);
         service.published.put(&published);
         // To free what only the picture before had takes a while, for which a client need not wait. A run frees it where it was

@@ -13,6 +13,7 @@ use super::revision::ConfigRevision;
 use super::state::{GroupState, capacity_of};
 use super::visible::VisibleGroup;
 use crate::domain::ids::{GroupKey, Owner};
+use crate::domain::options::MAX_DECAY_UNIT_DAYS;
 use crate::domain::queues::Queues;
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::Weight;
@@ -55,6 +56,8 @@ pub struct Session {
     pub(super) starts: Vec<Project>,
     /// Whether the group itself is removed.
     pub(super) deleted: bool,
+    /// Whether another step follows at once, which needs what of the past this one had to read.
+    pub goes_on: bool,
     /// Whether the group's configuration is another than before.
     pub(super) reconfigured: bool,
     pub now: Timestamp,
@@ -191,6 +194,7 @@ impl Session {
             people: None,
             starts: Vec::new(),
             deleted: false,
+            goes_on: false,
             reconfigured: false,
             now,
         };
@@ -321,8 +325,12 @@ impl Session {
     /// Makes sure that every bucket that usage of `day` may fall in, or push along, is in memory.
     pub async fn load_chains_of(&mut self, day: Day) -> Result<()> {
         self.load_back_to(self.state.options.window_start(self.now.day())).await?;
-        let longest = self.state.longest_bucket(&self.tx).await?.cast_signed();
-        self.load_back_to(day.plus(1 - longest)).await
+        let first = self.state.first_bucket_of(&self.tx, day).await?;
+        if first >= self.state.ledger.loaded_from() {
+            return Ok(());
+        }
+        // Buckets that are older than every record may be longer still.
+        self.load_back_to(day.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await
     }
 
     /// Stores how long kernels ran that this session has recorded to the end, and counts it for their owners.

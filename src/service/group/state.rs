@@ -98,7 +98,7 @@ pub struct GroupState {
     unsettled: Option<BTreeMap<KernelKey, Unsettled>>,
     /// What records have in common; read when it is first needed.
     kinds: Option<SliceKinds>,
-    /// The most days that a stored bucket may take; read when it is first needed.
+    /// The most days that a stored bucket takes; read when it is first needed.
     longest_bucket: Option<u32>,
     /// What kernels have in common.
     common: Common,
@@ -405,13 +405,17 @@ impl GroupState {
         Ok(())
     }
 
-    /// The most days that a bucket takes. Buckets whose records are purged are as long as the option said then.
-    pub async fn longest_bucket(&mut self, db: &impl ConnectionTrait) -> Result<u32> {
-        let stored = match self.longest_bucket {
-            Some(stored) => stored,
+    /// The first day on which a bucket may have begun that takes usage of `day`. Another option folds buckets again where all their
+    /// records are there; one whose first records are purged stays as long as the option said then.
+    pub async fn first_bucket_of(&mut self, db: &impl ConnectionTrait, day: Day) -> Result<Day> {
+        let longest = match self.longest_bucket {
+            Some(longest) => longest,
             None => *self.longest_bucket.insert(store::buckets::longest(db, &self.group.name).await?),
         };
-        Ok(stored.max(self.options.decay_unit_days))
+        let may_be_longer = self.group.records_from.is_some_and(|from| day < from.plus(longest.cast_signed()));
+        let unit = self.options.decay_unit_days;
+        let days = if may_be_longer { longest.max(unit) } else { unit };
+        Ok(day.plus(1 - days.cast_signed()))
     }
 
     /// Buckets of another length come.

@@ -39,7 +39,10 @@ impl Work {
         match &self.fence {
             Some(fence) if !store::leases::holds(tx, fence).await? => Err(Error::Conflict {
                 code: "lease_lost",
-                detail: format!("another process has taken over {}; nothing of this run was kept", fence.lease),
+                detail: format!(
+                    "another process has taken over {}; what this run had not stored was not kept",
+                    fence.lease
+                ),
             }),
             _ => Ok(()),
         }

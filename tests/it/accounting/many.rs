@@ -66,19 +66,31 @@ on_both! {
     }
 
     async fn what_many_new_kernels_used_for_long_is_recorded_in_steps(db: TestDb) {
-        let f = Fixture::new(db, "2026-12-31T00:00:00Z").await;
+        let f = Fixture::new(db, "2026-12-30T12:00:00Z").await;
         f.agent("node", &json!({"cpu": "10000"})).await;
-        f.ingest(&[kernel("before", "ann", "ml", "2026-12-30T12:00:00Z")]).await;
+        let of = |number: usize, since: &str| kernel(&format!("k{number}"), &name(number), "ml", since);
+        let waits = |number: usize| {
+            with(of(number, ""), &json!({"status": "PENDING", "started_at": null}))
+        };
+        // Kernels that a run has seen have keys before and after those of the new ones.
+        f.ingest(&[of(PEOPLE, "2026-12-30T00:00:00Z")]).await;
+        f.ingest(&(0..PEOPLE).map(waits).collect::<Vec<Value>>()).await;
+        f.ingest(&[of(PEOPLE + 1, "2026-12-30T00:00:00Z")]).await;
         f.tick().await;
-        let since_january = |user: usize| kernel(&format!("k{user}"), &name(user), "ml", "2026-01-01T00:00:00Z");
-        f.ingest(&(0..PEOPLE).map(since_january).collect::<Vec<Value>>()).await;
+        f.ingest(&(0..PEOPLE).map(|number| of(number, "2026-01-01T00:00:00Z")).collect::<Vec<Value>>()).await;
+        let f = f.restart().await;
+        f.clock.set("2026-12-31T00:00:00Z");
         let revision = f.service.group(&admin(), GROUP).unwrap().revision;
         let done = f.tick().await;
-        assert_eq!((done.kernels, done.slices_created), (PEOPLE as u64 + 1, (PEOPLE * DAYS) as u64));
+        assert_eq!((done.kernels, done.slices_created), (PEOPLE as u64 + 2, (PEOPLE * DAYS + 2) as u64));
         assert_eq!(f.service.group(&admin(), GROUP).unwrap().revision, revision + 2);
         assert_eq!(f.tick().await.slices_created, 0);
+        // From here on all are recorded together.
+        let f = f.restart().await;
+        f.clock.set("2026-12-31T06:00:00Z");
+        assert_eq!(f.tick().await.slices_created, PEOPLE as u64 + 2);
         let totals = f.service.audit_conservation(&admin(), GROUP).await.unwrap().totals;
-        let used = usages(&(PEOPLE * DAYS * 86_400 + 43_200).to_string());
+        let used = usages(&(PEOPLE * DAYS * 86_400 + 2 * 86_400 + (PEOPLE + 2) * 21_600).to_string());
         assert_eq!(totals.map(|total| total.to_json()), [used.clone(), used.clone(), used]);
     }
 }
