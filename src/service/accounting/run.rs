@@ -115,11 +115,11 @@ impl Service {
     #[tracing::instrument(name = "service.accounting.run.aggregate", level = "debug", skip_all, err(level = "debug"))]
     pub async fn aggregate(self: &Arc<Self>, work: impl Into<Work>) -> Result<Aggregated> {
         let work = work.into();
-        self.prepare_days(&work.group).await?;
         let (mut done, mut rest) = (Aggregated::default(), None);
         loop {
             self.check_clock()?;
             self.close_day(work.clone()).await?;
+            self.prepare_days(&work.group).await?;
             let change = async move |session: &mut Session| AggregateRun::step(session, rest).await;
             let part;
             (part, rest) = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;

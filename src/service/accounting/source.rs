@@ -25,7 +25,9 @@ pub struct Rest {
     pub to: KernelKey,
 }
 
+/// Unsettled kernels by their keys.
 pub struct Source {
+    /// Those in memory; `None`: they are read from the database.
     known: Option<BTreeMap<KernelKey, Unsettled>>,
     /// Those that were read from the database, where all of them are read, unless they are too many.
     read: Option<BTreeMap<KernelKey, Unsettled>>,
