@@ -192,12 +192,12 @@ impl Progress {
 #[tracing::instrument(name = "db.cursors.advance", level = "debug", skip_all, err(level = "debug"))]
 pub async fn advance(db: &impl ConnectionTrait, progress: &Progress, now: Timestamp) -> Result<()> {
     close(db, &progress.settled).await?;
-    let alone =
+    let apart =
         |until: Option<i64>| vec![(Column::InStep, Expr::value(false)), (Column::RecordedUntil, Expr::value(until))];
     let moves = [
         (&progress.in_step, vec![(Column::InStep, Expr::value(true))]),
-        (&progress.apart, alone(Some(now.micros()))),
-        (&progress.unrecorded, alone(None)),
+        (&progress.apart, apart(Some(now.micros()))),
+        (&progress.unrecorded, apart(None)),
         (&progress.recounted, vec![(Column::AppliedChanges, Expr::value(None::<String>))]),
     ];
     for (keys, values) in moves {

@@ -408,13 +408,16 @@ impl GroupState {
     /// The first day on which a bucket may have begun that takes usage of `day`. Another option folds buckets again where all their
     /// records are there; one whose first records are purged stays as long as the option said then.
     pub async fn first_bucket_of(&mut self, db: &impl ConnectionTrait, day: Day) -> Result<Day> {
-        let longest = match self.longest_bucket {
-            Some(longest) => longest,
-            None => *self.longest_bucket.insert(store::buckets::longest(db, &self.group.name).await?),
-        };
-        let may_be_longer = self.group.records_from.is_some_and(|from| day < from.plus(longest.cast_signed()));
-        let unit = self.options.decay_unit_days;
-        let days = if may_be_longer { longest.max(unit) } else { unit };
+        let mut days = self.options.decay_unit_days;
+        if let Some(from) = self.group.records_from {
+            let longest = match self.longest_bucket {
+                Some(longest) => longest,
+                None => *self.longest_bucket.insert(store::buckets::longest(db, &self.group.name).await?),
+            };
+            if day < from.plus(longest.cast_signed()) {
+                days = days.max(longest);
+            }
+        }
         Ok(day.plus(1 - days.cast_signed()))
     }
 
