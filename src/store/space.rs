@@ -28,8 +28,8 @@ impl Store {
         Ok(())
     }
 
-    /// Gives at most so many free pages of the file back. The end of the file is moved, so this takes time with the number of
-    /// pages.
+    /// Gives at most so many free pages of the file back. Pages at its end are moved, so this takes time with their number. The
+    /// file itself gets smaller when the log is written into it ([`Store::save_log`]).
     #[tracing::instrument(name = "db.space.give_back", level = "debug", skip_all, err(level = "debug"))]
     pub async fn give_back_space(&self, pages: u32) -> Result<()> {
         if self.backend() == DbBackend::Sqlite {

@@ -59,6 +59,9 @@ impl Service {
                 tracing::info!(%error, %day, "a partition keeps the room of removed records");
             }
         }
+        if done.days > 0 {
+            self.shrink_file().await;
+        }
         Ok(done)
     }
 

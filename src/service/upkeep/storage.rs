@@ -3,7 +3,7 @@
 use super::health::Condition;
 use crate::service::Service;
 use crate::service::input::error::code_of;
-use crate::store::Fault;
+use crate::store::{Fault, Store};
 
 /// What keeps writes from being stored while reads go on.
 const WATCHED: [Fault; 3] = [Fault::Full, Fault::ReadOnly, Fault::Replaced];
@@ -32,10 +32,17 @@ impl Service {
     /// Writes the log of an `SQLite` database into its file, while others write on.
     pub(in crate::service) fn save_log(&self) {
         let store = self.store.clone();
-        tokio::spawn(async move {
-            if let Err(error) = store.save_log().await {
-                tracing::warn!(%error, "the log of the database was not written into its file");
-            }
-        });
+        tokio::spawn(async move { log_saved(&store).await });
+    }
+
+    /// Makes an `SQLite` file smaller by the space that was given back: its end moves when the log is written into it.
+    pub(in crate::service) async fn shrink_file(&self) {
+        log_saved(&self.store).await;
+    }
+}
+
+async fn log_saved(store: &Store) {
+    if let Err(error) = store.save_log().await {
+        tracing::warn!(%error, "the log of the database was not written into its file");
     }
 }

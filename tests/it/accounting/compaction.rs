@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{buckets, spans, user};
 use crate::support::fixture::{Fixture, GROUP, admin, kernel, with};
-use crate::support::on_both;
+use crate::support::{database, on_both};
 
 /// A group with two kernels that ran for three days, with a run every six hours.
 async fn three_days(db: crate::support::database::TestDb) -> Fixture {
@@ -91,6 +91,26 @@ on_both! {
             assert_eq!((page.rows.len(), page.total), (kernels * per_kernel, (kernels * per_kernel) as u64));
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_file_shrinks_when_a_day_is_put_together() {
+    let f = Fixture::new(database::sqlite().await, "2026-01-10T00:00:00Z").await;
+    let name = |at| format!("k{at}");
+    let kernels: Vec<_> = (0..300).map(|at| kernel(&name(at), "ann", "ml", "2026-01-10T00:00:00Z")).collect();
+    f.ingest(&kernels).await;
+    for _ in 0..36 {
+        f.clock.advance_seconds(3_600);
+        f.tick().await;
+    }
+    f.service.store().save_log().await.unwrap();
+    let file = || std::fs::metadata(f.db.url.strip_prefix("sqlite://").unwrap()).unwrap().len();
+    let before = file();
+    let done = f.service.compact(GROUP, 0).await.unwrap();
+    assert_eq!((done.days, done.records_saved), (1, 300 * 23));
+    // A record takes some 40 bytes.
+    let saved = before - file();
+    assert!(saved > done.records_saved * 30, "{saved} bytes of {before}");
 }
 
 proptest! {
