@@ -331,7 +331,10 @@ fn charged(workloads: &[Workload], standings: &GivenStandings) {
     let floor = repeat(10, || fairshare.order(workloads, standings));
     let charges: Vec<Charge> = (0..workloads.len()).map(|n| Charge::of((1 + n % 7) as f64 / 1e6)).collect();
     for (order, figure) in [(Order::Flat, &PROGRESSIVE), (Order::Tiered, &IN_TIERS)] {
-        let measured = repeat(10, || progressive::order(order, workloads, &charges, &Used(standings), usize::MAX));
+        let measured = repeat(10, || {
+            let workloads = progressive::by_owner(workloads);
+            progressive::order(order, workloads, &charges, &Used(standings), usize::MAX)
+        });
         figure.took(On::Memory, measured, Some(floor));
     }
 }

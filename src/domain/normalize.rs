@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::decimal::Usage;
 use super::maps::FastMap;
 use super::slots::{Amounts, SlotName, Usages};
 use super::time::SECONDS_PER_DAY;
@@ -35,12 +36,17 @@ impl Normalizer {
 
     /// The weighted mean of usage / one day of capacity; 0 when no slot is left.
     pub fn normalized(&self, usage: &Usages) -> f64 {
+        self.normalized_by(|slot| usage.get(slot))
+    }
+
+    /// [`Self::normalized`] of usage that is told slot by slot.
+    pub fn normalized_by(&self, usage: impl Fn(SlotName) -> Option<Usage>) -> f64 {
         if self.weight_sum <= 0.0 {
             return 0.0;
         }
         let mut weighted = 0.0;
         for (name, day_capacity, weight) in &self.slots {
-            if let Some(used) = usage.get(*name) {
+            if let Some(used) = usage(*name) {
                 weighted += used.to_f64() / day_capacity * weight;
             }
         }

@@ -2,7 +2,6 @@
 
 use super::group::Group;
 use super::policy::Policy;
-use crate::domain::ids::Member;
 use crate::domain::sequencer::progressive::{self, Books, Charge, GroupAccounts, Homes, Tariff};
 use crate::domain::sequencer::{Growing, Standings, Workload};
 use crate::domain::slots::{Amounts, Usages};
@@ -38,12 +37,13 @@ impl Group {
     }
 
     fn by_usage(&self, workloads: &[Workload], requests: &[Request], now: Timestamp, most: usize) -> Vec<u32> {
-        let owners: Vec<Member> = workloads.iter().map(|workload| workload.owner).collect();
+        let workloads = progressive::by_owner(workloads);
         let homes = Homes::default();
-        let accounts = GroupAccounts::new(self, &homes, &owners, now);
-        let charge =
-            |(owner, request): (&Member, &Request)| accounts.charge(*owner, Some(request.slots), request.told_seconds);
-        let charges: Vec<Charge> = owners.iter().zip(requests).map(charge).collect();
+        let accounts = GroupAccounts::new(self, &homes, workloads.owners(), now);
+        let charge = |(at, request): (usize, &Request)| {
+            accounts.charge(workloads.owner_of(at), Some(request.slots), request.told_seconds)
+        };
+        let charges: Vec<Charge> = requests.iter().enumerate().map(charge).collect();
         let turns = progressive::order(self.options().order, workloads, &charges, &accounts, most);
         turns.into_iter().map(|turn| turn.at).collect()
     }

@@ -249,7 +249,7 @@ fn plain<'a>(
 ) -> Result<Ordered<'a>> {
     let claims =
         group.scheduler.takes_turns().then(|| claims(group.published(), &mut pending, &owners, now)).transpose()?;
-    let workloads = workloads(pending, owners);
+    let workloads = workloads(pending, owners, |_| ());
     let mut order = match &claims {
         None => group.scheduler.order(&workloads, standings),
         Some((division, queue, requests)) => {
@@ -272,12 +272,15 @@ fn plain<'a>(
     Ok(Ordered { workloads, order, charged: Vec::new(), decisions })
 }
 
-fn workloads<'a>(pending: Vec<PendingWorkload<'a>>, owners: Vec<Member>) -> Vec<Workload<'a>> {
-    let of = |(w, owner): (PendingWorkload<'a>, Member)| Workload {
-        id: w.workload_id,
-        owner,
-        submitted_at: w.submitted_at,
-        priority: w.priority,
+/// `look` gets each before it is turned into what is put in order.
+fn workloads<'a>(
+    pending: Vec<PendingWorkload<'a>>,
+    owners: Vec<Member>,
+    mut look: impl FnMut(&mut PendingWorkload<'a>),
+) -> Vec<Workload<'a>> {
+    let of = |(mut w, owner): (PendingWorkload<'a>, Member)| {
+        look(&mut w);
+        Workload { id: w.workload_id, owner, submitted_at: w.submitted_at, priority: w.priority }
     };
     let mut workloads: Vec<Workload<'a>> = pending.into_iter().zip(owners).map(of).collect();
     // They take the place of what was read, which was larger.

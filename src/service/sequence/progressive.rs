@@ -1,16 +1,29 @@
 //! The progressive order of pending workloads (FAIR_SHARE §10).
 
-use std::ops::Range;
-
 use super::{Charged, Ordered, PendingWorkload, PlacedWorkload, workloads};
 use crate::domain::ids::Member;
 use crate::domain::maps::FastMap;
 use crate::domain::parallel;
-use crate::domain::sequencer::progressive::{self, Charge, GroupAccounts, Homes, Tariff};
-use crate::domain::sequencer::{Growing, Standings};
-use crate::domain::slots::Usages;
+use crate::domain::sequencer::progressive::{self, GroupAccounts, Homes, Tariff};
+use crate::domain::sequencer::{Growing, Standings, Workload};
+use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::{MICROS_PER_SECOND, Timestamp};
 use crate::service::group::published::facts::Facts;
+
+/// What a workload asks for.
+struct Wish {
+    slots: Option<Box<Amounts>>,
+    seconds: Option<u32>,
+}
+
+/// The workloads and what they ask for, one by one.
+fn with_wishes(pending: Vec<PendingWorkload<'_>>, owners: Vec<Member>) -> (Vec<Workload<'_>>, Vec<Wish>) {
+    let mut wishes = Vec::with_capacity(pending.len());
+    let workloads = workloads(pending, owners, |w| {
+        wishes.push(Wish { slots: w.requested_slots.take(), seconds: w.expected_seconds });
+    });
+    (workloads, wishes)
+}
 
 /// What is to be put in order, and how much of it is to be told.
 pub(super) struct Asked<'a, 'p> {
@@ -36,19 +49,17 @@ impl<'a> Asked<'a, '_> {
 
     fn by_usage(self, facts: &Facts, now: Timestamp) -> Ordered<'a> {
         let Self { workloads: pending, owners, placed, homes, most, explain } = self;
-        let mut accounts = GroupAccounts::new(facts, &homes, &owners, now);
+        let (workloads, wishes) = with_wishes(pending, owners);
+        let by_owner = progressive::by_owner(&workloads);
+        let mut accounts = GroupAccounts::new(facts, &homes, by_owner.owners(), now);
         for (owner, entry) in placed {
             accounts.place(owner, entry.requested_slots.as_deref(), entry.expected_seconds);
         }
-        let charge = |(w, owner): (&PendingWorkload, &Member)| {
-            accounts.charge(*owner, w.requested_slots.as_deref(), w.expected_seconds)
-        };
-        let charges = |part: Range<usize>| -> Vec<Charge> {
-            pending[part.clone()].iter().zip(&owners[part]).map(charge).collect()
-        };
-        let charges = parallel::parts(pending.len(), charges).concat();
-        let workloads = workloads(pending, owners);
-        let turns = progressive::order(facts.options.order, &workloads, &charges, &accounts, most);
+        let charges = parallel::each(wishes.len(), |at| {
+            let Wish { slots, seconds } = &wishes[at];
+            accounts.charge(by_owner.owner_of(at), slots.as_deref(), *seconds)
+        });
+        let turns = progressive::order(facts.options.order, by_owner, &charges, &accounts, most);
         let charged = turns.iter().map(|turn| Charged { charge: turn.charge, factor_after: turn.factor_after });
         let charged = charged.collect();
         let order: Vec<u32> = turns.into_iter().map(|turn| turn.at).collect();
@@ -64,13 +75,13 @@ impl<'a> Asked<'a, '_> {
         let Self { workloads: pending, owners, placed, most, explain, .. } = self;
         let tariff = Tariff::new(&facts.today, &facts.options);
         let second = MICROS_PER_SECOND.unsigned_abs();
-        let request = |slots: Option<&_>| tariff.asked(slots).for_micros(second);
+        let request = |slots: &Option<Box<_>>| tariff.asked(slots.as_deref()).for_micros(second);
         let mut started = FastMap::<_, Usages>::default();
         for (owner, entry) in placed {
-            started.entry(owner.user).or_default().add(&request(entry.requested_slots.as_deref()));
+            started.entry(owner.user).or_default().add(&request(&entry.requested_slots));
         }
-        let requests: Vec<Usages> = pending.iter().map(|w| request(w.requested_slots.as_deref())).collect();
-        let workloads = workloads(pending, owners);
+        let (workloads, wishes) = with_wishes(pending, owners);
+        let requests: Vec<Usages> = wishes.iter().map(|wish| request(&wish.slots)).collect();
         let share = |user, more: &Usages| match started.get(&user) {
             None => facts.dominant_share_with(user, more),
             Some(started) => {

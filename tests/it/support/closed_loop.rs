@@ -345,7 +345,7 @@ impl Loop {
         let homes = Homes::default();
         let accounts = GroupAccounts::new(&self.group, &homes, &members, self.now);
         let told = |user: usize| self.scene.told.get(&user).copied();
-        let charge = |user: usize| accounts.charge(members[user], Some(&self.one), told(user)).to_f64();
+        let charge = |user: usize| accounts.charge(user, Some(&self.one), told(user)).to_f64();
         (0..members.len()).map(|user| (accounts.user(members[user]).used(), charge(user))).collect()
     }
 }

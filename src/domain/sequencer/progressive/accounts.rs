@@ -83,7 +83,7 @@ pub struct GroupAccounts<'a, B> {
 }
 
 impl<'a, B: Books> GroupAccounts<'a, B> {
-    /// Of the users only `owners` have accounts. Projects and domains have them where they are compared.
+    /// Of the users only `owners` have accounts, in their order. Projects and domains have them where they are compared.
     pub fn new(books: &'a B, homes: &'a Homes, owners: &[Member], now: Timestamp) -> Self {
         let options = books.options();
         let mut accounts = Self {
@@ -152,13 +152,13 @@ impl<'a, B: Books> GroupAccounts<'a, B> {
     }
 
     fn cost(&self, expected: &Expected, slots: Option<&Amounts>, told: Option<u32>) -> Charge {
-        let micros = expected.micros(told).min(MOST_EXPECTED_MICROS);
-        self.tariff.charge(&self.tariff.asked(slots).for_micros(micros))
+        self.tariff.cost(slots, expected.micros(told).min(MOST_EXPECTED_MICROS))
     }
 
-    /// What a workload costs that was said to run so long.
-    pub fn charge(&self, owner: Member, slots: Option<&Amounts>, told: Option<u32>) -> Charge {
-        self.cost(&self.known(owner).expected, slots, told)
+    /// What a workload costs that was said to run so long. Its owner is one of those that the accounts were made for, each of them
+    /// named once.
+    pub fn charge(&self, owner: usize, slots: Option<&Amounts>, told: Option<u32>) -> Charge {
+        self.cost(&self.users[owner].expected, slots, told)
     }
 
     /// A workload has started that is not among the kernels yet.

@@ -7,6 +7,31 @@ use super::super::{Workload, by_submission};
 use crate::domain::maps::FastMap;
 use crate::domain::parallel::both_of;
 
+/// Whose each workload is, and in which order each owner gives its own.
+pub struct ByOwner<K> {
+    numbered: Numbered<K>,
+    /// The age and the position of each workload.
+    given: Vec<(u32, u32)>,
+}
+
+impl<K: Hash + Eq + Copy + Send> ByOwner<K> {
+    pub fn new<'a>(workloads: &'a [Workload<'a>], owner: impl Fn(&Workload) -> K + Send) -> Self {
+        let numbered = || Numbered::new(workloads.iter().map(owner));
+        let (numbered, given) = both_of(workloads.len(), numbered, || as_given(workloads));
+        Self { numbered, given }
+    }
+
+    /// Each owner once.
+    pub fn owners(&self) -> &[K] {
+        &self.numbered.owners
+    }
+
+    /// The place among [`Self::owners`] of the one whose workload is at a position.
+    pub fn owner_of(&self, at: usize) -> usize {
+        self.numbered.of[at] as usize
+    }
+}
+
 /// A workload that waits.
 #[derive(Clone, Copy, Debug)]
 pub struct Waiting<C> {
@@ -29,20 +54,15 @@ pub struct Lists<K, C> {
     waiting: Vec<Waiting<C>>,
 }
 
-impl<K: Hash + Eq + Copy + Send, C: Copy + Default> Lists<K, C> {
+impl<K, C: Copy + Default> Lists<K, C> {
     /// `cost` tells that of the workload at a position.
-    pub fn new<'a>(
-        workloads: &'a [Workload<'a>],
-        owner: impl Fn(&Workload) -> K + Send,
-        cost: impl Fn(usize) -> C,
-    ) -> Self {
-        let numbered = || Numbered::new(workloads.iter().map(owner));
-        let (Numbered { owners, counts, of }, given) = both_of(workloads.len(), numbered, || as_given(workloads));
+    pub fn new(workloads: ByOwner<K>, cost: impl Fn(usize) -> C) -> Self {
+        let ByOwner { numbered: Numbered { owners, counts, of }, given } = workloads;
         let mut lists = Self {
             owners,
             taken: vec![0; counts.len()],
             rounds: rounds(&counts),
-            waiting: vec![Waiting { at: 0, age: 0, cost: C::default() }; workloads.len()],
+            waiting: vec![Waiting { at: 0, age: 0, cost: C::default() }; given.len()],
         };
         for (age, at) in given {
             let owner = of[at as usize];

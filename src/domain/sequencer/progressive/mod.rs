@@ -13,10 +13,11 @@ mod tiers;
 pub use accounts::{Accounts, Books, GroupAccounts, Homes};
 pub use charge::{Account, Charge};
 pub use decisions::{decisions, dominant_decisions};
+pub use lists::ByOwner;
 pub use tariff::Tariff;
 
 use super::Workload;
-use crate::domain::ids::UserId;
+use crate::domain::ids::{Member, UserId};
 use crate::domain::options::Order;
 use crate::domain::slots::Usages;
 
@@ -30,15 +31,20 @@ pub struct Turn {
     pub factor_after: f64,
 }
 
+/// Pending workloads of users.
+pub fn by_owner(workloads: &[Workload]) -> ByOwner<Member> {
+    ByOwner::new(workloads, |workload| workload.owner)
+}
+
 /// The first `most` of `workloads` by usage over weight. `charges` are theirs, one by one.
 pub fn order(
     order: Order,
-    workloads: &[Workload],
+    workloads: ByOwner<Member>,
     charges: &[Charge],
     accounts: &dyn Accounts,
     most: usize,
 ) -> Vec<Turn> {
-    let lists = lists::Lists::new(workloads, |w| w.owner, |at| charges[at]);
+    let lists = lists::Lists::new(workloads, |at| charges[at]);
     let mut turns = Vec::with_capacity(lists.len().min(most));
     let mut tiers = tiers::Tiers::new(order, lists, accounts);
     turns.extend(std::iter::from_fn(|| tiers.turn()).take(most));
@@ -53,5 +59,6 @@ pub fn dominant_order(
     share: impl Fn(UserId, &Usages) -> f64,
     most: usize,
 ) -> Vec<u32> {
-    dominant::order(lists::Lists::new(workloads, |w| w.owner.user, |_| ()), requests, share, most)
+    let workloads = ByOwner::new(workloads, |workload| workload.owner.user);
+    dominant::order(lists::Lists::new(workloads, |_| ()), requests, share, most)
 }

@@ -34,6 +34,13 @@ impl Tariff {
         Charge::of(self.normalizer.normalized(usage) * self.scale)
     }
 
+    /// What a workload costs that holds its slots for so long.
+    pub fn cost(&self, slots: Option<&Amounts>, micros: u64) -> Charge {
+        let held = self.asked(slots);
+        let usage = |slot| held.get(slot).map(|amount| amount.for_micros(micros));
+        Charge::of(self.normalizer.normalized_by(usage) * self.scale)
+    }
+
     /// What a workload is taken to ask for: one of each slot that counts, if it names no such slot.
     pub fn asked<'a>(&'a self, slots: Option<&'a Amounts>) -> &'a Amounts {
         let counts = |(slot, amount): (SlotName, Amount)| !amount.is_zero() && self.unit.get(slot).is_some();
