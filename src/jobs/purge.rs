@@ -44,6 +44,7 @@ impl Job for Purge {
             let fairness = service.purge_fairness(&group, keep_history_days).await?;
             let shares = service.purge_share_history(&group, keep_history_days).await?;
             let divisions = service.purge_divisions(&group, keep).await?;
+            service.shrink_file().await;
             Ok(json!({
                 "records": records, "kernels": kernels, "buckets": buckets, "divisions": divisions, "job_runs": runs,
                 "service_runs": starts, "audit_entries": audit_entries, "fairness_days": fairness, "share_days": shares,

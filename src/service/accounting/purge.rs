@@ -57,7 +57,6 @@ impl Service {
                 break;
             }
         }
-        self.shrink_file().await;
         if let Err(error) = self.store.drop_purged_days(before).await {
             // A reader holds the table, mostly. The next purge tries again.
             tracing::info!(%error, "partitions of purged days stay for now");
@@ -104,7 +103,6 @@ impl Service {
             after = ended.last().copied();
             self.store.give_back_space(PAGES).await?;
             if (ended.len() as u64) < STEP {
-                self.shrink_file().await;
                 return Ok(removed);
             }
         }

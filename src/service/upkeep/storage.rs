@@ -36,7 +36,7 @@ impl Service {
     }
 
     /// Makes an `SQLite` file smaller by the space that was given back: its end moves when the log is written into it.
-    pub(in crate::service) async fn shrink_file(&self) {
+    pub async fn shrink_file(&self) {
         log_saved(&self.store).await;
     }
 }

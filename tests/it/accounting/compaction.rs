@@ -1,9 +1,13 @@
 //! Records of closed days are put together, and nothing else changes: usage, factors, corrections, audits.
 
+use std::sync::Arc;
+
 use fairshared::domain::ids::KernelKey;
 use fairshared::domain::time::{Span, Timestamp};
+use fairshared::jobs::{JobSettings, Runner};
 use fairshared::service::accounting::compaction::merge;
 use fairshared::service::input::page::Window;
+use fairshared::service::jobs::JobControl;
 use fairshared::store::records::NewRecord;
 use proptest::prelude::*;
 use serde_json::json;
@@ -13,7 +17,7 @@ use crate::support::fixture::{Fixture, GROUP, admin, kernel, with};
 use crate::support::{database, on_both};
 
 /// A group with two kernels that ran for three days, with a run every six hours.
-async fn three_days(db: crate::support::database::TestDb) -> Fixture {
+async fn three_days(db: database::TestDb) -> Fixture {
     let f = Fixture::new(db, "2026-01-10T00:00:00Z").await;
     f.ingest(&[kernel("k1", "ann", "ml", "2026-01-10T00:00:00Z"), kernel("k2", "bob", "ml", "2026-01-10T03:00:00Z")])
         .await;
@@ -93,8 +97,8 @@ on_both! {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_file_shrinks_when_a_day_is_put_together() {
+/// A group whose 300 kernels have a record for each of 36 hours, all of them in the file.
+async fn records_in_a_file() -> Fixture {
     let f = Fixture::new(database::sqlite().await, "2026-01-10T00:00:00Z").await;
     let name = |at| format!("k{at}");
     let kernels: Vec<_> = (0..300).map(|at| kernel(&name(at), "ann", "ml", "2026-01-10T00:00:00Z")).collect();
@@ -104,13 +108,37 @@ async fn the_file_shrinks_when_a_day_is_put_together() {
         f.tick().await;
     }
     f.service.store().save_log().await.unwrap();
-    let file = || std::fs::metadata(f.db.url.strip_prefix("sqlite://").unwrap()).unwrap().len();
-    let before = file();
+    f
+}
+
+fn file_size(f: &Fixture) -> u64 {
+    std::fs::metadata(f.db.url.strip_prefix("sqlite://").unwrap()).unwrap().len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_file_shrinks_when_a_day_is_put_together() {
+    let f = records_in_a_file().await;
+    let before = file_size(&f);
     let done = f.service.compact(GROUP, 0).await.unwrap();
     assert_eq!((done.days, done.records_saved), (1, 300 * 23));
     // A record takes some 40 bytes.
-    let saved = before - file();
+    let saved = before - file_size(&f);
     assert!(saved > done.records_saved * 30, "{saved} bytes of {before}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_file_shrinks_when_records_are_purged() {
+    let f = records_in_a_file().await;
+    f.options(&json!({"lookback_days": 1})).await;
+    f.service.store().save_log().await.unwrap();
+    let before = file_size(&f);
+    // Records are kept for 2 days.
+    f.clock.set("2026-01-14T00:00:00Z");
+    let runner = Runner::new(Arc::clone(&f.service), JobSettings::default());
+    let runs = runner.run_now("purge".into(), Some(GROUP.into())).await.unwrap().unwrap();
+    assert_eq!(runs[0].counts["records"], 300 * 36);
+    let saved = before - file_size(&f);
+    assert!(saved > 300 * 36 * 30, "{saved} bytes of {before}");
 }
 
 proptest! {

@@ -1,7 +1,7 @@
 //! What usage costs.
 
 use super::charge::Charge;
-use crate::domain::decimal::Amount;
+use crate::domain::decimal::{Amount, Usage};
 use crate::domain::normalize::Normalizer;
 use crate::domain::options::Options;
 use crate::domain::slots::{Amounts, SlotName, Usages};
@@ -31,13 +31,16 @@ impl Tariff {
     }
 
     pub fn charge(&self, usage: &Usages) -> Charge {
-        Charge::of(self.normalizer.normalized(usage) * self.scale)
+        self.charge_by(|slot| usage.get(slot))
     }
 
     /// What a workload costs that holds its slots for so long.
     pub fn cost(&self, slots: Option<&Amounts>, micros: u64) -> Charge {
         let held = self.asked(slots);
-        let usage = |slot| held.get(slot).map(|amount| amount.for_micros(micros));
+        self.charge_by(|slot| held.get(slot).map(|amount| amount.for_micros(micros)))
+    }
+
+    fn charge_by(&self, usage: impl Fn(SlotName) -> Option<Usage>) -> Charge {
         Charge::of(self.normalizer.normalized_by(usage) * self.scale)
     }
 
