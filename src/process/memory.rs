@@ -7,7 +7,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::{c_int, c_long};
 
-use mimalloc::MiMalloc;
+use libmimalloc_sys as mimalloc;
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
@@ -16,6 +16,58 @@ static ALLOCATOR: Allocator = Allocator;
 const LARGE: usize = 32 << 10;
 
 struct Allocator;
+
+/// Blocks of up to [`LARGE`] bytes.
+struct Small;
+
+/// The alignment of each block of mimalloc that is at least as large: that of `max_align_t`.
+const NATURAL: usize = 16;
+
+/// Whether every block of that size lies right. Asked for an alignment, be it one that its blocks have, mimalloc takes a larger
+/// block for most sizes, in a slower way.
+fn is_natural(layout: Layout) -> bool {
+    layout.align() <= NATURAL && layout.align() <= layout.size()
+}
+
+#[allow(unsafe_code, reason = "an allocator cannot be made without it")]
+// SAFETY: mimalloc gives blocks that do not overlap, at least as large as asked for, and aligned: as asked for, or naturally.
+unsafe impl GlobalAlloc for Small {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let (size, align) = (layout.size(), layout.align());
+        // SAFETY: any size may be asked for, with any power of two.
+        let block = unsafe {
+            if is_natural(layout) { mimalloc::mi_malloc(size) } else { mimalloc::mi_malloc_aligned(size, align) }
+        };
+        block.cast()
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let (size, align) = (layout.size(), layout.align());
+        // SAFETY: as above.
+        let block = unsafe {
+            if is_natural(layout) { mimalloc::mi_zalloc(size) } else { mimalloc::mi_zalloc_aligned(size, align) }
+        };
+        block.cast()
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, _: Layout) {
+        // SAFETY: the block is one that mimalloc gave, and is freed once.
+        unsafe { mimalloc::mi_free(block.cast()) };
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let align = layout.align();
+        // SAFETY: as in `dealloc`; the caller promises that `size` fits into a layout.
+        let block = unsafe {
+            if is_natural(Layout::from_size_align_unchecked(size, align)) {
+                mimalloc::mi_realloc(block.cast(), size)
+            } else {
+                mimalloc::mi_realloc_aligned(block.cast(), size, align)
+            }
+        };
+        block.cast()
+    }
+}
 
 fn is_large(bytes: usize) -> bool {
     bytes >= LARGE
@@ -26,17 +78,17 @@ fn is_large(bytes: usize) -> bool {
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: what the caller promises is what both ask for.
-        unsafe { if is_large(layout.size()) { System.alloc(layout) } else { MiMalloc.alloc(layout) } }
+        unsafe { if is_large(layout.size()) { System.alloc(layout) } else { Small.alloc(layout) } }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
-        unsafe { if is_large(layout.size()) { System.alloc_zeroed(layout) } else { MiMalloc.alloc_zeroed(layout) } }
+        unsafe { if is_large(layout.size()) { System.alloc_zeroed(layout) } else { Small.alloc_zeroed(layout) } }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         // SAFETY: `layout` is that of the allocation.
-        unsafe { if is_large(layout.size()) { System.dealloc(block, layout) } else { MiMalloc.dealloc(block, layout) } }
+        unsafe { if is_large(layout.size()) { System.dealloc(block, layout) } else { Small.dealloc(block, layout) } }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
@@ -45,7 +97,7 @@ unsafe impl GlobalAlloc for Allocator {
         unsafe {
             match (is_large(layout.size()), is_large(size)) {
                 (true, true) => System.realloc(block, layout, size),
-                (false, false) => MiMalloc.realloc(block, layout, size),
+                (false, false) => Small.realloc(block, layout, size),
                 _ => {
                     let moved = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
                     if !moved.is_null() {
@@ -94,7 +146,7 @@ pub fn give_back() {
 #[allow(unsafe_code, reason = "no crate offers it")]
 fn keep_free_pages(milliseconds: c_long) {
     // SAFETY: it takes two numbers, and may be called at any time.
-    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, milliseconds) };
+    unsafe { mimalloc::mi_option_set(PURGE_DELAY, milliseconds) };
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -110,7 +162,7 @@ pub fn trim() {
     #[allow(unsafe_code, reason = "no crate offers it")]
     // SAFETY: it takes a truth value, and may be called at any time.
     unsafe {
-        libmimalloc_sys::mi_collect(true);
+        mimalloc::mi_collect(true);
     }
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     #[allow(unsafe_code, reason = "no crate offers it")]

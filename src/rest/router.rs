@@ -8,12 +8,13 @@ use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use tower::ServiceBuilder;
 use tower_http::timeout::RequestBodyTimeoutLayer;
+use tower_http::validate_request::ValidateRequestHeaderLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::problem::Problem;
 use super::state::{ApiState, Limits};
-use super::undeclared::{Takers, refuse};
+use super::undeclared::Takers;
 use super::{
     agents, audit, audit_log, capacity_days, configuration, division, domains, explain, fair_share_history,
     fair_share_simulations, fair_share_status, fair_share_weights, fairness, health, job_runs, jobs, kernels, keys,
@@ -102,7 +103,7 @@ impl Endpoints {
     pub fn new(limits: Limits) -> Self {
         let strict = |endpoints: OpenApiRouter<ApiState>| {
             let (router, api) = endpoints.split_for_parts();
-            (router, ServiceBuilder::new().layer(from_fn_with_state(Takers::of(&api), refuse)))
+            (router, ServiceBuilder::new().layer(ValidateRequestHeaderLayer::custom(Takers::of(&api))))
         };
         let small = DefaultBodyLimit::max(limits.body_bytes);
         let (prompt, around) = strict(prompt());

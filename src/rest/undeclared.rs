@@ -1,23 +1,25 @@
 //! Query parameters of endpoints that take none are refused, so that none seems to have been heeded.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use axum::extract::{MatchedPath, Request, State};
-use axum::http::Method;
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::body::Body;
+use axum::extract::MatchedPath;
+use axum::http::{Method, Request, Response};
+use axum::response::IntoResponse;
+use tower_http::validate_request::ValidateRequest;
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 use utoipa::openapi::{OpenApi, PathItem, RefOr};
 
 use super::problem::Problem;
 use crate::service::Error;
 
-/// The endpoints that take query parameters; these look at them themselves.
-pub struct Takers(HashSet<(Method, String)>);
+/// The methods of each path that take query parameters; these endpoints look at them themselves.
+#[derive(Clone)]
+pub struct Takers(Arc<HashMap<String, Vec<Method>>>);
 
 impl Takers {
-    pub fn of(api: &OpenApi) -> Arc<Self> {
+    pub fn of(api: &OpenApi) -> Self {
         let takes = |operation: &Operation| {
             let query = |parameter: &RefOr<Parameter>| matches!(parameter, RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Query);
             operation.parameters.iter().flatten().any(query)
@@ -33,22 +35,31 @@ impl Takers {
             ];
             all.map(|(method, operation)| (method, operation.as_ref().is_some_and(takes)))
         };
-        let named = api.paths.paths.iter().flat_map(|(path, item)| {
-            operations(item).into_iter().filter(|(_, takes)| *takes).map(|(method, _)| (method, path.clone()))
-        });
-        Arc::new(Self(named.collect()))
+        let methods = |item: &PathItem| {
+            operations(item).into_iter().filter(|(_, takes)| *takes).map(|(method, _)| method).collect()
+        };
+        Self(Arc::new(api.paths.paths.iter().map(|(path, item)| (path.clone(), methods(item))).collect()))
+    }
+
+    fn takes(&self, method: &Method, path: &str) -> bool {
+        // HEAD is answered as GET is.
+        let method = if method == Method::HEAD { &Method::GET } else { method };
+        self.0.get(path).is_some_and(|methods| methods.contains(method))
     }
 }
 
-pub async fn refuse(State(takers): State<Arc<Takers>>, path: MatchedPath, request: Request, next: Next) -> Response {
-    let query = request.uri().query().unwrap_or_default();
-    let Some((name, _)) = form_urlencoded::parse(query.as_bytes()).next() else { return next.run(request).await };
-    // HEAD is answered as GET is.
-    let method = if request.method() == Method::HEAD { Method::GET } else { request.method().clone() };
-    if takers.0.contains(&(method, path.as_str().to_owned())) {
-        return next.run(request).await;
+impl<B> ValidateRequest<B> for Takers {
+    type ResponseBody = Body;
+
+    fn validate(&mut self, request: &mut Request<B>) -> Result<(), Response<Body>> {
+        let query = request.uri().query().unwrap_or_default();
+        let Some((name, _)) = form_urlencoded::parse(query.as_bytes()).next() else { return Ok(()) };
+        let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+        if self.takes(request.method(), path) {
+            return Ok(());
+        }
+        let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        let said = "is not known here; this endpoint takes no query parameters";
+        Err(Problem::from(Error::about(pointer, "unknown_field", said)).into_response())
     }
-    let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
-    let said = "is not known here; this endpoint takes no query parameters";
-    Problem::from(Error::about(pointer, "unknown_field", said)).into_response()
 }

@@ -1,6 +1,21 @@
 //! Computed numbers as decimal text.
 
+use serde::{Serialize, Serializer};
+
 use super::{AMOUNT_DECIMALS, AMOUNT_UNIT};
+
+/// A computed number that answers show as [`f64_text`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Computed(pub f64);
+
+impl Serialize for Computed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match everyday_units(self.0) {
+            Some(units) => serializer.serialize_str(units_text(units, &mut UnitsText::default())),
+            None => serializer.serialize_str(&f64_text(self.0)),
+        }
+    }
+}
 
 /// A computed `f64` (factor, normalised usage) as plain decimal text, at most 12 places (FAIR_SHARE §2).
 pub fn f64_text(value: f64) -> String {
@@ -12,8 +27,8 @@ pub fn f64_text(value: f64) -> String {
 
 /// Appends [`f64_text`].
 pub fn push_f64(out: &mut Vec<u8>, value: f64) {
-    if let Some(units) = units_of(value).and_then(|units| u64::try_from(units).ok()) {
-        return push_units(out, units);
+    if let Some(units) = everyday_units(value) {
+        return out.extend_from_slice(units_text(units, &mut UnitsText::default()).as_bytes());
     }
     let text = format!("{value:.12}");
     out.extend_from_slice(text.trim_end_matches('0').trim_end_matches('.').as_bytes());
@@ -25,17 +40,32 @@ pub fn signed_text(value: f64) -> String {
     if value < 0.0 && text != "0" { format!("-{text}") } else { text }
 }
 
-/// Appends a count of `10^-12`, as `write_fixed` would write it in more time.
-fn push_units(out: &mut Vec<u8>, units: u64) {
+/// Room for the longest text of a count of `10^-12`: 8 digits, a point, 12 places.
+type UnitsText = [u8; 21];
+
+/// A count of `10^-12`, as `write_fixed` would write it in more time.
+fn units_text(units: u64, room: &mut UnitsText) -> &str {
     const UNIT: u64 = 10u64.pow(AMOUNT_DECIMALS);
     let (whole, fraction) = (units / UNIT, units % UNIT);
+    let mut end = 0;
+    let mut put = |digits: &str| {
+        room[end..end + digits.len()].copy_from_slice(digits.as_bytes());
+        end += digits.len();
+    };
     let mut text = itoa::Buffer::new();
-    out.extend_from_slice(text.format(whole).as_bytes());
+    put(text.format(whole));
     if fraction > 0 {
-        out.push(b'.');
+        put(".");
         // The one in front keeps the zeros that follow it.
-        out.extend_from_slice(text.format(UNIT + fraction)[1..].trim_end_matches('0').as_bytes());
+        put(text.format(UNIT + fraction)[1..].trim_end_matches('0'));
     }
+    // Digits and points are UTF-8.
+    std::str::from_utf8(&room[..end]).unwrap_or_default()
+}
+
+/// The value in `10^-12`, as long as that is a number of everyday size.
+fn everyday_units(value: f64) -> Option<u64> {
+    units_of(value).and_then(|units| u64::try_from(units).ok())
 }
 
 /// The value in `10^-12`, rounded half to even as the formatter of the language does, which is exact but slow. `None`: it is

@@ -67,10 +67,17 @@ async fn whole(body: Body) -> Result<Bytes, axum::Error> {
     Ok(whole.into())
 }
 
+/// The text of an answer.
+pub fn json_text(value: &impl Serialize) -> Result<Bytes, Error> {
+    // Most answers have room in it, so that they are not copied to grow.
+    let mut text = Vec::with_capacity(1 << 10);
+    serde_json::to_writer(&mut text, value).map_err(|e| Error::failed("the answer was not written", e))?;
+    Ok(text.into())
+}
+
 /// An answer that is written out where it was computed.
 pub fn json_answer(value: &impl Serialize) -> Result<Response, Error> {
-    let written = serde_json::to_vec(value).map_err(|e| Error::failed("the answer was not written", e))?;
-    Ok(([(header::CONTENT_TYPE, "application/json")], written).into_response())
+    Ok(written(Ok(json_text(value)?)))
 }
 
 /// An answer that was written already.

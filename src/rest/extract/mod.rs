@@ -7,7 +7,7 @@ mod query;
 mod reason;
 
 pub use elements::{Element, Elements};
-pub use json::{JsonBody, is_silence, json_answer, media_type, read_body, written};
+pub use json::{JsonBody, is_silence, json_answer, json_text, media_type, read_body, written};
 pub use path::PathParams;
 pub use query::{GroupParams, QueryParams};
 pub use reason::WithReason;

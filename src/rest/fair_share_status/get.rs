@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::response::{IntoResponse, Response};
-use axum::{Extension, Json};
+use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use uuid::Uuid;
@@ -15,7 +15,7 @@ use super::view::{FairShareStatus, SingleUserStatus, UserStatus};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::ranking::Placed;
 use crate::rest::etag;
-use crate::rest::extract::{PathParams, QueryParams, written};
+use crate::rest::extract::{PathParams, QueryParams, json_text, written};
 use crate::rest::list::List;
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
@@ -83,7 +83,7 @@ pub async fn handle(
         (None, Some(_)) => return Err(contradiction("/project_id", "goes with `user_uuid` only")),
         (None, None) => FairShareStatus::Ranking(ranking(&service, &group, &query).await?),
     };
-    etag::fresh_or(&headers, &group.etag(), || Json(status).into_response())
+    etag::fresh_or(&headers, &group.etag(), || written(json_text(&status)))
 }
 
 impl StatusQuery {

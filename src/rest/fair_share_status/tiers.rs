@@ -1,4 +1,4 @@
-//! Domains and projects in their rankings, and what all rankings show of a share.
+//! Domains and projects in their rankings, and what all rankings have in common.
 
 use std::sync::Arc;
 
@@ -6,9 +6,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use crate::domain::decimal::f64_text;
+use crate::domain::decimal::Computed;
 use crate::domain::filter::Filter;
-use crate::domain::hierarchy::Share;
 use crate::domain::ids::Owner;
 use crate::domain::ranking::Placed;
 use crate::domain::time::Timestamp;
@@ -21,25 +20,6 @@ use crate::service::input::page::Page;
 use crate::service::rank_movement::Ranks;
 use crate::service::share_parts::ShareParts;
 use crate::service::shares::{ShareField, ShareList, share_list_name};
-
-/// A share as every ranking shows it.
-pub struct Shown {
-    pub fair_share_factor: String,
-    pub rank: Option<u32>,
-    pub effective_usage: String,
-    pub effective_weight: EffectiveWeight,
-}
-
-impl Shown {
-    pub fn new(share: &Share, rank: Option<u32>) -> Self {
-        Self {
-            fair_share_factor: f64_text(share.fair_share_factor),
-            rank,
-            effective_usage: f64_text(share.history.normalized_usage),
-            effective_weight: share.effective_weight,
-        }
-    }
-}
 
 /// Rows of a ranking, and how old their figures are.
 #[derive(Debug, Serialize, ToSchema)]
@@ -83,9 +63,11 @@ pub struct DomainStatus {
     pub rank: Option<u32>,
     /// The rank that the last run of the day before left; `null`: that is not known.
     pub previous_rank: Option<u32>,
-    pub fair_share_factor: String,
+    #[schema(value_type = String)]
+    pub fair_share_factor: Computed,
     /// Decayed usage as a part of the window's capacity.
-    pub effective_usage: String,
+    #[schema(value_type = String)]
+    pub effective_usage: Computed,
     #[schema(value_type = String)]
     pub effective_weight: EffectiveWeight,
     #[serde(flatten)]
@@ -94,11 +76,18 @@ pub struct DomainStatus {
 
 impl DomainStatus {
     pub fn new(group: &VisibleGroup, row: &Placed<DomainShare>, before: &Ranks) -> Self {
-        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::new(&row.share, row.place());
         let domain_name = Arc::clone(&row.domain_name);
         let owner = Owner::Domain(Arc::clone(&domain_name));
         let (previous_rank, shares) = (before.get(&owner).copied(), group.entitlement(&owner).into());
-        Self { domain_name, rank, previous_rank, fair_share_factor, effective_usage, effective_weight, shares }
+        Self {
+            domain_name,
+            rank: row.place(),
+            previous_rank,
+            fair_share_factor: Computed(row.share.fair_share_factor),
+            effective_usage: Computed(row.share.history.normalized_usage),
+            effective_weight: row.share.effective_weight,
+            shares,
+        }
     }
 }
 
@@ -120,9 +109,11 @@ pub struct ProjectStatus {
     pub rank: Option<u32>,
     /// The rank that the last run of the day before left; `null`: that is not known.
     pub previous_rank: Option<u32>,
-    pub fair_share_factor: String,
+    #[schema(value_type = String)]
+    pub fair_share_factor: Computed,
     /// Decayed usage as a part of the window's capacity.
-    pub effective_usage: String,
+    #[schema(value_type = String)]
+    pub effective_usage: Computed,
     /// Domain weight x project weight.
     #[schema(value_type = String)]
     pub effective_weight: EffectiveWeight,
@@ -132,16 +123,15 @@ pub struct ProjectStatus {
 
 impl ProjectStatus {
     pub fn new(group: &VisibleGroup, row: &Placed<ProjectShare>, before: &Ranks) -> Self {
-        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::new(&row.share, row.place());
         Self {
             project_id: row.project_id.0,
             project_name: row.project_name.clone(),
             domain_name: Arc::clone(&row.domain_name),
-            rank,
+            rank: row.place(),
             previous_rank: before.get(&Owner::Project(row.project_id)).copied(),
-            fair_share_factor,
-            effective_usage,
-            effective_weight,
+            fair_share_factor: Computed(row.share.fair_share_factor),
+            effective_usage: Computed(row.share.history.normalized_usage),
+            effective_weight: row.share.effective_weight,
             shares: group.entitlement(&Owner::Project(row.project_id)).into(),
         }
     }

@@ -6,7 +6,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::tiers::{Ranking, Shown};
+use super::tiers::Ranking;
+use crate::domain::decimal::Computed;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Owner, UserId};
 use crate::domain::ranking::Placed;
@@ -30,7 +31,8 @@ use crate::service::shares::UserPlace;
 pub struct UserStatus {
     pub user_uuid: Uuid,
     /// `2 ^ -(effective_usage / effective_weight)`, 0 to 1.
-    pub fair_share_factor: String,
+    #[schema(value_type = String)]
+    pub fair_share_factor: Computed,
     /// 1 is first; equals share a rank (1, 2, 2, 4). `null` outside of the group.
     pub rank: Option<u32>,
     /// The rank that the last run of the day before left. Absent where that is not known, and where everybody is in one answer.
@@ -40,7 +42,8 @@ pub struct UserStatus {
     #[schema(value_type = String)]
     pub domain_name: Arc<str>,
     /// Decayed usage as a part of the window's capacity.
-    pub effective_usage: String,
+    #[schema(value_type = String)]
+    pub effective_usage: Computed,
     /// Domain weight x project weight x own weight.
     #[schema(value_type = String)]
     pub effective_weight: EffectiveWeight,
@@ -56,16 +59,15 @@ pub struct UserStatus {
 
 impl UserStatus {
     pub fn new(group: &VisibleGroup, row: &Placed<UserShare>, previous_rank: Option<u32>) -> Self {
-        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::new(&row.share, row.place());
         Self {
             user_uuid: row.member.user.0,
-            fair_share_factor,
-            rank,
+            fair_share_factor: Computed(row.share.fair_share_factor),
+            rank: row.place(),
             previous_rank,
             project_id: row.member.project.0,
             domain_name: Arc::clone(&row.domain_name),
-            effective_usage,
-            effective_weight,
+            effective_usage: Computed(row.share.history.normalized_usage),
+            effective_weight: row.share.effective_weight,
             user_name: row.user_name.clone(),
             project_name: row.project_name.clone(),
             shares: group.entitlement(&Owner::User(row.member)).into(),
@@ -78,7 +80,8 @@ impl UserStatus {
 pub struct PlaceOfUser {
     pub user_uuid: Uuid,
     /// `2 ^ -(effective_usage / effective_weight)`, 0 to 1.
-    pub fair_share_factor: String,
+    #[schema(value_type = String)]
+    pub fair_share_factor: Computed,
     /// 1 is first; equals share a rank (1, 2, 2, 4). `null` outside of the group.
     pub rank: Option<u32>,
     /// The rank that the last run of the day before left. Absent where that is not known, and where everybody is in one answer.
@@ -90,7 +93,8 @@ pub struct PlaceOfUser {
     #[schema(value_type = Option<String>)]
     pub domain_name: Option<Arc<str>>,
     /// Decayed usage as a part of the window's capacity.
-    pub effective_usage: String,
+    #[schema(value_type = String)]
+    pub effective_usage: Computed,
     /// Domain weight x project weight x own weight; the default weight stands for each that is not known.
     #[schema(value_type = String)]
     pub effective_weight: EffectiveWeight,
@@ -106,16 +110,15 @@ pub struct PlaceOfUser {
 
 impl PlaceOfUser {
     fn without_project(user: UserId, user_name: Option<Arc<str>>, share: &Share) -> Self {
-        let Shown { fair_share_factor, rank, effective_usage, effective_weight } = Shown::new(share, None);
         Self {
             user_uuid: user.0,
-            fair_share_factor,
-            rank,
+            fair_share_factor: Computed(share.fair_share_factor),
+            rank: None,
             previous_rank: None,
             project_id: None,
             domain_name: None,
-            effective_usage,
-            effective_weight,
+            effective_usage: Computed(share.history.normalized_usage),
+            effective_weight: share.effective_weight,
             user_name,
             project_name: None,
             shares: Entitlement::default().into(),

@@ -1,6 +1,6 @@
 //! Exact numbers (FAIR_SHARE §2).
 
-use fairshared::domain::decimal::{Amount, DecimalError, Proportion, Usage, f64_text};
+use fairshared::domain::decimal::{Amount, Computed, DecimalError, Proportion, Usage, f64_text};
 use proptest::prelude::*;
 
 use super::support::cases;
@@ -351,6 +351,8 @@ fn computed_numbers_are_written_as_the_language_formats_them() {
     let powers = (-1_074..1_024).map(|power| 2f64.powi(power)).flat_map(|power| [power, power * 1.7]);
     let others = [0.0, 1.0, 1.0 - f64::EPSILON / 2.0, 0.000_000_000_000_5, 4_503_599_627_370_495.5, f64::MAX];
     for value in ties.chain(factors).chain(powers).chain(others) {
-        assert_eq!(f64_text(value), slowly(value), "{value:e}");
+        let text = slowly(value);
+        assert_eq!(f64_text(value), text, "{value:e}");
+        assert_eq!(serde_json::to_value(Computed(value)).unwrap(), text, "{value:e}");
     }
 }
