@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use futures::stream;
 use serde::Serialize;
 
+use super::extract::json_text;
 use crate::domain::parallel;
 use crate::service::input::error::Error;
 
@@ -64,7 +65,7 @@ pub fn list<T: Sync, V: Serialize>(
     of: impl Fn(&T) -> V + Sync,
 ) -> Result<Response, Error> {
     const ITEMS: &[u8] = b"\"items\":[";
-    let view = serde_json::to_vec(view).map_err(|e| Error::failed("the answer was not written", e))?;
+    let view = json_text(view)?;
     let begin = view.windows(ITEMS.len()).rposition(|at| at == ITEMS).map_or(view.len(), |at| at + ITEMS.len());
     let (before, after) = view.split_at(begin);
     let body = Around { before, after }.rows(rows.len(), 0, || |at, out| serde_json::to_writer(out, &of(&rows[at])))?;
