@@ -12,18 +12,18 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderMap, StatusCode, header};
-use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::Redirect;
-use axum::routing::get;
+use axum::routing::{Route, get};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceBuilder;
+use tower::layer::layer_fn;
 use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-pub use connections::serve_router;
+pub use connections::serve_behind;
 pub use door::Door;
 pub use limits::ConnectionLimits;
 
@@ -59,15 +59,15 @@ pub fn router(app: App) -> Router {
     rest::metrics::describe();
     let docs = SwaggerUi::new("/docs").config(Config::from(DOCUMENT));
     let graphql = graphql::router(graphql::schema(Arc::clone(&service), Arc::clone(&jobs)))
-        .layer(from_fn_with_state(limits, rest::in_time))
+        .layer(rest::in_time(limits))
         .layer(DefaultBodyLimit::max(limits.body_bytes));
-    let pages = ui::router(Arc::clone(&service), site).layer(from_fn_with_state(limits, rest::in_time));
+    let pages = ui::router(Arc::clone(&service), site).layer(rest::in_time(limits));
     // Together they are one layer of the router, which makes copies of each one for each request.
     let around = ServiceBuilder::new()
-        .layer(from_fn(layers::identify))
+        .layer(layer_fn(layers::identify))
         .layer(CompressionLayer::new().quality(CompressionLevel::Fastest))
         .layer(CatchPanicLayer::custom(layers::panicked))
-        .layer(from_fn_with_state(gate, access::authenticate));
+        .layer(layer_fn(move |route: Route| access::authenticate(gate.clone(), route)));
     Endpoints::new(limits)
         .over(service, jobs)
         .merge(graphql)
@@ -87,15 +87,16 @@ async fn front_page(headers: HeaderMap) -> Redirect {
 
 /// The endpoints of REST for this process alone: `actor` asks as an admin, without a key.
 pub fn internal_router(endpoints: Endpoints, app: App, actor: &str) -> Router {
+    let actor = Arc::<str>::from(actor);
     endpoints.over(app.service, app.jobs).fallback(|| async { StatusCode::NOT_FOUND }).layer(
         ServiceBuilder::new()
-            .layer(from_fn(layers::identify))
+            .layer(layer_fn(layers::identify))
             .layer(CatchPanicLayer::custom(layers::panicked))
-            .layer(from_fn_with_state(Arc::<str>::from(actor), access::trust)),
+            .layer(layer_fn(move |route: Route| access::trust(Arc::clone(&actor), route))),
     )
 }
 
 /// Serves until `shutdown`, then lets the requests in progress end.
 pub async fn serve(app: App, listener: TcpListener, shutdown: CancellationToken) {
-    serve_router(router(app), listener, ConnectionLimits::default(), shutdown).await;
+    serve_behind(Door::opened(router(app)), listener, ConnectionLimits::default(), shutdown).await;
 }

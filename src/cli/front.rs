@@ -27,7 +27,7 @@ impl Front {
         let signals = Signals::listen()?;
         let address = listener.local_addr().map_err(|e| Failure::Failed(format!("no address: {e}")))?;
         let (door, shutdown) = (Door::default(), CancellationToken::new());
-        let server = tokio::spawn(server::serve_router(door.router(), listener, limits(config), shutdown.clone()));
+        let server = tokio::spawn(server::serve_behind(door.clone(), listener, limits(config), shutdown.clone()));
         Ok(Self { door, shutdown, server, signals, address: format!("http://{address}") })
     }
 

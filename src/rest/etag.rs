@@ -1,5 +1,7 @@
 //! Validators: `ETag` out, `If-None-Match` and `If-Match` in.
 
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -17,12 +19,22 @@ fn listed(headers: &HeaderMap, name: &HeaderName) -> Result<Option<Vec<String>>>
     Ok((!tags.is_empty()).then_some(tags))
 }
 
+/// The validators of what the client has already: `If-None-Match`.
+pub struct Seen(Vec<String>);
+
+impl<S: Send + Sync> FromRequestParts<S> for Seen {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self> {
+        Ok(Self(listed(&parts.headers, &header::IF_NONE_MATCH)?.unwrap_or_default()))
+    }
+}
+
 /// 304 if the client has seen `etag` already, else the answer that `body` makes.
-pub fn fresh_or(headers: &HeaderMap, etag: &str, body: impl FnOnce() -> Response) -> Result<Response> {
-    let seen = listed(headers, &header::IF_NONE_MATCH)?.unwrap_or_default();
+pub fn fresh_or(Seen(seen): &Seen, etag: &str, body: impl FnOnce() -> Response) -> Response {
     let known = seen.iter().any(|t| t == "*" || t.strip_prefix("W/").unwrap_or(t) == etag);
     let response = if known { StatusCode::NOT_MODIFIED.into_response() } else { body() };
-    Ok(tagged(response, etag))
+    tagged(response, etag)
 }
 
 /// The answer with its validator.

@@ -1,6 +1,7 @@
 //! REST: one endpoint a file, `<resource>/<verb>.rs`. `router.rs` lists them all.
 
 pub mod agents;
+mod answers;
 pub mod audit;
 pub mod audit_log;
 pub mod capacity_days;
@@ -46,6 +47,7 @@ pub mod users;
 pub mod whoami;
 mod whole;
 
+pub use answers::Answers;
 pub use openapi::{openapi, openapi_document};
 pub use router::{Endpoints, in_time};
 pub use state::Limits;

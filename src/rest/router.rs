@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
-use tower::ServiceBuilder;
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::response::IntoResponse;
+use axum::routing::Route;
+use tower::layer::layer_fn;
+use tower::{Layer, Service as _, ServiceBuilder, service_fn};
 use tower_http::timeout::RequestBodyTimeoutLayer;
 use tower_http::validate_request::ValidateRequestHeaderLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::answers::Answers;
 use super::problem::Problem;
 use super::state::{ApiState, Limits};
 use super::undeclared::Takers;
@@ -107,7 +109,7 @@ impl Endpoints {
         };
         let small = DefaultBodyLimit::max(limits.body_bytes);
         let (prompt, around) = strict(prompt());
-        let prompt = prompt.layer(around.layer(small).layer(from_fn_with_state(limits, in_time)));
+        let prompt = prompt.layer(around.layer(small).layer(in_time(limits)));
         let (patient, around) = strict(patient());
         let patient = patient.layer(around.layer(small));
         let (bulk, around) = strict(bulk());
@@ -124,9 +126,11 @@ impl Endpoints {
 }
 
 /// Gives up on an answer that takes too long; a write that has begun still ends.
-pub async fn in_time(State(limits): State<Limits>, request: Request, next: Next) -> Response {
-    match tokio::time::timeout(limits.timeout, next.run(request)).await {
-        Ok(response) => response,
-        Err(_) => Problem::timeout().into_response(),
-    }
+pub fn in_time(limits: Limits) -> impl Layer<Route, Service = impl Answers> + Clone + Send + Sync + 'static {
+    layer_fn(move |mut inner: Route| {
+        service_fn(move |request: Request| {
+            let answering = tokio::time::timeout(limits.timeout, inner.call(request));
+            async move { answering.await.unwrap_or_else(|_| Ok(Problem::timeout().into_response())) }
+        })
+    })
 }

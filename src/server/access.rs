@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, Method, header};
-use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
+use tower::service_fn;
 
 use super::layers::RequestId;
+use crate::rest::Answers;
 use crate::rest::problem::Problem;
 use crate::service::{Caller, Error, Service};
 use crate::ui::{Site, session_of};
@@ -34,48 +36,93 @@ fn is_open(method: &Method, path: &str) -> bool {
     (reads && is_open) || path == "/ui/session"
 }
 
-/// Puts the caller into the request, or refuses it.
-pub async fn authenticate(
-    State(Gate { service, site }): State<Gate>,
-    mut request: Request,
-    next: Next,
-) -> Result<Response, Problem> {
-    if is_open(request.method(), request.uri().path()) {
-        return Ok(next.run(request).await);
+/// What a request shows to be let in.
+enum Credential<'a> {
+    Key(&'a str),
+    Session(&'a str),
+}
+
+impl Gate {
+    fn credential<'a>(&self, request: &'a Request) -> Result<Credential<'a>, Error> {
+        match session(request, &self.site)? {
+            Some(id) => Ok(Credential::Session(id)),
+            None => bearer(request.headers()).map(Credential::Key),
+        }
     }
-    let caller = match session(&request, &site)? {
-        Some(id) => service.resume_session(&id, request_id(&request)).await?,
-        None => service.authenticate(bearer(request.headers())?, request_id(&request)).await?,
-    };
-    request.extensions_mut().insert(caller);
-    let mut response = next.run(request).await;
-    if let Some(age) = service.data_age() {
-        response.headers_mut().insert(DATA_AGE, age.as_secs().into());
+
+    /// Who asks; the database may have to tell.
+    async fn caller(&self, credential: Credential<'_>, request_id: Arc<str>) -> Result<Caller, Error> {
+        match credential {
+            Credential::Session(id) => self.service.resume_session(id, request_id).await,
+            Credential::Key(key) => self.service.authenticate(key, request_id).await,
+        }
     }
-    Ok(response)
+
+    /// The answer, with the age of what it says.
+    fn dated(&self, mut response: Response) -> Response {
+        if let Some(age) = self.service.data_age() {
+            response.headers_mut().insert(DATA_AGE, age.as_secs().into());
+        }
+        response
+    }
+}
+
+/// Puts the caller into each request, or refuses it.
+pub fn authenticate(gate: Gate, mut inner: impl Answers) -> impl Answers {
+    service_fn(move |mut request: Request| {
+        if is_open(request.method(), request.uri().path()) {
+            return inner.call(request).left_future().left_future();
+        }
+        let gate = gate.clone();
+        if let Ok(Credential::Key(key)) = gate.credential(&request)
+            && let Some(Ok(caller)) = gate.service.known_holder(key, request_id(&request))
+        {
+            request.extensions_mut().insert(caller);
+            let answering = inner.call(request);
+            return async move { Ok(gate.dated(answering.await?)) }.right_future().left_future();
+        }
+        let mut inner = inner.clone();
+        let asking = async move {
+            let caller = match gate.credential(&request) {
+                Ok(credential) => gate.caller(credential, request_id(&request)).await,
+                Err(error) => Err(error),
+            };
+            match caller {
+                Ok(caller) => {
+                    request.extensions_mut().insert(caller);
+                    Ok(gate.dated(inner.call(request).await?))
+                }
+                Err(error) => Ok(Problem::from(error).into_response()),
+            }
+        };
+        // Few requests need it, so that it takes no room in the others.
+        asking.boxed().right_future()
+    })
 }
 
 /// The session of a web page that asks without a key; sessions are for GraphQL alone. Another site cannot make a browser
 /// send such a request.
-fn session(request: &Request, site: &Site) -> Result<Option<String>, Error> {
+fn session<'a>(request: &'a Request, site: &Site) -> Result<Option<&'a str>, Error> {
     let headers = request.headers();
     if request.uri().path() != "/graphql" || headers.contains_key(header::AUTHORIZATION) {
         return Ok(None);
     }
     let Some(id) = session_of(headers) else { return Ok(None) };
     site.require_own_page(headers)?;
-    Ok(Some(id.to_owned()))
+    Ok(Some(id))
 }
 
 /// Makes every request one of `actor`, an admin of this process.
-pub async fn trust(State(actor): State<Arc<str>>, mut request: Request, next: Next) -> Response {
-    let caller = Caller { request_id: request_id(&request), ..Caller::internal(&actor) };
-    request.extensions_mut().insert(caller);
-    next.run(request).await
+pub fn trust(actor: Arc<str>, mut inner: impl Answers) -> impl Answers {
+    service_fn(move |mut request: Request| {
+        let caller = Caller { request_id: request_id(&request), ..Caller::internal(Arc::clone(&actor)) };
+        request.extensions_mut().insert(caller);
+        inner.call(request)
+    })
 }
 
-fn request_id(request: &Request) -> String {
-    request.extensions().get::<RequestId>().map(|id| id.0.to_string()).unwrap_or_default()
+fn request_id(request: &Request) -> Arc<str> {
+    request.extensions().get::<RequestId>().map(|id| Arc::clone(&id.0)).unwrap_or_default()
 }
 
 fn bearer(headers: &HeaderMap) -> Result<&str, Error> {

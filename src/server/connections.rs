@@ -5,7 +5,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
 use axum::response::IntoResponse;
@@ -20,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
+use super::door::Door;
 use super::layers;
 use super::limits::ConnectionLimits;
 use super::pace::{Pace, Paced};
@@ -33,9 +33,9 @@ const REFUSED_WITHIN: Duration = Duration::from_secs(2);
 /// How long requests in progress may take to end after a shutdown was asked for.
 const DRAIN: Duration = Duration::from_secs(30);
 
-/// Answers with `router` until `shutdown`, then lets the requests in progress end.
-pub async fn serve_router(
-    router: Router,
+/// Answers with what is behind `door` until `shutdown`, then lets the requests in progress end.
+pub async fn serve_behind(
+    door: Door,
     mut listener: TcpListener,
     limits: ConnectionLimits,
     shutdown: CancellationToken,
@@ -53,7 +53,7 @@ pub async fn serve_router(
             tracing::debug!(%error, "TCP_NODELAY not set");
         }
         if let Ok(permit) = Arc::clone(&permits).try_acquire_owned() {
-            open.spawn(answer(stream, router.clone(), limits, shutdown.clone(), permit));
+            open.spawn(answer(stream, door.clone(), limits, shutdown.clone(), permit));
         } else if let Ok(permit) = Arc::clone(&refusals).try_acquire_owned() {
             open.spawn(refuse(stream, limits.most, permit));
         }
@@ -68,7 +68,7 @@ pub async fn serve_router(
 /// Answers the requests of one connection, one after the other.
 async fn answer(
     stream: TcpStream,
-    router: Router,
+    door: Door,
     limits: ConnectionLimits,
     shutdown: CancellationToken,
     _permit: OwnedSemaphorePermit,
@@ -76,7 +76,7 @@ async fn answer(
     let pace = Pace::new(limits);
     let service = service_fn(|request: Request<Incoming>| {
         pace.handled();
-        let (answering, pace) = (router.clone().oneshot(request.map(Body::new)), Arc::clone(&pace));
+        let (answering, pace) = (door.router().clone().oneshot(request.map(Body::new)), Arc::clone(&pace));
         async move {
             let answer = answering.await;
             pace.answered();

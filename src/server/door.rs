@@ -3,11 +3,9 @@
 use std::sync::{Arc, OnceLock};
 
 use axum::Router;
-use axum::extract::{Request, State};
-use axum::middleware::from_fn;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use tower::ServiceExt;
+use tower::layer::layer_fn;
 
 use super::layers;
 use crate::rest::health;
@@ -15,30 +13,37 @@ use crate::rest::problem::Problem;
 use crate::service::Error;
 
 /// Listens before there is anything to answer with.
-#[derive(Clone, Default)]
-pub struct Door(Arc<OnceLock<Router>>);
+#[derive(Clone)]
+pub struct Door {
+    service: Arc<OnceLock<Router>>,
+    closed: Router,
+}
+
+impl Default for Door {
+    fn default() -> Self {
+        let closed = Router::new().route("/healthz", get(health::live::handle)).fallback(wait);
+        Self { service: Arc::default(), closed: closed.layer(layer_fn(layers::identify)) }
+    }
+}
 
 impl Door {
+    /// Behind it `router` answers from the beginning.
+    pub fn opened(router: Router) -> Self {
+        let door = Self::default();
+        door.open(router);
+        door
+    }
+
     /// From here on `router` answers.
     pub fn open(&self, router: Router) {
-        if self.0.set(router).is_err() {
+        if self.service.set(router).is_err() {
             tracing::error!("the service was put behind its port twice");
         }
     }
 
-    /// What the port answers, before and after.
-    pub fn router(&self) -> Router {
-        let closed =
-            Router::new().route("/healthz", get(health::live::handle)).fallback(wait).layer(from_fn(layers::identify));
-        Router::new().fallback(pass).with_state((self.clone(), closed))
-    }
-}
-
-async fn pass(State((door, closed)): State<(Door, Router)>, request: Request) -> Response {
-    let router = door.0.get().cloned().unwrap_or(closed);
-    match router.oneshot(request).await {
-        Ok(response) => response,
-        Err(never) => match never {},
+    /// What answers now.
+    pub fn router(&self) -> &Router {
+        self.service.get().unwrap_or(&self.closed)
     }
 }
 

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, header};
-use axum::middleware::Next;
 use axum::response::IntoResponse;
 use tokio::time::Instant;
+use tower::service_fn;
 use tracing::Instrument;
+use uuid::Uuid;
 
 use crate::process::random;
+use crate::rest::Answers;
 use crate::rest::metrics;
 use crate::rest::problem::{self, Problem};
 
@@ -34,34 +36,39 @@ impl RequestId {
         let sane =
             |text: &&str| (1..=MAX_REQUEST_ID).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
         let given = request.headers().get(REQUEST_ID).and_then(|v| v.to_str().ok()).filter(sane);
-        Self(given.map_or_else(|| random::dated_id().to_string().into(), Arc::from))
+        Self(given.map_or_else(
+            || random::dated_id().as_hyphenated().encode_lower(&mut Uuid::encode_buffer()).into(),
+            Arc::from,
+        ))
     }
 }
 
-/// Names the request, traces it, finishes its answer, and counts it under its route.
-pub async fn identify(mut request: Request, next: Next) -> Response<Body> {
-    let start = Instant::now();
-    let id = RequestId::of(&request);
-    let span = tracing::info_span!(
-        "request", request_id = &*id.0, method = %request.method(), path = request.uri().path()
-    );
-    let (method, uri) = (request.method().clone(), request.uri().clone());
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    request.extensions_mut().insert(id.clone());
-    async move {
-        let mut response = problem::finish(next.run(request).await, &id.0);
-        if let Ok(value) = HeaderValue::from_str(&id.0) {
-            response.headers_mut().insert(REQUEST_ID, value);
-        }
-        secure(uri.path(), response.headers_mut());
-        let status = response.status().as_u16();
-        tracing::info!(status, "answered");
-        let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
-        metrics::observe(method.as_str(), route, status, start.elapsed());
-        response
-    }
-    .instrument(span)
-    .await
+/// Names each request, traces it, finishes its answer, and counts it under its route.
+pub fn identify<R: IntoResponse + 'static>(mut inner: impl Answers<R>) -> impl Answers {
+    service_fn(move |mut request: Request| {
+        let start = Instant::now();
+        let RequestId(id) = RequestId::of(&request);
+        let span = tracing::info_span!(
+            "request", request_id = &*id, method = %request.method(), path = request.uri().path()
+        );
+        let (method, uri) = (request.method().clone(), request.uri().clone());
+        let route = request.extensions().get::<MatchedPath>().cloned();
+        request.extensions_mut().insert(RequestId(Arc::clone(&id)));
+        let answering = span.in_scope(|| inner.call(request));
+        let finished = async move {
+            let mut response = problem::finish(answering.await.into_response(), &id);
+            if let Ok(value) = HeaderValue::from_str(&id) {
+                response.headers_mut().insert(REQUEST_ID, value);
+            }
+            secure(uri.path(), response.headers_mut());
+            let status = response.status().as_u16();
+            tracing::info!(status, "answered");
+            let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
+            metrics::observe(method.as_str(), route, status, start.elapsed());
+            Ok(response)
+        };
+        finished.instrument(span)
+    })
 }
 
 /// What a browser must not do with an answer: guess its type, show it in a frame, tell others where it came from, or

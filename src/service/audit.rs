@@ -37,9 +37,9 @@ pub(super) async fn write(
     let entry = Entry {
         id: 0,
         at: now,
-        actor: caller.actor.clone(),
+        actor: caller.actor.to_string(),
         key_id: caller.key_id,
-        request_id: caller.request_id.clone(),
+        request_id: caller.request_id.to_string(),
         action: change.action.to_owned(),
         resource_group: group.map(str::to_owned),
         target: change.target,

@@ -254,7 +254,8 @@ impl Service {
         let without_row = WithoutRow::of(&group.facts().rows, entities);
         let mut known = without_row.known(&self.people());
         if !without_row.are_all(&known) {
-            self.people.sync(self.store().read()).await?;
+            // Boxed, because it is rare and takes most of the room.
+            Box::pin(self.people.sync(self.store().read())).await?;
             known = without_row.known(&self.people());
         }
         Ok(FoundShares { group: group.clone(), known })
@@ -266,6 +267,11 @@ impl Service {
         if let Some(best) = group.memberships(user)?.into_iter().next() {
             return Ok(UserPlace::Row(best));
         }
+        Box::pin(self.place_without_row(group, user)).await
+    }
+
+    /// Where a user stands who has no row of the group's.
+    async fn place_without_row(&self, group: &VisibleGroup, user: UserId) -> Result<UserPlace> {
         let groups = self.published_groups();
         let elsewhere = groups.iter().flat_map(|group| group.facts.rows.memberships(user)).map(|row| row.member);
         let mut members: BTreeSet<Member> = elsewhere.collect();

@@ -8,8 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 
 use super::files::{File, find};
-use crate::rest::etag::fresh_or;
-use crate::rest::problem::Result;
+use crate::rest::etag::{Seen, fresh_or};
 
 /// What the pages may load and do: what this server sends them, and nothing inline.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
@@ -20,12 +19,12 @@ const BASE: &str = "<base href=\"./\"";
 const MOST_PARTS: usize = 16;
 
 /// `GET /ui/`
-pub async fn page(headers: HeaderMap) -> Result<Response> {
-    index(0).map_or_else(|| Ok(absent()), |page| answer(&headers, &page))
+pub async fn page(seen: Seen, headers: HeaderMap) -> Response {
+    index(0).map_or_else(absent, |page| answer(&seen, &headers, &page))
 }
 
 /// `GET /ui/{path}`
-pub async fn file(Path(path): Path<String>, uri: Uri, headers: HeaderMap) -> Result<Response> {
+pub async fn file(Path(path): Path<String>, uri: Uri, seen: Seen, headers: HeaderMap) -> Response {
     // As it was sent: a name in the address may have a slash of its own.
     let parts = uri.path().matches('/').count().saturating_sub(2);
     let found = match find(&path) {
@@ -33,7 +32,7 @@ pub async fn file(Path(path): Path<String>, uri: Uri, headers: HeaderMap) -> Res
         None if path.starts_with("assets/") || parts > MOST_PARTS => None,
         _ => index(parts),
     };
-    found.map_or_else(|| Ok(absent()), |file| answer(&headers, &file))
+    found.map_or_else(absent, |file| answer(&seen, &headers, &file))
 }
 
 fn absent() -> Response {
@@ -55,19 +54,19 @@ fn index(depth: usize) -> Option<File> {
 }
 
 /// The file, or 304. A browser asks each time whether it is still the same.
-fn answer(headers: &HeaderMap, file: &File) -> Result<Response> {
+fn answer(seen: &Seen, headers: &HeaderMap, file: &File) -> Response {
     let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let zipped = accepted.split(',').any(|part| part.trim().split(';').next() == Some("gzip"));
-    let mut response = fresh_or(headers, &file.etag, || {
+    let mut response = fresh_or(seen, &file.etag, || {
         let kind = [(header::CONTENT_TYPE, file.kind)];
         if zipped {
             return (kind, [(header::CONTENT_ENCODING, "gzip")], file.gzip.clone()).into_response();
         }
         (kind, file.plain.clone()).into_response()
-    })?;
+    });
     let cached = (header::CACHE_CONTROL, "no-cache");
     for (name, value) in [cached, (header::VARY, "accept-encoding"), (header::CONTENT_SECURITY_POLICY, POLICY)] {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
-    Ok(response)
+    response
 }

@@ -29,7 +29,7 @@ pub struct WhoAmI {
 impl WhoAmI {
     pub fn new(caller: &Caller, people: &Directory) -> Self {
         Self {
-            label: caller.actor.clone(),
+            label: caller.actor.to_string(),
             role: caller.role.as_str(),
             user_uuid: caller.user.map(|user| Uuid(user.0)),
             user_name: caller.user.and_then(|user| people.user_name(user)),

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::view::DivisionView;
-use crate::rest::etag;
+use crate::rest::etag::{Seen, fresh_or};
 use crate::rest::extract::{PathParams, QueryParams, json_answer, written};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
@@ -39,7 +38,7 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<DivisionQuery>,
-    headers: HeaderMap,
+    seen: Seen,
 ) -> Result<Response> {
     let found = service.division(&caller, &path.rg, query.explain).await?;
     let view = || DivisionView::new(&found);
@@ -47,5 +46,5 @@ pub async fn handle(
         return Ok(json_answer(&view())?);
     }
     let answers = found.group.answers()?;
-    etag::fresh_or(&headers, &found.group.etag(), || written(answers.division.json(view)))
+    Ok(fresh_or(&seen, &found.group.etag(), || written(answers.division.json(view))))
 }

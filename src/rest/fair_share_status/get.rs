@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::response::Response;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -14,7 +13,7 @@ use super::tiers::{Ranking, page};
 use super::view::{FairShareStatus, SingleUserStatus, UserStatus};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::ranking::Placed;
-use crate::rest::etag;
+use crate::rest::etag::{Seen, fresh_or};
 use crate::rest::extract::{PathParams, QueryParams, json_text, written};
 use crate::rest::list::List;
 use crate::rest::paths::GroupPath;
@@ -56,13 +55,13 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<StatusQuery>,
-    headers: HeaderMap,
+    seen: Seen,
 ) -> Result<Response> {
     let group = service.group(&caller, &path.rg)?;
     if let Ok(answers) = group.answers()
         && query.is_everything()
     {
-        return etag::fresh_or(&headers, &group.etag(), || written(answers.ranking.json(|| whole(&group))));
+        return Ok(fresh_or(&seen, &group.etag(), || written(answers.ranking.json(|| whole(&group)))));
     }
     let (user, project) = {
         let (people, fault) = (service.people(), |fault| Error::Invalid(vec![fault]));
@@ -83,7 +82,7 @@ pub async fn handle(
         (None, Some(_)) => return Err(contradiction("/project_id", "goes with `user_uuid` only")),
         (None, None) => FairShareStatus::Ranking(ranking(&service, &group, &query).await?),
     };
-    etag::fresh_or(&headers, &group.etag(), || written(json_text(&status)))
+    Ok(fresh_or(&seen, &group.etag(), || written(json_text(&status))))
 }
 
 impl StatusQuery {

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 
 use crate::domain::queues::QueueConfig;
-use crate::rest::etag;
+use crate::rest::etag::{Seen, fresh_or};
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor, PageQuery};
 use crate::rest::paths::GroupPath;
@@ -32,7 +31,7 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
     QueryParams(query): QueryParams<PageQuery>,
-    headers: HeaderMap,
+    seen: Seen,
 ) -> Result<Response> {
     let group = service.group_for_readers(&caller, &path.rg)?;
     let cursor = ListCursor::new(LIST, path.rg);
@@ -40,5 +39,5 @@ pub async fn handle(
     let rows: Vec<&Arc<QueueConfig>> = group.whole()?.queues.values().collect();
     let page = cut(LIST, &rows, |q| vec![Key::Text(q.name.clone())], &window).map(Arc::clone);
     let answer: List<Arc<QueueConfig>> = cursor.answer(page);
-    etag::fresh_or(&headers, &group.etag(), || Json(answer).into_response())
+    Ok(fresh_or(&seen, &group.etag(), || Json(answer).into_response()))
 }

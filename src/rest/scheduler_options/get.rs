@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 
 use super::view::SchedulerOptions;
-use crate::rest::etag;
+use crate::rest::etag::{Seen, fresh_or};
 use crate::rest::extract::PathParams;
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
@@ -27,8 +26,8 @@ pub async fn handle(
     State(service): State<Arc<Service>>,
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<GroupPath>,
-    headers: HeaderMap,
+    seen: Seen,
 ) -> Result<Response> {
     let group = service.group(&caller, &path.rg)?;
-    etag::fresh_or(&headers, &group.options_etag(), || Json(SchedulerOptions::from(&group)).into_response())
+    Ok(fresh_or(&seen, &group.options_etag(), || Json(SchedulerOptions::from(&group)).into_response()))
 }

@@ -45,7 +45,7 @@ impl WhoAmI {
             user_name: caller.user.and_then(|user| people.user_name(user)),
             resource_groups: caller.groups,
             expires_at: caller.expires_at,
-            label: caller.actor,
+            label: caller.actor.to_string(),
         }
     }
 }

@@ -333,10 +333,10 @@ fn warn(session: &Session, names: &[Named], kept: &[Kept], done: &mut [Ingested]
 fn tallies(parts: &[Part], sizes: &[usize], done: &[Ingested]) -> Vec<Tally> {
     let mut sums: BTreeMap<(Option<Uuid>, &str), Tally> = BTreeMap::new();
     for ((Part { caller, delivery }, size), done) in parts.iter().zip(sizes).zip(done) {
-        let sum = sums.entry((caller.key_id, caller.actor.as_str())).or_insert_with(|| Tally {
-            actor: caller.actor.clone(),
+        let sum = sums.entry((caller.key_id, &*caller.actor)).or_insert_with(|| Tally {
+            actor: caller.actor.to_string(),
             key_id: caller.key_id,
-            request_id: caller.request_id.clone(),
+            request_id: caller.request_id.to_string(),
             accepted: 0,
             rejected: 0,
         });

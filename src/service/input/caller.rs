@@ -88,7 +88,7 @@ impl Access {
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The key's label, or `cli:` and a user of the system, or the name of a job.
-    pub actor: String,
+    pub actor: Arc<str>,
     pub key_id: Option<Uuid>,
     pub role: Role,
     /// Whose rows a `user` key may see.
@@ -97,20 +97,20 @@ pub struct Caller {
     pub groups: Option<Arc<[String]>>,
     /// When the key ends.
     pub expires_at: Option<Timestamp>,
-    pub request_id: String,
+    pub request_id: Arc<str>,
 }
 
 impl Caller {
     /// The service or the command line, which needs no key.
-    pub fn internal(actor: &str) -> Self {
+    pub fn internal(actor: impl Into<Arc<str>>) -> Self {
         Self {
-            actor: actor.to_owned(),
+            actor: actor.into(),
             key_id: None,
             role: Role::Admin,
             user: None,
             groups: None,
             expires_at: None,
-            request_id: random::dated_id().to_string(),
+            request_id: random::dated_id().to_string().into(),
         }
     }
 

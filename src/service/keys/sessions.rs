@@ -66,7 +66,7 @@ impl Service {
     /// Signs the holder of the key `text` in. The id that is returned is the only copy there will ever be.
     #[tracing::instrument(name = "service.keys.open_session", level = "debug", skip_all, err(level = "debug"))]
     pub async fn open_session(self: &Arc<Self>, text: &str) -> Result<String> {
-        let caller = self.authenticate(text, String::new()).await?;
+        let caller = self.authenticate(text, Arc::default()).await?;
         let key = caller.key_id.ok_or_else(|| Error::internal("a caller without a key"))?;
         let mut bytes = [0u8; 32];
         random::secret(&mut bytes).map_err(|e| Error::failed("there is no randomness", e))?;
@@ -105,7 +105,7 @@ impl Service {
 
     /// Who is signed in with the session `id`: the holder of its key, until the first of both ends.
     #[tracing::instrument(name = "service.keys.resume_session", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn resume_session(&self, id: &str, request_id: String) -> Result<Caller> {
+    pub async fn resume_session(&self, id: &str, request_id: Arc<str>) -> Result<Caller> {
         let session = self.find_session(&hash(id)).await?;
         if session.expires_at <= self.clock.now() {
             return Err(refused("expired_session", "the session has ended; sign in again"));
