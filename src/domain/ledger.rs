@@ -85,6 +85,11 @@ impl Ledger {
         self.chains.iter()
     }
 
+    /// How many have buckets.
+    pub fn owners(&self) -> usize {
+        self.chains.len()
+    }
+
     pub fn bucket(&self, owner: &Owner, start: Day) -> Option<Bucket> {
         self.chains.get(owner).and_then(|c| c.bucket(start))
     }

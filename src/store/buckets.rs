@@ -10,6 +10,7 @@ use sea_orm::sea_query::Condition;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, StreamTrait};
 use uuid::Uuid;
 
+use super::bulk::Spread;
 use super::decode::SlotDecoder;
 use super::entity::{domain_usage_bucket, project_usage_bucket, user_usage_bucket};
 use super::{Result, bulk, decode};
@@ -177,6 +178,8 @@ pub async fn save(
     keys: &BTreeSet<(Owner, Day)>,
     now: Timestamp,
 ) -> Result<()> {
+    // Keys come in the order of the indexes by period.
+    let spread = if keys.len() * 2 >= ledger.owners() { Spread::Dense } else { Spread::Scattered };
     macro_rules! row {
         ($table:ident, $bucket:expr, $capacity:expr, $($key:ident: $value:expr),+) => {
             $table::ActiveModel {
@@ -207,6 +210,7 @@ pub async fn save(
                     $table::Column::CapacitySnapshot,
                     $table::Column::UpdatedAt,
                 ],
+                spread,
             )
             .await?;
         };

@@ -12,8 +12,8 @@ use sea_orm::sea_query::{
     ArrayType, Expr, ExprTrait, OnConflict, Query, SelectStatement, SimpleExpr, TableRef, ValueTuple, ValueType,
 };
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ColumnType, ConnectionTrait, DbBackend, DbErr, EntityTrait, Iterable, Statement,
-    Value,
+    ActiveModelTrait, ColumnTrait, ColumnType, ConnectionTrait, DbBackend, DbErr, EntityTrait, IdenStatic, Iterable,
+    Statement, Value,
 };
 
 /// `SQLite`'s limit on values in one statement.
@@ -43,10 +43,26 @@ where
     send(db, Parts { on_conflict, ..Parts::new(db, rows) }).await
 }
 
+/// How rows lie among those of their table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spread {
+    /// Anywhere.
+    Scattered,
+    /// They come in the order of an index, and are about half or more of the rows that it has between the first and the last of
+    /// them. The index begins with the columns of the key that all of them have in common, and the others follow.
+    Dense,
+}
+
 /// Inserts rows with all columns set; those whose `key` exists take the new values of `columns`. No key may come twice. Rows
 /// are made as they are sent. This is for rows that mostly exist: `PostgreSQL` is asked to update them first, which takes less
 /// time than to insert rows that conflict.
-pub async fn replace<A, I>(db: &impl ConnectionTrait, rows: I, key: &[Column<A>], columns: &[Column<A>]) -> Result<u64>
+pub async fn replace<A, I>(
+    db: &impl ConnectionTrait,
+    rows: I,
+    key: &[Column<A>],
+    columns: &[Column<A>],
+    spread: Spread,
+) -> Result<u64>
 where
     A: ActiveModelTrait + Send,
     I: Iterator<Item = A> + Send,
@@ -54,7 +70,8 @@ where
     let on_conflict = Some(OnConflict::columns(key.iter().copied()).update_columns(columns.iter().copied()).to_owned());
     let parts = Parts::new(db, rows);
     let is_postgres = parts.backend == DbBackend::Postgres;
-    let update = is_postgres.then(|| Update { key: key.to_vec(), columns: columns.to_vec(), built: Built::default() });
+    let (key, columns) = (key.to_vec(), columns.to_vec());
+    let update = is_postgres.then(|| Update { key, columns, spread, built: Built::default() });
     send(db, Parts { on_conflict, update, ..parts }).await
 }
 
@@ -65,7 +82,10 @@ where
 {
     let mut written = 0;
     let mut next = parts.next().await?;
+    let mut by_hash = false;
     while let Some(part) = next {
+        let in_range = part.update.as_ref().is_some_and(|update| update.in_range);
+        join_by_hash(db, &mut by_hash, in_range).await?;
         // The database works on one part while the next is made.
         let (sent, following) = futures::future::join(part.send(db), parts.next()).await;
         let (rows, existed) = sent?;
@@ -73,7 +93,19 @@ where
         parts.update = parts.update.filter(|_| existed);
         next = following?;
     }
+    join_by_hash(db, &mut by_hash, false).await?;
     Ok(written)
+}
+
+/// Keeps the planner of `PostgreSQL` from looking rows up one by one, or lets it choose again. It cannot know how many rows a
+/// range has: it expects few, and would read the whole range for each row that was sent.
+async fn join_by_hash(db: &impl ConnectionTrait, is_on: &mut bool, wanted: bool) -> Result<()> {
+    if *is_on != wanted {
+        let value = if wanted { "off" } else { "DEFAULT" };
+        db.execute_unprepared(&format!("SET LOCAL enable_nestloop TO {value}")).await?;
+        *is_on = wanted;
+    }
+    Ok(())
 }
 
 /// Rows on their way into statements.
@@ -95,22 +127,43 @@ struct Parts<A: ActiveModelTrait, I> {
 struct Update<A: ActiveModelTrait> {
     key: Vec<Column<A>>,
     columns: Vec<Column<A>>,
+    spread: Spread,
     built: Built,
+}
+
+impl<A: ActiveModelTrait> Update<A> {
+    /// The column whose first and last value tell between which rows of the table all of them lie.
+    fn range(&self, columns: &[Column<A>], cells: &[Cells]) -> Option<usize> {
+        let position = |column: &Column<A>| columns.iter().position(|own| own.as_str() == column.as_str());
+        let at: Option<Vec<usize>> = self.key.iter().map(position).collect();
+        let mut own = at?.into_iter().filter(|at| cells[*at].shared.is_none());
+        let first = own.next()?;
+        let is_range =
+            self.spread == Spread::Dense && cells[first].are_ascending_ids() && own.all(|at| cells[at].are_ids());
+        is_range.then_some(first)
+    }
 }
 
 /// Rows for one statement.
 struct Part {
     insert: Statement,
-    /// How many rows there are, and the statement that updates those that exist.
-    update: Option<(u64, Statement)>,
+    update: Option<PartUpdate>,
+}
+
+/// The update of the rows of a part that exist.
+struct PartUpdate {
+    rows: u64,
+    statement: Statement,
+    /// It looks through a range of the table instead of looking each row up.
+    in_range: bool,
 }
 
 impl Part {
     /// Returns how many rows were inserted or changed, and whether all of them are known to have been there.
     async fn send(self, db: &impl ConnectionTrait) -> Result<(u64, bool)> {
         let is_tried = self.update.is_some();
-        if let Some((rows, update)) = self.update
-            && db.execute_raw(update).await?.rows_affected() == rows
+        if let Some(PartUpdate { rows, statement, .. }) = self.update
+            && db.execute_raw(statement).await?.rows_affected() == rows
         {
             return Ok((rows, true));
         }
@@ -147,6 +200,8 @@ enum Form {
     Shared,
     /// One value for each row.
     Array,
+    /// One value for each row, in the order of the rows in the table.
+    Range,
     /// The same as text, because arrays with nulls are not sent otherwise.
     Text,
 }
@@ -177,11 +232,13 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
         }
         let Self { backend, columns, on_conflict, length, .. } = self;
         let mut update = None;
-        if let Some(Update { key, columns: changed, built }) = &mut self.update
+        if let Some(Update { key, columns: changed, built, .. }) = &mut self.update
             && count * *length >= WORTH_AN_UPDATE
         {
             let sql = built.text(&shape, |shape| build_update::<A>(columns, shape, key, changed))?;
-            update = Some((count as u64, Statement::from_sql_and_values(*backend, sql, values.clone())));
+            let statement = Statement::from_sql_and_values(*backend, sql, values.clone());
+            let in_range = matches!(&shape, Shape::Columns(forms) if forms.contains(&Form::Range));
+            update = Some(PartUpdate { rows: count as u64, statement, in_range });
         }
         let sql = self.built.text(&shape, |shape| build::<A>(*backend, columns, shape, on_conflict.as_ref()))?;
         Ok(Some(Part { insert: Statement::from_sql_and_values(*backend, sql, values), update }))
@@ -230,11 +287,12 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
         {
             first.spell_out(count);
         }
+        let range = self.update.as_ref().and_then(|update| update.range(&self.columns, &cells));
         let mut forms = Vec::with_capacity(cells.len());
         let mut values = Vec::with_capacity(cells.len());
-        for (cells, column) in cells.into_iter().zip(&self.columns) {
+        for (at, (cells, column)) in cells.into_iter().zip(&self.columns).enumerate() {
             let (form, value) = cells.into_value(*column)?;
-            forms.push(form);
+            forms.push(if range == Some(at) { Form::Range } else { form });
             values.push(value);
         }
         Ok((Shape::Columns(forms), values, count))
@@ -283,6 +341,16 @@ impl Cells {
         if let Some(shared) = self.shared.take() {
             self.all = vec![shared; count];
         }
+    }
+
+    /// Whether every row has an id of its own.
+    fn are_ids(&self) -> bool {
+        self.shared.is_none() && self.all.iter().all(|value| matches!(value, Value::Uuid(Some(_))))
+    }
+
+    fn are_ascending_ids(&self) -> bool {
+        let id = |value: &Value| if let Value::Uuid(id) = value { *id } else { None };
+        self.are_ids() && self.all.is_sorted_by_key(id)
     }
 
     fn into_value(self, column: impl ColumnTrait) -> Result<(Form, Value)> {
@@ -386,8 +454,22 @@ fn build_update<A: ActiveModelTrait>(
     let mut update = Query::update();
     update.table(table).from(TableRef::SubQuery(Box::new(select::<A>(columns, forms)?), new.into()));
     update.values(changed.iter().map(|column| (*column, Expr::col((new, *column)))));
+    let in_range = forms.contains(&Form::Range);
     for column in key {
-        update.and_where(Expr::col((table, *column)).equals((new, *column)));
+        let own = Expr::col((table, *column));
+        let sent = (1..).zip(columns).zip(forms).find(|((_, sent), _)| sent.as_str() == column.as_str());
+        let Some(((n, _), form)) = sent else { return Err(DbErr::Type("a key that is no column".into()).into()) };
+        let (kind, _) = types(*column)?;
+        // The planner sees no constants in rows, and finds no range without them.
+        if in_range && *form == Form::Shared {
+            update.and_where(own.eq(Expr::cust(format!("${n}::text::{kind}"))));
+            continue;
+        }
+        update.and_where(own.clone().equals((new, *column)));
+        if *form == Form::Range {
+            let end = |at: &str| Expr::cust(format!("(${n}::{kind}[])[{at}]"));
+            update.and_where(own.between(end("1"), end(&format!("cardinality(${n}::{kind}[])"))));
+        }
     }
     Ok(DbBackend::Postgres.build(&update).sql)
 }
@@ -399,7 +481,7 @@ fn select<A: ActiveModelTrait>(columns: &[Column<A>], forms: &[Form]) -> Result<
         let (kind, _) = types(*column)?;
         let values = match form {
             Form::Shared => format!("${n}::text::{kind}"),
-            Form::Array => format!("UNNEST((SELECT ${n}::{kind}[]))"),
+            Form::Array | Form::Range => format!("UNNEST((SELECT ${n}::{kind}[]))"),
             Form::Text => format!("UNNEST((SELECT ${n}::text::{kind}[]))"),
         };
         select.expr_as(Expr::cust(values), *column);

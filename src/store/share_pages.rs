@@ -15,6 +15,7 @@ use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, StreamTrait,
 };
 
+use super::bulk::Spread;
 use super::entity::user_share_page::{ActiveModel, Column, Entity};
 use super::{Result, StoreError, bulk, packed_share};
 use crate::domain::hierarchy::Share;
@@ -112,7 +113,7 @@ pub async fn save(
     }
     now = StoredShares { pages: 0, shares: users.len() };
     let all = rows(group, &mut now.pages, users.iter());
-    bulk::replace(db, all, &[Column::GroupKey, Column::Page], &[Column::Shares]).await?;
+    bulk::replace(db, all, &[Column::GroupKey, Column::Page], &[Column::Shares], Spread::Scattered).await?;
     let further = Condition::all().add(Column::GroupKey.eq(group.0)).add(Column::Page.gte(now.pages));
     Entity::delete_many().filter(further).exec(db).await?;
     Ok(now)

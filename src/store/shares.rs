@@ -8,6 +8,7 @@ use sea_orm::ActiveValue::Set;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, StreamTrait};
 use uuid::Uuid;
 
+use super::bulk::Spread;
 use super::entity::{domain_fair_share, project_fair_share};
 use super::groups::Group;
 use super::share_pages::{self, StoredShares};
@@ -93,6 +94,7 @@ pub async fn save(
                     $table::Column::FairShareFactor,
                     $table::Column::UpdatedAt,
                 ],
+                Spread::Scattered,
             )
             .await?;
         };

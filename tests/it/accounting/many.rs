@@ -1,5 +1,6 @@
 //! Runs that write more rows than one statement takes. What the rows of a statement have in common is sent once.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use fairshared::domain::capacity::CapacityCalendar;
@@ -7,9 +8,12 @@ use fairshared::domain::ids::Owner;
 use fairshared::domain::ledger::Ledger;
 use fairshared::domain::time::Day;
 use fairshared::service::Clock;
+use fairshared::store::{Tx, buckets};
+use sea_orm::{ConnectionTrait, DbBackend, Statement};
 use serde_json::{Value, json};
 
 use super::{member, usages, user};
+use crate::support::database::postgres;
 use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, slots, with};
 use crate::support::on_both;
 
@@ -22,6 +26,11 @@ const LATER: usize = 100;
 const PEOPLE: usize = 140;
 const DAYS: usize = 364;
 
+/// Users whose buckets are two statements, and fewer than half of all.
+const FEW: usize = 500;
+/// So many that it takes less time to look for a few in an index than to read all.
+const ALL: usize = 3_000;
+
 /// The rows of users are in the order of their ids: those of the first half are alike, those of the other half are not.
 fn cores(user: usize) -> u64 {
     if id(&name(user)).as_bytes()[0] < 0x80 { 1 } else { 1 + user as u64 % 3 }
@@ -29,6 +38,37 @@ fn cores(user: usize) -> u64 {
 
 fn name(user: usize) -> String {
     format!("u{user}")
+}
+
+/// How often `tx` has looked into the table of users' buckets.
+async fn lookups(tx: &Tx) -> i64 {
+    let scans = "SELECT COALESCE(seq_scan, 0) + COALESCE(idx_scan, 0) FROM pg_stat_xact_user_tables WHERE relname = 'user_usage_buckets'";
+    let row = tx.query_one_raw(Statement::from_string(DbBackend::Postgres, scans)).await.unwrap().unwrap();
+    row.try_get_by_index(0).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn buckets_of_most_users_are_found_together_and_those_of_a_few_one_by_one() {
+    let f = Fixture::new(postgres().await, "2026-01-10T00:00:00Z").await;
+    let of = |user: usize| kernel(&format!("k{user}"), &name(user), &format!("p{}", user % 7), "2026-01-10T00:00:00Z");
+    f.ingest(&(0..ALL).map(of).collect::<Vec<Value>>()).await;
+    f.clock.set("2026-01-10T06:00:00Z");
+    f.tick().await;
+    f.service.store().write().execute_unprepared("ANALYZE user_usage_buckets").await.unwrap();
+    let mut ledger = Ledger::new(CapacityCalendar::default(), Day::MIN);
+    buckets::load(f.service.store().read(), GROUP, &mut ledger, None).await.unwrap();
+    let users: BTreeSet<Owner> =
+        ledger.chains().map(|(owner, _)| owner.clone()).filter(|o| matches!(o, Owner::User(_))).collect();
+    let today = f.clock.now().day();
+    let mut looked = Vec::new();
+    for count in [FEW, ALL] {
+        let keys = users.iter().take(count).map(|owner| (owner.clone(), today)).collect();
+        let tx = f.service.store().begin().await.unwrap();
+        buckets::save(&tx, GROUP, &ledger, &keys, f.clock.now()).await.unwrap();
+        looked.push(lookups(&tx).await);
+    }
+    assert_eq!(looked[0], FEW as i64);
+    assert!(looked[1] < 10, "{looked:?}");
 }
 
 on_both! {
