@@ -142,12 +142,20 @@ on_both! {
             }
             costs
         };
-        // That statement is counted when its answer has been read, which may be during a first round.
-        costs().await;
-        let few = costs().await;
+        // What the service asks by itself once in a while is counted with the list that is asked for meanwhile.
+        let least = async || {
+            let mut least = costs().await;
+            for _ in 0..2 {
+                for ((_, least), (_, again)) in least.iter_mut().zip(costs().await) {
+                    *least = again.min(*least);
+                }
+            }
+            least
+        };
+        let few = least().await;
         fill(&server, 0).await;
         fill(&server, 1).await;
-        let many = costs().await;
+        let many = least().await;
         assert_eq!(few, many);
         assert!(many.iter().all(|(_, statements)| *statements <= 6), "{many:?}");
         // Ranks come from what is published, and those of the day before from memory.
