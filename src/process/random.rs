@@ -1,6 +1,7 @@
 //! New ids and secrets: the one place that asks the machine for randomness.
 
 use std::io;
+use std::sync::Arc;
 
 use uuid::Uuid;
 
@@ -14,6 +15,11 @@ pub fn id() -> Uuid {
 #[expect(clippy::disallowed_methods, reason = "the one place that makes ids")]
 pub fn dated_id() -> Uuid {
     Uuid::now_v7()
+}
+
+/// [`dated_id`] as text, for what happens once: a request.
+pub fn dated_name() -> Arc<str> {
+    Arc::from(&*dated_id().as_hyphenated().encode_lower(&mut Uuid::encode_buffer()))
 }
 
 /// Fills `bytes` with bytes that cannot be guessed.

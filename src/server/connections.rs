@@ -119,7 +119,7 @@ async fn refuse(stream: TcpStream, most: usize, _permit: OwnedSemaphorePermit) {
 fn too_many() -> Response<Body> {
     let detail = "there are too many connections; close those that are not needed, or try again";
     let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_connections", detail);
-    let mut response = problem::finish(problem.retry_soon().into_response(), &random::dated_id().to_string());
+    let mut response = problem::finish(problem.retry_soon().into_response(), &random::dated_name());
     layers::secure("", response.headers_mut());
     response.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
     response

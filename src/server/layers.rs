@@ -10,7 +10,6 @@ use axum::response::IntoResponse;
 use tokio::time::Instant;
 use tower::service_fn;
 use tracing::Instrument;
-use uuid::Uuid;
 
 use crate::process::random;
 use crate::rest::Answers;
@@ -36,10 +35,7 @@ impl RequestId {
         let sane =
             |text: &&str| (1..=MAX_REQUEST_ID).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_graphic());
         let given = request.headers().get(REQUEST_ID).and_then(|v| v.to_str().ok()).filter(sane);
-        Self(given.map_or_else(
-            || random::dated_id().as_hyphenated().encode_lower(&mut Uuid::encode_buffer()).into(),
-            Arc::from,
-        ))
+        Self(given.map_or_else(random::dated_name, Arc::from))
     }
 }
 

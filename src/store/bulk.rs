@@ -70,7 +70,8 @@ where
     let on_conflict = Some(OnConflict::columns(key.iter().copied()).update_columns(columns.iter().copied()).to_owned());
     let parts = Parts::new(db, rows);
     let is_postgres = parts.backend == DbBackend::Postgres;
-    let (key, columns) = (key.to_vec(), columns.to_vec());
+    let place = |column: &Column<A>| parts.columns.iter().position(|own| own.as_str() == column.as_str());
+    let (key, columns) = (key.iter().filter_map(place).collect(), columns.to_vec());
     let update = is_postgres.then(|| Update { key, columns, spread, built: Built::default() });
     send(db, Parts { on_conflict, update, ..parts }).await
 }
@@ -125,7 +126,8 @@ struct Parts<A: ActiveModelTrait, I> {
 
 /// How rows that exist are updated.
 struct Update<A: ActiveModelTrait> {
-    key: Vec<Column<A>>,
+    /// Where the key is among all columns.
+    key: Vec<usize>,
     columns: Vec<Column<A>>,
     spread: Spread,
     built: Built,
@@ -133,10 +135,8 @@ struct Update<A: ActiveModelTrait> {
 
 impl<A: ActiveModelTrait> Update<A> {
     /// The column whose first and last value tell between which rows of the table all of them lie.
-    fn range(&self, columns: &[Column<A>], cells: &[Cells]) -> Option<usize> {
-        let position = |column: &Column<A>| columns.iter().position(|own| own.as_str() == column.as_str());
-        let at: Option<Vec<usize>> = self.key.iter().map(position).collect();
-        let mut own = at?.into_iter().filter(|at| cells[*at].shared.is_none());
+    fn range(&self, cells: &[Cells]) -> Option<usize> {
+        let mut own = self.key.iter().copied().filter(|at| cells[*at].shared.is_none());
         let first = own.next()?;
         let is_range =
             self.spread == Spread::Dense && cells[first].are_ascending_ids() && own.all(|at| cells[at].are_ids());
@@ -287,7 +287,7 @@ impl<A: ActiveModelTrait + Send, I: Iterator<Item = A> + Send> Parts<A, I> {
         {
             first.spell_out(count);
         }
-        let range = self.update.as_ref().and_then(|update| update.range(&self.columns, &cells));
+        let range = self.update.as_ref().and_then(|update| update.range(&cells));
         let mut forms = Vec::with_capacity(cells.len());
         let mut values = Vec::with_capacity(cells.len());
         for (at, (cells, column)) in cells.into_iter().zip(&self.columns).enumerate() {
@@ -446,7 +446,7 @@ fn build<A: ActiveModelTrait>(
 fn build_update<A: ActiveModelTrait>(
     columns: &[Column<A>],
     shape: &Shape,
-    key: &[Column<A>],
+    key: &[usize],
     changed: &[Column<A>],
 ) -> Result<String> {
     let Shape::Columns(forms) = shape else { return Err(DbErr::Type("no update of rows".into()).into()) };
@@ -455,23 +455,26 @@ fn build_update<A: ActiveModelTrait>(
     update.table(table).from(TableRef::SubQuery(Box::new(select::<A>(columns, forms)?), new.into()));
     update.values(changed.iter().map(|column| (*column, Expr::col((new, *column)))));
     let in_range = forms.contains(&Form::Range);
-    for column in key {
-        let own = Expr::col((table, *column));
-        let sent = (1..).zip(columns).zip(forms).find(|((_, sent), _)| sent.as_str() == column.as_str());
-        let Some(((n, _), form)) = sent else { return Err(DbErr::Type("a key that is no column".into()).into()) };
-        let (kind, _) = types(*column)?;
+    for at in key {
+        let (column, form, n) = (columns[*at], forms[*at], at + 1);
+        let (own, (kind, _)) = (Expr::col((table, column)), types(column)?);
         // The planner sees no constants in rows, and finds no range without them.
-        if in_range && *form == Form::Shared {
-            update.and_where(own.eq(Expr::cust(format!("${n}::text::{kind}"))));
+        if in_range && form == Form::Shared {
+            update.and_where(own.eq(Expr::cust(shared(n, kind))));
             continue;
         }
-        update.and_where(own.clone().equals((new, *column)));
-        if *form == Form::Range {
+        update.and_where(own.clone().equals((new, column)));
+        if form == Form::Range {
             let end = |at: &str| Expr::cust(format!("(${n}::{kind}[])[{at}]"));
             update.and_where(own.between(end("1"), end(&format!("cardinality(${n}::{kind}[])"))));
         }
     }
     Ok(DbBackend::Postgres.build(&update).sql)
+}
+
+/// The one value of a column that all rows share.
+fn shared(n: usize, kind: &str) -> String {
+    format!("${n}::text::{kind}")
 }
 
 /// The rows that are sent to `PostgreSQL`. The inner `SELECT` hides from its planner how many they are, as in [`one_of`].
@@ -480,7 +483,7 @@ fn select<A: ActiveModelTrait>(columns: &[Column<A>], forms: &[Form]) -> Result<
     for ((n, column), form) in (1..).zip(columns).zip(forms) {
         let (kind, _) = types(*column)?;
         let values = match form {
-            Form::Shared => format!("${n}::text::{kind}"),
+            Form::Shared => shared(n, kind),
             Form::Array | Form::Range => format!("UNNEST((SELECT ${n}::{kind}[]))"),
             Form::Text => format!("UNNEST((SELECT ${n}::text::{kind}[]))"),
         };

@@ -87,10 +87,9 @@ const HEADERS: usize = 12;
 pub fn written(body: Result<Bytes, Error>) -> Response {
     match body {
         Ok(body) => {
-            let mut headers = HeaderMap::with_capacity(HEADERS);
-            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
             let mut response = Response::new(body.into());
-            *response.headers_mut() = headers;
+            response.headers_mut().reserve(HEADERS);
+            response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
             response
         }
         Err(error) => Problem::from(error).into_response(),

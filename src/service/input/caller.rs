@@ -110,7 +110,7 @@ impl Caller {
             user: None,
             groups: None,
             expires_at: None,
-            request_id: random::dated_id().to_string().into(),
+            request_id: random::dated_name(),
         }
     }
 
