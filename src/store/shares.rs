@@ -99,19 +99,19 @@ pub async fn save(
             .await?;
         };
     }
-    let shares = || changed.iter().filter_map(|owner| Some((owner, hierarchy.share(owner)?)));
-    let domains = shares().filter_map(|(owner, share)| match owner {
-        Owner::Domain(name) => Some((name.to_string(), share)),
+    // A share is looked up for its own tier only.
+    let domains = changed.iter().filter_map(|owner| match owner {
+        Owner::Domain(name) => Some((name.to_string(), hierarchy.share(owner)?)),
         _ => None,
     });
     store!(domain_fair_share, DomainName, domain_name, domains);
-    let projects = shares().filter_map(|(owner, share)| match owner {
-        Owner::Project(id) => Some((id.0, share)),
+    let projects = changed.iter().filter_map(|owner| match owner {
+        Owner::Project(id) => Some((id.0, hierarchy.share(owner)?)),
         _ => None,
     });
     store!(project_fair_share, ProjectId, project_id, projects);
-    let users = shares().filter_map(|(owner, share)| match owner {
-        Owner::User(member) => Some((member, share)),
+    let users = changed.iter().filter_map(|owner| match owner {
+        Owner::User(member) => Some((member, hierarchy.share(owner)?)),
         _ => None,
     });
     let users: Vec<(&Member, &Share)> = users.collect();

@@ -6,6 +6,7 @@ use std::mem::take;
 use std::ops::AddAssign;
 use std::sync::Arc;
 
+use futures::future::join;
 use serde_json::{Value, json};
 
 use super::ahead;
@@ -22,9 +23,9 @@ use crate::domain::slots::Usages;
 use crate::domain::time::{Day, MICROS_PER_SECOND, Span, Timestamp};
 use crate::service::Result;
 use crate::service::group::session::Session;
-use crate::service::group::state::{Occupancy, occupy};
+use crate::service::group::state::{GroupState, Occupancy, occupy};
 use crate::service::ingest::inferred::time_out;
-use crate::service::work::{background, blocking};
+use crate::service::work::{background, beside, blocking};
 use crate::service::{Service, Work};
 use crate::store;
 use crate::store::cursors::Progress;
@@ -100,6 +101,8 @@ pub(super) struct AggregateRun {
     gaps: BTreeMap<usize, GapTally>,
     occupancy: Occupancy,
     outstanding: Outstanding,
+    /// Records that are made, but not stored.
+    records: Vec<NewRecord>,
     pub(super) done: Aggregated,
 }
 
@@ -194,6 +197,7 @@ impl AggregateRun {
             gaps: BTreeMap::new(),
             occupancy: Occupancy::default(),
             outstanding: Outstanding::default(),
+            records: Vec::new(),
             done: Aggregated::default(),
         })
     }
@@ -204,7 +208,7 @@ impl AggregateRun {
         NewRecord { kernel: kernel.key, span, kind, slices: 1 }
     }
 
-    /// Records the slices of every unsettled kernel, and moves its cursor.
+    /// Makes the records of every unsettled kernel and stores them, but for the last, and moves its cursor.
     async fn scan(&mut self, session: &mut Session) -> Result<()> {
         let now = session.now;
         let leads = self.rest.is_none()
@@ -216,15 +220,16 @@ impl AggregateRun {
             self.outstanding = session.state().outstanding.clone();
             self.occupancy = session.state().occupancy.clone();
         }
-        let (mut progress, mut records) = (Progress::default(), Vec::new());
-        loop {
+        let (mut progress, mut is_last) = (Progress::default(), false);
+        while !is_last {
             // The database takes the records of one part while those of the next are made.
+            let records = take(&mut self.records);
             let insert = store::records::insert(session.write(), self.key, &records);
-            let (inserted, next) = futures::future::join(insert, self.record(session, &mut source)).await;
+            let (inserted, next) = join(insert, self.record(session, &mut source)).await;
             inserted?;
             let part;
-            (part, records) = next?;
-            let last = part.is_empty();
+            (part, self.records) = next?;
+            is_last = source.has_ended(session).await?;
             for mut kernel in part {
                 let mut other = anew || !kernel.keeps_step();
                 if kernel.applied.is_some() {
@@ -264,11 +269,8 @@ impl AggregateRun {
                 }
                 source.keep(kernel);
             }
-            if last || progress.count() >= MOVES {
+            if is_last || progress.count() >= MOVES {
                 store::cursors::advance(session.write(), &take(&mut progress), now).await?;
-            }
-            if last {
-                break;
             }
         }
         let mut kinds = take(&mut self.kinds);
@@ -453,25 +455,27 @@ impl AggregateRun {
         Ok(())
     }
 
-    /// Books the sums in buckets, folding chains again where the days do not simply follow, and calculates what they amount to.
+    /// Stores the last records and books the sums in buckets, folding chains again where the days do not simply follow, and
+    /// calculates what they amount to.
     async fn book(mut self, session: &mut Session) -> Result<Aggregated> {
         let (added, removed) = (take(&mut self.added).into_sums(), take(&mut self.removed).into_sums());
         let first = added.days().next().into_iter().chain(removed.days().next()).min();
-        let mut totals_anew = None;
         if let Some(first) = first {
-            let unit = session.state().options.decay_unit_days;
             session.load_chains_of(first).await?;
-            let records_from = session.state().group.records_from;
-            let state = session.state_mut();
-            let refold = blocking(|| {
-                let mut refold = state.ledger.retract(&removed, records_from);
-                for (entity, day) in state.ledger.apply(&added, unit, records_from) {
-                    refold.entry(entity).and_modify(|d| *d = day.min(*d)).or_insert(day);
-                }
-                refold
-            });
-            totals_anew = refold_entities(session, refold).await?;
         }
+        let (tx, GroupState { group, options, ledger, .. }) = session.parts();
+        let (unit, records_from) = (options.decay_unit_days, group.records_from);
+        let insert = store::records::insert(tx, self.key, &self.records);
+        let book = || {
+            let mut refold = ledger.retract(&removed, records_from);
+            for (entity, day) in ledger.apply(&added, unit, records_from) {
+                refold.entry(entity).and_modify(|d| *d = day.min(*d)).or_insert(day);
+            }
+            refold
+        };
+        let (inserted, refold) = beside(insert, book).await;
+        inserted?;
+        let totals_anew = refold_entities(session, refold).await?;
         day_totals::save(session, &added, &removed, totals_anew).await?;
         session.begin_histories().await?;
         self.done.buckets_updated = session.state().ledger.changes().upserts.len() as u64;

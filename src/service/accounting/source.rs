@@ -56,21 +56,23 @@ impl Source {
         }
     }
 
-    #[tracing::instrument(name = "service.accounting.source.next", level = "debug", skip_all, err(level = "debug"))]
     pub async fn next(&mut self, session: &Session) -> Result<Option<Unsettled>> {
-        if self.has_ended {
-            return Ok(None);
-        }
-        let next = self.following(session).await?.filter(|kernel| self.to.is_none_or(|to| kernel.key <= to));
-        self.has_ended = next.is_none();
-        Ok(next)
+        Ok(if self.has_ended(session).await? { None } else { self.page.next() })
     }
 
-    async fn following(&mut self, session: &Session) -> Result<Option<Unsettled>> {
-        loop {
-            if let Some(kernel) = self.page.next() {
-                return Ok(Some(kernel));
-            }
+    /// Whether no kernel comes any more.
+    pub async fn has_ended(&mut self, session: &Session) -> Result<bool> {
+        if !self.has_ended {
+            self.turn_page(session).await?;
+            let next = self.page.as_slice().first();
+            self.has_ended = next.is_none_or(|kernel| self.to.is_some_and(|to| kernel.key > to));
+        }
+        Ok(self.has_ended)
+    }
+
+    /// Goes on to the next page that has kernels, where this one has none left.
+    async fn turn_page(&mut self, session: &Session) -> Result<()> {
+        while self.page.as_slice().is_empty() {
             let last = if let Some(known) = &self.known {
                 let rest = (self.after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded);
                 self.page =
@@ -84,10 +86,11 @@ impl Source {
                 last
             };
             if last.is_none() {
-                return Ok(None);
+                break;
             }
             self.after = last;
         }
+        Ok(())
     }
 
     /// Leaves all that comes.
