@@ -26,6 +26,9 @@ const LATER: usize = 100;
 const PEOPLE: usize = 140;
 const DAYS: usize = 364;
 
+/// Kernels that a run takes from memory, and records, at once.
+const TOGETHER: usize = 5_000;
+
 /// Users whose buckets are two statements, and fewer than half of all.
 const FEW: usize = 500;
 /// So many that it takes less time to look for a few in an index than to read all.
@@ -132,6 +135,28 @@ on_both! {
         assert_eq!(f.tick().await.slices_created, PEOPLE as u64 + 2);
         let totals = f.service.audit_conservation(&admin(), GROUP).await.unwrap().totals;
         let used = usages(&(PEOPLE * DAYS * 86_400 + 2 * 86_400 + (PEOPLE + 2) * 21_600).to_string());
+        assert_eq!(totals.map(|total| total.to_json()), [used.clone(), used.clone(), used]);
+    }
+
+    async fn the_last_kernels_that_are_recorded_together_are_not_forgotten(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-10T00:00:00Z").await;
+        let of = |number: usize| kernel(&format!("k{number}"), &name(number % 7), "ml", "2026-01-10T00:00:00Z");
+        f.ingest(&(0..TOGETHER).map(of).collect::<Vec<Value>>()).await;
+        let slices = async |f: &Fixture, now: &str| {
+            f.clock.set(now);
+            let done = f.tick().await;
+            (done.kernels, done.slices_created)
+        };
+        let exactly = TOGETHER as u64;
+        assert_eq!(slices(&f, "2026-01-10T06:00:00Z").await, (exactly, exactly));
+        assert_eq!(slices(&f, "2026-01-10T07:00:00Z").await, (exactly, exactly));
+        f.ingest(&[of(TOGETHER)]).await;
+        assert_eq!(slices(&f, "2026-01-10T08:00:00Z").await, (exactly + 1, exactly + 1));
+        // From here on they are read from the database first.
+        let f = f.restart().await;
+        assert_eq!(slices(&f, "2026-01-10T09:00:00Z").await, (exactly + 1, exactly + 1));
+        let totals = f.service.audit_conservation(&admin(), GROUP).await.unwrap().totals;
+        let used = usages(&((TOGETHER + 1) * 9 * 3_600).to_string());
         assert_eq!(totals.map(|total| total.to_json()), [used.clone(), used.clone(), used]);
     }
 }

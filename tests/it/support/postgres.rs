@@ -140,7 +140,8 @@ impl Cluster {
             let _ = end.send(());
         });
         let pid = wait.recv().unwrap();
-        let deadline = Instant::now() + Duration::from_mins(1);
+        // On a machine that is busy with other things it has taken a minute.
+        let deadline = Instant::now() + Duration::from_mins(5);
         let ready = || {
             let asked = Command::new(bin.join("pg_isready")).arg("-q").arg("-h").arg(&self.folder).status();
             asked.is_ok_and(|status| status.success())
