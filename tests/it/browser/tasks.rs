@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::browser::chromium;
+use super::chromium;
 use crate::support::tell;
 
 fn npm(folder: &Path, args: &[&str]) -> Command {

@@ -1,6 +1,8 @@
 //! The pages for people in a real browser. A page of the test opens them as they are, plays the
 //! person, and tells what it saw. No name but the server's own can be resolved meanwhile.
 
+mod tasks;
+
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, OnceLock};
