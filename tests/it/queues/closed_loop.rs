@@ -29,8 +29,6 @@ const JOB_SECONDS: i64 = 600;
 const ROUNDS_BETWEEN_RUNS: i64 = 6;
 const ROUNDS_A_DAY: i64 = 86_400 / JOB_SECONDS;
 const LOOKBACK: i64 = 7;
-/// Three half-lives: what is used now counts for most of the usage by then.
-const FEW_DAYS: i64 = 3;
 const CAST: Cast = SMALL;
 
 /// When the scheduler reports what started and ended.
@@ -224,7 +222,7 @@ async fn delivered(f: &Fixture, way: &Way, order: Order, mode: SequenceMode, whe
 async fn progressive_delivers_what_weights_say() {
     let f = cluster(Order::Flat).await;
     let (users, _) =
-        delivered(&f, &Way::Direct, Order::Flat, SequenceMode::Progressive, Reports::AtOnce, FEW_DAYS).await;
+        delivered(&f, &Way::Direct, Order::Flat, SequenceMode::Progressive, Reports::AtOnce, LOOKBACK).await;
     assert!(users <= 0.03, "{users}");
 }
 
@@ -233,7 +231,7 @@ async fn progressive_in_tiers_over_http_delivers_what_weights_say() {
     let f = cluster(Order::Tiered).await;
     let way = Way::http(&f).await;
     let (users, domains) =
-        delivered(&f, &way, Order::Tiered, SequenceMode::Progressive, Reports::AtOnce, FEW_DAYS).await;
+        delivered(&f, &way, Order::Tiered, SequenceMode::Progressive, Reports::AtOnce, LOOKBACK).await;
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 
@@ -242,7 +240,7 @@ async fn progressive_in_tiers_over_http_delivers_what_weights_say() {
 async fn reports_may_be_late_where_placed_tells_what_started() {
     let f = cluster(Order::Tiered).await;
     let (users, domains) =
-        delivered(&f, &Way::Direct, Order::Tiered, SequenceMode::Progressive, Reports::LateAndPlaced, FEW_DAYS).await;
+        delivered(&f, &Way::Direct, Order::Tiered, SequenceMode::Progressive, Reports::LateAndPlaced, 3).await;
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 
@@ -251,11 +249,11 @@ async fn reports_may_be_late_where_placed_tells_what_started() {
 async fn reports_that_are_a_round_late_even_out_without_placed() {
     let f = cluster(Order::Tiered).await;
     let (users, domains) =
-        delivered(&f, &Way::Direct, Order::Tiered, SequenceMode::Progressive, Reports::Late, FEW_DAYS).await;
+        delivered(&f, &Way::Direct, Order::Tiered, SequenceMode::Progressive, Reports::Late, 3).await;
     assert!(users <= 0.03 && domains <= 0.01, "{users} {domains}");
 }
 
-/// The same over whole look-backs, and what the plain order delivers.
+/// Late reports with and without `placed`, and what the plain order delivers.
 #[ignore = "long"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn long_late_reports_even_out_and_the_plain_order_misses() {

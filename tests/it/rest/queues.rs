@@ -7,9 +7,6 @@ use super::support::{Server, group};
 use crate::support::fixture::{GROUP, kernel, with};
 use crate::support::on_both;
 
-/// Queues under one: more than one statement takes. Simulations have as many as there may be.
-const WIDE: usize = 40_000;
-
 async fn put(server: &Server, name: &str, body: &Value) -> Value {
     let answer = server.call("PUT", &group(&format!("/queues/{name}")), Some(body)).await;
     assert!([200, 201].contains(&answer.status.as_u16()), "{}", String::from_utf8_lossy(&answer.bytes));
@@ -186,17 +183,17 @@ on_both! {
             let found = division["queues"].as_array().unwrap().iter().find(|q| q["name"] == queue).unwrap();
             found["fair_share"].clone()
         };
-        let wide: Vec<Value> = (0..WIDE).map(|n| json!({"name": format!("q{n}"), "parent": "root"})).chain([json!({"name": "root"})]).collect();
-        assert_eq!(put_all(&server, &json!({"queues": wide})).await.json(200)["created"], WIDE + 1);
-        server.ingest(&[wait("q33333")]).await;
-        assert_eq!(share("q33333").await, json!({"cpu": "5"}));
-        assert_eq!(server.service.keep_division(GROUP).await.unwrap(), json!({"queues": WIDE + 2}));
-        assert_eq!(server.get(&group("/division/history?queue=q33333")).await["items"][0]["fair_share"], json!({"cpu": "5"}));
+        let wide: Vec<Value> = (0..99_999).map(|n| json!({"name": format!("q{n}"), "parent": "root"})).chain([json!({"name": "root"})]).collect();
+        assert_eq!(put_all(&server, &json!({"queues": wide})).await.json(200)["created"], 100_000);
+        server.ingest(&[wait("q77777")]).await;
+        assert_eq!(share("q77777").await, json!({"cpu": "5"}));
+        assert_eq!(server.service.keep_division(GROUP).await.unwrap(), json!({"queues": 100_001}));
+        assert_eq!(server.get(&group("/division/history?queue=q77777")).await["items"][0]["fair_share"], json!({"cpu": "5"}));
         server.call("DELETE", &group("/queues/root"), None).await.refused(409, "has_children");
         let name = |n: usize| format!("q{n}");
         let mut chain: Vec<Value> = (0..10_000).map(|n: usize| json!({"name": name(n), "parent": n.checked_sub(1).map(name)})).collect();
         let pruned = put_all(&server, &json!({"queues": chain, "prune": true})).await.json(200);
-        assert_eq!((&pruned["changed"], &pruned["deleted"]), (&json!(10_000), &json!(WIDE - 9_999)));
+        assert_eq!((&pruned["changed"], &pruned["deleted"]), (&json!(10_000), &json!(90_000)));
         server.ingest(&[wait("q9999")]).await;
         assert_eq!(share("q9999").await, json!({"cpu": "5"}));
         let before = server.get(&group("/queues?limit=1000")).await;

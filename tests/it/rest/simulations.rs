@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::support::{Answer, Server};
 use crate::support::fixture::with;
-use crate::support::{database, on_both};
+use crate::support::on_both;
 
 const DIVIDE: &str = "/division/simulate";
 const RECLAIM: &str = "/reclaim/simulate";
@@ -370,33 +370,31 @@ on_both! {
         let exhausted = with(eight(2), &json!({"options": {"search_budget_ms": 0}}));
         assert_eq!(server.plan(&exhausted).await["verdict"], "search_exhausted");
     }
-}
 
-/// No database is asked, so that it is tried on one of them.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn trees_of_absurd_shape() {
-    let server = Server::new(database::sqlite().await).await;
-    let mut wide: Vec<Value> = (0..99_999)
-        .map(|n| json!({"name": format!("q{n}"), "parent": "root", "request": {"gpu": n % 7}}))
-        .chain([json!({"name": "root"})])
-        .collect();
-    let body = json!({"algorithm": "quota_over_quota", "capacity": {"gpu": 1000}, "queues": wide});
-    assert_eq!(server.divide(&body).await["remaining"], json!({"gpu": "0"}));
-    wide.push(json!({"name": "one-too-many"}));
-    let body = json!({"algorithm": "quota_over_quota", "capacity": {"gpu": 1000}, "queues": wide});
-    assert_eq!(server.call("POST", DIVIDE, Some(&body)).await.refused(422, "too_many"), ["/queues"]);
-    let mut chain: Vec<Value> = (0..10_000)
-        .map(|n: usize| json!({"name": format!("q{n}"), "parent": n.checked_sub(1).map(|above| format!("q{above}"))}))
-        .collect();
-    chain[9_999]["request"] = json!({"gpu": 5});
-    let body = json!({"algorithm": "min_share", "capacity": {"gpu": 8}, "queues": chain});
-    assert_eq!(server.divide(&body).await["queues"][9_999]["fair_share"], json!({"gpu": "5"}));
-    // A circle of 10,000 is told in the first faults only.
-    chain[0]["parent"] = json!("q9999");
-    let body = json!({"algorithm": "drf", "capacity": {"gpu": 8}, "queues": chain});
-    assert_eq!(server.call("POST", DIVIDE, Some(&body)).await.refused(422, "invalid").len(), 100);
-    let slots: serde_json::Map<String, Value> = (0..60).map(|n| (format!("slot{n}"), json!(1))).collect();
-    let queues: Vec<Value> = (0..20_000).map(|n| json!({"name": format!("q{n}")})).collect();
-    let body = json!({"algorithm": "drf", "capacity": slots, "queues": queues});
-    assert_eq!(server.call("POST", DIVIDE, Some(&body)).await.refused(422, "too_many"), ["/queues"]);
+    async fn trees_of_absurd_shape(db: TestDb) {
+        let server = Server::new(db).await;
+        let mut wide: Vec<Value> = (0..99_999)
+            .map(|n| json!({"name": format!("q{n}"), "parent": "root", "request": {"gpu": n % 7}}))
+            .chain([json!({"name": "root"})])
+            .collect();
+        let body = json!({"algorithm": "quota_over_quota", "capacity": {"gpu": 1000}, "queues": wide});
+        assert_eq!(server.divide(&body).await["remaining"], json!({"gpu": "0"}));
+        wide.push(json!({"name": "one-too-many"}));
+        let body = json!({"algorithm": "quota_over_quota", "capacity": {"gpu": 1000}, "queues": wide});
+        assert_eq!(server.call("POST", DIVIDE, Some(&body)).await.refused(422, "too_many"), ["/queues"]);
+        let mut chain: Vec<Value> = (0..10_000)
+            .map(|n: usize| json!({"name": format!("q{n}"), "parent": n.checked_sub(1).map(|above| format!("q{above}"))}))
+            .collect();
+        chain[9_999]["request"] = json!({"gpu": 5});
+        let body = json!({"algorithm": "min_share", "capacity": {"gpu": 8}, "queues": chain});
+        assert_eq!(server.divide(&body).await["queues"][9_999]["fair_share"], json!({"gpu": "5"}));
+        // A circle of 10,000 is told in the first faults only.
+        chain[0]["parent"] = json!("q9999");
+        let body = json!({"algorithm": "drf", "capacity": {"gpu": 8}, "queues": chain});
+        assert_eq!(server.call("POST", DIVIDE, Some(&body)).await.refused(422, "invalid").len(), 100);
+        let slots: serde_json::Map<String, Value> = (0..60).map(|n| (format!("slot{n}"), json!(1))).collect();
+        let queues: Vec<Value> = (0..20_000).map(|n| json!({"name": format!("q{n}")})).collect();
+        let body = json!({"algorithm": "drf", "capacity": slots, "queues": queues});
+        assert_eq!(server.call("POST", DIVIDE, Some(&body)).await.refused(422, "too_many"), ["/queues"]);
+    }
 }
