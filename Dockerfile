@@ -3,6 +3,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev &
 WORKDIR /src
 COPY Cargo.toml Cargo.lock rustfmt.toml schema.graphql ./
 COPY .cargo .cargo
+COPY domain domain
 COPY migration migration
 COPY src src
 COPY ui/dist ui/dist

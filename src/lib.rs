@@ -2,7 +2,7 @@
 
 pub mod cli;
 pub mod config;
-pub mod domain;
+pub use domain;
 pub mod graphql;
 pub mod jobs;
 pub mod process;

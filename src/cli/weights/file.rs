@@ -40,7 +40,7 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Configuration, Failure> {
         return Err(Failure::Unusable(format!("{name} is not YAML{}", place.unwrap_or_default())));
     }
     let parsed = read_from::<Option<Configuration>, _>(serde_norway::Deserializer::from_str(text), "invalid_type");
-    let fault = |misread: Misread| Failure::from(Error::Invalid(vec![misread.into()])).in_input(name);
+    let fault = |misread: Misread| Failure::from(Error::Invalid(vec![misread.fault("the file")])).in_input(name);
     parsed.map(Option::unwrap_or_default).map_err(fault)
 }
 

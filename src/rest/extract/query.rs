@@ -52,7 +52,8 @@ fn text_of(parts: &Parts) -> Result<&str, Problem> {
 /// Reads a query string, with the place of its first fault.
 fn read<T: DeserializeOwned>(query: &[u8]) -> Result<T, Problem> {
     let deserializer = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query));
-    read_from(deserializer, "invalid_value").map_err(|misread| Error::Invalid(vec![misread.into()]).into())
+    read_from(deserializer, "invalid_value")
+        .map_err(|misread| Error::Invalid(vec![misread.fault("the query string")]).into())
 }
 
 /// Reads names and values as if they stood in a query string.

@@ -42,12 +42,6 @@ impl From<Unreadable> for Fault {
     }
 }
 
-impl From<Misread> for Fault {
-    fn from(misread: Misread) -> Self {
-        Self::new(misread.pointer(), misread.code(), misread.sentence(WHOLE))
-    }
-}
-
 /// Reads one JSON document.
 pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
@@ -98,7 +92,7 @@ fn why(bytes: &[u8], misread: Option<Misread>) -> Unreadable {
         return Unreadable::Malformed { code: "malformed_json", detail: not_json(&error) };
     }
     match misread {
-        Some(misread) => Unreadable::Wrong(misread.into()),
+        Some(misread) => Unreadable::Wrong(misread.fault(WHOLE)),
         None => Unreadable::Malformed { code: "malformed_json", detail: format!("{WHOLE} cannot be read") },
     }
 }

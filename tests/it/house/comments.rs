@@ -1,36 +1,17 @@
 //! What comments and messages owe their readers: each file says what it holds, each section that is cited has its page,
 //! and sentences name whom they are about.
 
-use std::path::PathBuf;
+use super::files::{root, rust_files};
 
 /// Words that leave open whether a user, a client, a job or an administrator is meant.
 const NAMELESS: [&str; 3] = ["nobody", "somebody", "whoever"];
 
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// The source of the program and of its migrations.
+/// The source of the program, of its rules and of its migrations, by path.
 fn sources() -> impl Iterator<Item = (String, String)> {
-    ["src", "migration/src"].into_iter().flat_map(files)
-}
-
-/// The files of `folder` and of the folders in it with their texts, by path.
-fn files(folder: &str) -> Vec<(String, String)> {
-    let (mut found, mut folders) = (Vec::new(), vec![root().join(folder)]);
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let name = path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
-                found.push((name, std::fs::read_to_string(&path).unwrap()));
-            }
-        }
-    }
-    found.sort();
-    found
+    ["src", "domain/src", "migration/src"].into_iter().flat_map(|folder| {
+        let found = rust_files(folder).into_iter();
+        found.map(move |(name, text)| (format!("{folder}/{name}"), text))
+    })
 }
 
 /// Whether the first line is the beginning of a comment on the whole file.

@@ -10,7 +10,10 @@ pub type Module = Vec<String>;
 /// A name that is passed on more often than this stands for itself.
 const DEEPEST: usize = 8;
 
-/// The modules of a crate.
+/// The layers that are crates of their own: in their files `crate` means the layer.
+pub const CRATES: [&str; 1] = ["domain"];
+
+/// The modules of the program, those of [`CRATES`] among them.
 #[derive(Default)]
 pub struct House {
     modules: BTreeMap<Module, References>,
@@ -26,7 +29,7 @@ struct References {
 }
 
 impl House {
-    /// The modules of files, each with its path below `src` and its text.
+    /// The modules of files, each with its path below `src` and its text. The path of a crate's file begins with the crate's name.
     pub fn of(files: impl IntoIterator<Item = (String, String)>) -> Self {
         let modules = files.into_iter().map(|(path, text)| (module_of(&path), References::read(&tokens(&text))));
         Self { modules: modules.collect() }
@@ -55,7 +58,7 @@ impl House {
         edges
     }
 
-    /// The module that `path` names in `module`, and what of the path is left there; `None`: it is no path of this crate.
+    /// The module that `path` names in `module`, and what of the path is left there; `None`: it is a path of another library.
     fn place(&self, module: &Module, path: &[String], depth: usize) -> Option<(Module, Vec<String>)> {
         let absolute = self.absolute(module, path, depth)?;
         let end = (0..=absolute.len()).rev().find(|end| self.modules.contains_key(&absolute[..*end]))?;
@@ -72,11 +75,14 @@ impl House {
         Some(passed_on.unwrap_or(found))
     }
 
-    /// The way to `path` from the root of the crate.
+    /// The way to `path` from the root of the program.
     fn absolute(&self, module: &Module, path: &[String], depth: usize) -> Option<Vec<String>> {
         let (first, rest) = path.split_first()?;
         match first.as_str() {
-            "crate" => Some(rest.to_vec()),
+            "crate" => {
+                let own = module.first().filter(|layer| CRATES.contains(&layer.as_str()));
+                Some(own.into_iter().chain(rest).cloned().collect())
+            }
             "self" => Some([module, rest].concat()),
             "super" => {
                 let ups = 1 + rest.iter().take_while(|word| *word == "super").count();

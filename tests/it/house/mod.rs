@@ -1,6 +1,7 @@
 //! The shape of the source, and the names that its pages tell.
 
 mod comments;
+mod files;
 mod imports;
 mod registries;
 mod shape;

@@ -11,6 +11,8 @@ use fairshared::domain::reclaim::plugins::plugin_names;
 use fairshared::domain::sequencer::Sequencer;
 use fairshared::jobs;
 
+use super::files::root;
+
 const README: &str = include_str!("../../../README.md");
 const OPERATIONS: &str = include_str!("../../../docs/OPERATIONS.md");
 const IMPORTS: &str = include_str!("../../../docs/IMPORTS.md");
@@ -114,7 +116,7 @@ fn settings() {
 
 #[test]
 fn every_file_that_the_architecture_names_is_there() {
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     // A pattern such as `<resource>/<verb>.rs` names no single file.
     let is_source =
         |name: &&str| !name.contains('<') && std::path::Path::new(name).extension().is_some_and(|kind| kind == "rs");
@@ -125,7 +127,7 @@ fn every_file_that_the_architecture_names_is_there() {
 
 #[test]
 fn every_page_links_the_glossary() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let folder = root().join("docs");
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "md") && !path.ends_with("GLOSSARY.md") {

@@ -1,9 +1,9 @@
 //! The rules: imports point down, and no circle joins files of one layer.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use super::imports::{House, Module};
+use super::files::rust_files;
+use super::imports::{CRATES, House, Module};
 
 /// The layers, and which others each may import. `docs/ARCHITECTURE.md` says what they hold.
 pub const LAYERS: [(&str, &[&str]); 12] = [
@@ -69,20 +69,11 @@ fn reached<'m>(next: &'m BTreeMap<Module, BTreeSet<Module>>, from: &Module) -> B
 
 /// The source as it is. `main.rs` is left out: it only calls the library.
 fn source() -> House {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let (mut files, mut folders) = (Vec::new(), vec![root.clone()]);
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("main.rs") {
-                let name = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
-                files.push((name, std::fs::read_to_string(&path).unwrap()));
-            }
-        }
-    }
-    House::of(files)
+    let crates = CRATES.iter().flat_map(|name| {
+        let inside = rust_files(&format!("{name}/src")).into_iter();
+        inside.map(move |(path, text)| (format!("{name}/{}", if path == "lib.rs" { "mod.rs" } else { &path }), text))
+    });
+    House::of(rust_files("src").into_iter().filter(|(path, _)| path != "main.rs").chain(crates))
 }
 
 #[test]
@@ -117,12 +108,9 @@ fn a_planted_import_that_points_up_is_found() {
         "fn f(x: &crate::service::Service) {}",
         "use super::super::service;",
     ] {
-        let house = planted(&[
-            ("domain/mod.rs", ""),
-            ("domain/kernel/mod.rs", text),
-            ("service/mod.rs", "pub struct Service;"),
-        ]);
-        assert_eq!(upward(&house), ["domain::kernel imports service"], "{text}");
+        let house =
+            planted(&[("store/mod.rs", ""), ("store/kernel/mod.rs", text), ("service/mod.rs", "pub struct Service;")]);
+        assert_eq!(upward(&house), ["store::kernel imports service"], "{text}");
     }
 }
 
@@ -154,7 +142,7 @@ fn a_planted_circle_is_found() {
         let house = planted(&[
             ("domain/mod.rs", "mod a; mod b; mod c; pub use a::A;"),
             ("domain/a.rs", "use super::b::B; pub struct A;"),
-            ("domain/b.rs", "use crate::domain::c; pub struct B;"),
+            ("domain/b.rs", "use crate::c; pub struct B;"),
             ("domain/c.rs", c),
         ]);
         assert_eq!(circles(&house), [expected], "{c}");

@@ -1,0 +1,313 @@
+//! Exact fixed-point numbers (FAIR_SHARE §2): an [`Amount`] of a slot and a [`Usage`] in slot-seconds.
+//!
+//! An amount times microseconds is a usage without any rounding, and the sum of every usage a
+//! cluster can produce fits, so accounting never rounds and never overflows.
+
+mod computed;
+mod grain;
+mod kept;
+mod proportion;
+mod scaled;
+mod weighed;
+pub mod written;
+
+use std::fmt;
+use std::ops::{Add, AddAssign};
+use std::str::FromStr;
+
+use ethnum::U256;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub use computed::{Computed, f64_text, push_f64, signed_text};
+pub use grain::{Count, Grain};
+pub use kept::with_kept_numbers;
+pub use proportion::Proportion;
+pub use scaled::ScaledUsage;
+pub use weighed::WeighedSum;
+
+/// Digits after the point that an [`Amount`] keeps.
+pub(crate) const AMOUNT_DECIMALS: u32 = 12;
+/// Digits after the point that a [`Usage`] keeps: an amount's plus six for microseconds.
+const USAGE_DECIMALS: u32 = AMOUNT_DECIMALS + 6;
+const AMOUNT_UNIT: u128 = 10u128.pow(AMOUNT_DECIMALS);
+const USAGE_UNIT: u128 = 10u128.pow(USAGE_DECIMALS);
+/// The largest amount of one slot: 10^21, above any memory in bytes.
+const AMOUNT_MAX: u128 = 10u128.pow(21) * AMOUNT_UNIT;
+/// The longest text that can be a legal number; longer input is refused before it is read.
+pub(super) const MAX_TEXT: usize = 64;
+/// Why a text is not a legal decimal here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecimalError {
+    #[error("is not a decimal number")]
+    NotADecimal,
+    #[error("must not be negative")]
+    Negative,
+    #[error("must be above 0")]
+    Zero,
+    #[error("has more than {0} decimals")]
+    TooManyDecimals(u32),
+    #[error("is too large")]
+    TooLarge,
+}
+
+/// Reads plain decimal notation as an integer count of `10^-decimals`.
+pub(crate) fn parse_fixed(text: &str, decimals: u32) -> Result<u128, DecimalError> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    if digits.len() > MAX_TEXT {
+        let long = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+        return Err(match digits.split_once('.') {
+            None if long(digits) => DecimalError::TooLarge,
+            Some((whole, fraction)) if long(whole) && long(fraction) => DecimalError::TooLarge,
+            _ => DecimalError::NotADecimal,
+        });
+    }
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    let has_point = whole.len() != digits.len();
+    if whole.is_empty() || (has_point && fraction.is_empty()) || !all_digits(whole) || !all_digits(fraction) {
+        return Err(DecimalError::NotADecimal);
+    }
+    if negative && digits.bytes().any(|b| !matches!(b, b'0' | b'.')) {
+        return Err(DecimalError::Negative);
+    }
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.len() > decimals as usize {
+        return Err(DecimalError::TooManyDecimals(decimals));
+    }
+    let mut value: u128 = 0;
+    let padding = decimals as usize - fraction.len();
+    for digit in whole.bytes().chain(fraction.bytes()).chain(std::iter::repeat_n(b'0', padding)) {
+        value = value
+            .checked_mul(10)
+            .and_then(|v| v.checked_add(u128::from(digit - b'0')))
+            .ok_or(DecimalError::TooLarge)?;
+    }
+    Ok(value)
+}
+
+/// Writes a count of `10^-decimals` without trailing zeros.
+pub(crate) fn write_fixed(f: &mut fmt::Formatter<'_>, value: u128, decimals: u32) -> fmt::Result {
+    let unit = 10u128.pow(decimals);
+    write_parts(f, &(value / unit), value % unit, decimals)
+}
+
+fn write_parts(f: &mut fmt::Formatter<'_>, whole: &dyn fmt::Display, fraction: u128, decimals: u32) -> fmt::Result {
+    if fraction == 0 {
+        return write!(f, "{whole}");
+    }
+    let (mut fraction, mut width) = (fraction, decimals as usize);
+    while fraction % 10 == 0 {
+        fraction /= 10;
+        width -= 1;
+    }
+    write!(f, "{whole}.{fraction:0width$}")
+}
+
+/// How much of a slot: `0` to `10^21` with at most 12 decimals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Amount(u128);
+
+impl Amount {
+    pub const ZERO: Self = Self(0);
+    pub const ONE: Self = Self(AMOUNT_UNIT);
+    pub const MAX: Self = Self(AMOUNT_MAX);
+
+    /// The amount of so many `10^-12`, at most the largest amount.
+    pub const fn from_units(units: u128) -> Self {
+        Self(if units < AMOUNT_MAX { units } else { AMOUNT_MAX })
+    }
+
+    /// The amount of so many `10^-12`; `None` above the largest amount.
+    pub const fn checked_from_units(units: u128) -> Option<Self> {
+        if units <= AMOUNT_MAX { Some(Self(units)) } else { None }
+    }
+
+    /// The amount as a count of `10^-12`.
+    pub const fn units(self) -> u128 {
+        self.0
+    }
+
+    /// The nearest amount; what is not a number or below 0 is 0.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a float to an integer saturates
+    pub fn from_f64(value: f64) -> Self {
+        let whole = value.trunc();
+        let fraction = ((value - whole) * AMOUNT_UNIT as f64).round();
+        Self::from_units((whole as u128).saturating_mul(AMOUNT_UNIT).saturating_add(fraction as u128))
+    }
+
+    /// The amount nearest to the first `digits` significant digits of the value.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a float to an integer saturates
+    pub fn from_f64_digits(value: f64, digits: i32) -> Self {
+        if value <= 0.0 {
+            return Self::ZERO;
+        }
+        let decimals = AMOUNT_DECIMALS.cast_signed();
+        let places = (digits - 1 - value.log10().floor() as i32).min(decimals);
+        let rounded = (value * 10f64.powi(places)).round() as u128;
+        Self::from_units(rounded.saturating_mul(10u128.saturating_pow((decimals - places).unsigned_abs())))
+    }
+
+    /// The amount of `count` whole units.
+    pub const fn whole(count: u64) -> Self {
+        Self(count as u128 * AMOUNT_UNIT)
+    }
+
+    pub fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Used for `micros` microseconds.
+    pub fn for_micros(self, micros: u64) -> Usage {
+        Usage(U256::from(self.0) * U256::from(micros))
+    }
+
+    pub fn to_f64(self) -> f64 {
+        self.0 as f64 / AMOUNT_UNIT as f64
+    }
+
+    /// Exactly `self x count`; `None` above the largest amount.
+    pub fn checked_mul(self, count: u64) -> Option<Self> {
+        self.0.checked_mul(u128::from(count)).filter(|v| *v <= AMOUNT_MAX).map(Self)
+    }
+
+    /// Exactly `self + other`; `None` above the largest amount.
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        Some(Self(self.0.checked_add(other.0)?)).filter(|sum| *sum <= Self::MAX)
+    }
+
+    /// Sums end at the largest amount, far above any cluster, where they can still be read back.
+    #[must_use]
+    pub fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0).min(AMOUNT_MAX))
+    }
+}
+
+impl Amount {
+    #[must_use]
+    pub fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl FromStr for Amount {
+    type Err = DecimalError;
+    fn from_str(text: &str) -> Result<Self, DecimalError> {
+        let value = parse_fixed(text, AMOUNT_DECIMALS)?;
+        if value > AMOUNT_MAX {
+            return Err(DecimalError::TooLarge);
+        }
+        Ok(Self(value))
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_fixed(f, self.0, AMOUNT_DECIMALS)
+    }
+}
+
+/// Slot amount x seconds ("resource-seconds"), exact to `10^-18`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Usage(U256);
+
+impl Usage {
+    pub const ZERO: Self = Self(U256::ZERO);
+
+    pub fn is_zero(self) -> bool {
+        self.0 == U256::ZERO
+    }
+
+    pub fn to_f64(self) -> f64 {
+        let (high, low) = self.0.into_words();
+        if high == 0 {
+            return low as f64 / USAGE_UNIT as f64;
+        }
+        (high as f64 * 2f64.powi(128) + low as f64) / USAGE_UNIT as f64
+    }
+
+    /// The mean amount of a usage that was spread over `micros` microseconds, rounded half up to `10^-12`.
+    pub fn mean_over(self, micros: u64) -> Amount {
+        if micros == 0 {
+            return Amount::ZERO;
+        }
+        let rounded = self.0.saturating_add(U256::from(micros / 2)) / U256::from(micros);
+        Amount(u128::try_from(rounded).unwrap_or(AMOUNT_MAX).min(AMOUNT_MAX))
+    }
+
+    #[must_use]
+    pub fn saturating_sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Add for Usage {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl std::iter::Sum for Usage {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl FromStr for Usage {
+    type Err = DecimalError;
+    fn from_str(text: &str) -> Result<Self, DecimalError> {
+        match parse_fixed(text, USAGE_DECIMALS) {
+            Ok(value) => return Ok(Self(U256::from(value))),
+            Err(DecimalError::TooLarge) if !text.starts_with('-') => {}
+            Err(error) => return Err(error),
+        }
+        // Above 2^128 units: whole and fraction apart.
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+        let whole = U256::from_str_radix(whole, 10).map_err(|_| DecimalError::TooLarge)?;
+        let fraction = parse_fixed(&format!("0.{fraction}"), USAGE_DECIMALS)?;
+        whole
+            .checked_mul(U256::from(USAGE_UNIT))
+            .and_then(|w| w.checked_add(U256::from(fraction)))
+            .map(Self)
+            .ok_or(DecimalError::TooLarge)
+    }
+}
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (high, low) = self.0.into_words();
+        if high == 0 {
+            return write_fixed(f, low, USAGE_DECIMALS);
+        }
+        let unit = U256::from(USAGE_UNIT);
+        write_parts(f, &(self.0 / unit), (self.0 % unit).as_u128(), USAGE_DECIMALS)
+    }
+}
+
+macro_rules! text_serde {
+    ($type:ty) => {
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                $crate::decimal::written::deserialize_decimal(deserializer)
+            }
+        }
+    };
+}
+pub(crate) use text_serde;
+
+text_serde!(Amount);
+text_serde!(Usage);

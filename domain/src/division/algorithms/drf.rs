@@ -1,0 +1,149 @@
+//! `drf` (DIVISION §4): weighted dominant-resource filling over the tree.
+
+mod clock;
+mod filling;
+mod node;
+
+use std::cmp::Reverse;
+
+use super::{Algorithm, Shares, remaining};
+use crate::decimal::Amount;
+use crate::division::trace::{Step, Trace};
+use crate::division::tree::Tree;
+use crate::division::tree::grid::Grid;
+use crate::queues::Bound;
+use clock::close;
+use filling::Filling;
+use node::Stop;
+
+/// It has no options.
+pub use crate::flat::NoKeys as Options;
+
+pub(super) struct Drf;
+
+impl Algorithm for Drf {
+    fn name(&self) -> &'static str {
+        "drf"
+    }
+
+    fn divide(&self, tree: &Tree, _: &super::Options, trace: &mut Trace) -> Shares {
+        let mut filling = Filling::new(tree);
+        filling.run();
+        let mut fair_share = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
+        for queue in (0..tree.len()).filter(|q| tree.is_leaf(*q)) {
+            let (part, _) = filling.leaf(queue);
+            for column in 0..tree.slots.len() {
+                let cell = (queue, column);
+                fair_share[cell] = share(tree.request[cell], tree.limit[cell], part);
+            }
+        }
+        add_up(tree, &filling, &mut fair_share);
+        let recorded = if trace.is_on() { tree.len() } else { 0 };
+        for queue in 0..recorded {
+            let stop = if tree.is_leaf(queue) { filling.leaf(queue).1 } else { None };
+            record(tree, queue, stop, fair_share.row(queue), trace);
+        }
+        Shares { remaining: remaining(tree, &fair_share), fair_share, ratios: None, warnings: Vec::new() }
+    }
+}
+
+/// Digits of a solution that count; what lies below is the rounding of the steps.
+const DIGITS: i32 = 13;
+
+/// What a leaf has of a slot with a part of its demand: all that it may have, or the digits that count.
+fn share(request: Amount, limit: Bound, part: f64) -> Amount {
+    let most = limit.cut(request);
+    let share = request.to_f64() * part;
+    if part >= 1.0 || close(share, most.to_f64()) { most } else { Amount::from_f64_digits(share, DIGITS).min(most) }
+}
+
+/// A parent has what its children have. Floats may have carried a sum above a limit or the capacity by the last
+/// digits, which are taken back.
+fn add_up(tree: &Tree, filling: &Filling, fair_share: &mut Grid<Amount>) {
+    let levels: Vec<Option<usize>> = tree.levels().collect();
+    for level in levels.into_iter().rev() {
+        for column in 0..tree.slots.len() {
+            let bound = match level {
+                Some(queue) => tree.limit[(queue, column)].cut(tree.capacity[column]),
+                None => tree.capacity[column],
+            };
+            let excess = sum(tree, fair_share, level, column).saturating_sub(bound.units());
+            if excess > 0 {
+                take(tree, filling, fair_share, (level, column), excess);
+            }
+            if let Some(queue) = level {
+                fair_share[(queue, column)] = Amount::from_units(sum(tree, fair_share, level, column));
+            }
+        }
+    }
+}
+
+fn sum(tree: &Tree, fair_share: &Grid<Amount>, level: Option<usize>, column: usize) -> u128 {
+    let parts = tree.children(level).iter().map(|q| fair_share[(*q, column)].units());
+    parts.fold(0u128, u128::saturating_add)
+}
+
+/// A leaf with what makes it give before others: that it lacks something, was held back, and has much.
+type Giver = (Reverse<(bool, bool, Amount)>, usize);
+
+/// Takes `excess` from the leaves below a level, the largest first. A leaf that has all it asks for loses nothing while
+/// another has something to give.
+fn take(
+    tree: &Tree,
+    filling: &Filling,
+    fair_share: &mut Grid<Amount>,
+    (level, column): (Option<usize>, usize),
+    mut excess: u128,
+) {
+    let mut below = tree.children(level).to_vec();
+    let mut next = 0;
+    while next < below.len() {
+        below.extend_from_slice(tree.children(Some(below[next])));
+        next += 1;
+    }
+    let mut leaves: Vec<Giver> = below
+        .iter()
+        .filter(|q| tree.is_leaf(**q))
+        .map(|q| {
+            let share = fair_share[(*q, column)];
+            let lacks = share < tree.requestable(*q, column);
+            (Reverse((lacks, lacks && filling.is_held_back(*q), share)), *q)
+        })
+        .collect();
+    let order = |a: &Giver, b: &Giver| a.0.cmp(&b.0).then_with(|| tree.by_age(a.1, b.1));
+    // Last digits: one leaf nearly always has enough.
+    match leaves.iter().copied().min_by(order) {
+        Some(first) if first.0.0.2.units() >= excess => leaves = vec![first],
+        _ => leaves.sort_unstable_by(order),
+    }
+    for (Reverse((.., share)), leaf) in leaves {
+        let taken = share.units().min(excess);
+        excess -= taken;
+        for queue in tree.ancestry(leaf).take_while(|queue| Some(*queue) != level) {
+            let cell = &mut fair_share[(queue, column)];
+            *cell = Amount::from_units(cell.units().saturating_sub(taken));
+        }
+        if excess == 0 {
+            break;
+        }
+    }
+}
+
+fn record(tree: &Tree, queue: usize, stop: Option<Stop>, shares: &[Amount], trace: &mut Trace) {
+    let weight = tree.queues[queue].weight;
+    let parts = shares.iter().zip(&tree.capacity).filter(|(_, capacity)| !capacity.is_zero());
+    let dominant = parts.map(|(share, capacity)| share.to_f64() / capacity.to_f64()).fold(0.0, f64::max);
+    let level = (!weight.is_zero()).then(|| Amount::from_f64(dominant / weight.to_f64()));
+    for (column, share) in shares.iter().enumerate().filter(|(_, share)| !share.is_zero()) {
+        trace.push(|| Step {
+            queue,
+            column: Some(column),
+            rule: "filling",
+            weight: Some(weight),
+            level,
+            gift: (*share).into(),
+            capped_by: stop.map(|stop| stop.shown(tree, queue)),
+            ..Step::default()
+        });
+    }
+}

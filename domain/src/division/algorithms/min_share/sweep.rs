@@ -1,0 +1,191 @@
+//! The one equation of `min_share` (DIVISION §3), solved exactly by a sweep over its sorted breakpoints.
+
+use std::cmp::{Ordering, Reverse};
+
+use super::Rule;
+use crate::division::exact::{cmp_products, first_of, mul_div};
+
+/// A child: weight, lower and upper limit. Ratios and weights fit 64 bits, their sums may not.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Member {
+    pub weight: u64,
+    pub lower: u64,
+    pub upper: u64,
+}
+
+/// Solves level after level in the same memory.
+#[derive(Default)]
+pub(super) struct Solver {
+    /// The children of the level, set by the caller.
+    pub members: Vec<Member>,
+    pub shares: Vec<u64>,
+    /// What was divided by weight among those between their limits.
+    pub divided: u64,
+    /// Sum of the weights of those between their limits.
+    pub weight_sum: u128,
+    phases: Vec<Phase>,
+    breakpoints: Vec<Breakpoint>,
+    remainders: Vec<(Reverse<u128>, usize)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Still at its lower limit.
+    AtLower,
+    Growing,
+    AtUpper,
+}
+
+/// Where a child begins or ends to grow: at x = limit / weight.
+#[derive(Clone, Copy)]
+struct Breakpoint {
+    /// Orders most breakpoints; close keys are settled exactly.
+    key: f64,
+    child: u32,
+    starts: bool,
+}
+
+/// Above three roundings in each of two keys.
+const DOUBT: f64 = 1e-15;
+
+impl Breakpoint {
+    fn new(child: usize, member: &Member, starts: bool) -> Self {
+        let limit = if starts { member.lower } else { member.upper };
+        Self { key: limit as f64 / member.weight as f64, child: u32::try_from(child).unwrap_or(u32::MAX), starts }
+    }
+
+    fn child(self) -> usize {
+        self.child as usize
+    }
+
+    fn limit(self, members: &[Member]) -> (u128, u128) {
+        let member = &members[self.child()];
+        (u128::from(if self.starts { member.lower } else { member.upper }), u128::from(member.weight))
+    }
+
+    /// Whether rounding may have changed the order of the two.
+    fn is_close_to(&self, next: &Self) -> bool {
+        next.key - self.key <= DOUBT * next.key
+    }
+
+    fn exactly(self, other: Self, members: &[Member]) -> Ordering {
+        let ((limit, weight), (others, others_weight)) = (self.limit(members), other.limit(members));
+        // A child starts before it stops.
+        (limit * others_weight).cmp(&(others * weight)).then_with(|| other.starts.cmp(&self.starts))
+    }
+}
+
+/// By x. Keys are never negative, so that their bits order like them, which takes less time.
+fn sort(breakpoints: &mut [Breakpoint], members: &[Member]) {
+    breakpoints.sort_unstable_by_key(|point| point.key.to_bits());
+    for close in breakpoints.chunk_by_mut(Breakpoint::is_close_to).filter(|close| close.len() > 1) {
+        close.sort_unstable_by(|a, b| a.exactly(*b, members));
+    }
+}
+
+impl Solver {
+    /// Finds x with `sum min(u, max(l, w x)) = min(total, sum u)`, or with `l + w x` under `on_top`. The sum of the
+    /// lower limits is at most `total`. A child of weight 0 gets its lower limit only.
+    pub fn solve(&mut self, total: u64, rule: Rule, first: impl Fn(usize, usize) -> Ordering) {
+        for member in &mut self.members {
+            member.lower = member.lower.min(member.upper);
+            if member.weight == 0 {
+                member.upper = member.lower;
+            }
+        }
+        self.shares.clear();
+        if rule == Rule::Floor {
+            self.shares.resize(self.members.len(), 0);
+            self.sweep(total, first);
+            return;
+        }
+        // Lower limits are given beforehand, and what is above them starts to grow at x = 0.
+        let mut left = total;
+        for member in &mut self.members {
+            self.shares.push(member.lower);
+            left = left.saturating_sub(member.lower);
+            *member = Member { lower: 0, upper: member.upper - member.lower, ..*member };
+        }
+        self.sweep(left, first);
+    }
+
+    /// Whether the child's share follows from its weight.
+    pub fn by_weight(&self, at: usize) -> bool {
+        self.phases[at] == Phase::Growing
+    }
+
+    /// Adds to the shares.
+    fn sweep(&mut self, total: u64, first: impl Fn(usize, usize) -> Ordering) {
+        let Self { members, phases, breakpoints, .. } = self;
+        phases.clear();
+        breakpoints.clear();
+        // What is fixed: limits of the children that do not grow. What grows: the sum of weights.
+        let (mut fixed, mut weights) = (0u128, 0u128);
+        for (child, member) in members.iter().enumerate() {
+            if member.upper == member.lower {
+                phases.push(Phase::AtUpper);
+                fixed += u128::from(member.upper);
+                continue;
+            }
+            // No child grows beyond the total.
+            if member.upper < total {
+                breakpoints.push(Breakpoint::new(child, member, false));
+            }
+            if member.lower > 0 {
+                phases.push(Phase::AtLower);
+                fixed += u128::from(member.lower);
+                breakpoints.push(Breakpoint::new(child, member, true));
+            } else {
+                phases.push(Phase::Growing);
+                weights += u128::from(member.weight);
+            }
+        }
+        sort(breakpoints, members);
+        for point in breakpoints.iter().copied() {
+            let member = &members[point.child()];
+            let target = u128::from(total).saturating_sub(fixed);
+            let (limit, weight) = point.limit(members);
+            if cmp_products(weights, limit, target, weight) != Ordering::Less {
+                break;
+            }
+            if point.starts {
+                phases[point.child()] = Phase::Growing;
+                fixed -= u128::from(member.lower);
+                weights += weight;
+            } else {
+                phases[point.child()] = Phase::AtUpper;
+                fixed += u128::from(member.upper);
+                weights -= weight;
+            }
+        }
+        self.weight_sum = weights;
+        self.divided = u64::try_from(u128::from(total).saturating_sub(fixed)).unwrap_or(0);
+        self.share_out(first);
+    }
+
+    /// The part of every child; what rounding down leaves goes to the largest remainders.
+    fn share_out(&mut self, first: impl Fn(usize, usize) -> Ordering) {
+        self.remainders.clear();
+        let (divided, mut left) = (u128::from(self.divided), u128::from(self.divided));
+        for (at, (member, phase)) in self.members.iter().zip(&self.phases).enumerate() {
+            self.shares[at] += match phase {
+                Phase::AtLower => member.lower,
+                Phase::AtUpper => member.upper,
+                Phase::Growing => {
+                    let (part, remainder) = mul_div(divided, u128::from(member.weight), self.weight_sum);
+                    left -= part;
+                    if remainder > 0 {
+                        self.remainders.push((Reverse(remainder), at));
+                    }
+                    u64::try_from(part).unwrap_or(0)
+                }
+            };
+        }
+        let order =
+            |a: &(Reverse<u128>, usize), b: &(Reverse<u128>, usize)| a.0.cmp(&b.0).then_with(|| first(a.1, b.1));
+        let count = if self.weight_sum > 0 { left } else { 0 };
+        for (_, at) in first_of(&mut self.remainders, count, order) {
+            self.shares[*at] += 1;
+        }
+    }
+}

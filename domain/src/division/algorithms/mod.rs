@@ -1,0 +1,113 @@
+//! The ways to divide. An algorithm is one file here, with its options, and one line in `algorithms!`.
+
+mod drf;
+mod min_share;
+mod proportion;
+mod quota_over_quota;
+
+pub use quota_over_quota::Rounding;
+
+use crate::decimal::Amount;
+use crate::division::score_weights::ScoreOptions;
+use crate::division::trace::Trace;
+use crate::division::tree::Tree;
+use crate::division::tree::grid::Grid;
+use crate::division::tree::warning::Warning;
+use crate::flat::flat_object;
+
+/// What a division gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shares {
+    /// By queue and slot.
+    pub fair_share: Grid<Amount>,
+    /// What the roots leave of the capacity, by slot.
+    pub remaining: Vec<Amount>,
+    /// By queue, from algorithms that divide one ratio instead of slots.
+    pub ratios: Option<Vec<Ratios>>,
+    pub warnings: Vec<Warning>,
+}
+
+/// The one number per queue of `min_share` (DIVISION §3), in 0..=1 of the group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ratios {
+    pub usage: Amount,
+    pub demand: Amount,
+    pub fair_share: Amount,
+    pub guaranteed: Amount,
+}
+
+/// The weight that a queue's share depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weighs {
+    Weight,
+    OverQuotaWeight,
+    Neither,
+}
+
+/// A way to divide: a pure function of the tree (with its capacity) and the options.
+pub trait Algorithm: Sync {
+    fn name(&self) -> &'static str;
+
+    fn divide(&self, tree: &Tree, options: &Options, trace: &mut Trace) -> Shares;
+
+    /// What it weighs the queue by, for the linter.
+    fn weighs(&self, _tree: &Tree, _options: &Options, _queue: usize) -> Weighs {
+        Weighs::Weight
+    }
+
+    /// Whether minimum shares count, for the linter.
+    fn reads_min_shares(&self) -> bool {
+        false
+    }
+
+    /// Whether guarantees count, for the linter.
+    fn keeps_guarantees(&self, _options: &Options) -> bool {
+        false
+    }
+}
+
+macro_rules! algorithms {
+    ($($file:ident: $name:ident,)*) => {
+        static ALGORITHMS: &[&dyn Algorithm] = &[$(&$file::$name),*];
+
+        flat_object! {
+            /// The options of every algorithm and of the order by score, as one object.
+            pub struct Options as "DivisionOptions" {
+                $(pub $file: $file::Options,)*
+                pub score: ScoreOptions,
+            }
+        }
+    };
+}
+
+// A new algorithm is a file, which holds its options too, and a line here.
+algorithms! {
+    quota_over_quota: QuotaOverQuota,
+    min_share: MinShare,
+    proportion: Proportion,
+    drf: Drf,
+}
+
+impl Options {
+    /// Whether what queues have used counts (DIVISION §2.5).
+    pub fn reads_usage(&self) -> bool {
+        !self.quota_over_quota.history_gain.is_zero()
+    }
+}
+
+pub fn algorithm(name: &str) -> Option<&'static dyn Algorithm> {
+    ALGORITHMS.iter().copied().find(|a| a.name() == name)
+}
+
+pub fn algorithm_names() -> impl Iterator<Item = &'static str> {
+    ALGORITHMS.iter().map(|a| a.name())
+}
+
+/// What of `capacity` the shares of the roots leave.
+fn remaining(tree: &Tree, fair_share: &Grid<Amount>) -> Vec<Amount> {
+    let rest = |(column, capacity): (usize, &Amount)| {
+        let roots = tree.children(None).iter();
+        roots.fold(*capacity, |rest, root| rest.saturating_sub(fair_share[(*root, column)]))
+    };
+    tree.capacity.iter().enumerate().map(rest).collect()
+}

@@ -1,0 +1,181 @@
+//! `proportion` (DIVISION §4, appendix C): deserved by repeated weighted filling over the unmet queues.
+
+mod volcano;
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Algorithm, Shares, remaining};
+use crate::decimal::Amount;
+use crate::division::exact::{apportion, cmp_products};
+use crate::division::trace::{Step, Trace};
+use crate::division::tree::Tree;
+use crate::division::tree::grid::Grid;
+use crate::division::tree::warning::Warning;
+use crate::flat::Part;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProportionVariant {
+    #[default]
+    KubeBatch,
+    Volcano,
+}
+
+/// The options of this algorithm.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    pub proportion_variant: ProportionVariant,
+}
+
+impl Part for Options {}
+
+pub(super) struct Proportion;
+
+impl Algorithm for Proportion {
+    fn name(&self) -> &'static str {
+        "proportion"
+    }
+
+    fn divide(&self, tree: &Tree, options: &super::Options, trace: &mut Trace) -> Shares {
+        let mut deserved = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
+        let mut warnings = Vec::new();
+        for level in tree.levels() {
+            let total: Vec<u128> = match level {
+                Some(queue) => deserved.row(queue).iter().map(|a| a.units()).collect(),
+                None => tree.capacity.iter().map(|a| a.units()).collect(),
+            };
+            let children = tree.children(level);
+            match options.proportion.proportion_variant {
+                ProportionVariant::KubeBatch => Filling::new(tree, children, total).divide(&mut deserved, trace),
+                ProportionVariant::Volcano => {
+                    if !volcano::divide(tree, children, &total, &mut deserved, trace) {
+                        let detail =
+                            "the rounds were ended before they came to rest; what is left is below a part of it";
+                        warnings.push(Warning::new("rounds_ended", level.map(|q| tree.name(q)), None, detail));
+                    }
+                }
+            }
+        }
+        Shares { remaining: remaining(tree, &deserved), fair_share: deserved, ratios: None, warnings }
+    }
+
+    fn keeps_guarantees(&self, options: &super::Options) -> bool {
+        options.proportion.proportion_variant == ProportionVariant::Volcano
+    }
+}
+
+/// kube-batch's rounds over one level. An unmet queue's deserved is its weight times one level that all unmet queues
+/// share: (total - requests of the met) / weights of the unmet, slot by slot. So a round costs no more than the queues
+/// that it meets.
+struct Filling<'a> {
+    tree: &'a Tree,
+    children: &'a [usize],
+    /// By slot: what the met leave.
+    left: Vec<u128>,
+    /// Weights of the unmet.
+    weights: u128,
+    /// The slots that count: a queue can want them, or there is some to give.
+    columns: Vec<usize>,
+}
+
+impl<'a> Filling<'a> {
+    fn new(tree: &'a Tree, children: &'a [usize], total: Vec<u128>) -> Self {
+        let wanted =
+            |column: &usize| total[*column] > 0 || children.iter().any(|q| !tree.requestable(*q, *column).is_zero());
+        let columns = (0..tree.slots.len()).filter(wanted).collect();
+        let weights = children.iter().fold(0u128, |sum, q| sum.saturating_add(tree.queues[*q].weight.units()));
+        Self { tree, children, left: total, weights, columns }
+    }
+
+    fn weight(&self, at: usize) -> u128 {
+        self.tree.queues[self.children[at]].weight.units()
+    }
+
+    fn request(&self, at: usize, column: usize) -> u128 {
+        self.tree.requestable(self.children[at], column).units()
+    }
+
+    fn divide(mut self, deserved: &mut Grid<Amount>, trace: &mut Trace) {
+        let unmet = self.meet(deserved, trace);
+        let weights: Vec<u128> = unmet.iter().map(|at| self.weight(*at)).collect();
+        for column in 0..self.left.len() {
+            let left = self.left[column];
+            let children = self.children;
+            let parts = apportion(left, &weights, |a, b| self.tree.by_age(children[unmet[a]], children[unmet[b]]));
+            for (at, part) in unmet.iter().zip(parts) {
+                let (queue, gift) = (children[*at], Amount::from_units(part));
+                deserved[(queue, column)] = gift;
+                trace.push(|| Step {
+                    queue,
+                    column: Some(column),
+                    rule: "by_weight",
+                    divided: Some(Amount::from_units(left)),
+                    weight: Some(Amount::from_units(self.weight(*at))),
+                    weight_sum: Some(Amount::from_units(self.weights)),
+                    gift: gift.into(),
+                    ..Step::default()
+                });
+            }
+        }
+    }
+
+    /// Meets queue after queue, in rounds. Returns the queues that stay unmet.
+    fn meet(&mut self, deserved: &mut Grid<Amount>, trace: &mut Trace) -> Vec<usize> {
+        let weighted: Vec<usize> = (0..self.children.len()).filter(|at| self.weight(*at) > 0).collect();
+        // By slot: the queues, the one that is met there first at the end.
+        let mut waiting: Vec<Vec<usize>> = self.columns.iter().map(|c| self.by_need(&weighted, *c)).collect();
+        let mut open = vec![self.columns.len(); self.children.len()];
+        let mut met = vec![false; self.children.len()];
+        for round in 1.. {
+            let mut now = Vec::new();
+            for (column, waiting) in self.columns.iter().zip(&mut waiting) {
+                while let Some(at) = waiting.pop_if(|at| self.is_below(*at, *column)) {
+                    open[at] -= 1;
+                    if open[at] == 0 {
+                        now.push(at);
+                    }
+                }
+            }
+            if now.is_empty() {
+                break;
+            }
+            for at in now {
+                met[at] = true;
+                self.weights -= self.weight(at);
+                for column in 0..self.left.len() {
+                    let (queue, request) = (self.children[at], self.request(at, column));
+                    self.left[column] = self.left[column].saturating_sub(request);
+                    let gift = Amount::from_units(request);
+                    deserved[(queue, column)] = gift;
+                    let is_cut = gift < self.tree.request[(queue, column)];
+                    trace.push(|| Step {
+                        queue,
+                        column: Some(column),
+                        rule: if is_cut { "limit" } else { "request" },
+                        round,
+                        gift: gift.into(),
+                        capped_by: is_cut.then(|| "limit".into()),
+                        ..Step::default()
+                    });
+                }
+            }
+        }
+        weighted.into_iter().filter(|at| !met[*at]).collect()
+    }
+
+    fn by_need(&self, weighted: &[usize], column: usize) -> Vec<usize> {
+        let mut order: Vec<(u128, usize)> = weighted.iter().map(|at| (self.request(*at, column), *at)).collect();
+        order.sort_by(|(a, at), (b, bt)| cmp_products(*b, self.weight(*at), *a, self.weight(*bt)));
+        order.into_iter().map(|(_, at)| at).collect()
+    }
+
+    /// Whether the request is below what the level gives: `request < weight x left / weights`.
+    fn is_below(&self, at: usize, column: usize) -> bool {
+        let request = self.request(at, column);
+        cmp_products(request, self.weights, self.weight(at), self.left[column]) == Ordering::Less
+    }
+}

@@ -1,0 +1,236 @@
+//! `rounding: kai` (appendix A): KAI's own division, step by step in 64-bit floats.
+
+use super::{HistoryBase, Options};
+use crate::decimal::Amount;
+use crate::division::algorithms::{Shares, remaining};
+use crate::division::trace::{Step, Trace, WHOLE_UNITS};
+use crate::division::tree::Tree;
+use crate::division::tree::grid::Grid;
+use crate::queues::{Bound, OverQuotaBy};
+
+pub(super) fn divide(tree: &Tree, options: &Options, trace: &mut Trace) -> Shares {
+    let mut shares = Grid::new(tree.len(), tree.slots.len(), 0.0);
+    for level in tree.levels() {
+        // Sums of floats depend on their order; this one does not depend on the input's.
+        let mut queues = tree.children(level).to_vec();
+        queues.sort_by(|a, b| tree.by_age(*a, *b));
+        for column in 0..tree.slots.len() {
+            let total = level.map_or_else(|| float(tree.capacity[column]), |q| shares[(q, column)]);
+            let by = tree.over_quota_by(level, options.over_quota_by);
+            let mut state = State::new(tree, options, &queues, by, column, total, trace);
+            state.divide();
+            for member in state.members {
+                shares[(member.queue, column)] = member.share;
+            }
+        }
+    }
+    let mut fair_share = Grid::new(tree.len(), tree.slots.len(), Amount::ZERO);
+    for queue in 0..tree.len() {
+        for column in 0..tree.slots.len() {
+            fair_share[(queue, column)] = Amount::from_f64(shares[(queue, column)]);
+        }
+    }
+    Shares { remaining: remaining(tree, &fair_share), fair_share, ratios: None, warnings: Vec::new() }
+}
+
+/// The nearest float; long fractions go through text, whose reading rounds once.
+fn float(amount: Amount) -> f64 {
+    const EXACT: u128 = 1 << f64::MANTISSA_DIGITS;
+    const UNIT: u128 = Amount::whole(1).units();
+    let units = amount.units();
+    if units < EXACT {
+        amount.to_f64()
+    } else if units.is_multiple_of(UNIT) {
+        (units / UNIT) as f64
+    } else {
+        amount.to_string().parse().unwrap_or_else(|_| amount.to_f64())
+    }
+}
+
+struct Member {
+    queue: usize,
+    priority: i32,
+    quota: f64,
+    limit: f64,
+    request: f64,
+    weight: f64,
+    usage: f64,
+    share: f64,
+    remembered: Option<f64>,
+}
+
+impl Member {
+    fn requestable(&self) -> f64 {
+        self.request.min(self.limit)
+    }
+
+    fn wants(&self) -> bool {
+        self.request > self.share && self.limit > self.share
+    }
+}
+
+/// What was divided, weight, sum of weights and offer; what cut the offer if something did.
+type Offered = ([f64; 4], &'static str);
+
+struct State<'a> {
+    column: usize,
+    gain: f64,
+    left: f64,
+    members: Vec<Member>,
+    trace: &'a mut Trace,
+}
+
+impl<'a> State<'a> {
+    fn new(
+        tree: &Tree,
+        options: &Options,
+        queues: &[usize],
+        by: OverQuotaBy,
+        column: usize,
+        total: f64,
+        trace: &'a mut Trace,
+    ) -> Self {
+        let usage = |q: usize| float(tree.usage[(q, column)]);
+        let usage_base = match options.history_base {
+            HistoryBase::Cluster => 1.0,
+            HistoryBase::Siblings => queues.iter().map(|q| usage(*q)).sum(),
+        };
+        let bound = |bound: Bound, unlimited: f64| match bound {
+            Bound::Limited(amount) => float(amount),
+            Bound::Unlimited => unlimited,
+        };
+        let member = |queue: usize| {
+            let cell = (queue, column);
+            let quota = bound(tree.quota[cell], total);
+            Member {
+                queue,
+                priority: tree.queues[queue].priority,
+                quota,
+                limit: bound(tree.limit[cell], f64::INFINITY),
+                request: float(tree.request[cell]),
+                weight: match by {
+                    OverQuotaBy::Weight => float(tree.over_quota_weight[cell]),
+                    OverQuotaBy::Quota => quota,
+                },
+                usage: if usage_base > 0.0 { usage(queue) / usage_base } else { 0.0 },
+                share: 0.0,
+                remembered: None,
+            }
+        };
+        let mut members: Vec<Member> = queues.iter().copied().map(member).collect();
+        // Stable, so that age and id still settle what priority leaves open.
+        members.sort_by_key(|m| std::cmp::Reverse(m.priority));
+        Self { column, gain: float(options.history_gain), left: total, members, trace }
+    }
+
+    fn divide(&mut self) {
+        let mut members = std::mem::take(&mut self.members);
+        for member in &mut members {
+            member.share = member.quota.min(member.requestable());
+            self.left -= member.share;
+            self.record(member, "quota", 0, None, 0.0);
+        }
+        if self.left > 0.0 {
+            for group in members.chunk_by_mut(|a, b| a.priority == b.priority) {
+                self.over_quota(group);
+            }
+            for group in members.chunk_by_mut(|a, b| a.priority == b.priority) {
+                self.remainder(group);
+            }
+        }
+        self.members = members;
+    }
+
+    fn over_quota(&mut self, group: &mut [Member]) {
+        for round in 1.. {
+            let divided = self.left;
+            let own_sum: f64 = group.iter().filter(|m| m.requestable() > m.share).map(|m| m.weight).sum();
+            if own_sum <= 0.0 {
+                return;
+            }
+            let weigh = |m: &Member| {
+                let own = m.weight / own_sum;
+                if m.wants() { (own + self.gain * (own - m.usage)).max(0.0) } else { 0.0 }
+            };
+            let weights: Vec<f64> = group.iter().map(weigh).collect();
+            let sum: f64 = weights.iter().sum();
+            if sum <= 0.0 {
+                return;
+            }
+            let mut again = false;
+            for (member, weight) in group.iter_mut().zip(weights).filter(|(_, weight)| *weight > 0.0) {
+                if self.left <= 0.0 {
+                    return;
+                }
+                // KAI normalises first; the order of the two decides the last bit.
+                let offer = divided * (weight / sum);
+                let wanted = member.requestable() - member.share;
+                let gift = if wanted <= offer {
+                    again |= wanted < offer;
+                    member.remembered = None;
+                    wanted
+                } else {
+                    let whole = offer.floor();
+                    if offer > whole {
+                        member.remembered = Some(offer - whole);
+                    }
+                    whole
+                };
+                let before = member.share;
+                member.share += gift;
+                self.left -= gift;
+                // Without history the own weights say the same in figures that can be read.
+                let [weight, sum] = if self.gain > 0.0 { [weight, sum] } else { [member.weight, own_sum] };
+                let cap = match (wanted <= offer, member.limit < member.request) {
+                    (false, _) => WHOLE_UNITS,
+                    (true, true) => "limit",
+                    (true, false) => "request",
+                };
+                self.record(member, "over_quota", round, Some(([divided, weight, sum, offer], cap)), before);
+            }
+            if !again {
+                return;
+            }
+        }
+    }
+
+    fn remainder(&mut self, group: &mut [Member]) {
+        let mut waiting: Vec<&mut Member> = group.iter_mut().filter(|m| m.remembered.is_some()).collect();
+        waiting.sort_by(|a, b| b.remembered.unwrap_or(0.0).total_cmp(&a.remembered.unwrap_or(0.0)));
+        for member in waiting {
+            let (before, gift) = (member.share, self.left.clamp(0.0, 1.0));
+            member.share += gift;
+            self.left -= gift;
+            self.record(member, "remainder", 0, None, before);
+        }
+    }
+
+    /// A step from a share of `before`, with what an offer was and what may have cut it. Differences of amounts add up
+    /// to the last digit, those of floats do not.
+    fn record(&mut self, member: &Member, rule: &'static str, round: u32, offered: Option<Offered>, before: f64) {
+        let (from, to) = (Amount::from_f64(before), Amount::from_f64(member.share));
+        if offered.is_none() && from == to {
+            return;
+        }
+        let gift = to.saturating_sub(from);
+        let (figures, cap) = offered.map_or(([None; 4], ""), |(f, cap)| (f.map(|f| Some(Amount::from_f64(f))), cap));
+        let [divided, weight, weight_sum, offer] = figures;
+        // Either was rounded on its own.
+        let offer = offer.map(|offer| offer.max(gift));
+        let (column, queue, priority) = (Some(self.column), member.queue, offer.map(|_| member.priority));
+        self.trace.push(|| Step {
+            queue,
+            column,
+            rule,
+            round,
+            priority,
+            divided,
+            weight,
+            weight_sum,
+            offer,
+            gift: gift.into(),
+            capped_by: offer.filter(|offer| gift < *offer).map(|_| cap.into()),
+            ..Step::default()
+        });
+    }
+}

@@ -1,0 +1,54 @@
+//! Checks queues before they are written: as one tree with the queues that stay as they are.
+
+use std::sync::Arc;
+
+use super::algorithms::{Algorithm, Options};
+use super::report::lint::lint;
+use super::tree::Tree;
+use super::tree::warning::Warning;
+use crate::fault::{Fault, MAX_FAULTS};
+use crate::queues::{MAX_RUNTIME_SECONDS, QueueConfig, QueueSpec};
+use crate::slots::Amounts;
+
+/// Where a fault of the queues as a whole stands.
+const QUEUES: &str = "/queues";
+
+/// Checks `written` beside the queues that stay as they are. Returns the linter's warnings.
+pub fn check<'a>(
+    written: &'a [Arc<QueueConfig>],
+    unchanged: impl Iterator<Item = &'a Arc<QueueConfig>>,
+    capacity: &Amounts,
+    (algorithm, options): (&dyn Algorithm, &Options),
+) -> Result<Vec<Warning>, Vec<Fault>> {
+    // What is written comes first: faults then point at places in the write.
+    let specs: Vec<QueueSpec> = written.iter().chain(unchanged).map(Arc::clone).map(QueueSpec::from).collect();
+    let mut faults: Vec<Fault> = written.iter().enumerate().flat_map(runtime_faults).take(MAX_FAULTS).collect();
+    match Tree::build(&specs, capacity) {
+        Ok(tree) if faults.is_empty() => return Ok(lint(&tree, algorithm, options)),
+        Ok(_) => {}
+        Err(found) => faults.extend(found.into_iter().map(|fault| place(fault, written.len()))),
+    }
+    // Queues that stay are at fault only through what is written.
+    if faults.iter().any(|fault| fault.pointer != QUEUES) {
+        faults.retain(|fault| fault.pointer != QUEUES);
+    }
+    Err(faults)
+}
+
+fn runtime_faults((queue, config): (usize, &Arc<QueueConfig>)) -> impl Iterator<Item = Fault> {
+    let figures =
+        [("preempt_min_runtime", config.preempt_min_runtime), ("reclaim_min_runtime", config.reclaim_min_runtime)];
+    figures.into_iter().filter(|(_, seconds)| seconds.is_some_and(|s| s > MAX_RUNTIME_SECONDS)).map(move |(key, _)| {
+        let said = format!("must be at most {MAX_RUNTIME_SECONDS} seconds");
+        Fault::about(format!("{QUEUES}/{queue}/{key}"), "out_of_range", said)
+    })
+}
+
+/// A fault of a queue that is not written is one of the queues as a whole.
+fn place(fault: Fault, written: usize) -> Fault {
+    let queue = fault.pointer.strip_prefix("/queues/").and_then(|rest| rest.split('/').next()?.parse::<usize>().ok());
+    match queue {
+        Some(at) if at < written => fault,
+        _ => Fault { pointer: QUEUES.to_owned(), ..fault },
+    }
+}

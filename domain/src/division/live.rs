@@ -1,0 +1,74 @@
+//! The queue tree of a group as it stands: configuration, and what the kernels hold and ask for (DIVISION §1).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::tree::warning::Warning;
+use super::tree::{Tree, sums};
+use crate::decimal::Amount;
+use crate::fault::Fault;
+use crate::queues::{DEFAULT_QUEUE, Held, QueueSpec, Queues};
+use crate::slots::{Amounts, MAX_SLOTS, SlotName};
+
+/// What a tree is built from besides the configuration, by name of queue.
+#[derive(Clone, Debug, Default)]
+pub struct Observed<'a> {
+    pub held: Vec<(&'a str, &'a Held)>,
+    /// Decayed usage as a part of the equally decayed capacity, by slot (DIVISION §2.5).
+    pub usage: Vec<(&'a str, Amounts)>,
+}
+
+/// The tree with every queue's own figures and those of its descendants added up. A queue that has children may hold
+/// something itself.
+pub fn live_tree(queues: &Queues, capacity: &Amounts, observed: &Observed) -> Result<Tree, Vec<Fault>> {
+    let mut specs: Vec<QueueSpec> = queues.values().map(Arc::clone).map(QueueSpec::from).collect();
+    if !queues.contains_key(DEFAULT_QUEUE) {
+        specs.push(QueueSpec::named(DEFAULT_QUEUE));
+    }
+    let (slots, left_out) = slots_of(queues, capacity, observed);
+    let mut tree = Tree::lay_out(&specs, &slots)?;
+    for (queue, held) in &observed.held {
+        let Some(queue) = tree.find(queue) else { continue };
+        tree.allocated.add(queue, &tree.slots, &held.allocated);
+        tree.allocated_non_preemptible.add(queue, &tree.slots, &held.allocated_non_preemptible);
+        for part in [&held.allocated, &held.pending] {
+            tree.request.add(queue, &tree.slots, part);
+        }
+    }
+    for (queue, usage) in &observed.usage {
+        let Some(queue) = tree.find(queue) else { continue };
+        tree.usage.add(queue, &tree.slots, usage);
+    }
+    sums::add_up(&mut tree, &specs);
+    sums::add_up_usage(&mut tree);
+    if left_out > 0 {
+        let detail = format!("kernels name {left_out} slots more than the {MAX_SLOTS} that a division takes");
+        tree.raised.push(Warning::new("too_many_slots", None, None, detail));
+    }
+    Ok(tree)
+}
+
+/// The capacity with every slot that kernels ask for, as far as a tree takes them; and how many it does not take.
+fn slots_of(queues: &Queues, capacity: &Amounts, observed: &Observed) -> (Amounts, usize) {
+    let mut slots = capacity.clone();
+    let mut known: BTreeSet<SlotName> = capacity.iter().map(|(slot, _)| slot).collect();
+    for queue in queues.values() {
+        known.extend(queue.quota.iter().map(|(slot, _)| slot));
+        known.extend(queue.limit.iter().map(|(slot, _)| slot));
+        known.extend(queue.guarantee.iter().map(|(slot, _)| slot));
+    }
+    let asked = observed.held.iter().flat_map(|(_, held)| held.allocated.iter().chain(held.pending.iter()));
+    let asked: BTreeSet<SlotName> = asked.filter(|(_, amount)| !amount.is_zero()).map(|(slot, _)| slot).collect();
+    let mut left_out = 0;
+    for slot in asked {
+        if !known.contains(&slot) {
+            if known.len() >= MAX_SLOTS {
+                left_out += 1;
+                continue;
+            }
+            known.insert(slot);
+            slots.set(slot, Amount::ZERO);
+        }
+    }
+    (slots, left_out)
+}

@@ -1,0 +1,191 @@
+//! A division with everything that is told about it: the answer of the live endpoint, of the stateless one and of the
+//! command line.
+
+pub mod explanation;
+pub mod lint;
+pub mod order;
+pub mod state;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::algorithms::{Algorithm, Options, Ratios, Shares, algorithm, algorithm_names};
+use super::fraction::Fraction;
+use super::trace::Trace;
+use super::tree::Tree;
+use super::tree::grid::Grid;
+use super::tree::warning::Warning;
+use crate::decimal::Amount;
+use crate::fault::Fault;
+use crate::flat::Part;
+use crate::queues::{MAX_QUEUES, QueueSpec};
+use crate::reading::at_most;
+use crate::slots::{Amounts, SlotMap};
+use explanation::ShownStep;
+use lint::lint;
+use order::{Score, by_saturation, by_score, scores};
+use state::{Position, State};
+
+/// A division that needs no server.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = DivisionSimulation, example = json!({
+    "algorithm": "quota_over_quota", "capacity": {"gpu": 36}, "explain": true, "queues": [
+        {"name": "p1", "quota": {"gpu": 10}, "over_quota_weight": 2, "request": {"gpu": 36}},
+        {"name": "p2", "quota": {"gpu": 6}, "over_quota_weight": 3, "request": {"gpu": 36}},
+        {"name": "p3", "over_quota_weight": 1, "request": {"gpu": 36}}
+    ]
+}))]
+pub struct Simulation {
+    #[schema(schema_with = crate::schemas::algorithm)]
+    pub algorithm: String,
+    #[serde(default)]
+    pub options: Options,
+    pub capacity: Amounts,
+    #[serde(deserialize_with = "at_most::<MAX_QUEUES, _, _>")]
+    #[schema(max_items = 100_000)]
+    pub queues: Vec<QueueSpec>,
+    /// Whether the answer tells why every queue gets what it gets.
+    #[serde(default)]
+    pub explain: bool,
+}
+
+impl Simulation {
+    /// Divides; every fault of the input is named by its place.
+    pub fn run(self) -> Result<Report, Vec<Fault>> {
+        let algorithm = check(&self.algorithm, &self.options);
+        let tree = Tree::build(&self.queues, &self.capacity);
+        match (algorithm, tree) {
+            (Ok(algorithm), Ok(tree)) => Ok(Report::of(&tree, algorithm, &self.options, self.explain)),
+            (algorithm, tree) => Err([algorithm.err().unwrap_or_default(), tree.err().unwrap_or_default()].concat()),
+        }
+    }
+}
+
+/// The algorithm of that name, if the options are in their ranges too.
+pub fn check(name: &str, options: &Options) -> Result<&'static dyn Algorithm, Vec<Fault>> {
+    let mut faults = Vec::new();
+    let algorithm = algorithm(name);
+    if algorithm.is_none() {
+        let known = algorithm_names().collect::<Vec<_>>().join(", ");
+        faults.push(Fault::about("/algorithm", "unknown_algorithm", format!("is not one of {known}")));
+    }
+    faults.extend(options.fault().map(|fault| fault.below("/options")));
+    algorithm.filter(|_| faults.is_empty()).ok_or(faults)
+}
+
+/// The shapes are those of the stateless endpoint; decimals are texts.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = DivisionReport)]
+pub struct Report {
+    pub queues: Vec<QueueReport>,
+    /// Siblings in the queue order of DIVISION §5, depth first.
+    pub order: Vec<String>,
+    pub score_order: Vec<String>,
+    pub remaining: Amounts,
+    pub warnings: Vec<Warning>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Vec<QueueTrace>>,
+}
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct QueueReport {
+    pub name: String,
+    pub fair_share: Amounts,
+    pub state: State,
+    #[schema(value_type = std::collections::BTreeMap<String, State>)]
+    pub slot_states: SlotMap<State>,
+    /// Allocated / fair share.
+    #[schema(value_type = std::collections::BTreeMap<String, Fraction>)]
+    pub saturation_ratio: SlotMap<Fraction>,
+    pub dominant_share: Fraction,
+    pub score: Score,
+    #[serde(flatten)]
+    #[schema(value_type = RatioReport)]
+    pub ratios: Option<RatioReport>,
+}
+
+/// What `min_share` says besides.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub struct RatioReport {
+    #[schema(required = false)]
+    pub usage_ratio: Amount,
+    #[schema(required = false)]
+    pub demand_ratio: Amount,
+    #[schema(required = false)]
+    pub fair_share_ratio: Amount,
+    #[schema(required = false)]
+    pub guaranteed_ratio: Amount,
+}
+
+impl From<Ratios> for RatioReport {
+    fn from(ratios: Ratios) -> Self {
+        Self {
+            usage_ratio: ratios.usage,
+            demand_ratio: ratios.demand,
+            fair_share_ratio: ratios.fair_share,
+            guaranteed_ratio: ratios.guaranteed,
+        }
+    }
+}
+
+/// Why a queue gets what it gets.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct QueueTrace {
+    pub queue: String,
+    pub sentence: String,
+    pub steps: Vec<ShownStep>,
+}
+
+impl Report {
+    pub fn of(tree: &Tree, algorithm: &dyn Algorithm, options: &Options, explain: bool) -> Self {
+        let mut trace = if explain { Trace::on() } else { Trace::off() };
+        let shares = algorithm.divide(tree, options, &mut trace);
+        Self::tell(tree, &shares, (algorithm, options), trace)
+    }
+
+    /// What there is to tell of shares that are known.
+    pub fn tell(tree: &Tree, shares: &Shares, (algorithm, options): (&dyn Algorithm, &Options), trace: Trace) -> Self {
+        let Shares { fair_share, remaining, ratios, warnings } = shares;
+        let scores = scores(tree, fair_share, &options.score.score_weights);
+        let names = |order: Vec<usize>| order.into_iter().map(|q| tree.name(q).to_owned()).collect();
+        let ratios = |queue: usize| ratios.as_ref().map(|ratios| ratios[queue].into());
+        Self {
+            queues: (0..tree.len()).map(|q| queue_report(tree, q, fair_share, scores[q], ratios(q))).collect(),
+            order: names(by_saturation(tree, fair_share)),
+            score_order: names(by_score(tree, &scores)),
+            remaining: tree.amounts(remaining),
+            warnings: [lint(tree, algorithm, options), warnings.clone()].concat(),
+            trace: trace.explain(tree, |queue, column| fair_share[(queue, column)]).map(|explained| {
+                let shown = explained.into_iter().map(|e| QueueTrace {
+                    queue: e.queue,
+                    sentence: e.sentence,
+                    steps: e.steps.iter().map(|s| ShownStep::of(s, tree)).collect(),
+                });
+                shown.collect()
+            }),
+        }
+    }
+}
+
+fn queue_report(
+    tree: &Tree,
+    queue: usize,
+    fair_share: &Grid<Amount>,
+    score: Score,
+    ratios: Option<RatioReport>,
+) -> QueueReport {
+    let allocated = tree.allocated.row(queue);
+    let position = Position { tree, queue, allocated, fair_share: fair_share.row(queue) };
+    let columns = || tree.slots.iter().copied().enumerate();
+    QueueReport {
+        name: tree.name(queue).to_owned(),
+        fair_share: tree.amounts(fair_share.row(queue)),
+        state: position.worst(),
+        slot_states: columns().map(|(column, slot)| (slot, position.state(column))).collect(),
+        saturation_ratio: columns().map(|(column, slot)| (slot, position.saturation(column))).collect(),
+        dominant_share: position.dominant_share(|column| allocated[column]),
+        score,
+        ratios,
+    }
+}

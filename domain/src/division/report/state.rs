@@ -1,0 +1,103 @@
+//! Where a queue stands against its quota and its fair share (DIVISION §2.6, appendix A).
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::decimal::Amount;
+use crate::division::fraction::Fraction;
+use crate::division::tree::Tree;
+use crate::queues::Bound;
+
+/// From good to bad, so that the worst of a queue's slots is the largest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = QueueState)]
+pub enum State {
+    InQuota,
+    OverQuota,
+    OverFairShare,
+}
+
+impl State {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InQuota => "in_quota",
+            Self::OverQuota => "over_quota",
+            Self::OverFairShare => "over_fair_share",
+        }
+    }
+
+    pub fn of(allocated: Amount, quota: Bound, fair_share: Amount) -> Self {
+        if Bound::Limited(allocated) <= quota {
+            Self::InQuota
+        } else if allocated <= fair_share {
+            Self::OverQuota
+        } else {
+            Self::OverFairShare
+        }
+    }
+}
+
+/// One queue's figures by slot: what it holds may differ from the tree's while a plan is made.
+#[derive(Clone, Copy)]
+pub struct Position<'a> {
+    pub tree: &'a Tree,
+    pub queue: usize,
+    pub allocated: &'a [Amount],
+    pub fair_share: &'a [Amount],
+}
+
+impl Position<'_> {
+    pub fn state(&self, column: usize) -> State {
+        State::of(self.allocated[column], self.tree.quota[(self.queue, column)], self.fair_share[column])
+    }
+
+    /// The worst of the slots, for show; the orders look at all slots instead.
+    pub fn worst(&self) -> State {
+        (0..self.allocated.len()).map(|column| self.state(column)).max().unwrap_or(State::InQuota)
+    }
+
+    /// Allocated / fair share.
+    pub fn saturation(&self, column: usize) -> Fraction {
+        Fraction::of(self.allocated[column], self.fair_share[column])
+    }
+
+    /// Above its fair share on every slot that the group has.
+    pub fn is_over_fair_share(&self) -> bool {
+        let mut over = false;
+        for (column, capacity) in self.tree.capacity.iter().enumerate() {
+            if !capacity.is_zero() {
+                if self.allocated[column] <= self.fair_share[column] {
+                    return false;
+                }
+                over = true;
+            }
+        }
+        over
+    }
+
+    /// What the queue may come to hold: its limit if its quota is unlimited, else the larger of quota and fair share,
+    /// cut by the limit.
+    pub fn allocatable(&self, column: usize) -> Bound {
+        let cell = (self.queue, column);
+        match self.tree.quota[cell] {
+            Bound::Unlimited => self.tree.limit[cell],
+            Bound::Limited(quota) => Bound::Limited(self.tree.limit[cell].cut(quota.max(self.fair_share[column]))),
+        }
+    }
+
+    /// The largest part that `held` takes of what the queue may come to hold (appendix A).
+    pub fn dominant_share(&self, held: impl Fn(usize) -> Amount) -> Fraction {
+        let share = |column: usize| {
+            let held = held(column);
+            let allocatable = self.allocatable(column).unwrap_or(self.tree.capacity[column]);
+            if allocatable.is_zero() {
+                // KAI's penalty for holding what one may not have.
+                Fraction::new(held.units().saturating_mul(1000), Amount::whole(1).units())
+            } else {
+                Fraction::of(held, allocatable)
+            }
+        };
+        (0..self.allocated.len()).map(share).max().unwrap_or(Fraction::ZERO)
+    }
+}

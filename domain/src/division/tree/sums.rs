@@ -1,0 +1,55 @@
+//! What parents hold and ask for: the sums over their descendants, unless they are given (DIVISION §1).
+
+use super::Tree;
+use super::warning::Warning;
+use crate::queues::QueueSpec;
+
+/// Adds the request and the allocation of every queue to those of its parent; before, each is the queue's own. A figure
+/// that a queue gives itself stands instead of the sum. A request that is given stands also below the allocation; one
+/// that is not given is at least the allocation that is given.
+pub fn add_up(tree: &mut Tree, specs: &[QueueSpec]) {
+    for at in (0..tree.top_down.len()).rev() {
+        let queue = tree.top_down[at];
+        take_given(tree, queue, &specs[queue]);
+        if let Some(parent) = tree.queues[queue].parent {
+            for grid in [&mut tree.request, &mut tree.allocated, &mut tree.allocated_non_preemptible] {
+                grid.add_row(queue, parent);
+            }
+        }
+    }
+}
+
+fn take_given(tree: &mut Tree, queue: usize, spec: &QueueSpec) {
+    let given = &spec.given;
+    for (grid, map) in [
+        (&mut tree.request, &given.request),
+        (&mut tree.allocated, &given.allocated),
+        (&mut tree.allocated_non_preemptible, &given.allocated_non_preemptible),
+    ] {
+        if let Some(map) = map {
+            grid.set(queue, &tree.slots, map);
+        }
+    }
+    if given.request.is_none() && given.allocated.is_none() {
+        return;
+    }
+    for (column, slot) in tree.slots.iter().copied().enumerate() {
+        let cell = (queue, column);
+        if tree.request[cell] < tree.allocated[cell] {
+            if given.request.as_ref().is_some_and(|request| request.get(slot).is_some()) {
+                tree.raised.push(Warning::request_below_allocation(&spec.config.name, slot));
+            } else if given.allocated.as_ref().is_some_and(|allocated| allocated.get(slot).is_some()) {
+                tree.request[cell] = tree.allocated[cell];
+            }
+        }
+    }
+}
+
+/// Adds the usage of every queue to that of its parent.
+pub fn add_up_usage(tree: &mut Tree) {
+    for queue in tree.top_down.iter().rev().copied() {
+        if let Some(parent) = tree.queues[queue].parent {
+            tree.usage.add_row(queue, parent);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What buckets count for: the history of an owner, step by step.
+
+use crate::bucket::Bucket;
+use crate::decimal::Usage;
+use crate::normalize::Normalizer;
+use crate::options::Options;
+use crate::slots::{Amounts, SlotName, Usages};
+use crate::time::Day;
+
+/// What one bucket counts for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Count {
+    /// In whole days; a bucket that a clock jump left in the future is as fresh as today's.
+    pub age_days: u32,
+    /// 0 for a bucket that has left the window.
+    pub decay_weight: f64,
+    /// The usage over one day of the capacity.
+    pub normalized_usage: f64,
+    /// The part of the owner's normalised usage that comes from here.
+    pub contribution: f64,
+}
+
+/// How buckets count on one day under one set of options.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale<'a> {
+    pub options: &'a Options,
+    pub today: Day,
+}
+
+impl Scale<'_> {
+    pub fn count(self, start: Day, usage: &Usages, capacity: &Amounts) -> Count {
+        let Options { lookback_days, half_life_days, decay, ref resource_weights, .. } = *self.options;
+        let age_days = self.today.days_since(start).max(0).unsigned_abs();
+        let decay_weight = if age_days < lookback_days { decay.weight(age_days, half_life_days) } else { 0.0 };
+        let normalized_usage = Normalizer::new(capacity, resource_weights).normalized(usage);
+        let contribution = decay_weight * normalized_usage / f64::from(lookback_days);
+        Count { age_days, decay_weight, normalized_usage, contribution }
+    }
+
+    /// The buckets of the window, ascending, each with what it counts for.
+    pub fn recount(self, buckets: Vec<Bucket>) -> Recount {
+        let mut sum = 0.0;
+        let mut counted = Vec::with_capacity(buckets.len());
+        for bucket in buckets {
+            let count = self.count(bucket.start, &bucket.usage, &bucket.capacity);
+            if count.age_days < self.options.lookback_days {
+                sum += count.decay_weight * count.normalized_usage;
+                counted.push((bucket, count));
+            }
+        }
+        Recount { buckets: counted, normalized_usage: sum / f64::from(self.options.lookback_days) }
+    }
+
+    /// What usage of today counts for, as a part of the window's capacity.
+    pub fn charge(self, usage: &Usages, capacity: &Amounts) -> f64 {
+        self.count(self.today, usage, capacity).contribution
+    }
+}
+
+/// A history that was calculated again.
+#[derive(Clone, Debug)]
+pub struct Recount {
+    pub buckets: Vec<(Bucket, Count)>,
+    pub normalized_usage: f64,
+}
+
+impl Recount {
+    /// The bucket that counts most.
+    pub fn largest(&self) -> Option<&(Bucket, Count)> {
+        let counts = self.buckets.iter().filter(|(_, count)| count.contribution > 0.0);
+        counts.max_by(|a, b| a.1.contribution.total_cmp(&b.1.contribution))
+    }
+}
+
+/// The slot of a bucket that counts most, if any does.
+pub fn dominant_slot(bucket: &Bucket, resource_weights: &Amounts) -> Option<(SlotName, Usage)> {
+    let part = |slot, usage| {
+        let one: Usages = std::iter::once((slot, usage)).collect();
+        // The mean leaves out slots without a weight.
+        Normalizer::new(&bucket.capacity, resource_weights).normalized(&one)
+    };
+    let parts = bucket.usage.iter().map(|(slot, usage)| (part(slot, usage), slot, usage));
+    let largest = parts.filter(|(part, ..)| *part > 0.0).max_by(|a, b| a.0.total_cmp(&b.0));
+    largest.map(|(_, slot, usage)| (slot, usage))
+}

@@ -1,0 +1,176 @@
+//! The exponents of everybody on the days to come, if nothing is run from now on. Runs calculate the same numbers on those days,
+//! bit by bit, because they add up the same figures in the same order.
+
+use std::borrow::Cow;
+
+use super::contest::{Contest, Entrant};
+use super::line_up::LineUp;
+use crate::factor::Exponent;
+use crate::options::Options;
+use crate::time::Day;
+use crate::trail::{Part, Trail};
+use crate::weight::EffectiveWeight;
+
+/// So many days are looked ahead; a window that is shorter is empty before.
+const MOST_DAYS: u32 = 32;
+
+/// The decay of the days to come.
+#[derive(Clone, Debug)]
+pub struct Sheet {
+    pub first: Day,
+    days: usize,
+    lookback_days: u32,
+    /// By age; 0 for the ages that are beyond the window.
+    weights: Vec<f64>,
+}
+
+impl Sheet {
+    pub fn new(options: &Options, first: Day) -> Self {
+        let Options { lookback_days, half_life_days, decay, .. } = *options;
+        let days = lookback_days.min(MOST_DAYS) as usize + 1;
+        let mut weights: Vec<f64> = (0..lookback_days).map(|age| decay.weight(age, half_life_days)).collect();
+        weights.resize(weights.len() + days, 0.0);
+        Self { first, days, lookback_days, weights }
+    }
+
+    pub fn days(&self) -> impl ExactSizeIterator<Item = Day> + '_ {
+        (0..i32::try_from(self.days).unwrap_or(i32::MAX)).map(|at| self.first.plus(at))
+    }
+
+    /// The decay weight of a bucket on the day that is so many days after the first.
+    pub fn weight(&self, start: Day, at: usize) -> f64 {
+        let age = i64::from(self.first.days_since(start)) + i64::try_from(at).unwrap_or(i64::MAX);
+        self.weights.get(usize::try_from(age.max(0)).unwrap_or(usize::MAX)).copied().unwrap_or(0.0)
+    }
+
+    /// The normalised usage on each day.
+    pub fn usage(&self, trail: &[Part]) -> Vec<f64> {
+        let mut sums = vec![0.0; self.days];
+        self.add_up(trail, &mut sums);
+        sums
+    }
+
+    fn add_up(&self, trail: &[Part], sums: &mut [f64]) {
+        sums.fill(0.0);
+        for part in trail {
+            let (age, normalized) = (self.first.days_since(part.start()), part.normalized());
+            match usize::try_from(age).map(|age| self.weights.get(age..age + self.days)) {
+                Ok(Some(weights)) => {
+                    for (sum, weight) in sums.iter_mut().zip(weights) {
+                        *sum += weight * normalized;
+                    }
+                }
+                // It has left the window.
+                Ok(None) => {}
+                // A clock that jumped has left it in the future.
+                Err(_) => {
+                    for (at, sum) in sums.iter_mut().enumerate() {
+                        *sum += self.weight(part.start(), at) * normalized;
+                    }
+                }
+            }
+        }
+        let lookback_days = f64::from(self.lookback_days);
+        for sum in sums {
+            *sum /= lookback_days;
+        }
+    }
+
+    fn keys(&self, trail: &[Part], weight: EffectiveWeight, sums: &mut [f64], mut take: impl FnMut(usize, u64)) {
+        self.add_up(trail, sums);
+        let weight = weight.to_f64();
+        for (at, used) in sums.iter().enumerate() {
+            take(at, Exponent::over(*used, weight).sort_key());
+        }
+    }
+
+    /// By day: the keys of all.
+    fn columns(&self, entrants: &[Entrant]) -> Vec<Vec<u64>> {
+        let mut columns = vec![vec![0; entrants.len()]; self.days];
+        let mut sums = vec![0.0; self.days];
+        for (number, entrant) in entrants.iter().enumerate() {
+            // Who has used nothing has the key 0 for ever.
+            if !entrant.trail.is_empty() {
+                self.keys(&entrant.trail, entrant.weight, &mut sums, |at, key| columns[at][number] = key);
+            }
+        }
+        columns
+    }
+
+    fn changed(&self, entrants: &[Entrant], trails: &[(usize, Trail)]) -> Changed {
+        let mut sums = vec![0.0; self.days];
+        let row = |(number, trail): &(usize, Trail)| {
+            let mut keys = vec![0; self.days];
+            self.keys(trail, entrants[*number].weight, &mut sums, |at, key| keys[at] = key);
+            (*number, keys)
+        };
+        trails.iter().map(row).collect()
+    }
+}
+
+/// By number: the keys of those who have usage that no run has recorded.
+type Changed = Vec<(usize, Vec<u64>)>;
+
+/// The keys of all on each day.
+#[derive(Clone, Debug)]
+pub struct Future {
+    pub sheet: Sheet,
+    entrants: Vec<Vec<u64>>,
+    projects: Vec<Vec<u64>>,
+    domains: Vec<Vec<u64>>,
+}
+
+/// The trails of those who have usage that no run has recorded, with that usage; by number.
+#[derive(Clone, Debug, Default)]
+pub struct Unrecorded {
+    pub entrants: Vec<(usize, Trail)>,
+    pub projects: Vec<(usize, Trail)>,
+    pub domains: Vec<(usize, Trail)>,
+}
+
+/// The keys of those who have usage that no run has recorded.
+pub struct Corrections {
+    entrants: Changed,
+    projects: Changed,
+    domains: Changed,
+}
+
+impl Future {
+    /// From the day `first` on.
+    pub fn of(contest: &Contest, options: &Options, first: Day) -> Self {
+        let sheet = Sheet::new(options, first);
+        let outer = |entrants: &[Entrant]| sheet.columns(entrants);
+        let (projects, domains) =
+            contest.outer.as_ref().map_or_else(Default::default, |o| (outer(&o.projects), outer(&o.domains)));
+        Self { entrants: sheet.columns(&contest.entrants), projects, domains, sheet }
+    }
+
+    pub fn correct(&self, contest: &Contest, unrecorded: &Unrecorded) -> Corrections {
+        let outer = |pick: fn(&super::contest::Outer) -> &[Entrant], trails| {
+            contest.outer.as_ref().map_or_else(Vec::new, |outer| self.sheet.changed(pick(outer), trails))
+        };
+        Corrections {
+            entrants: self.sheet.changed(&contest.entrants, &unrecorded.entrants),
+            projects: outer(|outer| &outer.projects, &unrecorded.projects),
+            domains: outer(|outer| &outer.domains, &unrecorded.domains),
+        }
+    }
+
+    /// On the day that is so many days after the first.
+    pub fn line_up<'a>(&'a self, contest: &'a Contest, corrections: &Corrections, at: usize) -> LineUp<'a> {
+        let outer = contest.outer.as_ref().map(|outer| {
+            let projects = corrected(&self.projects[at], &corrections.projects, at);
+            let domains = corrected(&self.domains[at], &corrections.domains, at);
+            outer.keys(&projects, &domains)
+        });
+        LineUp::new(corrected(&self.entrants[at], &corrections.entrants, at), outer)
+    }
+}
+
+fn corrected<'a>(column: &'a [u64], changed: &Changed, at: usize) -> Cow<'a, [u64]> {
+    let mut column = Cow::Borrowed(column);
+    for (number, keys) in changed {
+        column.to_mut()[*number] = keys[at];
+    }
+    column
+}

@@ -1,0 +1,110 @@
+//! An explanation in a few sentences, for the person whom it is about.
+
+use super::count::{Recount, dominant_slot};
+use super::outlook::Then;
+use crate::bucket::Bucket;
+use crate::decimal::Usage;
+use crate::slots::{Amounts, SlotName};
+use crate::time::Day;
+
+/// What the sentences tell.
+pub struct Story<'a> {
+    /// `None`: the group does not rank it.
+    pub place: Option<u32>,
+    pub count: usize,
+    /// How many others have the same place.
+    pub equals: u32,
+    pub recount: &'a Recount,
+    pub resource_weights: &'a Amounts,
+    /// When the place gets better first, if nothing is run.
+    pub better: Option<&'a Then>,
+    pub today: Day,
+}
+
+impl Story<'_> {
+    /// "14th of 212. 61 % of what counts is Monday's 768 hours of cuda.device. If nothing is run, 9th on Thursday."
+    pub fn tell(&self) -> String {
+        let Some(place) = self.place else {
+            return "Not in the ranking: nothing has been used in this group, and no weight is set.".to_owned();
+        };
+        let level = match self.equals {
+            0 => String::new(),
+            1 => ", level with one other".to_owned(),
+            many => format!(", level with {many} others"),
+        };
+        let mut told = vec![format!("{} of {}{level}.", ordinal(place), self.count)];
+        told.push(self.largest().unwrap_or_else(|| "Nothing that was used counts any more.".to_owned()));
+        told.extend(
+            self.better.map(|then| format!("If nothing is run, {} on {}.", ordinal(then.place), self.day(then.day))),
+        );
+        told.join(" ")
+    }
+
+    /// What counts most.
+    fn largest(&self) -> Option<String> {
+        let (bucket, count) = self.recount.largest()?;
+        let (slot, usage) = dominant_slot(bucket, self.resource_weights)?;
+        let part = count.contribution / self.recount.normalized_usage * 100.0;
+        let what = hours(slot, usage);
+        Some(format!("{part:.0} % of what counts is {}.", self.of_bucket(bucket, &what)))
+    }
+
+    fn of_bucket(&self, bucket: &Bucket, what: &str) -> String {
+        match self.today.days_since(bucket.end) {
+            _ if bucket.end > bucket.start => {
+                format!("the {what} from {} to {}", date(bucket.start), date(bucket.end))
+            }
+            0 => format!("today's {what}"),
+            1 => format!("yesterday's {what}"),
+            2..=6 => format!("{}'s {what}", weekday(bucket.start)),
+            _ => format!("the {what} of {}", date(bucket.start)),
+        }
+    }
+
+    /// A day that lies ahead.
+    fn day(&self, day: Day) -> String {
+        match day.days_since(self.today) {
+            0..=6 => weekday(day),
+            _ => date(day),
+        }
+    }
+}
+
+fn weekday(day: Day) -> String {
+    day.to_date().format("%A").to_string()
+}
+
+fn date(day: Day) -> String {
+    day.to_date().format("%-d %B %Y").to_string()
+}
+
+const SECONDS_PER_HOUR: f64 = 3_600.0;
+const BYTES_PER_GIB: f64 = 1_073_741_824.0;
+
+/// "768 hours of `cuda.device`"; memory in GiB.
+fn hours(slot: SlotName, usage: Usage) -> String {
+    let hours = usage.to_f64() / SECONDS_PER_HOUR;
+    match slot.as_str() {
+        "mem" => format!("{} GiB-hours of mem", short(hours / BYTES_PER_GIB)),
+        name => format!("{} hours of {name}", short(hours)),
+    }
+}
+
+/// With as many places as a person reads.
+fn short(value: f64) -> String {
+    let places = if value >= 100.0 { 0 } else { 2 };
+    let text = format!("{value:.places$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// 1st, 2nd, 3rd, 4th, 11th, 21st.
+pub fn ordinal(number: u32) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
+}

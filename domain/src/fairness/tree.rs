@@ -1,0 +1,153 @@
+//! The tiers of a hierarchy with their weights, and how they divide what there is.
+
+use std::ops::Range;
+
+use super::filling::{Claimant, fill};
+use crate::weight::Weight;
+
+/// A domain, project or user: which of the tier above it is in, and its weight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entity {
+    /// A place in the tier above. Those of the top tier are all siblings.
+    pub parent: usize,
+    /// Above 0, in any unit that its siblings have too.
+    pub weight: f64,
+}
+
+impl Entity {
+    pub fn new(parent: usize, weight: Weight) -> Self {
+        // Whole numbers, so that a sum does not depend on its order.
+        Self { parent, weight: weight.ten_thousandths() as f64 }
+    }
+}
+
+/// What each of a tier gets.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shares {
+    pub of_parent: Vec<f64>,
+    pub of_group: Vec<f64>,
+}
+
+/// The entities of one tier, with those of each parent side by side.
+#[derive(Clone, Debug)]
+struct Tier {
+    entities: Vec<Entity>,
+    /// By parent, in the order of the entities.
+    children: Vec<usize>,
+    /// Where the children of each parent begin, and where the last end.
+    starts: Vec<usize>,
+}
+
+impl Tier {
+    fn new(entities: Vec<Entity>, parents: usize) -> Self {
+        let mut starts = vec![0; parents + 1];
+        let known = || entities.iter().enumerate().filter(|(_, entity)| entity.parent < parents);
+        known().for_each(|(_, entity)| starts[entity.parent + 1] += 1);
+        for parent in 0..parents {
+            starts[parent + 1] += starts[parent];
+        }
+        let mut next = starts.clone();
+        let mut children = vec![0; starts[parents]];
+        for (at, entity) in known() {
+            children[next[entity.parent]] = at;
+            next[entity.parent] += 1;
+        }
+        Self { entities, children, starts }
+    }
+
+    fn of(&self, parent: usize) -> &[usize] {
+        let Range { start, end } = self.starts[parent]..self.starts[parent + 1];
+        &self.children[start..end]
+    }
+}
+
+/// A hierarchy, the top tier first.
+#[derive(Clone, Debug, Default)]
+pub struct Tree(Vec<Tier>);
+
+impl Tree {
+    /// An entity that names a parent that is not there gets nothing.
+    pub fn new(tiers: impl IntoIterator<Item = Vec<Entity>>) -> Self {
+        let mut parents = 1;
+        let mut made: Vec<Tier> = Vec::new();
+        for mut entities in tiers {
+            if made.is_empty() {
+                for entity in &mut entities {
+                    entity.parent = 0;
+                }
+            }
+            let count = entities.len();
+            made.push(Tier::new(entities, parents));
+            parents = count;
+        }
+        Self(made)
+    }
+
+    /// What weights say if every entity is active.
+    pub fn nominal(&self) -> Vec<Shares> {
+        let all: Vec<Vec<bool>> = self.0.iter().map(|tier| vec![true; tier.entities.len()]).collect();
+        self.divide(&all, |_, _, _| f64::INFINITY)
+    }
+
+    /// What weights say among those that are active; `active` tells it of the last tier.
+    pub fn entitled(&self, active: &[bool]) -> Vec<Shares> {
+        self.divide(&self.activity(active), |_, _, _| f64::INFINITY)
+    }
+
+    /// Who is active in each tier: above the last one, each entity that has an active child.
+    pub(super) fn activity(&self, last: &[bool]) -> Vec<Vec<bool>> {
+        self.gather(last.to_vec(), |above, below| *above |= *below)
+    }
+
+    /// What all of a tier have, for each tier, where `last` says it of the last one and parents gather it from their children.
+    pub(super) fn gather<T: Clone + Default>(&self, last: Vec<T>, add: impl Fn(&mut T, &T)) -> Vec<Vec<T>> {
+        let mut tiers = vec![last];
+        for pair in self.0.windows(2).rev() {
+            let (above, below) = (&pair[0], &pair[1]);
+            let mut gathered = vec![T::default(); above.entities.len()];
+            let values = &tiers[tiers.len() - 1];
+            for (entity, value) in below.entities.iter().zip(values) {
+                if let Some(parent) = gathered.get_mut(entity.parent) {
+                    add(parent, value);
+                }
+            }
+            tiers.push(gathered);
+        }
+        tiers.reverse();
+        tiers
+    }
+
+    /// The place of an entity's parent in the tier above.
+    pub(super) fn parent(&self, tier: usize, place: usize) -> Option<usize> {
+        (tier > 0).then(|| self.0[tier].entities[place].parent)
+    }
+
+    /// Divides 1 from the top down among those that are active. `limit` says of a tier's entity, and of its part by weight, how
+    /// much of the whole it needs.
+    pub(super) fn divide(&self, active: &[Vec<bool>], limit: impl Fn(usize, usize, f64) -> f64) -> Vec<Shares> {
+        let mut divided: Vec<Shares> = Vec::with_capacity(self.0.len());
+        let mut claimants = Vec::new();
+        for (at, (tier, active)) in self.0.iter().zip(active).enumerate() {
+            let mut shares = Shares { of_parent: vec![0.0; active.len()], of_group: vec![0.0; active.len()] };
+            for parent in 0..tier.starts.len() - 1 {
+                let total = divided.last().map_or(1.0, |above| above.of_group[parent]);
+                if total <= 0.0 {
+                    continue;
+                }
+                let children = || tier.of(parent).iter().copied().filter(|child| active[*child]);
+                let weights: f64 = children().map(|child| tier.entities[child].weight).sum();
+                claimants.clear();
+                claimants.extend(children().map(|child| {
+                    let weight = tier.entities[child].weight;
+                    Claimant { weight, limit: limit(at, child, total * (weight / weights)) / total }
+                }));
+                for (child, share) in children().zip(fill(1.0, &claimants)) {
+                    shares.of_parent[child] = share;
+                    shares.of_group[child] = total * share;
+                }
+            }
+            divided.push(shares);
+        }
+        divided
+    }
+}

@@ -1,0 +1,79 @@
+//! How a group divides its capacity and plans reclaims: the scheduler option `division`.
+
+use serde_json::{Map, Value};
+
+use crate::division::{Algorithm, Options, algorithm};
+use crate::fault::{Fault, escaped};
+use crate::reading::{Misread, read_from};
+use crate::reclaim::{PlanOptions, Settings};
+
+/// What a group's division is made with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DivisionChoice {
+    algorithm: &'static str,
+    pub options: Options,
+    pub plan: PlanOptions,
+}
+
+impl Default for DivisionChoice {
+    fn default() -> Self {
+        Self::new("quota_over_quota", Settings::default())
+    }
+}
+
+impl DivisionChoice {
+    fn new(algorithm: &'static str, settings: Settings) -> Self {
+        Self { algorithm, options: settings.division, plan: settings.plan }
+    }
+
+    pub fn algorithm(&self) -> &'static dyn Algorithm {
+        algorithm(self.algorithm).unwrap_or_else(|| unreachable!("only names of algorithms are kept"))
+    }
+
+    /// Reads the option as it is stored; absent keys have their defaults. Faults point into the option.
+    pub fn parse(value: &Value) -> Result<Self, Vec<Fault>> {
+        let Value::Object(keys) = value else {
+            return Err(vec![Fault::new("", "invalid_value", "`division` is not an object")]);
+        };
+        let mut name = Self::default().algorithm.to_owned();
+        let mut settings = Settings::default();
+        for (key, value) in keys {
+            match (key.as_str(), value) {
+                ("algorithm", Value::String(algorithm)) => name.clone_from(algorithm),
+                ("algorithm", other) => name = other.to_string(),
+                ("options", Value::Object(options)) => settings = read_settings(options)?,
+                ("options", _) => {
+                    return Err(vec![Fault::new("/options", "invalid_value", "`options` is not an object")]);
+                }
+                _ => {
+                    let detail = format!("`{key}` is not known here; known are algorithm, options");
+                    return Err(vec![Fault::new(format!("/{}", escaped(key)), "unknown_option", detail)]);
+                }
+            }
+        }
+        Ok(Self::new(settings.check(&name)?.name(), settings))
+    }
+
+    /// Every key that the option has, at every depth.
+    pub fn keys() -> Value {
+        serde_json::json!({"algorithm": null, "options": Settings::default()})
+    }
+
+    fn settings(&self) -> Settings {
+        Settings { division: self.options.clone(), plan: self.plan.clone() }
+    }
+
+    /// The option in force, defaults included.
+    pub fn to_json(&self) -> Value {
+        let options = match serde_json::to_value(self.settings()) {
+            Ok(Value::Object(keys)) => keys.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+            _ => Map::new(),
+        };
+        serde_json::json!({"algorithm": self.algorithm, "options": options})
+    }
+}
+
+fn read_settings(options: &Map<String, Value>) -> Result<Settings, Vec<Fault>> {
+    read_from(Value::Object(options.clone()), "invalid_value")
+        .map_err(|misread: Misread| vec![misread.below("options").option_fault()])
+}

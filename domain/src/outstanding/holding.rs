@@ -1,0 +1,135 @@
+//! A kernel whose last slice is not recorded yet: what it has used since, and will still use, at any moment.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::{Moment, Recorded};
+use crate::kernel::{Started, Unsettled};
+use crate::options::MOST_EXPECTED_SECONDS;
+use crate::run_times::Expected;
+use crate::time::{MICROS_PER_SECOND, Span, Timestamp};
+
+/// No kernel is committed to more of the time to come, in microseconds.
+const MOST_TO_COME: u64 = MOST_EXPECTED_SECONDS as u64 * MICROS_PER_SECOND.unsigned_abs();
+
+#[derive(Clone, Debug)]
+pub struct Holding {
+    kernel: Arc<Started>,
+    cursor: Cursor,
+}
+
+/// Until when the usage of a kernel is recorded.
+#[derive(Clone, Copy, Debug)]
+enum Cursor {
+    /// As far as that of its group, so that a run leaves most kernels as they are.
+    InStep,
+    Own(Timestamp),
+    /// Nothing is.
+    Unrecorded,
+}
+
+impl Deref for Holding {
+    type Target = Started;
+
+    fn deref(&self) -> &Started {
+        &self.kernel
+    }
+}
+
+/// How what a kernel is charged goes on from a moment on.
+#[derive(Clone, Copy, Debug)]
+pub struct Course {
+    /// For how long its slots count at that moment, in microseconds.
+    pub micros: u64,
+    /// It grows as fast as time passes; otherwise it stays.
+    pub grows: bool,
+    /// Until when it goes on like that.
+    pub until: Timestamp,
+}
+
+impl Holding {
+    pub fn of(kernel: &Unsettled) -> Self {
+        let cursor = match kernel.cursor {
+            Some(_) if kernel.in_step => Cursor::InStep,
+            Some(cursor) => Cursor::Own(cursor),
+            None => Cursor::Unrecorded,
+        };
+        Self { kernel: Arc::clone(&kernel.kernel), cursor }
+    }
+
+    /// Whether it is recorded as far as its group.
+    pub fn is_in_step(&self) -> bool {
+        matches!(self.cursor, Cursor::InStep)
+    }
+
+    /// Whether it runs at the moment, and is not suspended.
+    pub fn runs(&self, now: Timestamp) -> bool {
+        now >= self.started_at && self.terminated_at.is_none_or(|end| now < end) && !self.changes.suspended_at(now)
+    }
+
+    fn counts_from(&self, moment: Moment, recorded: Recorded) -> Timestamp {
+        let cursor = match self.cursor {
+            Cursor::InStep => recorded.until,
+            Cursor::Own(cursor) => Some(cursor),
+            Cursor::Unrecorded => None,
+        };
+        cursor.unwrap_or(self.started_at).max(self.started_at).max(moment.since)
+    }
+
+    /// From its last record on, as far as it has come.
+    fn used(&self, moment: Moment, recorded: Recorded) -> u64 {
+        self.unrecorded(moment, recorded).map_or(0, |span| self.active_micros(span))
+    }
+
+    /// The time that no run has recorded.
+    pub fn unrecorded(&self, moment: Moment, recorded: Recorded) -> Option<Span> {
+        Span::new(self.counts_from(moment, recorded), self.terminated_at.map_or(moment.now, |end| end.min(moment.now)))
+    }
+
+    /// For how long of that time it was not suspended.
+    pub fn active_micros(&self, span: Span) -> u64 {
+        self.changes.active_micros(span.start, span.end)
+    }
+
+    /// For how long its slots will still count.
+    pub fn committed(&self, now: Timestamp, expected: &Expected) -> u64 {
+        self.to_come(now, expected).min(MOST_TO_COME)
+    }
+
+    /// From now on to its expected end.
+    fn to_come(&self, now: Timestamp, expected: &Expected) -> u64 {
+        match self.terminated_at {
+            // An end that is told ahead is known.
+            Some(end) => Span::new(now.max(self.started_at), end).map_or(0, Span::micros),
+            None if self.changes.ends_suspended() => 0,
+            None => {
+                let so_far = self.changes.active_micros(self.started_at, now);
+                expected.micros(self.expected_seconds).saturating_sub(so_far)
+            }
+        }
+    }
+
+    pub fn course(&self, moment: Moment, recorded: Recorded, expected: &Expected) -> Course {
+        let (now, from) = (moment.now, self.counts_from(moment, recorded));
+        let (used, to_come) = (self.used(moment, recorded), self.to_come(moment.now, expected));
+        let runs = self.runs(now);
+        let grows = runs && now >= from;
+        // What is to come gets less while the kernel runs, but not what is above the limit.
+        let shrinks = to_come > 0
+            && to_come <= MOST_TO_COME
+            && if self.terminated_at.is_some() { now >= self.started_at } else { runs };
+        let left = if to_come > MOST_TO_COME { to_come - MOST_TO_COME } else { to_come };
+        let known = [Some(from), Some(self.started_at), self.terminated_at, self.changes.next_after(now)];
+        let turns = known.into_iter().flatten().chain((left > 0).then(|| now.plus_micros(left.cast_signed())));
+        Course {
+            micros: used + to_come.min(MOST_TO_COME),
+            grows: grows && !shrinks,
+            // What gets less is not followed; it is calculated again at each moment.
+            until: if shrinks && !grows {
+                now
+            } else {
+                turns.filter(|turn| *turn > now).min().unwrap_or(Timestamp::MAX)
+            },
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The kernels of an owner by key, in blocks: a copy shares every block with the original that neither has changed since. So a
+//! new kernel does not cost what its owner has already.
+
+use std::sync::Arc;
+
+use super::holding::Holding;
+use crate::ids::KernelKey;
+
+/// Kernels of a block.
+const FULL: usize = 16;
+
+/// By key, and no block is empty.
+#[derive(Clone, Debug, Default)]
+pub struct Kept(Vec<Arc<Vec<Holding>>>);
+
+impl Kept {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Holding> {
+        self.0.iter().flat_map(|block| block.iter())
+    }
+
+    /// Puts a kernel in its place, or in that of the one with its key.
+    pub fn insert(&mut self, kernel: Holding) {
+        let at = self.block_of(kernel.key);
+        let Some(block) = self.0.get_mut(at) else { return self.append(kernel) };
+        let block = Arc::make_mut(block);
+        match block.binary_search_by_key(&kernel.key, |known| known.key) {
+            Ok(place) => block[place] = kernel,
+            Err(place) => {
+                block.insert(place, kernel);
+                if block.len() > FULL {
+                    let rest = block.split_off(FULL / 2);
+                    self.0.insert(at + 1, Arc::new(rest));
+                }
+            }
+        }
+    }
+
+    pub fn remove(&mut self, key: KernelKey) {
+        let at = self.block_of(key);
+        let Some(block) = self.0.get_mut(at) else { return };
+        let Ok(place) = block.binary_search_by_key(&key, |known| known.key) else { return };
+        let block = Arc::make_mut(block);
+        block.remove(place);
+        if block.is_empty() {
+            self.0.remove(at);
+        }
+    }
+
+    /// Most keys are larger than all before; they leave full blocks behind.
+    fn append(&mut self, kernel: Holding) {
+        match self.0.last_mut().filter(|last| last.len() < FULL) {
+            Some(last) => Arc::make_mut(last).push(kernel),
+            None => self.0.push(Arc::new(vec![kernel])),
+        }
+    }
+
+    /// The first block that ends with `key` or a larger one.
+    fn block_of(&self, key: KernelKey) -> usize {
+        self.0.partition_point(|block| block.last().is_some_and(|last| last.key < key))
+    }
+}

@@ -1,0 +1,134 @@
+//! The kernels of one owner.
+
+use super::holding::Holding;
+use super::kept::Kept;
+use super::sum::{Last, Sum};
+use super::{Moment, Recorded};
+use crate::ids::KernelKey;
+use crate::run_times::Expected;
+use crate::slots::{Amounts, Usages};
+use crate::time::{Day, Span, Timestamp};
+
+/// Kernels by their keys. Most owners have one, which takes a small part of the room of a map.
+#[derive(Clone, Debug)]
+enum Kernels {
+    One(Holding),
+    Many(Kept),
+}
+
+impl Kernels {
+    fn iter(&self) -> impl Iterator<Item = &Holding> {
+        let (one, many) = match self {
+            Self::One(kernel) => (Some(kernel), None),
+            Self::Many(kernels) => (None, Some(kernels.iter())),
+        };
+        one.into_iter().chain(many.into_iter().flatten())
+    }
+}
+
+/// Started kernels whose last slices are not recorded yet; at least one.
+#[derive(Clone, Debug)]
+pub struct Owned {
+    kernels: Kernels,
+    /// By the start of the look-back window and the end of what is recorded. Every change leaves it behind.
+    last: Last<(Timestamp, Recorded, Expected)>,
+}
+
+impl Owned {
+    pub fn new(kernel: Holding) -> Self {
+        Self { kernels: Kernels::One(kernel), last: Last::default() }
+    }
+
+    pub fn insert(&mut self, kernel: Holding) {
+        self.last = Last::default();
+        match &mut self.kernels {
+            Kernels::One(known) if known.key == kernel.key => *known = kernel,
+            Kernels::One(known) => {
+                let mut both = Kept::default();
+                both.insert(known.clone());
+                both.insert(kernel);
+                self.kernels = Kernels::Many(both);
+            }
+            Kernels::Many(kernels) => kernels.insert(kernel),
+        }
+    }
+
+    /// Whether any are left.
+    pub fn remove(&mut self, key: KernelKey) -> bool {
+        self.last = Last::default();
+        match &mut self.kernels {
+            Kernels::One(known) => known.key != key,
+            Kernels::Many(kernels) => {
+                kernels.remove(key);
+                !kernels.is_empty()
+            }
+        }
+    }
+
+    fn held(&self, now: Timestamp) -> Amounts {
+        let mut sum = Amounts::default();
+        self.kernels.iter().filter(|kernel| kernel.runs(now)).for_each(|kernel| sum.add(&kernel.slots));
+        sum
+    }
+
+    /// When the first of them started that is not recorded as far as its group.
+    pub fn first_behind(&self) -> Option<Timestamp> {
+        self.kernels.iter().filter(|kernel| !kernel.is_in_step()).map(|kernel| kernel.started_at).min()
+    }
+
+    /// Hands over what they have used and will still use.
+    pub fn with_sum<T>(
+        &self,
+        moment: Moment,
+        recorded: Recorded,
+        expected: Expected,
+        take: impl FnOnce(&Sum) -> T,
+    ) -> T {
+        let make = || Sum::of(self.kernels.iter(), moment, recorded, expected);
+        self.last.with((moment.since, recorded, expected), moment.now, make, take)
+    }
+}
+
+/// The kernels of one owner, with how far those are recorded that are in step with their group.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnersKernels<'a> {
+    pub(super) owned: &'a Owned,
+    pub(super) recorded: Recorded,
+}
+
+impl OwnersKernels<'_> {
+    /// What those occupy that run at the moment.
+    pub fn held(self, now: Timestamp) -> Amounts {
+        self.owned.held(now)
+    }
+
+    /// What no run has recorded.
+    pub fn unrecorded(self, moment: Moment) -> Usages {
+        let mut sum = Usages::default();
+        self.unrecorded_by_day(moment, |_, usage| sum.add(usage));
+        sum
+    }
+
+    /// [`Self::unrecorded`] by the days in which it lies.
+    pub fn unrecorded_by_day(self, moment: Moment, mut take: impl FnMut(Day, &Usages)) {
+        for kernel in self.owned.kernels.iter() {
+            for part in kernel.unrecorded(moment, self.recorded).into_iter().flat_map(Span::by_day) {
+                take(part.start.day(), &kernel.slots.for_micros(kernel.active_micros(part)));
+            }
+        }
+    }
+
+    /// What they will still use.
+    pub fn committed(self, now: Timestamp, expected: Expected) -> Usages {
+        let mut sum = Usages::default();
+        for kernel in self.owned.kernels.iter() {
+            sum.add(&kernel.slots.for_micros(kernel.committed(now, &expected)));
+        }
+        sum
+    }
+
+    /// What they have used since their records end, and will still use.
+    pub fn usage(self, moment: Moment, expected: Expected) -> Usages {
+        self.owned.with_sum(moment, self.recorded, expected, |sum| sum.at(moment.now))
+    }
+}

@@ -1,0 +1,116 @@
+//! What the kernels of a group hold and ask for (DIVISION §1), by what they say of their queue. Queues come and go
+//! without any kernel changing, so which queue that is gets decided when a tree is built.
+
+use std::sync::Arc;
+
+use hashbrown::Equivalent;
+
+use crate::ids::ProjectId;
+use crate::kernel::{Kernel, Phase};
+use crate::shards::Shards;
+use crate::slots::Amounts;
+
+/// What decides about a kernel's queue: the name it gives, and its project.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Claim {
+    pub queue: Option<Arc<str>>,
+    pub project: ProjectId,
+}
+
+/// A [`Claim`] that borrows its name. Hashes like it.
+#[derive(Hash)]
+struct ClaimRef<'a> {
+    queue: Option<&'a str>,
+    project: ProjectId,
+}
+
+impl Equivalent<Claim> for ClaimRef<'_> {
+    fn equivalent(&self, claim: &Claim) -> bool {
+        self.project == claim.project && self.queue == claim.queue.as_deref()
+    }
+}
+
+/// The kernels of one claim.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Held {
+    kernels: u64,
+    pub allocated: Amounts,
+    pub allocated_non_preemptible: Amounts,
+    pub pending: Amounts,
+}
+
+/// One kernel as far as demand needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Portion<'a> {
+    pub queue: Option<&'a str>,
+    pub project: ProjectId,
+    pub phase: Phase,
+    pub preemptible: bool,
+    pub slots: &'a Amounts,
+}
+
+impl<'a> Portion<'a> {
+    pub fn of(kernel: &'a Kernel) -> Self {
+        let report = &kernel.report;
+        Self {
+            queue: report.traits.queue.as_deref(),
+            project: report.owner.project,
+            phase: report.phase,
+            preemptible: report.traits.preemptible,
+            slots: &report.slots,
+        }
+    }
+}
+
+/// Sums over the running and pending kernels of a group, kept as kernels change. A copy shares what does not change.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Demand(Shards<Claim, Held>);
+
+impl Demand {
+    pub fn add(&mut self, portion: Portion) {
+        if !portion.phase.is_live() {
+            return;
+        }
+        let Portion { queue, project, slots, .. } = portion;
+        let claim = ClaimRef { queue, project };
+        let held = self.0.get_or_insert_with(&claim, || (Claim::from(&claim), Held::default()));
+        held.kernels += 1;
+        for sum in held.sums(&portion).into_iter().flatten() {
+            sum.add(slots);
+        }
+    }
+
+    /// Takes back what was added.
+    pub fn remove(&mut self, portion: Portion) {
+        let claim = ClaimRef { queue: portion.queue, project: portion.project };
+        let Some(held) = self.0.get_mut(&claim).filter(|_| portion.phase.is_live()) else { return };
+        held.kernels = held.kernels.saturating_sub(1);
+        for sum in held.sums(&portion).into_iter().flatten() {
+            sum.subtract(portion.slots);
+        }
+        if held.kernels == 0 {
+            self.0.remove(&claim);
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&Claim, &Held)> {
+        self.0.iter()
+    }
+}
+
+impl Held {
+    fn sums(&mut self, portion: &Portion) -> [Option<&mut Amounts>; 2] {
+        match portion.phase {
+            Phase::Pending => [Some(&mut self.pending), None],
+            Phase::Running if portion.preemptible => [Some(&mut self.allocated), None],
+            Phase::Running => [Some(&mut self.allocated), Some(&mut self.allocated_non_preemptible)],
+            Phase::Unknown | Phase::Suspended | Phase::Terminated => [None, None],
+        }
+    }
+}
+
+impl From<&ClaimRef<'_>> for Claim {
+    fn from(claim: &ClaimRef) -> Self {
+        Self { queue: claim.queue.map(Arc::from), project: claim.project }
+    }
+}

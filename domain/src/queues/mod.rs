@@ -1,0 +1,17 @@
+//! The queues of a resource group: what admins configure of them, and what the kernels hold and ask for. Section marks
+//! (`DIVISION §1`) cite the semantics in `docs/DIVISION.md`.
+
+mod assignment;
+mod config;
+mod demand;
+mod live_kernel;
+mod spec;
+mod values;
+
+pub use assignment::{DEFAULT_QUEUE, ProjectNames, Queues, queue_of};
+pub use config::queue_keys;
+pub use config::{MAX_RUNTIME_SECONDS, QueueConfig};
+pub use demand::{Claim, Demand, Held, Portion};
+pub use live_kernel::LiveKernel;
+pub use spec::{GivenFigures, QueueSpec};
+pub use values::{Bound, MAX_OVER_QUOTA_WEIGHT, MAX_QUEUES, MAX_WEIGHT, OverQuotaBy, OverQuotaWeight, QueueMode};

@@ -1,0 +1,116 @@
+//! A queue of a tree: what is configured of it, and what is observed of it where that is known beforehand. As JSON it is
+//! one object, whose keys are those of the stateless shapes.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use super::config::{QueueConfig, queue_keys};
+use super::values::{Bound, OverQuotaBy, OverQuotaWeight, QueueMode};
+use crate::decimal::Amount;
+use crate::slots::{Amounts, SlotMap};
+use crate::time::Timestamp;
+
+/// One queue as it is given.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "OneObject")]
+pub struct QueueSpec {
+    pub config: Arc<QueueConfig>,
+    pub given: GivenFigures,
+}
+
+/// What is known of a queue besides its configuration, where it is given and not found out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GivenFigures {
+    /// Allocated and pending. A parent's is the sum over its descendants unless it is given.
+    pub request: Option<Amounts>,
+    pub allocated: Option<Amounts>,
+    pub allocated_non_preemptible: Option<Amounts>,
+    /// Normalised decayed usage by slot, for the history gain (DIVISION §2.5).
+    pub usage: Amounts,
+    /// What the queue's next workload asks for, for the queue order (DIVISION §5).
+    pub next_request: Option<Amounts>,
+}
+
+impl QueueSpec {
+    pub fn named(name: impl Into<String>) -> Self {
+        QueueConfig::named(name).into()
+    }
+}
+
+impl From<QueueConfig> for QueueSpec {
+    fn from(config: QueueConfig) -> Self {
+        Arc::new(config).into()
+    }
+}
+
+impl From<Arc<QueueConfig>> for QueueSpec {
+    fn from(config: Arc<QueueConfig>) -> Self {
+        Self { config, given: GivenFigures::default() }
+    }
+}
+
+macro_rules! one_object {
+    ($($(#[$schema:meta])* $key:ident: $type:ty = $default:expr, $config:tt [$($said:tt)?] $output:tt $input:tt;)*) => {
+        /// One queue as it is given.
+        #[derive(Deserialize, ToSchema)]
+        #[serde(default, deny_unknown_fields)]
+        #[schema(as = Queue)]
+        struct OneObject {
+            name: String,
+            $($(#[doc = $said])? $(#[$schema])* $key: $type,)*
+            /// Allocated and pending. A parent's is the sum over its descendants unless it is given.
+            request: Option<Amounts>,
+            allocated: Option<Amounts>,
+            allocated_non_preemptible: Option<Amounts>,
+            /// Normalised decayed usage by slot, for the history gain (DIVISION §2.5).
+            usage: Amounts,
+            /// What the queue's next workload asks for, for the queue order (DIVISION §5).
+            next_request: Option<Amounts>,
+        }
+
+        impl Default for OneObject {
+            fn default() -> Self {
+                Self {
+                    name: String::new(),
+                    $($key: $default,)*
+                    request: None,
+                    allocated: None,
+                    allocated_non_preemptible: None,
+                    usage: Amounts::default(),
+                    next_request: None,
+                }
+            }
+        }
+
+        impl From<OneObject> for QueueSpec {
+            fn from(object: OneObject) -> Self {
+                let OneObject { name, $($key,)* .. } = object;
+                let OneObject { request, allocated, allocated_non_preemptible, usage, next_request, .. } = object;
+                Self {
+                    config: Arc::new(QueueConfig { name, $($key,)* }),
+                    given: GivenFigures { request, allocated, allocated_non_preemptible, usage, next_request },
+                }
+            }
+        }
+    };
+}
+queue_keys!(one_object);
+
+impl PartialSchema for QueueSpec {
+    fn schema() -> RefOr<Schema> {
+        OneObject::schema()
+    }
+}
+
+impl ToSchema for QueueSpec {
+    fn name() -> std::borrow::Cow<'static, str> {
+        OneObject::name()
+    }
+
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        OneObject::schemas(schemas);
+    }
+}

@@ -1,0 +1,132 @@
+//! The kinds of values that only queues have: bounds, modes and over-quota weights (DIVISION §1).
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::ToSchema;
+
+use crate::decimal::{Amount, DecimalError, text_serde};
+use crate::slots::{Amounts, SlotName};
+
+/// The largest weight, ratio or history figure of a queue: far above any use, and products with it cannot overflow.
+pub const MAX_WEIGHT: Amount = Amount::whole(1_000_000);
+/// The largest over-quota weight: memory in bytes is a usual one. Quotas, which may be larger, are weights as well.
+pub const MAX_OVER_QUOTA_WEIGHT: Amount = Amount::whole(1_000_000_000_000_000);
+
+/// The most queues that one request may name.
+pub const MAX_QUEUES: usize = 100_000;
+
+/// A quota or limit of one slot. Ordered: unlimited is above every amount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Bound {
+    Limited(Amount),
+    Unlimited,
+}
+
+impl Bound {
+    /// The smaller of the bound and `amount`.
+    pub fn cut(self, amount: Amount) -> Amount {
+        match self {
+            Self::Limited(limit) => limit.min(amount),
+            Self::Unlimited => amount,
+        }
+    }
+
+    /// The bound, or `unlimited` where there is none.
+    pub fn unwrap_or(self, unlimited: Amount) -> Amount {
+        match self {
+            Self::Limited(limit) => limit,
+            Self::Unlimited => unlimited,
+        }
+    }
+}
+
+impl FromStr for Bound {
+    type Err = DecimalError;
+    fn from_str(text: &str) -> Result<Self, DecimalError> {
+        if text == "unlimited" { Ok(Self::Unlimited) } else { text.parse().map(Self::Limited) }
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Limited(limit) => limit.fmt(f),
+            Self::Unlimited => f.write_str("unlimited"),
+        }
+    }
+}
+
+text_serde!(Bound);
+
+/// How a queue serves its children under `min_share` (DIVISION §3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueMode {
+    #[default]
+    Fair,
+    Fifo,
+}
+
+/// What over-quota capacity follows (DIVISION §2.4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OverQuotaBy {
+    #[default]
+    Weight,
+    Quota,
+}
+
+/// One weight for all slots, or weights by slot (absent: 1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum OverQuotaWeight {
+    Every(Amount),
+    BySlot(Amounts),
+}
+
+impl OverQuotaWeight {
+    pub fn of(&self, slot: SlotName) -> Amount {
+        match self {
+            Self::Every(weight) => *weight,
+            Self::BySlot(weights) => weights.get(slot).unwrap_or(Amount::whole(1)),
+        }
+    }
+}
+
+impl Default for OverQuotaWeight {
+    fn default() -> Self {
+        Self::Every(Amount::whole(1))
+    }
+}
+
+impl<'de> Deserialize<'de> for OverQuotaWeight {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::{Error, MapAccess, Visitor, value::MapAccessDeserializer};
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = OverQuotaWeight;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a decimal number, or an object of slot names and decimals")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OverQuotaWeight, A::Error> {
+                Amounts::deserialize(MapAccessDeserializer::new(map)).map(OverQuotaWeight::BySlot)
+            }
+            fn visit_str<E: Error>(self, text: &str) -> Result<OverQuotaWeight, E> {
+                text.parse().map(OverQuotaWeight::Every).map_err(E::custom)
+            }
+            fn visit_u64<E: Error>(self, value: u64) -> Result<OverQuotaWeight, E> {
+                self.visit_str(&value.to_string())
+            }
+            fn visit_i64<E: Error>(self, value: i64) -> Result<OverQuotaWeight, E> {
+                self.visit_str(&value.to_string())
+            }
+            fn visit_f64<E: Error>(self, value: f64) -> Result<OverQuotaWeight, E> {
+                use serde::de::IntoDeserializer;
+                Amount::deserialize(value.into_deserializer()).map(OverQuotaWeight::Every)
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}

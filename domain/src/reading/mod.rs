@@ -1,0 +1,209 @@
+//! What is wrong with a document that cannot be read as a value: where, of which kind, and in a sentence that begins with
+//! its subject. Deserialisers tell such faults as texts of their own; here they keep their kind.
+
+mod hasty;
+mod lists;
+mod methods;
+mod read_only;
+pub mod seconds;
+mod traced;
+mod words;
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Expected, Unexpected};
+
+use super::fault::{Fault, escaped};
+pub use lists::{AtMost, at_most, at_most_if_any, too_long};
+pub use read_only::ReadOnly;
+pub use words::{INVALID_CHARACTER, NUL};
+use words::{in_words, one_of};
+
+/// A step from a value into one of its parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Kind {
+    /// It is not what belongs here.
+    Not {
+        what: String,
+        code: &'static str,
+    },
+    /// It is none of the names that belong here.
+    NoneOf(&'static [&'static str]),
+    UnknownKey {
+        key: String,
+        known: &'static [&'static str],
+    },
+    MissingKey(&'static str),
+    RepeatedKey(&'static str),
+    /// What the value's own type says of it, without its subject.
+    Said(String),
+}
+
+/// Why a document is not the value that it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misread {
+    /// The way to the fault, from the inside out.
+    steps: Vec<Step>,
+    kind: Kind,
+}
+
+/// Reads a value, with the place and the kind of its first fault. What has no other kind has the code `otherwise`.
+pub fn read_from<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+    otherwise: &'static str,
+) -> Result<T, Misread> {
+    traced::read(deserializer, otherwise)
+}
+
+/// [`read_from`] of JSON in half of the time, for what is mostly right: it does not tell why a value cannot be read.
+pub fn read_hastily<'de, T: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Option<T> {
+    hasty::read(deserializer)
+}
+
+impl Misread {
+    const fn new(kind: Kind) -> Self {
+        Self { steps: Vec::new(), kind }
+    }
+
+    fn within(mut self, step: Step) -> Self {
+        self.steps.push(step);
+        self
+    }
+
+    /// The same fault, of a value that is itself below `key`.
+    #[must_use]
+    pub fn below(self, key: &str) -> Self {
+        self.within(Step::Key(key.to_owned()))
+    }
+
+    /// The stable name of the fault in answers.
+    pub fn code(&self) -> &'static str {
+        match &self.kind {
+            Kind::Not { code, .. } => code,
+            Kind::NoneOf(_) => "invalid_value",
+            Kind::UnknownKey { .. } => "unknown_field",
+            Kind::MissingKey(_) => "missing_field",
+            Kind::RepeatedKey(_) => "duplicate_field",
+            Kind::Said(text) => words::code_of(text),
+        }
+    }
+
+    /// The fault of a request; `whole` names the document.
+    pub fn fault(&self, whole: &str) -> Fault {
+        Fault::new(self.pointer(), self.code(), self.sentence(whole))
+    }
+
+    /// The fault of an option, where every value of a wrong kind is an invalid value.
+    pub fn option_fault(&self) -> Fault {
+        let code = match self.code() {
+            "unknown_field" => "unknown_option",
+            "invalid_type" => "invalid_value",
+            other => other,
+        };
+        Fault::new(self.pointer(), code, self.to_string())
+    }
+
+    /// The JSON pointer to the fault.
+    pub fn pointer(&self) -> String {
+        let steps = self.steps.iter().rev().map(|step| match step {
+            Step::Key(key) => escaped(key),
+            Step::Index(index) => index.to_string(),
+        });
+        let key = self.key().map(escaped);
+        steps.chain(key).fold(String::new(), |pointer, part| pointer + "/" + &part)
+    }
+
+    /// The key that the fault itself is about.
+    fn key(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::UnknownKey { key, .. } => Some(key),
+            Kind::MissingKey(key) | Kind::RepeatedKey(key) => Some(key),
+            _ => None,
+        }
+    }
+
+    /// The keys behind the last place in a list, as a person would name them; empty for the whole document.
+    fn subject(&self) -> String {
+        let mut parts: Vec<&str> = self.key().into_iter().collect();
+        let mut steps = self.steps.iter();
+        let mut places = String::new();
+        for step in &mut steps {
+            match step {
+                Step::Key(key) => {
+                    parts.push(key);
+                    if !places.is_empty() {
+                        break;
+                    }
+                }
+                Step::Index(index) if parts.is_empty() => places = format!("[{index}]{places}"),
+                Step::Index(_) => break,
+            }
+        }
+        parts.reverse();
+        parts.join(".") + &places
+    }
+
+    /// A sentence about the fault; `whole` names the document.
+    pub fn sentence(&self, whole: &str) -> String {
+        let subject = self.subject();
+        let subject = if subject.is_empty() { whole.to_owned() } else { format!("`{subject}`") };
+        match &self.kind {
+            Kind::Not { what, .. } => format!("{subject} is not {what}"),
+            Kind::NoneOf(names) => format!("{subject} is not one of {}", one_of(names)),
+            Kind::UnknownKey { known: [], .. } => format!("{subject} is not known here; nothing is"),
+            Kind::UnknownKey { known, .. } => format!("{subject} is not known here; known are {}", one_of(known)),
+            Kind::MissingKey(_) => format!("{subject} is missing"),
+            Kind::RepeatedKey(_) => format!("{subject} is given twice"),
+            Kind::Said(text) => format!("{subject} {text}"),
+        }
+    }
+}
+
+impl fmt::Display for Misread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence("the document"))
+    }
+}
+
+impl std::error::Error for Misread {}
+
+impl Error for Misread {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(Kind::Said(message.to_string()))
+    }
+
+    fn invalid_type(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::new(Kind::Not { what: in_words(&expected.to_string()), code: "invalid_type" })
+    }
+
+    fn invalid_value(_: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::new(Kind::Not { what: in_words(&expected.to_string()), code: "invalid_value" })
+    }
+
+    fn invalid_length(_: usize, expected: &dyn Expected) -> Self {
+        Self::invalid_value(Unexpected::Seq, expected)
+    }
+
+    fn unknown_variant(_: &str, expected: &'static [&'static str]) -> Self {
+        Self::new(Kind::NoneOf(expected))
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        Self::new(Kind::UnknownKey { key: field.to_owned(), known: expected })
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self::new(Kind::MissingKey(field))
+    }
+
+    fn duplicate_field(field: &'static str) -> Self {
+        Self::new(Kind::RepeatedKey(field))
+    }
+}

@@ -1,0 +1,60 @@
+//! The pending members by what they ask for: members of one class can stand for one another.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use crate::decimal::Amount;
+use crate::division::Fraction;
+use crate::reclaim::policy::plugins::{self, Plugin};
+use crate::reclaim::snapshot::{Snapshot, cells_of};
+
+/// Pending members that ask for the same.
+pub struct Class {
+    pub request: Vec<(usize, u128)>,
+    /// Places in the list of members.
+    pub members: Vec<usize>,
+    /// By agent.
+    pub eligible: Vec<bool>,
+}
+
+/// The first `count` pending members by what they ask for, the largest first; where only totals count, as one.
+pub fn classes(snapshot: &Snapshot, predicates: &[&'static dyn Plugin], count: usize) -> Vec<Class> {
+    let members = &snapshot.pending.members[..count];
+    let Some(agents) = snapshot.agents else {
+        let request = total_request(snapshot, count);
+        let cells = request.iter().enumerate().filter(|(_, a)| !a.is_zero()).map(|(c, a)| (c, a.units())).collect();
+        return vec![Class { request: cells, members: vec![0], eligible: vec![true] }];
+    };
+    let mut classes: Vec<Class> = Vec::new();
+    let mut known = HashMap::new();
+    for (at, member) in members.iter().enumerate() {
+        let class = *known.entry((&member.slots, &member.labels)).or_insert(classes.len());
+        if let Some(class) = classes.get_mut(class) {
+            class.members.push(at);
+            continue;
+        }
+        let admits = |agent| plugins::admits(predicates, member, agent);
+        classes.push(Class {
+            request: cells_of(snapshot.tree, &member.slots).collect(),
+            members: vec![at],
+            eligible: agents.iter().map(admits).collect(),
+        });
+    }
+    let size = |class: &Class| {
+        let part = |(column, units): &(usize, u128)| Fraction::new(*units, snapshot.tree.capacity[*column].units());
+        class.request.iter().map(part).max().unwrap_or(Fraction::ZERO)
+    };
+    classes.sort_by_cached_key(|class| Reverse(size(class)));
+    classes
+}
+
+/// What the first `count` pending members ask for together.
+pub fn total_request(snapshot: &Snapshot, count: usize) -> Vec<Amount> {
+    let mut total = vec![Amount::ZERO; snapshot.width()];
+    for member in &snapshot.pending.members[..count] {
+        for (column, units) in cells_of(snapshot.tree, &member.slots) {
+            total[column] = total[column].saturating_add(Amount::from_units(units));
+        }
+    }
+    total
+}

@@ -1,0 +1,129 @@
+//! Where the pending workload may run (DIVISION §6.6): what agents have free, or the whole group where no agents are
+//! given.
+
+mod classes;
+mod packing;
+
+pub use classes::{Class, classes, total_request};
+
+use super::plan_options::NodeOrder;
+use super::policy::plugins::Plugin;
+use super::snapshot::{NOWHERE, Snapshot, Unit, cells_of};
+use crate::division::Grid;
+
+/// What every agent has free. Signed, because agents may hold more than they have.
+#[derive(Clone)]
+pub struct FreeCapacity<'a> {
+    agents: usize,
+    free: Grid<i128>,
+    total: Grid<u128>,
+    plugins: &'a [&'static dyn Plugin],
+    spread: bool,
+}
+
+fn signed(units: u128) -> i128 {
+    i128::try_from(units).unwrap_or(i128::MAX)
+}
+
+/// How many of a request fit into a row of free room, at most `most`.
+pub fn fits(free: impl Fn(usize) -> i128, request: &[(usize, u128)], most: usize) -> usize {
+    let count = |(column, units): &(usize, u128)| u128::try_from(free(*column)).unwrap_or(0) / units;
+    request.iter().map(count).min().map_or(most, |count| usize::try_from(count).unwrap_or(most).min(most))
+}
+
+impl<'a> FreeCapacity<'a> {
+    pub fn new(snapshot: &Snapshot, plugins: &'a [&'static dyn Plugin]) -> Self {
+        let width = snapshot.width();
+        let rows = snapshot.agents.map_or(1, <[_]>::len);
+        let mut total = Grid::new(rows, width, 0);
+        match snapshot.agents {
+            Some(agents) => {
+                for (at, agent) in agents.iter().enumerate() {
+                    cells_of(snapshot.tree, &agent.available_slots).for_each(|(c, units)| total[(at, c)] = units);
+                }
+            }
+            None => (0..width).for_each(|c| total[(0, c)] = snapshot.tree.capacity[c].units()),
+        }
+        let mut free = Grid::new(rows, width, 0i128);
+        for at in 0..rows {
+            (0..width).for_each(|c| free[(at, c)] = signed(total[(at, c)]));
+        }
+        let spread = snapshot.options.node_order == NodeOrder::Spread;
+        let mut capacity = Self { agents: rows, free, total, plugins, spread };
+        if snapshot.agents.is_some() {
+            for (at, member) in snapshot.members.iter().enumerate() {
+                capacity.change(member.agent, snapshot.cells(at), -1);
+            }
+        } else {
+            for root in snapshot.tree.children(None) {
+                for column in 0..width {
+                    let held = signed(snapshot.tree.allocated[(*root, column)].units());
+                    capacity.free[(0, column)] = capacity.free[(0, column)].saturating_sub(held);
+                }
+            }
+        }
+        capacity
+    }
+
+    /// How many agents there are; one where only totals count.
+    pub fn agents(&self) -> usize {
+        self.agents
+    }
+
+    /// What an agent has free of a slot.
+    pub fn of(&self, agent: usize, column: usize) -> i128 {
+        self.free[(agent, column)]
+    }
+
+    /// Adds to what an agent has free, or takes from it.
+    pub fn change(&mut self, agent: usize, cells: &[(usize, u128)], sign: i128) {
+        if agent != NOWHERE {
+            for (column, units) in cells {
+                let room = &mut self.free[(agent, *column)];
+                *room = room.saturating_add(sign * signed(*units));
+            }
+        }
+    }
+
+    /// A unit leaves its agents.
+    pub fn vacate(&mut self, snapshot: &Snapshot, unit: &Unit) {
+        unit.members.clone().for_each(|m| self.change(snapshot.members[m].agent, snapshot.cells(m), 1));
+    }
+
+    /// A unit comes back to its agents.
+    pub fn reoccupy(&mut self, snapshot: &Snapshot, unit: &Unit) {
+        unit.members.clone().for_each(|m| self.change(snapshot.members[m].agent, snapshot.cells(m), -1));
+    }
+
+    /// How many members of a class the agent has room for, at most `most`.
+    pub fn count(&self, agent: usize, class: &Class, most: usize) -> usize {
+        if class.eligible[agent] { fits(|c| self.free[(agent, c)], &class.request, most) } else { 0 }
+    }
+
+    /// The least that has to be freed of a slot for a class alone: members go where least is missing.
+    pub fn shortage(&self, class: &Class, column: usize) -> u128 {
+        let Some((_, asked)) = class.request.iter().find(|(c, _)| *c == column) else { return 0 };
+        let need = class.members.len();
+        let (mut missing, mut fit) = (Vec::new(), 0usize);
+        for agent in (0..self.agents).filter(|agent| class.eligible[*agent]) {
+            let free = u128::try_from(self.free[(agent, column)]).unwrap_or(0);
+            fit = fit.saturating_add(usize::try_from(free / asked).unwrap_or(need));
+            missing.push(asked - free % asked);
+        }
+        let need = need.saturating_sub(fit);
+        missing.sort_unstable();
+        // Beyond one more on each agent all of it is missing.
+        let beyond = asked.saturating_mul(need.saturating_sub(missing.len()) as u128);
+        missing.iter().take(need).fold(beyond, |sum, units| sum.saturating_add(*units))
+    }
+
+    /// Whether a class alone has room.
+    pub fn holds(&self, class: &Class, among: &[usize]) -> bool {
+        let need = class.members.len();
+        let mut sum = 0;
+        among.iter().any(|agent| {
+            sum += self.count(*agent, class, need);
+            sum >= need
+        })
+    }
+}

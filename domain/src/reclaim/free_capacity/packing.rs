@@ -1,0 +1,170 @@
+//! Puts pending members on agents (DIVISION §6.6): one class after the other, each on the agents that are best for it.
+//! Where members of several classes compete, members are put on agents one by one, and other agents are tried where that
+//! fails. Members of one class need no search, because counting is exact for them.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use super::{Class, FreeCapacity};
+use crate::division::Fraction;
+use crate::reclaim::budget::{Budget, Exhausted};
+
+impl FreeCapacity<'_> {
+    /// The free part of the agent, on the slot of which most is used among those asked for.
+    fn freedom(&self, agent: usize, class: &Class) -> Fraction {
+        let part = |(column, _): &(usize, u128)| {
+            let cell = (agent, *column);
+            Fraction::new(u128::try_from(self.free[cell]).unwrap_or(0), self.total[cell])
+        };
+        class.request.iter().map(part).min().unwrap_or(Fraction::ZERO)
+    }
+
+    fn score(&self, agent: usize, class: &Class) -> Fraction {
+        let free = self.freedom(agent, class);
+        self.plugins.iter().map(|p| p.node_order(free, self.spread)).max().unwrap_or(Fraction::ZERO)
+    }
+
+    /// Chooses agents for all members of a class and takes the room; `None` (and no change) when it is too small.
+    pub fn reserve(&mut self, class: &Class, among: &[usize]) -> Option<Vec<(usize, usize)>> {
+        let need = class.members.len();
+        let mut counts: Vec<(usize, usize)> = Vec::new();
+        let mut sum = 0;
+        for agent in among.iter().copied() {
+            let count = self.count(agent, class, need);
+            if count > 0 {
+                counts.push((agent, count));
+                sum += count;
+            }
+        }
+        if sum < need {
+            return None;
+        }
+        let rank = |capacity: &Self, (agent, left): (usize, usize)| Ranked {
+            score: capacity.score(agent, class),
+            agent: Reverse(agent),
+            left,
+        };
+        let mut heap: BinaryHeap<Ranked> = counts.into_iter().map(|entry| rank(self, entry)).collect();
+        let mut chosen = Vec::with_capacity(need);
+        for member in class.members.iter().copied() {
+            let Ranked { agent: Reverse(agent), left, .. } = heap.pop()?;
+            self.change(agent, &class.request, -1);
+            chosen.push((member, agent));
+            if left > 1 {
+                heap.push(rank(self, (agent, left - 1)));
+            }
+        }
+        Some(chosen)
+    }
+
+    /// Gives reserved room back.
+    pub fn release(&mut self, class: &Class, chosen: &[(usize, usize)]) {
+        for (_, agent) in chosen {
+            self.change(*agent, &class.request, 1);
+        }
+    }
+
+    /// Whether all classes have room at once.
+    pub fn has_room(&mut self, classes: &[Class], among: &[usize], budget: &mut Budget) -> Result<bool, Exhausted> {
+        match classes {
+            [class] => Ok(self.holds(class, among)),
+            _ => Ok(self.place(classes, among, budget)?.is_some()),
+        }
+    }
+
+    /// Room for all classes at once, chosen agents by (member, agent); nothing stays reserved.
+    pub fn place(
+        &mut self,
+        classes: &[Class],
+        among: &[usize],
+        budget: &mut Budget,
+    ) -> Result<Option<Vec<(usize, usize)>>, Exhausted> {
+        match self.place_in_turn(classes, among) {
+            None if classes.len() > 1 => pack(self, classes, among, budget),
+            placed => Ok(placed),
+        }
+    }
+
+    /// One class after the other, each on the agents that are best for it: where there are several, what the first ones
+    /// leave may be too little though there is room for all.
+    fn place_in_turn(&mut self, classes: &[Class], among: &[usize]) -> Option<Vec<(usize, usize)>> {
+        let mut placed: Vec<Vec<(usize, usize)>> = Vec::with_capacity(classes.len());
+        for class in classes {
+            let Some(chosen) = self.reserve(class, among) else { break };
+            placed.push(chosen);
+        }
+        for (class, chosen) in classes.iter().zip(&placed) {
+            self.release(class, chosen);
+        }
+        (placed.len() == classes.len()).then(|| placed.concat())
+    }
+}
+
+/// Highest score first, then the agent that was given first.
+struct Ranked {
+    score: Fraction,
+    agent: Reverse<usize>,
+    left: usize,
+}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.score.cmp(&other.score).then_with(|| self.agent.cmp(&other.agent))
+    }
+}
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl PartialEq for Ranked {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+impl Eq for Ranked {}
+
+/// Agents for all members, as (member, agent); the kind of most members comes last and is counted.
+fn pack(
+    capacity: &FreeCapacity,
+    classes: &[Class],
+    among: &[usize],
+    budget: &mut Budget,
+) -> Result<Option<Vec<(usize, usize)>>, Exhausted> {
+    let mut capacity = capacity.clone();
+    let mut order: Vec<&Class> = classes.iter().collect();
+    order.sort_by_key(|class| class.members.len());
+    budget.pay(among.len().saturating_mul(classes.len()))?;
+    let Some((last, first)) = order.split_last().filter(|_| classes.iter().all(|class| capacity.holds(class, among)))
+    else {
+        return Ok(None);
+    };
+    let members: Vec<(&Class, usize)> =
+        first.iter().flat_map(|class| class.members.iter().map(|member| (*class, *member))).collect();
+    let (mut places, mut next): (Vec<usize>, usize) = (Vec::with_capacity(members.len()), 0);
+    loop {
+        budget.pay(among.len())?;
+        let member = members.get(places.len());
+        if member.is_none()
+            && let Some(counted) = capacity.reserve(last, among)
+        {
+            let chosen = members.iter().zip(&places).map(|((_, member), place)| (*member, among[*place]));
+            return Ok(Some(chosen.chain(counted).collect()));
+        }
+        let has_room = |class: &Class, place: &usize| capacity.count(among[*place], class, 1) > 0;
+        let found = member.and_then(|(class, _)| (next..among.len()).find(|place| has_room(class, place)));
+        if let Some(place) = found {
+            let (class, _) = members[places.len()];
+            capacity.change(among[place], &class.request, -1);
+            places.push(place);
+            // Of equal members the next one goes no further up, so that none are merely swapped.
+            let alike = members.get(places.len()).is_some_and(|(other, _)| std::ptr::eq(*other, class));
+            next = if alike { place } else { 0 };
+        } else {
+            let Some(place) = places.pop() else { return Ok(None) };
+            let (class, _) = members[places.len()];
+            capacity.change(among[place], &class.request, 1);
+            next = place + 1;
+        }
+    }
+}

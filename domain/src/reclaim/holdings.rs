@@ -1,0 +1,89 @@
+//! What queues and workloads hold while victims are taken and given back.
+
+use std::ops::Range;
+
+use super::snapshot::{Snapshot, Unit};
+use crate::decimal::Amount;
+use crate::division::{Grid, Position};
+
+pub struct Holdings<'a> {
+    pub snapshot: &'a Snapshot<'a>,
+    /// What the workload that is planned for asks for, by column.
+    pub request: Vec<Amount>,
+    pub allocated: Grid<Amount>,
+    /// What victims took, apart: an allocation that is given may be smaller than the sum of the running workloads.
+    removed: Grid<u128>,
+    /// Running members by workload.
+    running: Vec<usize>,
+    /// By queue: what went at once, each by its members.
+    gone: Vec<Vec<Range<usize>>>,
+}
+
+impl<'a> Holdings<'a> {
+    pub fn new(snapshot: &'a Snapshot<'a>, request: Vec<Amount>) -> Self {
+        Self {
+            snapshot,
+            request,
+            allocated: snapshot.tree.allocated.clone(),
+            removed: Grid::new(snapshot.tree.len(), snapshot.width(), 0),
+            running: snapshot.jobs.iter().map(|j| j.members.len()).collect(),
+            gone: vec![Vec::new(); snapshot.tree.len()],
+        }
+    }
+
+    pub fn take(&mut self, unit: &Unit) {
+        self.running[unit.job] -= unit.members.len();
+        self.gone[unit.queue].push(unit.members.clone());
+        self.change(unit, u128::saturating_add);
+    }
+
+    pub fn give_back(&mut self, unit: &Unit) {
+        self.running[unit.job] += unit.members.len();
+        let gone = &mut self.gone[unit.queue];
+        if let Some(at) = gone.iter().rposition(|members| *members == unit.members) {
+            gone.swap_remove(at);
+        }
+        self.change(unit, u128::saturating_sub);
+    }
+
+    fn change(&mut self, unit: &Unit, apply: impl Fn(u128, u128) -> u128) {
+        let snapshot = self.snapshot;
+        for queue in snapshot.tree.ancestry(unit.queue) {
+            for member in unit.members.clone() {
+                for (column, units) in snapshot.cells(member).iter().copied() {
+                    let cell = (queue, column);
+                    self.removed[cell] = apply(self.removed[cell], units);
+                    let held = snapshot.tree.allocated[cell].units().saturating_sub(self.removed[cell]);
+                    self.allocated[cell] = Amount::from_units(held);
+                }
+            }
+        }
+    }
+
+    pub fn running(&self, job: usize) -> usize {
+        self.running[job]
+    }
+
+    pub fn lost(&self, queue: usize, column: usize) -> bool {
+        self.removed[(queue, column)] > 0
+    }
+
+    /// What each unit that went from a queue held, by column.
+    pub fn gone(&self, queue: usize) -> impl Iterator<Item = Vec<Amount>> + '_ {
+        self.gone[queue].iter().map(|members| self.snapshot.held(members.clone()))
+    }
+
+    pub fn position(&self, queue: usize) -> Position<'_> {
+        self.snapshot.position(queue, &self.allocated)
+    }
+
+    /// What a queue on the reclaimer's path will hold with the request.
+    pub fn with_request(&self, queue: usize, column: usize) -> Amount {
+        self.allocated[(queue, column)].saturating_add(self.request[column])
+    }
+
+    /// The columns that the request asks for.
+    pub fn asked(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.request.len()).filter(|column| !self.request[*column].is_zero())
+    }
+}

@@ -1,0 +1,122 @@
+//! What a plan is made from. The JSON keys are those of the stateless shapes.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::plan_options::PlanOptions;
+use crate::decimal::Amount;
+use crate::defaults::yes;
+use crate::division::{Grid, Tree};
+use crate::quantity;
+use crate::reading::at_most;
+use crate::slots::Amounts;
+use crate::time::Timestamp;
+
+/// A snapshot and the workload that wants to run in it.
+pub struct Input<'a> {
+    pub tree: &'a Tree,
+    /// By queue and slot, of whichever algorithm.
+    pub fair_share: &'a Grid<Amount>,
+    pub running: &'a [Workload],
+    pub pending: &'a Pending,
+    /// Absent: only totals count.
+    pub agents: Option<&'a [Agent]>,
+    pub options: &'a PlanOptions,
+    pub now: Timestamp,
+}
+
+/// More of these than any cluster has are refused, as they would only use up memory.
+pub const MAX_RUNNING_MEMBERS: usize = 500_000;
+const MAX_PENDING_MEMBERS: usize = 20_000;
+
+/// A running workload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = RunningWorkload)]
+pub struct Workload {
+    #[schema(value_type = String)]
+    pub workload_id: Arc<str>,
+    #[schema(value_type = String)]
+    pub queue: Arc<str>,
+    #[serde(default)]
+    pub priority: i32,
+    #[serde(default = "yes")]
+    pub preemptible: bool,
+    #[serde(default)]
+    pub critical: bool,
+    #[serde(default)]
+    pub created_at: Option<Timestamp>,
+    /// Its last start; unknown: it is not protected by a minimum runtime.
+    #[serde(default)]
+    pub started_at: Option<Timestamp>,
+    /// Absent: all members.
+    #[serde(default)]
+    pub gang_min: Option<u32>,
+    #[serde(deserialize_with = "at_most::<MAX_RUNNING_MEMBERS, _, _>")]
+    #[schema(max_items = 500_000)]
+    pub members: Vec<RunningMember>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunningMember {
+    #[schema(value_type = String)]
+    pub kernel_id: Arc<str>,
+    #[serde(deserialize_with = "quantity::slots")]
+    #[schema(schema_with = crate::schemas::quantities)]
+    pub slots: Amounts,
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    pub agent_id: Option<Arc<str>>,
+}
+
+/// The workload that wants to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = PendingGang)]
+pub struct Pending {
+    #[schema(value_type = String)]
+    pub workload_id: Arc<str>,
+    #[schema(value_type = String)]
+    pub queue: Arc<str>,
+    #[serde(default)]
+    pub priority: i32,
+    #[serde(default = "yes")]
+    pub preemptible: bool,
+    #[serde(default)]
+    pub created_at: Option<Timestamp>,
+    /// Absent: all members. Victims are sought for so many members; the others wait for room.
+    #[serde(default)]
+    pub gang_min: Option<u32>,
+    #[serde(deserialize_with = "at_most::<MAX_PENDING_MEMBERS, _, _>")]
+    #[schema(max_items = 20_000)]
+    pub members: Vec<PendingMember>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PendingMember {
+    #[serde(deserialize_with = "quantity::slots")]
+    #[schema(schema_with = crate::schemas::quantities)]
+    pub slots: Amounts,
+    /// Labels that its agent must carry.
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = ReclaimAgent)]
+pub struct Agent {
+    #[schema(value_type = String)]
+    pub agent_id: Arc<str>,
+    /// The total of the node, used or not.
+    pub available_slots: Amounts,
+    #[serde(default)]
+    pub labels: BTreeMap<String, String>,
+    #[serde(default = "yes")]
+    pub schedulable: bool,
+}

@@ -1,0 +1,64 @@
+//! What queues hold and ask for, from the workloads (DIVISION §1): a figure that a queue gives itself wins.
+
+use super::input::{Pending, Workload};
+use crate::decimal::Amount;
+use crate::division::Tree;
+use crate::division::tree::faults::unknown_queue;
+use crate::division::tree::sums;
+use crate::fault::{Fault, MAX_FAULTS};
+use crate::queues::QueueSpec;
+use crate::slots::Amounts;
+
+/// The tree with demand and allocation as the workloads make them; the pending workload counts as demand. Slots that
+/// only workloads name are slots without capacity.
+pub fn observed_tree(
+    specs: &[QueueSpec],
+    capacity: &Amounts,
+    running: &[Workload],
+    pending: Option<&Pending>,
+) -> Result<Tree, Vec<Fault>> {
+    let mut tree = Tree::lay_out(specs, &with_slots_of(capacity, running, pending))?;
+    add_workloads(&mut tree, running, pending)?;
+    sums::add_up(&mut tree, specs);
+    Ok(tree)
+}
+
+fn with_slots_of(capacity: &Amounts, running: &[Workload], pending: Option<&Pending>) -> Amounts {
+    let mut all = capacity.clone();
+    let members = running.iter().flat_map(|w| w.members.iter().map(|m| &m.slots));
+    let asked = pending.into_iter().flat_map(|p| p.members.iter().map(|m| &m.slots));
+    for slots in members.chain(asked) {
+        for (slot, _) in slots.iter() {
+            if all.get(slot).is_none() {
+                all.set(slot, Amount::ZERO);
+            }
+        }
+    }
+    all
+}
+
+/// Gives every queue what its own workloads hold and ask for.
+fn add_workloads(tree: &mut Tree, running: &[Workload], pending: Option<&Pending>) -> Result<(), Vec<Fault>> {
+    let mut faults = Vec::new();
+    for (at, workload) in running.iter().enumerate() {
+        let Some(queue) = tree.find(&workload.queue) else {
+            faults.push(unknown_queue(&format!("/running/{at}"), &workload.queue));
+            continue;
+        };
+        for member in &workload.members {
+            tree.request.add(queue, &tree.slots, &member.slots);
+            tree.allocated.add(queue, &tree.slots, &member.slots);
+            if !workload.preemptible {
+                tree.allocated_non_preemptible.add(queue, &tree.slots, &member.slots);
+            }
+        }
+    }
+    if let Some(pending) = pending {
+        match tree.find(&pending.queue) {
+            Some(queue) => pending.members.iter().for_each(|m| tree.request.add(queue, &tree.slots, &m.slots)),
+            None => faults.push(unknown_queue("/pending", &pending.queue)),
+        }
+    }
+    faults.truncate(MAX_FAULTS);
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
+}

@@ -1,0 +1,115 @@
+//! What a plan says. The JSON keys are those of the stateless shapes.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::decimal::Amount;
+use crate::division::{Fraction, Warning};
+use crate::slots::{Amounts, SlotMap};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = ReclaimVerdict)]
+pub enum Verdict {
+    Fits,
+    Reclaim,
+    Preempt,
+    Refused,
+    /// The search budget ended the search; a plan may exist.
+    SearchExhausted,
+}
+
+/// Why a victim was not taken, or the workload not served (DIVISION §6.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = ReclaimRule)]
+pub enum Rule {
+    GateFairShare,
+    GateQuota,
+    Limit,
+    Strategy,
+    Saturation,
+    NonPreemptible,
+    Critical,
+    Gang,
+    MinRuntime,
+    NotReclaimable,
+    Placement,
+    NoCandidate,
+}
+
+/// One victim unit: a surplus member or a gang's core.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Victim {
+    #[schema(value_type = String)]
+    pub workload_id: Arc<str>,
+    #[schema(value_type = Vec<String>)]
+    pub kernel_ids: Vec<Arc<str>>,
+    #[schema(value_type = String)]
+    pub queue: Arc<str>,
+    /// What allowed it: `fair_share`, `quota`, `priority`, or the plug-ins that agreed.
+    pub rule: String,
+    /// The queue that was compared with the reclaimer's.
+    #[schema(value_type = String)]
+    pub level: Arc<str>,
+    /// The slot on which that queue was above its share.
+    pub slot: Option<&'static str>,
+}
+
+/// Ratios are rounded so that the rule that forbade holds on the printed figures as well.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Refusal {
+    /// Absent: said of the pending workload itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub workload_id: Option<Arc<str>>,
+    #[schema(value_type = String)]
+    pub queue: Arc<str>,
+    pub rule: Rule,
+    #[schema(value_type = Option<String>)]
+    pub level: Option<Arc<str>>,
+    pub slot: Option<&'static str>,
+    /// What the reclaimer's side would hold / what the rule lets it hold; `inf` where that is nothing.
+    pub reclaimer_ratio: Option<String>,
+    /// What the victim's side, or the queue at `level`, holds / what the rule lets it keep.
+    pub victim_ratio: Option<String>,
+}
+
+/// Where a member of the pending workload may run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = Placement)]
+pub struct Placed {
+    /// Its place in the list of members.
+    pub member: usize,
+    #[schema(value_type = String)]
+    pub agent_id: Arc<str>,
+}
+
+/// A queue's figures before or after the plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = QueueFigures)]
+pub struct Figures {
+    #[schema(value_type = String)]
+    pub queue: Arc<str>,
+    pub allocated: Amounts,
+    pub fair_share: Amounts,
+    #[schema(value_type = std::collections::BTreeMap<String, Fraction>)]
+    pub saturation_ratio: SlotMap<Fraction>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[schema(as = ReclaimPlan)]
+pub struct Plan {
+    pub verdict: Verdict,
+    pub victims: Vec<Victim>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Vec<Placed>>,
+    pub refusals: Vec<Refusal>,
+    pub before: Vec<Figures>,
+    pub after: Vec<Figures>,
+    /// Evicted / requested, the largest over the slots asked for.
+    pub disruption_ratio: Amount,
+    pub warnings: Vec<Warning>,
+}

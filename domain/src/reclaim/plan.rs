@@ -1,0 +1,223 @@
+//! From the input to a plan (DIVISION §6): whether the workload fits; else victims of other queues; else victims of its
+//! own queue; else why there are none.
+
+use super::budget::Budget;
+use super::free_capacity::{FreeCapacity, classes, total_request};
+use super::holdings::Holdings;
+use super::input::Input;
+use super::limits;
+use super::outcome::{Figures, Placed, Plan, Refusal, Rule, Verdict};
+use super::plan_options::{PlanOptions, PolicyName};
+use super::policy::plugins::{self, Plugin, plugin};
+use super::policy::preemption::Preemption;
+use super::policy::strategies::Strategies;
+use super::policy::tiers::Tiers;
+use super::policy::{Denied, Policy};
+use super::search::{Attempt, Failed, Mode};
+use super::snapshot::{NOWHERE, Snapshot};
+use crate::decimal::Amount;
+use crate::division::{Fraction, Position, Warning};
+use crate::fault::Fault;
+use crate::queues::Bound;
+
+/// Plans for the pending workload; faults name what of the input cannot be planned with.
+pub fn plan(input: &Input) -> Result<Plan, Vec<Fault>> {
+    let plugins = active_plugins(input.options)?;
+    let snapshot = Snapshot::new(input)?;
+    let planner = Planner { snapshot: &snapshot, plugins: &plugins };
+    Ok(planner.plan())
+}
+
+/// The plug-ins that choose agents and, under `policy: plugins`, victims.
+fn active_plugins(options: &PlanOptions) -> Result<Vec<&'static dyn Plugin>, Vec<Fault>> {
+    if options.policy == PolicyName::Strategies {
+        return Ok(plugins::choosing_agents().collect());
+    }
+    let faults = plugins::unknown_names(&options.tiers);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    Ok(options.tiers.iter().flatten().filter_map(|name| plugin(name)).collect())
+}
+
+struct Planner<'a> {
+    snapshot: &'a Snapshot<'a>,
+    plugins: &'a [&'static dyn Plugin],
+}
+
+impl Planner<'_> {
+    fn plan(&self) -> Plan {
+        let (snapshot, all) = (self.snapshot, self.snapshot.pending.members.len());
+        let mut free = FreeCapacity::new(snapshot, self.plugins);
+        let core = snapshot.gang_size();
+        let mut sizes = vec![all, core];
+        sizes.dedup();
+        // Beyond this it counts as not fitting: the search for victims finds it again if there are no victims.
+        let mut budget = Budget::from_ms(snapshot.options.search_budget_ms / 10);
+        for size in sizes {
+            let classes = classes(snapshot, self.plugins, size);
+            let holdings = Holdings::new(snapshot, total_request(snapshot, size));
+            let everywhere: Vec<usize> = (0..free.agents()).collect();
+            if limits::check(&holdings).is_ok()
+                && self.non_preemptible(&holdings).is_ok()
+                && let Ok(Some(placed)) = free.place(&classes, &everywhere, &mut budget)
+            {
+                let placement = self.placement(&placed);
+                return self.finish(Verdict::Fits, &holdings, size, Plan { placement, ..self.empty(Verdict::Fits) });
+            }
+        }
+        self.take_from_others(free, core)
+    }
+
+    fn take_from_others(&self, free: FreeCapacity, size: usize) -> Plan {
+        let snapshot = self.snapshot;
+        let classes = classes(snapshot, self.plugins, size);
+        let request = total_request(snapshot, size);
+        let holdings = Holdings::new(snapshot, request.clone());
+        let refused = |refusals| {
+            self.finish(Verdict::Refused, &holdings, size, Plan { refusals, ..self.empty(Verdict::Refused) })
+        };
+        if let Err(denied) = self.non_preemptible(&holdings).and_then(|()| limits::possible(&holdings)) {
+            return refused(vec![denied.shown(snapshot, None)]);
+        }
+        let policy: Box<dyn Policy + '_> = match snapshot.options.policy {
+            PolicyName::Strategies => Box::new(Strategies::new(snapshot, &request)),
+            PolicyName::Plugins => Box::new(Tiers::new(snapshot)),
+        };
+        let mut budget = Budget::from_ms(snapshot.options.search_budget_ms);
+        let inside = Preemption { queue: snapshot.queue() };
+        let mut all_refusals = Vec::new();
+        let kinds: [(Mode, Verdict, &dyn Policy); 2] =
+            [(Mode::Reclaim, Verdict::Reclaim, &*policy), (Mode::Preempt, Verdict::Preempt, &inside)];
+        let attempt = Attempt { snapshot, classes: &classes, request: &request, free };
+        for (mode, verdict, policy) in kinds {
+            if let Err(denied) = policy.gate(&holdings) {
+                all_refusals.push(denied.shown(snapshot, None));
+                continue;
+            }
+            match attempt.search(mode, policy, &mut budget) {
+                Ok(taken) => {
+                    let verdict = if taken.victims.is_empty() { Verdict::Fits } else { verdict };
+                    all_refusals.retain(|refusal: &Refusal| refusal.workload_id.is_none());
+                    let plan = Plan {
+                        victims: taken.victims,
+                        placement: self.placement(&taken.placed),
+                        refusals: all_refusals,
+                        disruption_ratio: taken.disruption_ratio,
+                        ..self.empty(verdict)
+                    };
+                    return self.finish(verdict, &taken.holdings, size, plan);
+                }
+                Err(Failed::Refused(more)) => all_refusals.extend(more),
+                Err(Failed::Exhausted) => {
+                    return self.finish(
+                        Verdict::SearchExhausted,
+                        &holdings,
+                        size,
+                        self.empty(Verdict::SearchExhausted),
+                    );
+                }
+            }
+        }
+        if all_refusals.is_empty() {
+            all_refusals.push(Denied::plain(Rule::NoCandidate, snapshot.queue()).shown(snapshot, None));
+        }
+        refused(all_refusals)
+    }
+
+    /// A non-preemptible workload stays within the quota of its queue and of every ancestor (DIVISION §6.5).
+    fn non_preemptible(&self, holdings: &Holdings) -> Result<(), Denied> {
+        let snapshot = self.snapshot;
+        if snapshot.pending.preemptible || snapshot.options.policy == PolicyName::Plugins {
+            return Ok(());
+        }
+        for queue in snapshot.path.iter().copied() {
+            for column in holdings.asked() {
+                let cell = (queue, column);
+                let held = snapshot.tree.allocated_non_preemptible[cell].saturating_add(holdings.request[column]);
+                if let Bound::Limited(quota) = snapshot.tree.quota[cell]
+                    && held > quota
+                {
+                    return Err(Denied::ours(Rule::GateQuota, queue, column, Fraction::of(held, quota)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn placement(&self, placed: &[(usize, usize)]) -> Option<Vec<Placed>> {
+        let agents = self.snapshot.agents?;
+        let mut placed: Vec<Placed> = placed
+            .iter()
+            .map(|(member, agent)| Placed { member: *member, agent_id: agents[*agent].agent_id.clone() })
+            .collect();
+        placed.sort_by_key(|p| p.member);
+        Some(placed)
+    }
+
+    fn empty(&self, verdict: Verdict) -> Plan {
+        Plan {
+            verdict,
+            victims: Vec::new(),
+            placement: None,
+            refusals: Vec::new(),
+            before: Vec::new(),
+            after: Vec::new(),
+            disruption_ratio: Amount::ZERO,
+            warnings: self.warnings(),
+        }
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        let (snapshot, mut warnings) = (self.snapshot, Vec::new());
+        let multiplier = snapshot.options.reclaimer_utilization_multiplier;
+        if multiplier < Amount::whole(1) {
+            let detail = format!("reclaimer_utilization_multiplier {multiplier} is below 1 and was raised to 1");
+            warnings.push(Warning::new("multiplier_raised", None, None, detail));
+        }
+        let lost = |member: &&super::snapshot::Member| member.agent == NOWHERE;
+        if snapshot.agents.is_some() && snapshot.members.iter().any(|m| lost(&m)) {
+            let count = snapshot.members.iter().filter(lost).count();
+            let detail = format!("{count} running members are on no known agent: evicting them frees no room");
+            warnings.push(Warning::new("unknown_agent", None, None, detail));
+        }
+        warnings
+    }
+
+    /// Adds the figures of the reclaimer's queues and of those that lost something or were compared.
+    fn finish(&self, verdict: Verdict, holdings: &Holdings, size: usize, mut plan: Plan) -> Plan {
+        let snapshot = self.snapshot;
+        let planned = matches!(verdict, Verdict::Fits | Verdict::Reclaim | Verdict::Preempt);
+        if planned && size < snapshot.pending.members.len() {
+            let left = snapshot.pending.members.len() - size;
+            let detail = format!("planned for the {size} members of the gang; {left} more wait for room");
+            plan.warnings.push(Warning::new("surplus_left_pending", None, None, detail));
+        }
+        let mut queues = snapshot.path.clone();
+        let named = plan.victims.iter().flat_map(|v| [&v.queue, &v.level]);
+        let compared = plan.refusals.iter().filter_map(|r| r.level.as_ref());
+        queues.extend(named.chain(compared).filter_map(|name| snapshot.tree.find(name)));
+        let mut seen = vec![false; snapshot.tree.len()];
+        queues.retain(|queue| !std::mem::replace(&mut seen[*queue], true));
+        for queue in queues {
+            plan.before.push(figures(snapshot, queue, snapshot.tree.allocated.row(queue)));
+            let mut held = holdings.allocated.row(queue).to_vec();
+            if planned && snapshot.path.contains(&queue) {
+                held = (0..held.len()).map(|column| holdings.with_request(queue, column)).collect();
+            }
+            plan.after.push(figures(snapshot, queue, &held));
+        }
+        plan
+    }
+}
+
+fn figures(snapshot: &Snapshot, queue: usize, allocated: &[Amount]) -> Figures {
+    let position = Position { allocated, ..snapshot.position(queue, &snapshot.tree.allocated) };
+    let slots = snapshot.tree.slots.iter().copied().enumerate();
+    Figures {
+        queue: snapshot.tree.queues[queue].name.clone(),
+        allocated: snapshot.tree.amounts(allocated),
+        fair_share: snapshot.tree.amounts(position.fair_share),
+        saturation_ratio: slots.map(|(column, slot)| (slot, position.saturation(column))).collect(),
+    }
+}

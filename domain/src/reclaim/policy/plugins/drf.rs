@@ -1,0 +1,32 @@
+//! `drf`: smaller dominant shares come first.
+
+use std::cmp::Ordering;
+
+use super::{Job, Plugin};
+use crate::division::{Fraction, Position};
+
+/// Smaller dominant shares of the capacity first.
+pub(super) struct Drf;
+
+impl Plugin for Drf {
+    fn name(&self) -> &'static str {
+        "drf"
+    }
+
+    fn queue_order(&self, a: &Position, b: &Position) -> Ordering {
+        capacity_share(a).cmp(&capacity_share(b))
+    }
+
+    fn job_order(&self, a: &Job, b: &Job) -> Ordering {
+        a.dominant_share.cmp(&b.dominant_share)
+    }
+
+    fn queue_score_order(&self, queue: &Position) -> Option<f64> {
+        Some(capacity_share(queue).to_f64())
+    }
+}
+
+fn capacity_share(position: &Position) -> Fraction {
+    let capacity = position.tree.capacity.iter().zip(position.allocated).filter(|(capacity, _)| !capacity.is_zero());
+    capacity.map(|(capacity, held)| Fraction::of(*held, *capacity)).max().unwrap_or(Fraction::ZERO)
+}

@@ -1,0 +1,30 @@
+//! `gang`: a gang keeps the members that it needs.
+
+use std::cmp::Ordering;
+
+use super::{Job, Kept, Plugin, Reclaimee};
+use crate::division::Fraction;
+use crate::reclaim::Rule;
+
+/// Gangs keep their minimum; those that have not reached it come first.
+pub(super) struct Gang;
+
+impl Plugin for Gang {
+    fn name(&self) -> &'static str {
+        "gang"
+    }
+
+    fn job_order(&self, a: &Job, b: &Job) -> Ordering {
+        let ready = |job: &Job| job.running >= job.gang_min;
+        ready(a).cmp(&ready(b))
+    }
+
+    fn reclaimable(&self, reclaimee: &Reclaimee) -> Option<Result<(), Kept>> {
+        let Job { running, gang_min, .. } = reclaimee.job;
+        if running > gang_min || gang_min == 1 {
+            return Some(Ok(()));
+        }
+        let ratio = Some(Fraction::new(running as u128, gang_min as u128));
+        Some(Err(Kept { rule: Rule::Gang, column: None, ratio }))
+    }
+}

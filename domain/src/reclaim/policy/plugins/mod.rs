@@ -1,0 +1,134 @@
+//! Plug-ins after kube-batch's functions (DIVISION §6.7). A plug-in is one file here and one line in [`PLUGINS`].
+
+mod conformance;
+mod drf;
+mod gang;
+mod node_order;
+mod predicates;
+mod priority;
+mod proportion;
+
+use std::cmp::Ordering;
+
+use crate::decimal::Amount;
+use crate::division::{Fraction, Position};
+use crate::fault::{Fault, MAX_FAULTS};
+use crate::reclaim::input::{Agent, PendingMember, Workload};
+use crate::reclaim::outcome::Rule;
+
+/// A running workload as plug-ins see it.
+pub struct Job<'a> {
+    pub workload: &'a Workload,
+    /// Members that run while the plan is made.
+    pub running: usize,
+    pub gang_min: usize,
+    pub dominant_share: Fraction,
+}
+
+/// A member that may be evicted, with its queue as it stands after the victims so far.
+pub struct Reclaimee<'a> {
+    pub job: Job<'a>,
+    pub queue: Position<'a>,
+    /// By column.
+    pub slots: &'a [Amount],
+}
+
+/// Why a plug-in forbids something: the slot and the figure that say so.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    pub rule: Rule,
+    pub column: Option<usize>,
+    pub ratio: Option<Fraction>,
+}
+
+/// What a plug-in decides; what it leaves out it has no opinion on.
+pub trait Plugin: Sync {
+    fn name(&self) -> &'static str;
+
+    /// Whether it chooses agents, which it then does under every policy.
+    fn chooses_agents(&self) -> bool {
+        false
+    }
+
+    /// Whether the queue of the pending workload may reclaim at all.
+    fn gate(&self, _reclaimer: &Position) -> Result<(), Kept> {
+        Ok(())
+    }
+
+    /// Lower is served first.
+    fn queue_order(&self, _a: &Position, _b: &Position) -> Ordering {
+        Ordering::Equal
+    }
+
+    /// Members, by their workloads; lower is served first.
+    fn task_order(&self, _a: &Workload, _b: &Workload) -> Ordering {
+        Ordering::Equal
+    }
+
+    /// Lower is served first.
+    fn job_order(&self, _a: &Job, _b: &Job) -> Ordering {
+        Ordering::Equal
+    }
+
+    /// The score of an agent by the free part of it; the highest is chosen.
+    fn node_order(&self, _free: Fraction, _spread: bool) -> Fraction {
+        Fraction::ZERO
+    }
+
+    fn predicate(&self, _member: &PendingMember, _agent: &Agent) -> bool {
+        true
+    }
+
+    /// Whether the member may be evicted; `None` abstains.
+    fn reclaimable(&self, _reclaimee: &Reclaimee) -> Option<Result<(), Kept>> {
+        None
+    }
+
+    /// Siblings' figures of the score order (DIVISION §5), the lowest scores highest; `None`: not part of the score.
+    fn queue_score_order(&self, _queue: &Position) -> Option<f64> {
+        None
+    }
+}
+
+/// A new plug-in is a new file and a line here.
+static PLUGINS: &[&dyn Plugin] = &[
+    &priority::Priority,
+    &drf::Drf,
+    &proportion::Proportion,
+    &gang::Gang,
+    &conformance::Conformance,
+    &node_order::NodeOrder,
+    &predicates::Predicates,
+];
+
+pub fn plugin(name: &str) -> Option<&'static dyn Plugin> {
+    PLUGINS.iter().copied().find(|p| p.name() == name)
+}
+
+pub fn plugin_names() -> impl Iterator<Item = &'static str> {
+    PLUGINS.iter().map(|p| p.name())
+}
+
+/// The plug-ins that choose agents, whatever the policy.
+pub fn choosing_agents() -> impl Iterator<Item = &'static dyn Plugin> {
+    PLUGINS.iter().copied().filter(|plugin| plugin.chooses_agents())
+}
+
+/// The names in tiers that no plug-in has, as faults of the option `tiers`.
+pub fn unknown_names(tiers: &[Vec<String>]) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (tier, names) in tiers.iter().enumerate() {
+        for (at, name) in names.iter().enumerate().filter(|(_, name)| plugin(name).is_none()) {
+            let known = plugin_names().collect::<Vec<_>>().join(", ");
+            let detail = format!("there is no plug-in {name:?}; known are {known}");
+            faults.push(Fault::new(format!("/options/tiers/{tier}/{at}"), "unknown_plugin", detail));
+        }
+    }
+    faults.truncate(MAX_FAULTS);
+    faults
+}
+
+/// Whether every plug-in lets the member run on the agent.
+pub fn admits(plugins: &[&'static dyn Plugin], member: &PendingMember, agent: &Agent) -> bool {
+    plugins.iter().all(|plugin| plugin.predicate(member, agent))
+}

@@ -1,0 +1,21 @@
+//! `node_order`: which agent is chosen among those with room.
+
+use super::Plugin;
+use crate::division::Fraction;
+
+/// Packs on the fullest agent that has room, or spreads to the emptiest.
+pub(super) struct NodeOrder;
+
+impl Plugin for NodeOrder {
+    fn name(&self) -> &'static str {
+        "node_order"
+    }
+
+    fn chooses_agents(&self) -> bool {
+        true
+    }
+
+    fn node_order(&self, free: Fraction, spread: bool) -> Fraction {
+        if spread { free } else { free.complement() }
+    }
+}

@@ -1,0 +1,56 @@
+//! `proportion`: a queue keeps what it deserves.
+
+use std::cmp::Ordering;
+
+use super::{Kept, Plugin, Reclaimee};
+use crate::division::fraction::largest;
+use crate::division::{Fraction, Position};
+use crate::reclaim::Rule;
+
+/// Queues by allocated / deserved; a queue keeps what it deserves.
+pub(super) struct Proportion;
+
+impl Plugin for Proportion {
+    fn name(&self) -> &'static str {
+        "proportion"
+    }
+
+    /// A queue that has all it deserves reclaims nothing.
+    fn gate(&self, reclaimer: &Position) -> Result<(), Kept> {
+        let mut slots = reclaimer.fair_share.iter().zip(reclaimer.allocated);
+        if slots.any(|(deserved, held)| held < deserved) {
+            return Ok(());
+        }
+        let (column, ratio) = largest(0..reclaimer.allocated.len(), |column| reclaimer.saturation(column));
+        Err(Kept { rule: Rule::GateFairShare, column, ratio: Some(ratio) })
+    }
+
+    fn queue_order(&self, a: &Position, b: &Position) -> Ordering {
+        share(a).cmp(&share(b))
+    }
+
+    fn reclaimable(&self, reclaimee: &Reclaimee) -> Option<Result<(), Kept>> {
+        let queue = &reclaimee.queue;
+        for (column, deserved) in queue.fair_share.iter().enumerate() {
+            let rest = queue.allocated[column].saturating_sub(reclaimee.slots[column]);
+            if rest < *deserved {
+                let ratio = Some(Fraction::of(rest, *deserved));
+                return Some(Err(Kept { rule: Rule::Strategy, column: Some(column), ratio }));
+            }
+        }
+        Some(Ok(()))
+    }
+
+    fn queue_score_order(&self, queue: &Position) -> Option<f64> {
+        Some(share(queue).to_f64())
+    }
+}
+
+/// The largest allocated / deserved; x/0 = 1.
+fn share(position: &Position) -> Fraction {
+    let part = |column| {
+        let part = position.saturation(column);
+        if part.is_infinite() { Fraction::ONE } else { part }
+    };
+    (0..position.allocated.len()).map(part).max().unwrap_or(Fraction::ZERO)
+}

@@ -1,0 +1,265 @@
+//! KAI's two strategies, their gate and the saturation rule (DIVISION §6.2, §6.3, appendix B).
+
+use std::cmp::Ordering;
+
+use super::{Allowed, Denied, Policy, by_priority};
+use crate::decimal::Amount;
+use crate::division::exact::mul_div;
+use crate::division::fraction::largest;
+use crate::division::report::order::{self, Key};
+use crate::division::{Fraction, Position, Tree};
+use crate::queues::Bound;
+use crate::reclaim::holdings::Holdings;
+use crate::reclaim::outcome::Rule;
+use crate::reclaim::plan_options::Strategy;
+use crate::reclaim::snapshot::{Pair, Snapshot, Unit};
+
+pub struct Strategies<'a> {
+    snapshot: &'a Snapshot<'a>,
+    multiplier: Amount,
+    /// By place on the reclaimer's path: within quota on all slots with the request, before any victim goes.
+    in_quota: Vec<bool>,
+}
+
+impl<'a> Strategies<'a> {
+    pub fn new(snapshot: &'a Snapshot<'a>, request: &[Amount]) -> Self {
+        let in_quota = |queue: &usize| {
+            is_in_quota(snapshot.tree, *queue, |c| snapshot.tree.allocated[(*queue, c)].saturating_add(request[c]))
+        };
+        let multiplier = snapshot.options.reclaimer_utilization_multiplier.max(Amount::whole(1));
+        Self { snapshot, multiplier, in_quota: snapshot.path.iter().map(in_quota).collect() }
+    }
+
+    fn matches(&self, strategy: Strategy, pair: Pair, theirs: &Position) -> Option<usize> {
+        let mut columns = 0..theirs.allocated.len();
+        let held = |column: usize| Bound::Limited(theirs.allocated[column]);
+        match strategy {
+            Strategy::FairShare => columns.find(|column| held(*column) > theirs.allocatable(*column)),
+            Strategy::Quota if self.in_quota[pair.step] => {
+                columns.find(|column| held(*column) > self.snapshot.tree.quota[(pair.theirs, *column)])
+            }
+            Strategy::Quota => None,
+        }
+    }
+
+    /// The queue nearest to the victim, up to its side, that is in quota on every slot and so keeps what it has,
+    /// whatever queues above it hold.
+    fn keeper(&self, holdings: &Holdings, queue: usize, pair: Pair) -> Option<usize> {
+        let below = self.snapshot.tree.ancestry(queue).take_while(|queue| *queue != pair.theirs);
+        below.chain([pair.theirs]).find(|queue| {
+            let held = |column| holdings.allocated[(*queue, column)];
+            is_in_quota(self.snapshot.tree, *queue, held)
+        })
+    }
+
+    /// The keeper's figures: its slot that is nearest to the quota, so that the others are in quota as well.
+    fn kept(&self, holdings: &Holdings, keeper: usize, pair: Pair) -> Denied {
+        let held = holdings.position(keeper);
+        let of_quota = |column: usize| over(held.allocated[column], self.snapshot.tree.quota[(keeper, column)]);
+        let (column, theirs) = largest(0..self.snapshot.width(), of_quota);
+        Denied {
+            column,
+            ours: column.map(|column| self.of_our_quota(holdings, pair, column)),
+            theirs: column.map(|_| theirs),
+            ..Denied::plain(Rule::Strategy, keeper)
+        }
+    }
+
+    fn of_our_quota(&self, holdings: &Holdings, pair: Pair, column: usize) -> Fraction {
+        let cell = (pair.ours, column);
+        over(
+            self.snapshot.tree.allocated[cell].saturating_add(holdings.request[column]),
+            self.snapshot.tree.quota[cell],
+        )
+    }
+
+    /// Neither strategy holds. Both ratios are of the slot that is named: ours of our quota; theirs of what the victim's
+    /// side may come to hold, or of its quota where `fair_share` is left out. Where we are above our quota the slot is
+    /// the one on which that shows, as the victim's side is in bounds on every slot.
+    fn no_strategy(&self, holdings: &Holdings, pair: Pair) -> Denied {
+        let (theirs, columns) = (holdings.position(pair.theirs), 0..self.snapshot.width());
+        let has = |strategy| self.snapshot.options.strategies.contains(&strategy);
+        let ours = |column: usize| self.of_our_quota(holdings, pair, column);
+        let ratio = |column: usize| {
+            let quota = self.snapshot.tree.quota[(pair.theirs, column)];
+            over(theirs.allocated[column], if has(Strategy::FairShare) { theirs.allocatable(column) } else { quota })
+        };
+        let (column, _) = if has(Strategy::Quota) { largest(columns, ours) } else { largest(columns, ratio) };
+        Denied {
+            column,
+            ours: column.map(ours),
+            theirs: column.map(ratio),
+            ..Denied::plain(Rule::Strategy, pair.theirs)
+        }
+    }
+
+    /// Whether a side above its share would not end below the one that loses, if that has a share.
+    fn is_too_full(&self, ratio: Fraction, loser: Fraction, losers_share: Amount) -> bool {
+        ratio > Fraction::ONE && !losers_share.is_zero() && ratio.cmp_scaled(self.multiplier, loser) != Ordering::Less
+    }
+
+    /// The saturation rule, where the reclaimer's side comes to hold so much.
+    fn saturated(&self, holdings: &Holdings, pair: Pair, held: impl Fn(usize) -> Amount) -> Result<(), Denied> {
+        let position = holdings.position(pair.theirs);
+        for column in (0..self.snapshot.width()).filter(|c| involved(holdings, pair, *c)) {
+            let ours = Fraction::of(held(column), self.snapshot.fair_share[(pair.ours, column)]);
+            let theirs = position.saturation(column);
+            if self.is_too_full(ours, theirs, self.snapshot.fair_share[(pair.theirs, column)]) {
+                return Err(Denied {
+                    rule: Rule::Saturation,
+                    level: pair.theirs,
+                    column: Some(column),
+                    ours: Some(ours),
+                    theirs: Some(theirs),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// What the victim's side may lose of a slot while it stays above the reclaimer's, which holds so much at least.
+    fn saturation_ceiling(&self, holdings: &Holdings, pair: Pair, least: Amount, column: usize) -> Option<u128> {
+        let share = |queue: usize| self.snapshot.fair_share[(queue, column)].units();
+        let (ours, theirs) = (share(pair.ours), share(pair.theirs));
+        if least.units() <= ours || theirs == 0 {
+            return None;
+        }
+        let even = mul_div(mul_div(least.units(), theirs, ours).0, self.multiplier.units(), Amount::whole(1).units()).0;
+        Some(holdings.allocated[(pair.theirs, column)].units().saturating_sub(even).saturating_sub(1))
+    }
+
+    /// All but the last of the units that go leave their side above some bound: on one slot less than what is above it
+    /// has gone, and of another slot at most as much as the most lopsided unit takes with it.
+    fn strategy_ceiling(&self, holdings: &Holdings, pair: Pair, units: &[&Unit], column: usize) -> Option<u128> {
+        let (theirs, snapshot) = (holdings.position(pair.theirs), self.snapshot);
+        let has = |strategy| snapshot.options.strategies.contains(&strategy);
+        let bound = |slot: usize| {
+            let by_share = has(Strategy::FairShare).then(|| theirs.allocatable(slot));
+            let by_quota =
+                (has(Strategy::Quota) && self.in_quota[pair.step]).then(|| snapshot.tree.quota[(pair.theirs, slot)]);
+            by_share.into_iter().chain(by_quota).min()
+        };
+        let size = |unit: &&Unit, slot: usize| snapshot.size(unit, slot);
+        let mut before_last = 0u128;
+        for slot in 0..snapshot.width() {
+            let (held, Some(Bound::Limited(bound))) = (theirs.allocated[slot], bound(slot)) else { continue };
+            let Some(above) = held.units().checked_sub(bound.units()).filter(|above| *above > 0) else { continue };
+            let lopsided = units.iter().map(|unit| Fraction::new(size(unit, column), size(unit, slot))).max()?;
+            before_last = before_last.max(lopsided.times(above - 1)?);
+        }
+        let largest = units.iter().map(|unit| size(unit, column)).max()?;
+        Some(before_last.saturating_add(largest))
+    }
+
+    /// Whether something that the queue lost could be reclaimed from our side at once (no ping-pong): each unit that
+    /// went is asked for again where everything else is as it will be. Then ours is of what our side may come to hold,
+    /// or of its quota; theirs of the queue's share with what comes back.
+    fn returns(&self, holdings: &Holdings, pair: Pair, queue: usize) -> Option<Denied> {
+        let snapshot = self.snapshot;
+        let (tree, columns) = (snapshot.tree, 0..snapshot.width());
+        let ours = |column: usize| holdings.with_request(pair.ours, column);
+        let has = |strategy| snapshot.options.strategies.contains(&strategy);
+        let position = holdings.position(pair.ours);
+        let of_share = |column: usize| over(ours(column), position.allocatable(column));
+        let of_quota = |column: usize| over(ours(column), tree.quota[(pair.ours, column)]);
+        let exceeds = |ratio: &dyn Fn(usize) -> Fraction| columns.clone().find(|c| ratio(*c) > Fraction::ONE);
+        let by_share = has(Strategy::FairShare).then(|| exceeds(&of_share)).flatten();
+        let by_quota = has(Strategy::Quota).then(|| exceeds(&of_quota)).flatten();
+        let keeps = |queue: &usize| is_in_quota(tree, *queue, |column| holdings.with_request(*queue, column));
+        if by_share.or(by_quota).is_none() || snapshot.path[..=pair.step].iter().any(keeps) {
+            return None;
+        }
+        let share = |queue: usize, column: usize| snapshot.fair_share[(queue, column)];
+        holdings.gone(queue).find_map(|back| {
+            let with = |queue: usize, column: usize| holdings.allocated[(queue, column)].saturating_add(back[column]);
+            let of_deserved = |column| Fraction::of(with(queue, column), share(queue, column));
+            let in_quota = || is_in_quota(tree, pair.theirs, |column| with(pair.theirs, column));
+            let by_share = by_share.map(|column| (column, of_share(column)));
+            let (column, ratio) =
+                by_share.or_else(|| by_quota.filter(|_| in_quota()).map(|column| (column, of_quota(column))))?;
+            let (_, theirs) = largest(columns.clone(), of_deserved);
+            let saturated = |c: &usize| {
+                let theirs = Fraction::of(with(pair.theirs, *c), share(pair.theirs, *c));
+                let ours = Fraction::of(ours(*c), share(pair.ours, *c));
+                !back[*c].is_zero() && self.is_too_full(theirs, ours, share(pair.ours, *c))
+            };
+            (theirs <= Fraction::ONE && !columns.clone().any(|c| saturated(&c)))
+                .then(|| Denied { theirs: Some(theirs), ..Denied::ours(Rule::Saturation, pair.theirs, column, ratio) })
+        })
+    }
+}
+
+/// Held / bound; 0 under no bound.
+fn over(held: Amount, bound: Bound) -> Fraction {
+    match bound {
+        Bound::Limited(bound) => Fraction::of(held, bound),
+        Bound::Unlimited => Fraction::ZERO,
+    }
+}
+
+/// On every slot.
+fn is_in_quota(tree: &Tree, queue: usize, held: impl Fn(usize) -> Amount) -> bool {
+    tree.quota.row(queue).iter().enumerate().all(|(column, quota)| Bound::Limited(held(column)) <= *quota)
+}
+
+/// The slots that the saturation rule looks at.
+fn involved(holdings: &Holdings, pair: Pair, column: usize) -> bool {
+    !holdings.request[column].is_zero() || holdings.lost(pair.theirs, column)
+}
+
+impl Policy for Strategies<'_> {
+    fn gate(&self, holdings: &Holdings) -> Result<(), Denied> {
+        let queue = self.snapshot.queue();
+        for (column, share) in self.snapshot.fair_share.row(queue).iter().enumerate() {
+            let held = holdings.with_request(queue, column);
+            if held > *share {
+                return Err(Denied::ours(Rule::GateFairShare, queue, column, Fraction::of(held, *share)));
+            }
+        }
+        Ok(())
+    }
+
+    fn before(&self, holdings: &Holdings, unit: &Unit) -> Result<Allowed, Denied> {
+        let Some(pair) = self.snapshot.pairs[unit.queue] else {
+            return Err(Denied::plain(Rule::Strategy, unit.queue));
+        };
+        if let Some(keeper) = self.keeper(holdings, unit.queue, pair) {
+            return Err(self.kept(holdings, keeper, pair));
+        }
+        let theirs = holdings.position(pair.theirs);
+        for (strategy, rule) in [(Strategy::FairShare, "fair_share"), (Strategy::Quota, "quota")] {
+            if !self.snapshot.options.strategies.contains(&strategy) {
+                continue;
+            }
+            if let Some(column) = self.matches(strategy, pair, &theirs) {
+                return Ok(Allowed { rule: rule.into(), level: pair.theirs, column: Some(column) });
+            }
+        }
+        Err(self.no_strategy(holdings, pair))
+    }
+
+    fn after(&self, holdings: &Holdings, queue: usize) -> Result<(), Denied> {
+        let Some(pair) = self.snapshot.pairs[queue] else { return Ok(()) };
+        self.saturated(holdings, pair, |column| holdings.with_request(pair.ours, column))?;
+        self.returns(holdings, pair, queue).map_or(Ok(()), Err)
+    }
+
+    fn ceiling(&self, holdings: &Holdings, units: &[&Unit], least: &[Amount], column: usize) -> Option<u128> {
+        let pair = self.snapshot.pairs[units.first()?.queue]?;
+        let saturation = self.saturation_ceiling(holdings, pair, least[column], column);
+        let strategy = self.strategy_ceiling(holdings, pair, units, column);
+        saturation.into_iter().chain(strategy).min()
+    }
+
+    fn is_hopeless(&self, holdings: &Holdings, queue: usize, least: &[Amount]) -> bool {
+        self.snapshot.pairs[queue].is_some_and(|pair| self.saturated(holdings, pair, |column| least[column]).is_err())
+    }
+
+    fn compare_queues(&self, a: (&Position, &Key), b: (&Position, &Key)) -> Ordering {
+        order::compare(a, b)
+    }
+
+    fn compare_jobs(&self, snapshot: &Snapshot, a: usize, b: usize) -> Ordering {
+        by_priority(snapshot, a, b)
+    }
+}

@@ -1,0 +1,374 @@
+//! Sets of victims beyond their order. Where taking candidates as they come makes no room, other sets are tried until
+//! one is lawful or none is left. The members of the pending workload are put on agents one by one, each with the
+//! victims that it needs there; then victims are added until limits, gangs and the rules of the plan as a whole hold.
+//! Every decision is tried both ways, unless no lawful set can follow from it.
+
+use super::ceilings::may_suffice;
+use super::kinds::Kinds;
+use crate::decimal::Amount;
+use crate::division::Grid;
+use crate::reclaim::board::Board;
+use crate::reclaim::budget::{Budget, Exhausted};
+use crate::reclaim::free_capacity::{Class, FreeCapacity};
+use crate::reclaim::limits;
+use crate::reclaim::policy::Policy;
+use crate::reclaim::snapshot::{Pair, Snapshot, Unit};
+
+/// What is known of a unit so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    Taken,
+    Kept,
+}
+
+/// A decision that can be taken back.
+enum Decision {
+    Take(usize),
+    /// A unit stays, and with it those that are open and of its kind.
+    Keep(Vec<usize>),
+    /// The next member runs on an agent.
+    Put,
+}
+
+enum Next {
+    Take(usize),
+    /// On the agent at this place, or a later one.
+    PutFrom(usize),
+    DeadEnd,
+    Done,
+}
+
+pub struct Backtrack<'s, 'a> {
+    snapshot: &'a Snapshot<'a>,
+    policy: &'a dyn Policy,
+    classes: &'a [Class],
+    /// In the order in which they lose.
+    units: &'s [Unit],
+    kinds: Kinds,
+    board: Board<'a>,
+    states: Vec<State>,
+    /// Agents, those first whose units lose first.
+    agents: Vec<usize>,
+    /// By member of the pending workload: its class.
+    members: Vec<usize>,
+    /// By member that has been put somewhere: the place of its agent.
+    places: Vec<usize>,
+    taken: Vec<usize>,
+    decisions: Vec<Decision>,
+    /// By step of the reclaimer's path: what it holds with the request when all that may go below it has gone.
+    least: Grid<Amount>,
+}
+
+impl<'s, 'a> Backtrack<'s, 'a> {
+    pub fn new(
+        (snapshot, policy, classes): (&'a Snapshot<'a>, &'a dyn Policy, &'a [Class]),
+        units: &'s [Unit],
+        request: Vec<Amount>,
+        free: FreeCapacity<'a>,
+    ) -> Self {
+        let least = least(snapshot, &request, units);
+        let members = classes.iter().enumerate().flat_map(|(at, class)| vec![at; class.members.len()]).collect();
+        let mut search = Self {
+            snapshot,
+            policy,
+            classes,
+            units,
+            kinds: Kinds::default(),
+            board: Board::new(snapshot, request, free),
+            states: vec![State::Open; units.len()],
+            agents: Vec::new(),
+            members,
+            places: Vec::new(),
+            taken: Vec::new(),
+            decisions: Vec::new(),
+            least,
+        };
+        search.keep_hopeless_sides();
+        search
+    }
+
+    /// Sides that would be left worse off than the reclaimer whatever goes.
+    fn keep_hopeless_sides(&mut self) {
+        let mut hopeless: Vec<Option<bool>> = vec![None; self.snapshot.tree.len()];
+        for at in 0..self.units.len() {
+            let queue = self.units[at].queue;
+            if *hopeless[queue].get_or_insert_with(|| self.is_hopeless(queue)) {
+                self.states[at] = State::Kept;
+            } else {
+                self.board.promise(&self.units[at]);
+            }
+        }
+    }
+
+    fn is_hopeless(&self, queue: usize) -> bool {
+        let Some(pair) = self.snapshot.pairs[queue] else { return false };
+        self.policy.is_hopeless(&self.board.holdings, queue, self.least.row(pair.step))
+    }
+
+    /// Whether there may be a lawful set at all: each class would have room if all that is open went, and not more has to
+    /// be freed than may go.
+    fn may_exist(&self) -> bool {
+        let has_room = |class: &Class| {
+            let need = class.members.len();
+            let mut sum = 0;
+            (0..self.board.free.agents()).any(|agent| {
+                sum += self.board.most(agent, class, need);
+                sum >= need
+            })
+        };
+        let open = self.units.iter().zip(&self.states).filter(|(_, state)| **state == State::Open);
+        self.classes.iter().all(has_room)
+            && may_suffice(
+                (self.snapshot, self.policy, self.classes),
+                &self.board.free,
+                (&self.board.holdings, &self.least),
+                open.map(|(unit, _)| unit).collect(),
+            )
+    }
+
+    /// Victims in an order in which they may go, if there is a lawful set.
+    pub fn find(mut self, budget: &mut Budget) -> Result<Option<Vec<usize>>, Exhausted> {
+        budget.pay((self.board.free.agents() + self.units.len()).saturating_mul(1 + self.snapshot.width()))?;
+        if !self.may_exist() {
+            return Ok(None);
+        }
+        self.kinds = Kinds::new(self.snapshot, self.policy, self.units, self.board.free.agents());
+        self.agents = self.kinds.agents_in_order();
+        loop {
+            budget.pay(self.taken.len() + self.snapshot.path.len())?;
+            let goes_on = match self.next(budget)? {
+                Next::Done => {
+                    let taken = self.taken.clone();
+                    return self.order(taken, budget);
+                }
+                Next::Take(at) => {
+                    if self.take(at, budget)? {
+                        self.decisions.push(Decision::Take(at));
+                    } else {
+                        self.keep(at);
+                    }
+                    true
+                }
+                Next::PutFrom(place) => self.put_from(place, budget)? || self.back(budget)?,
+                Next::DeadEnd => self.back(budget)?,
+            };
+            if !goes_on {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// What has to be decided next.
+    fn next(&self, budget: &mut Budget) -> Result<Next, Exhausted> {
+        if let Some(place) = self.places.last() {
+            let (agent, class) = (self.agents[*place], &self.classes[self.members[self.places.len() - 1]]);
+            let lacks = |column: usize| {
+                self.board.free.of(agent, column) < 0 && class.request.iter().any(|(asked, _)| *asked == column)
+            };
+            if class.request.iter().any(|(c, _)| self.board.obtainable(agent, *c) < 0) {
+                return Ok(Next::DeadEnd);
+            }
+            if class.request.iter().any(|(c, _)| lacks(*c)) {
+                let here = |m: &usize| self.snapshot.members[*m].agent == agent;
+                let frees = |at: usize| {
+                    let mut members = self.units[at].members.clone().filter(here);
+                    members.any(|m| self.snapshot.cells(m).iter().any(|(column, _)| lacks(*column)))
+                };
+                return self.first_open(self.kinds.on(agent), frees, budget);
+            }
+        }
+        if self.places.len() < self.members.len() {
+            let alike =
+                self.places.last().filter(|_| self.members[self.places.len()] == self.members[self.places.len() - 1]);
+            // Of equal members the next one goes no further up, so that none are merely swapped.
+            return Ok(Next::PutFrom(alike.copied().unwrap_or(0)));
+        }
+        self.complete(budget)
+    }
+
+    /// All members have room: what else a lawful set needs.
+    fn complete(&self, budget: &mut Budget) -> Result<Next, Exhausted> {
+        let all = self.kinds.all();
+        if let Err(denied) = limits::check(&self.board.holdings) {
+            let step = self.snapshot.path.iter().position(|q| *q == denied.level).unwrap_or(0);
+            // Of its own queues a policy may take as well; some of them help.
+            let below = |queue: usize| self.snapshot.pairs[queue].is_none_or(|pair| pair.step < step);
+            let frees = |at: usize| {
+                let mut members = self.units[at].members.clone();
+                below(self.units[at].queue)
+                    && members.any(|m| self.snapshot.cells(m).iter().any(|(c, _)| Some(*c) == denied.column))
+            };
+            return self.first_open(all, frees, budget);
+        }
+        if self.policy.keeps_gangs_whole()
+            && let Some(job) = self.taken.iter().map(|at| self.units[*at].job).find(|job| self.is_broken(*job))
+        {
+            return self.first_open(all, |at| self.units[at].job == job, budget);
+        }
+        for at in &self.taken {
+            let queue = self.units[*at].queue;
+            if self.policy.after(&self.board.holdings, queue).is_ok() {
+                continue;
+            }
+            let Some(pair) = self.snapshot.pairs[queue] else { return Ok(Next::DeadEnd) };
+            // What else the same side loses only makes it worse.
+            let helps = |other: Pair| other.step < pair.step;
+            return self.first_open(all, |at| self.snapshot.pairs[self.units[at].queue].is_some_and(helps), budget);
+        }
+        Ok(Next::Done)
+    }
+
+    /// Members of a gang are left, but fewer than it needs.
+    fn is_broken(&self, job: usize) -> bool {
+        let left = self.board.holdings.running(job);
+        left > 0 && left < self.snapshot.jobs[job].core
+    }
+
+    fn first_open(
+        &self,
+        among: &[usize],
+        serves: impl Fn(usize) -> bool,
+        budget: &mut Budget,
+    ) -> Result<Next, Exhausted> {
+        budget.pay(among.len())?;
+        let open = |at: &usize| self.states[*at] == State::Open && serves(*at);
+        Ok(among.iter().copied().find(open).map_or(Next::DeadEnd, Next::Take))
+    }
+
+    /// Takes the unit, if it and what was taken before may go in some order.
+    fn take(&mut self, at: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
+        let unit = &self.units[at];
+        budget.pay(self.snapshot.weight(unit))?;
+        let last = self.policy.before(&self.board.holdings, unit).is_ok();
+        self.board.holdings.take(unit);
+        let lawful = if self.is_hopeless(unit.queue) {
+            false
+        } else if last {
+            true
+        } else {
+            // Only those that are compared with the same side matter.
+            let side = |at: usize| self.snapshot.pairs[self.units[at].queue].map(|pair| pair.theirs);
+            let mut same: Vec<usize> = self.taken.iter().copied().filter(|other| side(*other) == side(at)).collect();
+            same.push(at);
+            self.order(same, budget)?.is_some()
+        };
+        if !lawful {
+            self.board.holdings.give_back(unit);
+            return Ok(false);
+        }
+        self.board.vacate(unit);
+        self.states[at] = State::Taken;
+        self.taken.push(at);
+        Ok(true)
+    }
+
+    /// An order in which these may go after the others that were taken. What may go last of some may go last of fewer, so
+    /// the order is found from its end without trying any choice twice.
+    fn order(&mut self, mut rest: Vec<usize>, budget: &mut Budget) -> Result<Option<Vec<usize>>, Exhausted> {
+        let mut backwards = Vec::with_capacity(rest.len());
+        while !rest.is_empty() {
+            let mut last = None;
+            for place in (0..rest.len()).rev() {
+                let unit = &self.units[rest[place]];
+                budget.pay(self.snapshot.weight(unit))?;
+                self.board.holdings.give_back(unit);
+                if self.policy.before(&self.board.holdings, unit).is_ok() {
+                    last = Some(place);
+                    break;
+                }
+                self.board.holdings.take(unit);
+            }
+            let Some(place) = last else { break };
+            backwards.push(rest.remove(place));
+        }
+        for at in &backwards {
+            self.board.holdings.take(&self.units[*at]);
+        }
+        backwards.reverse();
+        Ok(rest.is_empty().then_some(backwards))
+    }
+
+    /// The unit and all that are open and of its kind stay.
+    fn keep(&mut self, at: usize) {
+        let alike = self.kinds.alike(at).iter().copied();
+        let kept: Vec<usize> = alike.filter(|other| self.states[*other] == State::Open).collect();
+        for other in kept.iter().copied() {
+            self.states[other] = State::Kept;
+            self.board.withdraw(&self.units[other]);
+        }
+        self.decisions.push(Decision::Keep(kept));
+    }
+
+    /// Puts the next member on the first agent from a place on that could have room for it.
+    fn put_from(&mut self, from: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
+        let class = &self.classes[self.members[self.places.len()]];
+        let could = |place: &usize| self.board.most(self.agents[*place], class, 1) > 0;
+        let found = (from..self.agents.len()).find(could);
+        budget.pay(found.unwrap_or(self.agents.len()) - from)?;
+        let Some(place) = found else { return Ok(false) };
+        self.board.free.change(self.agents[place], &class.request, -1);
+        self.places.push(place);
+        self.decisions.push(Decision::Put);
+        Ok(true)
+    }
+
+    /// Takes the last decision back that can be made differently, and makes it so; `false` when there is none left.
+    fn back(&mut self, budget: &mut Budget) -> Result<bool, Exhausted> {
+        while let Some(decision) = self.decisions.pop() {
+            budget.pay(0)?;
+            match decision {
+                Decision::Take(at) => {
+                    let unit = &self.units[at];
+                    budget.pay(self.snapshot.weight(unit))?;
+                    self.board.give_back(unit);
+                    self.states[at] = State::Open;
+                    self.taken.pop();
+                    self.keep(at);
+                    return Ok(true);
+                }
+                Decision::Keep(kept) => {
+                    for at in kept {
+                        self.states[at] = State::Open;
+                        self.board.promise(&self.units[at]);
+                    }
+                }
+                Decision::Put => {
+                    let Some(place) = self.places.pop() else { continue };
+                    let class = &self.classes[self.members[self.places.len()]];
+                    self.board.free.change(self.agents[place], &class.request, 1);
+                    if self.put_from(place + 1, budget)? {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// By step: what the reclaimer's side holds with the request once every unit inside it has gone.
+fn least(snapshot: &Snapshot, request: &[Amount], units: &[Unit]) -> Grid<Amount> {
+    let mut gone = Grid::new(snapshot.path.len(), snapshot.width(), 0u128);
+    for unit in units {
+        let inside = snapshot.pairs[unit.queue].map_or(0, |pair| pair.step + 1);
+        for (column, amount) in unit.members.clone().flat_map(|member| snapshot.cells(member)) {
+            if inside < snapshot.path.len() {
+                gone[(inside, *column)] = gone[(inside, *column)].saturating_add(*amount);
+            }
+        }
+    }
+    for (step, column) in
+        (1..snapshot.path.len()).flat_map(|step| (0..snapshot.width()).map(move |column| (step, column)))
+    {
+        gone[(step, column)] = gone[(step, column)].saturating_add(gone[(step - 1, column)]);
+    }
+    let mut least = Grid::new(snapshot.path.len(), snapshot.width(), Amount::ZERO);
+    for (step, queue) in snapshot.path.iter().enumerate() {
+        for column in 0..snapshot.width() {
+            let held = snapshot.tree.allocated[(*queue, column)].units().saturating_sub(gone[(step, column)]);
+            least[(step, column)] = Amount::from_units(held).saturating_add(request[column]);
+        }
+    }
+    least
+}

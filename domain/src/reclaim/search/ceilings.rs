@@ -1,0 +1,36 @@
+//! A short proof that no set of victims is lawful: more has to be freed of a slot than all sides together may lose.
+
+use crate::decimal::Amount;
+use crate::division::Grid;
+use crate::division::exact::greatest_common_divisor;
+use crate::reclaim::free_capacity::{Class, FreeCapacity};
+use crate::reclaim::holdings::Holdings;
+use crate::reclaim::policy::Policy;
+use crate::reclaim::snapshot::{Snapshot, Unit};
+
+/// Whether every class alone could get what it lacks. `least` is what the reclaimer's sides hold at best, by step.
+pub fn may_suffice(
+    (snapshot, policy, classes): (&Snapshot, &dyn Policy, &[Class]),
+    free: &FreeCapacity,
+    (holdings, least): (&Holdings, &Grid<Amount>),
+    mut units: Vec<&Unit>,
+) -> bool {
+    let side = |unit: &Unit| snapshot.pairs[unit.queue].map(|pair| pair.theirs);
+    units.sort_by_key(|unit| side(unit));
+    let sides: Vec<&[&Unit]> = units.chunk_by(|a, b| side(a) == side(b)).collect();
+    let most = |units: &&[&Unit], column: usize| {
+        let amounts = units.iter().map(|unit| snapshot.size(unit, column));
+        let (all, step) = amounts
+            .fold((0u128, 0), |(sum, step), size| (sum.saturating_add(size), greatest_common_divisor(step, size)));
+        let place = units.first().and_then(|unit| snapshot.pairs[unit.queue]).map_or(0, |pair| pair.step);
+        let most = policy.ceiling(holdings, units, least.row(place), column).map_or(all, |ceiling| ceiling.min(all));
+        // Whole units go: what they add up to is a multiple of what their sizes have in common.
+        most - most.checked_rem(step).unwrap_or(0)
+    };
+    classes.iter().all(|class| {
+        class.request.iter().all(|(column, _)| {
+            let lacking = free.shortage(class, *column);
+            lacking == 0 || lacking <= sides.iter().map(|units| most(units, *column)).fold(0, u128::saturating_add)
+        })
+    })
+}

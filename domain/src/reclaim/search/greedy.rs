@@ -1,0 +1,319 @@
+//! Finds victims that make room (DIVISION §6.2 to §6.6): candidates come one by one in the order in which they lose. As
+//! soon as those that have come could make room on an agent, the lawful ones among them are taken there.
+
+use std::collections::HashMap;
+
+use super::candidates::Extent;
+use super::order::LosingOrder;
+use crate::decimal::Amount;
+use crate::reclaim::board::Board;
+use crate::reclaim::budget::{Budget, Exhausted};
+use crate::reclaim::free_capacity::{Class, FreeCapacity, fits};
+use crate::reclaim::limits;
+use crate::reclaim::outcome::Rule;
+use crate::reclaim::policy::{Allowed, Denied, Policy};
+use crate::reclaim::snapshot::{NOWHERE, Snapshot, Unit};
+
+/// Why there is no plan.
+pub enum Ended {
+    NotFound,
+    Exhausted,
+}
+
+impl From<Exhausted> for Ended {
+    fn from(_: Exhausted) -> Self {
+        Self::Exhausted
+    }
+}
+
+pub struct Greedy<'a> {
+    pub snapshot: &'a Snapshot<'a>,
+    pub policy: &'a dyn Policy,
+    pub board: Board<'a>,
+    pub classes: &'a [Class],
+    /// Candidates that have come, in their order.
+    pub units: Vec<Unit>,
+    /// Those that were taken, by place in `units`.
+    pub victims: Vec<usize>,
+    /// Sides that may not lose anything because of what they would end with.
+    pub spared: HashMap<usize, Denied>,
+    order: LosingOrder<'a>,
+    /// By unit: what allowed it, while it is taken.
+    reasons: Vec<Option<Allowed>>,
+    /// By agent: candidates on it.
+    waiting: Vec<Vec<usize>>,
+    /// By workload: its candidates among `units`.
+    by_job: HashMap<usize, Vec<usize>>,
+}
+
+impl<'a> Greedy<'a> {
+    pub fn new(
+        snapshot: &'a Snapshot<'a>,
+        policy: &'a dyn Policy,
+        extents: &'a [Extent],
+        classes: &'a [Class],
+        (request, free): (Vec<Amount>, FreeCapacity<'a>),
+        spared: HashMap<usize, Denied>,
+    ) -> Self {
+        let agents = free.agents();
+        Self {
+            snapshot,
+            policy,
+            board: Board::new(snapshot, request, free),
+            classes,
+            units: Vec::new(),
+            victims: Vec::new(),
+            spared,
+            order: LosingOrder::new(snapshot, policy, extents),
+            reasons: Vec::new(),
+            waiting: vec![Vec::new(); agents],
+            by_job: HashMap::new(),
+        }
+    }
+
+    /// Takes victims until limits hold and every member has room.
+    pub fn run(&mut self, budget: &mut Budget) -> Result<(), Ended> {
+        self.meet_limits(budget)?;
+        let classes = self.classes;
+        let mut reserved = Vec::with_capacity(classes.len());
+        let all: Vec<usize> = (0..self.board.free.agents()).collect();
+        let mut result = Ok(());
+        for class in classes {
+            result = self.make_room(class, budget);
+            let Some(chosen) = result.is_ok().then(|| self.board.free.reserve(class, &all)).flatten() else { break };
+            reserved.push(chosen);
+        }
+        for (class, chosen) in classes.iter().zip(&reserved) {
+            self.board.free.release(class, chosen);
+        }
+        result
+    }
+
+    /// Lets the next candidate come.
+    fn advance(&mut self, budget: &mut Budget) -> Result<Option<usize>, Exhausted> {
+        let Some(unit) = self.order.next(budget)? else { return Ok(None) };
+        let at = self.units.len();
+        self.board.promise(&unit);
+        for member in unit.members.clone() {
+            let agent = self.snapshot.members[member].agent;
+            if agent != NOWHERE && self.waiting[agent].last() != Some(&at) {
+                self.waiting[agent].push(at);
+            }
+        }
+        self.by_job.entry(unit.job).or_default().push(at);
+        self.units.push(unit);
+        self.reasons.push(None);
+        Ok(Some(at))
+    }
+
+    /// Whether the unit may be taken now; it is, if so.
+    fn take_one(&mut self, at: usize) -> Result<(), Denied> {
+        let unit = self.units[at].clone();
+        if let Some(pair) = self.snapshot.pairs[unit.queue]
+            && let Some(denied) = self.spared.get(&pair.theirs)
+        {
+            return Err(*denied);
+        }
+        let allowed = self.policy.before(&self.board.holdings, &unit)?;
+        self.board.holdings.take(&unit);
+        if let Err(denied) = self.policy.after(&self.board.holdings, unit.queue) {
+            self.board.holdings.give_back(&unit);
+            return Err(denied);
+        }
+        self.board.vacate(&unit);
+        self.reasons[at] = Some(allowed);
+        self.victims.push(at);
+        Ok(())
+    }
+
+    /// Takes a unit; a gang's core only with all of its surplus, all or nothing.
+    fn take(&mut self, at: usize) -> Result<(), Denied> {
+        let mark = self.victims.len();
+        if self.units[at].is_core {
+            let surplus = self.by_job.get(&self.units[at].job).cloned().unwrap_or_default();
+            for other in surplus.into_iter().filter(|other| *other != at) {
+                if self.reasons[other].is_none() && self.take_one(other).is_err() {
+                    self.undo(mark);
+                    return Err(Denied::plain(Rule::Gang, self.units[at].queue));
+                }
+            }
+        }
+        self.take_one(at).inspect_err(|_| self.undo(mark))
+    }
+
+    /// Gives a victim back. Returns what had allowed it.
+    pub fn give_back(&mut self, at: usize) -> Option<Allowed> {
+        self.board.give_back(&self.units[at]);
+        self.reasons[at].take()
+    }
+
+    /// Takes what was given back a moment ago.
+    pub fn take_again(&mut self, at: usize, reason: Option<Allowed>) {
+        self.board.take(&self.units[at]);
+        self.reasons[at] = reason;
+    }
+
+    /// The free room of an agent if every candidate on it that came were gone. Where only totals count, all that
+    /// may go have gone already.
+    pub fn obtainable(&self, agent: usize, column: usize) -> i128 {
+        if self.snapshot.agents.is_none() {
+            self.board.free.of(agent, column)
+        } else {
+            self.board.obtainable(agent, column)
+        }
+    }
+
+    pub fn is_victim(&self, unit: &Unit) -> bool {
+        let units = self.by_job.get(&unit.job);
+        units.is_some_and(|units| units.iter().any(|at| self.reasons[*at].is_some() && self.units[*at] == *unit))
+    }
+
+    pub fn reason(&self, at: usize) -> Option<&Allowed> {
+        self.reasons[at].as_ref()
+    }
+
+    /// Other victims, in an order in which they may go.
+    pub fn take_instead(&mut self, victims: Vec<usize>) {
+        self.undo(0);
+        for at in &victims {
+            let reason = self.policy.before(&self.board.holdings, &self.units[*at]).ok();
+            self.take_again(*at, reason);
+        }
+        self.victims = victims;
+    }
+
+    fn undo(&mut self, mark: usize) {
+        for at in self.victims.split_off(mark).into_iter().rev() {
+            self.give_back(at);
+        }
+    }
+
+    /// A gang is counted: whichever of its members stay, they are enough for its minimum.
+    pub fn may_stay(&self, at: usize) -> bool {
+        let unit = &self.units[at];
+        let left = self.board.holdings.running(unit.job) + unit.members.len();
+        !self.policy.keeps_gangs_whole() || left >= self.snapshot.jobs[unit.job].core
+    }
+
+    /// Victims under every ancestor whose limit the request does not meet.
+    fn meet_limits(&mut self, budget: &mut Budget) -> Result<(), Ended> {
+        let (mut next, mut at_limit) = (0, None);
+        while let Err(Denied { level, column, .. }) = limits::check(&self.board.holdings) {
+            budget.pay(self.snapshot.path.len())?;
+            if at_limit != Some((level, column)) {
+                // Candidates that did not help with the last limit may help with this one.
+                (next, at_limit) = (0, Some((level, column)));
+            }
+            let at = if next < self.units.len() { Some(next) } else { self.advance(budget)? };
+            let Some(at) = at else { return Err(Ended::NotFound) };
+            next = at + 1;
+            let step = self.snapshot.path.iter().position(|q| *q == level).unwrap_or(0);
+            let unit = &self.units[at];
+            let below =
+                self.snapshot.pairs[unit.queue].map_or(unit.queue == self.snapshot.queue(), |pair| pair.step < step);
+            let helps = |member| self.snapshot.cells(member).iter().any(|(c, _)| Some(*c) == column);
+            if below && self.reasons[at].is_none() && unit.members.clone().any(helps) {
+                budget.pay(self.snapshot.weight(unit))?;
+                let _ = self.take(at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Victims until every member of the class has room.
+    fn make_room(&mut self, class: &Class, budget: &mut Budget) -> Result<(), Ended> {
+        let need = class.members.len();
+        let mut counts: Vec<usize> =
+            (0..self.board.free.agents()).map(|a| self.board.free.count(a, class, need)).collect();
+        let mut sum = counts.iter().fold(0usize, |sum, count| sum.saturating_add(*count));
+        budget.pay(counts.len())?;
+        let mut agents: Vec<usize> = (0..counts.len()).filter(|a| !self.waiting[*a].is_empty()).collect();
+        while sum < need {
+            for agent in agents.drain(..) {
+                while sum < need && self.could_gain(agent, class, counts[agent]) {
+                    let mark = self.victims.len();
+                    if !self.gain(agent, class, counts[agent] + 1, budget)? {
+                        break;
+                    }
+                    for touched in self.agents_of(&self.victims[mark..]) {
+                        let count = self.board.free.count(touched, class, need);
+                        sum = sum.saturating_sub(counts[touched]).saturating_add(count);
+                        counts[touched] = count;
+                    }
+                }
+            }
+            if sum < need {
+                let Some(at) = self.advance(budget)? else { return Err(Ended::NotFound) };
+                agents = self.agents_of(&[at]);
+            }
+        }
+        Ok(())
+    }
+
+    fn agents_of(&self, units: &[usize]) -> Vec<usize> {
+        let members = units.iter().flat_map(|at| self.units[*at].members.clone());
+        let mut agents: Vec<usize> =
+            members.map(|m| self.snapshot.members[m].agent).filter(|agent| *agent != NOWHERE).collect();
+        agents.sort_unstable();
+        agents.dedup();
+        agents
+    }
+
+    /// Whether one more member would fit if all candidates on the agent went.
+    fn could_gain(&self, agent: usize, class: &Class, count: usize) -> bool {
+        let free = |column| self.obtainable(agent, column);
+        // Where only totals count, candidates are taken as they come, so that none is looked at twice.
+        let comes = self.snapshot.agents.is_none();
+        class.eligible[agent] && (comes || fits(free, &class.request, count + 1) > count)
+    }
+
+    /// Takes candidates on the agent, in their order, until `target` members fit there; else nothing changes.
+    fn gain(&mut self, agent: usize, class: &Class, target: usize, budget: &mut Budget) -> Result<bool, Exhausted> {
+        let mark = self.victims.len();
+        let totals = self.snapshot.agents.is_none();
+        let list = if totals { std::mem::take(&mut self.waiting[agent]) } else { self.waiting[agent].clone() };
+        for at in list {
+            if self.reasons[at].is_some() || !self.contributes(at, agent, class, target) {
+                continue;
+            }
+            budget.pay(self.snapshot.weight(&self.units[at]))?;
+            if self.take(at).is_ok() && self.board.free.count(agent, class, target) >= target {
+                self.drop_spare(mark, agent, class, target);
+                return Ok(true);
+            }
+        }
+        if !totals {
+            self.undo(mark);
+        }
+        Ok(false)
+    }
+
+    fn contributes(&self, at: usize, agent: usize, class: &Class, target: usize) -> bool {
+        let target = i128::try_from(target).unwrap_or(i128::MAX);
+        let lacks = |column: usize| {
+            let asked = class.request.iter().find(|(c, _)| *c == column);
+            asked.is_some_and(|(_, units)| {
+                let wanted = i128::try_from(*units).unwrap_or(i128::MAX).saturating_mul(target);
+                self.board.free.of(agent, column) < wanted
+            })
+        };
+        let here = |member: &usize| self.snapshot.members[*member].agent == agent;
+        self.units[at].members.clone().filter(here).any(|m| self.snapshot.cells(m).iter().any(|(c, _)| lacks(*c)))
+    }
+
+    /// What came first may not be needed any more once the last one is gone.
+    fn drop_spare(&mut self, mark: usize, agent: usize, class: &Class, target: usize) {
+        for place in (mark..self.victims.len().saturating_sub(1)).rev() {
+            let at = self.victims[place];
+            if !self.may_stay(at) {
+                continue;
+            }
+            let reason = self.give_back(at);
+            if self.board.free.count(agent, class, target) >= target {
+                self.victims.remove(place);
+            } else {
+                self.take_again(at, reason);
+            }
+        }
+    }
+}

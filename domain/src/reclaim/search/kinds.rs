@@ -1,0 +1,71 @@
+//! Units that can stand for one another: whichever of them goes, the same sets are lawful.
+
+use crate::maps::FastMap;
+use crate::reclaim::policy::Policy;
+use crate::reclaim::snapshot::{NOWHERE, Snapshot, Unit};
+
+#[derive(Default)]
+pub struct Kinds {
+    /// By unit.
+    kind: Vec<usize>,
+    /// By kind.
+    alike: Vec<Vec<usize>>,
+    /// By agent: the units that have members there.
+    on: Vec<Vec<usize>>,
+    all: Vec<usize>,
+}
+
+/// What the rules ask of a unit: its queue, its gang if more depends on that, and what it frees where.
+#[derive(PartialEq, Eq, Hash)]
+struct Traits<'a> {
+    queue: usize,
+    gang: Option<(usize, bool)>,
+    frees: Vec<(usize, &'a [(usize, u128)])>,
+}
+
+impl Kinds {
+    pub fn new(snapshot: &Snapshot, policy: &dyn Policy, units: &[Unit], agents: usize) -> Self {
+        let mut kinds = Self { on: vec![Vec::new(); agents], all: (0..units.len()).collect(), ..Self::default() };
+        let mut known = FastMap::default();
+        for (at, unit) in units.iter().enumerate() {
+            let alone = policy.decides_by_queue() && snapshot.jobs[unit.job].members.len() == 1;
+            let member = |m: usize| (snapshot.members[m].agent, snapshot.cells(m));
+            let traits = Traits {
+                queue: unit.queue,
+                gang: (!alone).then_some((unit.job, unit.is_core)),
+                frees: unit.members.clone().map(member).collect(),
+            };
+            for (agent, _) in &traits.frees {
+                if *agent != NOWHERE && kinds.on[*agent].last() != Some(&at) {
+                    kinds.on[*agent].push(at);
+                }
+            }
+            let kind = *known.entry(traits).or_insert(kinds.alike.len());
+            if kind == kinds.alike.len() {
+                kinds.alike.push(Vec::new());
+            }
+            kinds.alike[kind].push(at);
+            kinds.kind.push(kind);
+        }
+        kinds
+    }
+
+    pub fn alike(&self, unit: usize) -> &[usize] {
+        &self.alike[self.kind[unit]]
+    }
+
+    pub fn on(&self, agent: usize) -> &[usize] {
+        &self.on[agent]
+    }
+
+    pub fn all(&self) -> &[usize] {
+        &self.all
+    }
+
+    /// Agents by the first of their units, then those that have none.
+    pub fn agents_in_order(&self) -> Vec<usize> {
+        let mut agents: Vec<usize> = (0..self.on.len()).collect();
+        agents.sort_by_key(|agent| self.on[*agent].first().copied().unwrap_or(usize::MAX));
+        agents
+    }
+}

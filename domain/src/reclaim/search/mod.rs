@@ -1,0 +1,169 @@
+//! One search for victims of one kind: candidates, search, the rules of the plan as a whole, pruning.
+
+mod backtrack;
+mod candidates;
+mod ceilings;
+mod greedy;
+mod kinds;
+mod order;
+mod prune;
+mod refuse;
+
+use std::collections::HashMap;
+
+use super::budget::{Budget, Exhausted};
+use super::free_capacity::{Class, FreeCapacity};
+use super::holdings::Holdings;
+use super::outcome::{Refusal, Victim};
+use super::policy::{Allowed, Policy};
+use super::snapshot::{Snapshot, Unit};
+use crate::decimal::Amount;
+use crate::division::Fraction;
+use backtrack::Backtrack;
+pub use candidates::Mode;
+use candidates::{Extent, Protections};
+use greedy::{Ended, Greedy};
+use refuse::refusals;
+
+pub struct Attempt<'a> {
+    pub snapshot: &'a Snapshot<'a>,
+    pub classes: &'a [Class],
+    pub request: &'a [Amount],
+    pub free: FreeCapacity<'a>,
+}
+
+/// Victims that make room.
+pub struct Taken<'a> {
+    pub victims: Vec<Victim>,
+    /// (member, agent).
+    pub placed: Vec<(usize, usize)>,
+    pub holdings: Holdings<'a>,
+    pub disruption_ratio: Amount,
+}
+
+pub enum Failed {
+    Refused(Vec<Refusal>),
+    Exhausted,
+}
+
+impl From<Exhausted> for Failed {
+    fn from(_: Exhausted) -> Self {
+        Self::Exhausted
+    }
+}
+
+impl<'a> Attempt<'a> {
+    pub fn search(&self, mode: Mode, policy: &dyn Policy, budget: &mut Budget) -> Result<Taken<'a>, Failed> {
+        let protections = Protections::new(self.snapshot, mode);
+        let extents = self.extents(&protections, policy);
+        let mut spared = HashMap::new();
+        loop {
+            budget.pay(self.snapshot.tree.len())?;
+            let start = (self.request.to_vec(), self.free.clone());
+            let mut search = Greedy::new(self.snapshot, policy, &extents, self.classes, start, spared.clone());
+            match search.run(budget) {
+                Err(Ended::Exhausted) => return Err(Failed::Exhausted),
+                Err(Ended::NotFound) => {
+                    let start = (self.snapshot, policy, self.classes);
+                    let backtrack = Backtrack::new(start, &search.units, self.request.to_vec(), self.free.clone());
+                    let Some(victims) = backtrack.find(budget)? else {
+                        return Err(Failed::Refused(refusals(&mut search, &protections)));
+                    };
+                    search.take_instead(victims);
+                }
+                Ok(()) => {}
+            }
+            let worse_off = search.unsettled();
+            if worse_off.is_empty() {
+                let placed = search.prune(budget)?;
+                return Ok(self.taken(policy, &search, placed));
+            }
+            // Try again without those; the number of sides bounds the rounds.
+            spared.extend(worse_off);
+        }
+    }
+
+    /// What may go of each workload, as far as that can be said before anything has gone.
+    fn extents(&self, protections: &Protections, policy: &dyn Policy) -> Vec<Extent> {
+        let holdings = Holdings::new(self.snapshot, self.request.to_vec());
+        let mut by_queue: Vec<Option<bool>> = vec![None; self.snapshot.tree.len()];
+        let mut lawful = |job: usize| {
+            let known = &self.snapshot.jobs[job];
+            let may_go = |member: usize| {
+                let unit = Unit { job, queue: known.queue, members: member..member + 1, is_core: false };
+                policy.before(&holdings, &unit).is_ok()
+            };
+            let mut members = known.members.clone();
+            if members.is_empty() || !policy.decides_by_queue() {
+                return members.any(may_go);
+            }
+            *by_queue[known.queue].get_or_insert_with(|| members.any(may_go))
+        };
+        (0..self.snapshot.jobs.len())
+            .map(|job| match protections.extent(job) {
+                Ok(extent) if protections.concerns(job) && lawful(job) => extent,
+                _ => Extent::Nothing,
+            })
+            .collect()
+    }
+
+    fn taken(&self, policy: &dyn Policy, search: &Greedy, placed: Vec<(usize, usize)>) -> Taken<'a> {
+        let mut in_order = search.victims.clone();
+        in_order.sort_unstable();
+        // The order in which they were taken is lawful for sure; the order in which they came reads better.
+        let reasons = self.replay(policy, search, &in_order).or_else(|| {
+            in_order.clone_from(&search.victims);
+            self.replay(policy, search, &in_order)
+        });
+        let (rows, holdings) = reasons.unwrap_or_else(|| {
+            let kept = in_order.iter().filter_map(|at| Some(self.shown(&search.units[*at], search.reason(*at)?)));
+            let mut holdings = Holdings::new(self.snapshot, self.request.to_vec());
+            for at in &in_order {
+                holdings.take(&search.units[*at]);
+            }
+            (kept.collect(), holdings)
+        });
+        let disruption_ratio = self.disruption(search);
+        Taken { victims: rows, placed, holdings, disruption_ratio }
+    }
+
+    /// Takes the victims one after the other; `None` when one of them may not go in this order.
+    fn replay(&self, policy: &dyn Policy, search: &Greedy, order: &[usize]) -> Option<(Vec<Victim>, Holdings<'a>)> {
+        let mut holdings = Holdings::new(self.snapshot, self.request.to_vec());
+        let mut rows = Vec::with_capacity(order.len());
+        for at in order {
+            let unit = &search.units[*at];
+            let allowed = policy.before(&holdings, unit).ok()?;
+            holdings.take(unit);
+            rows.push(self.shown(unit, &allowed));
+        }
+        Some((rows, holdings))
+    }
+
+    fn shown(&self, unit: &Unit, allowed: &Allowed) -> Victim {
+        let (snapshot, workload) = (self.snapshot, &self.snapshot.running[unit.job]);
+        let first = snapshot.jobs[unit.job].members.start;
+        let kernel = |member: usize| workload.members[member - first].kernel_id.clone();
+        Victim {
+            workload_id: workload.workload_id.clone(),
+            kernel_ids: unit.members.clone().map(kernel).collect(),
+            queue: snapshot.tree.queues[unit.queue].name.clone(),
+            rule: allowed.rule.clone().into_owned(),
+            level: snapshot.tree.queues[allowed.level].name.clone(),
+            slot: allowed.column.map(|column| snapshot.tree.slots[column].as_str()),
+        }
+    }
+
+    /// Evicted / requested, the largest over the slots asked for.
+    fn disruption(&self, search: &Greedy) -> Amount {
+        let mut evicted = vec![0u128; self.snapshot.width()];
+        for member in search.victims.iter().flat_map(|at| search.units[*at].members.clone()) {
+            for (column, units) in self.snapshot.cells(member) {
+                evicted[*column] = evicted[*column].saturating_add(*units);
+            }
+        }
+        let asked = self.request.iter().zip(evicted).filter(|(asked, _)| !asked.is_zero());
+        let ratios = asked.map(|(asked, gone)| Fraction::new(gone, asked.units()));
+        ratios.max().and_then(Fraction::to_amount).unwrap_or_default()
+    }
+}

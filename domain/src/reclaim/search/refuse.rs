@@ -1,0 +1,100 @@
+//! Why no plan was found: what forbids each candidate, as things stand when the search ends (DIVISION §6.8).
+
+use super::candidates::{Extent, Protections};
+use super::greedy::Greedy;
+use crate::division::Fraction;
+use crate::division::fraction::largest;
+use crate::reclaim::free_capacity::Class;
+use crate::reclaim::limits;
+use crate::reclaim::outcome::{Refusal, Rule};
+use crate::reclaim::policy::Denied;
+use crate::reclaim::snapshot::Unit;
+
+/// One line for each candidate, before them what the workload itself lacks.
+pub fn refusals(search: &mut Greedy, protections: &Protections) -> Vec<Refusal> {
+    let snapshot = search.snapshot;
+    let lacking = lacking(search);
+    let mut lines = Vec::new();
+    for job in (0..snapshot.jobs.len()).filter(|job| protections.concerns(*job)) {
+        let denied = forbidden(search, protections, job).unwrap_or(lacking);
+        lines.push(denied.shown(snapshot, Some(job)));
+    }
+    if !lines.is_empty() {
+        lines.insert(0, lacking.shown(snapshot, None));
+    }
+    lines
+}
+
+/// What is missing even after every lawful victim: a limit, or room.
+fn lacking(search: &Greedy) -> Denied {
+    if let Err(denied) = limits::check(&search.board.holdings) {
+        return denied;
+    }
+    let snapshot = search.snapshot;
+    let plain = Denied::plain(Rule::Placement, snapshot.queue());
+    let short = |class: &Class| {
+        let columns = class.request.iter().map(|(column, _)| *column);
+        let (column, ratio) = largest(columns, |column| scarcity(search, class, column));
+        (ratio > Fraction::ONE).then_some(Denied { column, ours: Some(ratio), ..plain })
+    };
+    search.classes.iter().find_map(short).unwrap_or(plain)
+}
+
+/// What is asked for / the most that any eligible agent could offer; of the whole group where only totals count.
+fn scarcity(search: &Greedy, class: &Class, column: usize) -> Fraction {
+    let agents = (0..class.eligible.len()).filter(|agent| class.eligible[*agent]);
+    let most = agents.map(|agent| u128::try_from(search.obtainable(agent, column)).unwrap_or(0)).max().unwrap_or(0);
+    let asked = class.request.iter().find(|(c, _)| *c == column).map_or(0, |(_, units)| *units);
+    Fraction::new(asked, most)
+}
+
+fn forbidden(search: &mut Greedy, protections: &Protections, job: usize) -> Option<Denied> {
+    let snapshot = search.snapshot;
+    let extent = match protections.extent(job) {
+        Ok(extent) => extent,
+        Err(denied) => return Some(denied),
+    };
+    let known = &snapshot.jobs[job];
+    if let Some(denied) = snapshot.pairs[known.queue].and_then(|pair| search.spared.get(&pair.theirs)) {
+        return Some(*denied);
+    }
+    let core = extent.core(search.policy, known);
+    let first_surplus = known.members.start + core;
+    let mut units: Vec<Unit> = (first_surplus..known.members.end)
+        .rev()
+        .map(|m| Unit { job, queue: known.queue, members: m..m + 1, is_core: false })
+        .collect();
+    if extent == Extent::All && core > 0 {
+        units.push(Unit { job, queue: known.queue, members: known.members.start..first_surplus, is_core: true });
+    }
+    units.retain(|unit| !search.is_victim(unit));
+    let denied = first_denied(search, &units);
+    let keeps_minimum = || {
+        let ratio = Fraction::new(known.core as u128, known.core as u128);
+        Denied { theirs: Some(ratio), ..Denied::plain(Rule::Gang, known.queue) }
+    };
+    denied.or_else(|| (extent == Extent::Surplus).then(keeps_minimum))
+}
+
+/// The reason of the first unit that may not go when they go one after the other.
+fn first_denied(search: &mut Greedy, units: &[Unit]) -> Option<Denied> {
+    let mut gone = Vec::with_capacity(units.len());
+    let mut denied = None;
+    for unit in units {
+        let before = search.policy.before(&search.board.holdings, unit).map(|_| ());
+        denied = before.err();
+        if denied.is_some() {
+            break;
+        }
+        search.board.holdings.take(unit);
+        gone.push(unit);
+        denied = search.policy.after(&search.board.holdings, unit.queue).err();
+        if denied.is_some() {
+            break;
+        }
+    }
+    for unit in gone {
+        search.board.holdings.give_back(unit);
+    }
+    denied
+}

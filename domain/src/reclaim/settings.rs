@@ -1,0 +1,27 @@
+//! The options of a division and of the plans upon it as one object, as the shapes have it.
+
+use super::plan_options::PlanOptions;
+use super::policy::plugins::unknown_names;
+use crate::division::{self, Algorithm, report};
+use crate::fault::Fault;
+use crate::flat::{Part, flat_object};
+
+flat_object! {
+    pub struct Settings as "ReclaimOptions" {
+        pub division: division::Options,
+        pub plan: PlanOptions,
+    }
+}
+
+impl Settings {
+    /// The algorithm of that name, if every option is in its range and every plug-in known.
+    pub fn check(&self, algorithm: &str) -> Result<&'static dyn Algorithm, Vec<Fault>> {
+        let mut faults: Vec<Fault> = self.plan.fault().map(|fault| fault.below("/options")).into_iter().collect();
+        faults.extend(unknown_names(&self.plan.tiers));
+        match report::check(algorithm, &self.division) {
+            Ok(algorithm) if faults.is_empty() => Ok(algorithm),
+            Ok(_) => Err(faults),
+            Err(others) => Err([others, faults].concat()),
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! The input of a plan, resolved to indices once, so that the search neither hashes nor compares names.
+
+use std::ops::Range;
+
+use super::input::{Agent, Input, Pending, Workload};
+use super::plan_options::PlanOptions;
+use crate::decimal::Amount;
+use crate::division::tree::faults::unknown_queue;
+use crate::division::{Grid, Position, Tree};
+use crate::fault::{Fault, MAX_FAULTS};
+use crate::maps::FastMap;
+use crate::slots::Amounts;
+use crate::time::Timestamp;
+
+/// No agent, or one that the input does not know.
+pub const NOWHERE: usize = usize::MAX;
+
+/// A running workload; its place is that of the input.
+pub struct Job {
+    pub queue: usize,
+    pub members: Range<usize>,
+    /// The first so many members are the gang's core.
+    pub core: usize,
+}
+
+/// What goes at once: a surplus member, or a gang's core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unit {
+    pub job: usize,
+    pub queue: usize,
+    pub members: Range<usize>,
+    pub is_core: bool,
+}
+
+pub struct Member {
+    pub agent: usize,
+    cells: Range<usize>,
+}
+
+/// What victims of a queue are compared by: the ancestors just below the lowest common one (appendix B).
+#[derive(Clone, Copy)]
+pub struct Pair {
+    /// The reclaimer's side.
+    pub ours: usize,
+    /// The place of `ours` on the reclaimer's path.
+    pub step: usize,
+    pub theirs: usize,
+}
+
+/// The most members x ancestors of their queues x slots: each that goes is subtracted from all of these.
+const MAX_CHANGES: usize = 50_000_000;
+
+pub struct Snapshot<'a> {
+    pub tree: &'a Tree,
+    pub fair_share: &'a Grid<Amount>,
+    pub running: &'a [Workload],
+    pub pending: &'a Pending,
+    pub agents: Option<&'a [Agent]>,
+    pub options: &'a PlanOptions,
+    pub now: Timestamp,
+    /// The reclaimer's queue and its ancestors, upwards.
+    pub path: Vec<usize>,
+    pub jobs: Vec<Job>,
+    pub members: Vec<Member>,
+    cells: Vec<(usize, u128)>,
+    /// By queue; `None` for the reclaimer's queue, its ancestors and its descendants.
+    pub pairs: Vec<Option<Pair>>,
+    job_starts: Vec<usize>,
+    jobs_by_queue: Vec<usize>,
+    /// By queue: how many it and its ancestors are.
+    depths: Vec<usize>,
+}
+
+impl<'a> Snapshot<'a> {
+    pub fn new(input: &Input<'a>) -> Result<Self, Vec<Fault>> {
+        let tree = input.tree;
+        let mut faults = pending_faults(tree, input.pending);
+        let queues = resolve_queues(tree, input.running, &mut faults);
+        let Some(queue) = tree.find(&input.pending.queue).filter(|_| faults.is_empty()) else {
+            faults.truncate(MAX_FAULTS);
+            return Err(faults);
+        };
+        let path: Vec<usize> = tree.ancestry(queue).collect();
+        let mut snapshot = Self {
+            tree,
+            fair_share: input.fair_share,
+            running: input.running,
+            pending: input.pending,
+            agents: input.agents,
+            options: input.options,
+            now: input.now,
+            pairs: pairs(tree, &path),
+            path,
+            jobs: Vec::with_capacity(input.running.len()),
+            members: Vec::new(),
+            cells: Vec::new(),
+            job_starts: Vec::new(),
+            jobs_by_queue: Vec::new(),
+            depths: depths(tree),
+        };
+        snapshot.resolve_members(&queues);
+        snapshot.index_jobs();
+        snapshot.check_changes()?;
+        Ok(snapshot)
+    }
+
+    fn check_changes(&self) -> Result<(), Vec<Fault>> {
+        let of = |job: &Job| {
+            let cells: usize = job.members.clone().map(|member| 1 + self.cells(member).len()).sum();
+            cells.saturating_mul(self.depths[job.queue])
+        };
+        let changes = self.jobs.iter().map(of).fold(0, usize::saturating_add);
+        if changes <= MAX_CHANGES {
+            return Ok(());
+        }
+        let detail = format!(
+            "`running` has {changes} slots of members x ancestors of their queues; at most {MAX_CHANGES} can be planned with"
+        );
+        Err(vec![Fault::new("/running", "too_many", detail)])
+    }
+
+    /// How much work it is to take a unit from its queue and its ancestors.
+    pub fn weight(&self, unit: &Unit) -> usize {
+        unit.members.len().saturating_mul(self.depths[unit.queue])
+    }
+
+    fn resolve_members(&mut self, queues: &[usize]) {
+        let agents = self.agents.unwrap_or_default();
+        let by_name: FastMap<&str, usize> = agents.iter().enumerate().map(|(at, a)| (&*a.agent_id, at)).collect();
+        let (running, totals) = (self.running, self.agents.is_none());
+        for (workload, queue) in running.iter().zip(queues) {
+            let start = self.members.len();
+            for member in &workload.members {
+                let named = || member.agent_id.as_deref().and_then(|name| by_name.get(name).copied());
+                let agent = if totals { 0 } else { named().unwrap_or(NOWHERE) };
+                let from = self.cells.len();
+                self.cells.extend(cells_of(self.tree, &member.slots));
+                self.members.push(Member { agent, cells: from..self.cells.len() });
+            }
+            let count = workload.members.len();
+            let core = workload.gang_min.map_or(count, |min| count.min(min.max(1) as usize));
+            self.jobs.push(Job { queue: *queue, members: start..self.members.len(), core });
+        }
+    }
+
+    fn index_jobs(&mut self) {
+        let mut starts = vec![0; self.tree.len() + 1];
+        for job in &self.jobs {
+            starts[job.queue + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let (mut next, mut order) = (starts.clone(), vec![0; self.jobs.len()]);
+        for (at, job) in self.jobs.iter().enumerate() {
+            order[next[job.queue]] = at;
+            next[job.queue] += 1;
+        }
+        (self.job_starts, self.jobs_by_queue) = (starts, order);
+    }
+
+    /// The reclaimer's queue.
+    pub fn queue(&self) -> usize {
+        self.path[0]
+    }
+
+    pub fn width(&self) -> usize {
+        self.tree.slots.len()
+    }
+
+    /// The running workloads of a queue itself, without its descendants'.
+    pub fn jobs_of(&self, queue: usize) -> &[usize] {
+        &self.jobs_by_queue[self.job_starts[queue]..self.job_starts[queue + 1]]
+    }
+
+    /// What a member occupies, as (column, units).
+    pub fn cells(&self, member: usize) -> &[(usize, u128)] {
+        &self.cells[self.members[member].cells.clone()]
+    }
+
+    /// What a unit occupies of a slot.
+    pub fn size(&self, unit: &Unit, column: usize) -> u128 {
+        let cells = unit.members.clone().flat_map(|member| self.cells(member));
+        cells.filter(|(c, _)| *c == column).fold(0, |sum, (_, units)| sum.saturating_add(*units))
+    }
+
+    pub fn position<'b>(&'b self, queue: usize, allocated: &'b Grid<Amount>) -> Position<'b> {
+        Position { tree: self.tree, queue, allocated: allocated.row(queue), fair_share: self.fair_share.row(queue) }
+    }
+
+    /// What members hold together, by column.
+    pub fn held(&self, members: Range<usize>) -> Vec<Amount> {
+        let mut held = vec![Amount::ZERO; self.width()];
+        for (column, units) in members.flat_map(|member| self.cells(member)) {
+            held[*column] = held[*column].saturating_add(Amount::from_units(*units));
+        }
+        held
+    }
+
+    /// How many of the pending members victims are sought for.
+    pub fn gang_size(&self) -> usize {
+        let count = self.pending.members.len();
+        self.pending.gang_min.map_or(count, |min| count.min(min as usize))
+    }
+}
+
+/// Slots as (column, units), without zeros and without slots that the tree does not know.
+pub fn cells_of(tree: &Tree, slots: &Amounts) -> impl Iterator<Item = (usize, u128)> {
+    slots
+        .iter()
+        .filter(|(_, amount)| !amount.is_zero())
+        .filter_map(|(slot, amount)| Some((tree.column(slot)?, amount.units())))
+}
+
+fn pending_faults(tree: &Tree, pending: &Pending) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if tree.find(&pending.queue).is_none() {
+        faults.push(unknown_queue("/pending", &pending.queue));
+    }
+    if pending.members.is_empty() {
+        faults.push(Fault::new("/pending/members", "empty", "`members` must name at least one"));
+    }
+    if let Some(min) = pending.gang_min.filter(|min| *min == 0 || *min as usize > pending.members.len()) {
+        let detail = format!("`gang_min` is {min}, but the workload has {} members", pending.members.len());
+        faults.push(Fault::new("/pending/gang_min", "out_of_range", detail));
+    }
+    for (at, member) in pending.members.iter().enumerate() {
+        for (slot, amount) in member.slots.iter() {
+            if !amount.is_zero() && tree.column(slot).is_none() {
+                let detail = format!("`slots` names {slot}, which neither the capacity nor a queue names");
+                faults.push(Fault::new(format!("/pending/members/{at}/slots"), "unknown_slot", detail));
+            }
+        }
+    }
+    faults
+}
+
+fn resolve_queues(tree: &Tree, running: &[Workload], faults: &mut Vec<Fault>) -> Vec<usize> {
+    let find = |(at, workload): (usize, &Workload)| {
+        tree.find(&workload.queue).or_else(|| {
+            faults.push(unknown_queue(&format!("/running/{at}"), &workload.queue));
+            None
+        })
+    };
+    running.iter().enumerate().filter_map(find).collect()
+}
+
+fn depths(tree: &Tree) -> Vec<usize> {
+    let mut depths = vec![1; tree.len()];
+    for queue in tree.top_down().iter().copied() {
+        if let Some(parent) = tree.queues[queue].parent {
+            depths[queue] = depths[parent] + 1;
+        }
+    }
+    depths
+}
+
+fn pairs(tree: &Tree, path: &[usize]) -> Vec<Option<Pair>> {
+    let mut step_of = vec![None; tree.len()];
+    for (step, queue) in path.iter().enumerate() {
+        step_of[*queue] = Some(step);
+    }
+    let mut pairs: Vec<Option<Pair>> = vec![None; tree.len()];
+    for queue in tree.top_down().iter().copied().filter(|q| step_of[*q].is_none()) {
+        let below = |step: usize| Some(Pair { ours: path[step], step, theirs: queue });
+        pairs[queue] = match tree.queues[queue].parent {
+            None => below(path.len() - 1),
+            Some(parent) => match step_of[parent] {
+                None => pairs[parent],
+                Some(0) => None,
+                Some(step) => below(step - 1),
+            },
+        };
+    }
+    pairs
+}

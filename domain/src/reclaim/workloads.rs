@@ -1,0 +1,83 @@
+//! Kernels as the workloads that a plan moves: a gang, or the kernels of one session (DIVISION §6.4).
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::input::{RunningMember, Workload};
+use crate::kernel::Phase;
+use crate::queues::LiveKernel;
+use crate::slots::Amounts;
+
+/// What of a group runs and waits, by workload.
+#[derive(Clone, Debug, Default)]
+pub struct Workloads {
+    pub running: Vec<Workload>,
+    /// By workload: what its pending kernels ask for, by queue.
+    pub waiting: HashMap<String, Vec<(Arc<str>, Amounts)>>,
+}
+
+impl Workloads {
+    /// `kernels` by id. A gang that is spread over queues is one workload in each of them.
+    pub fn of(kernels: &[Arc<LiveKernel>], queue_of: impl Fn(&LiveKernel) -> Arc<str>) -> Self {
+        let mut found = Self::default();
+        let mut places: HashMap<(String, Arc<str>), usize> = HashMap::new();
+        let mut members: Vec<Vec<&LiveKernel>> = Vec::new();
+        for kernel in kernels {
+            let (id, queue) = (kernel.workload(), queue_of(kernel));
+            if kernel.phase == Phase::Pending {
+                let waits = found.waiting.entry(id).or_default();
+                match waits.iter_mut().find(|(name, _)| *name == queue) {
+                    Some((_, sum)) => sum.add(&kernel.slots),
+                    None => waits.push((queue, kernel.slots.clone())),
+                }
+                continue;
+            }
+            let place = *places.entry((id, Arc::clone(&queue))).or_insert_with_key(|(id, _)| {
+                found.running.push(first(id, queue, kernel));
+                members.push(Vec::new());
+                members.len() - 1
+            });
+            members[place].push(kernel);
+        }
+        for (workload, mut kernels) in found.running.iter_mut().zip(members) {
+            // The members that have run longest are the gang's core.
+            kernels.sort_by_key(|k| (k.started_at, k.id));
+            gather(workload, &kernels);
+        }
+        found
+    }
+}
+
+fn first(id: &str, queue: Arc<str>, kernel: &LiveKernel) -> Workload {
+    Workload {
+        workload_id: Arc::from(id),
+        queue,
+        priority: kernel.priority,
+        preemptible: true,
+        critical: false,
+        created_at: None,
+        started_at: None,
+        gang_min: None,
+        members: Vec::new(),
+    }
+}
+
+/// One member that may not go keeps the workload; the highest priority counts, the first start is its age and the
+/// last one begins its minimum runtime.
+fn gather(workload: &mut Workload, kernels: &[&LiveKernel]) {
+    workload.priority = kernels.iter().map(|k| k.priority).max().unwrap_or(workload.priority);
+    workload.preemptible = kernels.iter().all(|k| k.preemptible);
+    workload.critical = kernels.iter().any(|k| k.critical);
+    workload.created_at = kernels.iter().filter_map(|k| k.started_at).min();
+    workload.started_at = kernels.iter().filter_map(|k| k.started_at).max();
+    workload.gang_min = kernels.iter().filter_map(|k| k.gang_min).max();
+    workload.members = kernels
+        .iter()
+        .map(|k| RunningMember {
+            kernel_id: Arc::from(k.id.to_string()),
+            slots: k.slots.clone(),
+            agent_id: k.agent_id.as_deref().map(Arc::from),
+        })
+        .collect();
+}

@@ -1,0 +1,292 @@
+//! A resource group without a server: its ledger, its shares and its kernels in memory, on whatever clock the caller has.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::policy::Policy;
+use crate::capacity::CapacityCalendar;
+use crate::changes::Changes;
+use crate::factor::{Decayer, Exponent, History};
+use crate::hierarchy::{Hierarchy, Share};
+use crate::ids::{KernelId, KernelKey, Member, Owner, ProjectId, UserId};
+use crate::increments::{Increments, Sums};
+use crate::kernel::{Advance, Phase, Started, Unsettled};
+use crate::ledger::Ledger;
+use crate::maps::FastMap;
+use crate::options::{Options, Order};
+use crate::outstanding::Outstanding;
+use crate::run_times::{Edition, RunTimes};
+use crate::sequencer::progressive::Books;
+use crate::sequencer::{Growing, Standings};
+use crate::slice::{self, Run};
+use crate::slots::{Amounts, Usages};
+use crate::time::{Day, MICROS_PER_SECOND, Span, Timestamp};
+
+/// A workload that starts.
+#[derive(Clone, Debug)]
+pub struct Start {
+    pub owner: Member,
+    pub slots: Amounts,
+    /// How long it was said to run.
+    pub told_seconds: Option<u32>,
+}
+
+#[derive(Debug)]
+pub struct Group {
+    options: Options,
+    hierarchy: Hierarchy,
+    ledger: Ledger,
+    outstanding: Outstanding,
+    unsettled: BTreeMap<KernelKey, Unsettled>,
+    /// How long kernels ran, by the day on which they ended.
+    run_times: BTreeMap<(Day, Member), RunTimes>,
+    /// What is expected of kernels until the next run.
+    expectations: Edition,
+    /// As of the last run.
+    exponents: FastMap<Member, Exponent>,
+    /// What each user's running kernels occupy, as the usage of one second.
+    occupancy: FastMap<UserId, Usages>,
+    capacity: Amounts,
+    /// What the day of the last run offers.
+    today: Arc<Amounts>,
+    observed_until: Timestamp,
+    /// Of the last run.
+    day: Day,
+    kernels_made: i64,
+    /// Whether its order counts what no run has recorded.
+    counts_outstanding: bool,
+}
+
+impl Group {
+    pub fn new(policy: &Policy, capacity: Amounts, now: Timestamp) -> Self {
+        let mut group = Self {
+            options: policy.options.clone(),
+            hierarchy: Hierarchy::default(),
+            ledger: Ledger::new(CapacityCalendar::default(), Day::MIN),
+            outstanding: Outstanding::default(),
+            unsettled: BTreeMap::new(),
+            run_times: BTreeMap::new(),
+            expectations: Edition::default(),
+            exponents: FastMap::default(),
+            occupancy: FastMap::default(),
+            today: Arc::new(capacity.clone()),
+            capacity,
+            observed_until: now,
+            day: now.day(),
+            kernels_made: 0,
+            counts_outstanding: policy.growing() == Some(Growing::Usage),
+        };
+        group.run(now);
+        group
+    }
+
+    /// Makes a user known in a project and its domain, each with the weight that the policy has.
+    pub fn know(&mut self, member: Member, domain: &Arc<str>, policy: &Policy) {
+        let share = |owner: Owner| Share::new(policy.weights.get(&owner).copied(), History::default());
+        if !self.hierarchy.domains().contains_key(domain) {
+            self.hierarchy.put_domain(domain, share(Owner::Domain(Arc::clone(domain))));
+        }
+        if self.hierarchy.projects().contains_key(&member.project) {
+            self.hierarchy.move_project(member.project, domain);
+        } else {
+            self.hierarchy.put_project(member.project, domain, share(Owner::Project(member.project)));
+        }
+        if !self.hierarchy.users().contains_key(&member) {
+            self.hierarchy.put_user(member, share(Owner::User(member)));
+        }
+        self.weigh();
+    }
+
+    /// From now on the group offers so much.
+    pub fn offer(&mut self, capacity: Amounts, now: Timestamp) {
+        self.observe(now);
+        self.capacity = capacity;
+    }
+
+    fn observe(&mut self, now: Timestamp) {
+        self.ledger.observe_capacity(Span::new(self.observed_until, now), now.day(), &self.capacity);
+        self.observed_until = now;
+    }
+
+    /// A workload starts as a kernel.
+    pub fn start(&mut self, start: Start, now: Timestamp) -> KernelKey {
+        self.kernels_made += 1;
+        let key = KernelKey(self.kernels_made);
+        let domain = self.hierarchy.projects().get(&start.owner.project).map(|(domain, _)| Arc::clone(domain));
+        let second = start.slots.for_micros(MICROS_PER_SECOND.unsigned_abs());
+        self.occupancy.entry(start.owner.user).or_default().add(&second);
+        let kernel = Started {
+            key,
+            id: KernelId(uuid::Uuid::from_u128(u128::from(self.kernels_made.unsigned_abs()))),
+            owner: start.owner,
+            domain: domain.unwrap_or_default(),
+            slots: Arc::new(start.slots),
+            phase: Phase::Running,
+            started_at: now,
+            terminated_at: None,
+            changes: Changes::default(),
+            applied: None,
+            expected_seconds: start.told_seconds,
+        };
+        let kernel = Unsettled { kernel: Arc::new(kernel), cursor: None, in_step: true };
+        if self.counts_outstanding {
+            self.outstanding.put(&kernel);
+        }
+        self.unsettled.insert(key, kernel);
+        key
+    }
+
+    /// A kernel ends.
+    pub fn end(&mut self, key: KernelKey, now: Timestamp) {
+        let Some(kernel) = self.unsettled.get_mut(&key) else { return };
+        kernel.end(now);
+        if self.counts_outstanding {
+            self.outstanding.put(kernel);
+        }
+        if let Some(occupied) = self.occupancy.get_mut(&kernel.owner.user) {
+            occupied.subtract(&kernel.slots.for_micros(MICROS_PER_SECOND.unsigned_abs()));
+        }
+    }
+
+    /// Records usage up to now, and calculates all shares that changed (FAIR_SHARE §3 to §7).
+    pub fn run(&mut self, now: Timestamp) {
+        self.observe(now);
+        let added = self.record(now);
+        let refolded = self.ledger.apply(&added, self.options.decay_unit_days, None);
+        debug_assert!(refolded.is_empty(), "days follow each other");
+        self.ledger.settle_capacities();
+        // Nothing is stored.
+        self.ledger.take_changes();
+        let today = now.day();
+        let window = self.options.window_start(today);
+        self.forget_run_times(window);
+        self.expectations = Edition::default();
+        self.recompute(today);
+        self.ledger.forget_before(window);
+        self.day = today;
+        let offered = self.ledger.calendar().get(today).map(|day| Arc::clone(&day.capacity));
+        self.today = offered.unwrap_or_else(|| Arc::new(self.capacity.clone()));
+        self.weigh();
+    }
+
+    /// What kernels have used since their cursors; moves those.
+    fn record(&mut self, now: Timestamp) -> Sums {
+        let run =
+            Run { now, gap_policy: self.options.gap_policy, max_gap_hours: self.options.max_gap_hours, downtimes: &[] };
+        let (mut added, mut ended) = (Increments::default(), Vec::new());
+        let Self { unsettled, outstanding, counts_outstanding, .. } = self;
+        unsettled.retain(|_, kernel| {
+            let planned = slice::plan(kernel.started_at, kernel.terminated_at, kernel.cursor, &run);
+            let recorded = planned.iter().flat_map(slice::Slices::recorded);
+            for span in recorded.flat_map(Span::by_day) {
+                let usage = kernel.slots.for_micros(span.micros());
+                added.add(kernel.owner, &kernel.domain, span.start.day(), &usage);
+            }
+            let kept_step = kernel.keeps_step();
+            let goes_on = kernel.advance(now) != Advance::Settled;
+            if goes_on && *counts_outstanding && !(kept_step && kernel.keeps_step()) {
+                outstanding.put(kernel);
+            }
+            if !goes_on {
+                outstanding.remove(kernel.key, kernel.id, kernel.owner);
+                ended.extend(kernel.run_times().map(|(day, times)| (day, kernel.owner, times)));
+            }
+            goes_on
+        });
+        outstanding.set_recorded(now);
+        for (day, owner, times) in ended {
+            *self.run_times.entry((day, owner)).or_default() += times;
+            self.hierarchy.add_run_times(owner, times);
+        }
+        added.into_sums()
+    }
+
+    /// Those of days before the look-back window do not count any more.
+    fn forget_run_times(&mut self, window: Day) {
+        while let Some(first) = self.run_times.first_entry().filter(|first| first.key().0 < window) {
+            let ((_, owner), times) = first.remove_entry();
+            self.hierarchy.add_run_times(owner, -times);
+        }
+    }
+
+    fn recompute(&mut self, today: Day) {
+        let Self { ledger, hierarchy, options, .. } = self;
+        let decayer = Decayer::new(options, today);
+        let stale = ledger.normalize(&decayer);
+        if today == self.day {
+            hierarchy.take_histories(stale, |owner| ledger.history(owner, &decayer));
+        } else {
+            hierarchy.take_all_histories(|owners| ledger.histories(owners, &decayer));
+        }
+    }
+
+    fn weigh(&mut self) {
+        let weighed = self.hierarchy.weigh(self.options.default_weight);
+        for owner in weighed.moved {
+            if let Owner::User(member) = owner
+                && let Some(share) = self.hierarchy.users().get(&member)
+            {
+                self.exponents.insert(member, share.exponent);
+            }
+        }
+    }
+}
+
+impl Books for Group {
+    fn options(&self) -> &Options {
+        &self.options
+    }
+
+    fn today(&self) -> &Amounts {
+        &self.today
+    }
+
+    fn outstanding(&self) -> &Outstanding {
+        &self.outstanding
+    }
+
+    fn run_times(&self) -> RunTimes {
+        self.hierarchy.run_times()
+    }
+
+    fn edition(&self) -> &Edition {
+        &self.expectations
+    }
+
+    fn user(&self, member: Member) -> Option<&Share> {
+        self.hierarchy.users().get(&member)
+    }
+
+    fn project(&self, project: ProjectId) -> Option<(&Arc<str>, &Share)> {
+        self.hierarchy.projects().get(&project).map(|(domain, share)| (domain, share))
+    }
+
+    fn domain(&self, name: &str) -> Option<&Share> {
+        self.hierarchy.domains().get(name)
+    }
+}
+
+impl Standings for Group {
+    fn exponent(&self, member: Member) -> Exponent {
+        self.exponents.get(&member).copied().unwrap_or(Exponent::ZERO)
+    }
+
+    fn outer_exponents(&self, project: ProjectId) -> (Exponent, Exponent) {
+        let Some((domain, project)) = self.project(project) else { return (Exponent::ZERO, Exponent::ZERO) };
+        (self.domain(domain).map_or(Exponent::ZERO, |share| share.exponent), project.exponent)
+    }
+
+    fn dominant_share(&self, user: UserId) -> f64 {
+        self.occupancy.get(&user).map_or(0.0, |occupied| occupied.dominant_part(&self.capacity))
+    }
+
+    fn dominant_share_with(&self, user: UserId, more: &Usages) -> f64 {
+        let mut sum = self.occupancy.get(&user).cloned().unwrap_or_default();
+        sum.add(more);
+        sum.dominant_part(&self.capacity)
+    }
+
+    fn order(&self) -> Order {
+        self.options.order
+    }
+}

@@ -1,0 +1,59 @@
+//! The order of workloads that wait in a group without a server, as a server with that policy would tell it.
+
+use super::group::Group;
+use super::policy::Policy;
+use crate::sequencer::progressive::{self, Books, Charge, GroupAccounts, Homes, Tariff};
+use crate::sequencer::{Growing, Standings, Workload};
+use crate::slots::{Amounts, Usages};
+use crate::time::{MICROS_PER_SECOND, Timestamp};
+
+/// What a workload asks for.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    pub slots: &'a Amounts,
+    /// How long it was said to run.
+    pub told_seconds: Option<u32>,
+}
+
+impl Group {
+    /// The positions of the first `most` workloads. `requests` are theirs, one by one.
+    pub fn order(
+        &self,
+        policy: &Policy,
+        workloads: &[Workload],
+        requests: &[Request],
+        now: Timestamp,
+        most: usize,
+    ) -> Vec<u32> {
+        match policy.growing() {
+            None => {
+                let mut order = policy.sequencer.order(workloads, self);
+                order.truncate(most);
+                order
+            }
+            Some(Growing::Usage) => self.by_usage(workloads, requests, now, most),
+            Some(Growing::DominantShare) => self.by_dominant_share(workloads, requests, most),
+        }
+    }
+
+    fn by_usage(&self, workloads: &[Workload], requests: &[Request], now: Timestamp, most: usize) -> Vec<u32> {
+        let workloads = progressive::by_owner(workloads);
+        let homes = Homes::default();
+        let accounts = GroupAccounts::new(self, &homes, workloads.owners(), now);
+        let charge = |(at, request): (usize, &Request)| {
+            accounts.charge(workloads.owner_of(at), Some(request.slots), request.told_seconds)
+        };
+        let charges: Vec<Charge> = requests.iter().enumerate().map(charge).collect();
+        let turns = progressive::order(self.options().order, workloads, &charges, &accounts, most);
+        turns.into_iter().map(|turn| turn.at).collect()
+    }
+
+    fn by_dominant_share(&self, workloads: &[Workload], requests: &[Request], most: usize) -> Vec<u32> {
+        let tariff = Tariff::new(self.today(), self.options());
+        let second = MICROS_PER_SECOND.unsigned_abs();
+        let requests: Vec<Usages> =
+            requests.iter().map(|request| tariff.asked(Some(request.slots)).for_micros(second)).collect();
+        let share = |user, more: &Usages| self.dominant_share_with(user, more);
+        progressive::dominant_order(workloads, &requests, share, most)
+    }
+}

@@ -1,0 +1,135 @@
+//! What came of a replay: waits, shares and utilisation under each policy, beside what really happened.
+
+mod days;
+mod places;
+mod waits;
+
+use serde::Serialize;
+
+use self::days::Days;
+use self::places::Places;
+pub use self::waits::Figures;
+use super::history::History;
+use super::policy::Policy;
+use crate::time::{Day, Timestamp};
+
+/// A figure of each tier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct ByTier {
+    pub domain: f64,
+    pub project: f64,
+    pub user: f64,
+}
+
+/// How the cluster was divided in the week that ends with a day.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DayFigures {
+    pub day: Day,
+    /// Which part of what was used was in the wrong hands.
+    pub misallocated_share: ByTier,
+    /// Of used over entitled shares.
+    pub jains_index: ByTier,
+    /// Of that day alone.
+    pub utilisation: f64,
+}
+
+/// A domain, project or user.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Entity {
+    pub domain: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Of all that was used.
+    pub used_share: f64,
+    /// By how many seconds its mean wait is longer than in what it is compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_change: Option<f64>,
+}
+
+/// What came of one policy, or what really happened.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    pub policy: String,
+    pub never_started: u64,
+    #[serde(flatten)]
+    pub figures: Figures,
+    pub last_end: Timestamp,
+    /// Of what was offered until the last end.
+    pub utilisation: f64,
+    /// The mean over all days, weighed by what was used.
+    pub misallocated_share: ByTier,
+    pub jains_index: ByTier,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_change: Option<f64>,
+    pub domains: Vec<Entity>,
+    pub projects: Vec<Entity>,
+    pub users: Vec<Entity>,
+    pub days: Vec<DayFigures>,
+}
+
+/// The starts that an outcome is told of.
+pub struct Starts<'s> {
+    pub name: &'s str,
+    /// By job.
+    pub starts: &'s [Option<Timestamp>],
+    /// Whose weights say what everybody is entitled to.
+    pub policy: &'s Policy,
+}
+
+impl Outcome {
+    pub fn of(history: &History, what: &Starts) -> Self {
+        let places = Places::new(history, what.policy);
+        let days = Days::new(history, what);
+        let waits = waits::by_owner(history, what.starts);
+        let [domains, projects, users] = places.entities(&waits, &days.used_by_owner());
+        let series = days.series(&places);
+        let used: Vec<f64> = days.used_by_week().collect();
+        let mean = |figure: fn(&DayFigures) -> ByTier| mean(series.iter().map(figure).zip(used.iter().copied()));
+        Self {
+            policy: what.name.to_owned(),
+            never_started: what.starts.iter().filter(|start| start.is_none()).count() as u64,
+            figures: Figures::of(waits.iter().flatten().copied().collect()),
+            last_end: days.last_end(),
+            utilisation: days.utilisation(),
+            misallocated_share: mean(|day| day.misallocated_share),
+            jains_index: mean(|day| day.jains_index),
+            wait_change: None,
+            domains,
+            projects,
+            users,
+            days: series,
+        }
+    }
+
+    /// Says of everybody how much longer it waited than there.
+    pub fn compare(&mut self, other: &Self) {
+        let change = |now: &Figures, before: &Figures| Some(now.wait.mean - before.wait.mean);
+        self.wait_change = change(&self.figures, &other.figures);
+        let tiers = [
+            (&mut self.domains, &other.domains),
+            (&mut self.projects, &other.projects),
+            (&mut self.users, &other.users),
+        ];
+        // Both have the same entities in the same order.
+        for (now, before) in tiers.into_iter().flat_map(|(now, before)| now.iter_mut().zip(before)) {
+            now.wait_change = change(&now.figures, &before.figures);
+        }
+    }
+}
+
+/// The mean of figures that are each weighed.
+fn mean(figures: impl Iterator<Item = (ByTier, f64)>) -> ByTier {
+    let (mut sum, mut weights) = (ByTier::default(), 0.0);
+    for (figure, weight) in figures {
+        sum.domain += figure.domain * weight;
+        sum.project += figure.project * weight;
+        sum.user += figure.user * weight;
+        weights += weight;
+    }
+    let of = |sum: f64| if weights > 0.0 { sum / weights } else { 0.0 };
+    ByTier { domain: of(sum.domain), project: of(sum.project), user: of(sum.user) }
+}

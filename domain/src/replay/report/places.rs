@@ -1,0 +1,83 @@
+//! The domains, projects and users of a history, by name, as a tree with the weights of a policy.
+
+use std::collections::BTreeMap;
+
+use super::Entity;
+use super::waits::{Figures, Wait};
+use crate::fairness;
+use crate::ids::{Owner, ProjectId};
+use crate::replay::history::{History, Person};
+use crate::replay::policy::Policy;
+
+type Names = (String, Option<String>, Option<String>);
+
+pub struct Places {
+    pub tree: fairness::Tree,
+    /// Of each tier.
+    names: [Vec<Names>; 3],
+    /// By owner: its place in each tier.
+    of_owner: Vec<[usize; 3]>,
+    /// By place of a user: the owner.
+    owners: Vec<usize>,
+}
+
+impl Places {
+    pub fn new(history: &History, policy: &Policy) -> Self {
+        let mut owners: Vec<usize> = (0..history.owners.len()).collect();
+        let key = |at: &usize| {
+            let Person { domain, project, user, member } = &history.owners[*at];
+            (domain.clone(), project.clone(), member.project, user.clone(), member.user)
+        };
+        owners.sort_by_cached_key(key);
+        let weight = |owner: Owner| policy.weights.get(&owner).copied().unwrap_or(policy.options.default_weight);
+        let entity = |parent: usize, owner: Owner| fairness::Entity::new(parent, weight(owner));
+        let mut names: [Vec<Names>; 3] = Default::default();
+        let (mut domains, mut projects, mut users) = (Vec::new(), Vec::new(), Vec::new());
+        let mut known: BTreeMap<ProjectId, [usize; 2]> = BTreeMap::new();
+        let mut of_owner = vec![[0; 3]; owners.len()];
+        for at in &owners {
+            let Person { domain, project, user, member } = &history.owners[*at];
+            if names[0].last().is_none_or(|(last, ..)| **last != **domain) {
+                names[0].push((domain.to_string(), None, None));
+                domains.push(entity(0, Owner::Domain(domain.clone())));
+            }
+            let [in_domain, in_project] = *known.entry(member.project).or_insert_with(|| {
+                names[1].push((domain.to_string(), Some(project.to_string()), None));
+                projects.push(entity(domains.len() - 1, Owner::Project(member.project)));
+                [domains.len() - 1, projects.len() - 1]
+            });
+            of_owner[*at] = [in_domain, in_project, users.len()];
+            names[2].push((domain.to_string(), Some(project.to_string()), Some(user.to_string())));
+            users.push(entity(in_project, Owner::User(*member)));
+        }
+        Self { tree: fairness::Tree::new([domains, projects, users]), names, of_owner, owners }
+    }
+
+    /// Figures of owners in the order of the tree.
+    pub fn arranged<T: Copy>(&self, by_owner: &[T]) -> Vec<T> {
+        self.owners.iter().map(|owner| by_owner[*owner]).collect()
+    }
+
+    /// What came of each, tier by tier; `used` is by owner.
+    pub fn entities(&self, waits: &[Vec<Wait>], used: &[f64]) -> [Vec<Entity>; 3] {
+        let all: f64 = used.iter().sum();
+        [0, 1, 2].map(|tier| {
+            let mut gathered = vec![(Vec::new(), 0.0); self.names[tier].len()];
+            for owner in &self.owners {
+                let (of_place, used_there) = &mut gathered[self.of_owner[*owner][tier]];
+                of_place.extend_from_slice(&waits[*owner]);
+                *used_there += used[*owner];
+            }
+            let named = self.names[tier].iter().cloned().zip(gathered);
+            let entity = |((domain, project, user), (waits, used)): (Names, (Vec<Wait>, f64))| Entity {
+                domain,
+                project,
+                user,
+                figures: Figures::of(waits),
+                used_share: if all > 0.0 { used / all } else { 0.0 },
+                wait_change: None,
+            };
+            named.map(entity).collect()
+        })
+    }
+}

@@ -1,0 +1,71 @@
+//! How long jobs waited.
+
+use serde::Serialize;
+
+use crate::replay::history::History;
+use crate::time::{MICROS_PER_SECOND, Timestamp};
+
+/// Shorter jobs count as this long, in seconds: else the slowdown of jobs that failed at once would hide all others.
+const SHORTEST: f64 = 10.0;
+
+/// One job that started.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// In seconds.
+    wait: f64,
+    ran: f64,
+}
+
+impl Wait {
+    /// From submission to end, over how long it ran.
+    fn slowdown(self) -> f64 {
+        ((self.wait + self.ran) / self.ran.max(SHORTEST)).max(1.0)
+    }
+}
+
+/// In seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Waits {
+    pub mean: f64,
+    pub median: f64,
+    pub p95: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// That have started.
+    pub jobs: u64,
+    pub wait: Waits,
+    /// The mean.
+    pub bounded_slowdown: f64,
+}
+
+impl Figures {
+    pub fn of(mut waits: Vec<Wait>) -> Self {
+        if waits.is_empty() {
+            return Self::default();
+        }
+        let count = waits.len() as f64;
+        waits.sort_unstable_by(|a, b| a.wait.total_cmp(&b.wait));
+        let at = |percent: usize| waits[(waits.len() * percent).div_ceil(100).max(1) - 1].wait;
+        let wait = Waits { mean: waits.iter().map(|wait| wait.wait).sum::<f64>() / count, median: at(50), p95: at(95) };
+        // Summed by wait, so that it does not depend on the order of the jobs.
+        let bounded_slowdown = waits.iter().map(|wait| wait.slowdown()).sum::<f64>() / count;
+        Self { jobs: waits.len() as u64, wait, bounded_slowdown }
+    }
+}
+
+/// The waits of each owner's jobs.
+pub fn by_owner(history: &History, starts: &[Option<Timestamp>]) -> Vec<Vec<Wait>> {
+    let mut waits = vec![Vec::new(); history.owners.len()];
+    for (job, start) in history.jobs.iter().zip(starts) {
+        if let Some(start) = start {
+            waits[job.owner as usize].push(Wait { wait: seconds(job.wait(*start)), ran: seconds(job.ran) });
+        }
+    }
+    waits
+}
+
+fn seconds(micros: u64) -> f64 {
+    micros as f64 / MICROS_PER_SECOND as f64
+}

@@ -1,0 +1,37 @@
+//! `easy`: EASY backfill. The first job that does not fit has a reservation, and no job that starts before it may delay it.
+
+use super::Starts;
+use crate::replay::simulation::{Reservation, Round};
+
+pub(super) struct Easy;
+
+impl Starts for Easy {
+    fn name(&self) -> &'static str {
+        "easy"
+    }
+
+    fn about(&self) -> &'static str {
+        "backfill: later jobs overtake the first that does not fit, if by the estimates they do not delay it"
+    }
+
+    fn round(&self, round: &mut Round) {
+        if !round.any_fits() {
+            return;
+        }
+        let mut reserved: Option<Reservation> = None;
+        for job in round.order() {
+            let starts = match &mut reserved {
+                None => round.fits(job),
+                Some(reservation) => round.fits(job) && reservation.admits(round, job),
+            };
+            if starts {
+                round.start(job);
+            } else if reserved.is_none() {
+                reserved = Some(round.reservation(job));
+            }
+            if reserved.is_some() && !round.any_fits() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! `skip`: whatever fits starts, in order.
+
+use super::Starts;
+use crate::replay::simulation::Round;
+
+pub(super) struct Skip;
+
+impl Starts for Skip {
+    fn name(&self) -> &'static str {
+        "skip"
+    }
+
+    fn about(&self) -> &'static str {
+        "starts jobs in order, and skips those that do not fit; large jobs may wait for long"
+    }
+
+    fn round(&self, round: &mut Round) {
+        if !round.any_fits() {
+            return;
+        }
+        for job in round.order() {
+            if round.fits(job) {
+                round.start(job);
+                if !round.any_fits() {
+                    return;
+                }
+            }
+        }
+    }
+}

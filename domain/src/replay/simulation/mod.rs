@@ -1,0 +1,256 @@
+//! The simulation of one resource group: jobs arrive and end, runs happen, and the scheduler starts what it can, event by event.
+
+mod round;
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use super::group::{Group, Start};
+use super::history::{History, Job};
+use super::order::Request;
+use super::policy::Policy;
+use super::room::Room;
+use super::waiting::Waiting;
+use crate::hierarchy::Share;
+use crate::ids::{KernelKey, Member};
+use crate::run_times::Expected;
+use crate::sequencer::Workload;
+use crate::sequencer::progressive::Books;
+use crate::slots::Amounts;
+use crate::time::{MICROS_PER_SECOND, Timestamp};
+
+pub use round::{Reservation, Round};
+
+/// What the scheduler and the sequencer know of how long a job will run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Estimates {
+    /// The limit that its user gave; where there is none, what is learned from the jobs that ended.
+    #[default]
+    Given,
+    /// How long it really runs.
+    Perfect,
+}
+
+impl Estimates {
+    fn told(self, job: &Job) -> Option<u32> {
+        match self {
+            Self::Given => job.limit_seconds,
+            Self::Perfect => Some(job.ran_seconds()),
+        }
+    }
+}
+
+/// A job that runs.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    key: KernelKey,
+    started_at: Timestamp,
+}
+
+/// The simulation at one instant.
+pub struct Simulation<'h> {
+    history: &'h History,
+    policy: &'h Policy,
+    estimates: Estimates,
+    group: Group,
+    room: Room,
+    waiting: Waiting,
+    running: BTreeMap<u32, Running>,
+    ends: BinaryHeap<Reverse<(Timestamp, u32)>>,
+    /// By job: when it started.
+    starts: Vec<Option<Timestamp>>,
+    now: Timestamp,
+    next_run: Timestamp,
+    /// A run whose time has come, and whose figures no order or estimate has needed yet.
+    due: Option<Timestamp>,
+    /// When the last run was.
+    ran_at: Timestamp,
+    arrived: usize,
+    offered: usize,
+}
+
+impl<'h> Simulation<'h> {
+    /// `None`: there is no job.
+    pub fn new(history: &'h History, policy: &'h Policy, estimates: Estimates) -> Option<Self> {
+        let now = history.jobs.first()?.submitted_at;
+        let offered = history.offers.partition_point(|offer| offer.from <= now);
+        let offer = history.offered(offered.checked_sub(1).map(|last| &history.offers[last]));
+        let mut group = Group::new(policy, offer.clone(), now);
+        for person in &history.owners {
+            group.know(person.member, &person.domain, policy);
+        }
+        Some(Self {
+            history,
+            policy,
+            estimates,
+            group,
+            room: Room::new(offer),
+            waiting: Waiting::new(policy),
+            running: BTreeMap::new(),
+            ends: BinaryHeap::new(),
+            starts: vec![None; history.jobs.len()],
+            now,
+            next_run: now.plus_micros(interval(policy)),
+            due: None,
+            ran_at: now,
+            arrived: 0,
+            offered,
+        })
+    }
+
+    /// When something happens next; `None`: nothing will.
+    pub fn next_event(&self) -> Option<Timestamp> {
+        let arrival = self.history.jobs.get(self.arrived).map(|job| job.submitted_at);
+        let end = self.ends.peek().map(|Reverse((end, _))| *end);
+        let offer = self.history.offers.get(self.offered).map(|offer| offer.from);
+        // What is offered matters only while jobs come or wait.
+        let offer = offer.filter(|_| arrival.is_some() || !self.waiting.is_empty());
+        let event = [arrival, end, offer].into_iter().flatten().min()?;
+        // A run may change the order, and so what may start.
+        let run = Some(self.next_run).filter(|_| !self.waiting.is_empty() && self.policy.reads_usage());
+        Some(run.map_or(event, |run| run.min(event)))
+    }
+
+    /// Goes to an instant, which is not behind the next event.
+    pub fn advance(&mut self, now: Timestamp) {
+        self.now = now;
+        while let Some(offer) = self.history.offers.get(self.offered).filter(|offer| offer.from <= now) {
+            // Runs before that have seen what was offered then.
+            self.pass_runs(offer.from.plus_micros(-1));
+            self.run();
+            let slots = self.history.offered(Some(offer));
+            self.room.offered = slots.clone();
+            self.group.offer(slots, offer.from);
+            self.offered += 1;
+        }
+        while let Some(Reverse((_, job))) = self.ends.peek().copied().filter(|Reverse((end, _))| *end <= now) {
+            self.ends.pop();
+            self.end(job);
+        }
+        self.pass_runs(now);
+        while let Some(job) = self.history.jobs.get(self.arrived).filter(|job| job.submitted_at <= now) {
+            self.waiting.put(number(self.arrived), job, self.size(number(self.arrived)));
+            self.arrived += 1;
+        }
+    }
+
+    /// What the scheduler sees now.
+    pub fn round(&mut self) -> Round<'_, 'h> {
+        Round::new(self)
+    }
+
+    /// When each job started; `None`: never.
+    pub fn into_starts(self) -> Vec<Option<Timestamp>> {
+        self.starts
+    }
+
+    /// Notes which run was due last. Only orders and estimates that are asked for show what runs have recorded, so of several the
+    /// last says all; one each day keeps what they find small.
+    fn pass_runs(&mut self, now: Timestamp) {
+        if self.next_run > now {
+            return;
+        }
+        let interval = interval(self.policy);
+        let passed = (now.micros() - self.next_run.micros()) / interval;
+        let last = self.next_run.plus_micros(passed * interval);
+        let other_day = self.ran_at.day() != last.day();
+        self.due = Some(last);
+        self.next_run = last.plus_micros(interval);
+        if other_day {
+            self.run();
+        }
+    }
+
+    /// Makes up for the run that was due.
+    fn run(&mut self) {
+        if let Some(due) = self.due.take() {
+            self.group.run(due);
+            self.ran_at = due;
+        }
+    }
+
+    /// Starts all jobs that wait, if there is room for all of them: then their order does not matter.
+    pub fn start_all(&mut self) -> bool {
+        let all = self.room.fits(self.waiting.total());
+        if all {
+            let mut jobs: Vec<u32> = self.waiting.all().collect();
+            jobs.sort_unstable();
+            for job in jobs {
+                self.start(job);
+            }
+        }
+        all
+    }
+
+    fn end(&mut self, job: u32) {
+        if let Some(running) = self.running.remove(&job) {
+            self.group.end(running.key, self.now);
+            self.room.give_back(self.size(job));
+        }
+    }
+
+    fn job(&self, job: u32) -> &'h Job {
+        &self.history.jobs[job as usize]
+    }
+
+    fn size(&self, job: u32) -> &'h Amounts {
+        self.history.size(self.job(job))
+    }
+
+    fn owner(&self, job: u32) -> Member {
+        self.history.owner(self.job(job)).member
+    }
+
+    fn start(&mut self, number: u32) {
+        let job = self.job(number);
+        self.waiting.remove(number, job, self.size(number));
+        debug_assert!(self.room.fits(self.size(number)), "a job starts where it fits");
+        self.room.take(self.size(number));
+        let start = Start {
+            owner: self.owner(number),
+            slots: self.size(number).clone(),
+            told_seconds: self.estimates.told(job),
+        };
+        let running = Running { key: self.group.start(start, self.now), started_at: self.now };
+        self.running.insert(number, running);
+        self.starts[number as usize] = Some(self.now);
+        self.ends.push(Reverse((job.end(self.now), number)));
+    }
+
+    /// The first `most` of these jobs in the order of the policy.
+    fn ordered(&mut self, jobs: &[u32], most: usize) -> Vec<u32> {
+        if self.policy.reads_usage() {
+            self.run();
+        }
+        let workload = |number: &u32| {
+            let job = self.job(*number);
+            let (id, owner) = (Cow::Borrowed(&*job.id), self.owner(*number));
+            Workload { id, owner, submitted_at: Some(job.submitted_at), priority: job.priority }
+        };
+        let request =
+            |number: &u32| Request { slots: self.size(*number), told_seconds: self.estimates.told(self.job(*number)) };
+        let workloads: Vec<Workload> = jobs.iter().map(workload).collect();
+        let requests: Vec<Request> = jobs.iter().map(request).collect();
+        let order = self.group.order(self.policy, &workloads, &requests, self.now, most);
+        order.into_iter().map(|at| jobs[at as usize]).collect()
+    }
+
+    /// How long a job is taken to run, in microseconds.
+    fn estimate(&self, number: u32) -> u64 {
+        let job = self.job(number);
+        let told = self.estimates.told(job).map(|seconds| u64::from(seconds) * MICROS_PER_SECOND.unsigned_abs());
+        told.unwrap_or_else(|| {
+            let own = self.group.user(self.owner(number)).map(Share::run_times).unwrap_or_default();
+            Expected::new(own, self.group.run_times(), self.group.options()).micros(None)
+        })
+    }
+}
+
+fn interval(policy: &Policy) -> i64 {
+    i64::from(policy.options.slice_interval_seconds) * MICROS_PER_SECOND
+}
+
+fn number(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
+}

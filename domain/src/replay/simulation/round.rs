@@ -1,0 +1,89 @@
+//! One look of a scheduler at the jobs that wait.
+
+use super::Simulation;
+use crate::replay::room::Room;
+use crate::time::Timestamp;
+
+/// One look of the scheduler at what waits.
+pub struct Round<'s, 'h>(&'s mut Simulation<'h>);
+
+impl<'s, 'h> Round<'s, 'h> {
+    pub(super) fn new(simulation: &'s mut Simulation<'h>) -> Self {
+        Self(simulation)
+    }
+
+    /// Whether there is room for any job that waits.
+    pub fn any_fits(&self) -> bool {
+        self.0.waiting.sizes().any(|size| self.0.room.fits(&self.0.history.sizes[size as usize]))
+    }
+
+    pub fn fits(&self, job: u32) -> bool {
+        self.0.room.fits(self.0.size(job))
+    }
+
+    /// The job that comes first.
+    pub fn first(&mut self) -> Option<u32> {
+        let heads: Vec<u32> = self.0.waiting.heads().collect();
+        self.0.ordered(&heads, 1).first().copied()
+    }
+
+    /// All jobs that wait, in order.
+    pub fn order(&mut self) -> Vec<u32> {
+        let all: Vec<u32> = self.0.waiting.all().collect();
+        self.0.ordered(&all, usize::MAX)
+    }
+
+    pub fn start(&mut self, job: u32) {
+        self.0.start(job);
+    }
+
+    /// When a job can start at the latest, if the jobs that run end as estimated.
+    pub fn reservation(&mut self, job: u32) -> Reservation {
+        // Runs learn how long jobs take.
+        self.0.run();
+        let simulation = &*self.0;
+        let mut ends: Vec<(Timestamp, u32)> = simulation
+            .running
+            .iter()
+            .map(|(job, running)| {
+                let estimate = i64::try_from(simulation.estimate(*job)).unwrap_or(i64::MAX);
+                (running.started_at.plus_micros(estimate).max(simulation.now), *job)
+            })
+            .collect();
+        ends.sort_unstable();
+        let mut room = simulation.room.clone();
+        let mut from = simulation.now;
+        for (end, ended) in ends {
+            if room.fits(simulation.size(job)) && end > from {
+                break;
+            }
+            room.give_back(simulation.size(ended));
+            from = end;
+        }
+        room.take(simulation.size(job));
+        Reservation { from, room }
+    }
+}
+
+/// A job that waits for others to end.
+pub struct Reservation {
+    from: Timestamp,
+    /// What is left then.
+    room: Room,
+}
+
+impl Reservation {
+    /// Whether a job that starts now does not delay the one that has the reservation.
+    pub fn admits(&mut self, round: &Round, job: u32) -> bool {
+        let estimate = i64::try_from(round.0.estimate(job)).unwrap_or(i64::MAX);
+        if round.0.now.plus_micros(estimate) <= self.from {
+            return true;
+        }
+        let size = round.0.size(job);
+        let fits = self.room.fits(size);
+        if fits {
+            self.room.take(size);
+        }
+        fits
+    }
+}

@@ -1,0 +1,96 @@
+//! The jobs that wait, by owner.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::history::Job;
+use super::policy::Policy;
+use crate::slots::Amounts;
+
+/// How an owner's own jobs follow each other.
+#[derive(Clone, Copy, Debug)]
+enum Own {
+    Oldest,
+    Latest,
+    /// The highest priority, then the oldest.
+    Priority,
+}
+
+/// Jobs are told by their numbers, which ascend by submission, then id.
+#[derive(Debug)]
+pub struct Waiting {
+    own: Own,
+    by_owner: BTreeMap<u32, BTreeSet<(Reverse<i32>, u32)>>,
+    /// How many there are of each size.
+    sizes: BTreeMap<u32, u32>,
+    /// What all of them ask for.
+    total: Amounts,
+}
+
+impl Waiting {
+    pub fn new(policy: &Policy) -> Self {
+        let own = if policy.growing().is_some() {
+            Own::Priority
+        } else if policy.sequencer.latest_first() {
+            Own::Latest
+        } else {
+            Own::Oldest
+        };
+        Self { own, by_owner: BTreeMap::new(), sizes: BTreeMap::new(), total: Amounts::default() }
+    }
+
+    fn entry(&self, number: u32, job: &Job) -> (Reverse<i32>, u32) {
+        (Reverse(if matches!(self.own, Own::Priority) { job.priority } else { 0 }), number)
+    }
+
+    pub fn put(&mut self, number: u32, job: &Job, size: &Amounts) {
+        let entry = self.entry(number, job);
+        self.by_owner.entry(job.owner).or_default().insert(entry);
+        *self.sizes.entry(job.size).or_default() += 1;
+        self.total.add(size);
+    }
+
+    pub fn remove(&mut self, number: u32, job: &Job, size: &Amounts) {
+        self.total.subtract(size);
+        let entry = self.entry(number, job);
+        if let Some(own) = self.by_owner.get_mut(&job.owner) {
+            own.remove(&entry);
+            if own.is_empty() {
+                self.by_owner.remove(&job.owner);
+            }
+        }
+        if let Some(count) = self.sizes.get_mut(&job.size) {
+            *count -= 1;
+            if *count == 0 {
+                self.sizes.remove(&job.size);
+            }
+        }
+    }
+
+    /// What all that wait ask for together.
+    pub fn total(&self) -> &Amounts {
+        &self.total
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.by_owner.is_empty()
+    }
+
+    /// The sizes of those that wait.
+    pub fn sizes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.sizes.keys().copied()
+    }
+
+    /// The next job of each owner. The job that comes first of all is among them.
+    pub fn heads(&self) -> impl Iterator<Item = u32> + '_ {
+        let head = |own: &BTreeSet<(Reverse<i32>, u32)>| {
+            let entry = if matches!(self.own, Own::Latest) { own.last() } else { own.first() };
+            entry.map(|(_, number)| *number)
+        };
+        self.by_owner.values().filter_map(head)
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = u32> + '_ {
+        self.by_owner.values().flatten().map(|(_, number)| *number)
+    }
+}

@@ -1,0 +1,202 @@
+//! What each domain, project and user of a group has used, recorded or not, at one moment (FAIR_SHARE §10).
+
+use std::sync::Arc;
+
+use super::charge::{Account, Charge};
+use super::tariff::Tariff;
+use crate::hierarchy::Share;
+use crate::ids::{Member, ProjectId};
+use crate::maps::FastMap;
+use crate::options::{MOST_EXPECTED_SECONDS, Options, Order};
+use crate::outstanding::{Moment, Outstanding};
+use crate::run_times::{Edition, Expected, RunTimes};
+use crate::slots::Amounts;
+use crate::time::{MICROS_PER_SECOND, Timestamp};
+use crate::weight::EffectiveWeight;
+
+/// Where owners stand before anything is placed.
+pub trait Accounts {
+    fn user(&self, member: Member) -> Account;
+
+    fn project(&self, project: ProjectId) -> Account;
+
+    /// The domain that the project is in; `None` of a project that the group does not know yet.
+    fn domain(&self, project: ProjectId) -> (Option<Arc<str>>, Account);
+}
+
+/// A group, as far as accounts are made from it.
+pub trait Books {
+    fn options(&self) -> &Options;
+
+    /// What the day of the last calculation offers.
+    fn today(&self) -> &Amounts;
+
+    fn outstanding(&self) -> &Outstanding;
+
+    /// How long all kernels ran that ended in the look-back window.
+    fn run_times(&self) -> RunTimes;
+
+    /// Another one whenever run times or options have changed.
+    fn edition(&self) -> &Edition;
+
+    /// `None`: the group does not know the member yet.
+    fn user(&self, member: Member) -> Option<&Share>;
+
+    /// With the domain that the project is in.
+    fn project(&self, project: ProjectId) -> Option<(&Arc<str>, &Share)>;
+
+    fn domain(&self, name: &str) -> Option<&Share>;
+}
+
+/// Which domain a project is in that the group does not have yet.
+pub type Homes = FastMap<ProjectId, Arc<str>>;
+
+/// The most that a workload is charged for, in microseconds.
+const MOST_EXPECTED_MICROS: u64 = MOST_EXPECTED_SECONDS as u64 * MICROS_PER_SECOND.unsigned_abs();
+
+fn expected(books: &impl Books, share: Option<&Share>) -> Expected {
+    let own = share.map(Share::run_times).unwrap_or_default();
+    Expected::new(own, books.run_times(), books.options())
+}
+
+/// A user who is named.
+#[derive(Clone, Copy)]
+struct Known {
+    account: Account,
+    /// How long the user's kernels run.
+    expected: Expected,
+}
+
+/// The accounts of a group at one moment.
+pub struct GroupAccounts<'a, B> {
+    books: &'a B,
+    homes: &'a Homes,
+    moment: Moment,
+    pub tariff: Tariff,
+    /// The places of `users`.
+    numbers: FastMap<Member, u32>,
+    users: Vec<Known>,
+    /// What is charged besides what runs have recorded.
+    projects: FastMap<ProjectId, Charge>,
+    /// `None`: what is in no domain that anybody knows.
+    domains: FastMap<Option<Arc<str>>, Charge>,
+}
+
+impl<'a, B: Books> GroupAccounts<'a, B> {
+    /// Of the users only `owners` have accounts, in their order. Projects and domains have them where they are compared.
+    pub fn new(books: &'a B, homes: &'a Homes, owners: &[Member], now: Timestamp) -> Self {
+        let options = books.options();
+        let mut accounts = Self {
+            books,
+            homes,
+            moment: Moment { since: options.window_start(now.day()).start(), now },
+            tariff: Tariff::new(books.today(), options),
+            numbers: FastMap::default(),
+            users: Vec::new(),
+            projects: FastMap::default(),
+            domains: FastMap::default(),
+        };
+        for owner in owners {
+            accounts.number(*owner);
+        }
+        if options.order == Order::Tiered {
+            accounts.charge_projects();
+        }
+        accounts
+    }
+
+    /// The place of the owner's account, which is made if there is none.
+    fn number(&mut self, owner: Member) -> usize {
+        if let Some(known) = self.numbers.get(&owner) {
+            return *known as usize;
+        }
+        let number = self.users.len();
+        self.users.push(self.made(owner));
+        self.numbers.insert(owner, u32::try_from(number).unwrap_or(u32::MAX));
+        number
+    }
+
+    fn known(&self, owner: Member) -> Known {
+        self.numbers.get(&owner).map_or_else(|| self.made(owner), |number| self.users[*number as usize])
+    }
+
+    fn made(&self, owner: Member) -> Known {
+        let share = self.books.user(owner);
+        let expected = expected(self.books, share);
+        let usage = self.books.outstanding().usage(owner, self.moment, expected);
+        // An owner that is new has the weights of the project and its domain all the same.
+        let otherwise = || {
+            let default = self.books.options().default_weight;
+            let weight = |share: Option<&Share>| share.and_then(|share| share.weight).unwrap_or(default);
+            let project = self.books.project(owner.project).map(|(_, share)| share);
+            let domain = self.home(owner.project).and_then(|name| self.books.domain(&name));
+            EffectiveWeight::product(weight(domain), weight(project), default)
+        };
+        Known { account: Self::account(share, self.tariff.charge(&usage), otherwise), expected }
+    }
+
+    fn charge_projects(&mut self) {
+        let (books, moment) = (self.books, self.moment);
+        for (project, usage) in
+            books.outstanding().usages(moment, books.edition(), |owner| expected(books, books.user(owner)))
+        {
+            let charge = self.tariff.charge(&usage);
+            self.projects.insert(project, charge);
+            *self.domains.entry(self.home(project)).or_default() += charge;
+        }
+    }
+
+    fn home(&self, project: ProjectId) -> Option<Arc<str>> {
+        let known = self.books.project(project).map(|(domain, _)| domain);
+        known.or_else(|| self.homes.get(&project)).cloned()
+    }
+
+    fn cost(&self, expected: &Expected, slots: Option<&Amounts>, told: Option<u32>) -> Charge {
+        self.tariff.cost(slots, expected.micros(told).min(MOST_EXPECTED_MICROS))
+    }
+
+    /// What a workload costs that was said to run so long. Its owner is one of those that the accounts were made for, each of them
+    /// named once.
+    pub fn charge(&self, owner: usize, slots: Option<&Amounts>, told: Option<u32>) -> Charge {
+        self.cost(&self.users[owner].expected, slots, told)
+    }
+
+    /// A workload has started that is not among the kernels yet.
+    pub fn place(&mut self, owner: Member, slots: Option<&Amounts>, told: Option<u32>) {
+        let number = self.number(owner);
+        let charge = self.cost(&self.users[number].expected, slots, told);
+        self.users[number].account.charged += charge;
+        *self.projects.entry(owner.project).or_default() += charge;
+        *self.domains.entry(self.home(owner.project)).or_default() += charge;
+    }
+
+    /// `otherwise` is the weight of who has no share yet.
+    fn account(share: Option<&Share>, charged: Charge, otherwise: impl FnOnce() -> EffectiveWeight) -> Account {
+        Account {
+            normalized_usage: share.map_or(0.0, |share| share.history.normalized_usage),
+            charged,
+            weight: share.map_or_else(otherwise, |share| share.effective_weight),
+        }
+    }
+}
+
+impl<B: Books> Accounts for GroupAccounts<'_, B> {
+    fn user(&self, member: Member) -> Account {
+        self.known(member).account
+    }
+
+    fn project(&self, project: ProjectId) -> Account {
+        let share = self.books.project(project).map(|(_, share)| share);
+        let otherwise = || EffectiveWeight::single(self.books.options().default_weight);
+        Self::account(share, self.projects.get(&project).copied().unwrap_or_default(), otherwise)
+    }
+
+    fn domain(&self, project: ProjectId) -> (Option<Arc<str>>, Account) {
+        let name = self.home(project);
+        let share = name.as_deref().and_then(|name| self.books.domain(name));
+        let otherwise = || EffectiveWeight::single(self.books.options().default_weight);
+        let charged = self.domains.get(&name).copied().unwrap_or_default();
+        let account = Self::account(share, charged, otherwise);
+        (name, account)
+    }
+}

@@ -1,0 +1,112 @@
+//! Why each workload of a progressive order does not come before the one that is placed right before it: the order again, step by
+//! step, with the figures that were compared.
+
+use std::sync::Arc;
+
+use super::super::Workload;
+use super::super::decision::{Decision, tie};
+use super::{Account, Accounts, Charge};
+use crate::ids::{Member, ProjectId, UserId};
+use crate::maps::FastMap;
+use crate::options::Order;
+use crate::slots::Usages;
+
+/// The accounts that have been looked at, with what was charged to them.
+struct Charged<'a> {
+    order: Order,
+    accounts: &'a dyn Accounts,
+    users: FastMap<Member, Account>,
+    projects: FastMap<ProjectId, (Option<Arc<str>>, Account)>,
+    domains: FastMap<Option<Arc<str>>, Account>,
+}
+
+impl Charged<'_> {
+    fn look(&mut self, owner: Member) {
+        let accounts = self.accounts;
+        self.users.entry(owner).or_insert_with(|| accounts.user(owner));
+        if self.order == Order::Tiered && !self.projects.contains_key(&owner.project) {
+            let (name, domain) = accounts.domain(owner.project);
+            self.domains.entry(name.clone()).or_insert(domain);
+            self.projects.insert(owner.project, (name, accounts.project(owner.project)));
+        }
+    }
+
+    /// What is compared of the owner's next workload: of the domain, the project and the user.
+    fn keys(&mut self, owner: Member, next: Charge) -> [u64; 3] {
+        self.look(owner);
+        let user = self.users.get(&owner).map_or(0, |account| account.key_before(next));
+        let Some((name, project)) = self.projects.get(&owner.project) else { return [0, 0, user] };
+        [self.domains.get(name).map_or(0, Account::key), project.key(), user]
+    }
+
+    fn charge(&mut self, owner: Member, charge: Charge) {
+        self.look(owner);
+        if let Some(user) = self.users.get_mut(&owner) {
+            user.charged += charge;
+        }
+        if let Some((name, project)) = self.projects.get_mut(&owner.project) {
+            project.charged += charge;
+            if let Some(domain) = self.domains.get_mut(name) {
+                domain.charged += charge;
+            }
+        }
+    }
+}
+
+/// Of an owner's own workloads.
+fn own(one: &Workload, other: &Workload) -> Decision {
+    if one.priority == other.priority { tie(one, other) } else { Decision::Priority }
+}
+
+/// Of a progressive order by usage, which is `placed`; `charges` are those of all `workloads`.
+pub fn decisions(
+    order: Order,
+    workloads: &[Workload],
+    charges: &[Charge],
+    accounts: &dyn Accounts,
+    placed: &[u32],
+) -> Vec<Decision> {
+    let (users, projects, domains) = Default::default();
+    let mut charged = Charged { order, accounts, users, projects, domains };
+    step_by_step(placed, |before, next| {
+        let (owner, other) = (workloads[before].owner, workloads[next].owner);
+        let keys = (charged.keys(owner, charges[before]), charged.keys(other, charges[next]));
+        charged.charge(owner, charges[before]);
+        let differs = keys.0.iter().zip(keys.1).position(|(a, b)| *a != b);
+        match differs {
+            _ if owner == other => own(&workloads[before], &workloads[next]),
+            Some(0) => Decision::ChargedDomain,
+            Some(1) => Decision::ChargedProject,
+            Some(_) => Decision::ChargedUser,
+            None => tie(&workloads[before], &workloads[next]),
+        }
+    })
+}
+
+/// Of a progressive order by dominant share.
+pub fn dominant_decisions(
+    workloads: &[Workload],
+    requests: &[Usages],
+    share: impl Fn(UserId, &Usages) -> f64,
+    placed: &[u32],
+) -> Vec<Decision> {
+    let mut more: FastMap<UserId, Usages> = FastMap::default();
+    step_by_step(placed, |before, next| {
+        let (user, other) = (workloads[before].owner.user, workloads[next].owner.user);
+        let shares = (share(user, more.entry(user).or_default()), share(other, more.entry(other).or_default()));
+        more.entry(user).or_default().add(&requests[before]);
+        match shares {
+            _ if user == other => own(&workloads[before], &workloads[next]),
+            (one, another) if one.to_bits() == another.to_bits() => tie(&workloads[before], &workloads[next]),
+            _ => Decision::ChargedDominantShare,
+        }
+    })
+}
+
+fn step_by_step(placed: &[u32], mut decide: impl FnMut(usize, usize) -> Decision) -> Vec<Decision> {
+    let steps = placed.windows(2).map(|pair| decide(pair[0] as usize, pair[1] as usize));
+    let mut decisions = Vec::with_capacity(placed.len());
+    decisions.extend(placed.first().map(|_| Decision::First));
+    decisions.extend(steps);
+    decisions
+}

@@ -1,0 +1,163 @@
+//! Each owner's workloads, in the order in which the owner gives them.
+
+use std::cmp::Reverse;
+use std::hash::Hash;
+
+use super::super::{Workload, by_submission};
+use crate::maps::FastMap;
+use crate::parallel::both_of;
+
+/// Whose each workload is, and in which order each owner gives its own.
+pub struct ByOwner<K> {
+    numbered: Numbered<K>,
+    /// The age and the position of each workload.
+    given: Vec<(u32, u32)>,
+}
+
+impl<K: Hash + Eq + Copy + Send> ByOwner<K> {
+    pub fn new<'a>(workloads: &'a [Workload<'a>], owner: impl Fn(&Workload) -> K + Send) -> Self {
+        let numbered = || Numbered::new(workloads.iter().map(owner));
+        let (numbered, given) = both_of(workloads.len(), numbered, || as_given(workloads));
+        Self { numbered, given }
+    }
+
+    /// Each owner once.
+    pub fn owners(&self) -> &[K] {
+        &self.numbered.owners
+    }
+
+    /// The place among [`Self::owners`] of the one whose workload is at a position.
+    pub fn owner_of(&self, at: usize) -> usize {
+        self.numbered.of[at] as usize
+    }
+}
+
+/// A workload that waits.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting<C> {
+    /// Its position in the input.
+    pub at: u32,
+    /// Its place among all workloads by submission, then id. No two have the same.
+    pub age: u32,
+    pub cost: C,
+}
+
+/// Workloads by owner: the highest priority first, then submission, then id. Owners take turns, so those that are given at about the
+/// same time lie side by side in memory: first the first of each owner, then the second of each that has two, and so on.
+pub struct Lists<K, C> {
+    /// Who has the most workloads comes first.
+    pub owners: Vec<K>,
+    /// By owner: how many were taken.
+    taken: Vec<u32>,
+    /// Where each round begins in `waiting`, and where the last one ends. In a round every owner that has so many gives one.
+    rounds: Vec<u32>,
+    waiting: Vec<Waiting<C>>,
+}
+
+impl<K, C: Copy + Default> Lists<K, C> {
+    /// `cost` tells that of the workload at a position.
+    pub fn new(workloads: ByOwner<K>, cost: impl Fn(usize) -> C) -> Self {
+        let ByOwner { numbered: Numbered { owners, counts, of }, given } = workloads;
+        let mut lists = Self {
+            owners,
+            taken: vec![0; counts.len()],
+            rounds: rounds(&counts),
+            waiting: vec![Waiting { at: 0, age: 0, cost: C::default() }; given.len()],
+        };
+        for (age, at) in given {
+            let owner = of[at as usize];
+            if let Some(place) = lists.place(owner) {
+                lists.waiting[place] = Waiting { at, age, cost: cost(at as usize) };
+                lists.taken[owner as usize] += 1;
+            }
+        }
+        lists.taken.fill(0);
+        lists
+    }
+
+    /// Where the owner's next workload is.
+    fn place(&self, owner: u32) -> Option<usize> {
+        let round = self.taken[owner as usize] as usize;
+        let place = self.rounds[round] + owner;
+        (place < *self.rounds.get(round + 1)?).then_some(place as usize)
+    }
+
+    /// The owner's next workload.
+    pub fn next(&self, owner: u32) -> Option<&Waiting<C>> {
+        self.place(owner).map(|place| &self.waiting[place])
+    }
+
+    /// Takes the owner's next workload out.
+    pub fn take(&mut self, owner: u32) -> Option<Waiting<C>> {
+        let next = *self.next(owner)?;
+        self.taken[owner as usize] += 1;
+        Some(next)
+    }
+
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+/// The age and the position of each workload. Those of one owner are in the order in which it gives them.
+fn as_given(workloads: &[Workload]) -> Vec<(u32, u32)> {
+    let mut given: Vec<(u32, u32)> = (0..).zip(by_submission(workloads)).collect();
+    if workloads.windows(2).any(|pair| pair[0].priority != pair[1].priority) {
+        given.sort_by_key(|(_, at)| Reverse(workloads[*at as usize].priority));
+    }
+    given
+}
+
+/// Where each round begins, and where the last one ends, of owners who have so many workloads, the most first.
+fn rounds(counts: &[u32]) -> Vec<u32> {
+    let (mut begins, mut begin) = (vec![0], 0);
+    let mut owners = counts.len();
+    for round in 0..counts.first().copied().unwrap_or(0) {
+        while owners > 0 && counts[owners - 1] <= round {
+            owners -= 1;
+        }
+        begin += number(owners);
+        begins.push(begin);
+    }
+    begins
+}
+
+/// Owners by number: who has the most workloads comes first.
+struct Numbered<K> {
+    owners: Vec<K>,
+    /// How many workloads each has.
+    counts: Vec<u32>,
+    /// By workload: the number of its owner.
+    of: Vec<u32>,
+}
+
+impl<K: Hash + Eq + Copy> Numbered<K> {
+    fn new(of_workloads: impl ExactSizeIterator<Item = K>) -> Self {
+        let mut numbers: FastMap<K, u32> = FastMap::default();
+        let mut found: Vec<(K, u32)> = Vec::new();
+        let mut of = Vec::with_capacity(of_workloads.len());
+        for owner in of_workloads {
+            let known = *numbers.entry(owner).or_insert_with(|| {
+                found.push((owner, 0));
+                number(found.len() - 1)
+            });
+            found[known as usize].1 += 1;
+            of.push(known);
+        }
+        let mut by_count: Vec<u32> = (0..number(found.len())).collect();
+        by_count.sort_by_key(|owner| Reverse(found[*owner as usize].1));
+        let mut places = vec![0; found.len()];
+        for (place, owner) in (0..).zip(&by_count) {
+            places[*owner as usize] = place;
+        }
+        for owner in &mut of {
+            *owner = places[*owner as usize];
+        }
+        let (owners, counts) = by_count.iter().map(|owner| found[*owner as usize]).unzip();
+        Self { owners, counts, of }
+    }
+}
+
+pub fn number(len: usize) -> u32 {
+    u32::try_from(len).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,52 @@
+//! What usage costs.
+
+use super::charge::Charge;
+use crate::decimal::{Amount, Usage};
+use crate::normalize::Normalizer;
+use crate::options::Options;
+use crate::slots::{Amounts, SlotName, Usages};
+
+/// Turns usage into a charge, as a bucket of today is turned into normalised usage (FAIR_SHARE §6).
+pub struct Tariff {
+    normalizer: Normalizer,
+    /// The decay weight of today, over the days of the window.
+    scale: f64,
+    /// One of each slot that counts.
+    unit: Amounts,
+}
+
+impl Tariff {
+    /// `capacity` is that of today.
+    pub fn new(capacity: &Amounts, options: &Options) -> Self {
+        let weights = &options.resource_weights;
+        let counts = |slot, amount: Amount| {
+            !amount.is_zero() && (weights.is_empty() || weights.get(slot).is_some_and(|weight| !weight.is_zero()))
+        };
+        let counted = capacity.iter().filter(|(slot, amount)| counts(*slot, *amount));
+        Self {
+            normalizer: Normalizer::new(capacity, weights),
+            scale: options.decay.weight(0, options.half_life_days) / f64::from(options.lookback_days),
+            unit: counted.map(|(slot, _)| (slot, Amount::ONE)).collect(),
+        }
+    }
+
+    pub fn charge(&self, usage: &Usages) -> Charge {
+        self.charge_by(|slot| usage.get(slot))
+    }
+
+    /// What a workload costs that holds its slots for so long.
+    pub fn cost(&self, slots: Option<&Amounts>, micros: u64) -> Charge {
+        let held = self.asked(slots);
+        self.charge_by(|slot| held.get(slot).map(|amount| amount.for_micros(micros)))
+    }
+
+    fn charge_by(&self, usage: impl Fn(SlotName) -> Option<Usage>) -> Charge {
+        Charge::of(self.normalizer.normalized_by(usage) * self.scale)
+    }
+
+    /// What a workload is taken to ask for: one of each slot that counts, if it names no such slot.
+    pub fn asked<'a>(&'a self, slots: Option<&'a Amounts>) -> &'a Amounts {
+        let counts = |(slot, amount): (SlotName, Amount)| !amount.is_zero() && self.unit.get(slot).is_some();
+        slots.filter(|slots| slots.iter().any(counts)).unwrap_or(&self.unit)
+    }
+}

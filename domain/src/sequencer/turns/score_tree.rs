@@ -1,0 +1,263 @@
+//! The sibling with the highest score, found without computing all scores (DIVISION §5).
+//!
+//! Scores are normalised between the smallest and the largest figures of all siblings, so one turn may move all of them.
+//! A score is a constant less the sum a · f, for the figures f of a sibling and a = weight / range for each figure: the
+//! highest score has the smallest sum. A tree over the siblings keeps the smallest sums under an earlier a. The present
+//! a is a multiple m of the earlier one plus a rest on each figure, so that no sum below a node is smaller than
+//! m x its sum + rest · its smallest figures. Where the siblings below a node are alike, this bound is nearly exact;
+//! so the leaves are ordered by their figures, and are ordered again whenever so many steps were taken that this costs
+//! no more. The siblings that may come first by these bounds are compared by score.
+
+use std::collections::BTreeSet;
+
+use crate::division::report::order::Scale;
+use crate::division::score_weights::ScoreWeights;
+use crate::maps::FastMap;
+
+pub type Figures = [f64; 3];
+
+/// Steps through the tree, for each sibling, until its leaves are put in order again.
+const STEPS_A_LEAF: usize = 4;
+
+/// Siblings by age, as numbers from 0.
+pub struct ScoreTree<'a> {
+    score_weights: &'a ScoreWeights,
+    weights: Figures,
+    figures: Vec<Figures>,
+    /// The largest of all figures; none ever shrinks.
+    most: Figures,
+    /// Siblings that wait, by figures: siblings of the same figures have one score, so the oldest stands for all.
+    alike: FastMap<[u64; 3], BTreeSet<usize>>,
+    /// The root is 1, the children of n are 2n and 2n + 1, leaves are the second half.
+    nodes: Vec<Node>,
+    /// By sibling: its leaf; and by leaf: its sibling.
+    leaf_of: Vec<usize>,
+    siblings: Vec<usize>,
+    earlier: Earlier,
+    steps: usize,
+}
+
+/// What the tree was made by: figures count from `base`, so that sums stay small, and `factors` are its a.
+#[derive(Clone, Copy)]
+struct Earlier {
+    base: Figures,
+    factors: Figures,
+}
+
+#[derive(Clone, Copy)]
+struct Node {
+    /// The smallest figures of all siblings below.
+    least: Figures,
+    /// The same of the siblings that stand for others of their figures, counted from the base.
+    open: Figures,
+    /// The smallest sum of those; infinite: there is none.
+    sum: f64,
+}
+
+const NO_SIBLING: Node = Node { least: [f64::INFINITY; 3], open: [f64::INFINITY; 3], sum: f64::INFINITY };
+
+impl Node {
+    fn over(a: &Self, b: &Self) -> Self {
+        let least = |a: Figures, b: Figures| [0, 1, 2].map(|i| a[i].min(b[i]));
+        Self { least: least(a.least, b.least), open: least(a.open, b.open), sum: a.sum.min(b.sum) }
+    }
+}
+
+fn dot(a: &Figures, b: &Figures) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+fn less(a: &Figures, b: &Figures) -> Figures {
+    [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
+}
+
+impl<'a> ScoreTree<'a> {
+    /// `siblings` by age: the figures of each, and whether it waits.
+    pub fn new(score_weights: &'a ScoreWeights, siblings: &[(Figures, bool)]) -> Self {
+        let count = siblings.len();
+        let earlier = Earlier { base: [0.0; 3], factors: [0.0; 3] };
+        let mut tree = Self {
+            score_weights,
+            weights: score_weights.as_f64(),
+            figures: siblings.iter().map(|(figures, _)| *figures).collect(),
+            most: [f64::NEG_INFINITY; 3],
+            alike: FastMap::default(),
+            nodes: vec![NO_SIBLING; 2 * count.next_power_of_two()],
+            leaf_of: (0..count).collect(),
+            siblings: (0..count).collect(),
+            earlier,
+            steps: 0,
+        };
+        for (sibling, (figures, waits)) in siblings.iter().enumerate() {
+            tree.most = [0, 1, 2].map(|i| tree.most[i].max(figures[i]));
+            if *waits {
+                tree.alike.entry(figures.map(f64::to_bits)).or_default().insert(sibling);
+            }
+        }
+        tree.arrange();
+        // The smallest figures are known now; once more with them.
+        tree.arrange();
+        tree
+    }
+
+    /// The sibling has other figures, none of them smaller, or does not wait any more.
+    pub fn turn(&mut self, sibling: usize, figures: Figures, waits: bool) {
+        let before = self.figures[sibling].map(f64::to_bits);
+        let mut next = None;
+        if let Some(alike) = self.alike.get_mut(&before) {
+            alike.remove(&sibling);
+            next = alike.first().copied();
+            if next.is_none() {
+                self.alike.remove(&before);
+            }
+        }
+        self.figures[sibling] = figures;
+        self.most = [0, 1, 2].map(|i| self.most[i].max(figures[i]));
+        let mut before_it = None;
+        if waits {
+            let alike = self.alike.entry(figures.map(f64::to_bits)).or_default();
+            before_it = alike.first().copied();
+            alike.insert(sibling);
+        }
+        self.set(sibling);
+        // The sibling that now stands in its place, and the one that no longer does because this one is older.
+        for changed in [next, before_it].into_iter().flatten().filter(|other| *other > sibling) {
+            self.set(changed);
+        }
+    }
+
+    fn stands_for_others(&self, sibling: usize) -> bool {
+        let alike = self.alike.get(&self.figures[sibling].map(f64::to_bits));
+        alike.and_then(BTreeSet::first) == Some(&sibling)
+    }
+
+    fn leaf(&self, sibling: usize) -> Node {
+        let least = self.figures[sibling];
+        if !self.stands_for_others(sibling) {
+            return Node { least, ..NO_SIBLING };
+        }
+        let open = less(&least, &self.earlier.base);
+        Node { least, open, sum: dot(&self.earlier.factors, &open) }
+    }
+
+    fn set(&mut self, sibling: usize) {
+        let mut at = self.nodes.len() / 2 + self.leaf_of[sibling];
+        self.nodes[at] = self.leaf(sibling);
+        while at > 1 {
+            at /= 2;
+            self.nodes[at] = Node::over(&self.nodes[2 * at], &self.nodes[2 * at + 1]);
+        }
+    }
+
+    /// Puts leaves in the order of their figures, and takes the present factors as the earlier ones.
+    fn arrange(&mut self) {
+        let first = self.nodes.len() / 2;
+        let least = self.nodes[1].least;
+        if least[0].is_finite() {
+            self.earlier = Earlier { base: least, factors: self.factors() };
+        }
+        let figures = &self.figures;
+        self.siblings.sort_by(|a, b| {
+            let pairs = figures[*a].iter().zip(&figures[*b]);
+            pairs.map(|(a, b)| a.total_cmp(b)).fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+        });
+        for leaf in 0..self.siblings.len() {
+            let sibling = self.siblings[leaf];
+            self.leaf_of[sibling] = leaf;
+            self.nodes[first + leaf] = self.leaf(sibling);
+        }
+        for at in (1..first).rev() {
+            self.nodes[at] = Node::over(&self.nodes[2 * at], &self.nodes[2 * at + 1]);
+        }
+        self.steps = 0;
+    }
+
+    /// a = weight / range; a figure that is the same for all has no say.
+    fn factors(&self) -> Figures {
+        let ranges = less(&self.most, &self.nodes[1].least);
+        [0, 1, 2].map(|i| if ranges[i] > 0.0 { self.weights[i] / ranges[i] } else { 0.0 })
+    }
+
+    /// The waiting sibling with the highest score, the oldest of equals.
+    pub fn first(&mut self) -> Option<usize> {
+        if self.alike.is_empty() {
+            return None;
+        }
+        if self.steps > STEPS_A_LEAF * self.nodes.len() {
+            self.arrange();
+        }
+        let mut search = Search::new(self);
+        search.visit(1, search.bound(1));
+        let (steps, best) = (search.steps, search.best);
+        self.steps += steps;
+        best.map(|(_, sibling)| sibling)
+    }
+}
+
+struct Search<'a> {
+    tree: &'a ScoreTree<'a>,
+    scale: Scale,
+    factors: Figures,
+    multiple: f64,
+    rest: Figures,
+    /// What rounding may make of a sum and of a score, many times over.
+    slack: f64,
+    /// The smallest sum so far.
+    sum: f64,
+    best: Option<(f64, usize)>,
+    steps: usize,
+}
+
+impl<'a> Search<'a> {
+    fn new(tree: &'a ScoreTree<'a>) -> Self {
+        let (least, most, earlier) = (tree.nodes[1].least, tree.most, &tree.earlier);
+        let factors = tree.factors();
+        let with_both = (0..3).filter(|i| earlier.factors[*i] > 0.0);
+        let multiple = with_both.map(|i| factors[i] / earlier.factors[i]).fold(f64::INFINITY, f64::min);
+        let multiple = if multiple.is_finite() { multiple } else { 0.0 };
+        let rest = [0, 1, 2].map(|i| (factors[i] - multiple * earlier.factors[i]).max(0.0));
+        let largest = dot(&factors, &less(&most, &earlier.base)) + tree.weights.iter().sum::<f64>();
+        Self {
+            tree,
+            scale: Scale::between(least, most),
+            factors,
+            multiple,
+            rest,
+            slack: 64.0 * f64::EPSILON * largest,
+            sum: f64::INFINITY,
+            best: None,
+            steps: 0,
+        }
+    }
+
+    /// No sum below the node is smaller.
+    fn bound(&self, node: usize) -> f64 {
+        let Node { open, sum, .. } = &self.tree.nodes[node];
+        if sum.is_finite() { self.multiple * sum + dot(&self.rest, open) } else { f64::INFINITY }
+    }
+
+    fn visit(&mut self, node: usize, bound: f64) {
+        self.steps += 1;
+        if bound.is_infinite() || bound > self.sum + self.slack {
+            return;
+        }
+        let first = self.tree.nodes.len() / 2;
+        if let Some(leaf) = node.checked_sub(first) {
+            self.compare(self.tree.siblings[leaf]);
+            return;
+        }
+        let (left, right) = ((2 * node, self.bound(2 * node)), (2 * node + 1, self.bound(2 * node + 1)));
+        let (near, far) = if right.1 < left.1 { (right, left) } else { (left, right) };
+        self.visit(near.0, near.1);
+        self.visit(far.0, far.1);
+    }
+
+    fn compare(&mut self, sibling: usize) {
+        let figures = self.tree.figures[sibling];
+        self.sum = self.sum.min(dot(&self.factors, &less(&figures, &self.tree.earlier.base)));
+        let score = self.scale.score(figures, self.tree.score_weights).total;
+        if self.best.is_none_or(|(best, older)| score > best || (score >= best && sibling < older)) {
+            self.best = Some((score, sibling));
+        }
+    }
+}

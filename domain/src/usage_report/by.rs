@@ -1,0 +1,118 @@
+//! What a report has a row for each of.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::Datelike;
+
+use crate::time::Day;
+
+/// A part of a range of days. Each begins at midnight, UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Period {
+    Day,
+    /// From Monday on.
+    Week,
+    Month,
+}
+
+impl Period {
+    /// The first day of the period that has `day`.
+    pub fn first(self, day: Day) -> Day {
+        let date = day.to_date();
+        match self {
+            Self::Day => day,
+            Self::Week => day.plus(-date.weekday().num_days_from_monday().cast_signed()),
+            Self::Month => day.plus(-date.day0().cast_signed()),
+        }
+    }
+
+    /// The last day of the period that has `day`.
+    pub fn last(self, day: Day) -> Day {
+        match self {
+            Self::Day => day,
+            Self::Week => self.first(day).plus(6),
+            // No month has more than 31 days, and none of the days that follow is in the one after the next.
+            Self::Month => self.first(self.first(day).plus(31)).plus(-1),
+        }
+    }
+}
+
+/// What tells the rows of a report apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a column of the report, and any of them may be asked for")]
+pub struct By {
+    pub resource_group: bool,
+    pub domain: bool,
+    pub project: bool,
+    pub user: bool,
+    pub period: Option<Period>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ByError {
+    #[error(
+        "is a list of `resource_group`, `domain`, `project`, `user` and one of `day`, `week` and `month`, with commas between"
+    )]
+    Unknown,
+    #[error("names something twice")]
+    Twice,
+    #[error("names two of `day`, `week` and `month`")]
+    Periods,
+}
+
+const WORDS: [&str; 7] = ["resource_group", "domain", "project", "user", "day", "week", "month"];
+
+impl By {
+    fn has(self, word: &str) -> bool {
+        match word {
+            "resource_group" => self.resource_group,
+            "domain" => self.domain,
+            "project" => self.project,
+            "user" => self.user,
+            "day" => self.period == Some(Period::Day),
+            "week" => self.period == Some(Period::Week),
+            _ => self.period == Some(Period::Month),
+        }
+    }
+
+    fn set(&mut self, word: &str) -> Result<(), ByError> {
+        let period = match word {
+            "resource_group" => return once(&mut self.resource_group),
+            "domain" => return once(&mut self.domain),
+            "project" => return once(&mut self.project),
+            "user" => return once(&mut self.user),
+            "day" => Period::Day,
+            "week" => Period::Week,
+            "month" => Period::Month,
+            _ => return Err(ByError::Unknown),
+        };
+        match self.period.replace(period) {
+            None => Ok(()),
+            Some(same) if same == period => Err(ByError::Twice),
+            Some(_) => Err(ByError::Periods),
+        }
+    }
+}
+
+fn once(part: &mut bool) -> Result<(), ByError> {
+    if std::mem::replace(part, true) { Err(ByError::Twice) } else { Ok(()) }
+}
+
+impl FromStr for By {
+    type Err = ByError;
+
+    fn from_str(text: &str) -> Result<Self, ByError> {
+        let mut by = Self::default();
+        text.split(',').try_for_each(|word| by.set(word.trim()))?;
+        Ok(by)
+    }
+}
+
+/// In a fixed order, whatever was asked for.
+impl fmt::Display for By {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words: Vec<&str> = WORDS.into_iter().filter(|word| self.has(word)).collect();
+        f.write_str(&words.join(","))
+    }
+}

@@ -1,0 +1,135 @@
+//! The rows of a report while day totals come in, in the order of groups and days.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::by::By;
+use crate::ids::{Member, ProjectId, UserId};
+use crate::maps::FastMap;
+use crate::normalize::Normalizer;
+use crate::slots::Usages;
+use crate::time::Day;
+
+/// What a row is about; what the report is not asked by is absent. Rows are in this order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RowKey {
+    pub resource_group: Option<Arc<str>>,
+    /// The first day of its period in the range of the report.
+    pub first_day: Option<Day>,
+    pub domain: Option<Arc<str>>,
+    pub project: Option<ProjectId>,
+    pub user: Option<UserId>,
+}
+
+/// What was used.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RowSums {
+    pub usage: Usages,
+    /// A part of what its group used in its period, each slot as a part of the capacity; `None`: it is not asked for.
+    pub used_share: Option<f64>,
+    /// What weights say among those who used something in the period.
+    pub entitled_share: Option<f64>,
+}
+
+/// The report would have more rows than one answer takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooMany;
+
+/// What was used in one group and one period, by member and by the domain that it counted for.
+#[derive(Clone, Debug, Default)]
+pub struct Block(FastMap<(Member, Arc<str>), Usages>);
+
+impl Block {
+    pub fn add(&mut self, member: Member, domain: &Arc<str>, usage: &Usages) {
+        match self.0.get_mut(&(member, Arc::clone(domain))) {
+            Some(sum) => sum.add(usage),
+            None => {
+                self.0.insert((member, Arc::clone(domain)), usage.clone());
+            }
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (Member, &Arc<str>, &Usages)> {
+        self.0.iter().map(|((member, domain), usage)| (*member, domain, usage))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// By what shares are measured in one group and one period.
+#[derive(Clone, Debug)]
+pub struct Scale {
+    /// Of the capacity of the period.
+    pub normalizer: Normalizer,
+    /// The part of the group that each member is entitled to.
+    pub entitled: FastMap<Member, f64>,
+}
+
+/// The rows that are there so far.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    by: By,
+    most: usize,
+    sums: BTreeMap<RowKey, RowSums>,
+}
+
+impl Rows {
+    /// No rows, and never more than `most`.
+    pub fn new(by: By, most: usize) -> Self {
+        Self { by, most, sums: BTreeMap::new() }
+    }
+
+    /// Adds what a group used in the period that begins on `first_day`.
+    pub fn take(
+        &mut self,
+        group: &Arc<str>,
+        first_day: Day,
+        block: &Block,
+        scale: Option<&Scale>,
+    ) -> Result<(), TooMany> {
+        // In a fixed order, so that sums of shares are always the same.
+        let mut places: Vec<_> = block.iter().collect();
+        places.sort_unstable_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+        let used: Vec<f64> =
+            places.iter().map(|place| scale.map_or(0.0, |scale| scale.normalizer.normalized(place.2))).collect();
+        let total: f64 = used.iter().sum();
+        let mut at = 0;
+        for of_member in places.chunk_by(|a, b| a.0 == b.0) {
+            let of_these = &used[at..at + of_member.len()];
+            at += of_member.len();
+            let in_all: f64 = of_these.iter().sum();
+            for ((member, domain, usage), used) in of_member.iter().zip(of_these) {
+                let row = self.sums.entry(self.key(group, first_day, *member, domain)).or_default();
+                row.usage.add(usage);
+                if let Some(scale) = scale {
+                    let entitled = scale.entitled.get(member).copied().unwrap_or(0.0);
+                    // Who counted in several domains is entitled in each of them in proportion.
+                    let part = if in_all > 0.0 { used / in_all } else { 1.0 / of_member.len() as f64 };
+                    *row.entitled_share.get_or_insert_default() += entitled * part;
+                    *row.used_share.get_or_insert_default() += if total > 0.0 { used / total } else { 0.0 };
+                }
+            }
+            if self.sums.len() > self.most {
+                return Err(TooMany);
+            }
+        }
+        Ok(())
+    }
+
+    fn key(&self, group: &Arc<str>, first_day: Day, member: Member, domain: &Arc<str>) -> RowKey {
+        let By { resource_group, domain: by_domain, project, user, period } = self.by;
+        RowKey {
+            resource_group: resource_group.then(|| Arc::clone(group)),
+            first_day: period.map(|_| first_day),
+            domain: by_domain.then(|| Arc::clone(domain)),
+            project: project.then_some(member.project),
+            user: user.then_some(member.user),
+        }
+    }
+
+    pub fn into_rows(self) -> BTreeMap<RowKey, RowSums> {
+        self.sums
+    }
+}
