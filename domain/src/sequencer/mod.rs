@@ -12,7 +12,7 @@ mod score;
 mod turns;
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
+use std::cmp::Reverse;
 use std::fmt;
 
 use super::factor::Exponent;
@@ -200,30 +200,38 @@ fn by_keys(keys: Vec<u64>, workloads: &[Workload], latest_first: bool) -> Vec<u3
         let submitted = workload.submission();
         u128::from(key) << 64 | u128::from(if latest_first { !submitted } else { submitted })
     };
-    sorted(keys.into_iter().zip(workloads).map(number), |a, b| {
-        let by_id = tie_break(workloads, a, b);
-        if latest_first { by_id.reverse() } else { by_id }
-    })
+    let numbers = keys.into_iter().zip(workloads).map(number);
+    if latest_first {
+        sorted(numbers, |at| Reverse(among_equals(workloads, at)))
+    } else {
+        sorted(numbers, |at| among_equals(workloads, at))
+    }
 }
 
 /// Positions by submission, then id.
 fn by_submission(workloads: &[Workload]) -> Vec<u32> {
-    sorted(workloads.iter().map(Workload::submission), |a, b| tie_break(workloads, a, b))
+    sorted(workloads.iter().map(Workload::submission), |at| among_equals(workloads, at))
 }
 
-/// Positions by ascending number; `among_equals` says how those of one number follow each other.
-fn sorted<N: Ord + Copy>(numbers: impl Iterator<Item = N>, among_equals: impl Fn(u32, u32) -> Ordering) -> Vec<u32> {
+/// Positions by ascending number; those of one number follow each other by what `among_equals` makes of them.
+fn sorted<N: Ord + Copy, K: Ord>(numbers: impl Iterator<Item = N>, among_equals: impl Fn(u32) -> K) -> Vec<u32> {
     let mut order: Vec<(N, u32)> = numbers.zip(0u32..).collect();
     order.sort_unstable_by_key(|(number, _)| *number);
-    for equals in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
-        equals.sort_unstable_by(|a, b| among_equals(a.1, b.1));
+    let mut equals: Vec<(K, u32)> = Vec::new();
+    for run in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
+        // Each workload is looked at once, because they lie far apart in memory.
+        equals.clear();
+        equals.extend(run.iter().map(|(_, at)| (among_equals(*at), *at)));
+        equals.sort_unstable();
+        for (place, (_, at)) in run.iter_mut().zip(&equals) {
+            place.1 = *at;
+        }
     }
     order.into_iter().map(|(_, at)| at).collect()
 }
 
-/// Among workloads of one submission time by id; those without a time keep the order they were given.
-fn tie_break(workloads: &[Workload], a: u32, b: u32) -> Ordering {
-    let (left, right) = (&workloads[a as usize], &workloads[b as usize]);
-    let by_id = left.submitted_at.map_or(Ordering::Equal, |_| left.id.cmp(&right.id));
-    by_id.then(a.cmp(&b))
+/// Workloads of one submission time follow each other by id; those without a time keep the order they were given.
+fn among_equals<'w>(workloads: &'w [Workload], at: u32) -> (Option<&'w str>, u32) {
+    let workload = &workloads[at as usize];
+    (workload.submitted_at.map(|_| &*workload.id), at)
 }

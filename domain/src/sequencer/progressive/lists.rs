@@ -103,7 +103,7 @@ impl<K, C: Copy + Default> Lists<K, C> {
 fn as_given(workloads: &[Workload]) -> Vec<(u32, u32)> {
     let mut given: Vec<(u32, u32)> = (0..).zip(by_submission(workloads)).collect();
     if workloads.windows(2).any(|pair| pair[0].priority != pair[1].priority) {
-        given.sort_by_key(|(_, at)| Reverse(workloads[*at as usize].priority));
+        given.sort_by_cached_key(|(_, at)| Reverse(workloads[*at as usize].priority));
     }
     given
 }
