@@ -9,6 +9,7 @@ mod lifo;
 pub mod progressive;
 mod saturation;
 mod score;
+mod ties;
 mod turns;
 
 use std::borrow::Cow;
@@ -20,6 +21,7 @@ use super::ids::{Member, ProjectId, UserId};
 use super::options::Order;
 use super::slots::Usages;
 use super::time::Timestamp;
+use ties::Ids;
 
 pub use decision::Decision;
 pub use turns::QueueClaims;
@@ -200,17 +202,14 @@ fn by_keys(keys: Vec<u64>, workloads: &[Workload], latest_first: bool) -> Vec<u3
         let submitted = workload.submission();
         u128::from(key) << 64 | u128::from(if latest_first { !submitted } else { submitted })
     };
-    let numbers = keys.into_iter().zip(workloads).map(number);
-    if latest_first {
-        sorted(numbers, |at| Reverse(among_equals(workloads, at)))
-    } else {
-        sorted(numbers, |at| among_equals(workloads, at))
-    }
+    let (numbers, ids) = (keys.into_iter().zip(workloads).map(number), Ids::new(workloads));
+    if latest_first { sorted(numbers, |at| Reverse(ids.place(at))) } else { sorted(numbers, |at| ids.place(at)) }
 }
 
 /// Positions by submission, then id.
 fn by_submission(workloads: &[Workload]) -> Vec<u32> {
-    sorted(workloads.iter().map(Workload::submission), |at| among_equals(workloads, at))
+    let ids = Ids::new(workloads);
+    sorted(workloads.iter().map(Workload::submission), |at| ids.place(at))
 }
 
 /// Positions by ascending number; those of one number follow each other by what `among_equals` makes of them.
@@ -219,7 +218,6 @@ fn sorted<N: Ord + Copy, K: Ord>(numbers: impl Iterator<Item = N>, among_equals:
     order.sort_unstable_by_key(|(number, _)| *number);
     let mut equals: Vec<(K, u32)> = Vec::new();
     for run in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
-        // Each workload is looked at once, because they lie far apart in memory.
         equals.clear();
         equals.extend(run.iter().map(|(_, at)| (among_equals(*at), *at)));
         equals.sort_unstable();
@@ -228,10 +226,4 @@ fn sorted<N: Ord + Copy, K: Ord>(numbers: impl Iterator<Item = N>, among_equals:
         }
     }
     order.into_iter().map(|(_, at)| at).collect()
-}
-
-/// Workloads of one submission time follow each other by id; those without a time keep the order they were given.
-fn among_equals<'w>(workloads: &'w [Workload], at: u32) -> (Option<&'w str>, u32) {
-    let workload = &workloads[at as usize];
-    (workload.submitted_at.map(|_| &*workload.id), at)
 }

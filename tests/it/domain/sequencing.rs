@@ -155,6 +155,22 @@ proptest! {
         }
     }
 
+    /// Ids begin alike for a while or from the start, end early, go on with zeros, have letters of several bytes, and repeat.
+    #[test]
+    fn equals_follow_each_other_by_their_whole_ids(
+        common in prop_oneof![Just(""), Just("job-"), Just("\u{e9}")],
+        pending in proptest::collection::vec(("[ab\u{0}\u{e9}\u{ea}]{0,11}", proptest::option::of(0i64..3)), 0..40)
+    ) {
+        let names: Vec<String> = pending.iter().map(|(id, _)| format!("{common}{id}")).collect();
+        let workloads: Vec<Workload> = names.iter().zip(&pending).map(|(id, (_, t))| workload(id, 1, *t)).collect();
+        let mut expected: Vec<u32> = (0..).take(workloads.len()).collect();
+        expected.sort_by_key(|at| {
+            let (id, submitted) = (&names[*at as usize], pending[*at as usize].1);
+            (submitted.is_none(), submitted, submitted.map(|_| id))
+        });
+        prop_assert_eq!(sequencer("fifo").order(&workloads, &GivenStandings::default()), expected);
+    }
+
     #[test]
     fn lifo_is_the_exact_reverse_of_fifo(pending in pending()) {
         let names: Vec<String> = (0..pending.len()).map(|i| format!("w{}", i * 7 % 11)).collect();
