@@ -24,6 +24,7 @@ pub mod increments;
 pub mod interned;
 pub mod kernel;
 pub mod ledger;
+mod letters;
 pub mod maps;
 pub mod names;
 pub mod normalize;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use crate::decimal::Amount;
 use crate::fault::{Fault, MAX_FAULTS};
+use crate::letters::first_letters;
 use crate::queues::{Bound, OverQuotaBy, OverQuotaWeight, QueueConfig, QueueSpec};
 use crate::slots::{Amounts, MAX_SLOTS, SlotName};
 use crate::time::Timestamp;
@@ -139,7 +140,7 @@ impl Tree {
             .collect();
         for (name, queue) in &by_name {
             queues[*queue].name = Arc::clone(name);
-            queues[*queue].letters = first_letters(name);
+            queues[*queue].letters = first_letters(name.as_bytes());
         }
         let mut tree = Self {
             capacity: slots.iter().map(|s| capacity.get(*s).unwrap_or_default()).collect(),
@@ -264,14 +265,6 @@ impl Tree {
     pub fn amounts(&self, row: &[Amount]) -> Amounts {
         self.slots.iter().copied().zip(row.iter().copied()).collect()
     }
-}
-
-/// The first 16 bytes as a number that orders like them; what is missing is 0.
-fn first_letters(name: &str) -> u128 {
-    let mut bytes = [0; 16];
-    let count = name.len().min(bytes.len());
-    bytes[..count].copy_from_slice(&name.as_bytes()[..count]);
-    u128::from_be_bytes(bytes)
 }
 
 /// All slots in name order; `None` when there are too many.
