@@ -45,6 +45,7 @@ pub mod shards;
 pub mod slice;
 pub mod slots;
 pub mod status;
+pub mod tier;
 pub mod time;
 pub mod trail;
 pub mod usage_report;

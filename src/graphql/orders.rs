@@ -21,7 +21,7 @@ pub enum FairShareWeightTargetType {
 
 /// A tier of the hierarchy.
 #[derive(Enum, Clone, Copy, Debug, PartialEq, Eq)]
-#[graphql(remote = "crate::service::buckets::Tier")]
+#[graphql(remote = "crate::domain::tier::Tier")]
 pub enum FairnessTier {
     Domain,
     Project,

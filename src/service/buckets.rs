@@ -5,9 +5,10 @@ use uuid::Uuid;
 use super::input::page::{Cursor, Key, Page, Window};
 use super::{Caller, Error, Result, Service};
 use crate::domain::filter::Filter;
+use crate::domain::tier::Tier;
 use crate::store::bucket_list::{self, BucketQuery, Place};
 
-pub use crate::store::bucket_list::{BucketCondition, BucketField, BucketRow, Tier};
+pub use crate::store::bucket_list::{BucketCondition, BucketField, BucketRow};
 
 /// What a list of buckets asks for.
 #[derive(Clone, Debug)]

@@ -14,8 +14,8 @@ use super::{Caller, Error, Result, Service, Work};
 use crate::domain::fairness::Days;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Owner, ProjectId};
+use crate::domain::tier::Tier;
 use crate::domain::time::Day;
-use crate::service::buckets::Tier;
 use crate::store;
 use crate::store::share_days::{Place, ShareFilter};
 

@@ -10,43 +10,23 @@ use super::{Result, StoreError, decode};
 use crate::domain::filter::{Compare, DayMatch, Filter, TextMatch, UuidIn};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::slots::{Amounts, Usages};
+use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
 
-/// A tier of the hierarchy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tier {
-    Domain,
-    Project,
-    User,
+fn table(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Domain => "domain_usage_buckets",
+        Tier::Project => "project_usage_buckets",
+        Tier::User => "user_usage_buckets",
+    }
 }
 
-impl Tier {
-    /// From the top down.
-    pub const ALL: [Self; 3] = [Self::Domain, Self::Project, Self::User];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Domain => "domain",
-            Self::Project => "project",
-            Self::User => "user",
-        }
-    }
-
-    fn table(self) -> &'static str {
-        match self {
-            Self::Domain => "domain_usage_buckets",
-            Self::Project => "project_usage_buckets",
-            Self::User => "user_usage_buckets",
-        }
-    }
-
-    /// The columns that, with the start, identify a bucket of a group.
-    fn keys(self) -> &'static [&'static str] {
-        match self {
-            Self::Domain => &["domain_name"],
-            Self::Project => &["project_id"],
-            Self::User => &["user_uuid", "project_id"],
-        }
+/// The columns that, with the start, identify a bucket of a group.
+fn keys(tier: Tier) -> &'static [&'static str] {
+    match tier {
+        Tier::Domain => &["domain_name"],
+        Tier::Project => &["project_id"],
+        Tier::User => &["user_uuid", "project_id"],
     }
 }
 
@@ -161,7 +141,7 @@ pub struct BucketPage {
 pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[String]) -> Result<BucketPage> {
     let matching = matching(query, domains, db.get_database_backend());
     let mut count = Query::select();
-    count.from_as(query.tier.table(), "b");
+    count.from_as(table(query.tier), "b");
     if names_domain(&query.filter) {
         join_projects(&mut count, query.tier);
     }
@@ -172,7 +152,7 @@ pub async fn list(db: &impl ConnectionTrait, query: &BucketQuery, domains: &[Str
     };
     // The page is cut before its projects are joined: otherwise PostgreSQL may look at the buckets of every project first.
     let mut select = Query::select();
-    select.from_as(query.tier.table(), "b").cond_where(matching);
+    select.from_as(table(query.tier), "b").cond_where(matching);
     if names_domain(&query.filter) {
         join_projects(&mut select, query.tier);
     }
@@ -219,7 +199,7 @@ fn columns(tier: Tier) -> impl Iterator<Item = &'static str> {
         "created_at",
         "updated_at",
     ];
-    own.into_iter().chain(tier.keys().iter().copied())
+    own.into_iter().chain(keys(tier).iter().copied())
 }
 
 /// Orders buckets as they are read.
@@ -256,7 +236,7 @@ fn order_columns(query: &BucketQuery) -> Vec<&'static str> {
     if query.field != BucketField::PeriodStart {
         columns.push("period_start");
     }
-    columns.extend(query.tier.keys());
+    columns.extend(keys(query.tier));
     columns
 }
 

@@ -4,11 +4,11 @@ use sea_orm::ActiveValue::Set;
 use sea_orm::sea_query::{Condition, Expr, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, IntoSimpleExpr, QueryFilter};
 
-use super::bucket_list::Tier;
 use super::day_rows::ByDay;
 use super::entity::fairness_day::{ActiveModel, Column, Entity, Model};
 use super::key_list::{KeyOrder, KeyPage, KeyWindow};
 use super::{Result, StoreError, bulk, key_list};
+use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
 
 /// How fair one tier was on one day.
@@ -33,10 +33,9 @@ impl ByDay for FairnessDay {
 impl TryFrom<Model> for FairnessDay {
     type Error = StoreError;
     fn try_from(row: Model) -> Result<Self> {
-        let tier = Tier::ALL.into_iter().find(|tier| tier.as_str() == row.tier);
         Ok(Self {
             day: Day(row.day),
-            tier: tier.ok_or_else(|| StoreError::Damaged(format!("the tier {}", row.tier)))?,
+            tier: row.tier.parse().map_err(|()| StoreError::Damaged(format!("the tier {}", row.tier)))?,
             misallocated_share: row.misallocated_share,
             jains_index: row.jains_index,
             active: row.active.unsigned_abs(),

@@ -10,13 +10,13 @@ use sea_orm::{
 };
 use uuid::Uuid;
 
-use super::bucket_list::Tier;
 use super::day_rows::ByDay;
 use super::entity::share_day::{ActiveModel, Column, Entity, Model};
 use super::key_list::{KeyOrder, KeyPage, KeyWindow};
 use super::{Result, StoreError, bulk, key_list};
 use crate::domain::fairness::Days;
 use crate::domain::ids::{GroupKey, Member, Owner, ProjectId, UserId};
+use crate::domain::tier::Tier;
 use crate::domain::time::Day;
 
 /// What one day left of a domain, project or user.

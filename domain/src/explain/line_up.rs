@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use super::Tier;
+use crate::tier::Tier;
 
 /// All who are compared, each by its number.
 pub struct LineUp<'a> {

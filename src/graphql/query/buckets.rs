@@ -4,11 +4,12 @@ use async_graphql::{Context, Object, OutputType, Result};
 
 use super::{caller, service};
 use crate::domain::filter::Filter;
+use crate::domain::tier::Tier;
 use crate::graphql::connection::{List, PageArgs, connect};
 use crate::graphql::filters::{DomainUsageBucketFilter, ProjectUsageBucketFilter, UserUsageBucketFilter};
 use crate::graphql::orders::{DomainUsageBucketOrderBy, ProjectUsageBucketOrderBy, UserUsageBucketOrderBy};
 use crate::graphql::types::{DomainUsageBucketNode, ProjectUsageBucketNode, UserUsageBucketNode};
-use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow, Tier, bucket_list_name};
+use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow, bucket_list_name};
 use crate::service::input::page::Page;
 use crate::service::{Error, Result as ServiceResult};
 

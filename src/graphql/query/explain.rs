@@ -3,8 +3,8 @@
 use async_graphql::{Context, Object, Result};
 
 use super::{caller, service};
-use crate::domain::explain::Tier;
 use crate::domain::options::SequenceMode;
+use crate::domain::tier::Tier;
 use crate::graphql::guard;
 use crate::graphql::scalars::JsonString;
 use crate::graphql::types::Sequence;

@@ -9,13 +9,14 @@ use async_graphql::{Context, ID, Object, Result};
 use super::{caller, service};
 use crate::domain::filter::{Compare, DayMatch, Filter, Place, TextMatch};
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
+use crate::domain::tier::Tier;
 use crate::graphql::global_id;
 use crate::graphql::guard;
 use crate::graphql::types::{
     Agent, AuditEntry, Domain, DomainFairShare, DomainUsageBucketNode, FairShareWeightNode, JobRun, Node, Project,
     ProjectFairShare, ProjectUsageBucketNode, Queue, ScalingGroup, User, UserFairShare, UserUsageBucketNode,
 };
-use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow, Tier};
+use crate::service::buckets::{BucketCondition, BucketField, BucketList, BucketRow};
 use crate::service::input::page::Window;
 use crate::service::shares::FoundShares;
 use crate::service::{Error, Result as ServiceResult};

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::decimal::{f64_text, signed_text};
+use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
 use crate::rest::list::List;
 use crate::rest::owner::ProjectAndUser;
-use crate::service::buckets::Tier;
 use crate::service::fairness::days::FairnessDay;
 use crate::service::fairness::report::{Fairness, FairnessRow, Who};
 

@@ -9,8 +9,9 @@ use uuid::Uuid;
 use crate::domain::explain::count::Scale;
 use crate::domain::explain::exact;
 use crate::domain::slots::{Amounts, Usages};
+use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
-use crate::service::buckets::{BucketRow, Tier};
+use crate::service::buckets::BucketRow;
 use crate::service::people::Directory;
 
 /// A tier of the hierarchy.

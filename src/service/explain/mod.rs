@@ -17,9 +17,9 @@ use super::group::visible::VisibleGroup;
 use super::people::Called;
 use super::sequence::waiting::Waiting;
 use super::{Caller, Error, Result, Service};
-use crate::domain::explain::Tier;
 use crate::domain::explain::count::Recount;
 use crate::domain::ids::Owner;
+use crate::domain::tier::Tier;
 use crate::store;
 
 /// What is to be explained. Users and projects are named by UUID or by name.

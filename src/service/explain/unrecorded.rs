@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::explain::Tier;
 use crate::domain::explain::count::Scale;
 use crate::domain::ids::{Member, Owner};
 use crate::domain::maps::FastMap;
 use crate::domain::outstanding::Moment;
 use crate::domain::run_times::Expected;
 use crate::domain::slots::Usages;
+use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::trail::{Trail, with};
 use crate::service::group::published::facts::Facts;

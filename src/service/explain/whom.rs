@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::ExplainInput;
 use super::answer::Whom;
-use crate::domain::explain::Tier;
 use crate::domain::hierarchy::Share;
 use crate::domain::ids::{Member, Owner, ProjectId, UserId};
 use crate::domain::ranking::Placed;
+use crate::domain::tier::Tier;
 use crate::service::group::published::rows::{DomainShare, ProjectShare, UserShare};
 use crate::service::people::who;
 use crate::service::shares::UserPlace;

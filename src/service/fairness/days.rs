@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::report::known_reports;
+use crate::domain::tier::Tier;
 use crate::domain::time::{Day, Timestamp};
-use crate::service::buckets::Tier;
 use crate::service::group::published::PublishedGroup;
 use crate::service::input::page::{Key, Page, Window, day_key, key_day, key_page, key_window};
 use crate::service::work::detached;

@@ -6,7 +6,7 @@ use fairshared::cli::import::command::{ImportArgs, import};
 use fairshared::cli::import::report::Report;
 use fairshared::domain::decimal::Usage;
 use fairshared::domain::kernel::Phase;
-use fairshared::service::buckets::Tier;
+use fairshared::domain::tier::Tier;
 
 use super::loading::Desk;
 use super::{at, slot};
