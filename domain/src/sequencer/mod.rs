@@ -13,7 +13,6 @@ mod ties;
 mod turns;
 
 use std::borrow::Cow;
-use std::cmp::Ordering;
 use std::fmt;
 
 use super::factor::Exponent;
@@ -202,25 +201,24 @@ fn by_keys(keys: Vec<u64>, workloads: &[Workload], latest_first: bool) -> Vec<u3
         let submitted = workload.submission();
         u128::from(key) << 64 | u128::from(if latest_first { !submitted } else { submitted })
     };
-    let ids = Ids::new(workloads);
-    sorted(keys.into_iter().zip(workloads).map(number), |a, b| {
-        let by_id = ids.compare(a, b);
-        if latest_first { by_id.reverse() } else { by_id }
-    })
+    sorted(keys.into_iter().zip(workloads).map(number), workloads, latest_first)
 }
 
 /// Positions by submission, then id.
 fn by_submission(workloads: &[Workload]) -> Vec<u32> {
-    let ids = Ids::new(workloads);
-    sorted(workloads.iter().map(Workload::submission), |a, b| ids.compare(a, b))
+    sorted(workloads.iter().map(Workload::submission), workloads, false)
 }
 
-/// Positions by ascending number; `among_equals` says how those of one number follow each other.
-fn sorted<N: Ord + Copy>(numbers: impl Iterator<Item = N>, among_equals: impl Fn(u32, u32) -> Ordering) -> Vec<u32> {
+/// Positions by ascending number; equal numbers by id, or in the reverse of that.
+fn sorted<N: Ord + Copy>(numbers: impl Iterator<Item = N>, workloads: &[Workload], latest_first: bool) -> Vec<u32> {
     let mut order: Vec<(N, u32)> = numbers.zip(0u32..).collect();
     order.sort_unstable_by_key(|(number, _)| *number);
+    let ids = Ids::new(workloads);
     for equals in order.chunk_by_mut(|a, b| a.0 == b.0).filter(|run| run.len() > 1) {
-        equals.sort_unstable_by(|a, b| among_equals(a.1, b.1));
+        ids.sort(equals);
+        if latest_first {
+            equals.reverse();
+        }
     }
     order.into_iter().map(|(_, at)| at).collect()
 }

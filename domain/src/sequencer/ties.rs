@@ -2,7 +2,6 @@
 //! their bytes, which are kept side by side.
 
 use std::cell::OnceCell;
-use std::cmp::Ordering;
 
 use super::Workload;
 use crate::letters::first_letters;
@@ -19,11 +18,14 @@ impl<'w> Ids<'w> {
         Self { workloads, letters: OnceCell::new() }
     }
 
-    /// How two workloads of the same time follow each other; those without a time keep the order they were given.
-    pub fn compare(&self, a: u32, b: u32) -> Ordering {
+    /// Puts workloads of one time, each with its position, in their order; those without a time keep the order they were given.
+    pub fn sort<N>(&self, equals: &mut [(N, u32)]) {
         let letters = self.letters.get_or_init(|| letters(self.workloads));
-        let by_letters = letters[a as usize].cmp(&letters[b as usize]);
-        by_letters.then_with(|| self.id(a).cmp(&self.id(b))).then(a.cmp(&b))
+        let of = |(_, at): &(N, u32)| letters[*at as usize];
+        equals.sort_by_cached_key(of);
+        for alike in equals.chunk_by_mut(|a, b| of(a) == of(b)).filter(|alike| alike.len() > 1) {
+            alike.sort_by(|(_, a), (_, b)| self.id(*a).cmp(&self.id(*b)).then(a.cmp(b)));
+        }
     }
 
     fn id(&self, at: u32) -> Option<&str> {
