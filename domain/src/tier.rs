@@ -1,12 +1,12 @@
-//! The levels of the hierarchy.
+//! The tiers of the hierarchy.
 
 use std::str::FromStr;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A level of the hierarchy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, ToSchema)]
+/// A tier of the hierarchy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Tier {
     Domain,
@@ -27,10 +27,15 @@ impl Tier {
     }
 }
 
-impl FromStr for Tier {
-    type Err = ();
+/// A text that names no tier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("is none of domain, project, user")]
+pub struct UnknownTier;
 
-    fn from_str(text: &str) -> Result<Self, ()> {
-        Self::ALL.into_iter().find(|tier| tier.as_str() == text).ok_or(())
+impl FromStr for Tier {
+    type Err = UnknownTier;
+
+    fn from_str(text: &str) -> Result<Self, UnknownTier> {
+        Self::ALL.into_iter().find(|tier| tier.as_str() == text).ok_or(UnknownTier)
     }
 }

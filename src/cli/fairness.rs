@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use serde_json::{Value, json};
 
 use super::client::Client;
@@ -11,26 +11,10 @@ use super::export::{check_days, parse_day};
 use super::failure::{Failure, Outcome};
 use super::list::List;
 use super::output::{Format, OutputArgs, figure, percent, print, print_answer, print_list};
+use super::tier::tier;
 use crate::config::Config;
+use crate::domain::tier::Tier;
 use crate::domain::time::Day;
-
-/// A tier of the hierarchy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Tier {
-    Domain,
-    Project,
-    User,
-}
-
-impl Tier {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Domain => "domain",
-            Self::Project => "project",
-            Self::User => "user",
-        }
-    }
-}
 
 /// Show what everyone used in a window beside what weights entitle them to
 #[derive(Parser)]
@@ -42,7 +26,7 @@ pub struct Fairness {
     #[arg(long, default_value = "7d", conflicts_with = "history")]
     window: String,
     /// The tier that is shown; of the history, only this one [default: domain]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = tier())]
     tier: Option<Tier>,
     /// How fair each day was instead, as the job `divide` keeps it
     #[arg(long)]

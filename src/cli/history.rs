@@ -8,10 +8,11 @@ use super::client::Client;
 use super::command::Command;
 use super::export::{check_days, parse_day};
 use super::failure::Outcome;
-use super::fairness::Tier;
 use super::list::List;
 use super::output::{Format, OutputArgs, known_percent, print_list};
+use super::tier::tier;
 use crate::config::Config;
+use crate::domain::tier::Tier;
 use crate::domain::time::Day;
 
 /// Show the factors and ranks that each day left behind, of the last 31 days unless told otherwise
@@ -21,7 +22,7 @@ pub struct History {
     /// The resource group
     group: String,
     /// The tier that is shown
-    #[arg(long, value_enum, default_value = "user")]
+    #[arg(long, value_parser = tier(), default_value = "user")]
     tier: Tier,
     /// Only this domain; of the other tiers the projects that are in it now
     #[arg(long, value_name = "NAME")]

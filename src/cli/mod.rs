@@ -42,6 +42,7 @@ mod sequence;
 mod serve;
 mod simulate;
 mod simulated;
+mod tier;
 mod usage;
 mod users;
 mod weights;

@@ -115,7 +115,7 @@ fn session<'a>(request: &'a Request, site: &Site) -> Result<Option<&'a str>, Err
 /// Makes every request one of `actor`, an admin of this process.
 pub fn trust(actor: Arc<str>, mut inner: impl Answers) -> impl Answers {
     service_fn(move |mut request: Request| {
-        let caller = Caller { request_id: request_id(&request), ..Caller::internal(Arc::clone(&actor)) };
+        let caller = Caller::internal_in(Arc::clone(&actor), request_id(&request));
         request.extensions_mut().insert(caller);
         inner.call(request)
     })

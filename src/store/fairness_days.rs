@@ -35,7 +35,7 @@ impl TryFrom<Model> for FairnessDay {
     fn try_from(row: Model) -> Result<Self> {
         Ok(Self {
             day: Day(row.day),
-            tier: row.tier.parse().map_err(|()| StoreError::Damaged(format!("the tier {}", row.tier)))?,
+            tier: row.tier.parse().map_err(|_| StoreError::Damaged(format!("the tier {}", row.tier)))?,
             misallocated_share: row.misallocated_share,
             jains_index: row.jains_index,
             active: row.active.unsigned_abs(),

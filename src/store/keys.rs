@@ -19,7 +19,8 @@ const USES: usize = 500;
 pub struct ApiKey {
     pub id: Uuid,
     pub role: String,
-    pub label: String,
+    /// Each request of its holder has it.
+    pub label: Arc<str>,
     pub user: Option<UserId>,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
@@ -37,7 +38,7 @@ impl TryFrom<Model> for ApiKey {
             groups: row.resource_groups.as_deref().map(decode::json::<Vec<String>>).transpose()?.map(Arc::from),
             id: row.id,
             role: row.role,
-            label: row.label,
+            label: row.label.into(),
             user: row.user_uuid.map(UserId),
             created_at: Timestamp::from_micros(row.created_at),
             expires_at: time(row.expires_at),
@@ -53,7 +54,7 @@ pub async fn insert(db: &impl ConnectionTrait, key: &ApiKey, key_hash: String) -
         id: Set(key.id),
         key_hash: Set(key_hash),
         role: Set(key.role.clone()),
-        label: Set(key.label.clone()),
+        label: Set(key.label.to_string()),
         user_uuid: Set(key.user.map(|u| u.0)),
         created_at: Set(key.created_at.micros()),
         expires_at: Set(key.expires_at.map(Timestamp::micros)),

@@ -17,7 +17,9 @@ use super::list::List;
 use super::open::{input_name, read_input};
 use super::output::{Format, percent, print, print_answer, print_bytes, print_list};
 use super::simulated;
+use super::tier::tier;
 use crate::config::Config;
+use crate::domain::tier::Tier;
 use crate::domain::weight::Weight;
 use crate::rest::configuration::view::{Configuration, UserEntry, WeightText};
 
@@ -69,7 +71,7 @@ enum WeightsCommand {
 struct SetArgs {
     /// The resource group
     group: String,
-    #[arg(value_enum)]
+    #[arg(value_parser = tier())]
     tier: Tier,
     /// The domain's name, or the project's or user's UUID or name
     name: String,
@@ -96,13 +98,6 @@ struct FileArgs {
     /// Form of the changes
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
     output: Format,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Tier {
-    Domain,
-    Project,
-    User,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -34,7 +34,7 @@ impl ExplainQuery {
         workload: Option<String>,
         place: Option<i32>,
     ) -> Result<JsonString> {
-        let tier = tier.map(|text| text.parse::<Tier>().map_err(|()| none_of("/tier", "domain, project, user")));
+        let tier = tier.map(|text| text.parse::<Tier>().map_err(|_| none_of("/tier", "domain, project, user")));
         let place = place.map(i64::from);
         let input = ExplainInput { tier: tier.transpose()?, domain, project, user, workload, place };
         Ok(JsonString::of(&service(ctx)?.explain(caller(ctx)?, &resource_group, input).await?))

@@ -61,7 +61,7 @@ impl ApiKey {
         Self {
             key_id: Uuid(key.id),
             role: key.role,
-            label: key.label,
+            label: key.label.to_string(),
             user_uuid: key.user.map(|user| Uuid(user.0)),
             user_name: key.user.and_then(|user| people.user_name(user)),
             created_at: DateTime(key.created_at),

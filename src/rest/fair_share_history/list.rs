@@ -8,9 +8,9 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::view::ShareDayView;
+use crate::domain::tier::Tier;
 use crate::domain::time::Day;
 use crate::rest::extract::{PathParams, QueryParams};
-use crate::rest::fairness::view::TierName;
 use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
 use crate::rest::problem::Result;
@@ -41,7 +41,7 @@ impl From<OrderName> for ShareOrder {
 pub struct ShareDaysQuery {
     /// `user` unless given.
     #[param(inline)]
-    pub tier: Option<TierName>,
+    pub tier: Option<Tier>,
     /// Only this domain; of the other tiers only the projects that are in it now.
     pub domain: Option<String>,
     /// Only this project, by name or UUID; not of the tier of domains.
@@ -79,7 +79,7 @@ pub async fn handle(
     QueryParams(query): QueryParams<ShareDaysQuery>,
 ) -> Result<Json<List<ShareDayView>>> {
     let ShareDaysQuery { tier, domain, project, user, from, to, search, order, limit, cursor } = query;
-    let (tier, order) = (tier.unwrap_or(TierName::User).into(), order.into());
+    let (tier, order) = (tier.unwrap_or(Tier::User), order.into());
     let list = ListCursor::new(Service::share_history_list(tier, order), path.rg.clone());
     let window = list.window(limit, cursor.as_deref())?;
     let (domain, project, user) = (domain.as_deref(), project.as_deref(), user.as_deref());

@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 
 use crate::domain::decimal::f64_text;
 use crate::domain::ids::Owner;
+use crate::domain::tier::Tier;
 use crate::domain::time::Day;
-use crate::rest::fairness::view::TierName;
 use crate::rest::owner::ProjectAndUser;
 use crate::service::people::Directory;
 use crate::service::share_history::ShareDay;
@@ -24,7 +24,7 @@ use crate::service::share_history::ShareDay;
 pub struct ShareDayView {
     #[schema(value_type = String, format = Date)]
     pub day: Day,
-    pub tier: TierName,
+    pub tier: Tier,
     /// Of domains only.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
@@ -46,9 +46,9 @@ pub struct ShareDayView {
 impl ShareDayView {
     pub fn new(people: &Directory, row: ShareDay) -> Self {
         let (tier, domain_name, project, user) = match row.owner {
-            Owner::Domain(name) => (TierName::Domain, Some(name), None, None),
-            Owner::Project(id) => (TierName::Project, None, Some(id), None),
-            Owner::User(member) => (TierName::User, None, Some(member.project), Some(member.user)),
+            Owner::Domain(name) => (Tier::Domain, Some(name), None, None),
+            Owner::Project(id) => (Tier::Project, None, Some(id), None),
+            Owner::User(member) => (Tier::User, None, Some(member.project), Some(member.user)),
         };
         Self {
             day: row.day,

@@ -8,7 +8,8 @@ use axum::{Extension, Json};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::view::{FairnessEntry, FairnessView, TierName};
+use super::view::{FairnessEntry, FairnessView};
+use crate::domain::tier::Tier;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor};
 use crate::rest::paths::GroupPath;
@@ -28,9 +29,8 @@ pub struct FairnessQuery {
     #[param(default = "7d")]
     pub window: Option<String>,
     /// The tier that is reported.
-    #[serde(default)]
     #[param(inline, default = "domain")]
-    pub tier: TierName,
+    pub tier: Option<Tier>,
     /// Rows of a page, 1 to 1000. Without `limit` and `cursor` everyone is in one answer.
     pub limit: Option<i64>,
     /// `next_cursor` of the page before.
@@ -49,11 +49,12 @@ pub async fn handle(
     QueryParams(query): QueryParams<FairnessQuery>,
 ) -> Result<Response> {
     let FairnessQuery { window, tier, limit, cursor } = query;
+    let tier = tier.unwrap_or(Tier::Domain);
     let window = Window::read(window.as_deref().unwrap_or("7d"))?;
-    let list = ListCursor::new(list_name(tier.into()), path.rg.clone());
+    let list = ListCursor::new(list_name(tier), path.rg.clone());
     let is_whole = limit.is_none() && cursor.is_none();
     let page = list.window(limit, cursor.as_deref())?;
-    let fairness = service.fairness(&caller, &path.rg, window, tier.into()).await?;
+    let fairness = service.fairness(&caller, &path.rg, window, tier).await?;
     if is_whole {
         let view = FairnessView::new(&fairness, List::without_rows(fairness.rows.len()));
         return Ok(blocking(|| whole::list(&view, &fairness.rows, |row| FairnessEntry::from(row.clone())))?);

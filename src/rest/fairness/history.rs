@@ -7,7 +7,8 @@ use axum::{Extension, Json};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::view::{FairnessDayView, TierName};
+use super::view::FairnessDayView;
+use crate::domain::tier::Tier;
 use crate::domain::time::Day;
 use crate::rest::extract::{PathParams, QueryParams};
 use crate::rest::list::{List, ListCursor};
@@ -28,7 +29,7 @@ pub struct FairnessDaysQuery {
     pub to: Option<Day>,
     /// Only this tier.
     #[param(inline)]
-    pub tier: Option<TierName>,
+    pub tier: Option<Tier>,
     /// Rows of a page, 1 to 1000; 100 unless given.
     #[param(default = 100)]
     pub limit: Option<i64>,
@@ -50,6 +51,6 @@ pub async fn handle(
     let FairnessDaysQuery { from, to, tier, limit, cursor } = query;
     let list = ListCursor::new(Service::FAIRNESS_HISTORY, path.rg.clone());
     let window = list.window(limit, cursor.as_deref())?;
-    let filter = FairnessFilter { from, to, tier: tier.map(Into::into) };
+    let filter = FairnessFilter { from, to, tier };
     Ok(Json(list.answer(service.fairness_history(&caller, &path.rg, filter, &window).await?)))
 }

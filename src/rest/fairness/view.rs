@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::domain::decimal::{f64_text, signed_text};
@@ -12,36 +12,6 @@ use crate::rest::list::List;
 use crate::rest::owner::ProjectAndUser;
 use crate::service::fairness::days::FairnessDay;
 use crate::service::fairness::report::{Fairness, FairnessRow, Who};
-
-/// A tier of the hierarchy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum TierName {
-    #[default]
-    Domain,
-    Project,
-    User,
-}
-
-impl From<TierName> for Tier {
-    fn from(name: TierName) -> Self {
-        match name {
-            TierName::Domain => Self::Domain,
-            TierName::Project => Self::Project,
-            TierName::User => Self::User,
-        }
-    }
-}
-
-impl From<Tier> for TierName {
-    fn from(tier: Tier) -> Self {
-        match tier {
-            Tier::Domain => Self::Domain,
-            Tier::Project => Self::Project,
-            Tier::User => Self::User,
-        }
-    }
-}
 
 /// What a domain, project or user used in the window, beside what it is entitled to.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -115,7 +85,7 @@ pub struct SpanView {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct FairnessView {
     pub resource_group: String,
-    pub tier: TierName,
+    pub tier: Tier,
     pub window: SpanView,
     /// Which part of what was used is in the wrong hands: half of the sum of the errors without their signs, 0 to 1.
     pub misallocated_share: String,
@@ -136,7 +106,7 @@ impl FairnessView {
     pub fn new(of: &Fairness, list: List<FairnessEntry>) -> Self {
         Self {
             resource_group: of.group.name.to_string(),
-            tier: of.tier.into(),
+            tier: of.tier,
             window: SpanView { from: of.span.start, to: of.span.end },
             misallocated_share: f64_text(of.report.misallocated_share),
             jains_index: f64_text(of.report.jains_index),
@@ -157,7 +127,7 @@ impl FairnessView {
 pub struct FairnessDayView {
     #[schema(value_type = String, format = Date)]
     pub day: Day,
-    pub tier: TierName,
+    pub tier: Tier,
     pub misallocated_share: String,
     pub jains_index: String,
     pub active: u32,
@@ -169,7 +139,7 @@ impl From<FairnessDay> for FairnessDayView {
     fn from(row: FairnessDay) -> Self {
         Self {
             day: row.day,
-            tier: row.tier.into(),
+            tier: row.tier,
             misallocated_share: f64_text(row.misallocated_share),
             jains_index: f64_text(row.jains_index),
             active: row.active,

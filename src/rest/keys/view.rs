@@ -19,7 +19,8 @@ pub struct KeyView {
     pub id: Uuid,
     /// `admin`, `scheduler`, `viewer` or `user`.
     pub role: String,
-    pub label: String,
+    #[schema(value_type = String)]
+    pub label: Arc<str>,
     /// Whose rows a key with the role `user` may see.
     pub user_uuid: Option<Uuid>,
     /// What is shown beside the UUID, where there is a name.

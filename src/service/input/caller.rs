@@ -103,6 +103,11 @@ pub struct Caller {
 impl Caller {
     /// The service or the command line, which needs no key.
     pub fn internal(actor: impl Into<Arc<str>>) -> Self {
+        Self::internal_in(actor, random::dated_name())
+    }
+
+    /// The same in a request that has a name already.
+    pub fn internal_in(actor: impl Into<Arc<str>>, request_id: Arc<str>) -> Self {
         Self {
             actor: actor.into(),
             key_id: None,
@@ -110,7 +115,7 @@ impl Caller {
             user: None,
             groups: None,
             expires_at: None,
-            request_id: random::dated_name(),
+            request_id,
         }
     }
 

@@ -52,8 +52,12 @@ impl Service {
         if new.label.is_empty() || new.label.chars().count() > 255 || new.label.chars().any(char::is_control) {
             return Err(Error::about("/label", "invalid_label", "must have 1 to 255 printable characters"));
         }
-        if (new.role == Role::User) != new.user.is_some() {
-            let said = "belongs to a key with the role `user`, and to no other";
+        let refused_user = match (new.role, new.user) {
+            (Role::User, None) => Some("is missing: a key with the role `user` is for one user"),
+            (Role::User, Some(_)) | (_, None) => None,
+            (_, Some(_)) => Some("belongs to a key with the role `user` only"),
+        };
+        if let Some(said) = refused_user {
             return Err(Error::about("/user_uuid", "invalid_user", said));
         }
         if new.expires_at.is_some_and(|t| t <= self.clock.now()) {
@@ -69,7 +73,7 @@ impl Service {
             let key = ApiKey {
                 id: random::dated_id(),
                 role: new.role.as_str().to_owned(),
-                label: new.label,
+                label: new.label.into(),
                 user: new.user,
                 created_at: now,
                 expires_at: new.expires_at,
@@ -162,7 +166,7 @@ impl Service {
         let role =
             Role::parse(&key.role).ok_or_else(|| Error::internal(format!("key {} has an unknown role", key.id)))?;
         Ok(Caller {
-            actor: Arc::clone(&known.label),
+            actor: Arc::clone(&key.label),
             key_id: Some(key.id),
             role,
             user: key.user,

@@ -19,8 +19,6 @@ const TOUCH_MICROS: i64 = 60 * MICROS_PER_SECOND;
 #[derive(Debug)]
 pub struct Known {
     pub key: ApiKey,
-    /// Its label, which each of its requests holds.
-    pub label: Arc<str>,
     /// Microseconds since 1970; 0: never.
     used_at: AtomicI64,
 }
@@ -29,8 +27,7 @@ impl Known {
     fn new(key: ApiKey, before: Option<&Self>) -> Arc<Self> {
         let stored = key.last_used_at.map_or(0, Timestamp::micros);
         let seen = before.map_or(0, |known| known.used_at.load(Ordering::Relaxed));
-        let label = key.label.as_str().into();
-        Arc::new(Self { key, label, used_at: AtomicI64::new(stored.max(seen)) })
+        Arc::new(Self { key, used_at: AtomicI64::new(stored.max(seen)) })
     }
 
     pub fn used(&self, now: Timestamp) {
