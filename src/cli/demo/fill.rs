@@ -228,7 +228,7 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
         terminated_at: kernel.ended_at.map(Timestamp::from_seconds),
         changes: Changes::default(),
         expected_seconds: None,
-        traits: traits(kernel, &job),
+        traits: traits(kernel, seed),
     };
     let told = |name: &str| Told { name: Some(name.to_owned()), display_name: None };
     Incoming { report, user: told(person.name), project: told(project), project_stays: true }
@@ -236,7 +236,7 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
 
 /// Training and batch work gives way; services do not, and those of the industry are critical. One office job in five is
 /// a person's open notebook, which stays too.
-fn traits(kernel: &DemoKernel, job: &str) -> Traits {
+fn traits(kernel: &DemoKernel, seed: u64) -> Traits {
     let person = &PEOPLE[kernel.person];
     let service = person.habit == Habit::SteadyService;
     let notebook = person.habit == Habit::Office && kernel.job.is_multiple_of(5);
@@ -245,7 +245,7 @@ fn traits(kernel: &DemoKernel, job: &str) -> Traits {
         priority: i32::from(service),
         preemptible: !service && !notebook,
         critical: service && PROJECTS[person.project].1 == "industry",
-        gang_id: (kernel.members > 1).then(|| format!("training-{job}")),
+        gang_id: (kernel.members > 1).then(|| format!("training-{seed}-{}", kernel.job)),
         gang_min: (kernel.members > 1).then_some(kernel.members),
         ..Traits::default()
     }

@@ -1,6 +1,8 @@
 //! A capacities file: which agent offered what, and when.
 //! `resource_group,agent_id,cpu,mem_gib,gpu,from,to`; an empty `to` is open.
 
+use std::collections::BTreeMap;
+
 use csv::StringRecord;
 
 use super::ImportError;
@@ -37,7 +39,7 @@ struct Columns {
 
 impl Columns {
     fn locate(header: &StringRecord) -> Result<Self, ImportError> {
-        let mut header = Header::new(header.iter());
+        let mut header = Header::line(header.iter());
         Ok(Self {
             resource_group: header.need("resource_group"),
             agent_id: header.need("agent_id"),
@@ -77,7 +79,7 @@ impl Columns {
 /// Reads the whole file or none of it: a cluster that lacks a few nodes would skew every share.
 pub fn read_capacities(source: &mut Source) -> Result<Vec<Capacity>, ImportError> {
     let mut columns = None;
-    let mut rows = Vec::new();
+    let (mut rows, mut lines) = (Vec::new(), Vec::new());
     each_record(source, |line, record| {
         let Some(known) = &columns else {
             columns = Some(Columns::locate(record.map_err(ImportError::UnreadableHeader)?)?);
@@ -85,7 +87,29 @@ pub fn read_capacities(source: &mut Source) -> Result<Vec<Capacity>, ImportError
         };
         let row = record.and_then(|record| known.capacity(record));
         rows.push(row.map_err(|reason| ImportError::Row(Dropped { line, reason }))?);
+        lines.push(line);
         Ok(())
     })?;
-    if columns.is_some() { Ok(rows) } else { Err(ImportError::NoHeader) }
+    if columns.is_none() {
+        return Err(ImportError::NoHeader);
+    }
+    check_once(&rows, &lines)?;
+    Ok(rows)
+}
+
+/// A node offers one thing at a time: of two rows that overlap, one is old or a slip, and their sum would be wrong.
+fn check_once(rows: &[Capacity], lines: &[u64]) -> Result<(), ImportError> {
+    let mut by_node: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (row, line) in rows.iter().zip(lines).filter(|(row, _)| row.to != Some(row.from)) {
+        by_node.entry((&row.resource_group, &row.agent)).or_default().push((row, *line));
+    }
+    for ((group, agent), mut of_node) in by_node {
+        of_node.sort_by_key(|(row, line)| (row.from, *line));
+        let overlap = of_node.windows(2).find(|pair| pair[0].0.to.is_none_or(|to| to > pair[1].0.from));
+        if let Some([(_, one), (_, other)]) = overlap {
+            let (first, second) = (*one.min(other), *one.max(other));
+            return Err(ImportError::CapacityTwice { first, second, group: group.clone(), agent: agent.clone() });
+        }
+    }
+    Ok(())
 }

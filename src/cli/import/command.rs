@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use chrono_tz::Tz;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Args, Parser};
+use clap::{Args, Parser, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::api::Api;
@@ -24,8 +24,9 @@ use super::{FORMATS, ImportError, MemoryUnit, Options, Reader};
 use crate::cli::client::Client;
 use crate::cli::command::Command;
 use crate::cli::failure::{FAILED, Failure, Outcome};
-use crate::cli::output::{self, OutputArgs};
+use crate::cli::output;
 use crate::config::Config;
+use crate::domain::names::check_name;
 use crate::service::{Clock, SystemClock};
 
 /// Imports the jobs of another scheduler. A second import of the same file changes nothing.
@@ -90,20 +91,24 @@ pub struct ImportArgs {
 pub struct Import {
     #[command(flatten)]
     import: ImportArgs,
-    #[command(flatten)]
-    output: OutputArgs,
+    /// Form of the report
+    #[arg(short, long, value_enum, default_value_t = Form::Table)]
+    output: Form,
+}
+
+/// A report has no rows that CSV or NDJSON could hold.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Form {
+    Table,
+    Json,
 }
 
 impl Command for Import {
     async fn run(self, config: Config) -> Outcome {
-        let format = self.output.output;
-        if !matches!(format, output::Format::Table | output::Format::Json) {
-            return Err(Failure::Unusable("an import reports as table or json".to_owned()));
-        }
         let client = Client::of_new(&config).await?;
         if self.import.history {
             let report = import_history(&self.import, &client, &SystemClock).await.map_err(|error| failure(&error))?;
-            if format == output::Format::Json {
+            if self.output == Form::Json {
                 output::print_json(&report.to_json())?;
             } else {
                 output::print(&report.to_string())?;
@@ -111,7 +116,7 @@ impl Command for Import {
             return Ok(ExitCode::SUCCESS);
         }
         let report = import(&self.import, &client, &SystemClock).await.map_err(|error| failure(&error))?;
-        if format == output::Format::Json {
+        if self.output == Form::Json {
             output::print_json(&report.to_json())?;
         } else {
             output::print(&report.to_string())?;
@@ -153,6 +158,8 @@ pub async fn import_history(args: &ImportArgs, client: &Client, clock: &dyn Cloc
         Some(name.to_string_lossy().into_owned())
     });
     let source = named.context("standard input has no name: --source gives the history one")?;
+    // The server would refuse the name only after the file is read and the groups are made.
+    check_name(&source).map_err(|error| ImportError::HistoryName { name: source.clone(), error })?;
     let domains = read_beside(args.domain_map.as_deref(), read_domain_map)?;
     let reader = Reader::new(format_of(args)?, Source::open(&args.file)?, &options(args)?)?;
     history::load(&Api(client.clone()), clock, reader, &domains, &source).await

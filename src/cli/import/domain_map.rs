@@ -14,7 +14,7 @@ pub type DomainMap = HashMap<String, String>;
 
 /// Reads the whole file or none of it: usage must not land in the wrong domain.
 pub fn read_domain_map(source: &mut Source) -> Result<DomainMap, ImportError> {
-    let mut map = DomainMap::new();
+    let mut map: HashMap<String, (u64, String)> = HashMap::new();
     each_record(source, |line, record| {
         let refuse = |reason| ImportError::Row(Dropped { line, reason });
         let record = record.map_err(refuse)?;
@@ -26,8 +26,20 @@ pub fn read_domain_map(source: &mut Source) -> Result<DomainMap, ImportError> {
             return Ok(());
         }
         check_name(domain).map_err(|_| refuse(Reason::BadName("domain")))?;
-        map.insert(project.to_owned(), domain.to_owned());
+        match map.get(project) {
+            Some((first, before)) if before != domain => {
+                let (project, before, after) = (project.to_owned(), before.clone(), domain.to_owned());
+                return Err(ImportError::DomainTwice { first: *first, second: line, project, before, after });
+            }
+            Some(_) => {}
+            None => {
+                map.insert(project.to_owned(), (line, domain.to_owned()));
+            }
+        }
         Ok(())
     })?;
-    Ok(map)
+    if map.is_empty() {
+        return Err(ImportError::NoProject);
+    }
+    Ok(map.into_iter().map(|(project, (_, domain))| (project, domain)).collect())
 }

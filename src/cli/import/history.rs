@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::api::Api;
+use super::counted::counted;
 use super::domain_map::DomainMap;
 use super::feed::Feed;
 use super::job::ImportedJob;
@@ -73,21 +74,23 @@ impl HistoryReport {
 impl fmt::Display for HistoryReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let taken = self.summary.taken - self.repeated - self.unended;
-        writeln!(f, "{} rows, {taken} jobs taken into the history {:?}", self.summary.rows, self.source)?;
+        let (rows, jobs) = (counted(self.summary.rows, "row", "rows"), counted(taken, "job", "jobs"));
+        writeln!(f, "{rows}, {jobs} taken into the history {:?}", self.source)?;
         write!(f, "{}", self.summary)?;
         if self.repeated > 0 {
-            writeln!(f, "  {} jobs come twice, and count once", self.repeated)?;
+            let rows = counted(self.repeated, "row repeats a job", "rows repeat jobs");
+            writeln!(f, "  {rows} of the file: each job counts once")?;
         }
         if self.unended > 0 {
-            writeln!(f, "  {} jobs left out: they have no start and end that a job can have", self.unended)?;
+            let rows = counted(self.unended, "row", "rows");
+            writeln!(f, "  {rows} left out, without a start and an end that a job can have")?;
         }
-        write!(f, "{} day totals stored, in {} resource groups", self.stored, self.groups)?;
+        let totals = |count| counted(count, "day total", "day totals");
+        let groups = counted(self.groups, "resource group", "resource groups");
+        write!(f, "{} stored, in {groups}", totals(self.stored))?;
         if self.left_out > 0 {
-            write!(
-                f,
-                "\n{} day totals left out: of these days the server has recorded the usage itself",
-                self.left_out
-            )?;
+            let left_out = totals(self.left_out);
+            write!(f, "\n{left_out} left out, of days of which the server has recorded the usage itself")?;
         }
         Ok(())
     }

@@ -26,6 +26,8 @@ pub struct ImportedJob {
     pub project: String,
     pub domain: String,
     pub resource_group: String,
+    /// What the trace calls the resource group where another name was asked for; else empty.
+    pub told_group: String,
     pub submitted_at: Option<Timestamp>,
     pub started_at: Option<Timestamp>,
     pub terminated_at: Option<Timestamp>,
@@ -46,7 +48,7 @@ impl ImportedJob {
     /// no usage hangs on it.
     pub(super) fn checked(mut self, group: Option<&str>) -> Result<Self, Reason> {
         if let Some(group) = group {
-            group.clone_into(&mut self.resource_group);
+            self.told_group = std::mem::replace(&mut self.resource_group, group.to_owned());
         }
         for name in [&mut self.user, &mut self.project, &mut self.domain, &mut self.resource_group] {
             if name.is_empty() {
@@ -81,6 +83,13 @@ impl ImportedJob {
 
     pub fn kernel_id(&self) -> KernelId {
         identity::kernel(&self.resource_group, &self.job_key)
+    }
+
+    /// What [`ImportedJob::kernel_id`] is without another name of the resource group: jobs of two clusters that are put
+    /// into one group stay two.
+    pub fn id_in_trace(&self) -> KernelId {
+        let group = if self.told_group.is_empty() { &self.resource_group } else { &self.told_group };
+        identity::kernel(group, &self.job_key)
     }
 
     /// The kernel that the run of the same job with another start is, as the trace tells starts; `None` where a key holds

@@ -1,7 +1,8 @@
 //! `lsf`: `lsb.acct` of LSF, versions 6 to 10.1: a record a line, fields separated by blanks, texts in quotes (a quote
 //! within is doubled), lists after their length.
 //!
-//! - Only `JOB_FINISH` stands for a job; other records are no rows.
+//! - Only `JOB_FINISH` stands for a job; the other records of `lsb.acct` are no rows. What it does not hold, like the
+//!   records of `lsb.events`, is dropped, so that another file is noticed.
 //! - User and project are LSF's; a record names no cluster, so the resource group is the queue. Each start of a job is a
 //!   kernel of its own, keyed `<job id>[<array index>]@<start>`; the tasks of an array are one session.
 //! - A job ends when the event was logged. LSF tells how long it was in the state RUN: the time that it was suspended
@@ -42,7 +43,9 @@ impl Parser for Lsf {
         let mut fields = Fields(line);
         Ok(match fields.next().as_deref() {
             Some("JOB_FINISH") => Some(Finish::parse(fields).and_then(Finish::job)),
-            _ => None,
+            Some("EVENT_ADRSV_FINISH" | "JOB_RESIZE") => None,
+            _ if line.trim().is_empty() || line.starts_with('#') => None,
+            _ => Some(Err(Reason::OtherRecord)),
         })
     }
 

@@ -8,6 +8,7 @@ pub(super) mod amounts;
 mod api;
 pub mod capacities;
 pub mod command;
+pub mod counted;
 mod csv_lines;
 pub mod domain_map;
 mod feed;
@@ -67,10 +68,20 @@ pub enum ImportError {
     NoHeader,
     #[error("the header line is {0}")]
     UnreadableHeader(Reason),
-    #[error("the header line lacks the fields {0}")]
-    MissingFields(String),
-    #[error("the header line names the field {0} twice")]
-    FieldTwice(&'static str),
+    #[error("{of} lacks the fields {missing}")]
+    MissingFields { of: &'static str, missing: String },
+    #[error("{of} lacks the fields {missing}, and {unknown:?} is no field that an import reads")]
+    UnknownField { of: &'static str, missing: String, unknown: String },
+    #[error("{of} names the field {name} twice")]
+    FieldTwice { of: &'static str, name: &'static str },
+    #[error(
+        "lines {first} and {second} both say what the node {agent:?} of the resource group {group:?} offers at the same time"
+    )]
+    CapacityTwice { first: u64, second: u64, group: String, agent: String },
+    #[error("lines {first} and {second} put the project {project:?} into different domains: {before:?} and {after:?}")]
+    DomainTwice { first: u64, second: u64, project: String, before: String, after: String },
+    #[error("the file names no project")]
+    NoProject,
     #[error("the JSON document has no list `jobs`")]
     NoJobs,
     #[error("Slurm wrote a fault instead of jobs: {0}")]
@@ -84,10 +95,12 @@ pub enum ImportError {
          file another name"
     )]
     HistoryKnown { group: String, name: String },
+    #[error("the history name {name:?} {error}; --source gives the history another name")]
+    HistoryName { name: String, error: NameError },
     #[error("shifted: {0}")]
     Shifted(shifted::Shifted),
     #[error("the resource group {0}")]
-    ResourceGroup(#[from] NameError),
+    ResourceGroup(NameError),
     #[error("line {}: {}", .0.line, .0.reason)]
     Row(Dropped),
     #[error(transparent)]
@@ -143,7 +156,7 @@ pub struct Reader {
 impl Reader {
     pub fn new(format: &Format, source: Source, options: &Options) -> Result<Self, ImportError> {
         if let Some(name) = &options.resource_group {
-            check_name(name)?;
+            check_name(name).map_err(ImportError::ResourceGroup)?;
         }
         options.check(format)?;
         let progress = source.progress();

@@ -52,7 +52,7 @@ struct Columns {
 
 impl Columns {
     fn locate(header: &StringRecord) -> Result<Self, ImportError> {
-        let mut header = Header::new(header.iter());
+        let mut header = Header::line(header.iter());
         Ok(Self {
             job_id: header.need("job_id"),
             session_id: header.find("session_id"),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::counted::counted;
 use super::reason::{Dropped, EndedEarly, Reason};
 use super::rows::Unit;
 use super::zone::TimesRead;
@@ -70,17 +71,20 @@ impl fmt::Display for Summary {
             writeln!(f, "  {} dropped, first at {} {}: {reason}", tally.rows, self.unit.as_str(), tally.first_line)?;
         }
         if self.unmeasured > 0 {
-            writeln!(f, "  {} taken without any amount: they add no usage", self.unmeasured)?;
+            writeln!(f, "  {} taken without any amount, which adds no usage", self.unmeasured)?;
         }
         let LocalRows { assumed, twice, never } = self.times;
         if let Some(zone) = self.zone.filter(|_| assumed > 0) {
-            writeln!(f, "times without an offset were read as {zone}, in {assumed} rows")?;
+            let rows = counted(assumed, "row", "rows");
+            writeln!(f, "times without an offset were read as {zone}, in {rows}")?;
         }
         if twice > 0 {
-            writeln!(f, "  {twice} rows have a time that the clock showed twice: its first was taken")?;
+            let rows = counted(twice, "row has", "rows have");
+            writeln!(f, "  {rows} a time that the clock showed twice: its first was taken")?;
         }
         if never > 0 {
-            writeln!(f, "  {never} rows have a time that the clock never showed: is the time zone right?")?;
+            let rows = counted(never, "row has", "rows have");
+            writeln!(f, "  {rows} a time that the clock never showed: is the time zone right?")?;
         }
         match &self.ended_early {
             Some(early) => writeln!(f, "{early}"),

@@ -32,19 +32,36 @@ pub(super) trait Parser: Send {
     }
 }
 
-/// The first line of a table: finds columns by name, whatever their order and letter case.
+const HEADER_LINE: &str = "the header line";
+
+/// The names of the columns of a table: finds columns by name, whatever their order and letter case.
 pub(super) struct Header<'a> {
+    /// What tells the names.
+    of: &'static str,
     names: Vec<&'a str>,
+    /// What was looked for.
+    asked: Vec<&'static str>,
     missing: Vec<&'static str>,
     twice: Option<&'static str>,
 }
 
 impl<'a> Header<'a> {
-    pub(super) fn new(names: impl Iterator<Item = &'a str>) -> Self {
-        Self { names: names.map(str::trim).collect(), missing: Vec::new(), twice: None }
+    /// The first line of a file.
+    pub(super) fn line(names: impl Iterator<Item = &'a str>) -> Self {
+        Self::new(HEADER_LINE, names)
+    }
+
+    /// What an option of the command line says in place of that line.
+    pub(super) fn option(option: &'static str, names: impl Iterator<Item = &'a str>) -> Self {
+        Self::new(option, names)
+    }
+
+    fn new(of: &'static str, names: impl Iterator<Item = &'a str>) -> Self {
+        Self { of, names: names.map(str::trim).collect(), asked: Vec::new(), missing: Vec::new(), twice: None }
     }
 
     pub(super) fn find(&mut self, name: &'static str) -> Option<usize> {
+        self.asked.push(name);
         let mut places = (0..self.names.len()).filter(|at| self.names[*at].eq_ignore_ascii_case(name));
         let first = places.next();
         if places.next().is_some() {
@@ -68,12 +85,24 @@ impl<'a> Header<'a> {
 
     /// The number of fields of every row.
     pub(super) fn width(self) -> Result<usize, ImportError> {
+        let of = self.of;
         if !self.missing.is_empty() {
-            return Err(ImportError::MissingFields(self.missing.join(", ")));
+            let missing = self.missing.join(", ");
+            return Err(match self.unknown() {
+                Some(unknown) => ImportError::UnknownField { of, missing, unknown },
+                None => ImportError::MissingFields { of, missing },
+            });
         }
         match self.twice {
-            Some(name) => Err(ImportError::FieldTwice(name)),
+            Some(name) => Err(ImportError::FieldTwice { of, name }),
             None => Ok(self.names.len()),
         }
+    }
+
+    /// A name that was not looked for, and may be a misspelt one. Files have many fields that no import reads.
+    fn unknown(&self) -> Option<String> {
+        let known = |name: &str| self.asked.iter().any(|asked| asked.eq_ignore_ascii_case(name));
+        let unknown = self.names.iter().find(|name| self.of != HEADER_LINE && !known(name));
+        unknown.map(|name| (*name).to_owned())
     }
 }

@@ -21,6 +21,8 @@ pub enum Reason {
     EndBeforeStart,
     #[error("no job id")]
     NoJobId,
+    #[error("no record of an accounting log")]
+    OtherRecord,
     #[error("wrong number of fields")]
     FieldCount,
     #[error("a quote that the line does not close")]

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
+use super::counted::counted;
 use super::outcome::{Summary, Tally};
 use super::rebase::Shift;
 
@@ -121,7 +122,8 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let summary = &self.summary;
-        write!(f, "{} rows read, {} taken, {} dropped", summary.rows, self.taken(), summary.dropped_rows())?;
+        let rows = counted(summary.rows, "row", "rows");
+        write!(f, "{rows} read, {} taken, {} dropped", self.taken(), summary.dropped_rows())?;
         match self.refused_rows() {
             0 => writeln!(f)?,
             refused => writeln!(f, ", {refused} refused")?,
@@ -131,22 +133,26 @@ impl fmt::Display for Report {
             let unit = summary.unit.as_str();
             writeln!(f, "  {} refused, first at {unit} {}: {reason}", tally.rows, tally.first_line)?;
         }
-        write!(f, "{} kernels new or changed, {} already known", self.changed, self.known())?;
-        write!(f, "; {} resource groups, {} of them new", self.groups, self.new_groups)?;
+        write!(f, "{} new or changed, {} already known", counted(self.changed, "kernel", "kernels"), self.known())?;
+        let groups = counted(self.groups, "resource group", "resource groups");
+        write!(f, "; {groups}, {} new", self.new_groups)?;
         if self.agents_changed + self.capacity_days > 0 {
-            write!(f, "\n{} agents changed, {} days got a capacity", self.agents_changed, self.capacity_days)?;
+            let agents = counted(self.agents_changed, "agent", "agents");
+            write!(f, "\n{agents} changed, {} got a capacity", counted(self.capacity_days, "day", "days"))?;
         }
         if self.earlier_runs_ended > 0 {
-            write!(f, "\n{} earlier runs ended, because a later run of their job came", self.earlier_runs_ended)?;
+            let runs = counted(self.earlier_runs_ended, "earlier run", "earlier runs");
+            write!(f, "\n{runs} ended, because a later run of the same job came")?;
         }
         if self.replaced > 0 {
-            write!(f, "\n{} known kernels were taken back, because the file has other starts", self.replaced)?;
+            let kernels = counted(self.replaced, "known kernel was", "known kernels were");
+            write!(f, "\n{kernels} taken back, because the file has other starts")?;
         }
         if let Some(rebased) = self.rebased {
             write!(f, "\n{rebased}")?;
         }
         match self.slices {
-            Some(slices) => write!(f, "\n{slices} slices recorded")?,
+            Some(slices) => write!(f, "\n{} recorded", counted(slices, "slice", "slices"))?,
             None => write!(f, "\nnot aggregated: the next run of the aggregate job records the usage")?,
         }
         if self.changed_nothing() {
@@ -157,10 +163,8 @@ impl fmt::Display for Report {
             write!(f, "with --capacities FILE, or report its agents")?;
         }
         if let Some(more @ 1..) = self.without_capacity.len().checked_sub(GROUPS_NAMED) {
-            write!(
-                f,
-                "\nwarning: {more} more resource groups have no capacity; --resource-group NAME puts all rows into one"
-            )?;
+            let more = counted(more as u64, "more resource group has", "more resource groups have");
+            write!(f, "\nwarning: {more} no capacity; --resource-group NAME puts all rows into one")?;
         }
         if !self.groups_without_rows.is_empty() {
             let names = self.groups_without_rows.join(", ");

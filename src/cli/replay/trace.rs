@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use super::TraceArgs;
 use crate::cli::failure::Failure;
+use crate::cli::import::counted::counted;
 use crate::cli::import::domain_map::{DomainMap, read_domain_map};
 use crate::cli::import::format::Format;
 use crate::cli::import::job::{ImportedJob, UNKNOWN};
 use crate::cli::import::source::Source;
 use crate::cli::import::{ImportError, MemoryUnit, Options, Reader, Row};
 use crate::domain::decimal::Amount;
-use crate::domain::ids::{Member, ProjectId};
+use crate::domain::ids::{KernelId, Member, ProjectId};
+use crate::domain::maps::FastMap;
 use crate::domain::replay::history::{History, Job, Numbers, Offer, Person};
 use crate::domain::slots::{Amounts, Usages};
 use crate::domain::time::Timestamp;
@@ -82,9 +84,12 @@ struct Reading {
     size_numbers: Numbers<Amounts>,
     /// The newest job of each project, and the domain that it names.
     homes: BTreeMap<ProjectId, (Timestamp, Arc<str>)>,
-    unfinished: u64,
+    /// Where each job is among those of the trace; `None`: no row tells how it ran and ended.
+    places: FastMap<KernelId, Option<u32>>,
+    repeated: u64,
+    /// Rows whose job has another owner in an earlier one.
+    disputed: u64,
     dropped: u64,
-    no_wait: u64,
 }
 
 impl Reading {
@@ -101,19 +106,28 @@ impl Reading {
         }
     }
 
+    /// Traces that overlap have some jobs twice. As in an import, the later row counts, unless it knows of no end or
+    /// names another owner.
     fn take(&mut self, job: ImportedJob) {
+        let id = job.id_in_trace();
+        let known = self.places.get(&id).copied();
+        let member = Member { user: job.user_id(), project: job.project_id() };
+        let place = known.flatten().map(|place| place as usize);
+        if place.is_some_and(|place| self.trace.owner(place) != member) {
+            self.disputed += 1;
+            return;
+        }
+        self.repeated += u64::from(known.is_some());
         let (Some(started_at), Some(ended_at)) = (job.started_at, job.terminated_at) else {
-            self.unfinished += 1;
+            self.places.entry(id).or_insert(None);
             return;
         };
         let submitted_at = job.submitted_at.map_or(started_at, |submitted| submitted.min(started_at));
-        self.no_wait += u64::from(submitted_at == started_at);
         *self.trace.groups.entry(job.resource_group.clone()).or_default() += 1;
         let mapped = Some(&job.domain).filter(|domain| *domain != UNKNOWN).or_else(|| self.domains.get(&job.project));
         let domain: Arc<str> = mapped.map_or(UNKNOWN, String::as_str).into();
-        let member = Member { user: job.user_id(), project: job.project_id() };
         let home = self.homes.entry(member.project).or_insert_with(|| (submitted_at, Arc::clone(&domain)));
-        if submitted_at > home.0 {
+        if submitted_at >= home.0 {
             *home = (submitted_at, Arc::clone(&domain));
         }
         let Trace { owners, sizes, jobs, .. } = &mut self.trace;
@@ -126,7 +140,7 @@ impl Reading {
             });
         });
         let size = self.size_numbers.of(job.slots, |size| sizes.push(size.clone()));
-        jobs.push(Job {
+        let job = Job {
             id: job.job_key.into_boxed_str(),
             owner,
             size,
@@ -135,11 +149,18 @@ impl Reading {
             ran: (ended_at.micros() - started_at.micros()).unsigned_abs(),
             limit_seconds: job.limit_seconds,
             priority: job.priority,
-        });
+        };
+        if let Some(place) = place {
+            jobs[place] = job;
+        } else {
+            self.places.insert(id, u32::try_from(jobs.len()).ok());
+            jobs.push(job);
+        }
     }
 
     fn finish(self) -> Result<Trace, Failure> {
-        let Self { mut trace, homes, unfinished, dropped, no_wait, .. } = self;
+        let Self { mut trace, homes, places, repeated, disputed, dropped, .. } = self;
+        let unfinished = places.values().filter(|place| place.is_none()).count() as u64;
         for person in &mut trace.owners {
             if let Some((_, domain)) = homes.get(&person.member.project) {
                 person.domain = Arc::clone(domain);
@@ -160,18 +181,42 @@ impl Reading {
             )));
         }
         let notes = &mut trace.notes;
-        let mut note = |count: u64, said: &str| {
+        let mut note = |count: u64, one: &str, many: &str| {
             if count > 0 {
-                notes.push(format!("{count} {said}"));
+                notes.push(counted(count, one, many));
             }
         };
-        note(dropped, "rows were left out, because they cannot be read as jobs that ran");
-        note(unfinished, "jobs were left out, because they have not ended");
+        note(
+            dropped,
+            "row was left out, because it cannot be read as a job that ran",
+            "rows were left out, because they cannot be read as jobs that ran",
+        );
+        note(
+            unfinished,
+            "job was left out, because it has not ended",
+            "jobs were left out, because they have not ended",
+        );
+        note(
+            repeated,
+            "row repeats a job of an earlier row: each job counts once",
+            "rows repeat jobs of earlier rows: each job counts once",
+        );
+        note(
+            disputed,
+            "row was left out, because its job has another user or project in an earlier row",
+            "rows were left out, because their jobs have other users or projects in earlier rows",
+        );
+        let no_wait = trace.jobs.iter().filter(|job| job.submitted_at == job.started_at).count() as u64;
         if no_wait == jobs {
-            note(jobs, "jobs, which are all, started when they were submitted: the trace tells no waits");
+            note(
+                jobs,
+                "job, which is all, started when it was submitted: the trace tells no waits",
+                "jobs, which are all, started when they were submitted: the trace tells no waits",
+            );
         } else {
             note(
                 no_wait,
+                "job started when it was submitted: it carries no wait, if the trace knows that of its jobs at all",
                 "jobs started when they were submitted: they carry no wait, if the trace knows theirs at all",
             );
         }
@@ -180,6 +225,11 @@ impl Reading {
 }
 
 impl Trace {
+    /// Whose job that is.
+    fn owner(&self, place: usize) -> Member {
+        self.owners[self.jobs[place].owner as usize].member
+    }
+
     /// What is replayed on a cluster that offers this.
     pub fn history(&mut self, offers: Vec<Offer>) -> Result<History, Failure> {
         let mut history = History {
@@ -229,7 +279,8 @@ impl Trace {
     /// The largest job, slot by slot.
     pub fn largest(&self) -> Amounts {
         let mut most = Amounts::default();
-        for (slot, amount) in self.sizes.iter().flat_map(Amounts::iter) {
+        // The size of a row that a later one replaced is that of no job.
+        for (slot, amount) in self.jobs.iter().flat_map(|job| self.sizes[job.size as usize].iter()) {
             if most.get(slot).is_none_or(|known| known < amount) {
                 most.set(slot, amount);
             }

@@ -144,6 +144,57 @@ fn a_trace_without_waits_says_so() {
 }
 
 #[test]
+fn a_job_counts_once_however_often_the_traces_have_it() {
+    let folder = desk();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let header = "job_id,user,project,resource_group,submit_time,start_time,end_time,cpu\n";
+    let job = |id: u8, group: &str, hours: [&str; 2], cpu: u8| {
+        let at = |hour: &str| if hour.is_empty() { String::new() } else { format!("2026-01-01T{hour}:00:00Z") };
+        let [start, end] = hours.map(at);
+        format!("{id},ann,p,{group},2026-01-01T00:00:00Z,{start},{end},{cpu}\n")
+    };
+    // The first night saw one job running, and the other as it was not.
+    let [first, second] = [["", "02"], ["03", "04"]].map(|ends| {
+        let cpus = if ends[0].is_empty() { 4 } else { 2 };
+        [header.to_owned(), job(1, "g", ["00", ends[0]], 1), job(2, "g", ["01", ends[1]], cpus)].concat()
+    });
+    write("first.csv", &first);
+    write("second.csv", &second);
+    let told = |traces: &[&str], more: &[&str]| {
+        let ended = replay(folder.path(), &[traces, &["--policy", "fifo.yaml", "-o", "json"], more].concat());
+        let mut report: Value = ended.json();
+        let notes = report["notes"].take().to_string();
+        (report, notes)
+    };
+    // With so much load the largest job is what the cluster offers: that of a row that is replaced is none.
+    let load = ["--load", "10"];
+    let (once, notes) = told(&["second.csv"], &load);
+    assert!(once["jobs"] == 2 && once["capacity"]["cpu"] == "2" && !notes.contains("repeat"), "{once} {notes}");
+    let (again, notes) = told(&["first.csv", "second.csv", "second.csv"], &load);
+    assert_eq!(again, once);
+    assert!(notes.contains("4 rows repeat jobs of earlier rows: each job counts once"), "{notes}");
+    assert!(!notes.contains("not ended"), "{notes}");
+    // What is known to have ended does not run again.
+    let (back, notes) = told(&["second.csv", "first.csv"], &load);
+    assert!(back["jobs"] == 2 && back["capacity"]["cpu"] == "4" && !notes.contains("not ended"), "{back} {notes}");
+    let (_, notes) = told(&["first.csv", "first.csv"], &load);
+    assert!(notes.contains("1 job was left out, because it has not ended"), "{notes}");
+
+    // A job that another user has already is not theirs, as in an import.
+    write("others.csv", &jobs([("bob", "bob-p", "bobs"), ("ann", "ann-p", "anns")]));
+    let nodes = ["--capacities", "nodes.csv"];
+    let (ours, _) = told(&["jobs.csv"], &nodes);
+    let (both, notes) = told(&["jobs.csv", "others.csv"], &nodes);
+    assert_eq!(both, ours);
+    assert!(notes.contains("20 rows were left out, because their jobs have other users or projects"), "{notes}");
+
+    // Clusters that count their jobs from one have different ones, and stay apart in one group.
+    write("clusters.csv", &[header.to_owned(), job(1, "g", ["00", "01"], 1), job(1, "h", ["00", "01"], 1)].concat());
+    let (clusters, notes) = told(&["clusters.csv"], &["--group", "all", "--capacity", "cpu=2"]);
+    assert!(clusters["jobs"] == 2 && !notes.contains("repeat"), "{clusters} {notes}");
+}
+
+#[test]
 fn what_cannot_be_replayed_is_refused_in_one_sentence() {
     let folder = desk();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();

@@ -6,6 +6,7 @@ use fairshared::cli::demo::cluster::generate;
 use fairshared::cli::demo::fill::fill;
 use fairshared::cli::demo::people::GPU_CLUSTER;
 use fairshared::domain::kernel::{Kernel, Phase};
+use fairshared::domain::names::check_name;
 use fairshared::domain::reclaim::Verdict;
 use fairshared::domain::time::{MICROS_PER_SECOND, Timestamp};
 use fairshared::service::input::page::{MAX_PAGE, Window};
@@ -55,7 +56,10 @@ async fn a_deserving_queue_finds_victims_at_any_hour() {
         let preemptible = kernels.iter().filter(|k| k.report.traits.preemptible).count();
         assert!(preemptible * 2 > kernels.len(), "{now}: {preemptible} of {}", kernels.len());
         stay += kernels.len() - preemptible;
-        gangs += kernels.iter().filter(|k| k.report.traits.gang_id.is_some()).count();
+        let of_gangs: Vec<&str> = kernels.iter().filter_map(|k| k.report.traits.gang_id.as_deref()).collect();
+        // As if a scheduler had reported them.
+        assert!(of_gangs.iter().all(|gang| check_name(gang).is_ok()), "{of_gangs:?}");
+        gangs += of_gangs.len();
         let services = running(&service, "inference").await;
         assert!(
             services.iter().all(|k| !k.report.traits.preemptible) && services.iter().any(|k| k.report.traits.critical)

@@ -131,6 +131,17 @@ fn capacities_are_typed_rows() {
 }
 
 #[test]
+fn a_node_may_offer_one_thing_after_the_other() {
+    let text = "resource_group,agent_id,cpu,from,to\n\
+                alpha,n1,8,2026-03-01T00:00:00Z,\n\
+                alpha,n1,4,2026-02-01T00:00:00Z,2026-03-01T00:00:00Z\n\
+                alpha,n1,2,2026-02-05T00:00:00Z,2026-02-05T00:00:00Z\n\
+                alpha,n2,8,2026-03-01T00:00:00Z,\n\
+                beta,n1,8,2026-03-01T00:00:00Z,\n";
+    assert_eq!(read_capacities(&mut source(text)).unwrap().len(), 5);
+}
+
+#[test]
 fn a_capacities_file_with_one_bad_row_is_refused_whole() {
     let read = |text: &str| {
         let text = format!("resource_group,agent_id,cpu,from,to\nalpha,n1,8,2026-02-01T00:00:00Z,\n{text}\n");
@@ -144,6 +155,14 @@ fn a_capacities_file_with_one_bad_row_is_refused_whole() {
         ("alpha,n2", "line 3: wrong number of fields"),
     ] {
         assert_eq!(read(row), error);
+    }
+    for (rows, lines) in [
+        ("alpha,n1,9,2026-02-01T00:00:00Z,", "2 and 3"),
+        ("alpha,n1,9,2026-03-01T00:00:00Z,2026-04-01T00:00:00Z", "2 and 3"),
+        ("alpha,n2,8,2026-01-01T00:00:00Z,\nalpha,n1,9,2026-01-01T00:00:00Z,2026-02-01T00:00:01Z", "2 and 4"),
+    ] {
+        let both = "both say what the node \"n1\" of the resource group \"alpha\" offers at the same time";
+        assert_eq!(read(rows), format!("lines {lines} {both}"));
     }
     assert!(matches!(read_capacities(&mut source("")), Err(ImportError::NoHeader)));
     let whole = gzip(b"resource_group,agent_id,cpu,from,to\n");

@@ -67,6 +67,13 @@ async fn a_file_that_ends_early_or_has_no_name_changes_nothing() {
     assert_eq!(run(&db, ["groups", "list", "-o", "json"]).json()["total"], 0);
     let nameless = crate::cli::program::run_with_input(&db, &["import", "csv", "-", "--history"], TABLE.as_bytes());
     assert!(nameless.stderr.contains("--source"), "{nameless:?}");
+    // A name that the server would refuse is refused before the file is read.
+    let jobs = file(folder.path(), "jobs.csv", TABLE);
+    for jobs in [&jobs, "nowhere.csv"] {
+        let refused = run(&db, ["import", "csv", jobs, "--history", "--source", "a/b"]).refused(2);
+        assert!(refused.contains("the history name \"a/b\" must have 1 to 64 characters"), "{refused}");
+    }
+    assert_eq!(run(&db, ["groups", "list", "-o", "json"]).json()["total"], 0);
     assert_eq!(run(&db, ["import", "csv", &cut, "--history", "--replace"]).code, Some(2));
     assert_eq!(run(&db, ["import", "csv", &cut, "--source", "x"]).code, Some(2));
 }

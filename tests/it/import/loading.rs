@@ -230,11 +230,19 @@ on_both! {
         desk.import(&args).await;
         let domains: Vec<_> = desk.buckets("east", Tier::Domain).await.into_iter().map(|b| b.domain_name).collect();
         assert_eq!(domains, ["research", "unknown"]);
-        for (bad, line) in [("ml,research,too\n", 1), ("ml,research\nx,a/b\n", 2)] {
+        for (bad, said) in [
+            ("ml,research,too\n", "line 1: wrong number of fields"),
+            ("ml,research\nx,a/b\n", "line 2: domain name is too long"),
+            ("ml,earth\nx,y\nml,mars\n", "lines 1 and 3 put the project \"ml\" into different domains: \"earth\" and \"mars\""),
+            ("", "the file names no project"),
+            ("project,domain\n\n", "the file names no project"),
+        ] {
             let args = ImportArgs { domain_map: Some(desk.file("bad.csv", bad)), ..args.clone() };
             let error = format!("{:#}", import(&args, &desk.fixture.client(), &*desk.fixture.clock).await.unwrap_err());
-            assert!(error.contains(&format!("line {line}: ")), "{error}");
+            assert!(error.contains("bad.csv: ") && error.contains(said), "{error}");
         }
+        let twice = desk.file("twice.csv", "ml,research\nml,research\n");
+        assert!(desk.import(&ImportArgs { domain_map: Some(twice), ..args }).await.changed_nothing());
     }
 
     async fn what_contradicts_is_refused_with_its_line(db: TestDb) {

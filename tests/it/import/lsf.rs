@@ -73,7 +73,12 @@ fn other_records_are_no_rows_and_broken_ones_have_a_reason() {
     let row = record(r#"1 "hostA""#, "0", "");
     let other =
         r#""EVENT_ADRSV_FINISH" "10.1" 1770004200 1770000600 33816583 1001 "ann" 0 "user1#0" "ann" 1 1 "hostA 1" 0"#;
-    assert_eq!(one(format!("{other}\n# comment\n{row}")).summary.rows, 1);
+    let resized = r#""JOB_RESIZE" "10.1" 1770004200 4711 0 1770004000"#;
+    assert_eq!(one(format!("{other}\n# comment\n\n{resized}\n{row}")).summary.rows, 1);
+    for other in [r#""JOB_NEW" "10.1" 1770000000 4711 1001"#, "job_id,user", "\"JOB_FINISH 10.1"] {
+        let outcome = one(format!("{other}\n{row}"));
+        assert_eq!((outcome.reasons(), outcome.summary.taken), (vec![Reason::OtherRecord], 1), "{other}");
+    }
     for (line, reason) in [
         (r#""JOB_FINISH" "10.1" 1770004200"#.to_owned(), Reason::FieldCount),
         (row[..row.find("echo").unwrap()].to_owned(), Reason::FieldCount),

@@ -8,6 +8,7 @@ mod loading;
 mod lsf;
 mod pbs;
 mod program;
+mod report;
 mod sacct;
 mod sacct_fields;
 mod sacct_json;

@@ -33,7 +33,13 @@ async fn exit_codes_tell_a_cut_file_from_a_useless_one() {
     let useless = file(folder.path(), "useless.csv", "who,what\n1,2\n");
     assert!(run(&db, ["import", "csv", &useless]).refused(2).contains("job_id"));
     assert!(run(&db, ["import", "csv", "nowhere.csv"]).refused(2).contains("nowhere.csv"));
-    assert!(run(&db, ["import", "csv", &cut, "-o", "csv"]).refused(2).contains("table or json"));
+    for form in ["csv", "ndjson"] {
+        let refused = run(&db, ["import", "csv", &cut, "-o", form]);
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{form}: {refused:?}");
+        assert!(refused.stderr.contains("[possible values: table, json]"), "{form}: {refused:?}");
+    }
+    let group = run(&db, ["import", "csv", &cut, "--resource-group", "a/b"]).refused(2);
+    assert!(group.starts_with("the resource group must have") && group.matches("must have").count() == 1, "{group}");
     assert_eq!(run(&db, ["import", "xml", &cut]).code, Some(2));
 }
 
@@ -41,9 +47,14 @@ async fn exit_codes_tell_a_cut_file_from_a_useless_one() {
 async fn a_file_that_holds_nothing_of_use_is_no_success() {
     let (db, folder) = (sqlite().await, tempfile::tempdir().unwrap());
     let jobs = file(folder.path(), "jobs.csv", TABLE);
-    let nothing = run(&db, ["import", "swf", &jobs]);
-    assert_eq!(nothing.code, Some(1), "{nothing:?}");
-    assert!(nothing.stdout.contains("no row was taken: is the file of this format?"), "{nothing:?}");
+    for format in ["swf", "pbs", "lsf"] {
+        let nothing = run(&db, ["import", format, &jobs]);
+        assert_eq!(nothing.code, Some(1), "{nothing:?}");
+        assert!(nothing.stdout.contains("no row was taken: is the file of this format?"), "{nothing:?}");
+    }
+    let events = file(folder.path(), "lsb.events", "#1770000000\n\"JOB_NEW\" \"10.1\" 1770000000 4711 1001\n");
+    let nothing = run(&db, ["import", "lsf", &events]);
+    assert!(nothing.code == Some(1) && nothing.stdout.contains("is the file of this format?"), "{nothing:?}");
     // Nothing happened on a quiet day.
     let quiet = file(folder.path(), "quiet.csv", TABLE.lines().next().unwrap().to_owned() + "\n");
     assert_eq!(run(&db, ["import", "csv", &quiet]).code, Some(0));
@@ -70,7 +81,7 @@ async fn what_a_dump_is_decides_its_exit_code() {
     let rows = format!("{header}7|ann|ml|COMPLETED|1970-02-01T00:00:00|2026-02-01T00:00:00|1\n");
     let refused = run(&db, ["import", "sacct", &file(folder.path(), "old.txt", &rows)]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
-    assert!(refused.stdout.starts_with("1 rows read, 0 taken, 0 dropped, 1 refused\n"), "{refused:?}");
+    assert!(refused.stdout.starts_with("1 row read, 0 taken, 0 dropped, 1 refused\n"), "{refused:?}");
     assert!(refused.stdout.contains("no row was taken: what it holds was refused"), "{refused:?}");
     let counted = run(&db, ["import", "sacct", &file(folder.path(), "old.txt", &rows), "-o", "json"]);
     assert!(counted.stdout.contains("\"taken\": 0"), "{counted:?}");
@@ -84,9 +95,13 @@ async fn the_options_of_sacct() {
     let fields = ["--noheader", "--fields", "JobID,User,Account,State,Start,End,NCPUS"];
     let told = [&["import", "sacct", &dump, "--delimiter", "tab", "--timezone", "Europe/Berlin"][..], &fields].concat();
     let report = run(&db, told).ok();
-    assert!(report.contains("times without an offset were read as Europe/Berlin, in 1 rows"), "{report}");
+    assert!(report.contains("times without an offset were read as Europe/Berlin, in 1 row\n"), "{report}");
     for wrong in [&["--timezone", "Berlin"][..], &["--delimiter", "||"], &["--noheader"], &["--fields", "JobID"]] {
         assert_eq!(run(&db, [&["import", "sacct", &dump], wrong].concat()).code, Some(2), "{wrong:?}");
     }
+    let few = run(&db, ["import", "sacct", &dump, "--noheader", "--fields", "JobID,Foo"]).refused(2);
+    let expected = "--fields lacks the fields User, Account, State, Start, End, AllocTRES, and \"Foo\" is no field that an \
+                    import reads";
+    assert_eq!(few, expected);
     assert!(run(&db, ["import", "swf", &dump, "--timezone", "UTC"]).refused(2).contains("--timezone says nothing"));
 }

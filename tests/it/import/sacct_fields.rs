@@ -143,5 +143,10 @@ fn a_dump_without_a_header_has_its_fields_named() {
     assert_eq!(read_with("sacct", "", &options(None)).summary.rows, 0);
     let few = Options { fields: Some("JobID,User".to_owned()), ..Options::default() };
     let error = collect(reader("sacct", row, &few)).err().expect("too few").to_string();
-    assert!(error.starts_with("the header line lacks the fields Account"), "{error}");
+    assert_eq!(error, "--fields lacks the fields Account, State, Start, End, AllocTRES");
+    let twice =
+        Options { fields: Some("JobID,User,user,Account,State,Start,End,NCPUS".to_owned()), ..Options::default() };
+    let error =
+        collect(reader("sacct", "7|ann|ann|ml|COMPLETED|||8", &twice)).err().expect("a field twice").to_string();
+    assert_eq!(error, "--fields names the field User twice");
 }

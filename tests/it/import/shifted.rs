@@ -125,7 +125,7 @@ on_both! {
         let args = sacct(&desk, &later.concat());
         let report = desk.import(&args).await;
         assert_eq!((report.changed, report.earlier_runs_ended), (2, 2), "{report}");
-        assert!(report.to_string().contains("2 earlier runs ended, because a later run of their job came"), "{report}");
+        assert!(report.to_string().contains("2 earlier runs ended, because a later run of the same job came"), "{report}");
         let ended = |kernels: Vec<fairshared::domain::kernel::Kernel>| {
             let mut ends: Vec<_> = kernels.into_iter().filter_map(|k| k.report.terminated_at).map(|t| t.to_string()).collect();
             ends.sort();

@@ -46,7 +46,7 @@ fn a_time_that_was_shown_twice_is_its_first_but_no_end_before_its_start() {
         let outcome = berlin(start, end);
         assert_eq!((outcome.summary.times.twice, outcome.summary.times.never), (1, 0));
         let said = outcome.summary.to_string();
-        assert!(said.contains("1 rows have a time that the clock showed twice: its first was taken"), "{said}");
+        assert!(said.contains("1 row has a time that the clock showed twice: its first was taken"), "{said}");
         let job = outcome.only_job();
         assert_eq!([job.started_at, job.terminated_at], expected.map(|time| Some(at(time))), "{start} {end}");
     }
@@ -84,7 +84,7 @@ fn offsets_and_seconds_need_no_zone() {
 fn the_zone_that_is_assumed_is_told() {
     let outcome = read("sacct", row("2026-02-01T08:00:00", "2026-02-01T09:00:00"));
     let said = outcome.summary.to_string();
-    assert!(said.contains("times without an offset were read as UTC, in 1 rows"), "{said}");
+    assert!(said.contains("times without an offset were read as UTC, in 1 row\n"), "{said}");
     let table = "job_id,user,project,start_time,end_time\n1,ann,ml,2026-07-15T08:00:00,2026-07-15T07:00:00Z\n";
     let job = read_with("csv", table, &options("Europe/Berlin")).only_job();
     assert_eq!(

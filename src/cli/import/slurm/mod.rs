@@ -88,6 +88,7 @@ impl Facts<'_> {
             user: self.user.to_owned(),
             project: self.account.to_owned(),
             domain: String::new(),
+            told_group: String::new(),
             resource_group: if self.cluster.is_empty() { self.partition } else { self.cluster }.to_owned(),
             submitted_at: self.submitted_at,
             started_at: self.started_at,

@@ -42,7 +42,7 @@ impl Sacct {
         // No field has a name with another character, so the first one that is none ends the first name.
         let separates = |c: &char| !c.is_ascii_alphanumeric() && *c != '_';
         let delimiter = self.delimiter.or_else(|| header.chars().find(separates)).unwrap_or(DELIMITER);
-        Ok(self.columns.insert(Columns::locate(header.split(delimiter), delimiter, self.zone)?))
+        Ok(self.columns.insert(Columns::locate(Header::line(header.split(delimiter)), delimiter, self.zone)?))
     }
 }
 
@@ -74,8 +74,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn locate<'a>(names: impl Iterator<Item = &'a str>, delimiter: char, zone: Tz) -> Result<Self, ImportError> {
-        let mut header = Header::new(names);
+    fn locate(mut header: Header, delimiter: char, zone: Tz) -> Result<Self, ImportError> {
         let job_id_raw = header.find("JobIDRaw");
         let job_id = header.find_or_need("JobID", job_id_raw.is_some());
         let (elapsed_raw, elapsed) = (header.find("ElapsedRaw"), header.find("Elapsed"));
@@ -182,7 +181,8 @@ impl Parser for Sacct {
         };
         // As they were given to sacct, widths and all.
         let names = fields.split(',').map(|field| field.split_once('%').map_or(field, |(name, _)| name));
-        let columns = Columns::locate(names, self.delimiter.unwrap_or(DELIMITER), self.zone)?;
+        let header = Header::option("--fields", names);
+        let columns = Columns::locate(header, self.delimiter.unwrap_or(DELIMITER), self.zone)?;
         Ok(Some(self.columns.insert(columns).job(line)))
     }
 

@@ -1,0 +1,89 @@
+//! What an import says at its end, of one thing and of several.
+
+use fairshared::cli::import::history::HistoryReport;
+use fairshared::cli::import::outcome::{LocalRows, Summary};
+use fairshared::cli::import::report::Report;
+
+fn summary(count: u64) -> Summary {
+    let times = LocalRows { assumed: count, twice: count, never: count };
+    Summary { rows: 2 * count, taken: 2 * count, zone: Some("UTC"), times, ..Summary::default() }
+}
+
+fn report(count: u64) -> String {
+    let report = Report {
+        summary: Summary { rows: count, taken: count, ..summary(count) },
+        changed: count,
+        groups: count,
+        new_groups: count,
+        agents_changed: count,
+        capacity_days: count,
+        earlier_runs_ended: count,
+        replaced: count,
+        without_capacity: (0..5 + count).map(|n| format!("g{n}")).collect(),
+        slices: Some(count),
+        ..Report::default()
+    };
+    report.to_string()
+}
+
+#[track_caller]
+fn says(text: &str, sentences: &[&str]) {
+    for sentence in sentences {
+        assert!(text.contains(sentence), "{sentence}: {text}");
+    }
+}
+
+#[test]
+fn one_thing_is_told_in_the_singular() {
+    says(
+        &report(1),
+        &[
+            "1 row read, 1 taken, 0 dropped\n",
+            "read as UTC, in 1 row\n",
+            "  1 row has a time that the clock showed twice",
+            "  1 row has a time that the clock never showed",
+            "\n1 kernel new or changed, 0 already known; 1 resource group, 1 new\n",
+            "\n1 agent changed, 1 day got a capacity\n",
+            "\n1 earlier run ended, ",
+            "\n1 known kernel was taken back, ",
+            "\n1 slice recorded\n",
+            "\nwarning: 1 more resource group has no capacity; ",
+        ],
+    );
+    let history = HistoryReport {
+        source: "old".to_owned(),
+        summary: Summary { rows: 3, taken: 3, ..summary(1) },
+        repeated: 1,
+        unended: 1,
+        groups: 1,
+        stored: 1,
+        left_out: 1,
+    };
+    says(
+        &history.to_string(),
+        &[
+            "3 rows, 1 job taken into the history \"old\"\n",
+            "  1 row repeats a job of the file: ",
+            "  1 row left out, ",
+            "\n1 day total stored, in 1 resource group\n1 day total left out, ",
+        ],
+    );
+}
+
+#[test]
+fn several_things_are_told_in_the_plural() {
+    says(
+        &report(2),
+        &[
+            "2 rows read, 2 taken, 0 dropped\n",
+            "read as UTC, in 2 rows\n",
+            "  2 rows have a time that the clock showed twice",
+            "\n2 kernels new or changed, 0 already known; 2 resource groups, 2 new\n",
+            "\n2 agents changed, 2 days got a capacity\n",
+            "\n2 earlier runs ended, ",
+            "\n2 known kernels were taken back, ",
+            "\n2 slices recorded\n",
+            "\nwarning: 2 more resource groups have no capacity; ",
+        ],
+    );
+}
