@@ -10,6 +10,7 @@ use super::client::Client;
 use super::command::Command;
 use super::failure::{Failure, Outcome, eprint_line};
 use super::list::List;
+use super::options::distinct;
 use super::output::OutputArgs;
 use crate::config::Config;
 
@@ -94,7 +95,8 @@ impl Command for Agents {
 
 async fn set(args: SetArgs, client: &Client) -> Result<(), Failure> {
     let SetArgs { group, agent, slots, labels, down, unschedulable, reason } = args;
-    let (slots, labels) = (BTreeMap::from_iter(slots), BTreeMap::from_iter(labels));
+    let once = |pairs| distinct(pairs).map(BTreeMap::from_iter).map_err(Failure::Unusable);
+    let (slots, labels) = (once(slots)?, once(labels)?);
     let body = json!({
         "available_slots": slots, "labels": labels, "alive": !down, "schedulable": !unschedulable, "reason": reason,
     });

@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 use std::{fmt, io};
 
-use super::refusal::Refusal;
+use super::refusal::{Refusal, describe};
 use crate::config::ConfigError;
-use crate::service::{Error, Fault};
+use crate::service::Error;
 use crate::store::StoreError;
 
 /// What a command answers.
@@ -135,7 +135,9 @@ impl From<StoreError> for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error {
-            Error::Invalid(faults) => Self::Unusable(describe(&faults)),
+            Error::Invalid(faults) => {
+                Self::Unusable(describe(faults.iter().map(|fault| (&*fault.pointer, &*fault.detail))))
+            }
             Error::Malformed { .. } | Error::NotFound { .. } | Error::TooLarge(_) => Self::Unusable(error.to_string()),
             // Who runs a command may know what a client may not.
             Error::Internal { detail, .. } => Self::Failed(one_line(&detail)),
@@ -143,16 +145,6 @@ impl From<Error> for Failure {
             _ => Self::Failed(one_line(&error.to_string())),
         }
     }
-}
-
-/// The first faults with their places, and how many more there are.
-fn describe(faults: &[Fault]) -> String {
-    const SHOWN: usize = 3;
-    let mut parts: Vec<String> = faults.iter().take(SHOWN).map(|f| format!("{}: {}", f.pointer, f.detail)).collect();
-    if faults.len() > SHOWN {
-        parts.push(format!("and {} more faults", faults.len() - SHOWN));
-    }
-    parts.join("; ")
 }
 
 fn one_line(text: &str) -> String {

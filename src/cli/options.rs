@@ -1,5 +1,6 @@
 //! `fairshared options`: how a resource group orders and accounts.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -101,7 +102,7 @@ fn shown(value: &Value) -> String {
 async fn set(args: SetArgs, config: &Config) -> Result<(), Failure> {
     let mut body = match &args.file {
         Some(file) => read(file)?,
-        None => patch(args.pairs),
+        None => patch(args.pairs).map_err(Failure::Unusable)?,
     };
     if let Some(reason) = args.reason {
         body["reason"] = json!(reason);
@@ -124,15 +125,24 @@ async fn set(args: SetArgs, config: &Config) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Pairs whose keys all differ: of two values for one key neither is meant more than the other.
+pub(super) fn distinct<V>(pairs: Vec<(String, V)>) -> Result<Vec<(String, V)>, String> {
+    let mut seen = HashSet::new();
+    match pairs.iter().find(|(key, _)| !seen.insert(key)) {
+        Some((key, _)) => Err(format!("{key} is given twice")),
+        None => Ok(pairs),
+    }
+}
+
 /// The change that pairs ask for.
-fn patch(pairs: impl IntoIterator<Item = (String, Value)>) -> Value {
-    let mut opts: Map<String, Value> = pairs.into_iter().collect();
+fn patch(pairs: Vec<(String, Value)>) -> Result<Value, String> {
+    let mut opts: Map<String, Value> = distinct(pairs)?.into_iter().collect();
     let scheduler = opts.remove(SCHEDULER);
     let mut body = json!({"scheduler_opts": opts});
     if let Some(scheduler) = scheduler {
         body[SCHEDULER] = scheduler;
     }
-    body
+    Ok(body)
 }
 
 /// A file of pairs, or of JSON.
@@ -146,7 +156,7 @@ fn read(file: &Path) -> Result<Value, Failure> {
     }
     let pairs = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(pair);
     let pairs: Result<Vec<_>, String> = pairs.collect();
-    pairs.map(patch).map_err(|detail| Failure::Unusable(format!("{name}: {detail}")))
+    pairs.and_then(patch).map_err(|detail| Failure::Unusable(format!("{name}: {detail}")))
 }
 
 /// `KEY=VALUE`: the value is a whole number, true, false, null or other JSON, else a text.

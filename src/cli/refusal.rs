@@ -85,7 +85,6 @@ impl Refusal {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const SHOWN: usize = 3;
         let Self { status, problem, server, input } = self;
         if let Some(input) = input {
             write!(f, "{input}: ")?;
@@ -99,17 +98,21 @@ impl fmt::Display for Refusal {
                 write!(f, "{server} met an internal error; its log names the cause under the request id {id}")
             }
             _ if problem.errors.is_empty() => f.write_str(&problem.detail),
-            _ => {
-                for (at, fault) in problem.errors.iter().take(SHOWN).enumerate() {
-                    let comma = if at == 0 { "" } else { "; " };
-                    let colon = if fault.pointer.is_empty() { "" } else { ": " };
-                    write!(f, "{comma}{}{colon}{}", fault.pointer, fault.detail)?;
-                }
-                match problem.errors.len().checked_sub(SHOWN) {
-                    Some(more @ 1..) => write!(f, "; and {more} more faults"),
-                    _ => Ok(()),
-                }
-            }
+            _ => f.write_str(&describe(problem.errors.iter().map(|fault| (&*fault.pointer, &*fault.detail)))),
         }
     }
+}
+
+/// The first faults with their places, and how many more there are.
+pub fn describe<'f>(faults: impl ExactSizeIterator<Item = (&'f str, &'f str)>) -> String {
+    const SHOWN: usize = 3;
+    let more = faults.len().saturating_sub(SHOWN);
+    let mut parts: Vec<String> = faults
+        .take(SHOWN)
+        .map(|(pointer, detail)| if pointer.is_empty() { detail.to_owned() } else { format!("{pointer}: {detail}") })
+        .collect();
+    if more > 0 {
+        parts.push(format!("and {more} more faults"));
+    }
+    parts.join("; ")
 }

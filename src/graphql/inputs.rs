@@ -98,7 +98,7 @@ impl Items {
             let pointer = format!("/items/{at}");
             match read_target(item.target_type, &item.target_id, item.project_id) {
                 Ok(target) => self.add_by_id(&pointer, target, item.weight),
-                Err(said) => self.faults.push(Fault::about(format!("{pointer}/target_id"), "invalid_uuid", said)),
+                Err(fault) => self.faults.push(fault.below(&pointer)),
             }
         }
     }
@@ -123,13 +123,16 @@ impl Items {
     }
 }
 
-/// Whom a target means; the error says why it means no one.
+/// Whom a target means, or why it means no one.
 pub fn read_target(
     kind: FairShareWeightTargetType,
     id: &str,
     project: Option<Uuid>,
-) -> std::result::Result<Target, String> {
-    let uuid = || id.parse::<uuid::Uuid>().map_err(|_| "is not a UUID".to_owned());
+) -> std::result::Result<Target, Fault> {
+    let uuid = || id.parse::<uuid::Uuid>().map_err(|_| Fault::about("/target_id", "invalid_uuid", "is not a UUID"));
+    if project.is_some() && kind != FairShareWeightTargetType::User {
+        return Err(Fault::about("/project_id", "contradiction", "belongs to the weight of a user only"));
+    }
     Ok(match kind {
         FairShareWeightTargetType::Domain => Target::Domain(id.to_owned()),
         FairShareWeightTargetType::Project => Target::Project(ProjectId(uuid()?)),

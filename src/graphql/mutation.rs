@@ -120,8 +120,8 @@ impl Mutation {
         reason: Option<String>,
     ) -> Result<bool> {
         caller(ctx)?.require_admin()?;
-        let target = read_target(target_type.into(), &target_id, project_id)
-            .map_err(|said| Error::about("/target_id", "invalid_uuid", said))?;
+        let target =
+            read_target(target_type.into(), &target_id, project_id).map_err(|fault| Error::Invalid(vec![fault]))?;
         let mut items = Items::default();
         items.add_by_id("", target, MaybeUndefined::Null);
         write(ctx, resource_group, items, reason).await?;

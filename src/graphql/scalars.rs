@@ -2,11 +2,10 @@
 
 use async_graphql::{InputValueError, InputValueResult, Scalar, ScalarType, Value};
 
-use crate::domain::decimal::with_kept_numbers;
 use crate::domain::reading::read_from;
 use crate::domain::time::{Day, Timestamp};
 use crate::domain::weight::DecimalText;
-use crate::service::input::json::not_json;
+use crate::service::input::json::read_any;
 
 fn fault<T: async_graphql::InputType>(code: &str, detail: &str) -> InputValueError<T> {
     InputValueError::custom(detail).with_extension("code", code)
@@ -104,10 +103,7 @@ impl JsonString {
 impl ScalarType for JsonString {
     fn parse(value: Value) -> InputValueResult<Self> {
         match value {
-            Value::String(text) => {
-                let read = serde_json::from_str(&with_kept_numbers(&text)).or_else(|_| serde_json::from_str(&text));
-                read.map_err(|error| fault("invalid_json", &not_json(&error)))
-            }
+            Value::String(text) => read_any(&text).map_err(|refused| fault(refused.code, &refused.detail)),
             other => other.into_json().map_err(|_| fault("invalid_json", "the value is not JSON")),
         }
         .map(Self)

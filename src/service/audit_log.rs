@@ -8,6 +8,7 @@ use super::input::page::{Page, Window, id_page, id_window};
 use super::people::{Directory, who};
 use super::{Caller, Error, Result, Service};
 use crate::domain::ids::{Member, Owner};
+use crate::domain::time::Day;
 use crate::store::audit_targets::Targets;
 use crate::store::{audit, audit_targets};
 
@@ -30,9 +31,11 @@ pub struct AuditQuery {
 impl AuditQuery {
     pub fn read(self, people: &Directory) -> Result<AuditFilter> {
         let Self { resource_group, action, actor, target, from, to } = self;
+        let includes_day = to.as_deref().is_some_and(|text| text.parse::<Day>().is_ok());
         let from = from.map(|text| moment::beginning("/from", &text)).transpose()?;
         let until = to.map(|text| moment::end("/to", &text)).transpose()?;
-        if from.zip(until).is_some_and(|(from, until)| until < from) {
+        let is_before = |(from, until)| until < from || (includes_day && until == from);
+        if from.zip(until).is_some_and(is_before) {
             return Err(Error::about("/to", "contradiction", "lies before `from`"));
         }
         let target = target.map(|text| targets(&text, people));

@@ -7,6 +7,7 @@ mod methods;
 mod read_only;
 pub mod seconds;
 mod traced;
+mod unique;
 mod words;
 
 use std::fmt;
@@ -17,6 +18,7 @@ use serde::de::{Deserializer, Error, Expected, Unexpected};
 use super::fault::{Fault, escaped};
 pub use lists::{AtMost, at_most, at_most_if_any, too_long};
 pub use read_only::ReadOnly;
+pub use unique::{Unique, UniqueObject};
 pub use words::{INVALID_CHARACTER, NUL};
 use words::{in_words, one_of};
 

@@ -221,7 +221,8 @@ fn pending_faults(tree: &Tree, pending: &Pending) -> Vec<Fault> {
         faults.push(Fault::new("/pending/members", "empty", "`members` must name at least one"));
     }
     if let Some(min) = pending.gang_min.filter(|min| *min == 0 || *min as usize > pending.members.len()) {
-        let detail = format!("`gang_min` is {min}, but the workload has {} members", pending.members.len());
+        let detail =
+            format!("`gang_min` is {min}; it is 1 to {}, the members of the workload", pending.members.len().max(1));
         faults.push(Fault::new("/pending/gang_min", "out_of_range", detail));
     }
     for (at, member) in pending.members.iter().enumerate() {

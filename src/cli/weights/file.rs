@@ -41,7 +41,8 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Configuration, Failure> {
     }
     let parsed = read_from::<Option<Configuration>, _>(serde_norway::Deserializer::from_str(text), "invalid_type");
     let fault = |misread: Misread| Failure::from(Error::Invalid(vec![misread.fault("the file")])).in_input(name);
-    parsed.map(Option::unwrap_or_default).map_err(fault)
+    // A program that failed writes nothing; that must not unset everything.
+    parsed.map_err(fault)?.ok_or_else(|| Failure::Unusable(format!("{name} is empty; a file without weights is {{}}")))
 }
 
 pub fn to_yaml(document: &Configuration) -> Result<String, Failure> {

@@ -11,7 +11,7 @@ use crate::rest::paths::KeyPath;
 use crate::rest::problem::Result;
 use crate::service::{Caller, Service};
 
-/// Revokes a key, effective at once here and within five seconds on other instances.
+/// Revokes a key, effective at once here and within about two seconds on other instances.
 #[utoipa::path(
     delete, path = "/keys/{id}", operation_id = "revoke_key", tag = "Access",
     params(KeyPath), responses((status = 204, description = "Revoked."))

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::error::{Error, Fault};
 use crate::domain::decimal::with_kept_numbers;
-use crate::domain::reading::{Misread, read_from, read_hastily};
+use crate::domain::reading::{Misread, Unique, UniqueObject, read_from, read_hastily};
 
 /// Deeper JSON than this is refused as unreadable; nothing here needs ten levels.
 pub const MAX_DEPTH: usize = 100;
@@ -62,7 +62,23 @@ pub fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> Result<T, Unreadable>
 pub fn read_map(bytes: &[u8]) -> Result<Map<String, Value>, Unreadable> {
     let kept = std::str::from_utf8(bytes).map(with_kept_numbers).unwrap_or_default();
     // Faults are told by their places in the document as it came.
-    read(kept.as_bytes()).or_else(|_| read(bytes))
+    let UniqueObject { map, repeated } = read(kept.as_bytes()).or_else(|_| read(bytes))?;
+    match repeated {
+        None => Ok(map),
+        Some(pointer) => Err(Unreadable::Wrong(twice(pointer))),
+    }
+}
+
+/// Reads JSON of any form inside a text, with its decimals as they are written.
+pub fn read_any(text: &str) -> Result<Value, Fault> {
+    let read = serde_json::from_str(&with_kept_numbers(text)).or_else(|_| serde_json::from_str(text));
+    let Unique { value, repeated } = read.map_err(|error| Fault::new("", "invalid_json", not_json(&error)))?;
+    repeated.map_or(Ok(value), |pointer| Err(twice(pointer)))
+}
+
+/// The fault of an object that names a key twice.
+fn twice(pointer: String) -> Fault {
+    Fault::about(pointer, "duplicate_field", "is given twice")
 }
 
 /// An object within a document, with its decimals as they are written: values hold numbers as floats.
@@ -75,7 +91,9 @@ impl Unread {
     pub fn into_map(self, key: &str) -> Result<Map<String, Value>, Unreadable> {
         let json = self.0.get();
         let read = read_from(&mut serde_json::Deserializer::from_str(&with_kept_numbers(json)), "invalid_type");
-        read.map_err(|misread: Misread| why(json.as_bytes(), Some(misread.below(key))))
+        let UniqueObject { map, repeated } =
+            read.map_err(|misread: Misread| why(json.as_bytes(), Some(misread.below(key))))?;
+        repeated.map_or(Ok(map), |pointer| Err(Unreadable::Wrong(twice(format!("/{key}{pointer}")))))
     }
 }
 
@@ -98,7 +116,7 @@ fn why(bytes: &[u8], misread: Option<Misread>) -> Unreadable {
 }
 
 /// Where a text stops being JSON.
-pub fn not_json(error: &serde_json::Error) -> String {
+fn not_json(error: &serde_json::Error) -> String {
     match error.classify() {
         Category::Eof => format!("{WHOLE} ends too early"),
         _ => format!("{WHOLE} is not JSON from line {}, column {} on", error.line(), error.column()),

@@ -78,6 +78,11 @@ on_both! {
         assert!(get.ok().contains(r#"resource_weights={"nope":"1"}"#));
         let mended = run(&f.db, ["options", "set", GROUP, "resource_weights=null"]);
         assert!(!mended.stderr.contains("warning: "), "{mended:?}");
+        // Of two values neither is meant more than the other.
+        let twice = run(&f.db, ["options", "set", GROUP, "half_life_days=7", "half_life_days=8"]);
+        assert_eq!(twice.refused(2), "half_life_days is given twice");
+        let twice = run(&f.db, ["agents", "set", GROUP, "n1", "--slot", "cpu=1", "--slot", "cpu=2"]);
+        assert_eq!(twice.refused(2), "cpu is given twice");
         // Numbers keep their digits.
         run(&f.db, ["options", "set", GROUP, r#"resource_weights={"cpu":123456789.123456789}"#]).ok();
         assert!(run(&f.db, ["options", "get", GROUP]).ok().contains(r#"{"cpu":"123456789.123456789"}"#));

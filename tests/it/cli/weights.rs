@@ -134,6 +134,11 @@ on_both! {
         assert!(shown.ends_with("project,ml,,weight,7,\n"), "{shown}");
         let dry = apply(&f, &["--prune", "--dry-run", "-o", "csv"], FILE);
         assert_eq!((&dry.stderr, &dry.stdout), (&"4 would be set, 1 would be unset, 0 unchanged\n".to_owned(), &ended.stdout));
+        // A program that fails writes nothing.
+        for empty in ["", "# nothing\n", "null\n"] {
+            assert_eq!(apply(&f, &["--prune"], empty).refused(2), "standard input is empty; a file without weights is {}");
+        }
+        assert_eq!(apply(&f, &[], "[]").refused(2), "standard input: the file is not an object");
         assert_eq!(weights(&f), before);
         assert_eq!(apply(&f, &["--prune"], FILE).stderr, "unsets the weight 7 of the project ml\n4 set, 1 unset, 0 unchanged\n");
         assert_eq!(diff(&f, &["--prune"], FILE).ok(), "target_type,target,project,key,from,to\n");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use fairshared::domain::reading::{read_from, read_hastily};
+use fairshared::domain::reading::{Unique, read_from, read_hastily};
 use fairshared::domain::slots::Amounts;
 use proptest::prelude::*;
 use serde::Deserialize;
@@ -91,8 +91,27 @@ fn documents_of_the_right_form_are_read() {
     }
 }
 
+#[test]
+fn a_key_that_is_named_again_is_found() {
+    for (json, repeated) in [
+        (r#"{"a": 1, "b": 1, "A": {"a": 1}}"#, None),
+        (r#"{"a": 1, "a": 1}"#, Some("/a")),
+        (r#"{"a": {"b/c": 1, "b/c": 2}}"#, Some("/a/b~1c")),
+        (r#"[[], [{"a": 1}, {"x": 1, "x": null}], {"y": 1, "y": 1}]"#, Some("/1/1/x")),
+        (r#"{"a": 1, "\u0061": 2}"#, Some("/a")),
+    ] {
+        assert_eq!(serde_json::from_str::<Unique>(json).unwrap().repeated.as_deref(), repeated, "{json}");
+    }
+}
+
 proptest! {
     #![proptest_config(cases(500))]
+
+    #[test]
+    fn a_document_without_repeated_keys_is_read_as_it_is(document in any_json()) {
+        let value = serde_json::from_str::<Value>(&document.to_string()).unwrap();
+        assert_eq!(serde_json::from_str::<Unique>(&document.to_string()).unwrap(), Unique { value, repeated: None });
+    }
 
     #[test]
     fn any_document_is_read_alike(document in any_json()) {

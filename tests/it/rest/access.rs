@@ -108,6 +108,12 @@ on_both! {
         // The kernel of another user looks like none at all.
         let other = server.call_as(&key, "GET", &group(&format!("/kernels/{}", id("k2"))), None).await;
         other.refused(404, "unknown_kernel");
+        // To name another user is no way to an empty list.
+        for named in ["user=bob".to_owned(), format!("user_uuid={}", id("bob"))] {
+            let path = group(&format!("/usage-buckets/users?{named}"));
+            server.call_as(&key, "GET", &path, None).await.refused(403, "forbidden");
+        }
+        assert_eq!(get(&format!("/usage-buckets/users?user_uuid={}", id("alice"))).await["total"], 1);
     }
 
     async fn keys_that_do_not_open(db: TestDb) {

@@ -79,7 +79,8 @@ on_both! {
         }
         for (query, code, pointer) in [
             ("from=yesterday", "invalid_value", "/from"), ("to=2026-13-01", "invalid_value", "/to"),
-            ("from=2026-01-15&to=2026-01-13", "contradiction", "/to"), ("target=%00", "invalid_character", "/target"),
+            ("from=2026-01-15&to=2026-01-13", "contradiction", "/to"), ("from=2026-01-15&to=2026-01-14", "contradiction", "/to"),
+            ("target=%00", "invalid_character", "/target"),
         ] {
             let answer = server.call("GET", &format!("/audit-log?{query}"), None).await;
             assert_eq!(answer.refused(422, code), [pointer], "{query}");

@@ -101,6 +101,21 @@ on_both! {
         assert_eq!(everything(&server).await, before);
     }
 
+    async fn an_option_is_given_once(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let before = everything(&server).await;
+        let path = group("/scheduler-options");
+        for (options, pointer) in [
+            (r#"{"half_life_days": 7, "half_life_days": 8}"#, "/scheduler_opts/half_life_days"),
+            (r#"{"resource_weights": {"cpu": 1, "mem": 2, "cpu": 3}}"#, "/scheduler_opts/resource_weights/cpu"),
+        ] {
+            let body = format!(r#"{{"scheduler_opts": {options}}}"#);
+            let answer = server.raw("PATCH", &path, "application/json", body).await;
+            assert_eq!(answer.refused(422, "duplicate_field"), [pointer], "{options}");
+        }
+        assert_eq!(everything(&server).await, before);
+    }
+
     async fn an_array_is_no_object(db: TestDb) {
         let server = Server::with_usage(db).await;
         let before = everything(&server).await;

@@ -67,6 +67,7 @@ on_both! {
             ("GET", format!("/audit-log?resource_group={GROUP}"), None),
             ("POST", "/jobs/aggregate/run".to_owned(), Some(json!({"resource_group": GROUP}))),
             ("POST", "/jobs/aggregate/run".to_owned(), None),
+            ("POST", "/jobs/trust-clock".to_owned(), None),
             ("GET", "/metrics".to_owned(), None),
             ("GET", "/keys".to_owned(), None),
             ("POST", "/keys".to_owned(), Some(json!({"role": "admin", "label": "free"}))),

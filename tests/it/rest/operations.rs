@@ -136,6 +136,8 @@ on_both! {
         ] {
             assert_eq!(server.call("POST", "/keys", Some(&body)).await.refused(422, code), [pointer], "{body}");
         }
+        let missing = server.call("POST", "/keys", Some(&json!({"role": "user", "label": "x"}))).await.json(422);
+        assert_eq!(missing["detail"], "`user_uuid` is missing: a key with the role `user` is for one user");
         assert_eq!(server.get("/keys").await["total"], 2);
     }
 
