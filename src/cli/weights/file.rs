@@ -23,12 +23,12 @@ use crate::rest::configuration::view::Configuration;
 use crate::service::Error;
 use crate::service::input::json::{self, Unreadable};
 
-/// Reads YAML or JSON; `name` stands in errors.
-pub fn read(bytes: &[u8], name: &str) -> Result<Configuration, Failure> {
+/// Reads YAML or JSON; `name` stands in errors. `None`: the file is empty.
+pub fn read(bytes: &[u8], name: &str) -> Result<Option<Configuration>, Failure> {
     let text = std::str::from_utf8(bytes).map_err(|_| Failure::Unusable(format!("{name} is not UTF-8 text")))?;
     if text.trim_start().starts_with('{') {
         // Broken JSON is often YAML of another meaning.
-        return json::read(bytes).map_err(|error| match error {
+        return json::read(bytes).map(Some).map_err(|error| match error {
             Unreadable::Malformed { detail, .. } => {
                 Failure::Unusable(format!("{name}: {detail}; what begins with {{ is read as JSON"))
             }
@@ -41,8 +41,7 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Configuration, Failure> {
     }
     let parsed = read_from::<Option<Configuration>, _>(serde_norway::Deserializer::from_str(text), "invalid_type");
     let fault = |misread: Misread| Failure::from(Error::Invalid(vec![misread.fault("the file")])).in_input(name);
-    // A program that failed writes nothing; that must not unset everything.
-    parsed.map_err(fault)?.ok_or_else(|| Failure::Unusable(format!("{name} is empty; a file without weights is {{}}")))
+    parsed.map_err(fault)
 }
 
 pub fn to_yaml(document: &Configuration) -> Result<String, Failure> {

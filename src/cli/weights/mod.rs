@@ -197,6 +197,11 @@ impl Plan {
     async fn read(args: FileArgs, config: &Config) -> Result<Self, Failure> {
         let name = input_name(&args.file);
         let document = file::read(&read_input(&args.file)?, &name)?;
+        // A program that failed writes nothing; that must not unset everything.
+        if document.is_none() && args.prune {
+            return Err(Failure::Unusable(format!("{name} is empty; with --prune, a file without weights is {{}}")));
+        }
+        let document = document.unwrap_or_default();
         let group = match (&args.group, &document.resource_group) {
             (Some(group), Some(other)) if group != other => Err(Failure::Unusable(format!(
                 "{name}: /resource_group: the file is for the resource group {other:?}, not for {group:?}"

@@ -136,7 +136,7 @@ on_both! {
         assert_eq!((&dry.stderr, &dry.stdout), (&"4 would be set, 1 would be unset, 0 unchanged\n".to_owned(), &ended.stdout));
         // A program that fails writes nothing.
         for empty in ["", "# nothing\n", "null\n"] {
-            assert_eq!(apply(&f, &["--prune"], empty).refused(2), "standard input is empty; a file without weights is {}");
+            assert_eq!(apply(&f, &["--prune"], empty).refused(2), "standard input is empty; with --prune, a file without weights is {}");
         }
         assert_eq!(apply(&f, &[], "[]").refused(2), "standard input: the file is not an object");
         assert_eq!(weights(&f), before);
