@@ -68,8 +68,10 @@ async fn buckets_of_most_users_are_found_together_and_those_of_a_few_one_by_one(
     for count in [FEW, ALL] {
         let keys = users.iter().take(count).map(|owner| (owner.clone(), today)).collect();
         let tx = f.service.store().begin().await.unwrap();
+        // The connection may still count what it did in the second before.
+        let before = lookups(&tx).await;
         buckets::save(&tx, GROUP, &ledger, &keys, f.clock.now()).await.unwrap();
-        looked.push(lookups(&tx).await);
+        looked.push(lookups(&tx).await - before);
     }
     assert_eq!(looked[0], i64::try_from(FEW).unwrap());
     assert!(looked[1] < 10, "{looked:?}");
