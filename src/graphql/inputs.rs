@@ -159,13 +159,14 @@ pub fn relocate(error: Error, places: &[Place]) -> Error {
         };
         let at = &place.pointer;
         let field = match fault.code {
-            _ if place.by_id => "target_id",
+            _ if place.by_id => fault.pointer.rsplit('/').next().unwrap_or("target_id"),
             "unknown_domain" => "domain_name",
             "unknown_project" | "unknown_membership" => "project_id",
             "unknown_user" => "user_uuid",
             _ => return Fault { pointer: at.clone(), ..fault },
         };
-        Fault { pointer: format!("{at}/{field}"), ..fault }
+        let pointer = format!("{at}/{field}");
+        Fault { pointer, ..fault }
     });
     Error::Invalid(moved.collect())
 }

@@ -68,6 +68,7 @@ on_both! {
             (items(r#"{target_type: USER, target_id: "alice", weight: "1"}"#), "invalid_uuid", "/items/0/target_id"),
             (items(&format!(r#"{{target_type: DOMAIN, target_id: "research", project_id: "{}", weight: "1"}}"#, id("ml"))), "contradiction", "/items/0/project_id"),
             (format!(r#"mutation {{ reset_fair_share_weight(resource_group: "gpu-cluster", target_type: DOMAIN, target_id: "research", project_id: "{}") }}"#, id("ml")), "contradiction", "/project_id"),
+            (items(&format!(r#"{{target_type: USER, target_id: "{alice}", project_id: "{alice}", weight: "1"}}"#)), "unknown_project", "/items/0/project_id"),
             (items(r#"{target_type: GROUP, target_id: "alice", weight: "1"}"#), "invalid_query", ""),
             (r#"mutation { upsert_fair_share_weights(resource_group: "gpu-cluster") { upserted_count } }"#.to_owned(), "missing_items", "/items"),
             (r#"mutation { upsert_fair_share_weights(resource_group: "gpu-cluster", input: {domain_weights: [{domain_name: "research", weight: "1"}, {domain_name: "nowhere", weight: "1"}]}) { upserted_count } }"#.to_owned(), "unknown_domain", "/input/domain_weights/1/domain_name"),

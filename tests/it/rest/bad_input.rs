@@ -74,6 +74,12 @@ on_both! {
             assert_eq!(put(target(kind, id)).await.refused(422, code), ["/items/0/target_id"], "{kind} {id}");
         }
         put(target("team", "x")).await.refused(422, "invalid_value");
+        // A project beside a user has a place of its own.
+        for (key, value) in [("project", "nowhere"), ("project_id", nobody.as_str())] {
+            let item = json!({"target_type": "user", "user": "alice", key: value, "weight": "1"});
+            let answer = put(json!({"items": [item]}).to_string()).await;
+            assert_eq!(answer.refused(422, "unknown_project"), [format!("/items/0/{key}")], "{key}");
+        }
         // All or nothing: one bad item among good ones.
         let mixed = json!({"items": [
             {"target_type": "domain", "target_id": "research", "weight": "3"},

@@ -91,8 +91,11 @@ fn resolve(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Resu
         if faults.are_enough() {
             break;
         }
-        let pointer = format!("/items/{at}/target_id");
-        let mut fault = |code, detail: String| faults.push(Fault::new(pointer.clone(), code, detail));
+        let mut fault = |code, detail: String| {
+            let is_beside = code == "unknown_project" && matches!(item.target, Target::User(..));
+            let key = if is_beside { "project_id" } else { "target_id" };
+            faults.push(Fault::new(format!("/items/{at}/{key}"), code, detail));
+        };
         let entities = match &item.target {
             Target::Domain(name) if people.domain(name).is_none() => {
                 fault("unknown_domain", format!("there is no domain {name:?}"));
@@ -125,7 +128,7 @@ fn resolve(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Resu
                 resolved.push((entity, item.weight));
             } else {
                 faults.push(Fault::new(
-                    pointer.clone(),
+                    format!("/items/{at}/target_id"),
                     "duplicate_target",
                     format!("{} is named twice", label(&entity)),
                 ));
