@@ -8,6 +8,7 @@ mod backup;
 pub mod client;
 mod command;
 mod completions;
+mod counted;
 pub mod demo;
 mod divide;
 mod division;

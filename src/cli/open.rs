@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::counted::counted;
 use super::failure::Failure;
 use crate::config::Config;
 use crate::jobs::JobSettings;
@@ -114,7 +115,7 @@ pub async fn check_schema(store: &Store, url: &str) -> Result<(), Failure> {
 
 /// Says how many migrations there are.
 pub fn migrations(count: usize) -> String {
-    if count == 1 { format!("{count} migration") } else { format!("{count} migrations") }
+    counted(count as u64, "migration", "migrations")
 }
 
 pub fn is_sqlite(url: &str) -> bool {

@@ -9,13 +9,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::api::Api;
-use super::counted::counted;
 use super::domain_map::DomainMap;
 use super::feed::Feed;
 use super::job::ImportedJob;
 use super::outcome::Summary;
 use super::row::{Project, User};
 use super::{ImportError, Reader};
+use crate::cli::counted::counted;
 use crate::domain::bucket::Daily;
 use crate::domain::ids::KernelId;
 use crate::domain::slots::Usages;

@@ -8,7 +8,6 @@ pub(super) mod amounts;
 mod api;
 pub mod capacities;
 pub mod command;
-pub mod counted;
 mod csv_lines;
 pub mod domain_map;
 mod feed;

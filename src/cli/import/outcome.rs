@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::counted::counted;
 use super::reason::{Dropped, EndedEarly, Reason};
 use super::rows::Unit;
 use super::zone::TimesRead;
+use crate::cli::counted::counted;
 
 /// Rows whose times had to be read in a certain way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -51,12 +51,8 @@ impl<'a> Header<'a> {
         Self::new(HEADER_LINE, names)
     }
 
-    /// What an option of the command line says in place of that line.
-    pub(super) fn option(option: &'static str, names: impl Iterator<Item = &'a str>) -> Self {
-        Self::new(option, names)
-    }
-
-    fn new(of: &'static str, names: impl Iterator<Item = &'a str>) -> Self {
+    /// What something else tells, like an option of the command line in place of that line.
+    pub(super) fn new(of: &'static str, names: impl Iterator<Item = &'a str>) -> Self {
         Self { of, names: names.map(str::trim).collect(), asked: Vec::new(), missing: Vec::new(), twice: None }
     }
 

@@ -5,9 +5,9 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use super::counted::counted;
 use super::outcome::{Summary, Tally};
 use super::rebase::Shift;
+use crate::cli::counted::counted;
 
 /// The balance of one import.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -47,7 +47,7 @@ fn part(text: &str) -> Result<f64, String> {
 pub(super) fn of(args: &OfferArgs, traced: &TraceArgs, trace: &Trace) -> Result<Vec<Offer>, Failure> {
     if let Some(file) = &args.capacities {
         let rows = in_file(file, Source::open(file).and_then(|mut source| read_capacities(&mut source)))?;
-        let group = trace.groups.keys().next().filter(|_| traced.group.is_none());
+        let group = trace.groups.first().filter(|_| traced.group.is_none());
         let rows: Vec<Capacity> =
             rows.into_iter().filter(|row| group.is_none_or(|group| row.resource_group == *group)).collect();
         if rows.is_empty() {

@@ -1,12 +1,12 @@
 //! The jobs of a replay, from files that `import` reads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::TraceArgs;
+use crate::cli::counted::counted;
 use crate::cli::failure::Failure;
-use crate::cli::import::counted::counted;
 use crate::cli::import::domain_map::{DomainMap, read_domain_map};
 use crate::cli::import::format::Format;
 use crate::cli::import::job::{ImportedJob, UNKNOWN};
@@ -26,7 +26,7 @@ pub(super) struct Trace {
     owners: Vec<Person>,
     sizes: Vec<Amounts>,
     /// Every resource group that jobs are in.
-    pub groups: BTreeMap<String, u64>,
+    pub groups: BTreeSet<String>,
     pub notes: Vec<String>,
 }
 
@@ -123,7 +123,9 @@ impl Reading {
             return;
         };
         let submitted_at = job.submitted_at.map_or(started_at, |submitted| submitted.min(started_at));
-        *self.trace.groups.entry(job.resource_group.clone()).or_default() += 1;
+        if !self.trace.groups.contains(&job.resource_group) {
+            self.trace.groups.insert(job.resource_group.clone());
+        }
         let mapped = Some(&job.domain).filter(|domain| *domain != UNKNOWN).or_else(|| self.domains.get(&job.project));
         let domain: Arc<str> = mapped.map_or(UNKNOWN, String::as_str).into();
         let home = self.homes.entry(member.project).or_insert_with(|| (submitted_at, Arc::clone(&domain)));
@@ -172,7 +174,7 @@ impl Reading {
             return Err(Failure::Unusable("the trace has no job that has started and ended".to_owned()));
         }
         if trace.groups.len() > 1 {
-            let some: Vec<&str> = trace.groups.keys().take(3).map(String::as_str).collect();
+            let some: Vec<&str> = trace.groups.iter().take(3).map(String::as_str).collect();
             return Err(Failure::Unusable(format!(
                 "the trace has jobs of {} resource groups ({}{}), and a replay is of one; --group NAME replays all as one",
                 trace.groups.len(),

@@ -61,7 +61,9 @@ impl BucketQuery {
         let (called, of_project) = (self.user.as_deref(), self.project.as_deref());
         let user = who::some_user(people, self.user_uuid.map(UserId), called).map_err(fault)?;
         who::require_known_user(people, caller, user, called).map_err(fault)?;
-        user.map_or(Ok(()), |user| caller.require_user(user))?;
+        if let Some(user) = user {
+            caller.require_user(user)?;
+        }
         let project = who::some_project(people, self.project_id.map(ProjectId), of_project).map_err(fault)?;
         who::require_known_project(people, caller, project, of_project).map_err(fault)?;
         let refuse = |pointer: &str, said: &str| Err(Error::about(pointer, "contradiction", said).into());

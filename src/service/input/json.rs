@@ -63,22 +63,19 @@ pub fn read_map(bytes: &[u8]) -> Result<Map<String, Value>, Unreadable> {
     let kept = std::str::from_utf8(bytes).map(with_kept_numbers).unwrap_or_default();
     // Faults are told by their places in the document as it came.
     let UniqueObject { map, repeated } = read(kept.as_bytes()).or_else(|_| read(bytes))?;
-    match repeated {
-        None => Ok(map),
-        Some(pointer) => Err(Unreadable::Wrong(twice(pointer))),
-    }
+    once(map, repeated).map_err(Unreadable::Wrong)
 }
 
 /// Reads JSON of any form inside a text, with its decimals as they are written.
 pub fn read_any(text: &str) -> Result<Value, Fault> {
     let read = serde_json::from_str(&with_kept_numbers(text)).or_else(|_| serde_json::from_str(text));
     let Unique { value, repeated } = read.map_err(|error| Fault::new("", "invalid_json", not_json(&error)))?;
-    repeated.map_or(Ok(value), |pointer| Err(twice(pointer)))
+    once(value, repeated)
 }
 
-/// The fault of an object that names a key twice.
-fn twice(pointer: String) -> Fault {
-    Fault::about(pointer, "duplicate_field", "is given twice")
+/// What was read, unless an object in it names a key twice.
+fn once<T>(value: T, repeated: Option<String>) -> Result<T, Fault> {
+    repeated.map_or(Ok(value), |pointer| Err(Fault::about(pointer, "duplicate_field", "is given twice")))
 }
 
 /// An object within a document, with its decimals as they are written: values hold numbers as floats.
@@ -93,7 +90,7 @@ impl Unread {
         let read = read_from(&mut serde_json::Deserializer::from_str(&with_kept_numbers(json)), "invalid_type");
         let UniqueObject { map, repeated } =
             read.map_err(|misread: Misread| why(json.as_bytes(), Some(misread.below(key))))?;
-        repeated.map_or(Ok(map), |pointer| Err(Unreadable::Wrong(twice(format!("/{key}{pointer}")))))
+        once(map, repeated).map_err(|fault| Unreadable::Wrong(fault.below(&format!("/{key}"))))
     }
 }
 

@@ -181,7 +181,7 @@ impl Parser for Sacct {
         };
         // As they were given to sacct, widths and all.
         let names = fields.split(',').map(|field| field.split_once('%').map_or(field, |(name, _)| name));
-        let header = Header::option("--fields", names);
+        let header = Header::new("--fields", names);
         let columns = Columns::locate(header, self.delimiter.unwrap_or(DELIMITER), self.zone)?;
         Ok(Some(self.columns.insert(columns).job(line)))
     }

@@ -91,23 +91,22 @@ fn resolve(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Resu
         if faults.are_enough() {
             break;
         }
-        let mut fault = |code, detail: String| {
-            let is_beside = code == "unknown_project" && matches!(item.target, Target::User(..));
-            let key = if is_beside { "project_id" } else { "target_id" };
+        let mut fault = |key: &str, code, detail: String| {
             faults.push(Fault::new(format!("/items/{at}/{key}"), code, detail));
         };
         let entities = match &item.target {
             Target::Domain(name) if people.domain(name).is_none() => {
-                fault("unknown_domain", format!("there is no domain {name:?}"));
+                fault("target_id", "unknown_domain", format!("there is no domain {name:?}"));
                 continue;
             }
             Target::Domain(name) => vec![Owner::Domain(Arc::from(name.as_str()))],
             Target::Project(id) | Target::User(_, Some(id)) if people.project(*id).is_none() => {
-                fault("unknown_project", format!("there is no project {id}"));
+                let key = if matches!(item.target, Target::User(..)) { "project_id" } else { "target_id" };
+                fault(key, "unknown_project", format!("there is no project {id}"));
                 continue;
             }
             Target::User(user, _) if people.user(*user).is_none() => {
-                fault("unknown_user", format!("there is no user {user}"));
+                fault("target_id", "unknown_user", format!("there is no user {user}"));
                 continue;
             }
             Target::Project(id) => vec![Owner::Project(*id)],
@@ -115,6 +114,7 @@ fn resolve(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Resu
             Target::User(user, None) => {
                 let Some(members) = of_user.get(user) else {
                     fault(
+                        "target_id",
                         "unknown_membership",
                         format!("the user {user} has no project in this resource group: name the project as well"),
                     );
@@ -127,11 +127,7 @@ fn resolve(state: &GroupState, people: &Directory, items: &[WeightItem]) -> Resu
             if seen.insert(entity.clone()) {
                 resolved.push((entity, item.weight));
             } else {
-                faults.push(Fault::new(
-                    format!("/items/{at}/target_id"),
-                    "duplicate_target",
-                    format!("{} is named twice", label(&entity)),
-                ));
+                fault("target_id", "duplicate_target", format!("{} is named twice", label(&entity)));
             }
         }
     }
