@@ -122,8 +122,8 @@ pub struct Kernel {
     pub seen_at: Option<Timestamp>,
 }
 
-/// Kernels, each with what it was before.
-pub type Changed = [(Option<Kernel>, Kernel)];
+/// Kernels, each with what it was before. They are large, and are handed on while a request is taken.
+pub type Changed = [(Option<Box<Kernel>>, Box<Kernel>)];
 
 /// What becomes of the time between an inferred end and the report that the kernel ran on.
 #[derive(Clone, Copy, Debug)]

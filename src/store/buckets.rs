@@ -178,7 +178,9 @@ pub async fn save(
     keys: &BTreeSet<(Owner, Day)>,
     now: Timestamp,
 ) -> Result<()> {
-    // Keys come in the order of the indexes by period.
+    // In the order of the indexes by period, so that rows that are read together lie together.
+    let mut keys: Vec<&(Owner, Day)> = keys.iter().collect();
+    keys.sort_by_key(|(_, start)| *start);
     let spread = if keys.len() * 2 >= ledger.owners() { Spread::Dense } else { Spread::Scattered };
     macro_rules! row {
         ($table:ident, $bucket:expr, $capacity:expr, $($key:ident: $value:expr),+) => {

@@ -127,7 +127,7 @@ pub async fn find_many(db: &impl ConnectionTrait, ids: &[KernelId]) -> Result<Ve
 /// Stores kernels of the group, each under its key. Returns how many were stored: one that another group has stays as it is.
 #[tracing::instrument(name = "db.kernels.upsert", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Changed) -> Result<u64> {
-    let rows = kernels.iter().filter_map(|(_, kernel)| {
+    let row = |kernel: &Kernel| {
         let report = &kernel.report;
         Some(ActiveModel {
             kernel_key: Set(kernel.key?.0),
@@ -152,7 +152,11 @@ pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Change
             gang_id: Set(report.traits.gang_id.clone()),
             gang_min: Set(report.traits.gang_min.map(|g| i32::try_from(g).unwrap_or(i32::MAX))),
         })
-    });
+    };
+    // Two groups may claim one id at the same time; the first keeps it.
+    let keep = OnConflict::column(Column::KernelId).do_nothing().to_owned();
+    let new = kernels.iter().filter(|(before, _)| before.is_none());
+    let made = bulk::insert(db, new.filter_map(|(_, kernel)| row(kernel)), Some(keep)).await?;
     let mut replace = OnConflict::column(Column::KernelId);
     replace.update_columns([
         Column::SessionId,
@@ -172,9 +176,9 @@ pub async fn upsert(db: &impl ConnectionTrait, group: GroupKey, kernels: &Change
         Column::GangId,
         Column::GangMin,
     ]);
-    // Two groups may claim one id at the same time; the first keeps it.
     replace.action_and_where(Expr::cust("kernels.group_key = excluded.group_key"));
-    bulk::insert(db, rows, Some(replace)).await
+    let known = kernels.iter().filter(|(before, _)| before.is_some());
+    Ok(made + bulk::insert(db, known.filter_map(|(_, kernel)| row(kernel)), Some(replace)).await?)
 }
 
 /// What runs or waits in the group: it has a cursor, as there is something left to record. Kernels that ended are many more.

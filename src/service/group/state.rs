@@ -14,7 +14,7 @@ use crate::domain::factor::History;
 use crate::domain::fairness::Asking;
 use crate::domain::hierarchy::{Hierarchy, Share};
 use crate::domain::ids::{KernelKey, Member, Owner, ProjectId, UserId};
-use crate::domain::kernel::{Common, Kernel, Phase, Unsettled};
+use crate::domain::kernel::{Changed, Common, Kernel, Phase, Unsettled};
 use crate::domain::ledger::Ledger;
 use crate::domain::options::Options;
 use crate::domain::outstanding::{MEMORY, Outstanding};
@@ -323,7 +323,7 @@ impl GroupState {
     }
 
     /// Gives new kernels their keys.
-    pub fn number_kernels(&mut self, kernels: &mut [(Option<Kernel>, Kernel)]) {
+    pub fn number_kernels(&mut self, kernels: &mut Changed) {
         for (_, kernel) in kernels.iter_mut().filter(|(_, kernel)| kernel.key.is_none()) {
             self.group.kernels_made += 1;
             kernel.key = Some(self.group.key.kernel(self.group.kernels_made));

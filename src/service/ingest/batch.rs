@@ -7,12 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-use super::homes::{Kept, Warning, settle_domains, warnings};
+use super::homes::{Kept, Placed, Warning, settle_domains, warnings};
 use super::incoming::{Incoming, Named, Refused};
 use super::merging::{merge, of_another_group};
 use super::registration::register;
 use crate::domain::ids::KernelId;
-use crate::domain::kernel::Report;
 use crate::domain::time::Timestamp;
 use crate::service::audit::INGEST;
 use crate::service::group::reported::Reported;
@@ -269,18 +268,18 @@ impl Taken {
 async fn take_in(session: &mut Session, parts: &mut [Part]) -> Result<Taken> {
     let sizes: Vec<usize> = parts.iter().map(|part| part.delivery.reports.len()).collect();
     let count = sizes.iter().sum();
-    let (mut names, mut reports): (Vec<Named>, Vec<Report>) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    let (mut names, mut reports): (Vec<Named>, Placed) = (Vec::with_capacity(count), Vec::with_capacity(count));
     for (at, part) in parts.iter_mut().enumerate() {
         let incoming = std::mem::take(&mut part.delivery.reports);
         for (named, report) in incoming.into_iter().map(|incoming| incoming.split(at)) {
+            reports.push((names.len(), report));
             names.push(named);
-            reports.push(report);
         }
     }
     if strangers(session, &names) {
         session.learn_people().await?;
     }
-    let (reports, mut refused, kept) = settle_domains(&session.people(), &names, reports);
+    let (mut refused, kept) = settle_domains(&session.people(), &names, &mut reports);
     let taken_at = parts.first().and_then(|part| part.delivery.taken_at);
     let (mut merged, seen) = merge(session, reports, taken_at, &mut refused).await?;
     let seen_at = taken_at.unwrap_or(session.now);

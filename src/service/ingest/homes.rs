@@ -32,12 +32,12 @@ pub struct Kept {
 pub type Placed = Vec<(usize, Report)>;
 
 /// Settles which domain each report is for: a project that an admin put into a domain stays there, and one that is told
-/// by name is refused in another than its own.
-pub fn settle_domains(people: &Directory, names: &[Named], reports: Vec<Report>) -> (Placed, Vec<Refused>, Vec<Kept>) {
-    let (mut kept, mut refused) = (Vec::with_capacity(reports.len()), Vec::new());
+/// by name is refused in another than its own, and taken out.
+pub fn settle_domains(people: &Directory, names: &[Named], reports: &mut Placed) -> (Vec<Refused>, Vec<Kept>) {
     let mut coming: BTreeMap<ProjectId, String> = BTreeMap::new();
-    let mut elsewhere = Vec::new();
-    for (at, (mut report, named)) in reports.into_iter().zip(names).enumerate() {
+    let (mut refused, mut elsewhere) = (Vec::new(), Vec::new());
+    reports.retain_mut(|(at, report)| {
+        let (at, named) = (*at, &names[*at]);
         let id = report.owner.project;
         let known = people.project(id);
         let current: Option<&str> = match known {
@@ -56,16 +56,16 @@ pub fn settle_domains(people: &Directory, names: &[Named], reports: Vec<Report>)
                     report.domain
                 );
                 refused.push(Refused { at, fault: Fault::new("/domain_name", "project_in_other_domain", detail) });
-                continue;
+                return false;
             }
             _ => {}
         }
         if known.is_none() {
             coming.entry(id).or_insert_with(|| report.domain.clone());
         }
-        kept.push((at, report));
-    }
-    (kept, refused, elsewhere)
+        true
+    });
+    (refused, elsewhere)
 }
 
 /// One warning for each project and domain that reports have named.

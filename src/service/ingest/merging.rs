@@ -24,7 +24,7 @@ type Merged = BTreeMap<KernelId, Box<Kernel>>;
 
 /// What the database has of the kernels that a batch names.
 struct Known {
-    here: BTreeMap<KernelId, Kernel>,
+    here: Merged,
     /// Of other groups.
     elsewhere: BTreeSet<KernelId>,
 }
@@ -33,10 +33,10 @@ impl Known {
     async fn look_up(db: &impl ConnectionTrait, group: &str, reports: &Placed) -> Result<Self> {
         let ids: BTreeSet<KernelId> = reports.iter().map(|(_, report)| report.id).collect();
         let ids: Vec<KernelId> = ids.into_iter().collect();
-        let mut known = Self { here: BTreeMap::new(), elsewhere: BTreeSet::new() };
+        let mut known = Self { here: Merged::new(), elsewhere: BTreeSet::new() };
         for (of, kernel) in store::kernels::find_many(db, &ids).await? {
             if of == group {
-                known.here.insert(kernel.report.id, kernel);
+                known.here.insert(kernel.report.id, Box::new(kernel));
             } else {
                 known.elsewhere.insert(kernel.report.id);
             }
@@ -53,7 +53,7 @@ impl Known {
                 refused.push(of_another_group(at));
                 continue;
             }
-            let before = current.get(&id).map(|kernel| &**kernel).or_else(|| self.here.get(&id)).cloned();
+            let before = current.get(&id).or_else(|| self.here.get(&id)).map(|kernel| Kernel::clone(kernel));
             if before.is_none() && report.terminated_at.is_some_and(|end| end < kept.kernels_from) {
                 refused.push(too_old(at, kept.kernels_from));
                 continue;
@@ -120,8 +120,8 @@ pub(super) async fn merge(
     let mut merged = Vec::with_capacity(current.len());
     for (id, kernel) in current {
         let old = known.here.remove(&id);
-        if old.as_ref() != Some(&*kernel) {
-            merged.push((old, *kernel));
+        if old.as_ref() != Some(&kernel) {
+            merged.push((old, kernel));
         }
     }
     Ok((merged, seen))
@@ -136,8 +136,11 @@ fn to_be_noted(session: &Session, known: &Known, current: &Merged) -> Vec<Kernel
         (None, timeout) => timeout.map_or(SEEN_WITHIN, |seconds| (seconds / 4).min(SEEN_WITHIN)),
     };
     let before = session.now.plus_micros(-i64::from(stale) * MICROS_PER_SECOND);
-    let is_due = |kernel: &&Kernel| !kernel.settled && kernel.seen_at.is_none_or(|at| at <= before);
-    current.keys().filter_map(|id| known.here.get(id)).filter(is_due).filter_map(|kernel| kernel.key).collect()
+    let due = |kernel: &Kernel| {
+        let is_due = !kernel.settled && kernel.seen_at.is_none_or(|at| at <= before);
+        kernel.key.filter(|_| is_due)
+    };
+    current.keys().filter_map(|id| due(known.here.get(id)?)).collect()
 }
 
 /// What becomes of the time after an inferred end.
@@ -172,9 +175,10 @@ impl Service {
         caller.require_scheduler()?;
         let picture = self.group(caller, group)?;
         let (names, reports): (Vec<_>, Vec<_>) = batch.into_iter().map(|incoming| incoming.split(0)).unzip();
-        let (reports, mut refused, _) = settle_domains(&self.people(), &names, reports);
+        let mut reports: Placed = reports.into_iter().enumerate().collect();
+        let (mut refused, _) = settle_domains(&self.people(), &names, &mut reports);
         let mut known = Known::look_up(self.store().read(), group, &reports).await?;
-        let rehearsed = reports.iter().filter_map(|(_, r)| Some((r.id, Kernel::clone(rehearsal.0.get(&r.id)?))));
+        let rehearsed = reports.iter().filter_map(|(_, r)| Some((r.id, Box::clone(rehearsal.0.get(&r.id)?))));
         known.here.extend(rehearsed);
         let stored = store::groups::find(self.store().read(), group).await?;
         let kept = Kept::of(&stored.ok_or_else(|| Error::unknown_group(group))?);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::incoming::{Named, Told};
 use crate::domain::ids::{KernelId, Member, ProjectId, UserId};
-use crate::domain::kernel::{Kernel, Phase, Report};
+use crate::domain::kernel::{Changed, Phase, Report};
 use crate::domain::time::Timestamp;
 use crate::service::people::Directory;
 use crate::store::people::{Domain, Project, User};
@@ -41,7 +41,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    pub fn of(people: &Directory, taken: &[&Named], merged: &[(Option<Kernel>, Kernel)], now: Timestamp) -> Self {
+    pub fn of(people: &Directory, taken: &[&Named], merged: &Changed, now: Timestamp) -> Self {
         let mut changes = Self::default();
         for (_, kernel) in merged {
             changes.place(people, taken, &kernel.report, now);

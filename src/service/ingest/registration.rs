@@ -8,7 +8,7 @@ use serde_json::json;
 use super::incoming::Named;
 use super::newcomers::{Changes, Moved, Restored};
 use crate::domain::ids::{KernelId, Member};
-use crate::domain::kernel::Kernel;
+use crate::domain::kernel::Changed;
 use crate::service::audit::Change;
 use crate::service::group::session::{PeopleLock, Session};
 use crate::service::{Caller, Result};
@@ -17,12 +17,7 @@ use crate::store::people::{People, Project};
 
 /// Makes known whom the reports that were taken name, by the names that they give; `callers` are those of the parts.
 /// Returns whether that changed anything.
-pub async fn register(
-    session: &mut Session,
-    callers: &[&Caller],
-    taken: &[&Named],
-    merged: &[(Option<Kernel>, Kernel)],
-) -> Result<bool> {
+pub async fn register(session: &mut Session, callers: &[&Caller], taken: &[&Named], merged: &Changed) -> Result<bool> {
     let mut changes = Changes::of(&session.people(), taken, merged, session.now);
     let mut lock = None;
     if !changes.is_empty() {

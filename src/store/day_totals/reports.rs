@@ -1,26 +1,25 @@
 //! Day totals of several groups as reports read them: one by one, those of runs and those of whole histories alike.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::pin::pin;
 use std::sync::Arc;
 
-use futures::TryStreamExt;
+use futures::future::{OptionFuture, join};
 use hashbrown::HashSet;
-use sea_orm::sea_query::{Condition, Expr, ExprTrait, Order, SelectStatement, UnionType};
-use sea_orm::{
-    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select, StreamTrait,
-};
+use sea_orm::sea_query::{Condition, Expr, ExprTrait, SelectStatement, UnionType};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
 use uuid::Uuid;
 
 use super::{Place, RECORDED, member};
 use crate::domain::ids::{GroupKey, ProjectId, UserId};
+use crate::domain::maps::FastMap;
 use crate::domain::slots::Usages;
 use crate::domain::time::Day;
-use crate::store::entity::{bucket_total, day_total};
+use crate::store::entity::{bucket_domain, day_total, resource_group, user_usage_bucket};
 use crate::store::{Result, StoreError, bulk, decode};
 
-/// Of so many days at once are totals read as have this many, or of one: the database holds them until it has all.
-const TOTALS_AT_ONCE: usize = 100_000;
+/// Of so many days at once are totals read as have this many, or of one. They are in memory while the next ones are read.
+const TOTALS_AT_ONCE: usize = 20_000;
 /// Totals between which other tasks of the thread get their turn.
 const TOTALS_BETWEEN_YIELDS: usize = 500;
 
@@ -45,15 +44,6 @@ pub struct DayTotal {
     pub usage: Usages,
 }
 
-/// The columns of what reports read.
-struct Columns<C> {
-    group: C,
-    day: C,
-    user: C,
-    project: C,
-    domain: C,
-}
-
 /// Days of one group.
 struct Part {
     group: GroupKey,
@@ -61,32 +51,23 @@ struct Part {
     to: Day,
 }
 
-macro_rules! columns {
-    ($table:ident) => {
-        Columns {
-            group: $table::Column::GroupKey,
-            day: $table::Column::Day,
-            user: $table::Column::UserUuid,
-            project: $table::Column::ProjectId,
-            domain: $table::Column::DomainName,
-        }
-    };
+/// What tells the totals of a day, as lines.
+#[derive(Default)]
+struct OfDay {
+    /// Totals that have rows: user, project, usage and domain.
+    rows: String,
+    /// Projects whose totals buckets tell: project and domain.
+    domains: String,
+    /// Buckets of that day alone: user, project and usage.
+    buckets: String,
 }
 
-impl Wanted {
-    fn condition<C: ColumnTrait>(&self, db: &impl ConnectionTrait, part: &Part, columns: &Columns<C>) -> Condition {
-        let Columns { group, day, user, project, domain } = columns;
-        let Part { from, to, .. } = part;
-        // Of one user the days are looked up one by one, instead of reading those of all users.
-        let days = if self.user.is_some() { bulk::one_of(db, *day, from.0..=to.0) } else { day.between(from.0, to.0) };
-        Condition::all()
-            .add(group.eq(part.group.0))
-            .add(days)
-            .add_option(self.domain.as_deref().map(|wanted| domain.eq(wanted)))
-            .add_option(self.user.map(|wanted| user.eq(wanted.0)))
-            .add_option(self.project.map(|wanted| project.eq(wanted.0)))
-    }
+/// The sources of an [`OfDay`].
+const ROWS: i32 = 0;
+const DOMAINS: i32 = 1;
+const BUCKETS: i32 = 2;
 
+impl Wanted {
     /// What is read at once, in the order of groups and days.
     fn parts(&self) -> impl Iterator<Item = Part> {
         self.groups.iter().flat_map(move |(group, users)| {
@@ -99,63 +80,193 @@ impl Wanted {
         })
     }
 
-    /// The lines of each day of a part: of rows, and then of totals that buckets tell.
-    fn lines(&self, db: &impl ConnectionTrait, part: &Part) -> SelectStatement {
+    /// Days of a part. Of one user they are looked up one by one, instead of reading those of all users.
+    fn days<C: ColumnTrait>(&self, db: &impl ConnectionTrait, part: &Part, day: C) -> Expr {
+        let Part { from, to, .. } = part;
+        if self.user.is_some() { bulk::one_of(db, day, from.0..=to.0) } else { day.between(from.0, to.0) }
+    }
+
+    fn rows(&self, db: &impl ConnectionTrait, part: &Part) -> SelectStatement {
+        use day_total::{Column, Entity};
         let whole = Expr::cust(
             "source IN (SELECT h.source FROM usage_histories h WHERE h.group_key = day_totals.group_key AND h.complete)",
         );
-        let counts = day_total::Column::Source.eq(RECORDED).or(whole);
-        let columns = columns!(day_total);
-        let rows = day_total::Entity::find().filter(self.condition(db, part, &columns).add(counts));
-        let mut all = lines(db, rows, &columns);
-        let columns = columns!(bucket_total);
-        let by_buckets = bucket_total::Entity::find().filter(self.condition(db, part, &columns));
-        let by_buckets = lines(db, by_buckets, &columns);
-        all.union(UnionType::All, by_buckets).order_by("day", Order::Asc).to_owned()
+        let which = Condition::all()
+            .add(Column::GroupKey.eq(part.group.0))
+            .add(self.days(db, part, Column::Day))
+            .add_option(self.domain.as_deref().map(|wanted| Column::DomainName.eq(wanted)))
+            .add_option(self.user.map(|wanted| Column::UserUuid.eq(wanted.0)))
+            .add_option(self.project.map(|wanted| Column::ProjectId.eq(wanted.0)))
+            .add(Column::Source.eq(RECORDED).or(whole));
+        let told = [Id("user_uuid"), Id("project_id"), Text("resource_usage"), Text("domain_name")];
+        lines(db, Entity::find().filter(which), ROWS, Column::Day, &told)
+    }
+
+    fn domains(&self, db: &impl ConnectionTrait, part: &Part) -> SelectStatement {
+        use bucket_domain::{Column, Entity};
+        let which = Condition::all()
+            .add(Column::GroupKey.eq(part.group.0))
+            .add(Column::Day.between(part.from.0, part.to.0))
+            .add_option(self.domain.as_deref().map(|wanted| Column::DomainName.eq(wanted)))
+            .add_option(self.project.map(|wanted| Column::ProjectId.eq(wanted.0)));
+        lines(db, Entity::find().filter(which), DOMAINS, Column::Day, &[Id("project_id"), Text("domain_name")])
+    }
+
+    fn buckets(&self, db: &impl ConnectionTrait, part: &Part) -> SelectStatement {
+        use user_usage_bucket::{Column, Entity};
+        let name = resource_group::Entity::find().select_only().column(resource_group::Column::Name);
+        let name = name.filter(resource_group::Column::GroupKey.eq(part.group.0)).into_query();
+        let of_domain = |wanted: &str| {
+            let (bucket, domain) =
+                (|column| Expr::col((Entity, column)), |column| Expr::col((bucket_domain::Entity, column)));
+            let projects = bucket_domain::Entity::find()
+                .select_only()
+                .expr(Expr::val(1))
+                .filter(bucket_domain::Column::GroupKey.eq(part.group.0))
+                .filter(bucket_domain::Column::DomainName.eq(wanted))
+                .filter(domain(bucket_domain::Column::Day).eq(bucket(Column::PeriodStart)))
+                .filter(domain(bucket_domain::Column::ProjectId).eq(bucket(Column::ProjectId)));
+            Expr::exists(projects.into_query())
+        };
+        let which = Condition::all()
+            .add(Column::ResourceGroup.into_expr().eq(Expr::SubQuery(None, Box::new(name.into()))))
+            .add(self.days(db, part, Column::PeriodStart))
+            .add(Column::DecayUnitDays.eq(1))
+            .add_option(self.domain.as_deref().map(of_domain))
+            .add_option(self.user.map(|wanted| Column::UserUuid.eq(wanted.0)))
+            .add_option(self.project.map(|wanted| Column::ProjectId.eq(wanted.0)));
+        let told = [Id("user_uuid"), Id("project_id"), Text("resource_usage")];
+        lines(db, Entity::find().filter(which), BUCKETS, Column::PeriodStart, &told)
+    }
+
+    /// The days of a part. One statement reads them: a run may make rows of what buckets tell, or the other way round.
+    async fn read(&self, db: &impl ConnectionTrait, part: &Part) -> Result<BTreeMap<Day, OfDay>> {
+        let mut all = self.rows(db, part);
+        all.union(UnionType::All, self.domains(db, part)).union(UnionType::All, self.buckets(db, part));
+        let mut days: BTreeMap<Day, OfDay> = BTreeMap::new();
+        for row in db.query_all(&all).await? {
+            let of_day = days.entry(Day(row.try_get_by_index(0)?)).or_default();
+            let told = match row.try_get_by_index::<i32>(1)? {
+                ROWS => &mut of_day.rows,
+                DOMAINS => &mut of_day.domains,
+                _ => &mut of_day.buckets,
+            };
+            *told = row.try_get_by_index(2)?;
+        }
+        Ok(days)
     }
 }
 
-/// All places of each day as lines of one text: user, project, usage and domain, with tabs between them, which no name
-/// has. A driver takes longer to hand over a row than the database takes to read ten.
-fn lines<E: EntityTrait>(db: &impl ConnectionTrait, which: Select<E>, columns: &Columns<E::Column>) -> SelectStatement {
-    let lines = Expr::cust(match db.get_database_backend() {
-        DbBackend::Postgres => {
-            r"string_agg(user_uuid || E'\t' || project_id || E'\t' || resource_usage || E'\t' || domain_name, E'\n')"
-        }
-        _ => {
-            "string_agg(hex(user_uuid) || char(9) || hex(project_id) || char(9) || resource_usage || char(9) || \
-             domain_name, char(10))"
-        }
+/// A column of a line.
+enum Told {
+    Id(&'static str),
+    Text(&'static str),
+}
+use Told::{Id, Text};
+
+/// All rows of each day as lines of one text, with tabs between the columns, which no name has. A driver takes longer to hand over a
+/// row than the database takes to read ten.
+fn lines<E: EntityTrait>(
+    db: &impl ConnectionTrait,
+    which: Select<E>,
+    source: i32,
+    day: E::Column,
+    columns: &[Told],
+) -> SelectStatement {
+    let is_postgres = db.get_database_backend() == DbBackend::Postgres;
+    let texts = columns.iter().map(|column| match column {
+        Id(name) if !is_postgres => format!("hex({name})"),
+        Id(name) | Text(name) => (*name).to_owned(),
     });
-    which.select_only().column(columns.day).expr(lines).group_by(columns.day).into_query()
+    let (tab, end) = if is_postgres { (r" || E'\t' || ", r"E'\n'") } else { (" || char(9) || ", "char(10)") };
+    let line = texts.collect::<Vec<_>>().join(tab);
+    let lines = Expr::cust(format!("string_agg({line}, {end})"));
+    let which = which.select_only().column(day).expr(Expr::cust(source.to_string())).expr(lines);
+    which.group_by(day).into_query()
 }
 
 /// Gives the totals to `each`, by group and then by day, until it has enough.
 #[tracing::instrument(name = "db.day_totals.each", level = "debug", skip_all, err(level = "debug"))]
 pub async fn each(
-    db: &(impl ConnectionTrait + StreamTrait),
+    db: &impl ConnectionTrait,
     wanted: &Wanted,
-    mut each: impl FnMut(DayTotal) -> ControlFlow<()>,
+    each: impl FnMut(DayTotal) -> ControlFlow<()>,
 ) -> Result<()> {
-    let mut domains = Domains::default();
-    let mut count: usize = 0;
-    for part in wanted.parts() {
-        let mut days = pin!(db.stream(&wanted.lines(db, &part)).await?);
-        while let Some(row) = days.try_next().await? {
-            let (day, lines): (i32, String) = (row.try_get_by_index(0)?, row.try_get_by_index(1)?);
-            for line in lines.split('\n') {
-                let (place, usage) = domains.read(line)?;
-                if each(DayTotal { group: part.group, day: Day(day), place, usage }).is_break() {
-                    return Ok(());
+    let mut reader = Reader { domains: Domains::default(), count: 0, each };
+    let mut parts = wanted.parts();
+    let mut part = parts.next();
+    let mut days = OptionFuture::from(part.as_ref().map(|part| wanted.read(db, part))).await.transpose()?;
+    while let (Some(Part { group, .. }), Some(of_days)) = (&part, &days) {
+        // The database reads the next days while these are understood.
+        let next = parts.next();
+        let reading = OptionFuture::from(next.as_ref().map(|part| wanted.read(db, part)));
+        let (read, enough) = join(reading, reader.days(*group, of_days)).await;
+        if enough?.is_break() {
+            break;
+        }
+        days = read.transpose()?;
+        part = next;
+    }
+    Ok(())
+}
+
+/// Gives totals on.
+struct Reader<F> {
+    domains: Domains,
+    count: usize,
+    each: F,
+}
+
+impl<F: FnMut(DayTotal) -> ControlFlow<()>> Reader<F> {
+    async fn days(&mut self, group: GroupKey, days: &BTreeMap<Day, OfDay>) -> Result<ControlFlow<()>> {
+        for (day, OfDay { rows, domains, buckets }) in days {
+            for line in rows.lines() {
+                let [user, project, usage, domain] = columns(line)?;
+                let place = (member(id(user, line)?, id(project, line)?), self.domains.named(domain));
+                if self.give(DayTotal { group, day: *day, place, usage: decode::slots(usage)? }).await.is_break() {
+                    return Ok(ControlFlow::Break(()));
                 }
-                count += 1;
-                if count.is_multiple_of(TOTALS_BETWEEN_YIELDS) {
-                    tokio::task::yield_now().await;
+            }
+            let mut told: FastMap<Uuid, Arc<str>> = FastMap::default();
+            for line in domains.lines() {
+                let [project, domain] = columns(line)?;
+                told.insert(id(project, line)?, self.domains.named(domain));
+            }
+            for line in buckets.lines() {
+                let [user, project, usage] = columns(line)?;
+                let project = id(project, line)?;
+                // The totals of other projects have rows.
+                let Some(domain) = told.get(&project) else { continue };
+                let place = (member(id(user, line)?, project), Arc::clone(domain));
+                if self.give(DayTotal { group, day: *day, place, usage: decode::slots(usage)? }).await.is_break() {
+                    return Ok(ControlFlow::Break(()));
                 }
             }
         }
+        Ok(ControlFlow::Continue(()))
     }
-    Ok(())
+
+    async fn give(&mut self, total: DayTotal) -> ControlFlow<()> {
+        self.count += 1;
+        if self.count.is_multiple_of(TOTALS_BETWEEN_YIELDS) {
+            tokio::task::yield_now().await;
+        }
+        (self.each)(total)
+    }
+}
+
+fn columns<const N: usize>(line: &str) -> Result<[&str; N]> {
+    let mut parts = line.split('\t');
+    let columns = std::array::from_fn(|_| parts.next().unwrap_or_default());
+    if columns.iter().any(|column| column.is_empty()) { Err(damaged(line)) } else { Ok(columns) }
+}
+
+fn id(text: &str, line: &str) -> Result<Uuid> {
+    text.parse().map_err(|_| damaged(line))
+}
+
+fn damaged(line: &str) -> StoreError {
+    StoreError::Damaged(format!("the day total {line}"))
 }
 
 /// The names of domains, which a report meets very often.
@@ -163,13 +274,7 @@ pub async fn each(
 struct Domains(HashSet<Arc<str>>);
 
 impl Domains {
-    fn read(&mut self, line: &str) -> Result<(Place, Usages)> {
-        let damaged = || StoreError::Damaged(format!("the day total {line}"));
-        let mut parts = line.split('\t');
-        let mut next = || parts.next().ok_or_else(damaged);
-        let (user, project, usage, domain) = (next()?, next()?, next()?, next()?);
-        let id = |text: &str| text.parse::<Uuid>().map_err(|_| damaged());
-        let domain = Arc::clone(self.0.get_or_insert_with(domain, |name| Arc::from(name)));
-        Ok(((member(id(user)?, id(project)?), domain), decode::slots(usage)?))
+    fn named(&mut self, domain: &str) -> Arc<str> {
+        Arc::clone(self.0.get_or_insert_with(domain, |name| Arc::from(name)))
     }
 }
