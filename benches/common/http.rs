@@ -28,8 +28,7 @@ pub struct Server {
 impl Server {
     pub async fn start(fixture: &Fixture) -> Self {
         let service = Arc::clone(&fixture.service);
-        let new =
-            NewKey { role: Role::Admin, label: "bench".to_owned(), user: None, expires_at: None, groups: Vec::new() };
+        let new = NewKey { role: Role::Admin, label: "bench".to_owned(), user: None, expires_at: None, groups: None };
         let (key, _) = service.create_key(admin(), new).await.unwrap();
         let jobs = Runner::new(Arc::clone(&service), JobSettings::default());
         let (listener, address) = port().await;

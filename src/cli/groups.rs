@@ -94,7 +94,7 @@ async fn create(args: CreateArgs, client: &Client) -> Result<(), Failure> {
         Err(Failure::Refused(refusal)) if refusal.code() == "unknown_resource_group" => {}
         Ok(_) => {
             let there = format!("the resource group {name:?} is there already; `options set` changes its options");
-            return Err(Failure::Unusable(there));
+            return Err(Failure::Failed(there));
         }
         Err(failure) => return Err(failure),
     }

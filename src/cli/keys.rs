@@ -32,6 +32,7 @@ enum KeysCommand {
     /// Revoke a key
     Revoke {
         /// The id that `keys list` shows
+        #[arg(value_parser = parse_id)]
         id: Uuid,
     },
 }
@@ -55,6 +56,9 @@ struct CreateArgs {
     groups: Vec<String>,
 }
 
+/// The longest length of time until a key ends: a hundred years.
+const MOST_SECONDS: i64 = 36_500 * 86_400;
+
 /// An instant, or a length of time from now.
 #[derive(Clone, Copy)]
 enum Expiry {
@@ -65,6 +69,10 @@ enum Expiry {
 fn parse_role(text: &str) -> Result<Role, String> {
     let known: Vec<_> = Role::ALL.iter().map(|r| r.as_str()).collect();
     Role::parse(text).ok_or_else(|| format!("a role is one of {}", known.join(", ")))
+}
+
+fn parse_id(text: &str) -> Result<Uuid, &'static str> {
+    Uuid::try_parse(text).map_err(|_| "an id of a key is a UUID; `keys list` shows them")
 }
 
 fn parse_expiry(text: &str) -> Result<Expiry, String> {
@@ -79,9 +87,10 @@ fn parse_expiry(text: &str) -> Result<Expiry, String> {
     // A unit is one ASCII letter, so what is before it is a text.
     let digits = unit.and_then(|_| text.get(..text.len() - 1)).filter(|d| d.bytes().all(|b| b.is_ascii_digit()));
     if let (Some(unit), Some(digits)) = (unit, digits) {
-        let count = digits.parse::<u32>().ok().filter(|n| *n > 0);
-        let count = count.ok_or("a length of time is a whole number above 0 with s, m, h, d or w, like 30d")?;
-        return Ok(Expiry::In { seconds: i64::from(count) * unit });
+        let seconds = digits.parse::<i64>().ok().and_then(|count| count.checked_mul(unit));
+        let seconds = seconds.filter(|seconds| (1..=MOST_SECONDS).contains(seconds));
+        let seconds = seconds.ok_or("a length of time is a whole number with s, m, h, d or w, from 1s to 36500d")?;
+        return Ok(Expiry::In { seconds });
     }
     text.parse().map(Expiry::At).map_err(|e| format!("{text:?} {e}, or a length of time like 30d"))
 }

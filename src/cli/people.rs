@@ -29,14 +29,14 @@ pub enum PeopleCommand<F: Args, C: Args> {
     },
     /// Show one of them
     Show {
-        /// The name or UUID
+        /// The name; of a project or user also the UUID
         name: String,
         #[command(flatten)]
         output: OutputArgs,
     },
     /// Create one ahead of the first job, or change it; what is not named stays
     Set {
-        /// The name or UUID
+        /// The name; of a project or user also the UUID
         name: String,
         #[command(flatten)]
         changes: C,
@@ -46,7 +46,7 @@ pub enum PeopleCommand<F: Args, C: Args> {
     },
     /// Hide one from lists and rankings; weights, history and the numbers of all others stay as they are
     Archive {
-        /// The name or UUID
+        /// The name; of a project or user also the UUID
         name: String,
         /// Show it again
         #[arg(long)]

@@ -307,8 +307,8 @@ impl Mutation {
         caller(ctx)?.require_admin()?;
         let user = who::some_user(&service(ctx)?.people(), user_uuid.map(|id| UserId(id.0)), user.as_deref());
         let user = user.map_err(|fault| Error::Invalid(vec![fault]))?;
-        let (expires_at, groups) = (expires_at.map(|at| at.0), resource_groups.unwrap_or_default());
-        let new = NewKey { role: role.into(), label, user, expires_at, groups };
+        let expires_at = expires_at.map(|at| at.0);
+        let new = NewKey { role: role.into(), label, user, expires_at, groups: resource_groups };
         let (key, row) = service(ctx)?.create_key(caller(ctx)?.clone(), new).await?;
         Ok(CreatedKey { key, row: ApiKey::new(row, &service(ctx)?.people()) })
     }

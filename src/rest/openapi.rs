@@ -99,7 +99,11 @@ fn add_refusals(operation: &mut Operation) {
         (has_path, "404", "The path names something that is not there."),
         (has_path || has_query || has_body, "400", "Not parseable."),
         (true, "406", "No form of the answer is acceptable to the request's `Accept-Encoding`."),
-        (true, "422", "Parseable but wrong, or with a query parameter that is not taken; `errors` names every fault."),
+        (
+            true,
+            "422",
+            "Parseable but wrong, or with a query parameter or a condition that is not taken; `errors` names every fault.",
+        ),
         (is_conditional, "412", "`If-Match` names an older version."),
         (has_body, "408", "The body did not arrive in time."),
         (has_body, "413", "The body is too large."),

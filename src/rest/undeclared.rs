@@ -1,30 +1,75 @@
-//! Query parameters of endpoints that take none are refused, so that none seems to have been heeded.
+//! What an endpoint does not take is refused, so that nothing seems to have been heeded: query parameters, and conditions of
+//! writes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::MatchedPath;
-use axum::http::{Method, Request, Response};
+use axum::http::{Method, Request, Response, header};
 use axum::response::IntoResponse;
 use tower_http::validate_request::ValidateRequest;
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 use utoipa::openapi::{OpenApi, PathItem, RefOr};
 
 use super::problem::Problem;
-use crate::service::Error;
+use crate::service::{Error, Fault};
 
-/// The methods of each path that take query parameters; these endpoints look at them themselves.
+/// What one operation takes; it looks at that itself.
+#[derive(Clone, Copy, Default)]
+struct Taken {
+    query: bool,
+    if_match: bool,
+}
+
+impl Taken {
+    fn of(operation: &Operation) -> Self {
+        let parameters = operation.parameters.iter().flatten().filter_map(|parameter| match parameter {
+            RefOr::T(parameter) => Some(parameter),
+            RefOr::Ref(_) => None,
+        });
+        parameters.fold(Self::default(), |taken, Parameter { name, parameter_in, .. }| Self {
+            query: taken.query || *parameter_in == ParameterIn::Query,
+            if_match: taken.if_match || *parameter_in == ParameterIn::Header && name == "If-Match",
+        })
+    }
+
+    /// The first thing of the request that is not taken.
+    fn missing<B>(self, request: &Request<B>) -> Option<Fault> {
+        self.parameter(request).or_else(|| self.condition(request))
+    }
+
+    fn parameter<B>(self, request: &Request<B>) -> Option<Fault> {
+        let query = request.uri().query().filter(|_| !self.query)?;
+        let (name, _) = form_urlencoded::parse(query.as_bytes()).next()?;
+        let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        Some(Fault::about(pointer, "unknown_field", "is not known here; this endpoint takes no query parameters"))
+    }
+
+    /// Who sends a condition relies on it. Of an answer that has no validator a condition asks nothing, so reading may have any.
+    fn condition<B>(self, request: &Request<B>) -> Option<Fault> {
+        if request.method().is_safe() {
+            return None;
+        }
+        let conditions = [
+            ("If-Match", header::IF_MATCH, self.if_match),
+            ("If-None-Match", header::IF_NONE_MATCH, false),
+            ("If-Unmodified-Since", header::IF_UNMODIFIED_SINCE, false),
+        ];
+        let (name, ..) =
+            conditions.into_iter().find(|(_, header, taken)| !taken && request.headers().contains_key(header))?;
+        let said = "is a condition that this endpoint cannot check; leave the header out";
+        Some(Fault::about(format!("/{name}"), "unsupported_condition", said))
+    }
+}
+
+/// What the methods of each path take.
 #[derive(Clone)]
-pub struct Takers(Arc<HashMap<String, Vec<Method>>>);
+pub struct Takers(Arc<HashMap<String, Vec<(Method, Taken)>>>);
 
 impl Takers {
     pub fn of(api: &OpenApi) -> Self {
-        let takes = |operation: &Operation| {
-            let query = |parameter: &RefOr<Parameter>| matches!(parameter, RefOr::T(parameter) if parameter.parameter_in == ParameterIn::Query);
-            operation.parameters.iter().flatten().any(query)
-        };
-        let operations = |item: &PathItem| {
+        let methods = |item: &PathItem| {
             let PathItem { get, put, post, delete, patch, .. } = item;
             let all = [
                 (Method::GET, get),
@@ -33,18 +78,16 @@ impl Takers {
                 (Method::DELETE, delete),
                 (Method::PATCH, patch),
             ];
-            all.map(|(method, operation)| (method, operation.as_ref().is_some_and(takes)))
-        };
-        let methods = |item: &PathItem| {
-            operations(item).into_iter().filter(|(_, takes)| *takes).map(|(method, _)| method).collect()
+            all.into_iter().filter_map(|(method, operation)| Some((method, Taken::of(operation.as_ref()?)))).collect()
         };
         Self(Arc::new(api.paths.paths.iter().map(|(path, item)| (path.clone(), methods(item))).collect()))
     }
 
-    fn takes(&self, method: &Method, path: &str) -> bool {
+    fn taken(&self, method: &Method, path: &str) -> Taken {
         // HEAD is answered as GET is.
         let method = if method == Method::HEAD { &Method::GET } else { method };
-        self.0.get(path).is_some_and(|methods| methods.contains(method))
+        let methods = self.0.get(path).into_iter().flatten();
+        methods.into_iter().find(|(of, _)| of == method).map_or_else(Taken::default, |(_, taken)| *taken)
     }
 }
 
@@ -52,14 +95,10 @@ impl<B> ValidateRequest<B> for Takers {
     type ResponseBody = Body;
 
     fn validate(&mut self, request: &mut Request<B>) -> Result<(), Response<Body>> {
-        let query = request.uri().query().unwrap_or_default();
-        let Some((name, _)) = form_urlencoded::parse(query.as_bytes()).next() else { return Ok(()) };
         let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
-        if self.takes(request.method(), path) {
-            return Ok(());
+        match self.taken(request.method(), path).missing(request) {
+            None => Ok(()),
+            Some(fault) => Err(Problem::from(Error::Invalid(vec![fault])).into_response()),
         }
-        let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
-        let said = "is not known here; this endpoint takes no query parameters";
-        Err(Problem::from(Error::about(pointer, "unknown_field", said)).into_response())
     }
 }

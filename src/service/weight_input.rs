@@ -76,13 +76,14 @@ pub fn check_all(inputs: Vec<WeightChange>, key: &str, people: &Directory) -> Re
     faults.or(items)
 }
 
-/// By which names they call users and projects.
+/// By which names they call domains, users and projects.
 pub fn names_in(inputs: &[WeightChange], key: &str, called: &mut Called) {
     for (at, item) in inputs.iter().enumerate() {
-        if item.user.is_none() && item.project.is_none() {
+        if item.user.is_none() && item.project.is_none() && item.domain_name.is_none() {
             continue;
         }
         let place = format!("/{key}/{at}");
+        called.domain(&place, "target_id", item.domain_name.as_deref());
         called.user(&place, "target_id", item.user.as_deref());
         let of_project = if item.target_type == TargetType::Project { "target_id" } else { "project_id" };
         called.project(&place, of_project, item.project.as_deref());

@@ -80,6 +80,9 @@ impl Call {
     }
 
     pub async fn send(self) -> Result<Answer, Failure> {
+        if self.path.split('/').skip(1).any(str::is_empty) {
+            return Err(Failure::Unusable("a name on the command line is empty".to_owned()));
+        }
         let mut uri = format!("{}{}", self.client.prefix, self.path);
         if !self.query.is_empty() {
             uri.push('?');

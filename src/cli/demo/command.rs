@@ -55,8 +55,7 @@ impl Command for Demo {
         let database = config.database_is_flag.then_some(config.database_url.as_str());
         let place = Place::of(&self, database)?;
         let (service, origin) = prepare(&place, &self).await?;
-        let new =
-            NewKey { role: Role::Admin, label: "demo".to_owned(), user: None, expires_at: None, groups: Vec::new() };
+        let new = NewKey { role: Role::Admin, label: "demo".to_owned(), user: None, expires_at: None, groups: None };
         let (key, _) = service.create_key(Caller::internal("demo"), new).await?;
         let listener = listen(&self, &config).await?;
         let shown = Arc::clone(&service);

@@ -36,6 +36,9 @@ pub fn read(bytes: &[u8], name: &str) -> Result<Option<Configuration>, Failure> 
         });
     }
     if let Err(error) = serde_norway::from_str::<IgnoredAny>(text) {
+        if error.location().is_none() && serde_norway::Deserializer::from_str(text).nth(1).is_some() {
+            return Err(Failure::Unusable(format!("{name} holds several YAML documents; weights are one document")));
+        }
         let place = error.location().map(|at| format!(" from line {}, column {} on", at.line(), at.column()));
         return Err(Failure::Unusable(format!("{name} is not YAML{}", place.unwrap_or_default())));
     }

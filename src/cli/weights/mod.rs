@@ -222,9 +222,9 @@ impl Plan {
         sent.map_err(|failure| failure.in_input(&input_name(&self.args.file)))
     }
 
-    /// What the file would change, written as it was asked for.
-    async fn show(&self) -> Result<Value, Failure> {
-        let bytes = self.send(true, None).await?;
+    /// What the file changes, or would change, written as it was asked for.
+    async fn show(&self, dry_run: bool, reason: Option<&str>) -> Result<Value, Failure> {
+        let bytes = self.send(dry_run, reason).await?;
         let changed = read(&bytes)?;
         if self.args.output == Format::Json {
             print_bytes(&bytes)?;
@@ -245,11 +245,7 @@ fn items(changed: &Value) -> impl Iterator<Item = &Value> {
 }
 
 async fn apply(plan: &Plan, dry_run: bool, yes: bool, reason: Option<String>) -> Result<(), Failure> {
-    if dry_run {
-        say(&plan.show().await?, "would be ");
-        return Ok(());
-    }
-    if plan.args.prune {
+    if plan.args.prune && !dry_run {
         let changed = read(&plan.send(true, None).await?)?;
         let lost: Vec<String> = items(&changed).filter_map(loss).collect();
         for line in &lost {
@@ -259,12 +255,12 @@ async fn apply(plan: &Plan, dry_run: bool, yes: bool, reason: Option<String>) ->
             confirm("Go on?")?;
         }
     }
-    say(&read(&plan.send(false, reason.as_deref()).await?)?, "");
+    say(&plan.show(dry_run, reason.as_deref()).await?, if dry_run { "would be " } else { "" });
     Ok(())
 }
 
 async fn diff(plan: &Plan) -> Outcome {
-    let changed = plan.show().await?;
+    let changed = plan.show(true, None).await?;
     let differs = items(&changed).next().is_some();
     Ok(if differs { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }

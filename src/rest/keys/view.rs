@@ -85,7 +85,7 @@ pub struct KeyRequest {
     pub user: Option<String>,
     #[schema(value_type = Option<String>, format = DateTime)]
     pub expires_at: Option<Timestamp>,
-    /// The only resource groups that it reaches, which need not be there yet; absent, `null` or empty: all.
+    /// The only resource groups that it reaches, which need not be there yet; absent or `null`: all.
     pub resource_groups: Option<Vec<String>>,
 }
 
@@ -96,7 +96,6 @@ impl KeyRequest {
         let role = Role::parse(&self.role).ok_or_else(|| Error::about("/role", "unknown_role", said()))?;
         let user = who::some_user(people, self.user_uuid.map(UserId), self.user.as_deref());
         let user = user.map_err(|fault| Error::Invalid(vec![fault]))?;
-        let groups = self.resource_groups.unwrap_or_default();
-        Ok(NewKey { role, label: self.label, user, expires_at: self.expires_at, groups })
+        Ok(NewKey { role, label: self.label, user, expires_at: self.expires_at, groups: self.resource_groups })
     }
 }

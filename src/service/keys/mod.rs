@@ -39,8 +39,8 @@ pub struct NewKey {
     /// Required for, and only for, the role `user`.
     pub user: Option<UserId>,
     pub expires_at: Option<Timestamp>,
-    /// The only resource groups that it reaches, which need not be there yet; none: all.
-    pub groups: Vec<String>,
+    /// The only resource groups that it reaches, which need not be there yet; `None`: all.
+    pub groups: Option<Vec<String>>,
 }
 
 impl Service {
@@ -63,7 +63,7 @@ impl Service {
         if new.expires_at.is_some_and(|t| t <= self.clock.now()) {
             return Err(Error::about("/expires_at", "expired", "has passed already"));
         }
-        let groups = check_groups(new.groups)?;
+        let groups = new.groups.map(check_groups).transpose()?;
         let mut bytes = [0u8; 32];
         random::secret(&mut bytes).map_err(|e| Error::failed("there is no randomness", e))?;
         let text = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(bytes));
@@ -237,8 +237,15 @@ fn refused(code: &'static str, detail: &str) -> Error {
     Error::Unauthorized { code, detail: detail.to_owned() }
 }
 
-/// The groups of a key without repeats, by name; none: it is not limited.
-fn check_groups(mut groups: Vec<String>) -> Result<Option<Arc<[String]>>> {
+/// The groups of a key without repeats, by name. An empty list is refused, because it could mean all groups as well as none.
+fn check_groups(mut groups: Vec<String>) -> Result<Arc<[String]>> {
+    if groups.is_empty() {
+        return Err(Error::about(
+            "/resource_groups",
+            "empty",
+            "is empty; leave it out for a key that reaches all groups",
+        ));
+    }
     for (at, name) in groups.iter().enumerate() {
         check_name(name).map_err(|e| Error::invalid_name(&format!("/resource_groups/{at}"), e))?;
     }
@@ -248,7 +255,7 @@ fn check_groups(mut groups: Vec<String>) -> Result<Option<Arc<[String]>>> {
     }
     groups.sort_unstable();
     groups.dedup();
-    Ok(Some(groups).filter(|groups| !groups.is_empty()).map(Arc::from))
+    Ok(Arc::from(groups))
 }
 
 /// The digest of a key in hexadecimal digits. Every request asks for it, and formatting machinery takes longer than the digest.

@@ -1,4 +1,4 @@
-//! Errors in the words of a request: who was called by name is told by that name, and not by the UUID that it stands for.
+//! Errors in the words of a request: who was called by name is told by that name, and not by the id that it stands for.
 
 use super::Directory;
 use crate::service::{Error, Fault};
@@ -6,6 +6,7 @@ use crate::service::{Error, Fault};
 /// Whom a name means.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
+    Domain,
     User,
     Project,
 }
@@ -15,13 +16,13 @@ enum Kind {
 struct Name {
     /// The pointer of the object that has it, empty for parameters.
     place: String,
-    /// The key that would have the UUID.
+    /// The key that would have the id.
     by_id: &'static str,
     kind: Kind,
     text: String,
 }
 
-/// The names that a request calls users and projects by.
+/// The names that a request calls domains, users and projects by.
 #[derive(Clone, Debug, Default)]
 pub struct Called(Vec<Name>);
 
@@ -29,6 +30,11 @@ impl Called {
     /// Notes the name of a user, if there is one, which stands for the UUID under `by_id`.
     pub fn user(&mut self, place: &str, by_id: &'static str, name: Option<&str>) {
         self.note(place, by_id, Kind::User, name);
+    }
+
+    /// [`Self::user`] for domains, whose ids are their names.
+    pub fn domain(&mut self, place: &str, by_id: &'static str, name: Option<&str>) {
+        self.note(place, by_id, Kind::Domain, name);
     }
 
     /// [`Self::user`] for projects.
@@ -62,10 +68,11 @@ impl Called {
                 continue;
             };
             let told = name.put_into(&fault.detail, people);
-            if told != fault.detail {
-                if key == name.by_id {
-                    fault.pointer = format!("{}/{}", name.place, name.kind.key());
-                }
+            if key == name.by_id {
+                let given = name.kind.key();
+                fault.detail = told.replace(&format!("`{}`", name.by_id), &format!("`{given}`"));
+                fault.pointer = format!("{}/{given}", name.place);
+            } else {
                 fault.detail = told;
             }
         }
@@ -76,6 +83,7 @@ impl Called {
 impl Kind {
     fn key(self) -> &'static str {
         match self {
+            Self::Domain => "domain_name",
             Self::User => "user",
             Self::Project => "project",
         }
@@ -85,6 +93,7 @@ impl Kind {
 impl Name {
     fn put_into(&self, detail: &str, people: &Directory) -> String {
         let id = match self.kind {
+            Kind::Domain => return detail.to_owned(),
             Kind::User => people.find_user(&self.text).map(|id| id.to_string()),
             Kind::Project => people.find_project(&self.text).map(|id| id.to_string()),
         };

@@ -82,8 +82,10 @@ on_both! {
             (&["--role", "root", "--label", "x"][..], "a role is one of admin, scheduler, viewer, user"),
             (&["--role", "user", "--label", "x", "--user", " bob"], "must have 1 to 255 characters"),
             (&["--role", "user", "--label", "x", "--user", "bob", "--group", "a/b"], "must have 1 to 64 characters"),
-            (&["--role", "admin", "--label", "x", "--expires", "0d"], "a whole number above 0"),
-            (&["--role", "admin", "--label", "x", "--expires", "99999999999d"], "a whole number above 0"),
+            (&["--role", "admin", "--label", "x", "--expires", "0d"], "from 1s to 36500d"),
+            (&["--role", "admin", "--label", "x", "--expires", "36501d"], "from 1s to 36500d"),
+            (&["--role", "admin", "--label", "x", "--expires", "4294967295w"], "from 1s to 36500d"),
+            (&["--role", "admin", "--label", "x", "--expires", "99999999999999999999d"], "from 1s to 36500d"),
             (&["--role", "admin", "--label", "x", "--expires", "tomorrow"], "RFC 3339"),
             (&["--role", "admin", "--label", "x", "--expires", "é"], "RFC 3339"),
             (&["--role", "admin"], "--label"),
@@ -92,6 +94,19 @@ on_both! {
             assert_eq!(ended.code, Some(2), "{ended:?}");
             assert!(ended.stderr.contains(part), "{ended:?}");
         }
+        let revoked = run(&db, ["keys", "revoke", "x"]);
+        assert_eq!(revoked.code, Some(2), "{revoked:?}");
+        assert!(revoked.stderr.contains("an id of a key is a UUID; `keys list` shows them"), "{revoked:?}");
         assert_eq!(run(&db, ["keys", "list", "-o", "json"]).json()["total"], 0);
+        assert_eq!(create(&["--role", "admin", "--label", "x", "--expires", "36500d"]).code, Some(0));
+    }
+
+    async fn an_empty_name_is_refused_before_it_is_sent(db: TestDb) {
+        run(&db, ["groups", "create", "g"]).ok();
+        for args in [&["users", "show", ""][..], &["groups", "show", ""], &["options", "get", ""], &["rank", ""]] {
+            assert_eq!(run(&db, args).refused(2), "a name on the command line is empty", "{args:?}");
+        }
+        let again = run(&db, ["groups", "create", "g"]).refused(1);
+        assert_eq!(again, "the resource group \"g\" is there already; `options set` changes its options");
     }
 }

@@ -144,6 +144,16 @@ on_both! {
         assert_eq!(diff(&f, &["--prune"], FILE).ok(), "target_type,target,project,key,from,to\n");
     }
 
+    async fn apply_prints_what_it_changed(db: TestDb) {
+        let f = two_users(db).await;
+        let expected =
+            run_with_input(&f.db, &["weights", "diff", GROUP, "-f", "-", "-o", "json"], FILE.as_bytes()).stdout;
+        assert!(expected.contains(r#""to":"2""#), "{expected}");
+        assert_eq!(apply(&f, &["--dry-run", "-o", "json"], FILE).ok(), expected);
+        assert_eq!(apply(&f, &["-o", "json"], FILE).ok(), expected);
+        assert_eq!(apply(&f, &["-o", "csv"], FILE).ok(), "target_type,target,project,key,from,to\n");
+    }
+
     async fn the_group_of_the_file_is_the_group(db: TestDb) {
         let f = two_users(db).await;
         let of_file = |command: &str, text: &str| run_with_input(&f.db, &["weights", command, "-f", "-"], text.as_bytes());
@@ -256,7 +266,8 @@ queues:
             ("resource_group: other", "/resource_group: the file is for the resource group \"other\""),
             ("domains: {research: 1}\nprojects: {nothing: 1}", "/projects/nothing"),
             ("domains: {research: 1}\nprojects: {nothing: x}", "/projects/nothing"),
-            ("domains: [", ""), ("just text", ""), ("{\"domains\": }", "what begins with { is read as JSON"), (alias_bomb, ""), (&deep, ""), (&deep_json, ""),
+            ("domains: [", "is not YAML"), ("just text", ""),
+            ("domains: {research: 1}\n---\ndomains: {research: 2}", "holds several YAML documents; weights are one document"), ("{\"domains\": }", "what begins with { is read as JSON"), (alias_bomb, ""), (&deep, ""), (&deep_json, ""),
         ] {
             for ended in [apply(&f, &[], text), apply(&f, &["--dry-run"], text), diff(&f, &[], text)] {
                 let line = ended.refused(2);

@@ -51,13 +51,8 @@ impl Way {
     async fn http(f: &Fixture) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/resource-groups/{GROUP}", listener.local_addr().unwrap());
-        let new = NewKey {
-            role: Role::Scheduler,
-            label: "scheduler".to_owned(),
-            user: None,
-            expires_at: None,
-            groups: Vec::new(),
-        };
+        let new =
+            NewKey { role: Role::Scheduler, label: "scheduler".to_owned(), user: None, expires_at: None, groups: None };
         let (key, _) = f.service.create_key(admin(), new).await.unwrap();
         let jobs = Runner::new(Arc::clone(&f.service), JobSettings::default());
         let app = App::new(Arc::clone(&f.service), jobs);

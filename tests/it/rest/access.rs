@@ -136,7 +136,7 @@ on_both! {
 
         let new = NewKey {
             role: Role::Admin, label: "short".into(), user: None, expires_at: Some(time("2026-01-13T13:00:00Z")),
-            groups: Vec::new(),
+            groups: None,
         };
         let (text, _) = server.service.create_key(admin(), new).await.unwrap();
         server.call_as(&text, "GET", &path, None).await.json(200);

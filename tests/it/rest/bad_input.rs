@@ -92,6 +92,12 @@ on_both! {
             {"target_type": "domain", "target_id": "research", "weight": "4"},
         ]});
         assert_eq!(put(twice.to_string()).await.refused(422, "duplicate_target"), ["/items/1/target_id"]);
+        // The place of a fault is the key that was given.
+        let by_name = |name: &str| json!({"target_type": "domain", "domain_name": name, "weight": "3"});
+        let twice = json!({"items": [by_name("research"), by_name("research")]}).to_string();
+        assert_eq!(put(twice).await.refused(422, "duplicate_target"), ["/items/1/domain_name"]);
+        let unknown = json!({"items": [by_name("nowhere")]}).to_string();
+        assert_eq!(put(unknown).await.refused(422, "unknown_domain"), ["/items/0/domain_name"]);
         for (body, code, pointer) in [
             (r#"{"items":[{"target_type":"domain","target_id":"research"}]}"#, "missing_field", "/items/0/weight"),
             (r#"{"items":[{"target_type":"domain","target_id":"research","weight":"1","colour":1}]}"#, "unknown_field",

@@ -9,13 +9,28 @@ use crate::support::fixture::{GROUP, admin, id, kernel};
 use crate::support::on_both;
 
 async fn limited(server: &Server, role: Role, groups: &[&str]) -> String {
-    let groups = groups.iter().map(|name| (*name).to_owned()).collect();
+    let groups = Some(groups.iter().map(|name| (*name).to_owned()).collect());
     let new = NewKey { role, label: "limited".to_owned(), user: None, expires_at: None, groups };
     server.service.create_key(admin(), new).await.unwrap().0
 }
 
 fn post(name: &str) -> Value {
     json!({"query": format!("{{ resource_group(name: \"{name}\") {{ name }} }}")})
+}
+
+on_both! {
+    /// It could mean all groups as well as none.
+    async fn an_empty_list_of_groups_is_refused(db: TestDb) {
+        let server = Server::new(db).await;
+        let keys = server.get("/keys").await["total"].clone();
+        let body = json!({"role": "viewer", "label": "v", "resource_groups": []});
+        assert_eq!(server.call("POST", "/keys", Some(&body)).await.refused(422, "empty"), ["/resource_groups"]);
+        let query = r#"mutation { create_key(role: VIEWER, label: "v", resource_groups: []) { key } }"#;
+        assert_eq!(server.graphql(query).await["errors"][0]["extensions"]["code"], "empty");
+        assert_eq!(server.get("/keys").await["total"], keys);
+        let body = json!({"role": "viewer", "label": "v", "resource_groups": null});
+        assert_eq!(server.call("POST", "/keys", Some(&body)).await.json(201)["resource_groups"], Value::Null);
+    }
 }
 
 on_both! {

@@ -229,7 +229,7 @@ on_both! {
         let server = Server::new(db).await;
         let path = group("/scheduler-options");
         let other = Service::new(server.db.store().await, Arc::clone(&server.clock) as _).await.unwrap();
-        let new = NewKey { role: Role::Viewer, label: "v".into(), user: None, expires_at: None, groups: Vec::new() };
+        let new = NewKey { role: Role::Viewer, label: "v".into(), user: None, expires_at: None, groups: None };
         let (text, key) = other.create_key(admin(), new).await.unwrap();
         // One that is not known here is looked for at once.
         server.call_as(&text, "GET", &path, None).await.json(200);

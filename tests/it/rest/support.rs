@@ -166,7 +166,7 @@ pub fn group(path: &str) -> String {
 
 pub async fn create_key(fixture: &Fixture, role: Role, user: Option<&str>) -> String {
     let user = user.map(|name| UserId(id(name)));
-    let new = NewKey { role, label: role.as_str().to_owned(), user, expires_at: None, groups: Vec::new() };
+    let new = NewKey { role, label: role.as_str().to_owned(), user, expires_at: None, groups: None };
     fixture.service.create_key(admin(), new).await.unwrap().0
 }
 

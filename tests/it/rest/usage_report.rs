@@ -138,7 +138,7 @@ on_both! {
             ["gpu-cluster/research: 360", "gpu-cluster/sales: 60", "other/research: 3"]
         );
         assert_eq!(apart["items"][0]["entitled_share"], "0.5");
-        let groups = vec!["other".to_owned()];
+        let groups = Some(vec!["other".to_owned()]);
         let new = NewKey { role: Role::Viewer, label: "other".to_owned(), user: None, expires_at: None, groups };
         let key = server.service.create_key(admin(), new).await.unwrap().0;
         let reached = server.call_as(&key, "GET", &format!("/usage-report?{DAY}&by=domain"), None).await.json(200);

@@ -61,6 +61,26 @@ on_both! {
         server.call("GET", "/resource-groups/new", None).await.refused(404, "unknown_resource_group");
     }
 
+    /// A client that sends a condition relies on it.
+    async fn a_condition_that_is_not_checked_is_refused(db: TestDb) {
+        let server = Server::with_usage(db).await;
+        let weights = json!({"items": [{"target_type": "domain", "target_id": "research", "weight": "3"}]}).to_string();
+        let cases = [
+            ("PUT", "/fair-share-weights", "If-Match"), ("PUT", "/fair-share-weights", "If-None-Match"),
+            ("PUT", "/configuration", "If-Match"), ("PUT", "", "If-None-Match"), ("DELETE", "", "If-Match"),
+            ("PATCH", "/scheduler-options", "If-Unmodified-Since"), ("POST", "/kernels", "If-Match"),
+        ];
+        for (method, path, name) in cases {
+            let request = request(&server.key, method, &group(path)).header(name, "\"seen\"");
+            let request = request.header("content-type", "application/json").body(Body::from(weights.clone()));
+            let refused = server.send(request.unwrap()).await.refused(422, "unsupported_condition");
+            assert_eq!(refused, [format!("/{name}")], "{method} {path}");
+        }
+        assert_eq!(server.get(&group("/fair-share-weights")).await["items"], json!([]));
+        // An answer without a validator is new to everyone.
+        assert_eq!(server.get_with(&group("/fair-share-weights"), "if-none-match", "\"seen\"").await.status, 200);
+    }
+
     /// The proposal's scenario 5: the third step shows the new ranks.
     async fn ranks_change_at_once_after_a_weight_change(db: TestDb) {
         let server = Server::with_usage(db).await;

@@ -142,7 +142,7 @@ on_both! {
         let server = Server::with_usage(db).await;
         server.group("other", &json!({})).await;
         let new = NewKey {
-            role: Role::Admin, label: "other".to_owned(), user: None, expires_at: None, groups: vec!["other".to_owned()],
+            role: Role::Admin, label: "other".to_owned(), user: None, expires_at: None, groups: Some(vec!["other".to_owned()]),
         };
         let key = server.service.create_key(admin(), new).await.unwrap().0;
         for Endpoint { id, method, path, body } in endpoints() {
