@@ -286,6 +286,9 @@ on_both! {
         let other = server.get("/resource-groups/other").await["config_revision"].clone();
         let carol = json!({"target_type": "user", "target_id": id("carol"), "project_id": id("audio"), "weight": "2"});
         let domain = |name: &str| json!([{"target_type": "domain", "target_id": name, "weight": "2"}]);
+        for (path, name) in [("users", "carol"), ("projects", "audio"), ("projects", "vision")] {
+            server.call("PUT", &format!("/{path}/{}", id(name)), Some(&json!({"name": name}))).await.json(200);
+        }
         let before = (server.get("/audit-log").await["total"].clone(), now(&server));
         for (changes, code, pointer) in [
             (json!({"remove_users": [{"user_uuid": id("carol")}], "weights": [carol]}), "removed", "/weights/0/target_id"),
