@@ -13,6 +13,7 @@ use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 use utoipa::openapi::{OpenApi, PathItem, RefOr};
 
 use super::problem::Problem;
+use crate::domain::fault::escaped;
 use crate::service::{Error, Fault};
 
 /// What one operation takes; it looks at that itself.
@@ -42,7 +43,7 @@ impl Taken {
     fn parameter<B>(self, request: &Request<B>) -> Option<Fault> {
         let query = request.uri().query().filter(|_| !self.query)?;
         let (name, _) = form_urlencoded::parse(query.as_bytes()).next()?;
-        let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        let pointer = format!("/{}", escaped(&name));
         Some(Fault::about(pointer, "unknown_field", "is not known here; this endpoint takes no query parameters"))
     }
 

@@ -2,6 +2,7 @@
 
 use super::names::Names;
 use super::view::{Configuration, WeightText};
+use crate::domain::fault::escaped;
 use crate::domain::weight::Weight;
 use crate::service::configuration::Configuration as Wanted;
 use crate::service::weights::{Target, WeightItem};
@@ -62,5 +63,5 @@ pub fn located(error: Error, pointers: &[String]) -> Error {
 
 /// A JSON pointer to a key of the document.
 fn pointer(map: &str, key: &str) -> String {
-    format!("/{map}/{}", key.replace('~', "~0").replace('/', "~1"))
+    format!("/{map}/{}", escaped(key))
 }

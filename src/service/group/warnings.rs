@@ -4,6 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::published::facts::Facts;
+use crate::domain::fault::escaped;
 use crate::domain::options::{Order, SequenceMode};
 use crate::domain::sequencer::Growing;
 use crate::domain::slots::SlotName;
@@ -64,7 +65,7 @@ fn unused_slots(group: &Facts, warnings: &mut Vec<OptionWarning>) {
         if !group.offers(slot) && !group.uses(slot) {
             warnings.push(OptionWarning {
                 code: "unused_slot",
-                pointer: Some(format!("{RESOURCE_WEIGHTS}/{}", slot.as_str().replace('~', "~0").replace('/', "~1"))),
+                pointer: Some(format!("{RESOURCE_WEIGHTS}/{}", escaped(slot.as_str()))),
                 detail: format!("`{slot}` has a weight, but no agent offers this slot and no kernel uses it"),
             });
         }

@@ -174,8 +174,8 @@ impl Service {
     ) -> Result<Vec<Refused>> {
         caller.require_scheduler()?;
         let picture = self.group(caller, group)?;
-        let (names, reports): (Vec<_>, Vec<_>) = batch.into_iter().map(|incoming| incoming.split(0)).unzip();
-        let mut reports: Placed = reports.into_iter().enumerate().collect();
+        let split = batch.into_iter().map(|incoming| incoming.split(0)).enumerate();
+        let (names, mut reports): (Vec<_>, Placed) = split.map(|(at, (named, report))| (named, (at, report))).unzip();
         let (mut refused, _) = settle_domains(&self.people(), &names, &mut reports);
         let mut known = Known::look_up(self.store().read(), group, &reports).await?;
         let rehearsed = reports.iter().filter_map(|(_, r)| Some((r.id, Box::clone(rehearsal.0.get(&r.id)?))));

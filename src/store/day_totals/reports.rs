@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use futures::future::{OptionFuture, join};
+use futures::future::join;
 use hashbrown::HashSet;
 use sea_orm::sea_query::{Condition, Expr, ExprTrait, SelectStatement, UnionType};
 use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect, QueryTrait, Select};
@@ -53,7 +53,7 @@ struct Part {
 
 /// What tells the totals of a day, as lines.
 #[derive(Default)]
-struct OfDay {
+struct Lines {
     /// Totals that have rows: user, project, usage and domain.
     rows: String,
     /// Projects whose totals buckets tell: project and domain.
@@ -62,7 +62,9 @@ struct OfDay {
     buckets: String,
 }
 
-/// The sources of an [`OfDay`].
+type Days = BTreeMap<Day, Lines>;
+
+/// The sources of [`Lines`].
 const ROWS: i32 = 0;
 const DOMAINS: i32 = 1;
 const BUCKETS: i32 = 2;
@@ -140,29 +142,30 @@ impl Wanted {
     }
 
     /// The days of a part. One statement reads them: a run may make rows of what buckets tell, or the other way round.
-    async fn read(&self, db: &impl ConnectionTrait, part: &Part) -> Result<BTreeMap<Day, OfDay>> {
-        let mut all = self.rows(db, part);
-        all.union(UnionType::All, self.domains(db, part)).union(UnionType::All, self.buckets(db, part));
-        let mut days: BTreeMap<Day, OfDay> = BTreeMap::new();
+    async fn read(&self, db: &impl ConnectionTrait, part: Option<Part>) -> Result<Option<(GroupKey, Days)>> {
+        let Some(part) = part else { return Ok(None) };
+        let mut all = self.rows(db, &part);
+        all.union(UnionType::All, self.domains(db, &part)).union(UnionType::All, self.buckets(db, &part));
+        let mut days = Days::new();
         for row in db.query_all(&all).await? {
-            let of_day = days.entry(Day(row.try_get_by_index(0)?)).or_default();
+            let lines = days.entry(Day(row.try_get_by_index(0)?)).or_default();
             let told = match row.try_get_by_index::<i32>(1)? {
-                ROWS => &mut of_day.rows,
-                DOMAINS => &mut of_day.domains,
-                _ => &mut of_day.buckets,
+                ROWS => &mut lines.rows,
+                DOMAINS => &mut lines.domains,
+                _ => &mut lines.buckets,
             };
             *told = row.try_get_by_index(2)?;
         }
-        Ok(days)
+        Ok(Some((part.group, days)))
     }
 }
 
 /// A column of a line.
-enum Told {
+enum Cell {
     Id(&'static str),
     Text(&'static str),
 }
-use Told::{Id, Text};
+use Cell::{Id, Text};
 
 /// All rows of each day as lines of one text, with tabs between the columns, which no name has. A driver takes longer to hand over a
 /// row than the database takes to read ten.
@@ -171,7 +174,7 @@ fn lines<E: EntityTrait>(
     which: Select<E>,
     source: i32,
     day: E::Column,
-    columns: &[Told],
+    columns: &[Cell],
 ) -> SelectStatement {
     let is_postgres = db.get_database_backend() == DbBackend::Postgres;
     let texts = columns.iter().map(|column| match column {
@@ -194,18 +197,14 @@ pub async fn each(
 ) -> Result<()> {
     let mut reader = Reader { domains: Domains::default(), count: 0, each };
     let mut parts = wanted.parts();
-    let mut part = parts.next();
-    let mut days = OptionFuture::from(part.as_ref().map(|part| wanted.read(db, part))).await.transpose()?;
-    while let (Some(Part { group, .. }), Some(of_days)) = (&part, &days) {
+    let mut next = wanted.read(db, parts.next()).await?;
+    while let Some((group, days)) = next {
         // The database reads the next days while these are understood.
-        let next = parts.next();
-        let reading = OptionFuture::from(next.as_ref().map(|part| wanted.read(db, part)));
-        let (read, enough) = join(reading, reader.days(*group, of_days)).await;
+        let (following, enough) = join(wanted.read(db, parts.next()), reader.days(group, &days)).await;
         if enough?.is_break() {
             break;
         }
-        days = read.transpose()?;
-        part = next;
+        next = following?;
     }
     Ok(())
 }
@@ -218,8 +217,8 @@ struct Reader<F> {
 }
 
 impl<F: FnMut(DayTotal) -> ControlFlow<()>> Reader<F> {
-    async fn days(&mut self, group: GroupKey, days: &BTreeMap<Day, OfDay>) -> Result<ControlFlow<()>> {
-        for (day, OfDay { rows, domains, buckets }) in days {
+    async fn days(&mut self, group: GroupKey, days: &Days) -> Result<ControlFlow<()>> {
+        for (day, Lines { rows, domains, buckets }) in days {
             for line in rows.lines() {
                 let [user, project, usage, domain] = columns(line)?;
                 let place = (member(id(user, line)?, id(project, line)?), self.domains.named(domain));
