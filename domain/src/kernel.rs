@@ -109,7 +109,8 @@ impl Report {
 pub struct Kernel {
     /// `None`: the database does not have it yet.
     pub key: Option<KernelKey>,
-    pub report: Report,
+    /// It is large, and is handed on while a request is taken.
+    pub report: Box<Report>,
     /// `last_usage_recorded_at`: usage before it is recorded.
     pub cursor: Option<Timestamp>,
     /// Its last slice is recorded: no run selects it again.
@@ -122,8 +123,8 @@ pub struct Kernel {
     pub seen_at: Option<Timestamp>,
 }
 
-/// Kernels, each with what it was before. They are large, and are handed on while a request is taken.
-pub type Changed = [(Option<Box<Kernel>>, Box<Kernel>)];
+/// Kernels, each with what it was before.
+pub type Changed = [(Option<Kernel>, Kernel)];
 
 /// What becomes of the time between an inferred end and the report that the kernel ran on.
 #[derive(Clone, Copy, Debug)]
@@ -178,13 +179,14 @@ impl Conflict {
 impl Kernel {
     /// How long it ran, and the day on which it ended; `None` before its usage is recorded to the end.
     pub fn run_times(&self) -> Option<(Day, RunTimes)> {
-        let Report { started_at, terminated_at, changes, expected_seconds, .. } = &self.report;
+        let Report { started_at, terminated_at, changes, expected_seconds, .. } = &*self.report;
         let (start, end) = (*started_at.as_ref()?, terminated_at.filter(|_| self.settled)?);
         Some((end.day(), RunTimes::of(start, end, changes, *expected_seconds)))
     }
 
     /// What is known after `report`, given what was known before.
-    pub fn merge(known: Option<Self>, mut report: Report) -> Result<Self, Conflict> {
+    pub fn merge(known: Option<Self>, report: impl Into<Box<Report>>) -> Result<Self, Conflict> {
+        let mut report = report.into();
         let Some(known) = known else {
             if ends_before_start(&report) {
                 return Err(Conflict::End);

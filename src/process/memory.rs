@@ -117,6 +117,9 @@ const ARENAS: i32 = 4;
 /// From here on the C library takes a block from the system by itself and gives it back at once.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const BLOCK_BYTES: i32 = 1 << 20;
+/// The same in a command that wants such blocks again at once.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const KEPT_BYTES: i32 = 16 << 20;
 
 /// For so long mimalloc keeps free pages for those who want some at once, in milliseconds; by default it is a second, and
 /// only who allocates later gives them back.
@@ -132,15 +135,23 @@ pub fn give_back() {
         keep_free_pages(FREE_PAGES_KEPT);
     }
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    for (variable, option, value) in [
-        ("MALLOC_ARENA_MAX", libc::M_ARENA_MAX, ARENAS),
-        ("MALLOC_MMAP_THRESHOLD_", libc::M_MMAP_THRESHOLD, BLOCK_BYTES),
-        ("MALLOC_TRIM_THRESHOLD_", libc::M_TRIM_THRESHOLD, BLOCK_BYTES),
-    ] {
-        if std::env::var_os(variable).is_none() {
-            set(option, value);
-        }
+    {
+        set("MALLOC_ARENA_MAX", libc::M_ARENA_MAX, ARENAS);
+        give_back_from(BLOCK_BYTES);
     }
+}
+
+/// Has the C library keep blocks for those that are wanted next. This is for a command that takes and frees the same large blocks
+/// again and again: each time the system would have to clear their pages.
+pub fn keep_blocks() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    give_back_from(KEPT_BYTES);
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn give_back_from(bytes: i32) {
+    set("MALLOC_MMAP_THRESHOLD_", libc::M_MMAP_THRESHOLD, bytes);
+    set("MALLOC_TRIM_THRESHOLD_", libc::M_TRIM_THRESHOLD, bytes);
 }
 
 #[allow(unsafe_code, reason = "no crate offers it")]
@@ -149,11 +160,17 @@ fn keep_free_pages(milliseconds: c_long) {
     unsafe { mimalloc::mi_option_set(PURGE_DELAY, milliseconds) };
 }
 
+/// Sets an option of the C library, unless the environment does.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-#[allow(unsafe_code, reason = "no crate offers it; it takes two numbers, and glibc checks them")]
-fn set(option: i32, value: i32) {
+fn set(variable: &str, option: i32, value: i32) {
+    if std::env::var_os(variable).is_some() {
+        return;
+    }
+    #[allow(unsafe_code, reason = "no crate offers it; it takes two numbers, and glibc checks them")]
     // SAFETY: `mallopt` takes no pointers, locks the allocator itself, and may be called at any time.
-    unsafe { libc::mallopt(option, value) };
+    unsafe {
+        libc::mallopt(option, value)
+    };
 }
 
 /// Gives pages back that are free. By themselves both allocators do so only while others allocate, and the C library at the ends

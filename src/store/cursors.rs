@@ -24,11 +24,10 @@ pub(super) fn cursor_of_kernel() -> RelationDef {
 /// Cursors come and go with what there is to record. New ones are of kernels that were reported at `seen_at`.
 #[tracing::instrument(name = "db.cursors.save", level = "debug", skip_all, err(level = "debug"))]
 pub async fn save(db: &impl ConnectionTrait, kernels: &Changed, seen_at: Timestamp) -> Result<()> {
-    let was_open = |old: &Option<Box<Kernel>>| old.as_ref().is_some_and(|k| !k.settled);
+    let was_open = |old: &Option<Kernel>| old.as_ref().is_some_and(|k| !k.settled);
     let opened = kernels.iter().filter(|(old, new)| !new.settled && !was_open(old));
     insert(db, opened.filter_map(|(_, kernel)| Cursor::of(kernel)), seen_at).await?;
-    let has_more_applied =
-        |old: &Option<Box<Kernel>>, new: &Kernel| old.as_ref().is_some_and(|k| k.applied != new.applied);
+    let has_more_applied = |old: &Option<Kernel>, new: &Kernel| old.as_ref().is_some_and(|k| k.applied != new.applied);
     let reapplied = kernels.iter().filter(|(old, new)| was_open(old) && has_more_applied(old, new));
     let reapplied = reapplied.filter_map(|(_, kernel)| Some(Cursor::of(kernel)?.row(seen_at)));
     let mut replace = OnConflict::column(Column::KernelKey);

@@ -38,7 +38,7 @@ fn stored_changes(changes: &Changes) -> Option<String> {
 fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
     let Row { kernel: row, open, cursor, applied, seen_at, .. } = row;
     let phase = phase(&row.status)?;
-    let report = Report {
+    let report = Box::new(Report {
         id: KernelId(row.kernel_id),
         session: SessionId(row.session_id),
         owner: Member { user: UserId(row.user_uuid), project: ProjectId(row.project_id) },
@@ -58,7 +58,7 @@ fn decode(row: Row, slots: &mut SlotDecoder<Amount>) -> Result<Kernel> {
             gang_id: row.gang_id,
             gang_min: row.gang_min.and_then(|g| u32::try_from(g).ok()),
         },
-    };
+    });
     // Usage of a settled kernel is recorded to its end.
     let cursor = if open { cursor } else { row.started_at.and(row.terminated_at) };
     Ok(Kernel {

@@ -217,7 +217,7 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
         (Some(_), None) => Phase::Running,
         (Some(_), Some(_)) => Phase::Terminated,
     };
-    let report = Report {
+    let report = Box::new(Report {
         id: identity::kernel(kernel.group, &format!("{job}/{}/{}", kernel.attempt, kernel.member)),
         session: identity::session(kernel.group, &job),
         owner: owner(person),
@@ -229,7 +229,7 @@ fn incoming(kernel: &DemoKernel, seed: u64) -> Incoming {
         changes: Changes::default(),
         expected_seconds: None,
         traits: traits(kernel, seed),
-    };
+    });
     let told = |name: &str| Told { name: Some(name.to_owned()), display_name: None };
     Incoming { report, user: told(person.name), project: told(project), project_stays: true }
 }

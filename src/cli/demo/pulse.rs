@@ -71,7 +71,7 @@ pub async fn step(service: &Arc<Service>, group: &str, random: &mut Random) -> R
 async fn reports(service: &Service, caller: &Caller, group: &str, phase: Phase) -> Result<Vec<Report>> {
     let filter = KernelFilter { user: None, project: None, domain: None, phase: Some(phase) };
     let page = service.kernels(caller, group, filter, &Window::forward(MOST, None)).await?;
-    Ok(page.rows.into_iter().map(|(_, kernel)| kernel.report).collect())
+    Ok(page.rows.into_iter().map(|(_, kernel)| *kernel.report).collect())
 }
 
 /// A job of a person who works on the group.
@@ -121,5 +121,5 @@ fn incoming(report: Report) -> Incoming {
     let project = PROJECTS.iter().find(|(project, _)| identity::project(project) == report.owner.project);
     let told = |name: Option<&str>| Told { name: name.map(str::to_owned), display_name: None };
     let (user, project) = (told(person.map(|p| p.name)), told(project.map(|(project, _)| *project)));
-    Incoming { report, user, project, project_stays: true }
+    Incoming { report: Box::new(report), user, project, project_stays: true }
 }

@@ -9,6 +9,7 @@ use super::api::{AgentRow, Api};
 use super::capacities::Capacity;
 use super::domain_map::DomainMap;
 use super::feed::{Feed, Numbered};
+use super::job::ImportedJob;
 use super::later_runs::Running;
 use super::offered;
 use super::outcome::Tally;
@@ -147,8 +148,7 @@ impl Loader<'_> {
             self.refuse(LIVES_TOO_LONG, line);
             return Ok(());
         }
-        if let Some(why) = self.barred.get(&job.kernel_id()) {
-            let why = why.clone();
+        if let Some(why) = self.barred(&job).cloned() {
             self.refuse(&why, line);
             return Ok(());
         }
@@ -163,12 +163,10 @@ impl Loader<'_> {
             let (first, last) = used.unwrap_or((start.day(), end.day()));
             *used = Some((first.min(start.day()), last.max(end.day())));
         }
-        let line_of_job = row::line(&job)?;
         let batch = self.waiting.entry(job.resource_group.clone()).or_default();
         batch.over.extend(over.unwrap_or_default());
         batch.lines.push(line);
-        batch.rows.extend(line_of_job);
-        batch.rows.push(b'\n');
+        row::write(&job, &mut batch.rows)?;
         self.rows_waiting += 1;
         if batch.lines.len() >= BODY {
             self.send(&job.resource_group).await?;
@@ -178,6 +176,11 @@ impl Loader<'_> {
             self.send(&fullest).await?;
         }
         Ok(())
+    }
+
+    /// Why the row cannot be taken, if it is one of those.
+    fn barred(&self, job: &ImportedJob) -> Option<&String> {
+        if self.barred.is_empty() { None } else { self.barred.get(&job.kernel_id()) }
     }
 
     fn fullest(&self) -> Option<String> {

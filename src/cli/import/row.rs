@@ -20,11 +20,16 @@ struct Row<'a> {
     domain_name: &'a str,
     occupied_slots: &'a Amounts,
     status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     terminated_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     agent_id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     queue: Option<&'a str>,
-    priority: i32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    priority: Option<i32>,
 }
 
 /// A user by name; one whose name reads as a UUID, by what the rule of names makes of it.
@@ -60,8 +65,8 @@ impl<'a> Project<'a> {
     }
 }
 
-/// The job as a line of a report.
-pub fn line(job: &ImportedJob) -> serde_json::Result<Vec<u8>> {
+/// Adds the job to `lines` as a line of a report.
+pub fn write(job: &ImportedJob, lines: &mut Vec<u8>) -> serde_json::Result<()> {
     let row = Row {
         kernel_id: job.kernel_id(),
         session_id: job.session_id(),
@@ -74,7 +79,9 @@ pub fn line(job: &ImportedJob) -> serde_json::Result<Vec<u8>> {
         terminated_at: job.terminated_at,
         agent_id: job.agent.as_deref(),
         queue: job.queue.as_deref(),
-        priority: job.priority,
+        priority: Some(job.priority).filter(|priority| *priority != 0),
     };
-    serde_json::to_vec(&row)
+    serde_json::to_writer(&mut *lines, &row)?;
+    lines.push(b'\n');
+    Ok(())
 }

@@ -6,6 +6,7 @@ use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_LENGTH;
 use futures::StreamExt;
+use memchr::memchr;
 use serde_json::value::RawValue;
 
 use super::batches::{Batches, Counting, Present};
@@ -97,19 +98,21 @@ async fn take_lines(batches: &mut Batches, pieces: &mut Pieces, most: usize) -> 
     let mut line = Vec::new();
     let (mut number, mut too_long) = (1, false);
     while let Some(piece) = pieces.next().await.map_err(|error| in_line(error, number))? {
-        let mut parts = piece.split(|b| *b == b'\n').peekable();
-        while let Some(part) = parts.next() {
+        let mut rest = &*piece;
+        loop {
+            let end = memchr(b'\n', rest);
+            let part = &rest[..end.unwrap_or(rest.len())];
             too_long |= line.len() + part.len() > most;
             if too_long {
                 line.clear();
             } else {
                 line.extend_from_slice(part);
             }
-            if parts.peek().is_some() {
-                end_line(batches, number, &line, too_long).await?;
-                line.clear();
-                (number, too_long) = (number + 1, false);
-            }
+            let Some(end) = end else { break };
+            end_line(batches, number, &line, too_long).await?;
+            line.clear();
+            (number, too_long) = (number + 1, false);
+            rest = &rest[end + 1..];
         }
     }
     end_line(batches, number, &line, too_long).await

@@ -119,7 +119,7 @@ pub struct SuspensionView {
 
 impl SuspensionView {
     pub fn of(kernel: &Kernel) -> Vec<Self> {
-        let Report { started_at, terminated_at, changes, .. } = &kernel.report;
+        let Report { started_at, terminated_at, changes, .. } = &*kernel.report;
         let whole = started_at.and_then(|start| Span::new(start, terminated_at.unwrap_or(Timestamp::MAX)));
         let spans = whole.into_iter().flat_map(|whole| changes.suspended(whole));
         spans.map(|span| Self { from: span.start, until: Some(span.end).filter(|t| *t < Timestamp::MAX) }).collect()

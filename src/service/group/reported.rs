@@ -17,7 +17,7 @@ use crate::store;
 const KERNELS_BETWEEN_YIELDS: usize = 50;
 
 /// Kernels, each with what was known of it before.
-pub type Reported = Vec<(Option<Box<Kernel>>, Box<Kernel>)>;
+pub type Reported = Vec<(Option<Kernel>, Kernel)>;
 
 impl Session {
     /// Stores kernels that were reported at `seen_at`. Those that another group has claimed since this session looked are
@@ -59,7 +59,7 @@ impl Session {
 async fn note(state: &mut GroupState, mut noted: Option<&mut Vec<Change>>, kernels: &Reported) {
     for part in kernels.chunks(KERNELS_BETWEEN_YIELDS) {
         for (old, new) in part {
-            state.kernel_changed(old.as_deref(), Some(new));
+            state.kernel_changed(old.as_ref(), Some(new));
         }
         if let Some(noted) = &mut noted {
             noted.extend(part.iter().map(|(_, new)| live_kernels::change(new)));

@@ -29,7 +29,7 @@ pub struct Kept {
 }
 
 /// Reports with their places in the batch.
-pub type Placed = Vec<(usize, Report)>;
+pub type Placed = Vec<(usize, Box<Report>)>;
 
 /// Settles which domain each report is for: a project that an admin put into a domain stays there, and one that is told
 /// by name is refused in another than its own, and taken out.

@@ -92,7 +92,7 @@ pub struct Told {
 /// A checked report, and whom it names how.
 #[derive(Clone, Debug)]
 pub struct Incoming {
-    pub report: Report,
+    pub report: Box<Report>,
     pub user: Told,
     pub project: Told,
     /// The report cannot move its project to another domain.
@@ -114,7 +114,7 @@ pub struct Named {
 
 impl Incoming {
     /// `part` is the place of the delivery that it came with.
-    pub(super) fn split(self, part: usize) -> (Named, Report) {
+    pub(super) fn split(self, part: usize) -> (Named, Box<Report>) {
         let Self { report, user, project, project_stays } = self;
         (Named { kernel: report.id, owner: report.owner, user, project, stays: project_stays, part }, report)
     }
@@ -194,7 +194,7 @@ impl KernelInput {
         let (Some(phase), Some(user), Some(project), []) = (phase, user, project, faults.as_slice()) else {
             return Err(faults);
         };
-        let report = Report {
+        let report = Box::new(Report {
             id: KernelId(self.kernel_id),
             session: SessionId(self.session_id),
             owner: Member { user, project },
@@ -218,7 +218,7 @@ impl KernelInput {
                 gang_id: self.gang_id,
                 gang_min: self.gang_min,
             },
-        };
+        });
         let project_stays = self.project.is_some();
         let user = Told { name: self.user, display_name: self.user_name };
         let project = Told { name: self.project, display_name: self.project_name };

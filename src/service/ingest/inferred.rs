@@ -149,7 +149,7 @@ async fn end_all(
     let mut changed: Reported = Vec::with_capacity(ids.len());
     for (_, kernel) in store::kernels::find_many(session.read(), &ids).await? {
         let Some(end) = ends.get(&kernel.report.id) else { continue };
-        changed.push((Some(Box::new(kernel.clone())), Box::new(kernel.ended_at(*end))));
+        changed.push((Some(kernel.clone()), kernel.ended_at(*end)));
     }
     changed.sort_unstable_by_key(|(_, kernel)| kernel.report.id);
     session.save_kernels(&mut changed, now).await?;

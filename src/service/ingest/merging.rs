@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::homes::{Placed, settle_domains};
 use super::incoming::{Incoming, Refused};
 use crate::domain::ids::{KernelId, KernelKey};
-use crate::domain::kernel::{Doubt, Kernel};
+use crate::domain::kernel::{Doubt, Kernel, Report};
 use crate::domain::options::Options;
 use crate::domain::slice::GapPolicy;
 use crate::domain::time::{Day, MICROS_PER_HOUR, MICROS_PER_SECOND, Timestamp};
@@ -19,24 +19,25 @@ use crate::store::{self, ConnectionTrait};
 /// How stale it may be stored when a kernel was last reported, in seconds.
 const SEEN_WITHIN: u32 = 300;
 
-/// What reports make of kernels, by id. A map moves its entries often, and kernels are large.
-type Merged = BTreeMap<KernelId, Box<Kernel>>;
+/// Kernels by id.
+type ById = BTreeMap<KernelId, Kernel>;
 
 /// What the database has of the kernels that a batch names.
 struct Known {
-    here: Merged,
+    here: ById,
     /// Of other groups.
     elsewhere: BTreeSet<KernelId>,
 }
 
 impl Known {
     async fn look_up(db: &impl ConnectionTrait, group: &str, reports: &Placed) -> Result<Self> {
-        let ids: BTreeSet<KernelId> = reports.iter().map(|(_, report)| report.id).collect();
-        let ids: Vec<KernelId> = ids.into_iter().collect();
-        let mut known = Self { here: Merged::new(), elsewhere: BTreeSet::new() };
+        let mut ids: Vec<KernelId> = reports.iter().map(|(_, report)| report.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let mut known = Self { here: ById::new(), elsewhere: BTreeSet::new() };
         for (of, kernel) in store::kernels::find_many(db, &ids).await? {
             if of == group {
-                known.here.insert(kernel.report.id, Box::new(kernel));
+                known.here.insert(kernel.report.id, kernel);
             } else {
                 known.elsewhere.insert(kernel.report.id);
             }
@@ -44,34 +45,42 @@ impl Known {
         Ok(known)
     }
 
-    /// Merges every report with what is known about its kernel, in the order of the batch.
-    fn merge(&self, reports: Placed, doubt: Doubt, kept: Kept, refused: &mut Vec<Refused>) -> Merged {
-        let mut current = Merged::new();
+    /// Merges every report with what is known about its kernel, in the order of the batch. Returns the kernels that reports
+    /// were taken of, by id, each with what it was before.
+    fn merge(mut self, mut reports: Placed, doubt: Doubt, kept: Kept, refused: &mut Vec<Refused>) -> Reported {
+        // Reports of one kernel stay in their order.
+        reports.sort_by_key(|(_, report)| report.id);
+        let mut merged = Reported::with_capacity(reports.len());
         for (at, report) in reports {
             let id = report.id;
             if self.elsewhere.contains(&id) {
                 refused.push(of_another_group(at));
                 continue;
             }
-            let before = current.get(&id).or_else(|| self.here.get(&id)).map(|kernel| Kernel::clone(kernel));
-            if before.is_none() && report.terminated_at.is_some_and(|end| end < kept.kernels_from) {
-                refused.push(too_old(at, kept.kernels_from));
-                continue;
-            }
-            let is_kept = before.as_ref().map_or(Ok(()), |known| known.check_purged(&report, kept.records_from));
-            let before = before.map(|kernel| kernel.doubted(&report, doubt));
-            match is_kept.and_then(|()| Kernel::merge(before, report)) {
-                Ok(kernel) => {
-                    current.insert(id, Box::new(kernel));
-                }
-                Err(conflict) => {
-                    let pointer = format!("/{}", conflict.key());
-                    refused.push(Refused { at, fault: Fault::new(pointer, conflict.code(), conflict.to_string()) });
-                }
+            let known = merged.last().map(|(_, kernel)| kernel).filter(|kernel| kernel.report.id == id);
+            let known = known.or_else(|| self.here.get(&id));
+            match take(known, report, doubt, kept) {
+                Ok(kernel) => match merged.last_mut().filter(|(_, kernel)| kernel.report.id == id) {
+                    Some((_, current)) => *current = kernel,
+                    None => merged.push((self.here.remove(&id), kernel)),
+                },
+                Err(fault) => refused.push(Refused { at, fault }),
             }
         }
-        current
+        refused.sort_by_key(|refused| refused.at);
+        merged
     }
+}
+
+/// What is known after `report`.
+fn take(known: Option<&Kernel>, report: Box<Report>, doubt: Doubt, kept: Kept) -> std::result::Result<Kernel, Fault> {
+    if known.is_none() && report.terminated_at.is_some_and(|end| end < kept.kernels_from) {
+        return Err(too_old(kept.kernels_from));
+    }
+    let is_kept = known.map_or(Ok(()), |known| known.check_purged(&report, kept.records_from));
+    let before = known.map(|known| known.clone().doubted(&report, doubt));
+    let merged = is_kept.and_then(|()| Kernel::merge(before, report));
+    merged.map_err(|conflict| Fault::new(format!("/{}", conflict.key()), conflict.code(), conflict.to_string()))
 }
 
 pub(super) fn of_another_group(at: usize) -> Refused {
@@ -79,11 +88,11 @@ pub(super) fn of_another_group(at: usize) -> Refused {
     Refused { at, fault: Fault::new("/kernel_id", "kernel_of_another_group", detail) }
 }
 
-fn too_old(at: usize, kept_from: Timestamp) -> Refused {
+fn too_old(kept_from: Timestamp) -> Fault {
     let detail = format!(
         "the kernel ended before {kept_from}; kernels that ended before are removed, so it may have been counted already"
     );
-    Refused { at, fault: Fault::new("/terminated_at", "too_old", detail) }
+    Fault::new("/terminated_at", "too_old", detail)
 }
 
 /// From when on a group has kept what it knew.
@@ -113,23 +122,17 @@ pub(super) async fn merge(
     refused: &mut Vec<Refused>,
 ) -> Result<(Reported, Vec<KernelKey>)> {
     let group = &session.state().group;
-    let mut known = Known::look_up(session.read(), &group.name, &reports).await?;
+    let known = Known::look_up(session.read(), &group.name, &reports).await?;
     let doubt = doubt(&session.state().options, session.now);
-    let current = known.merge(reports, doubt, Kept::of(group), refused);
-    let seen = if taken_at.is_none() { to_be_noted(session, &known, &current) } else { Vec::new() };
-    let mut merged = Vec::with_capacity(current.len());
-    for (id, kernel) in current {
-        let old = known.here.remove(&id);
-        if old.as_ref() != Some(&kernel) {
-            merged.push((old, kernel));
-        }
-    }
+    let mut merged = known.merge(reports, doubt, Kept::of(group), refused);
+    let seen = if taken_at.is_none() { to_be_noted(session, &merged) } else { Vec::new() };
+    merged.retain(|(old, kernel)| old.as_ref() != Some(kernel));
     Ok((merged, seen))
 }
 
 /// Kernels of which it has to be stored that they were reported. Where all of a group is reported again and again, that
 /// is not every time; where snapshots are taken it is, because they compare it with their own time.
-fn to_be_noted(session: &Session, known: &Known, current: &Merged) -> Vec<KernelKey> {
+fn to_be_noted(session: &Session, merged: &Reported) -> Vec<KernelKey> {
     let state = session.state();
     let stale = match (state.group.snapshot_at, state.options.kernel_timeout_seconds) {
         (Some(_), _) => 0,
@@ -140,7 +143,7 @@ fn to_be_noted(session: &Session, known: &Known, current: &Merged) -> Vec<Kernel
         let is_due = !kernel.settled && kernel.seen_at.is_none_or(|at| at <= before);
         kernel.key.filter(|_| is_due)
     };
-    current.keys().filter_map(|id| due(known.here.get(id)?)).collect()
+    merged.iter().filter_map(|(old, _)| due(old.as_ref()?)).collect()
 }
 
 /// What becomes of the time after an inferred end.
@@ -154,7 +157,7 @@ fn doubt(options: &Options, now: Timestamp) -> Doubt {
 
 /// Kernels as they would be after the batches of a dry run.
 #[derive(Default)]
-pub struct Rehearsal(Merged);
+pub struct Rehearsal(ById);
 
 impl Service {
     /// What [`Service::ingest`] would refuse of `batch` after the batches of `rehearsal`. Nothing is stored.
@@ -178,12 +181,13 @@ impl Service {
         let (names, mut reports): (Vec<_>, Placed) = split.map(|(at, (named, report))| (named, (at, report))).unzip();
         let (mut refused, _) = settle_domains(&self.people(), &names, &mut reports);
         let mut known = Known::look_up(self.store().read(), group, &reports).await?;
-        let rehearsed = reports.iter().filter_map(|(_, r)| Some((r.id, Box::clone(rehearsal.0.get(&r.id)?))));
+        let rehearsed = reports.iter().filter_map(|(_, r)| Some((r.id, rehearsal.0.get(&r.id)?.clone())));
         known.here.extend(rehearsed);
         let stored = store::groups::find(self.store().read(), group).await?;
         let kept = Kept::of(&stored.ok_or_else(|| Error::unknown_group(group))?);
         let doubt = doubt(&picture.options, self.certain_now());
-        rehearsal.0.extend(known.merge(reports, doubt, kept, &mut refused));
+        let merged = known.merge(reports, doubt, kept, &mut refused);
+        rehearsal.0.extend(merged.into_iter().map(|(_, kernel)| (kernel.report.id, kernel)));
         Ok(refused)
     }
 }

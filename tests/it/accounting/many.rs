@@ -140,6 +140,25 @@ on_both! {
         assert_eq!(totals.map(|total| total.to_json()), [used.clone(), used.clone(), used]);
     }
 
+    async fn kernels_that_end_are_known_however_many_come_at_once(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-10T00:00:00Z").await;
+        let of = |number: usize| kernel(&format!("k{number}"), &name(number % 7), "ml", "2026-01-10T00:00:00Z");
+        let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-10T01:00:00Z"});
+        f.ingest(&(0..USERS).map(of).collect::<Vec<Value>>()).await;
+        f.clock.set("2026-01-10T02:00:00Z");
+        // Half of them are new. One is told twice, the other way round.
+        let mut told: Vec<Value> = (0..2 * USERS).map(|number| with(of(number), &ended)).collect();
+        told.extend([of(0), of(2 * USERS - 1)]);
+        assert!(f.ingest(&told).await.is_empty());
+        let done = f.tick().await;
+        assert_eq!((done.kernels, done.slices_created), (2 * USERS as u64, 2 * USERS as u64));
+        let totals = f.service.audit_conservation(&admin(), GROUP).await.unwrap().totals;
+        let used = usages(&(2 * USERS * 3_600).to_string());
+        assert_eq!(totals.map(|total| total.to_json()), [used.clone(), used.clone(), used]);
+        assert!(f.ingest(&told).await.is_empty());
+        assert_eq!(f.tick().await.kernels, 0);
+    }
+
     async fn the_last_kernels_that_are_recorded_together_are_not_forgotten(db: TestDb) {
         let f = Fixture::new(db, "2026-01-10T00:00:00Z").await;
         let of = |number: usize| kernel(&format!("k{number}"), &name(number % 7), "ml", "2026-01-10T00:00:00Z");

@@ -57,7 +57,7 @@ on_both! {
         let second = f.service.group(&admin(), "second").unwrap().key;
         let mut claimed = Kernel::merge(None, incoming(&row).report).unwrap();
         claimed.key = Some(second.kernel(1));
-        let claimed = [(None, Box::new(claimed))];
+        let claimed = [(None, claimed)];
         assert_eq!(store::kernels::upsert(&first, second, &claimed).await.unwrap(), 1);
         store::cursors::save(&first, &claimed, crate::support::time(START)).await.unwrap();
         let late = [named("k0", "bob", "ml", &json!({})), row.clone(), row, named("k2", "bob", "ml", &json!({}))];

@@ -40,14 +40,14 @@ fn a_late_earlier_report_only_fills_what_is_missing() {
     assert!(kernel.settled, "as far as is known it never ran");
     let kernel = Kernel::merge(Some(kernel), running).expect("a kernel");
     assert!(!kernel.settled, "now there is something to record");
-    assert_eq!(kernel.report, Report { started_at: Some(clock("10:00")), ..ended });
+    assert_eq!(*kernel.report, Report { started_at: Some(clock("10:00")), ..ended });
 }
 
 #[test]
 fn reports_that_contradict_recorded_facts_are_refused() {
     let known = Kernel {
         key: None,
-        report: report(Phase::Running, Some(clock("10:00")), None),
+        report: report(Phase::Running, Some(clock("10:00")), None).into(),
         cursor: Some(clock("10:05")),
         settled: false,
         end_inferred: false,
@@ -55,9 +55,9 @@ fn reports_that_contradict_recorded_facts_are_refused() {
         seen_at: None,
     };
     let merge = |report| Kernel::merge(Some(known.clone()), report).map_err(|c| (c, c.key()));
-    let foreign = Report { owner: member(2, 1), ..known.report.clone() };
+    let foreign = Report { owner: member(2, 1), ..Report::clone(&known.report) };
     assert_eq!(merge(foreign), Err((Conflict::Owner, "user_uuid")));
-    let elsewhere = Report { owner: member(1, 2), ..known.report.clone() };
+    let elsewhere = Report { owner: member(1, 2), ..Report::clone(&known.report) };
     assert_eq!(merge(elsewhere), Err((Conflict::Owner, "user_uuid")));
     let rescheduled = report(Phase::Running, Some(clock("10:01")), None);
     assert_eq!(merge(rescheduled), Err((Conflict::Start, "started_at")));
@@ -73,7 +73,7 @@ fn reports_that_contradict_recorded_facts_are_refused() {
     let empty = report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:00")));
     let empty = Kernel {
         key: None,
-        report: empty,
+        report: empty.into(),
         cursor: Some(clock("10:00")),
         settled: true,
         end_inferred: false,
@@ -86,7 +86,7 @@ fn reports_that_contradict_recorded_facts_are_refused() {
         anew,
         Kernel {
             key: None,
-            report: moved,
+            report: moved.into(),
             cursor: None,
             settled: false,
             end_inferred: false,
@@ -101,7 +101,7 @@ fn a_recorded_kernel_stays_settled_until_its_end_moves() {
     let ended = report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:23")));
     let known = Kernel {
         key: Some(KernelKey(1)),
-        report: ended.clone(),
+        report: ended.clone().into(),
         cursor: Some(clock("10:23")),
         settled: true,
         end_inferred: false,
@@ -125,7 +125,7 @@ fn a_run_moves_the_cursor_to_now_or_lets_the_kernel_go() {
     let running = Kernel::merge(None, report(Phase::Running, Some(clock("10:00")), None)).expect("a kernel");
     let ended = Kernel {
         key: None,
-        report: report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:23"))),
+        report: report(Phase::Terminated, Some(clock("10:00")), Some(clock("10:23"))).into(),
         cursor: Some(clock("10:10")),
         settled: false,
         end_inferred: false,

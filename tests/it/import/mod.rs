@@ -55,7 +55,9 @@ impl Outcome {
 
 /// What the server reads in the line of a job.
 fn report(job: &ImportedJob) -> Report {
-    incoming(&serde_json::from_slice(&row::line(job).unwrap()).unwrap()).report
+    let mut line = Vec::new();
+    row::write(job, &mut line).unwrap();
+    *incoming(&serde_json::from_slice(&line).unwrap()).report
 }
 
 fn source(bytes: impl Into<Vec<u8>>) -> Source {
