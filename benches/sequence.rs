@@ -333,7 +333,7 @@ fn charged(workloads: &[Workload], standings: &GivenStandings) {
     for (order, figure) in [(Order::Flat, &PROGRESSIVE), (Order::Tiered, &IN_TIERS)] {
         let measured = repeat(10, || {
             let workloads = progressive::by_owner(workloads);
-            progressive::order(order, workloads, &charges, &Used(standings), usize::MAX)
+            progressive::order(order, &workloads, &charges, &Used(standings), usize::MAX)
         });
         figure.took(On::Memory, measured, Some(floor));
     }

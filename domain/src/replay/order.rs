@@ -44,7 +44,7 @@ impl Group {
             accounts.charge(workloads.owner_of(at), Some(request.slots), request.told_seconds)
         };
         let charges: Vec<Charge> = requests.iter().enumerate().map(charge).collect();
-        let turns = progressive::order(self.options().order, workloads, &charges, &accounts, most);
+        let turns = progressive::order(self.options().order, &workloads, &charges, &accounts, most);
         turns.into_iter().map(|turn| turn.at).collect()
     }
 

@@ -59,7 +59,7 @@ impl<'a> Asked<'a, '_> {
             let Wish { slots, seconds } = &wishes[at];
             accounts.charge(by_owner.owner_of(at), slots.as_deref(), *seconds)
         });
-        let turns = progressive::order(facts.options.order, by_owner, &charges, &accounts, most);
+        let turns = progressive::order(facts.options.order, &by_owner, &charges, &accounts, most);
         let charged = turns.iter().map(|turn| Charged { charge: turn.charge, factor_after: turn.factor_after });
         let charged = charged.collect();
         let order: Vec<u32> = turns.into_iter().map(|turn| turn.at).collect();

@@ -82,7 +82,7 @@ impl Scene {
     }
 
     fn turns(&self) -> Vec<Turn> {
-        order(self.order, by_owner(&self.workloads()), &self.charges(), &self.given, usize::MAX)
+        order(self.order, &by_owner(&self.workloads()), &self.charges(), &self.given, usize::MAX)
     }
 
     fn positions(&self) -> Vec<usize> {
@@ -274,7 +274,7 @@ proptest! {
     #[test]
     fn a_limit_cuts_it(scene in scene(false), most in 0usize..10) {
         let all = scene.positions();
-        let cut = order(scene.order, by_owner(&scene.workloads()), &scene.charges(), &scene.given, most);
+        let cut = order(scene.order, &by_owner(&scene.workloads()), &scene.charges(), &scene.given, most);
         let cut: Vec<usize> = cut.iter().map(|turn| turn.at as usize).collect();
         prop_assert_eq!(&cut[..], &all[..most.min(all.len())]);
     }
@@ -293,7 +293,7 @@ proptest! {
     fn the_order_of_the_input_changes_nothing(scene in scene(true), turned in 0usize..40) {
         let (workloads, charges) = (scene.workloads(), scene.charges());
         let names = |workloads: &[Workload], charges: &[Charge]| -> Vec<String> {
-            let turns = order(scene.order, by_owner(workloads), charges, &scene.given, usize::MAX);
+            let turns = order(scene.order, &by_owner(workloads), charges, &scene.given, usize::MAX);
             turns.iter().map(|turn| workloads[turn.at as usize].id.to_string()).collect()
         };
         let before = names(&workloads, &charges);

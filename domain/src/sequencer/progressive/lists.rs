@@ -26,10 +26,31 @@ impl<K: Hash + Eq + Copy + Send> ByOwner<K> {
         &self.numbered.owners
     }
 
+    /// How many workloads there are.
+    pub fn count(&self) -> usize {
+        self.given.len()
+    }
+
+    /// The workloads. Those of one owner are in the order in which it gives them.
+    pub fn given(&self) -> impl Iterator<Item = Next> + '_ {
+        self.given.iter().map(|(age, at)| Next { age: *age, at: *at, owner: self.numbered.of[*at as usize] })
+    }
+
     /// The place among [`Self::owners`] of the one whose workload is at a position.
     pub fn owner_of(&self, at: usize) -> usize {
         self.numbered.of[at] as usize
     }
+}
+
+/// A workload that its owner gives.
+#[derive(Clone, Copy, Debug)]
+pub struct Next {
+    /// Its place among all workloads by submission, then id. No two have the same.
+    pub age: u32,
+    /// Its position in the input.
+    pub at: u32,
+    /// The place of its owner among all owners.
+    pub owner: u32,
 }
 
 /// A workload that waits.
@@ -54,18 +75,16 @@ pub struct Lists<K, C> {
     waiting: Vec<Waiting<C>>,
 }
 
-impl<K, C: Copy + Default> Lists<K, C> {
+impl<K: Hash + Eq + Copy + Send, C: Copy + Default> Lists<K, C> {
     /// `cost` tells that of the workload at a position.
-    pub fn new(workloads: ByOwner<K>, cost: impl Fn(usize) -> C) -> Self {
-        let ByOwner { numbered: Numbered { owners, counts, of }, given } = workloads;
+    pub fn new(workloads: &ByOwner<K>, cost: impl Fn(usize) -> C) -> Self {
         let mut lists = Self {
-            owners,
-            taken: vec![0; counts.len()],
-            rounds: rounds(&counts),
-            waiting: vec![Waiting { at: 0, age: 0, cost: C::default() }; given.len()],
+            owners: workloads.owners().to_vec(),
+            taken: vec![0; workloads.owners().len()],
+            rounds: rounds(&workloads.numbered.counts),
+            waiting: vec![Waiting { at: 0, age: 0, cost: C::default() }; workloads.count()],
         };
-        for (age, at) in given {
-            let owner = of[at as usize];
+        for Next { age, at, owner } in workloads.given() {
             if let Some(place) = lists.place(owner) {
                 lists.waiting[place] = Waiting { at, age, cost: cost(at as usize) };
                 lists.taken[owner as usize] += 1;

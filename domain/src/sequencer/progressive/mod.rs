@@ -5,6 +5,7 @@ mod accounts;
 mod charge;
 mod decisions;
 mod dominant;
+mod flat;
 mod heap;
 mod lists;
 mod tariff;
@@ -39,16 +40,15 @@ pub fn by_owner(workloads: &[Workload]) -> ByOwner<Member> {
 /// The first `most` of `workloads` by usage over weight. `charges` are theirs, one by one.
 pub fn order(
     order: Order,
-    workloads: ByOwner<Member>,
+    workloads: &ByOwner<Member>,
     charges: &[Charge],
     accounts: &dyn Accounts,
     most: usize,
 ) -> Vec<Turn> {
-    let lists = lists::Lists::new(workloads, |at| charges[at]);
-    let mut turns = Vec::with_capacity(lists.len().min(most));
-    let mut tiers = tiers::Tiers::new(order, lists, accounts);
-    turns.extend(std::iter::from_fn(|| tiers.turn()).take(most));
-    turns
+    match order {
+        Order::Flat => flat::order(workloads, charges, accounts, most),
+        Order::Tiered => tiers::order(lists::Lists::new(workloads, |at| charges[at]), accounts, most),
+    }
 }
 
 /// The first `most` of `workloads` by dominant share. `requests` are theirs, one by one, as the usage of one second; `share`
@@ -60,5 +60,5 @@ pub fn dominant_order(
     most: usize,
 ) -> Vec<u32> {
     let workloads = ByOwner::new(workloads, |workload| workload.owner.user);
-    dominant::order(lists::Lists::new(workloads, |_| ()), requests, share, most)
+    dominant::order(lists::Lists::new(&workloads, |_| ()), requests, share, most)
 }

@@ -9,7 +9,6 @@ use super::lists::{Lists, Waiting, number};
 use super::{Accounts, Turn};
 use crate::ids::{Member, ProjectId};
 use crate::maps::FastMap;
-use crate::options::Order;
 
 /// Usage over weight, and the age of the next workload.
 type UserKey = (u64, u32);
@@ -18,30 +17,31 @@ type ProjectKey = (u64, UserKey);
 type DomainKey = (u64, ProjectKey);
 
 struct Tier<K> {
-    /// `None`: it does not count.
-    account: Option<Account>,
+    account: Account,
     below: Heap<K>,
 }
 
 impl<K: Ord + Copy> Tier<K> {
-    fn new(account: Option<Account>) -> Self {
+    fn new(account: Account) -> Self {
         Self { account, below: Heap::new() }
     }
 
     /// `None`: nothing waits below.
     fn key(&self) -> Option<(u64, K)> {
         let Reverse((first, _)) = self.below.peek()?;
-        Some((self.account.map_or(0, |account| account.key()), *first))
-    }
-
-    fn charge(&mut self, charge: Charge) {
-        if let Some(account) = &mut self.account {
-            account.charged += charge;
-        }
+        Some((self.account.key(), *first))
     }
 }
 
-pub struct Tiers {
+/// The first `most` of the workloads of `lists`.
+pub fn order(lists: Lists<Member, Charge>, accounts: &dyn Accounts, most: usize) -> Vec<Turn> {
+    let mut turns = Vec::with_capacity(lists.len().min(most));
+    let mut tiers = Tiers::new(lists, accounts);
+    turns.extend(std::iter::from_fn(|| tiers.turn()).take(most));
+    turns
+}
+
+struct Tiers {
     lists: Lists<Member, Charge>,
     users: Vec<Account>,
     projects: Vec<Tier<UserKey>>,
@@ -50,13 +50,10 @@ pub struct Tiers {
 }
 
 impl Tiers {
-    pub fn new(order: Order, lists: Lists<Member, Charge>, accounts: &dyn Accounts) -> Self {
+    fn new(lists: Lists<Member, Charge>, accounts: &dyn Accounts) -> Self {
         let users = lists.owners.iter().map(|member| accounts.user(*member)).collect();
         let mut tiers = Self { lists, users, projects: Vec::new(), domains: Vec::new(), top: Heap::new() };
-        let homes = match order {
-            Order::Flat => tiers.in_one(),
-            Order::Tiered => tiers.in_their_own(accounts),
-        };
+        let homes = tiers.homes(accounts);
         for (user, (project, _)) in (0..).zip(&homes) {
             if let Some(key) = tiers.user_key(user) {
                 tiers.projects[*project as usize].below.push(Reverse((key, user)));
@@ -79,15 +76,8 @@ impl Tiers {
         tiers
     }
 
-    /// All users are compared at once.
-    fn in_one(&mut self) -> Vec<(u32, u32)> {
-        self.projects.push(Tier::new(None));
-        self.domains.push(Tier::new(None));
-        vec![(0, 0); self.users.len()]
-    }
-
     /// The number of each user's project and domain.
-    fn in_their_own(&mut self, accounts: &dyn Accounts) -> Vec<(u32, u32)> {
+    fn homes(&mut self, accounts: &dyn Accounts) -> Vec<(u32, u32)> {
         let mut known: FastMap<ProjectId, (u32, u32)> = FastMap::default();
         let mut names: FastMap<Option<Arc<str>>, u32> = FastMap::default();
         let Self { lists, projects, domains, .. } = self;
@@ -95,10 +85,10 @@ impl Tiers {
             *known.entry(project).or_insert_with(|| {
                 let (name, account) = accounts.domain(project);
                 let domain = *names.entry(name).or_insert_with(|| {
-                    domains.push(Tier::new(Some(account)));
+                    domains.push(Tier::new(account));
                     number(domains.len() - 1)
                 });
-                projects.push(Tier::new(Some(accounts.project(project))));
+                projects.push(Tier::new(accounts.project(project)));
                 (number(projects.len() - 1), domain)
             })
         };
@@ -111,7 +101,7 @@ impl Tiers {
     }
 
     /// Who comes next gives its next workload, which is charged to it at every tier.
-    pub fn turn(&mut self) -> Option<Turn> {
+    fn turn(&mut self) -> Option<Turn> {
         let Reverse((_, domain)) = *self.top.peek()?;
         let Reverse((_, project)) = *self.domains[domain as usize].below.peek()?;
         let Reverse((_, user)) = *self.projects[project as usize].below.peek()?;
@@ -122,11 +112,11 @@ impl Tiers {
         let key = self.user_key(user);
         let tier = &mut self.projects[project as usize];
         settle(&mut tier.below, key);
-        tier.charge(charge);
+        tier.account.charged += charge;
         let key = tier.key();
         let tier = &mut self.domains[domain as usize];
         settle(&mut tier.below, key);
-        tier.charge(charge);
+        tier.account.charged += charge;
         let key = tier.key();
         settle(&mut self.top, key);
         Some(turn)

@@ -1,0 +1,59 @@
+//! All users at once. What is compared of a user depends on its own workloads alone, so that the keys of all workloads are known
+//! before any is placed.
+
+use super::charge::{Account, Charge};
+use super::lists::{ByOwner, Next};
+use super::{Accounts, Turn};
+use crate::factor::fair_share_factor;
+use crate::ids::Member;
+use crate::parallel;
+
+/// A workload with what its user has used once it is placed.
+struct Placed {
+    at: u32,
+    user: u32,
+    charge: Charge,
+    used: f64,
+}
+
+/// Where a user stands.
+struct Standing {
+    account: Account,
+    /// The largest key of its workloads so far.
+    reached: u128,
+}
+
+/// The first `most` of `workloads`. Who has the smallest key comes next. A workload that has a smaller key than the one before it
+/// of the same user follows at once, because no other user had a smaller one then: it counts as if it had the key of that one.
+pub fn order(workloads: &ByOwner<Member>, charges: &[Charge], accounts: &dyn Accounts, most: usize) -> Vec<Turn> {
+    let of = |member: &Member| Standing { account: accounts.user(*member), reached: 0 };
+    let mut users: Vec<Standing> = workloads.owners().iter().map(of).collect();
+    let count = workloads.count();
+    let (mut keys, mut placed) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    for (place, Next { age, at, owner }) in (0u32..).zip(workloads.given()) {
+        let Standing { account, reached } = &mut users[owner as usize];
+        let charge = charges[at as usize];
+        let key = u128::from(account.key_before(charge)) << 32 | u128::from(age);
+        *reached = key.max(*reached);
+        account.charged += charge;
+        // Of one user, those that are given first have the smaller places.
+        keys.push(*reached << 32 | u128::from(place));
+        placed.push(Placed { at, user: owner, charge, used: account.used() });
+    }
+    if most < count {
+        keys.select_nth_unstable(most);
+        keys.truncate(most);
+    }
+    keys.sort_unstable();
+    parallel::map(&keys, |key| {
+        let Placed { at, user, charge, used } = placed[place_of(*key)];
+        Turn { at, charge, factor_after: fair_share_factor(used, users[user as usize].account.weight) }
+    })
+}
+
+/// The place, which the last 32 bits of a key are.
+fn place_of(key: u128) -> usize {
+    #[expect(clippy::cast_possible_truncation, reason = "the place is what is left")]
+    let place = key as u32;
+    place as usize
+}
