@@ -124,6 +124,8 @@ const KEPT_BYTES: i32 = 16 << 20;
 /// For so long mimalloc keeps free pages for those who want some at once, in milliseconds; by default it is a second, and
 /// only who allocates later gives them back.
 const FREE_PAGES_KEPT: c_long = 10;
+/// The same in a command that wants such pages again at once.
+const PAGES_KEPT_BY_COMMANDS: c_long = 1_000;
 /// `mi_option_purge_delay`, which the crate does not name.
 const PURGE_DELAY: c_int = 15;
 
@@ -131,9 +133,7 @@ const PURGE_DELAY: c_int = 15;
 /// all runs took in each of them, and moves the size from which blocks are given back up to 32 MiB. To be called before there
 /// are threads; what the environment says (`MALLOC_ARENA_MAX` and the like) stands.
 pub fn give_back() {
-    if std::env::var_os("MIMALLOC_PURGE_DELAY").is_none() {
-        keep_free_pages(FREE_PAGES_KEPT);
-    }
+    keep_free_pages(FREE_PAGES_KEPT);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
         set("MALLOC_ARENA_MAX", libc::M_ARENA_MAX, ARENAS);
@@ -141,9 +141,10 @@ pub fn give_back() {
     }
 }
 
-/// Has the C library keep blocks for those that are wanted next. This is for a command that takes and frees the same large blocks
-/// again and again: each time the system would have to clear their pages.
+/// Has both allocators keep what is free for what is wanted next. This is for a command that takes and frees the same blocks again
+/// and again: each time the system would have to clear their pages.
 pub fn keep_blocks() {
+    keep_free_pages(PAGES_KEPT_BY_COMMANDS);
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     give_back_from(KEPT_BYTES);
 }
@@ -154,10 +155,16 @@ fn give_back_from(bytes: i32) {
     set("MALLOC_TRIM_THRESHOLD_", libc::M_TRIM_THRESHOLD, bytes);
 }
 
-#[allow(unsafe_code, reason = "no crate offers it")]
+/// Unless the environment says how long.
 fn keep_free_pages(milliseconds: c_long) {
+    if std::env::var_os("MIMALLOC_PURGE_DELAY").is_some() {
+        return;
+    }
+    #[allow(unsafe_code, reason = "no crate offers it")]
     // SAFETY: it takes two numbers, and may be called at any time.
-    unsafe { mimalloc::mi_option_set(PURGE_DELAY, milliseconds) };
+    unsafe {
+        mimalloc::mi_option_set(PURGE_DELAY, milliseconds);
+    }
 }
 
 /// Sets an option of the C library, unless the environment does.
