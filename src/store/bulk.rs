@@ -407,10 +407,7 @@ pub fn one_of<V: Into<Value> + ValueType>(
         let ids = Value::Array(V::array_type(), Some(Box::new(ids)));
         return Expr::cust_with_exprs("$1 IN (SELECT UNNEST((SELECT $2)))", [column.into_expr(), Expr::value(ids)]);
     }
-    if ids.len() < LONG_LIST {
-        return column.is_in(ids);
-    }
-    match json(&ids) {
+    match (ids.len() >= LONG_LIST).then(|| json(&ids)).flatten() {
         Some((id, text)) => {
             let those = format!("? IN (SELECT {id} FROM json_each(?))");
             Expr::cust_with_exprs(those, [column.into_expr(), Expr::value(text)])
@@ -421,17 +418,17 @@ pub fn one_of<V: Into<Value> + ValueType>(
 
 /// Numbers or UUIDs as JSON, and what makes an id of an element; `None` for others.
 fn json(ids: &[Value]) -> Option<(&'static str, String)> {
-    let id = if matches!(ids.first()?, Value::Uuid(_)) { "unhex(value)" } else { "value" };
+    let (id, quote) = match ids.first()? {
+        Value::Uuid(_) => ("unhex(value)", "\""),
+        Value::BigInt(_) | Value::Int(_) => ("value", ""),
+        _ => return None,
+    };
     let mut text = String::with_capacity(ids.len() * 36);
     for value in ids {
-        text.push(if text.is_empty() { '[' } else { ',' });
-        // Writing to a text cannot fail.
-        let _ = match value {
-            Value::Uuid(Some(id)) => write!(text, "\"{}\"", id.simple()),
-            Value::BigInt(Some(n)) => write!(text, "{n}"),
-            Value::Int(Some(n)) => write!(text, "{n}"),
-            _ => return None,
-        };
+        text.push_str(if text.is_empty() { "[" } else { "," });
+        text.push_str(quote);
+        push_element(&mut text, value.clone()).ok()?;
+        text.push_str(quote);
     }
     text.push(']');
     Some((id, text))

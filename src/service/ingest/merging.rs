@@ -57,14 +57,12 @@ impl Known {
                 refused.push(of_another_group(at));
                 continue;
             }
-            let known = merged.last().map(|(_, kernel)| kernel).filter(|kernel| kernel.report.id == id);
-            let known = known.or_else(|| self.here.get(&id));
-            match take(known, report, doubt, kept) {
-                Ok(kernel) => match merged.last_mut().filter(|(_, kernel)| kernel.report.id == id) {
-                    Some((_, current)) => *current = kernel,
-                    None => merged.push((self.here.remove(&id), kernel)),
-                },
-                Err(fault) => refused.push(Refused { at, fault }),
+            let current = merged.last_mut().map(|(_, kernel)| kernel).filter(|kernel| kernel.report.id == id);
+            let known = current.as_deref().or_else(|| self.here.get(&id));
+            match (take(known, report, doubt, kept), current) {
+                (Ok(kernel), Some(current)) => *current = kernel,
+                (Ok(kernel), None) => merged.push((self.here.remove(&id), kernel)),
+                (Err(fault), _) => refused.push(Refused { at, fault }),
             }
         }
         refused.sort_by_key(|refused| refused.at);

@@ -12,7 +12,6 @@ use crate::parallel;
 struct Placed {
     at: u32,
     user: u32,
-    charge: Charge,
     used: f64,
 }
 
@@ -38,7 +37,7 @@ pub fn order(workloads: &ByOwner<Member>, charges: &[Charge], accounts: &dyn Acc
         account.charged += charge;
         // Of one user, those that are given first have the smaller places.
         keys.push(*reached << 32 | u128::from(place));
-        placed.push(Placed { at, user: owner, charge, used: account.used() });
+        placed.push(Placed { at, user: owner, used: account.used() });
     }
     if most < count {
         keys.select_nth_unstable(most);
@@ -46,8 +45,12 @@ pub fn order(workloads: &ByOwner<Member>, charges: &[Charge], accounts: &dyn Acc
     }
     keys.sort_unstable();
     parallel::map(&keys, |key| {
-        let Placed { at, user, charge, used } = placed[place_of(*key)];
-        Turn { at, charge, factor_after: fair_share_factor(used, users[user as usize].account.weight) }
+        let Placed { at, user, used } = placed[place_of(*key)];
+        Turn {
+            at,
+            charge: charges[at as usize],
+            factor_after: fair_share_factor(used, users[user as usize].account.weight),
+        }
     })
 }
 

@@ -20,7 +20,9 @@ impl<K: Hash + Eq + Copy + Send> ByOwner<K> {
         let (numbered, given) = both_of(workloads.len(), numbered, || as_given(workloads));
         Self { numbered, given }
     }
+}
 
+impl<K> ByOwner<K> {
     /// Each owner once.
     pub fn owners(&self) -> &[K] {
         &self.numbered.owners
@@ -75,7 +77,7 @@ pub struct Lists<K, C> {
     waiting: Vec<Waiting<C>>,
 }
 
-impl<K: Hash + Eq + Copy + Send, C: Copy + Default> Lists<K, C> {
+impl<K: Copy, C: Copy + Default> Lists<K, C> {
     /// `cost` tells that of the workload at a position.
     pub fn new(workloads: &ByOwner<K>, cost: impl Fn(usize) -> C) -> Self {
         let mut lists = Self {
