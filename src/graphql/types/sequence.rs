@@ -83,7 +83,7 @@ impl Sequence {
                 requested_slots: requested.get(*at as usize).map(JsonString::of),
                 fair_share_factor: f64_text(row.map_or(1.0, |row| row.share.fair_share_factor)),
                 rank: row.map(|row| rows.users.rank(row.share.exponent)),
-                charge: charged.map(|charged| f64_text(charged.charge.to_f64())),
+                charge: charged.map(|charged| f64_text(charged.charge)),
                 factor_after: charged.map(|charged| f64_text(charged.factor_after)),
                 ahead: position - 1,
                 owners_ahead: explained.owners_ahead,

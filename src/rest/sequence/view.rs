@@ -138,7 +138,7 @@ fn item(
     serde_json::to_writer(&mut *out, &known.map(|known| ranks.rank(known.exponent)))?;
     if let Some(charged) = sequenced.charged.get(place) {
         out.extend_from_slice(b",\"charge\":\"");
-        push_f64(out, charged.charge.to_f64());
+        push_f64(out, charged.charge);
         out.extend_from_slice(b"\",\"factor_after\":\"");
         push_f64(out, charged.factor_after);
         out.push(b'"');

@@ -33,7 +33,7 @@ use crate::domain::options::{Order, SequenceMode};
 use crate::domain::parallel;
 use crate::domain::quantity;
 use crate::domain::reading::seconds;
-use crate::domain::sequencer::progressive::{Charge, Homes};
+use crate::domain::sequencer::progressive::Homes;
 use crate::domain::sequencer::{Decision, Growing, QueueClaims, Workload};
 use crate::domain::slots::Amounts;
 use crate::domain::time::Timestamp;
@@ -147,7 +147,8 @@ pub struct Known {
 /// What placing a workload does to its user.
 #[derive(Clone, Copy, Debug)]
 pub struct Charged {
-    pub charge: Charge,
+    /// A part of the look-back window's capacity, as normalised usage is.
+    pub charge: f64,
     pub factor_after: f64,
 }
 

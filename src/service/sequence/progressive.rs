@@ -60,8 +60,10 @@ impl<'a> Asked<'a, '_> {
             accounts.charge(by_owner.owner_of(at), slots.as_deref(), *seconds)
         });
         let turns = progressive::order(facts.options.order, &by_owner, &charges, &accounts, most);
-        let charged = turns.iter().map(|turn| Charged { charge: turn.charge, factor_after: turn.factor_after });
-        let charged = charged.collect();
+        let charged = parallel::map(&turns, |turn| Charged {
+            charge: charges[turn.at as usize].to_f64(),
+            factor_after: turn.factor_after,
+        });
         let order: Vec<u32> = turns.into_iter().map(|turn| turn.at).collect();
         let mut decisions = Vec::new();
         if explain {

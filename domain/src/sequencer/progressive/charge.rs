@@ -10,7 +10,9 @@ const UNITS: f64 = 1e18;
 
 /// A part of the look-back window's capacity, as normalised usage is, in whole units, so that a sum does not depend on the
 /// order of its parts.
+// Packed as closely as other numbers are: what waits with its charge takes a quarter less memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(Rust, packed(8))]
 pub struct Charge(u128);
 
 impl Charge {

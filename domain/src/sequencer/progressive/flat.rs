@@ -46,11 +46,7 @@ pub fn order(workloads: &ByOwner<Member>, charges: &[Charge], accounts: &dyn Acc
     keys.sort_unstable();
     parallel::map(&keys, |key| {
         let Placed { at, user, used } = placed[place_of(*key)];
-        Turn {
-            at,
-            charge: charges[at as usize],
-            factor_after: fair_share_factor(used, users[user as usize].account.weight),
-        }
+        Turn { at, factor_after: fair_share_factor(used, users[user as usize].account.weight) }
     })
 }
 

@@ -27,7 +27,6 @@ use crate::slots::Usages;
 pub struct Turn {
     /// Its position in the input.
     pub at: u32,
-    pub charge: Charge,
     /// The factor of its user once it is charged.
     pub factor_after: f64,
 }

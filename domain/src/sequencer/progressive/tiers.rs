@@ -108,7 +108,7 @@ impl Tiers {
         let Waiting { at, cost: charge, .. } = self.lists.take(user)?;
         let account = &mut self.users[user as usize];
         account.charged += charge;
-        let turn = Turn { at, charge, factor_after: account.factor() };
+        let turn = Turn { at, factor_after: account.factor() };
         let key = self.user_key(user);
         let tier = &mut self.projects[project as usize];
         settle(&mut tier.below, key);
