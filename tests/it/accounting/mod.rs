@@ -10,6 +10,7 @@ mod gaps;
 mod history;
 mod inferred;
 mod joint;
+mod kernel_index;
 mod leases;
 mod many;
 mod model;
