@@ -117,9 +117,9 @@ const ARENAS: i32 = 4;
 /// From here on the C library takes a block from the system by itself and gives it back at once.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const BLOCK_BYTES: i32 = 1 << 20;
-/// The same in a command that wants such blocks again at once.
+/// The same in a command that wants such blocks again at once: the most that the C library takes.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
-const KEPT_BYTES: i32 = 16 << 20;
+const KEPT_BYTES: i32 = 32 << 20;
 
 /// For so long mimalloc keeps free pages for those who want some at once, in milliseconds; by default it is a second, and
 /// only who allocates later gives them back.

@@ -6,6 +6,7 @@ use anyhow::Context;
 use serde_json::Value;
 
 use super::api::{AgentRow, Api};
+use super::body::Body;
 use super::capacities::Capacity;
 use super::domain_map::DomainMap;
 use super::feed::{Feed, Numbered};
@@ -15,7 +16,6 @@ use super::offered;
 use super::outcome::Tally;
 use super::rebase::Shift;
 use super::report::Report;
-use super::row;
 use super::shifted::{Detector, Pair, Shifted};
 use super::{ImportError, Reader};
 use crate::domain::ids::KernelId;
@@ -25,11 +25,15 @@ use crate::service::ingest::batch::BATCH;
 use crate::service::ingest::incoming::{LIVES_TOO_LONG, MAX_KERNEL_DAYS, outlives};
 
 /// Rows of one body.
-const BODY: usize = 4 * BATCH;
+const BODY: usize = 8 * BATCH;
 /// Rows that wait, over all resource groups together: what bounds memory.
 const MAX_WAITING: usize = 2 * BODY;
 /// After so many rows of a group their usage is recorded: until then the server keeps them in memory.
-const ROWS_BETWEEN_RUNS: usize = 3 * BODY;
+const ROWS_BETWEEN_RUNS: usize = 2 * BODY;
+
+/// Why rows were refused that an answer does not name, because it names so many others.
+const UNNAMED: &str =
+    "no reason is known: the server gives reasons for 10,000 rows of a request, and these came with them";
 
 /// What comes with the trace.
 #[derive(Clone, Debug, Default)]
@@ -89,12 +93,10 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
     Ok(report)
 }
 
-/// Reports with the lines that they came from.
+/// Rows that wait.
 #[derive(Default)]
 struct Batch {
-    lines: Vec<u64>,
-    /// The rows as they are sent.
-    rows: Vec<u8>,
+    body: Body,
     /// Earlier runs of its jobs that were seen running, and when they ended at the latest.
     over: Vec<(KernelId, Timestamp)>,
 }
@@ -165,10 +167,9 @@ impl Loader<'_> {
         }
         let batch = self.waiting.entry(job.resource_group.clone()).or_default();
         batch.over.extend(over.unwrap_or_default());
-        batch.lines.push(line);
-        row::write(&job, &mut batch.rows)?;
+        batch.body.add(&job, line)?;
         self.rows_waiting += 1;
-        if batch.lines.len() >= BODY {
+        if batch.body.len() >= BODY {
             self.send(&job.resource_group).await?;
         } else if self.rows_waiting >= MAX_WAITING
             && let Some(fullest) = self.fullest()
@@ -184,18 +185,23 @@ impl Loader<'_> {
     }
 
     fn fullest(&self) -> Option<String> {
-        let fullest = self.waiting.iter().max_by_key(|(name, batch)| (batch.lines.len(), *name));
+        let fullest = self.waiting.iter().max_by_key(|(name, batch)| (batch.body.len(), *name));
         fullest.map(|(name, _)| name.clone())
     }
 
     async fn send(&mut self, group: &str) -> anyhow::Result<()> {
-        let Some(Batch { lines, rows, over }) = self.waiting.remove(group) else { return Ok(()) };
-        self.rows_waiting -= lines.len();
-        let first = lines.first().copied().unwrap_or(0);
+        let Some(Batch { body, over }) = self.waiting.remove(group) else { return Ok(()) };
+        self.rows_waiting -= body.len();
+        let first = body.first_line().unwrap_or(0);
+        let (rows, lines) = body.in_order();
         let taken = self.api.report(group, rows).await;
         let taken = taken.with_context(|| format!("rows from line {first} on, resource group {group:?}"))?;
         self.report.changed += taken.changed;
         self.stored += lines.len() as u64;
+        let unnamed = taken.rejected.saturating_sub(taken.errors.len() as u64);
+        if unnamed > 0 {
+            self.refuse_rows(UNNAMED, unnamed, first);
+        }
         for rejected in taken.errors {
             let line = lines.get(rejected.at()).copied().unwrap_or(first);
             self.refuse(rejected.why(), line);
@@ -268,9 +274,13 @@ impl Loader<'_> {
     }
 
     fn refuse(&mut self, why: &str, line: u64) {
-        let tally = self.report.refused.entry(why.to_owned()).or_insert(Tally { rows: 0, first_line: line });
-        tally.rows += 1;
-        tally.first_line = tally.first_line.min(line);
+        self.refuse_rows(why, 1, line);
+    }
+
+    fn refuse_rows(&mut self, why: &str, rows: u64, first_line: u64) {
+        let tally = self.report.refused.entry(why.to_owned()).or_insert(Tally { rows: 0, first_line });
+        tally.rows += rows;
+        tally.first_line = tally.first_line.min(first_line);
     }
 
     /// Makes sure that the group is there; a new one is ordered by fair share.

@@ -6,6 +6,7 @@
 
 pub(super) mod amounts;
 mod api;
+mod body;
 pub mod capacities;
 pub mod command;
 mod csv_lines;

@@ -65,10 +65,10 @@ impl<'a> Project<'a> {
     }
 }
 
-/// Adds the job to `lines` as a line of a report.
-pub fn write(job: &ImportedJob, lines: &mut Vec<u8>) -> serde_json::Result<()> {
+/// Adds the job, which is the kernel `id`, to `lines` as a line of a report.
+pub fn write(job: &ImportedJob, id: KernelId, lines: &mut Vec<u8>) -> serde_json::Result<()> {
     let row = Row {
-        kernel_id: job.kernel_id(),
+        kernel_id: id,
         session_id: job.session_id(),
         user: User::of(&job.user),
         project: Project::of(&job.project),

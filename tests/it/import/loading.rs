@@ -267,7 +267,7 @@ on_both! {
 /// Until then kernels stay in memory. One is seen running in the first part, and ended in the last.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_usage_of_a_long_file_is_recorded_in_parts() {
-    const ROWS: usize = 60_500;
+    const ROWS: usize = 80_500;
     let desk = Desk::new(crate::support::database::sqlite().await).await;
     let seen = |end: &str| format!("running,ann,ml,research,east,2026-02-09T00:00:00Z,{end},2,,\n");
     let row = |n: usize| format!("{n},ann,ml,research,east,2026-02-09T00:00:00Z,2026-02-09T00:00:01Z,1,,\n");
@@ -301,4 +301,47 @@ async fn many_groups_share_the_waiting_room() {
     let report = desk.import(&desk.args(&rows)).await;
     assert_eq!((report.changed, report.slices, report.groups), (24_000, Some(24_000), 40));
     assert!(desk.import(&desk.args(&rows)).await.changed_nothing());
+}
+
+/// Bodies are sent in another order than the file has. Every row keeps its line, and rows of one kernel stay in their order.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_refused_is_told_by_the_lines_of_the_file() {
+    let desk = Desk::new(crate::support::database::sqlite().await).await;
+    let row = |job: usize, user: &str, minute: usize| {
+        format!("{job},{user},ml,,east,2026-02-09T00:00:00Z,2026-02-09T00:{minute:02}:00Z,4,,\n")
+    };
+    let rows: String = (0..60).map(|job| row(job, "ann", 1)).collect();
+    let later: String = (0..60).map(|job| row(job, "ann", 2)).collect();
+    assert_eq!(desk.import(&desk.args(&(rows + &later))).await.changed, 60);
+    assert!(
+        desk.kernels("east").await.iter().all(|kernel| kernel.report.terminated_at == Some(at("2026-02-09T00:02:00Z")))
+    );
+    for contradicts in 0..60 {
+        let rows: String = (0..60).map(|job| row(job, if job == contradicts { "bob" } else { "ann" }, 2)).collect();
+        let refused = desk.import(&desk.args(&rows)).await.to_json()["refused"].clone();
+        // The first line is the header.
+        assert_eq!((&refused[0]["rows"], &refused[0]["first_line"]), (&json!(1), &json!(contradicts + 2)));
+    }
+}
+
+/// An answer of the server names the reasons of 10,000 rows.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_refused_row_of_very_many_is_counted() {
+    const ROWS: usize = 10_050;
+    let desk = Desk::new(crate::support::database::sqlite().await).await;
+    let rows = |user: &str| -> String {
+        let row = |job| format!("{job},{user},ml,,east,2026-02-09T00:00:00Z,2026-02-09T00:00:01Z,4,,\n");
+        (0..ROWS).map(row).collect()
+    };
+    desk.import(&desk.args(&rows("ann"))).await;
+    let report = desk.import(&desk.args(&rows("bob"))).await;
+    assert_eq!((report.refused_rows(), report.known(), report.changed), (ROWS as u64, 0, 0));
+    let refused = report.to_json()["refused"].clone();
+    let told: Vec<(u64, bool)> = refused
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["rows"].as_u64().unwrap(), row["reason"].to_string().contains("another user")))
+        .collect();
+    assert!(told.contains(&(10_000, true)) && told.contains(&(50, false)), "{refused}");
 }

@@ -56,7 +56,7 @@ impl Outcome {
 /// What the server reads in the line of a job.
 fn report(job: &ImportedJob) -> Report {
     let mut line = Vec::new();
-    row::write(job, &mut line).unwrap();
+    row::write(job, job.kernel_id(), &mut line).unwrap();
     *incoming(&serde_json::from_slice(&line).unwrap()).report
 }
 
