@@ -25,7 +25,7 @@ use crate::service::ingest::batch::BATCH;
 use crate::service::ingest::incoming::{LIVES_TOO_LONG, MAX_KERNEL_DAYS, outlives};
 
 /// Rows of one body.
-const BODY: usize = 8 * BATCH;
+const BODY: usize = 6 * BATCH;
 /// Rows that wait, over all resource groups together: what bounds memory.
 const MAX_WAITING: usize = 2 * BODY;
 /// After so many rows of a group their usage is recorded: until then the server keeps them in memory.

@@ -267,7 +267,7 @@ on_both! {
 /// Until then kernels stay in memory. One is seen running in the first part, and ended in the last.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_usage_of_a_long_file_is_recorded_in_parts() {
-    const ROWS: usize = 80_500;
+    const ROWS: usize = 60_500;
     let desk = Desk::new(crate::support::database::sqlite().await).await;
     let seen = |end: &str| format!("running,ann,ml,research,east,2026-02-09T00:00:00Z,{end},2,,\n");
     let row = |n: usize| format!("{n},ann,ml,research,east,2026-02-09T00:00:00Z,2026-02-09T00:00:01Z,1,,\n");
