@@ -56,7 +56,7 @@ impl Known {
 }
 
 /// What became of rows.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct Taken {
     pub changed: u64,
     pub rejected: u64,
@@ -141,7 +141,7 @@ impl Api {
     /// Reports the kernels of `rows`.
     pub async fn report_rows(&self, group: &str, rows: &[Value]) -> Result<Taken> {
         if rows.is_empty() {
-            return Ok(Taken { changed: 0, rejected: 0, errors: Vec::new() });
+            return Ok(Taken::default());
         }
         let lines: Vec<String> = rows.iter().map(Value::to_string).collect();
         self.report(group, lines.join("\n").into_bytes()).await

@@ -1,6 +1,8 @@
 //! The body of a report. Rows are sent in the order of the ids of their kernels, in which the server merges and stores them: what
 //! it reads of one kernel then lies beside what it reads of the next.
 
+use std::ops::Range;
+
 use super::job::ImportedJob;
 use super::row;
 use crate::domain::ids::KernelId;
@@ -9,8 +11,8 @@ use crate::domain::ids::KernelId;
 struct Row {
     id: KernelId,
     line: u64,
-    /// Where it ends in the text.
-    end: usize,
+    /// Where it is in the text.
+    place: Range<usize>,
 }
 
 /// Rows as they come from a file.
@@ -23,9 +25,9 @@ pub struct Body {
 impl Body {
     /// Adds the job of a line.
     pub fn add(&mut self, job: &ImportedJob, line: u64) -> serde_json::Result<()> {
-        let id = job.kernel_id();
+        let (id, start) = (job.kernel_id(), self.text.len());
         row::write(job, id, &mut self.text)?;
-        self.rows.push(Row { id, line, end: self.text.len() });
+        self.rows.push(Row { id, line, place: start..self.text.len() });
         Ok(())
     }
 
@@ -40,14 +42,12 @@ impl Body {
 
     /// The body that is sent, and the line of each of its rows. Rows of one kernel stay in their order.
     pub fn in_order(self) -> (Vec<u8>, Vec<u64>) {
-        let Self { rows, text } = self;
-        let starts = std::iter::once(0).chain(rows.iter().map(|row| row.end));
-        let mut ordered: Vec<(&Row, usize)> = rows.iter().zip(starts).collect();
-        ordered.sort_by_key(|(row, _)| row.id);
+        let Self { mut rows, text } = self;
+        rows.sort_by_key(|row| row.id);
         let mut sent = Vec::with_capacity(text.len());
-        for (row, start) in &ordered {
-            sent.extend_from_slice(&text[*start..row.end]);
+        for row in &rows {
+            sent.extend_from_slice(&text[row.place.clone()]);
         }
-        (sent, ordered.into_iter().map(|(row, _)| row.line).collect())
+        (sent, rows.into_iter().map(|row| row.line).collect())
     }
 }

@@ -243,6 +243,7 @@ fn by_hand() {
         // bob 0.0015; then both 0.0025 and ann was earlier; bob 0.0025; both 0.0035, ann; bob.
         assert_eq!(scene.positions(), [2, 0, 3, 1, 4]);
         let first = scene.turns()[0];
+        assert!((scene.charges()[first.at as usize].to_f64() - 0.001).abs() < 1e-18);
         assert!((first.factor_after - (-0.002f64).exp2()).abs() < 1e-15);
     }
 }

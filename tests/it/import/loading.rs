@@ -289,17 +289,18 @@ async fn a_pipe_cannot_be_rebased() {
     assert!(error.contains("real file"), "{error}");
 }
 
-/// More rows than may wait, in more groups than one, so that every way of sending a batch is taken.
+/// A whole body of one group, then more rows than may wait, of many groups: every way of sending a body is taken.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_groups_share_the_waiting_room() {
+    const ROWS: u64 = 95_000;
     let desk = Desk::new(crate::support::database::sqlite().await).await;
-    let row = |n: u32| {
-        let group = if n.is_multiple_of(3) { 0 } else { n % 40 };
+    let row = |n: u64| {
+        let group = if n < 30_500 || n.is_multiple_of(3) { 0 } else { n % 40 };
         format!("{n},u{},p{},,g{group},2026-02-09T00:00:00Z,2026-02-09T00:00:10Z,1,,\n", n % 50, n % 5)
     };
-    let rows: String = (0..24_000).map(row).collect();
+    let rows: String = (0..ROWS).map(row).collect();
     let report = desk.import(&desk.args(&rows)).await;
-    assert_eq!((report.changed, report.slices, report.groups), (24_000, Some(24_000), 40));
+    assert_eq!((report.changed, report.slices, report.groups), (ROWS, Some(ROWS), 40));
     assert!(desk.import(&desk.args(&rows)).await.changed_nothing());
 }
 
