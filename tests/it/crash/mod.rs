@@ -8,6 +8,7 @@ mod servers;
 mod what_if;
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use fairshared::domain::time::Timestamp;
 use reqwest::Method;
@@ -19,6 +20,8 @@ use crate::support::fixture::id;
 use crate::support::time;
 
 const GROUPS: u64 = 4;
+/// How long a server may be busy.
+const BUSY: Duration = Duration::from_secs(60);
 /// Kernels of one report to one group.
 const PER_REPORT: u64 = 150;
 
@@ -110,8 +113,26 @@ impl Client {
         Ok((answer.status().as_u16(), answer.json().await?))
     }
 
+    /// Sends again after a 503, as a scheduler does: a slow machine may hold a group for longer than a request waits for it.
+    async fn send_until_free(
+        &self,
+        server: &str,
+        method: Method,
+        path: &str,
+        body: String,
+    ) -> reqwest::Result<(u16, Value)> {
+        let begun = Instant::now();
+        loop {
+            let answer = self.try_send(server, method.clone(), path, body.clone()).await?;
+            if answer.0 != 503 || begun.elapsed() > BUSY {
+                return Ok(answer);
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
     async fn send(&self, server: &str, method: Method, path: &str, body: String) -> (u16, Value) {
-        self.try_send(server, method, path, body).await.unwrap_or_else(|e| panic!("{path}: {e}"))
+        self.send_until_free(server, method, path, body).await.unwrap_or_else(|e| panic!("{path}: {e}"))
     }
 
     async fn get(&self, server: &str, path: &str) -> Value {
@@ -148,7 +169,7 @@ impl Client {
         loop {
             let (status, answer) = self.send(server, Method::POST, &format!("/jobs/{job}/run"), body.clone()).await;
             if answer["code"] == "job_running" || answer["code"] == "job_waiting" {
-                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                tokio::time::sleep(Duration::from_millis(20)).await;
                 continue;
             }
             assert_eq!((status, &answer["items"][0]["status"]), (200, &json!("succeeded")), "{answer}");

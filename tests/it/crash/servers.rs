@@ -37,14 +37,15 @@ async fn work(client: Arc<Client>, server: String, rounds: u64, story: Story) ->
     for round in 0..rounds {
         for of in 0..GROUPS {
             let path = format!("/resource-groups/{}/kernels", group(of));
-            let answer = client.try_send(&server, Method::POST, &path, kernels(round, of, story)).await;
+            let answer = client.send_until_free(&server, Method::POST, &path, kernels(round, of, story)).await;
             if matches!(answer, Ok((200, _))) {
                 acknowledged.insert((round, of));
             }
         }
         let body = json!({"resource_group": group(round)}).to_string();
         let job = ["aggregate", "rebuild", "divide"][usize::try_from(round % 3).unwrap()];
-        if let Ok((status, answer)) = client.try_send(&server, Method::POST, &format!("/jobs/{job}/run"), body).await {
+        let path = format!("/jobs/{job}/run");
+        if let Ok((status, answer)) = client.send_until_free(&server, Method::POST, &path, body).await {
             assert!(status == 200 || answer["code"] == "job_running", "{status} {answer}");
         }
     }
@@ -82,11 +83,12 @@ on_both! {
             tasks.spawn(work(Arc::clone(&client), server.address.clone(), ROUNDS, before));
         }
         for acknowledged in tasks.join_all().await {
-            assert_eq!(acknowledged.len() as u64, ROUNDS * GROUPS);
+            assert_eq!(acknowledged.len() as u64, ROUNDS * GROUPS, "{acknowledged:?}");
         }
         let weight = json!({"items": [{"target_type": "domain", "target_id": "d0", "weight": "3"}]}).to_string();
         let path = format!("/resource-groups/{}/fair-share-weights", group(0));
-        assert_eq!(client.send(&first.address, Method::PUT, &path, weight).await.0, 200);
+        let (status, answer) = client.send(&first.address, Method::PUT, &path, weight).await;
+        assert_eq!(status, 200, "{answer}");
         client.until_seen(&second.address, &path, |answer| {
             answer["items"].as_array().is_some_and(|items| items.iter().any(|i| i["target_id"] == "d0" && i["weight"] == "3"))
         }).await;
