@@ -76,7 +76,7 @@ pub const SETTINGS: [Setting; 24] = [
     Setting {
         key: "keep_kernels_days",
         default: "0",
-        about: "days for which the job `purge` keeps ended kernels; 0: the longest look-back and a week",
+        about: "days for which the job `purge` keeps ended kernels, never less than the longest look-back; 0: that and a week",
     },
     Setting {
         key: "keep_history_days",

@@ -111,6 +111,12 @@ impl Day {
         Self(self.0.saturating_add(days))
     }
 
+    /// So many days earlier, at most back to [`Day::MIN`].
+    #[must_use]
+    pub fn back(self, days: u32) -> Self {
+        Self(self.0.saturating_sub_unsigned(days)).max(Self::MIN)
+    }
+
     pub fn days_since(self, earlier: Self) -> i32 {
         self.0.saturating_sub(earlier.0)
     }

@@ -35,7 +35,6 @@ impl Job for Compact {
         let raw_days = self.settings.raw_days;
         async move {
             let done = service.compact(work, raw_days).await?;
-            service.watch_partitions().await?;
             Ok(json!({"days": done.days, "records_saved": done.records_saved}))
         }
         .boxed()

@@ -21,6 +21,8 @@ use crate::service::{Caller, Error, Result, Service, Work};
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How precisely downtime is known afterwards.
 const HEARTBEAT_SECONDS: i64 = 5;
+/// How often each process looks whether records lie in the partitions of their days.
+const WATCH_SECONDS: i64 = 600;
 /// How often the runner looks for what is due.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -36,6 +38,7 @@ pub struct Runner {
     flights: Mutex<HashMap<(&'static str, String), Flight>>,
     last_starts: Mutex<HashMap<(&'static str, String), Timestamp>>,
     last_beat: Mutex<Option<Timestamp>>,
+    last_watch: Mutex<Option<Timestamp>>,
     tracker: TaskTracker,
     refreshing: Flight,
     beating: Flight,
@@ -54,6 +57,7 @@ impl Runner {
             flights: Mutex::default(),
             last_starts: Mutex::default(),
             last_beat: Mutex::default(),
+            last_watch: Mutex::default(),
             tracker: TaskTracker::new(),
             refreshing: Flight::default(),
             beating: Flight::default(),
@@ -168,6 +172,9 @@ impl Runner {
                 if let Err(error) = runner.beat().await {
                     tracing::warn!(%error, "no sign of life was stored");
                 }
+                if let Err(error) = runner.watch(now).await {
+                    tracing::warn!(%error, "the partitions of days were not looked at");
+                }
             });
         }
     }
@@ -184,6 +191,16 @@ impl Runner {
     async fn beat(&self) -> Result<()> {
         self.service.heartbeat().await?;
         self.service.close_abandoned_runs(self.presence().await?).await?;
+        Ok(())
+    }
+
+    /// Looks after what may go wrong without a fault.
+    async fn watch(&self, now: Timestamp) -> Result<()> {
+        if !elapsed(*lock(&self.last_watch), now, WATCH_SECONDS) {
+            return Ok(());
+        }
+        self.service.watch_partitions().await?;
+        *lock(&self.last_watch) = Some(now);
         Ok(())
     }
 

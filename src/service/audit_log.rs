@@ -84,7 +84,7 @@ impl Service {
         err(level = "debug")
     )]
     pub async fn purge_ingest_audit(&self, keep_days: u32) -> Result<u64> {
-        let before = self.clock().now().day().plus(-keep_days.cast_signed()).start();
+        let before = self.clock().now().day().back(keep_days).start();
         Ok(audit::purge(self.store().write(), &[INGEST, INFERRED], before).await?)
     }
 

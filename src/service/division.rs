@@ -112,7 +112,7 @@ impl Service {
         err(level = "debug")
     )]
     pub async fn purge_divisions(&self, group: &str, keep_days: u32) -> Result<u64> {
-        let before = self.clock().now().day().plus(-keep_days.cast_signed());
+        let before = self.clock().now().day().back(keep_days);
         Ok(store::day_rows::purge::<DivisionDay>(self.store().write(), group, before).await?)
     }
 }

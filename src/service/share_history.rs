@@ -280,7 +280,7 @@ impl Service {
     )]
     pub async fn purge_share_history(&self, group: &str, keep_days: u32) -> Result<u64> {
         let key = self.group(&Caller::job(), group)?.key;
-        let before = self.clock().now().day().plus(-keep_days.cast_signed());
+        let before = self.clock().now().day().back(keep_days);
         let mut removed = 0;
         loop {
             let step = store::share_days::purge(self.store().write(), key, before, PURGE_STEP).await?;

@@ -124,12 +124,14 @@ impl Store {
         if !self.has_partitions() {
             return Ok(0);
         }
-        let Some(first) = days(self.read()).await?.first().copied() else { return Ok(0) };
-        let from = first.start().micros();
-        let sql = format!("SELECT COUNT(*) AS strays FROM usage_slices_other WHERE period_end > {from}");
-        let row = self.read().query_one_raw(Statement::from_string(DbBackend::Postgres, sql)).await?;
-        let strays: Option<i64> = row.map(|row| row.try_get("", "strays")).transpose()?;
-        let strays = strays.unwrap_or(0).unsigned_abs();
+        let mut strays = 0;
+        if let Some(first) = days(self.read()).await?.first() {
+            let from = first.start().micros();
+            let sql = format!("SELECT COUNT(*) AS strays FROM usage_slices_other WHERE period_end > {from}");
+            let row = self.read().query_one_raw(Statement::from_string(DbBackend::Postgres, sql)).await?;
+            let counted: Option<i64> = row.map(|row| row.try_get("", "strays")).transpose()?;
+            strays = counted.unwrap_or(0).unsigned_abs();
+        }
         self.partitions.strays.store(strays, Ordering::Relaxed);
         Ok(strays)
     }

@@ -70,7 +70,7 @@ const LOOK_AHEAD: usize = 48;
 pub fn generate(now: i64, seed: u64, days: u32) -> Cluster {
     let mut random = Random::seeded(seed);
     let today = Day(i32::try_from(now.div_euclid(SECONDS_PER_DAY)).unwrap_or(i32::MAX));
-    let first_day = today.plus(-days.cast_signed());
+    let first_day = today.back(days);
     let jobs = submissions(now, first_day, today, &mut random);
     let mut cluster = Cluster { first_day, kernels: Vec::new(), outages: Vec::new() };
     for group in &GROUPS {

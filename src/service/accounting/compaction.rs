@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::domain::ids::KernelKey;
+use crate::domain::ids::{GroupKey, KernelKey};
 use crate::domain::time::{Day, Timestamp};
 use crate::service::group::session::Session;
 use crate::service::work::background;
 use crate::service::{Error, Result, Service, Work};
-use crate::store;
 use crate::store::records::NewRecord;
-use crate::store::records::ranges::{self, Range, Totals};
+use crate::store::records::ranges::{self, Range};
+use crate::store::{self, ConnectionTrait};
 
 /// Records that are read together, so that no writer waits for long.
 const STEP: u64 = 50_000;
@@ -69,7 +69,7 @@ impl Service {
     async fn next_closed_day(&self, group: &str, raw_days: u32) -> Result<Option<Day>> {
         let db = self.store().read();
         let group = store::groups::find(db, group).await?.ok_or_else(|| Error::unknown_group(group))?;
-        let closed_before = self.clock().now().day().plus(-raw_days.cast_signed());
+        let closed_before = self.clock().now().day().back(raw_days);
         let from = group.compacted_before.unwrap_or(Day::MIN);
         if from >= closed_before {
             return Ok(None);
@@ -79,12 +79,16 @@ impl Service {
     }
 }
 
-/// Puts some records of a day together, from `at` on.
+/// Puts some records of a day together, from `at` on, and what steps before have put together with those that go on from it.
 async fn compact_from(session: &mut Session, day: Day, at: Timestamp) -> Result<Step> {
     let whole = Range { from: at, to: day.plus(1).start() };
     let (group, tx) = (session.key(), session.read());
     let part = ranges::first_part(tx, group, whole, STEP).await?;
-    let records = ranges::read(tx, group, part).await?;
+    let mut records = ranges::read(tx, group, part).await?;
+    let earlier = Range { from: day.start().plus_micros(1), to: part.from.plus_micros(-1) };
+    let continued = continued(tx, group, earlier, &records).await?;
+    let keys: Vec<_> = continued.iter().map(|record| (record.span.end, record.kernel)).collect();
+    records.extend(continued);
     let before = held(&records);
     let count = records.len();
     let merged = merge(records);
@@ -93,9 +97,10 @@ async fn compact_from(session: &mut Session, day: Day, at: Timestamp) -> Result<
         if held(&merged) != before {
             return Err(Error::internal(format!("records of {day} would not add up to what they were")));
         }
+        let taken = if keys.is_empty() { 0 } else { ranges::take_out(session.write(), group, earlier, &keys).await? };
         ranges::replace(session.write(), group, part, &merged).await?;
-        let stored = ranges::totals(session.read(), group, part).await?;
-        if stored != totals(&merged) {
+        let stored = ranges::read(session.read(), group, part).await?;
+        if taken != keys.len() as u64 || held(&stored) != before {
             return Err(Error::internal(format!("records of {day} were not stored as they are")));
         }
     }
@@ -104,6 +109,24 @@ async fn compact_from(session: &mut Session, day: Day, at: Timestamp) -> Result<
         session.state_mut().group.compacted_before = Some(day.plus(1));
     }
     Ok(Step { saved, next: (!is_last).then_some(part.to) })
+}
+
+/// The records of `earlier` which some of `records` go on from: of the same kernel and kind, and ended as these begin.
+async fn continued(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    earlier: Range,
+    records: &[NewRecord],
+) -> Result<Vec<NewRecord>> {
+    let begun_earlier = records.iter().filter(|record| (earlier.from..=earlier.to).contains(&record.span.start));
+    let kinds: BTreeMap<_, _> = begun_earlier.map(|r| ((r.span.start, r.kernel), r.kind)).collect();
+    if kinds.is_empty() {
+        return Ok(Vec::new());
+    }
+    let keys: Vec<_> = kinds.keys().copied().collect();
+    let mut found = ranges::find(db, group, earlier, &keys).await?;
+    found.retain(|record| kinds.get(&(record.span.end, record.kernel)) == Some(&record.kind));
+    Ok(found)
 }
 
 /// Records of a day, put together where one begins as another of its kernel ends and both are of one kind.
@@ -135,13 +158,4 @@ fn held(records: &[NewRecord]) -> BTreeMap<(KernelKey, i32), (u64, u64)> {
         *slices += u64::from(record.slices);
     }
     held
-}
-
-fn totals(records: &[NewRecord]) -> Totals {
-    let mut totals = Totals { records: i64::try_from(records.len()).unwrap_or(i64::MAX), ..Totals::default() };
-    for record in records {
-        totals.micros += record.span.micros().cast_signed();
-        totals.slices += i64::from(record.slices);
-    }
-    totals
 }

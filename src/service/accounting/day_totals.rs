@@ -152,7 +152,7 @@ pub async fn make_missing(session: &mut Session) -> Result<()> {
 /// Makes the totals of all days again of which there are records.
 pub async fn rebuild(db: &(impl ConnectionTrait + StreamTrait), state: &mut GroupState) -> Result<()> {
     let first = state.group.records_from.unwrap_or(Day::MIN);
-    state.load_back_to(db, first.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await?;
+    state.load_back_to(db, first.back(MAX_DECAY_UNIT_DAYS)).await?;
     rebuild_from(db, state, first).await
 }
 

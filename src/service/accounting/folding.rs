@@ -104,7 +104,7 @@ pub async fn rebuild_buckets(db: &(impl ConnectionTrait + StreamTrait), state: &
     let records_from = state.group.records_from;
     let purged = records_from.is_some();
     let from = records_from.unwrap_or(Day::MIN);
-    state.load_back_to(db, from.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await?;
+    state.load_back_to(db, from.back(MAX_DECAY_UNIT_DAYS)).await?;
     let daily = fold_records(db, state.group.key, from, |_| true).await?;
     let unit = state.options.decay_unit_days;
     let mut entities: Vec<Owner> = daily.keys().cloned().chain(state.ledger.chains().map(|(e, _)| e.clone())).collect();

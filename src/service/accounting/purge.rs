@@ -23,7 +23,7 @@ impl Service {
         self.check_clock()?;
         let work = work.into();
         let (today, longest) = (self.clock.now().day(), self.longest_reach());
-        let before = today.plus(-longest.cast_signed());
+        let before = today.back(longest);
         let change = async move |session: &mut Session| {
             let known_from = session.state().group.records_from;
             let records = store::records::count(session.read(), session.key(), known_from, before).await?;
@@ -33,7 +33,7 @@ impl Service {
                 session.state_mut().purged_before(from);
             }
             store::run_times::purge(session.write(), session.key(), before).await?;
-            let kept_from = today.plus(-keep_buckets_days.max(longest).cast_signed());
+            let kept_from = today.back(keep_buckets_days.max(longest));
             let buckets = store::buckets::purge(session.write(), session.group(), kept_from).await?;
             store::day_totals::purge(session.write(), session.key(), kept_from).await?;
             session.state_mut().day_domains.forget_before(kept_from);
@@ -81,7 +81,7 @@ impl Service {
         let mut after = None;
         loop {
             let change = async move |session: &mut Session| {
-                let day = session.now.day().plus(-keep.cast_signed());
+                let day = session.now.day().back(keep);
                 // A kernel stays as long as it has records.
                 let purged = session.state().group.records_from;
                 if purged.is_none_or(|from| from < day)
@@ -117,7 +117,7 @@ impl Service {
     )]
     pub async fn purge_service_runs(&self) -> Result<u64> {
         let today = self.clock.now().day();
-        let before = today.plus(-self.longest_reach().cast_signed()).start();
+        let before = today.back(self.longest_reach()).start();
         Ok(store::runs::purge(self.store.write(), before).await?)
     }
 

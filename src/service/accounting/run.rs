@@ -40,6 +40,8 @@ const PART: usize = 5_000;
 /// Sums by user, day and domain that new kernels bring, after which a step of a run leaves the rest of them to the next: what a
 /// step changes is in memory until it is stored, and other writers wait for it.
 const MOST_NEW_SUMS: usize = 50_000;
+/// Records of new kernels after which a step does the same.
+const MOST_NEW_RECORDS: usize = 80_000;
 const KERNELS_BETWEEN_YIELDS: usize = 100;
 /// Days that the database is prepared for before they come.
 const DAYS_AHEAD: i32 = 3;
@@ -92,8 +94,9 @@ pub(super) struct AggregateRun {
     came_back: BTreeSet<KernelKey>,
     /// New kernels that the step before has left; `None`: this is the first one, which looks at all kernels.
     rest: Option<Rest>,
-    /// How many sums new kernels have brought so far.
+    /// How many sums and records new kernels have brought so far.
     new_sums: usize,
+    new_records: usize,
     /// The first new kernel that is left to the next step.
     left: Option<KernelKey>,
     pub(super) added: Increments,
@@ -191,6 +194,7 @@ impl AggregateRun {
             came_back: BTreeSet::new(),
             rest,
             new_sums: 0,
+            new_records: 0,
             left: None,
             added: Increments::default(),
             removed: Increments::default(),
@@ -303,13 +307,14 @@ impl AggregateRun {
         {
             let is_new = !kernel.in_step && kernel.cursor.is_none() && kernel.applied.is_none();
             let is_due = is_new && kernel.started_at < session.now;
-            let is_left = if is_due { self.new_sums >= MOST_NEW_SUMS } else { self.rest.is_some() };
+            let is_full = self.new_sums >= MOST_NEW_SUMS || self.new_records >= MOST_NEW_RECORDS;
+            let is_left = if is_due { is_full } else { self.rest.is_some() };
             if is_left {
                 self.left = self.left.or(is_due.then_some(kernel.key));
                 self.leave(kernel, source);
                 continue;
             }
-            let sums_before = self.added.count();
+            let (sums_before, records_before) = (self.added.count(), records.len());
             self.done.kernels += 1;
             if kernel.applied.is_some() {
                 self.recount(session, &kernel, &mut records).await?;
@@ -324,6 +329,7 @@ impl AggregateRun {
             }
             if is_new {
                 self.new_sums += self.added.count() - sums_before;
+                self.new_records += records.len() - records_before;
             }
             self.count_running(&kernel, source);
             part.push(kernel);

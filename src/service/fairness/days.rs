@@ -115,7 +115,7 @@ impl Service {
         err(level = "debug")
     )]
     pub async fn purge_fairness(&self, group: &str, keep_days: u32) -> Result<u64> {
-        let before: Day = self.clock().now().day().plus(-keep_days.cast_signed());
+        let before: Day = self.clock().now().day().back(keep_days);
         Ok(store::day_rows::purge::<FairnessDay>(self.store().write(), group, before).await?)
     }
 }

@@ -53,7 +53,7 @@ impl Window {
         if last > today {
             return fault(format!("ends after today, {today}"));
         }
-        if first < today.plus(1 - keep_days.cast_signed()) {
+        if first < today.back(keep_days.saturating_sub(1)) {
             return fault(format!(
                 "begins earlier than usage is kept, which is {keep_days} days (`keep_buckets_days`)"
             ));

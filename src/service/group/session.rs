@@ -330,7 +330,7 @@ impl Session {
             return Ok(());
         }
         // Buckets that are older than every record may be longer still.
-        self.load_back_to(day.plus(-MAX_DECAY_UNIT_DAYS.cast_signed())).await
+        self.load_back_to(day.back(MAX_DECAY_UNIT_DAYS)).await
     }
 
     /// Stores how long kernels ran that this session has recorded to the end, and counts it for their owners.

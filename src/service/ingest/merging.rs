@@ -72,9 +72,7 @@ impl Known {
 
 /// What is known after `report`.
 fn take(known: Option<&Kernel>, report: Box<Report>, doubt: Doubt, kept: Kept) -> std::result::Result<Kernel, Fault> {
-    if known.is_none() && report.terminated_at.is_some_and(|end| end < kept.kernels_from) {
-        return Err(too_old(kept.kernels_from));
-    }
+    kept.check(known, &report)?;
     let is_kept = known.map_or(Ok(()), |known| known.check_purged(&report, kept.records_from));
     let before = known.map(|known| known.clone().doubted(&report, doubt));
     let merged = is_kept.and_then(|()| Kernel::merge(before, report));
@@ -84,13 +82,6 @@ fn take(known: Option<&Kernel>, report: Box<Report>, doubt: Doubt, kept: Kept) -
 pub(super) fn of_another_group(at: usize) -> Refused {
     let detail = "the kernel belongs to another resource group";
     Refused { at, fault: Fault::new("/kernel_id", "kernel_of_another_group", detail) }
-}
-
-fn too_old(kept_from: Timestamp) -> Fault {
-    let detail = format!(
-        "the kernel ended before {kept_from}; kernels that ended before are removed, so it may have been counted already"
-    );
-    Fault::new("/terminated_at", "too_old", detail)
 }
 
 /// From when on a group has kept what it knew.
@@ -107,6 +98,30 @@ impl Kept {
         Self {
             records_from: group.records_from.map_or(Timestamp::EPOCH, Day::start),
             kernels_from: group.kernels_from.unwrap_or(Timestamp::EPOCH),
+        }
+    }
+
+    /// Refuses the use of a kernel that may have been counted and removed since: nothing is known of its start, and it ended
+    /// before the removed ones did, or may have.
+    fn check(self, known: Option<&Kernel>, report: &Report) -> std::result::Result<(), Fault> {
+        let from = self.kernels_from;
+        if known.is_some_and(|known| known.report.started_at.is_some()) {
+            return Ok(());
+        }
+        let removed = format!("kernels that ended before {from} are removed (keep_kernels_days)");
+        match (report.started_at, report.terminated_at) {
+            (start, Some(end)) if end < from && (start.is_some() || known.is_none()) => {
+                let detail = format!("the kernel ended at {end}; {removed}, so this one may have been counted already");
+                Err(Fault::new("/terminated_at", "too_old", detail))
+            }
+            (Some(start), None) if start < from => {
+                let detail = format!(
+                    "the kernel started at {start} and is not known; {removed}, so this one may have been counted already; if it \
+                     still runs, report it with a later start, and it counts from there on"
+                );
+                Err(Fault::new("/started_at", "too_old", detail))
+            }
+            _ => Ok(()),
         }
     }
 }

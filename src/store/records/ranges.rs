@@ -1,7 +1,7 @@
 //! Records of a group that end within a range, read and replaced as a whole.
 
-use sea_orm::sea_query::Condition;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, Statement};
+use sea_orm::sea_query::{Condition, Expr};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QueryOrder, QuerySelect};
 
 use super::{NewRecord, insert};
 use crate::domain::ids::{GroupKey, KernelKey};
@@ -54,14 +54,7 @@ pub async fn first_part(db: &impl ConnectionTrait, group: GroupKey, range: Range
 /// All records of a range.
 #[tracing::instrument(name = "db.records.range", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn read(db: &impl ConnectionTrait, group: GroupKey, range: Range) -> Result<Vec<NewRecord>> {
-    let rows = Entity::find().filter(range.of(group)).all(db).await?;
-    let record = |row: crate::store::entity::usage_slice::Model| NewRecord {
-        kernel: KernelKey(row.kernel_key),
-        span: Span { start: Timestamp::from_micros(row.period_start), end: Timestamp::from_micros(row.period_end) },
-        kind: row.kind,
-        slices: u32::try_from(row.slices).unwrap_or(1),
-    };
-    Ok(rows.into_iter().map(record).collect())
+    all(db, range.of(group)).await
 }
 
 /// Puts `records` in the place of all records of a range.
@@ -71,23 +64,50 @@ pub async fn replace(db: &impl ConnectionTrait, group: GroupKey, range: Range, r
     insert(db, group, records).await
 }
 
-/// What the records of a range amount to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    pub records: i64,
-    pub micros: i64,
-    pub slices: i64,
+/// Records that end within a range, by their keys: when each ends, and of which kernel it is.
+fn at(db: &impl ConnectionTrait, group: GroupKey, within: Range, keys: &[(Timestamp, KernelKey)]) -> Condition {
+    let key = Expr::tuple([Column::PeriodEnd.into_expr(), Column::KernelKey.into_expr()]);
+    let those = if db.get_database_backend() == DbBackend::Postgres {
+        let ends: Vec<i64> = keys.iter().map(|(end, _)| end.micros()).collect();
+        let kernels: Vec<i64> = keys.iter().map(|(_, kernel)| kernel.0).collect();
+        Expr::cust_with_exprs("$1 IN (SELECT UNNEST($2), UNNEST($3))", [key, Expr::value(ends), Expr::value(kernels)])
+    } else {
+        let pairs: Vec<[i64; 2]> = keys.iter().map(|(end, kernel)| [end.micros(), kernel.0]).collect();
+        let text = Expr::value(serde_json::json!(pairs).to_string());
+        Expr::cust_with_exprs("? IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))", [key, text])
+    };
+    within.of(group).add(those)
 }
 
-/// What the database has in a range.
-#[tracing::instrument(name = "db.records.totals", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn totals(db: &impl ConnectionTrait, group: GroupKey, range: Range) -> Result<Totals> {
-    let sql = "SELECT COUNT(*) AS records, CAST(COALESCE(SUM(period_end - period_start), 0) AS BIGINT) AS micros, \
-               CAST(COALESCE(SUM(slices), 0) AS BIGINT) AS slices FROM usage_slices \
-               WHERE group_key = $1 AND period_end >= $2 AND period_end <= $3";
-    let values = [group.0.into(), range.from.micros().into(), range.to.micros().into()];
-    let row = db.query_one_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await?;
-    let Some(row) = row else { return Ok(Totals::default()) };
-    let [records, micros, slices] = ["records", "micros", "slices"].map(|column| row.try_get("", column));
-    Ok(Totals { records: records?, micros: micros?, slices: slices? })
+/// Records of a range by their keys, as far as they are there.
+#[tracing::instrument(name = "db.records.find", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn find(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    within: Range,
+    keys: &[(Timestamp, KernelKey)],
+) -> Result<Vec<NewRecord>> {
+    all(db, at(db, group, within, keys)).await
+}
+
+/// Removes records of a range by their keys. Returns how many.
+#[tracing::instrument(name = "db.records.take_out", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn take_out(
+    db: &impl ConnectionTrait,
+    group: GroupKey,
+    within: Range,
+    keys: &[(Timestamp, KernelKey)],
+) -> Result<u64> {
+    Ok(Entity::delete_many().filter(at(db, group, within, keys)).exec(db).await?.rows_affected)
+}
+
+async fn all(db: &impl ConnectionTrait, which: Condition) -> Result<Vec<NewRecord>> {
+    let rows = Entity::find().filter(which).all(db).await?;
+    let record = |row: crate::store::entity::usage_slice::Model| NewRecord {
+        kernel: KernelKey(row.kernel_key),
+        span: Span { start: Timestamp::from_micros(row.period_start), end: Timestamp::from_micros(row.period_end) },
+        kind: row.kind,
+        slices: u32::try_from(row.slices).unwrap_or(1),
+    };
+    Ok(rows.into_iter().map(record).collect())
 }

@@ -1,12 +1,13 @@
 //! Buckets (FAIR_SHARE §5): when they open, what late usage does to them, rebuilding and purging.
 
 use fairshared::domain::time::Day;
+use fairshared::service::ingest::incoming::Refused;
 use fairshared::store::records;
 use serde_json::json;
 
 use super::history::other;
 use super::{buckets, share_pages, spans};
-use crate::support::fixture::{Fixture, GROUP, admin, kernel, with};
+use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, with};
 use crate::support::on_both;
 
 /// A kernel that ran for an hour at noon.
@@ -219,6 +220,57 @@ on_both! {
         assert_eq!((refused[0].fault.code, refused[0].fault.pointer.as_str()), ("too_old", "/terminated_at"));
         assert!(f.ingest(&[hour("2026-01-25")]).await.is_empty());
         assert_eq!(f.tick().await.kernels, 2);
+        f.assert_conserved().await;
+    }
+
+    async fn what_is_kept_for_ever_stays(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
+        f.ingest(&[hour("2026-01-13")]).await;
+        f.tick().await;
+        f.clock.set("2026-03-01T14:00:00Z");
+        f.tick().await;
+        let before = f.day_totals().await;
+        for days in [u32::MAX, i32::MAX.unsigned_abs() + 1, 1_000_000] {
+            assert_eq!(f.service.compact(GROUP, days).await.unwrap().days, 0);
+            f.service.purge(GROUP, days).await.unwrap();
+            assert_eq!(f.service.purge_kernels(GROUP, days).await.unwrap(), 0);
+            assert_eq!(f.day_totals().await, before);
+        }
+        assert!(!before.is_empty() && f.ingest(&[hour("2026-01-14")]).await.is_empty());
+    }
+
+    async fn a_removed_kernel_is_not_counted_again_by_what_was_reported_before_its_end(db: TestDb) {
+        let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
+        let waits = with(hour("2026-01-13"), &json!({"status": "PENDING", "started_at": null, "terminated_at": null}));
+        let runs = with(hour("2026-01-13"), &json!({"status": "RUNNING", "terminated_at": null}));
+        let story = [waits, runs, hour("2026-01-13")];
+        assert!(f.ingest(&story).await.is_empty());
+        f.tick().await;
+        f.clock.set("2026-03-01T14:00:00Z");
+        f.tick().await;
+        f.service.purge(GROUP, 1_000).await.unwrap();
+        assert_eq!(f.service.purge_kernels(GROUP, 0).await.unwrap(), 1);
+        let before = f.day_totals().await;
+        let codes = |refused: Vec<Refused>| {
+            refused.into_iter().map(|refused| (refused.at, refused.fault.code, refused.fault.pointer)).collect::<Vec<_>>()
+        };
+        // In one report and in several, with and without what it waited.
+        let started = (0, "too_old", "/started_at".to_owned());
+        let ended = |at| (at, "too_old", "/terminated_at".to_owned());
+        assert_eq!(codes(f.ingest(&story[1..]).await), [started.clone(), ended(1)]);
+        for report in &story[1..] {
+            assert_eq!(codes(f.ingest(std::slice::from_ref(report)).await).len(), 1);
+        }
+        let both = [(1, "too_old", "/started_at".to_owned()), ended(2)];
+        assert_eq!(codes(f.ingest(&story).await), both);
+        assert_eq!(codes(f.ingest(&story[1..=1]).await), [started]);
+        f.tick().await;
+        assert_eq!(f.day_totals().await, before);
+        // What ran on until kernels are kept, or waited until then, was never removed.
+        let long = with(hour("2026-01-13"), &json!({"kernel_id": id("long"), "terminated_at": "2026-02-20T00:00:00Z"}));
+        let new = with(hour("2026-02-20"), &json!({"kernel_id": id("new"), "status": "RUNNING", "terminated_at": null}));
+        assert_eq!(codes(f.ingest(&[long, new]).await), []);
+        f.tick().await;
         f.assert_conserved().await;
     }
 }

@@ -12,6 +12,7 @@ use fairshared::store::records::NewRecord;
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::buckets::plant;
 use super::{buckets, spans, user};
 use crate::support::fixture::{Fixture, GROUP, admin, kernel, with};
 use crate::support::{database, on_both};
@@ -81,6 +82,39 @@ on_both! {
         assert_eq!(f.service.rebuild(GROUP).await.unwrap(), 0);
     }
 
+    async fn kernels_that_run_on_have_one_record_a_day_wherever_a_step_ends(db: TestDb) {
+        // A step takes 50,000 records; the next one begins where kernels have ended between two runs.
+        const RUN_ON: usize = 1_490;
+        const END: usize = 500;
+        let f = Fixture::new(db, "2026-01-10T00:00:00Z").await;
+        let of = |n: usize| kernel(&format!("k{n}"), &format!("u{}", n % 7), "ml", "2026-01-10T00:00:00Z");
+        f.ingest(&(0..RUN_ON + END).map(of).collect::<Vec<_>>()).await;
+        for _ in 0..25 {
+            f.clock.advance_seconds(1_800);
+            f.tick().await;
+        }
+        f.clock.advance_seconds(1_800);
+        let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-10T12:40:00Z"});
+        f.ingest(&(RUN_ON..RUN_ON + END).map(|n| with(of(n), &ended)).collect::<Vec<_>>()).await;
+        for _ in 0..12 {
+            f.tick().await;
+            f.clock.advance_seconds(3_600);
+        }
+        f.clock.set("2026-01-12T00:00:00Z");
+        f.tick().await;
+        let before = f.day_totals().await;
+        let done = f.service.compact(GROUP, 1).await.unwrap();
+        assert_eq!(done.days, 1);
+        for (n, end) in [(0, "00:00:00"), (RUN_ON - 1, "00:00:00"), (RUN_ON, "12:40:00"), (RUN_ON + END - 1, "12:40:00")] {
+            assert_eq!(spans(&f, &format!("k{n}")).await[0], format!("00:00:00-{end}"));
+        }
+        let day = "2026-01-11".parse().unwrap();
+        let left = fairshared::store::records::count(f.service.store().read(), f.key(), None, day).await.unwrap();
+        assert_eq!(left, (RUN_ON + END) as u64);
+        assert_eq!(f.day_totals().await, before);
+        f.assert_conserved().await;
+    }
+
     async fn records_are_listed_whether_they_were_put_together_or_not(db: TestDb) {
         let f = three_days(db).await;
         f.service.compact(GROUP, 1).await.unwrap();
@@ -95,6 +129,23 @@ on_both! {
             assert_eq!((page.rows.len(), page.total), (kernels * per_kernel, (kernels * per_kernel) as u64));
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_that_are_not_stored_as_they_are_stay_apart() {
+    let f = three_days(database::sqlite().await).await;
+    let before = f.records("k1").await.len();
+    for damage in ["UPDATE usage_slices SET period_start = period_start + 1", "DELETE FROM usage_slices"] {
+        plant(&f, "DROP TRIGGER IF EXISTS damage").await;
+        let its = "group_key = NEW.group_key AND period_end = NEW.period_end AND kernel_key = NEW.kernel_key";
+        let trigger = format!("CREATE TRIGGER damage AFTER INSERT ON usage_slices BEGIN {damage} WHERE {its}; END");
+        plant(&f, &trigger).await;
+        assert_eq!(f.service.compact(GROUP, 1).await.unwrap_err().code(), "internal");
+        assert_eq!(f.records("k1").await.len(), before);
+    }
+    plant(&f, "DROP TRIGGER damage").await;
+    assert_eq!(f.service.compact(GROUP, 1).await.unwrap().records_saved, 12);
+    f.assert_conserved().await;
 }
 
 /// A group whose 300 kernels have a record for each of 36 hours, all of them in the file.

@@ -25,6 +25,8 @@ const LATER: usize = 100;
 /// Users with a kernel that no run has seen since so many days: more than one step takes.
 const PEOPLE: usize = 140;
 const DAYS: usize = 364;
+/// Kernels that bring more records in so many days than one step takes.
+const MANY: usize = 230;
 
 /// Kernels that a run takes from memory, and records, at once.
 const TOGETHER: usize = 5_000;
@@ -137,6 +139,21 @@ on_both! {
         assert_eq!(f.tick().await.slices_created, PEOPLE as u64 + 2);
         let totals = f.service.audit_conservation(&admin(), GROUP).await.unwrap().totals;
         let used = usages(&(PEOPLE * DAYS * 86_400 + 2 * 86_400 + (PEOPLE + 2) * 21_600).to_string());
+        assert_eq!(totals.map(|total| total.to_json()), [used.clone(), used.clone(), used]);
+    }
+
+    async fn many_records_of_few_people_are_made_in_steps(db: TestDb) {
+        let f = Fixture::new(db, "2026-12-30T12:00:00Z").await;
+        let of = |number: usize| kernel(&format!("k{number}"), &name(number % 7), "ml", "2026-01-01T00:00:00Z");
+        f.ingest(&(0..MANY).map(of).collect::<Vec<Value>>()).await;
+        f.clock.set("2026-12-31T00:00:00Z");
+        let revision = f.service.group(&admin(), GROUP).unwrap().revision;
+        let done = f.tick().await;
+        assert_eq!((done.kernels, done.slices_created), (MANY as u64, (MANY * DAYS) as u64));
+        assert_eq!(f.service.group(&admin(), GROUP).unwrap().revision, revision + 2);
+        assert_eq!(f.tick().await.kernels, MANY as u64);
+        let totals = f.service.audit_conservation(&admin(), GROUP).await.unwrap().totals;
+        let used = usages(&(MANY * DAYS * 86_400).to_string());
         assert_eq!(totals.map(|total| total.to_json()), [used.clone(), used.clone(), used]);
     }
 

@@ -27,7 +27,7 @@ impl Tried {
 }
 
 /// Kernels that ran for two days with a run every two hours. Both days are closed by the clock of the servers that come.
-async fn some_days_ago(db: &TestDb, kernels: usize) {
+pub(super) async fn some_days_ago(db: &TestDb, kernels: usize) {
     let start = SystemClock.now().day().plus(-6).start();
     let end = start.day().plus(2).start().to_string();
     let start = start.to_string();
@@ -47,7 +47,7 @@ async fn some_days_ago(db: &TestDb, kernels: usize) {
     f.service.store().clone().close().await.unwrap();
 }
 
-async fn assert_used(client: &Client, server: &str, cpu_seconds: u64) {
+pub(super) async fn assert_used(client: &Client, server: &str, cpu_seconds: u64) {
     let audit = client.get(server, &format!("/resource-groups/{GROUP}/audit")).await;
     assert_eq!(audit["ok"], json!(true), "{audit}");
     let buckets = client.all(server, &format!("/resource-groups/{GROUP}/usage-buckets/users")).await;

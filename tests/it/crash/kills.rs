@@ -1,7 +1,6 @@
 //! SIGKILL at any moment of ingest, of every job, of other writes, and of a start that migrates.
 
 use std::collections::BTreeSet;
-use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -10,8 +9,8 @@ use reqwest::Method;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::{Client, GROUPS, Story, draw, group, groups, kernels, name, numbers};
-use crate::cli::program::{Server, over};
+use super::{Client, GROUPS, Story, die_while_starting, draw, group, groups, kernels, name, numbers};
+use crate::cli::program::Server;
 use crate::support::database::TestDb;
 use crate::support::fixture::id;
 use crate::support::on_both;
@@ -126,17 +125,15 @@ impl Chaos {
     }
 }
 
-/// A start is killed while it applies the last migration again.
+/// Migrations that are applied again: those that carry shares and buckets over, and the last.
+const AGAIN: u32 = 3;
+
+/// A start is killed while it applies the last migrations again.
 async fn die_while_migrating(db: &TestDb, moment: Duration) {
     let store = db.store().await;
-    store.migrate_down(1).await.unwrap();
+    store.migrate_down(AGAIN).await.unwrap();
     store.close().await.unwrap();
-    let mut command = over(&db.url);
-    let mut starting =
-        command.args(["serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    tokio::time::sleep(moment).await;
-    starting.kill().unwrap();
-    starting.wait().unwrap();
+    die_while_starting(&db.url, moment).await;
 }
 
 /// Kills that many servers.

@@ -4,24 +4,26 @@ mod backlog;
 mod clock;
 mod compaction;
 mod kills;
+mod migration;
 mod servers;
 mod what_if;
 
 use std::collections::BTreeMap;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use fairshared::domain::time::Timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::cli::program::run;
+use crate::cli::program::{over, run};
 use crate::support::database::TestDb;
 use crate::support::fixture::id;
 use crate::support::time;
 
 const GROUPS: u64 = 4;
 /// How long a server may be busy.
-const BUSY: Duration = Duration::from_secs(60);
+const BUSY: Duration = Duration::from_secs(30);
 /// Kernels of one report to one group.
 const PER_REPORT: u64 = 150;
 
@@ -205,6 +207,16 @@ impl Client {
         }
         found
     }
+}
+
+/// A server is killed at some moment after it was started.
+async fn die_while_starting(url: &str, moment: Duration) {
+    let mut command = over(url);
+    let mut starting =
+        command.args(["serve", "--listen", "127.0.0.1:0"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    tokio::time::sleep(moment).await;
+    starting.kill().unwrap();
+    starting.wait().unwrap();
 }
 
 fn millionths(decimal: &str) -> u64 {

@@ -4,13 +4,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use fairshared::domain::time::Day;
 use fairshared::service::input::clock::{Clock, SystemClock};
 use reqwest::Method;
+use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::{Client, GROUPS, Story, group, groups, kernels};
 use crate::cli::program::Server;
+use crate::support::database::{TestDb, postgres};
+use crate::support::fixture::{Fixture, kernel};
 use crate::support::on_both;
 
 /// Another process shows a change after this time at the latest.
@@ -114,5 +118,46 @@ on_both! {
             assert!(begun.elapsed() < Duration::from_secs(30));
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
+    }
+}
+
+/// Another program moves the records of a day out of its partition, which no run makes again.
+#[expect(clippy::disallowed_methods, reason = "what another program does")]
+async fn take_partition(db: &TestDb, day: Day) {
+    let store = db.store().await;
+    let partition = format!("usage_slices_day_{}", day.0);
+    for sql in [
+        format!("ALTER TABLE usage_slices DETACH PARTITION {partition}"),
+        format!("INSERT INTO usage_slices_other SELECT * FROM {partition}"),
+        format!("DROP TABLE {partition}"),
+    ] {
+        store.write().execute_unprepared(&sql).await.unwrap();
+    }
+    store.close().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_server_tells_of_records_without_a_partition() {
+    let db = postgres().await;
+    let first = SystemClock.now().day().plus(-3);
+    let f = Fixture::new(TestDb::at(db.url.clone()), &first.start().to_string()).await;
+    f.ingest(&[kernel("k1", "ann", "ml", &first.start().to_string())]).await;
+    for _ in 0..3 {
+        f.clock.advance_seconds(86_400 - 60);
+        f.tick().await;
+    }
+    f.service.store().clone().close().await.unwrap();
+    take_partition(&db, first.plus(1)).await;
+    let client = Client::new(&db);
+    for server in [Server::over(&db.url), Server::over(&db.url)] {
+        let told = |answer: &Value| {
+            let mut reasons = answer["reasons"].as_array().into_iter().flatten();
+            reasons.any(|reason| reason["code"] == "records_without_partition")
+        };
+        client.until_seen(&server.address, "/readyz", told).await;
+        let metrics = client.http.get(format!("{}/metrics", server.address)).bearer_auth(&client.key);
+        let metrics = metrics.send().await.unwrap().text().await.unwrap();
+        let line = metrics.lines().find(|line| line.starts_with("fairshared_stray_records ")).unwrap();
+        assert!(!line.ends_with(" 0"), "{line}");
     }
 }

@@ -239,7 +239,7 @@ fn decayed_capacity(state: &GroupState) -> Usages {
     let mut sum = ScaledSum::default();
     let decayer = Decayer::new(&state.options, calculation.lookback_end);
     for age in 0..state.options.lookback_days {
-        let day = calculation.lookback_end.plus(-age.cast_signed());
+        let day = calculation.lookback_end.back(age);
         let capacity = state.ledger.calendar().get(day).map_or(&state.capacity, |known| &*known.capacity);
         let weight = decayer.weight(day).unwrap_or(0.0);
         sum.add(&capacity.for_micros(MICROS_PER_DAY.unsigned_abs()), weight);
