@@ -54,6 +54,8 @@ pub struct HistoryReport {
     /// Jobs that have not ended, or that ran for too long to be one job.
     pub unended: u64,
     pub groups: u64,
+    /// Resource groups that had the whole history before: an import that broke off has stored it.
+    pub known_groups: u64,
     /// Day totals that are stored.
     pub stored: u64,
     /// Day totals of days that the server has recorded itself.
@@ -66,7 +68,7 @@ impl HistoryReport {
         json!({
             "source": self.source, "rows": self.summary.rows, "taken": self.summary.taken - self.repeated - self.unended,
             "dropped": self.summary.dropped_rows(), "repeated": self.repeated, "unended": self.unended,
-            "resource_groups": self.groups, "day_totals": self.stored, "left_out": self.left_out, "ended_early": early,
+            "resource_groups": self.groups, "known_groups": self.known_groups, "day_totals": self.stored, "left_out": self.left_out, "ended_early": early,
         })
     }
 }
@@ -88,6 +90,10 @@ impl fmt::Display for HistoryReport {
         let totals = |count| counted(count, "day total", "day totals");
         let groups = counted(self.groups, "resource group", "resource groups");
         write!(f, "{} stored, in {groups}", totals(self.stored))?;
+        if self.known_groups > 0 {
+            let known = counted(self.known_groups, "resource group", "resource groups");
+            write!(f, "\n{known} left out: the history is there already, as a whole")?;
+        }
         if self.left_out > 0 {
             let left_out = totals(self.left_out);
             write!(f, "\n{left_out} left out, of days of which the server has recorded the usage itself")?;
@@ -118,26 +124,32 @@ pub(super) async fn load(
     if let Some(early) = summary.ended_early.clone() {
         return Err(ImportError::EndedEarly(early)).context("nothing was imported: a history has to be whole");
     }
-    let Totals { groups, repeated, unended, .. } = totals;
+    let Totals { mut groups, repeated, unended, .. } = totals;
+    // Nothing is stored before it is certain that nothing would count twice.
+    let there = api.groups().await?;
+    let mut known = BTreeSet::new();
+    for group in groups.keys().filter(|group| there.contains(*group)) {
+        match api.history(group, source).await? {
+            Some(true) => {
+                known.insert(group.clone());
+            }
+            Some(false) => api.delete_history(group, source).await?,
+            None => {}
+        }
+    }
+    groups.retain(|group, _| !known.contains(group));
+    if let Some(group) = known.first().filter(|_| groups.is_empty()) {
+        return Err(ImportError::HistoryKnown { group: group.clone(), name: source.to_owned() }.into());
+    }
     let mut report = HistoryReport {
         source: source.to_owned(),
         summary,
         repeated,
         unended,
         groups: groups.len() as u64,
+        known_groups: known.len() as u64,
         ..HistoryReport::default()
     };
-    // Nothing is stored before it is certain that nothing would count twice.
-    let there = api.groups().await?;
-    for group in groups.keys().filter(|group| there.contains(*group)) {
-        match api.history(group, source).await? {
-            Some(true) => {
-                return Err(ImportError::HistoryKnown { group: group.clone(), name: source.to_owned() }.into());
-            }
-            Some(false) => api.delete_history(group, source).await?,
-            None => {}
-        }
-    }
     for (group, rows) in &groups {
         if !there.contains(group) {
             api.make_group(group).await.with_context(|| format!("resource group {group:?}"))?;

@@ -91,8 +91,8 @@ pub enum ImportError {
     #[error("{option} says nothing about the format {format}")]
     NotOfFormat { option: &'static str, format: &'static str },
     #[error(
-        "the resource group {group:?} has the history {name:?} already, and would count it twice; --source gives another \
-         file another name"
+        "the resource group {group:?} has the history {name:?} already, and would count it twice; \
+         `DELETE /resource-groups/…/usage-histories/…` removes a history, and --source gives another file another name"
     )]
     HistoryKnown { group: String, name: String },
     #[error("the history name {name:?} {error}; --source gives the history another name")]

@@ -58,6 +58,28 @@ async fn a_file_counts_once_and_makes_no_kernels() {
 }
 
 #[tokio::test]
+async fn what_an_import_that_broke_off_has_stored_is_left_out() {
+    let (db, folder) = (sqlite().await, tempfile::tempdir().unwrap());
+    let head = "job_id,user,project,resource_group,start_time,end_time,cpu,mem_gib\n";
+    let job = |id: u8, group: &str| format!("{id},ann,ml,{group},2023-04-01T00:00:00Z,2023-04-01T01:00:00Z,2,0\n");
+    let some = file(folder.path(), "some.csv", format!("{head}{}", job(1, "east")));
+    let all = file(folder.path(), "all.csv", format!("{head}{}{}", job(1, "east"), job(2, "west")));
+    let import = |jobs: &str| run(&db, ["import", "csv", jobs, "--history", "--source", "old", "-o", "json"]);
+    import(&some).ok();
+    let rest = import(&all).json();
+    assert_eq!(
+        (&rest["resource_groups"], &rest["known_groups"], &rest["day_totals"]),
+        (&json!(1), &json!(1), &json!(1))
+    );
+    let refused = import(&all).refused(2);
+    assert!(refused.contains("usage-histories"), "{refused}");
+    for group in ["east", "west"] {
+        let usage = run(&db, ["usage", group, "--month", "2023-04", "--by", "user", "-o", "csv"]).ok();
+        assert!(hours(&usage)[0].ends_with(",2"), "{usage}");
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_ends_early_or_has_no_name_changes_nothing() {
     let (db, folder) = (sqlite().await, tempfile::tempdir().unwrap());
     let whole = gzip(TABLE.repeat(200).as_bytes());

@@ -56,6 +56,7 @@ fn one_thing_is_told_in_the_singular() {
         repeated: 1,
         unended: 1,
         groups: 1,
+        known_groups: 1,
         stored: 1,
         left_out: 1,
     };
@@ -65,7 +66,8 @@ fn one_thing_is_told_in_the_singular() {
             "3 rows, 1 job taken into the history \"old\"\n",
             "  1 row repeats a job of the file: ",
             "  1 row left out, ",
-            "\n1 day total stored, in 1 resource group\n1 day total left out, ",
+            "\n1 day total stored, in 1 resource group\n1 resource group left out: ",
+            "\n1 day total left out, ",
         ],
     );
 }
