@@ -13,6 +13,7 @@ use tokio_util::io::ReaderStream;
 
 use super::client::{Client, JSON, no_json};
 use super::command::Command;
+use super::counted::counted;
 use super::failure::{FAILED, Failure, Outcome, eprint_line};
 use super::list::List;
 use super::open::input_name;
@@ -146,7 +147,8 @@ async fn post(args: PostArgs, client: &Client) -> Outcome {
     }
     let [accepted, changed, rejected] =
         ["accepted", "changed", "rejected"].map(|key| answer[key].as_u64().unwrap_or(0));
-    eprint_line(&format!("{accepted} kernels accepted, {changed} of them new or changed; {rejected} rejected"));
+    let accepted = counted(accepted, "kernel", "kernels");
+    eprint_line(&format!("{accepted} accepted, {changed} new or changed; {rejected} rejected"));
     Ok(if rejected > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 

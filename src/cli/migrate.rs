@@ -7,11 +7,12 @@ use serde_json::json;
 
 use super::ask::confirm;
 use super::command::Command;
+use super::counted::counted;
 use super::failure::{Failure, Outcome, eprint_line};
 use super::open::{close, connect, connect_existing, migrations};
 use super::output::{OutputArgs, print_list};
 use crate::config::Config;
-use crate::store::Store;
+use crate::store::{Store, holders};
 
 /// Bring the database to this version's schema, or back
 #[derive(Parser)]
@@ -51,6 +52,14 @@ impl Command for Migrate {
                 let reverted = migrations(count);
                 if has < count {
                     return Err(Failure::Unusable(format!("cannot revert {reverted}: the database has {has}")));
+                }
+                let servers = holders::living(store.read()).await?;
+                if servers > 0 {
+                    let run = counted(servers, "server runs", "servers run");
+                    return Err(Failure::Failed(format!(
+                        "{run} on the database, with the schema of this version: stop all servers first. One that was killed \
+                         counts for 6 seconds on PostgreSQL"
+                    )));
                 }
                 for name in applied.iter().rev().take(count) {
                     eprint_line(&format!("{name}: this loses {}", Store::migration_loses(name)));

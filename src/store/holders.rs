@@ -13,8 +13,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sea_orm::ActiveValue::Set;
-use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
-use sea_orm::{ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, QueryFilter, QuerySelect, Statement};
+use sea_orm::sea_query::{Expr, ExprTrait, OnConflict, SimpleExpr};
+use sea_orm::{
+    ColumnTrait, ConnectionTrait, DbBackend, EntityTrait, PaginatorTrait, QueryFilter, QuerySelect, Statement,
+};
 use uuid::Uuid;
 
 use super::Result;
@@ -89,12 +91,11 @@ impl Holder {
             let lives = |id: &Uuid| self.database.as_deref().is_some_and(|file| Mark::is_held(&Mark::path(file, *id)));
             return Ok(others.filter(|id| !lives(id)).collect());
         }
-        let heard_of = Expr::col(Column::BeatAt).gte(Expr::cust(format!("{DATABASE_TIME} - {SILENCE}")));
         let living: Vec<Uuid> = Entity::find()
             .select_only()
             .column(Column::Id)
             .filter(Column::Id.is_in(ids.iter().copied()))
-            .filter(heard_of)
+            .filter(heard_of())
             .into_tuple()
             .all(db)
             .await?;
@@ -120,6 +121,25 @@ impl Holder {
 #[tracing::instrument(name = "db.holders.label", level = "debug", skip_all, err(level = "debug"))]
 pub async fn label(db: &impl ConnectionTrait, id: Uuid) -> Result<Option<String>> {
     Ok(Entity::find_by_id(id).one(db).await?.map(|row| row.label))
+}
+
+/// How many processes that run jobs live.
+#[tracing::instrument(name = "db.holders.living", level = "debug", skip_all, err(level = "debug"))]
+pub async fn living(db: &impl ConnectionTrait) -> Result<u64> {
+    if db.get_database_backend() == DbBackend::Sqlite {
+        let marks = database_file(db).await?.map(|file| neighbours(&file)).unwrap_or_default();
+        return Ok(marks.iter().filter(|mark| Mark::is_held(mark)).count() as u64);
+    }
+    // An early schema has no such table.
+    let sql = "SELECT to_regclass('job_holders') IS NOT NULL AS known";
+    let row = db.query_one_raw(Statement::from_string(DbBackend::Postgres, sql)).await?;
+    let known: Option<bool> = row.map(|row| row.try_get("", "known")).transpose()?;
+    if known == Some(true) { Ok(Entity::find().filter(heard_of()).count(db).await?) } else { Ok(0) }
+}
+
+/// Whether a process was heard of lately; on `PostgreSQL`.
+fn heard_of() -> SimpleExpr {
+    Expr::col(Column::BeatAt).gte(Expr::cust(format!("{DATABASE_TIME} - {SILENCE}")))
 }
 
 /// The file of an `SQLite` database; none for one in memory, or of another kind.

@@ -117,7 +117,9 @@ impl Command for Import {
             }
             return Ok(ExitCode::SUCCESS);
         }
-        let report = import(&self.import, &client, &SystemClock).await.map_err(|error| failure(&error))?;
+        let report = import(&self.import, &client, &SystemClock, config.keep_buckets_days)
+            .await
+            .map_err(|error| failure(&error))?;
         if self.output == Form::Json {
             output::print_json(&report.to_json())?;
         } else {
@@ -167,8 +169,8 @@ pub async fn import_history(args: &ImportArgs, client: &Client, clock: &dyn Cloc
     history::load(&Api(client.clone()), clock, reader, &domains, &source).await
 }
 
-/// The import without its output.
-pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> anyhow::Result<Report> {
+/// The import without its output, into a server that keeps usage for so many days.
+pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock, keep_days: u32) -> anyhow::Result<Report> {
     let api = Api(client.clone());
     let (format, options) = (format_of(args)?, options(args)?);
     let open = || Reader::new(format, Source::open(&args.file)?, &options);
@@ -194,7 +196,8 @@ pub async fn import(args: &ImportArgs, client: &Client, clock: &dyn Clock) -> an
     }
     let bar = progress_bar(reader.progress());
     let dated = !capacities.is_empty();
-    let extras = Extras { domains, capacities, no_aggregate: args.no_aggregate, replace: args.replace };
+    let (no_aggregate, replace) = (args.no_aggregate, args.replace);
+    let extras = Extras { domains, capacities, no_aggregate, replace, keep_days };
     let loaded = load(&api, clock, reader, &extras).await;
     if let Some((bar, ticker)) = bar {
         ticker.abort();

@@ -43,11 +43,14 @@ pub struct Extras {
     pub no_aggregate: bool,
     /// Known jobs with starts that are shifted get those of the file.
     pub replace: bool,
+    /// For so many days a server keeps usage.
+    pub keep_days: u32,
 }
 
 /// Imports everything that `reader` yields. Rows that were taken stay taken if it fails later.
 pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &Extras) -> anyhow::Result<Report> {
     let began = clock.now();
+    let kept_from = began.day().back(extras.keep_days);
     let mut loader = Loader {
         api,
         clock,
@@ -63,7 +66,7 @@ pub(super) async fn load(api: &Api, clock: &dyn Clock, reader: Reader, extras: &
         new_groups: HashSet::new(),
         stored: 0,
         slices: 0,
-        report: Report::default(),
+        report: Report { kept_from: Some(kept_from), ..Report::default() },
     };
     let mut feed = Feed::start(reader);
     let taken = loader.take_all(&mut feed, extras).await;
@@ -159,6 +162,9 @@ impl Loader<'_> {
         }
         let shift = self.shift;
         let over = self.running.get_mut(&job.resource_group).map(|running| running.see(&job, shift));
+        if job.started_at.is_some() && job.terminated_at.is_some_and(|end| Some(end.day()) < self.report.kept_from) {
+            self.report.not_kept += 1;
+        }
         if let Some(start) = job.started_at {
             let end = job.terminated_at.unwrap_or_else(|| self.clock.now());
             let used = self.touched.entry(job.resource_group.clone()).or_default();

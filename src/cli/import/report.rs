@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::outcome::{Summary, Tally};
 use super::rebase::Shift;
 use crate::cli::counted::counted;
+use crate::domain::time::Day;
 
 /// The balance of one import.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +33,9 @@ pub struct Report {
     pub earlier_runs_ended: u64,
     /// Known kernels that were taken back, because the file has them with other starts.
     pub replaced: u64,
+    /// Jobs that ended before the server keeps usage, and from which day on it does.
+    pub not_kept: u64,
+    pub kept_from: Option<Day>,
     /// `None`: not asked for.
     pub rebased: Option<Rebased>,
     /// `None`: told not to aggregate.
@@ -111,7 +115,7 @@ impl Report {
             "capacities_shifted": self.rebased.is_some_and(|r| r.capacities),
             "changed": self.changed, "already_known": self.known(), "dropped": dropped, "refused": refused,
             "ended_early": early, "resource_groups": self.groups, "resource_groups_created": self.new_groups,
-            "agents_changed": self.agents_changed, "capacity_days": self.capacity_days, "without_capacity": self.without_capacity,
+            "not_kept": self.not_kept, "agents_changed": self.agents_changed, "capacity_days": self.capacity_days, "without_capacity": self.without_capacity,
             "groups_without_rows": self.groups_without_rows,
             "shifted_micros": self.rebased.map(|r| r.shift.micros()),
             "aggregated": self.slices.is_some(), "slices": self.slices.unwrap_or(0), "seconds": self.seconds,
@@ -165,6 +169,14 @@ impl fmt::Display for Report {
         if let Some(more @ 1..) = self.without_capacity.len().checked_sub(GROUPS_NAMED) {
             let more = counted(more as u64, "more resource group has", "more resource groups have");
             write!(f, "\nwarning: {more} no capacity; --resource-group NAME puts all rows into one")?;
+        }
+        if let (jobs @ 1.., Some(day)) = (self.not_kept, self.kept_from) {
+            let jobs = counted(jobs, "job", "jobs");
+            write!(
+                f,
+                "\nwarning: {jobs} ended before {day}: the next purge removes what they used (keep_buckets_days). "
+            )?;
+            write!(f, "An import with --history keeps the usage of years gone by for reports")?;
         }
         if !self.groups_without_rows.is_empty() {
             let names = self.groups_without_rows.join(", ");

@@ -123,3 +123,26 @@ fn two_servers_make_one_schema_on_sqlite() {
 async fn two_servers_make_one_schema_on_postgres() {
     two_servers_make_one_schema(&postgres_unmigrated().await);
 }
+
+/// A schema is not taken from under a server.
+fn servers_have_to_stop_first(db: &TestDb) {
+    let server = Server::over(&db.url);
+    let status = run(db, ["migrate", "status", "-o", "csv"]).ok();
+    let line = run(db, ["migrate", "down", "--yes"]).refused(1);
+    assert!(line.starts_with("1 server runs on the database, ") && line.contains("stop all servers first"), "{line}");
+    assert_eq!(run(db, ["migrate", "status", "-o", "csv"]).ok(), status);
+    server.signal("TERM");
+    assert_eq!(server.wait(), Some(0));
+    let done = run(db, ["migrate", "down", "--yes"]);
+    assert!(done.code == Some(0) && done.stderr.ends_with("1 migration reverted\n"), "{done:?}");
+}
+
+#[test]
+fn a_server_on_a_file_keeps_its_schema() {
+    servers_have_to_stop_first(&sqlite_unmigrated());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_on_postgres_keeps_its_schema() {
+    servers_have_to_stop_first(&postgres_unmigrated().await);
+}

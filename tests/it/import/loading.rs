@@ -59,7 +59,7 @@ impl Desk {
     }
 
     pub(super) async fn import(&self, args: &ImportArgs) -> Report {
-        import(args, &self.fixture.client(), &*self.fixture.clock).await.unwrap()
+        import(args, &self.fixture.client(), &*self.fixture.clock, 1_100).await.unwrap()
     }
 
     pub(super) async fn kernels(&self, group: &str) -> Vec<Kernel> {
@@ -238,7 +238,7 @@ on_both! {
             ("project,domain\n\n", "the file names no project"),
         ] {
             let args = ImportArgs { domain_map: Some(desk.file("bad.csv", bad)), ..args.clone() };
-            let error = format!("{:#}", import(&args, &desk.fixture.client(), &*desk.fixture.clock).await.unwrap_err());
+            let error = format!("{:#}", import(&args, &desk.fixture.client(), &*desk.fixture.clock, 1_100).await.unwrap_err());
             assert!(error.contains("bad.csv: ") && error.contains(said), "{error}");
         }
         let twice = desk.file("twice.csv", "ml,research\nml,research\n");
@@ -285,7 +285,7 @@ async fn the_usage_of_a_long_file_is_recorded_in_parts() {
 async fn a_pipe_cannot_be_rebased() {
     let desk = Desk::new(crate::support::database::sqlite().await).await;
     let args = ImportArgs { file: "-".into(), rebase_to_now: true, ..desk.args("") };
-    let error = import(&args, &desk.fixture.client(), &*desk.fixture.clock).await.unwrap_err().to_string();
+    let error = import(&args, &desk.fixture.client(), &*desk.fixture.clock, 1_100).await.unwrap_err().to_string();
     assert!(error.contains("real file"), "{error}");
 }
 
@@ -323,6 +323,18 @@ async fn what_is_refused_is_told_by_the_lines_of_the_file() {
         // The first line is the header.
         assert_eq!((&refused[0]["rows"], &refused[0]["first_line"]), (&json!(1), &json!(contradicts + 2)));
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn jobs_of_which_no_usage_is_kept_are_warned_of() {
+    let desk = Desk::new(crate::support::database::sqlite().await).await;
+    let row = |job: u8, day: &str| format!("{job},ann,ml,,east,{day}T00:00:00Z,{day}T00:01:00Z,4,,\n");
+    // 1,100 days before.
+    let rows = row(1, "2023-02-05") + &row(2, "2023-02-06") + &row(3, "2026-02-09");
+    let report = desk.import(&desk.args(&rows)).await;
+    assert_eq!((report.not_kept, &report.to_json()["not_kept"]), (1, &json!(1)));
+    assert!(report.to_string().contains("\nwarning: 1 job ended before 2023-02-06: "), "{report}");
+    assert!(!desk.import(&desk.args(&row(4, "2026-02-09"))).await.to_string().contains("--history"));
 }
 
 /// An answer of the server names the reasons of 10,000 rows.

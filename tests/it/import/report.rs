@@ -19,6 +19,8 @@ fn report(count: u64) -> String {
         capacity_days: count,
         earlier_runs_ended: count,
         replaced: count,
+        not_kept: count,
+        kept_from: Some("2023-01-10".parse().unwrap()),
         without_capacity: (0..5 + count).map(|n| format!("g{n}")).collect(),
         slices: Some(count),
         ..Report::default()
@@ -47,6 +49,7 @@ fn one_thing_is_told_in_the_singular() {
             "\n1 earlier run ended, ",
             "\n1 known kernel was taken back, ",
             "\n1 slice recorded\n",
+            "\nwarning: 1 job ended before 2023-01-10: ",
             "\nwarning: 1 more resource group has no capacity; ",
         ],
     );

@@ -35,7 +35,7 @@ fn hours(jobs: u32) -> String {
 }
 
 async fn refusal(desk: &Desk, args: &ImportArgs) -> String {
-    format!("{:#}", import(args, &desk.fixture.client(), &*desk.fixture.clock).await.unwrap_err())
+    format!("{:#}", import(args, &desk.fixture.client(), &*desk.fixture.clock, 1_100).await.unwrap_err())
 }
 
 /// The resource-seconds of the group.
