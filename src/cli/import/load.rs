@@ -162,11 +162,11 @@ impl Loader<'_> {
         }
         let shift = self.shift;
         let over = self.running.get_mut(&job.resource_group).map(|running| running.see(&job, shift));
-        if job.started_at.is_some() && job.terminated_at.is_some_and(|end| Some(end.day()) < self.report.kept_from) {
-            self.report.not_kept += 1;
-        }
         if let Some(start) = job.started_at {
             let end = job.terminated_at.unwrap_or_else(|| self.clock.now());
+            if self.report.kept_from.is_some_and(|day| end.day() < day) {
+                self.report.not_kept += 1;
+            }
             let used = self.touched.entry(job.resource_group.clone()).or_default();
             let (first, last) = used.unwrap_or((start.day(), end.day()));
             *used = Some((first.min(start.day()), last.max(end.day())));

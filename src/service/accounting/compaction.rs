@@ -87,7 +87,7 @@ async fn compact_from(session: &mut Session, day: Day, at: Timestamp) -> Result<
     let mut records = ranges::read(tx, group, part).await?;
     let earlier = Range { from: day.start().plus_micros(1), to: part.from.plus_micros(-1) };
     let continued = continued(tx, group, earlier, &records).await?;
-    let keys: Vec<_> = continued.iter().map(|record| (record.span.end, record.kernel)).collect();
+    let keys: Vec<_> = continued.iter().map(key).collect();
     records.extend(continued);
     let before = held(&records);
     let count = records.len();
@@ -99,8 +99,9 @@ async fn compact_from(session: &mut Session, day: Day, at: Timestamp) -> Result<
         }
         let taken = if keys.is_empty() { 0 } else { ranges::take_out(session.write(), group, earlier, &keys).await? };
         ranges::replace(session.write(), group, part, &merged).await?;
-        let stored = ranges::read(session.read(), group, part).await?;
-        if taken != keys.len() as u64 || held(&stored) != before {
+        let mut stored = ranges::read(session.read(), group, part).await?;
+        stored.sort_unstable_by_key(key);
+        if taken != keys.len() as u64 || stored != merged {
             return Err(Error::internal(format!("records of {day} were not stored as they are")));
         }
     }
@@ -125,7 +126,7 @@ async fn continued(
     }
     let keys: Vec<_> = kinds.keys().copied().collect();
     let mut found = ranges::find(db, group, earlier, &keys).await?;
-    found.retain(|record| kinds.get(&(record.span.end, record.kernel)) == Some(&record.kind));
+    found.retain(|record| kinds.get(&key(record)) == Some(&record.kind));
     Ok(found)
 }
 
@@ -145,8 +146,13 @@ pub fn merge(mut records: Vec<NewRecord>) -> Vec<NewRecord> {
         }
     }
     // Records are stored in the order of their key.
-    merged.sort_unstable_by_key(|record| (record.span.end, record.kernel));
+    merged.sort_unstable_by_key(key);
     merged
+}
+
+/// What tells a record of a group from the others.
+fn key(record: &NewRecord) -> (Timestamp, KernelKey) {
+    (record.span.end, record.kernel)
 }
 
 /// For how long each kernel held what, and in how many slices.

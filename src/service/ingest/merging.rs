@@ -108,16 +108,20 @@ impl Kept {
         if known.is_some_and(|known| known.report.started_at.is_some()) {
             return Ok(());
         }
-        let removed = format!("kernels that ended before {from} are removed (keep_kernels_days)");
+        let removed = || {
+            let them = format!("kernels that ended before {from} are removed (keep_kernels_days)");
+            format!("{them}, so this one may have been counted already")
+        };
         match (report.started_at, report.terminated_at) {
             (start, Some(end)) if end < from && (start.is_some() || known.is_none()) => {
-                let detail = format!("the kernel ended at {end}; {removed}, so this one may have been counted already");
+                let detail = format!("the kernel ended at {end}; {}", removed());
                 Err(Fault::new("/terminated_at", "too_old", detail))
             }
             (Some(start), None) if start < from => {
                 let detail = format!(
-                    "the kernel started at {start} and is not known; {removed}, so this one may have been counted already; if it \
-                     still runs, report it with a later start, and it counts from there on"
+                    "the kernel started at {start} and is not known; {}; if it still runs, report it with a later start, and it \
+                     counts from there on",
+                    removed()
                 );
                 Err(Fault::new("/started_at", "too_old", detail))
             }

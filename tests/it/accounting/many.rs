@@ -45,6 +45,13 @@ fn name(user: usize) -> String {
     format!("u{user}")
 }
 
+/// Fails unless all three tiers add up to so many CPU-seconds.
+async fn assert_totals(f: &Fixture, cpu_seconds: usize) {
+    let totals = f.service.audit_conservation(&admin(), GROUP).await.unwrap().totals;
+    let used = usages(&cpu_seconds.to_string());
+    assert_eq!(totals.map(|total| total.to_json()), [used.clone(), used.clone(), used]);
+}
+
 /// How often `tx` has looked into the table of users' buckets.
 async fn lookups(tx: &Tx) -> i64 {
     let scans = "SELECT COALESCE(seq_scan, 0) + COALESCE(idx_scan, 0) FROM pg_stat_xact_user_tables WHERE relname = 'user_usage_buckets'";
@@ -137,9 +144,7 @@ on_both! {
         let f = f.restart().await;
         f.clock.set("2026-12-31T06:00:00Z");
         assert_eq!(f.tick().await.slices_created, PEOPLE as u64 + 2);
-        let totals = f.service.audit_conservation(&admin(), GROUP).await.unwrap().totals;
-        let used = usages(&(PEOPLE * DAYS * 86_400 + 2 * 86_400 + (PEOPLE + 2) * 21_600).to_string());
-        assert_eq!(totals.map(|total| total.to_json()), [used.clone(), used.clone(), used]);
+        assert_totals(&f, PEOPLE * DAYS * 86_400 + 2 * 86_400 + (PEOPLE + 2) * 21_600).await;
     }
 
     async fn many_records_of_few_people_are_made_in_steps(db: TestDb) {
@@ -152,9 +157,7 @@ on_both! {
         assert_eq!((done.kernels, done.slices_created), (MANY as u64, (MANY * DAYS) as u64));
         assert_eq!(f.service.group(&admin(), GROUP).unwrap().revision, revision + 2);
         assert_eq!(f.tick().await.kernels, MANY as u64);
-        let totals = f.service.audit_conservation(&admin(), GROUP).await.unwrap().totals;
-        let used = usages(&(MANY * DAYS * 86_400).to_string());
-        assert_eq!(totals.map(|total| total.to_json()), [used.clone(), used.clone(), used]);
+        assert_totals(&f, MANY * DAYS * 86_400).await;
     }
 
     async fn kernels_that_end_are_known_however_many_come_at_once(db: TestDb) {
@@ -169,9 +172,7 @@ on_both! {
         assert!(f.ingest(&told).await.is_empty());
         let done = f.tick().await;
         assert_eq!((done.kernels, done.slices_created), (2 * USERS as u64, 2 * USERS as u64));
-        let totals = f.service.audit_conservation(&admin(), GROUP).await.unwrap().totals;
-        let used = usages(&(2 * USERS * 3_600).to_string());
-        assert_eq!(totals.map(|total| total.to_json()), [used.clone(), used.clone(), used]);
+        assert_totals(&f, 2 * USERS * 3_600).await;
         assert!(f.ingest(&told).await.is_empty());
         assert_eq!(f.tick().await.kernels, 0);
     }
@@ -193,8 +194,6 @@ on_both! {
         // From here on they are read from the database first.
         let f = f.restart().await;
         assert_eq!(slices(&f, "2026-01-10T09:00:00Z").await, (exactly + 1, exactly + 1));
-        let totals = f.service.audit_conservation(&admin(), GROUP).await.unwrap().totals;
-        let used = usages(&((TOGETHER + 1) * 9 * 3_600).to_string());
-        assert_eq!(totals.map(|total| total.to_json()), [used.clone(), used.clone(), used]);
+        assert_totals(&f, (TOGETHER + 1) * 9 * 3_600).await;
     }
 }

@@ -13,15 +13,15 @@ use crate::support::fixture::{Fixture, GROUP, id, kernel, with};
 use crate::support::on_both;
 
 /// How hard it is tried.
-struct Tried {
-    kernels: usize,
+pub(super) struct Tried {
+    pub(super) kernels: usize,
     /// How many servers are killed during each job.
-    kills: u64,
+    pub(super) kills: u64,
 }
 
 impl Tried {
     /// CPU-seconds of two days, each kernel with one CPU.
-    fn used(&self) -> u64 {
+    pub(super) fn used(&self) -> u64 {
         self.kernels as u64 * 2 * 86_400
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::compaction::{assert_used, some_days_ago};
+use super::compaction::{Tried, assert_used, some_days_ago};
 use super::{Client, die_while_starting, draw};
 use crate::cli::program::Server;
 use crate::support::database::TestDb;
@@ -21,8 +21,8 @@ async fn go_back(db: &TestDb) {
     store.close().await.unwrap();
 }
 
-async fn lives_through(db: TestDb, kernels: usize, kills: u64) {
-    some_days_ago(&db, kernels).await;
+async fn lives_through(db: TestDb, tried: Tried) {
+    some_days_ago(&db, tried.kernels).await;
     let client = Client::new(&db);
     go_back(&db).await;
     let whole = db.copy().await;
@@ -30,7 +30,7 @@ async fn lives_through(db: TestDb, kernels: usize, kills: u64) {
     Server::over(&whole.url).kill();
     let takes = u64::try_from(began.elapsed().as_micros()).unwrap();
     let (mut seed, mut in_progress) = (20_260_111, 0);
-    for _ in 0..kills {
+    for _ in 0..tried.kills {
         let copy = db.copy().await;
         die_while_starting(&copy.url, Duration::from_micros(draw(&mut seed, takes))).await;
         let store = copy.store().await;
@@ -39,21 +39,22 @@ async fn lives_through(db: TestDb, kernels: usize, kills: u64) {
         let server = Server::over(&copy.url);
         // What the way back has lost: how many slices a record stands for.
         client.run_job(&server.address, "rebuild", GROUP).await;
-        assert_used(&client, &server.address, kernels as u64 * 2 * 86_400).await;
+        assert_used(&client, &server.address, tried.used()).await;
         server.kill();
     }
     println!(
-        "{kernels} kernels: {in_progress} of {kills} servers were killed before all was carried over; usage exact, audits clean"
+        "{} kernels: {in_progress} of {} servers were killed before all was carried over; usage exact, audits clean",
+        tried.kernels, tried.kills
     );
 }
 
 on_both! {
     async fn killed_while_records_are_carried_over(db: TestDb) {
-        lives_through(db, 200, 4).await;
+        lives_through(db, Tried { kernels: 200, kills: 4 }).await;
     }
 
     #[ignore = "long"]
     async fn long_killed_while_records_are_carried_over(db: TestDb) {
-        lives_through(db, 10_000, 40).await;
+        lives_through(db, Tried { kernels: 10_000, kills: 40 }).await;
     }
 }

@@ -59,7 +59,11 @@ impl Desk {
     }
 
     pub(super) async fn import(&self, args: &ImportArgs) -> Report {
-        import(args, &self.fixture.client(), &*self.fixture.clock, 1_100).await.unwrap()
+        self.try_import(args).await.unwrap()
+    }
+
+    pub(super) async fn try_import(&self, args: &ImportArgs) -> anyhow::Result<Report> {
+        import(args, &self.fixture.client(), &*self.fixture.clock, 1_100).await
     }
 
     pub(super) async fn kernels(&self, group: &str) -> Vec<Kernel> {
@@ -238,7 +242,7 @@ on_both! {
             ("project,domain\n\n", "the file names no project"),
         ] {
             let args = ImportArgs { domain_map: Some(desk.file("bad.csv", bad)), ..args.clone() };
-            let error = format!("{:#}", import(&args, &desk.fixture.client(), &*desk.fixture.clock, 1_100).await.unwrap_err());
+            let error = format!("{:#}", desk.try_import(&args).await.unwrap_err());
             assert!(error.contains("bad.csv: ") && error.contains(said), "{error}");
         }
         let twice = desk.file("twice.csv", "ml,research\nml,research\n");
@@ -285,7 +289,7 @@ async fn the_usage_of_a_long_file_is_recorded_in_parts() {
 async fn a_pipe_cannot_be_rebased() {
     let desk = Desk::new(crate::support::database::sqlite().await).await;
     let args = ImportArgs { file: "-".into(), rebase_to_now: true, ..desk.args("") };
-    let error = import(&args, &desk.fixture.client(), &*desk.fixture.clock, 1_100).await.unwrap_err().to_string();
+    let error = desk.try_import(&args).await.unwrap_err().to_string();
     assert!(error.contains("real file"), "{error}");
 }
 

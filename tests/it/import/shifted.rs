@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use fairshared::cli::import::command::{ImportArgs, import};
+use fairshared::cli::import::command::ImportArgs;
 use fairshared::cli::import::report::Report;
 use fairshared::domain::decimal::Usage;
 use fairshared::domain::kernel::Phase;
@@ -35,7 +35,7 @@ fn hours(jobs: u32) -> String {
 }
 
 async fn refusal(desk: &Desk, args: &ImportArgs) -> String {
-    format!("{:#}", import(args, &desk.fixture.client(), &*desk.fixture.clock, 1_100).await.unwrap_err())
+    format!("{:#}", desk.try_import(args).await.unwrap_err())
 }
 
 /// The resource-seconds of the group.
