@@ -21,9 +21,8 @@ use crate::store::share_days::{Place, ShareFilter};
 
 pub use crate::store::share_days::{ShareDay, ShareOrder};
 
-/// Rows that are written or removed at once, so that no other writer waits for long.
+/// Rows that are written at once, so that no other writer waits for long.
 const STEP: usize = 5_000;
-const PURGE_STEP: u64 = 20_000;
 /// Days of a list that names no owner, and of one that does.
 const MOST_DAYS: i32 = 31;
 const MOST_DAYS_OF_ONE: i32 = 3_660;
@@ -281,13 +280,6 @@ impl Service {
     pub async fn purge_share_history(&self, group: &str, keep_days: u32) -> Result<u64> {
         let key = self.group(&Caller::job(), group)?.key;
         let before = self.clock().now().day().back(keep_days);
-        let mut removed = 0;
-        loop {
-            let step = store::share_days::purge(self.store().write(), key, before, PURGE_STEP).await?;
-            removed += step;
-            if step < PURGE_STEP {
-                return Ok(removed);
-            }
-        }
+        Ok(store::day_rows::purge::<ShareDay>(self.store().write(), key.0, before).await?)
     }
 }

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::audit_targets::Targets;
 use super::entity::audit_entry::{ActiveModel, Column, Entity, Model};
 use super::key_list::{IdWindow, KeyPage};
+use super::retention::remove_all;
 use super::{Result, audit_targets, decode, key_list};
 use crate::domain::time::{MICROS_PER_MINUTE, Timestamp};
 
@@ -123,12 +124,11 @@ pub async fn tally(
     Ok(())
 }
 
-/// Removes entries of `actions` from before `before`. Returns how many.
+/// Removes entries of `actions` from before `before`, in steps. Returns how many.
 #[tracing::instrument(name = "db.audit.purge", level = "debug", skip_all, err(level = "debug"))]
 pub async fn purge(db: &impl ConnectionTrait, actions: &[&str], before: Timestamp) -> Result<u64> {
     let is_one = Column::Action.is_in(actions.iter().copied());
-    let old = Entity::delete_many().filter(Column::At.lt(before.micros())).filter(is_one);
-    Ok(old.exec(db).await?.rows_affected)
+    remove_all(db, Entity::find().filter(Column::At.lt(before.micros())).filter(is_one)).await
 }
 
 /// The entries of `groups` with these ids, as far as they are there; `None`: all entries.

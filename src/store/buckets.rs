@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::bulk::Spread;
 use super::decode::SlotDecoder;
 use super::entity::{domain_usage_bucket, project_usage_bucket, user_usage_bucket};
+use super::retention::remove_some;
 use super::{Result, bulk, decode};
 use crate::domain::bucket::Bucket;
 use crate::domain::decimal::Amount;
@@ -258,18 +259,19 @@ pub async fn delete(db: &impl ConnectionTrait, group: &str, keys: &BTreeSet<(Own
     Ok(())
 }
 
-/// Removes all buckets of a group that ended before `before`. Returns how many.
+/// Removes buckets of a group that ended before `before`, at most `most`. Returns how many.
 #[tracing::instrument(name = "db.buckets.purge", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Day) -> Result<u64> {
+pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Day, most: u64) -> Result<u64> {
     let mut removed = 0;
     macro_rules! tier {
         ($($table:ident)+) => {$(
-            let done = $table::Entity::delete_many()
+            // The index is by the start.
+            let old = $table::Entity::find()
                 .filter($table::Column::ResourceGroup.eq(group))
+                .filter($table::Column::PeriodStart.lt(before.0))
                 .filter($table::Column::PeriodEnd.lt(before.0))
-                .exec(db)
-                .await?;
-            removed += done.rows_affected;
+                .order_by_asc($table::Column::PeriodStart);
+            removed += remove_some(db, old, most - removed).await?;
         )+};
     }
     tier!(domain_usage_bucket project_usage_bucket user_usage_bucket);

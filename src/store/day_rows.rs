@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, Value};
 
 use super::Result;
+use super::retention::remove_all;
 use crate::domain::time::Day;
 
 /// Rows that each are of one group and one day.
@@ -26,9 +27,8 @@ pub async fn forget_after<T: ByDay>(
     Ok(())
 }
 
-/// Removes the rows of days before `before`. Returns how many.
-#[tracing::instrument(name = "db.day_rows.purge", level = "debug", skip_all, fields(table = T::TABLE, group), err(level = "debug"))]
-pub async fn purge<T: ByDay>(db: &impl ConnectionTrait, group: &str, before: Day) -> Result<u64> {
-    let old = T::Entity::delete_many().filter(T::GROUP.eq(group)).filter(T::DAY.lt(before.0));
-    Ok(old.exec(db).await?.rows_affected)
+/// Removes the rows of days before `before`, in steps. Returns how many.
+#[tracing::instrument(name = "db.day_rows.purge", level = "debug", skip_all, fields(table = T::TABLE, group = ?group), err(level = "debug"))]
+pub async fn purge<T: ByDay>(db: &impl ConnectionTrait, group: impl Into<Value> + Debug, before: Day) -> Result<u64> {
+    remove_all(db, T::Entity::find().filter(T::GROUP.eq(group)).filter(T::DAY.lt(before.0))).await
 }

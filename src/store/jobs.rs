@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::entity::job_run;
 use super::key_list::{IdWindow, KeyPage};
+use super::retention::remove_all;
 use super::{Result, decode, key_list};
 use crate::domain::time::Timestamp;
 
@@ -193,6 +194,5 @@ pub async fn last_runs(db: &impl ConnectionTrait, groups: Option<&[String]>) -> 
 
 #[tracing::instrument(name = "db.jobs.purge_runs", level = "debug", skip_all, err(level = "debug"))]
 pub async fn purge_runs(db: &impl ConnectionTrait, before: Timestamp) -> Result<u64> {
-    let old = job_run::Entity::delete_many().filter(job_run::Column::StartedAt.lt(before.micros()));
-    Ok(old.exec(db).await?.rows_affected)
+    remove_all(db, job_run::Entity::find().filter(job_run::Column::StartedAt.lt(before.micros()))).await
 }

@@ -45,6 +45,7 @@ mod postgres;
 pub mod queues;
 mod reach;
 pub mod records;
+pub mod retention;
 pub mod run_times;
 pub mod running;
 pub mod runs;

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::entity::run_time::{ActiveModel, Column, Entity};
 use super::entity::{kernel, kernel_cursor};
 use super::kernels::{changes, expected};
+use super::retention::remove_some;
 use super::{Result, StoreError, bulk};
 use crate::domain::ids::{GroupKey, Member, ProjectId, UserId};
 use crate::domain::run_times::RunTimes;
@@ -129,9 +130,9 @@ pub async fn rebuild(db: &(impl ConnectionTrait + StreamTrait), group: GroupKey,
     put(db, group, &sums).await
 }
 
-/// Removes the sums of days before `before`.
+/// Removes sums of days before `before`, at most `most`. Returns how many.
 #[tracing::instrument(name = "db.run_times.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day) -> Result<()> {
-    Entity::delete_many().filter(Column::GroupKey.eq(group.0)).filter(Column::Day.lt(before.0)).exec(db).await?;
-    Ok(())
+pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day, most: u64) -> Result<u64> {
+    let old = Entity::find().filter(Column::GroupKey.eq(group.0)).filter(Column::Day.lt(before.0));
+    remove_some(db, old, most).await
 }

@@ -280,16 +280,3 @@ pub async fn movers(
     };
     Ok(rows.into_iter().map(row).collect())
 }
-
-/// Removes rows of days before `before`, at most `most`. Returns how many.
-#[tracing::instrument(name = "db.share_days.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day, most: u64) -> Result<u64> {
-    let key = "day, tier, user_uuid, project_id, domain_name";
-    let sql = format!(
-        "DELETE FROM share_days WHERE group_key = $1 AND ({key}) IN (\
-         SELECT {key} FROM share_days WHERE group_key = $1 AND day < $2 ORDER BY {key} LIMIT {most})"
-    );
-    let values = [group.0.into(), before.0.into()];
-    let done = db.execute_raw(Statement::from_sql_and_values(db.get_database_backend(), sql, values)).await?;
-    Ok(done.rows_affected())
-}

@@ -10,6 +10,7 @@ use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder
 
 use super::decode::SlotDecoder;
 use super::entity::slice_kind::{ActiveModel, Column, Entity};
+use super::retention::remove_some;
 use super::{Result, bulk};
 use crate::domain::decimal::Amount;
 use crate::domain::ids::GroupKey;
@@ -115,9 +116,9 @@ impl SliceKinds {
     }
 }
 
-/// Removes the kinds of a group that were last used before `day`, as no record has them any more.
+/// Removes kinds of a group that were last used before `day`, as no record has them any more, at most `most`. Returns how many.
 #[tracing::instrument(name = "db.slice_kinds.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, day: Day) -> Result<()> {
-    Entity::delete_many().filter(Column::GroupKey.eq(group.0)).filter(Column::UsedOn.lt(day.0)).exec(db).await?;
-    Ok(())
+pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, day: Day, most: u64) -> Result<u64> {
+    let old = Entity::find().filter(Column::GroupKey.eq(group.0)).filter(Column::UsedOn.lt(day.0));
+    remove_some(db, old, most).await
 }

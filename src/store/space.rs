@@ -9,6 +9,8 @@ use super::{Result, Store};
 
 /// The value of `PRAGMA auto_vacuum` that lets the file shrink when it is told to.
 const INCREMENTAL: i32 = 2;
+/// Pages that are given back at once. So many hold the rows of a step of a purge and more.
+const PAGES: u32 = 2_000;
 
 impl Store {
     /// Has idle connections to an `SQLite` database forget what they keep of it in memory.
@@ -28,16 +30,20 @@ impl Store {
         Ok(())
     }
 
-    /// Gives at most so many free pages of the file back. Pages at its end are moved, so this takes time with their number. The
-    /// file itself gets smaller when the log is written into it ([`Store::save_log`]).
+    /// Gives some free pages of the file back. Pages at its end are moved, so this takes time with their number. The file itself
+    /// gets smaller when the log is written into it ([`Store::save_log`]). Returns how many are left.
     #[tracing::instrument(name = "db.space.give_back", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn give_back_space(&self, pages: u32) -> Result<()> {
-        if self.backend() == DbBackend::Sqlite {
-            // The pragma does one step for each row that is read.
-            let shrink = Statement::from_string(DbBackend::Sqlite, format!("PRAGMA incremental_vacuum({pages})"));
-            self.write().query_all_raw(shrink).await?;
+    pub async fn give_back_space(&self) -> Result<i64> {
+        if self.backend() != DbBackend::Sqlite {
+            return Ok(0);
         }
-        Ok(())
+        // The pragma does one step for each row that is read.
+        let shrink = Statement::from_string(DbBackend::Sqlite, format!("PRAGMA incremental_vacuum({PAGES})"));
+        self.write().query_all_raw(shrink).await?;
+        let free = Statement::from_string(DbBackend::Sqlite, "PRAGMA freelist_count");
+        let free: Option<i64> =
+            self.write().query_one_raw(free).await?.map(|row| row.try_get_by_index(0)).transpose()?;
+        Ok(free.unwrap_or(0))
     }
 
     /// Makes the file anew if it is of a version that did not let it shrink.

@@ -15,8 +15,6 @@ use crate::store::{self, ConnectionTrait};
 
 /// Records that are read together, so that no writer waits for long.
 const STEP: u64 = 50_000;
-/// Pages of an `SQLite` file that are given back after a step.
-const PAGES: u32 = 1_000;
 
 /// What a run has put together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,7 +50,7 @@ impl Service {
                 let step = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
                 done.records_saved += step.saved;
                 from = step.next;
-                self.store().give_back_space(PAGES).await?;
+                self.store().give_back_space().await?;
             }
             done.days += 1;
             if let Err(error) = self.store().tidy_day(day).await {

@@ -7,14 +7,41 @@ use crate::service::group::published::PublishedGroup;
 use crate::service::group::session::Session;
 use crate::service::work::background;
 use crate::service::{Result, Service, Work};
-use crate::store;
+use crate::store::day_totals::by_buckets;
+use crate::store::retention::STEP;
+use crate::store::{self, buckets, day_totals, records, run_times, slice_kinds};
 
-/// Records that are removed at once.
-const STEP: u64 = 20_000;
 /// Days for which ended kernels are kept beyond every look-back.
 const SPARE_DAYS: u32 = 7;
-/// Pages of an `SQLite` file that are given back at once. So many hold the records of a step and more.
-const PAGES: u32 = 2_000;
+
+/// What of a group is past its retention.
+#[derive(Clone, Copy)]
+enum Past {
+    Records(Day),
+    /// Kinds of records, all of which are purged.
+    Kinds(Day),
+    RunTimes(Day),
+    /// Where buckets tell the totals of a day.
+    TotalsOfBuckets(Day),
+    Buckets(Day),
+    DayTotals(Day),
+}
+
+impl Past {
+    /// Removes some rows, at most [`STEP`]. Returns how many.
+    async fn remove_some(self, session: &mut Session) -> Result<u64> {
+        let (db, key) = (session.write(), session.key());
+        let removed = match self {
+            Self::Records(before) => records::remove(db, key, before, STEP).await,
+            Self::Kinds(before) => slice_kinds::purge(db, key, before, STEP).await,
+            Self::RunTimes(before) => run_times::purge(db, key, before, STEP).await,
+            Self::TotalsOfBuckets(before) => by_buckets::purge(db, key, before, STEP).await,
+            Self::Buckets(before) => buckets::purge(db, session.group(), before, STEP).await,
+            Self::DayTotals(before) => day_totals::purge(db, key, before, STEP).await,
+        };
+        Ok(removed?)
+    }
+}
 
 impl Service {
     /// Removes records that no look-back can reach any more, and buckets and day totals of the days before `keep_buckets_days`.
@@ -24,44 +51,48 @@ impl Service {
         let work = work.into();
         let (today, longest) = (self.clock.now().day(), self.longest_reach());
         let before = today.back(longest);
+        let kept_from = today.back(keep_buckets_days.max(longest));
         let change = async move |session: &mut Session| {
             let known_from = session.state().group.records_from;
-            let records = store::records::count(session.read(), session.key(), known_from, before).await?;
-            if records > 0 || known_from.is_some() {
-                let from = known_from.map_or(before, |day| day.max(before));
-                store::slice_kinds::purge(session.write(), session.key(), from).await?;
+            let records = records::count(session.read(), session.key(), known_from, before).await?;
+            let from = match known_from {
+                Some(day) => Some(day.max(before)),
+                None => (records > 0).then_some(before),
+            };
+            if let Some(from) = from {
                 session.state_mut().purged_before(from);
             }
-            store::run_times::purge(session.write(), session.key(), before).await?;
-            let kept_from = today.back(keep_buckets_days.max(longest));
-            let buckets = store::buckets::purge(session.write(), session.group(), kept_from).await?;
-            store::day_totals::purge(session.write(), session.key(), kept_from).await?;
             session.state_mut().day_domains.forget_before(kept_from);
-            Ok((records, buckets))
+            Ok((records, from))
         };
-        let purged = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
-        self.remove_purged_records(work, before).await?;
-        Ok(purged)
-    }
-
-    /// Removes from the database what a group has purged, in steps that keep no other writer waiting for long.
-    async fn remove_purged_records(self: &Arc<Self>, work: Work, before: Day) -> Result<()> {
-        loop {
-            let change = async |session: &mut Session| {
-                let Some(from) = session.state().group.records_from else { return Ok(0) };
-                Ok(store::records::remove(session.write(), session.key(), from, STEP).await?)
-            };
-            let removed = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
-            self.store.give_back_space(PAGES).await?;
-            if removed < STEP {
-                break;
-            }
+        let (records, from) = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
+        if let Some(from) = from {
+            self.remove_in_steps(&work, Past::Records(from)).await?;
+            self.remove_in_steps(&work, Past::Kinds(from)).await?;
         }
+        self.remove_in_steps(&work, Past::RunTimes(before)).await?;
+        self.remove_in_steps(&work, Past::TotalsOfBuckets(kept_from)).await?;
+        let buckets = self.remove_in_steps(&work, Past::Buckets(kept_from)).await?;
+        self.remove_in_steps(&work, Past::DayTotals(kept_from)).await?;
         if let Err(error) = self.store.drop_purged_days(before).await {
             // A reader holds the table, mostly. The next purge tries again.
             tracing::info!(%error, "partitions of purged days stay for now");
         }
-        Ok(())
+        Ok((records, buckets))
+    }
+
+    /// Removes rows of a group, in steps that keep no other writer waiting for long. Returns how many.
+    async fn remove_in_steps(self: &Arc<Self>, work: &Work, past: Past) -> Result<u64> {
+        let mut removed = 0;
+        loop {
+            let change = async move |session: &mut Session| past.remove_some(session).await;
+            let step = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
+            removed += step;
+            self.store.give_back_space().await?;
+            if step < STEP {
+                return Ok(removed);
+            }
+        }
     }
 
     /// Removes kernels of a group that ended `keep_days` ago, but none whose records some look-back may still reach; 0: the
@@ -85,7 +116,7 @@ impl Service {
                 // A kernel stays as long as it has records.
                 let purged = session.state().group.records_from;
                 if purged.is_none_or(|from| from < day)
-                    && store::records::count(session.read(), session.key(), purged, day).await? > 0
+                    && records::count(session.read(), session.key(), purged, day).await? > 0
                 {
                     return Ok(Vec::new());
                 }
@@ -101,7 +132,7 @@ impl Service {
             let ended = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
             removed += ended.len() as u64;
             after = ended.last().copied();
-            self.store.give_back_space(PAGES).await?;
+            self.store.give_back_space().await?;
             if (ended.len() as u64) < STEP {
                 return Ok(removed);
             }

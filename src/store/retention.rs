@@ -1,0 +1,31 @@
+//! Rows that are past their retention are removed in steps, so that no other writer waits for long.
+
+use sea_orm::sea_query::{Expr, ExprTrait};
+use sea_orm::{
+    ConnectionTrait, EntityTrait, Iterable, PrimaryKeyToColumn, QueryFilter, QuerySelect, QueryTrait, Select,
+};
+
+use super::Result;
+
+/// Rows that are removed at once.
+pub const STEP: u64 = 20_000;
+
+/// Removes some of the rows of `old`, at most `most`. Returns how many.
+pub async fn remove_some<E: EntityTrait>(db: &impl ConnectionTrait, old: Select<E>, most: u64) -> Result<u64> {
+    let key: Vec<E::Column> = E::PrimaryKey::iter().map(PrimaryKeyToColumn::into_column).collect();
+    let some = old.select_only().columns(key.iter().copied()).limit(most).into_query();
+    let key = Expr::tuple(key.into_iter().map(Expr::col));
+    Ok(E::delete_many().filter(key.in_subquery(some)).exec(db).await?.rows_affected)
+}
+
+/// Removes all rows of `old`, each step in a transaction of its own. Returns how many.
+pub async fn remove_all<E: EntityTrait>(db: &impl ConnectionTrait, old: Select<E>) -> Result<u64> {
+    let mut removed = 0;
+    loop {
+        let step = remove_some(db, old.clone(), STEP).await?;
+        removed += step;
+        if step < STEP {
+            return Ok(removed);
+        }
+    }
+}
