@@ -2,16 +2,16 @@
 
 use std::process::Command;
 
-use crate::common::figure::{Bar, Bench, Figure, On, SQLITE, Unit};
+use fairshared::service::{Clock, SystemClock};
+
+use crate::common::figure::{Bar, Bench, FRESH_AND_GROWN, Figure, On, Unit};
 use crate::common::program::program;
 use crate::common::world::member;
-use crate::common::{block_on, repeat, world};
-use crate::support::database;
+use crate::common::{block_on, grown, repeat, world};
+use crate::support::database::TestDb;
 use crate::support::fixture::GROUP;
 
 pub const BENCH: Bench = Bench { name: "commands", figures: &[&RANK, &SET], run };
-
-const ON: On = SQLITE[0];
 
 const fn command(name: &'static str) -> Figure {
     Figure {
@@ -19,7 +19,7 @@ const fn command(name: &'static str) -> Figure {
         floor: "the program that prints its version",
         unit: Unit::Time,
         bars: &[Bar::Most(0.06)],
-        on: SQLITE,
+        on: FRESH_AND_GROWN,
     }
 }
 
@@ -29,14 +29,28 @@ static SET: Figure = command("`weights set` of one user, 10,000 users");
 const USERS: usize = 10_000;
 const TIMES: usize = 20;
 
+/// The last day of a history is today: a command looks back from the time of the machine.
+async fn database(on: On) -> TestDb {
+    let now = SystemClock.now();
+    let cluster = world::cluster_at(grown::fresh(on).await, &now.to_string()).await;
+    let days = if matches!(on, On::Grown(_)) { grown::DAYS } else { 1 };
+    world::ingest(&cluster, &world::over_days(0..USERS, USERS, now, days, true)).await;
+    cluster.service.aggregate(GROUP).await.unwrap();
+    cluster.service.store().clone().close().await.unwrap();
+    cluster.db
+}
+
 fn run() {
-    let db = block_on(async {
-        let cluster = world::cluster(database::sqlite().await).await;
-        world::ingest(&cluster, &world::finished(0..USERS, USERS)).await;
-        cluster.service.aggregate(GROUP).await.unwrap();
-        cluster.service.store().clone().close().await.unwrap();
-        cluster.db
+    // The throwaway PostgreSQL lives as long as the runtime.
+    block_on(async {
+        for on in FRESH_AND_GROWN {
+            let db = database(*on).await;
+            tokio::task::block_in_place(|| measure(*on, &db));
+        }
     });
+}
+
+fn measure(on: On, db: &TestDb) {
     let of = |command: &dyn Fn(&mut Command)| {
         repeat(TIMES, || {
             let mut program = program(&db.url);
@@ -54,6 +68,6 @@ fn run() {
     let set = of(&|program| {
         program.args(["weights", "set", GROUP, "user", &user, "2", "--project", &project]);
     });
-    RANK.took(ON, rank, Some(floor));
-    SET.took(ON, set, Some(floor));
+    RANK.took(on, rank, Some(floor));
+    SET.took(on, set, Some(floor));
 }

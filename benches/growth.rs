@@ -29,6 +29,8 @@ pub const BENCH: Bench = Bench {
 fn run() {
     block_on(ticks::run());
     users::run();
-    imports::run();
-    block_on(ingest::run());
+    block_on(async {
+        imports::run().await;
+        ingest::run().await;
+    });
 }

@@ -5,19 +5,17 @@ use std::time::Duration;
 use fairshared::service::{Clock, SystemClock};
 use reqwest::{Client, RequestBuilder};
 
-use crate::common::figure::{Bar, Bench, Figure, On, SQLITE, Unit};
+use crate::common::figure::{Bar, Bench, FRESH, Figure, On, Unit};
 use crate::common::program::{Program, cost, key, program};
-use crate::common::{block_on, jobs_file, world};
-use crate::support::database::{self, TestDb};
+use crate::common::{grown, jobs_file, on_each, world};
+use crate::support::database::TestDb;
 use crate::support::fixture::GROUP;
 
 pub const BENCH: Bench = Bench { name: "memory", figures: &[&SERVER, &PEAK, &LARGE, &IMPORT], run };
 
-const ON: On = SQLITE[0];
-
 /// The size of a server.
 const fn server(name: &'static str, bars: &'static [Bar]) -> Figure {
-    Figure { name, floor: "the server, idle", unit: Unit::Mebibytes, bars, on: SQLITE }
+    Figure { name, floor: "the server, idle", unit: Unit::Mebibytes, bars, on: FRESH }
 }
 
 static SERVER: Figure = server(
@@ -35,7 +33,7 @@ static IMPORT: Figure = Figure {
     floor: "the same of 200,000 rows",
     unit: Unit::Mebibytes,
     bars: &[Bar::Floors(1.1)],
-    on: SQLITE,
+    on: FRESH,
 };
 
 const KERNELS: usize = 10_000;
@@ -45,17 +43,21 @@ const DAYS: usize = 28;
 const QUIET: Duration = Duration::from_secs(15);
 
 fn run() {
-    block_on(async {
-        serving().await;
-        serving_many().await;
+    on_each(FRESH, async |on| {
+        serving(on).await;
+        serving_many(on).await;
+        importing(on).await;
     });
+}
+
+async fn importing(on: On) {
     let folder = tempfile::tempdir().unwrap();
-    let peak = |rows: usize| {
-        let (file, db) = (jobs_file::write(folder.path(), rows), database::sqlite_unmigrated());
-        cost(program(&db.url).args(["import", "csv"]).arg(file)).peak
+    let peak = async |rows: usize| {
+        let (file, db) = (jobs_file::write(folder.path(), rows), grown::fresh(on).await);
+        tokio::task::block_in_place(|| cost(program(&db.url).args(["import", "csv"]).arg(file)).peak)
     };
-    let floor = peak(jobs_file::SHORT);
-    IMPORT.measured(ON, peak(jobs_file::LONG), Some(floor));
+    let floor = peak(jobs_file::SHORT).await;
+    IMPORT.measured(on, peak(jobs_file::LONG).await, Some(floor));
 }
 
 /// A server over `db` that is asked for three runs and three rankings.
@@ -93,8 +95,8 @@ async fn send(key: &str, request: RequestBuilder) {
     assert!(answer.status().is_success(), "{}", answer.text().await.unwrap());
 }
 
-async fn serving() {
-    let db = database::sqlite_unmigrated();
+async fn serving(on: On) {
+    let db = grown::fresh(on).await;
     // The server's clock is the machine's: kernels that started in the bench's own time would have run for ages.
     let lines = world::running_since(0..KERNELS, KERNELS, SystemClock.now());
     let (idle, server, ..) = asked(&db, Some(lines)).await;
@@ -106,14 +108,14 @@ async fn serving() {
         set.args(["weights", "set", GROUP, "user", &user, "--project", &project, weight]);
         cost(&mut set);
     }
-    PEAK.measured(ON, server.peak(), Some(idle));
+    PEAK.measured(on, server.peak(), Some(idle));
     tokio::time::sleep(QUIET).await;
-    SERVER.measured(ON, server.resident(), Some(idle));
+    SERVER.measured(on, server.resident(), Some(idle));
 }
 
 /// The history is made in this process, as of the machine's time.
-async fn serving_many() {
-    let db = database::sqlite().await;
+async fn serving_many(on: On) {
+    let db = grown::fresh(on).await;
     let now = SystemClock.now();
     let cluster = world::cluster_at(TestDb::at(db.url.clone()), &now.to_string()).await;
     world::ingest(&cluster, &world::over_days(0..MANY, MANY, now, DAYS, false)).await;
@@ -122,5 +124,5 @@ async fn serving_many() {
     drop(cluster);
     let (idle, server, ..) = asked(&db, None).await;
     tokio::time::sleep(QUIET).await;
-    LARGE.measured(ON, server.resident(), Some(idle));
+    LARGE.measured(on, server.resident(), Some(idle));
 }

@@ -46,7 +46,7 @@ async fn measure(on: On) {
         times.push(server.put("/fair-share-weights", body.into()).await.0);
     }
     // All of these rows are there already: a twin with them could take none of them again.
-    let twin = Twin::empty(&store, USER_SHARES).await;
+    let twin = Twin::of_another_group(&store, USER_SHARES).await;
     let rows = twin.lacking(&store).await;
     let floor = twin.insert(&store, &rows).await;
     ALL.took(on, median(times), Some(floor));

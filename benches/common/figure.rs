@@ -78,6 +78,16 @@ pub const FRESH_AND_GROWN: &[On] = &[
     On::Grown(Database::Postgres),
 ];
 
+impl On {
+    /// The database that is asked.
+    pub fn database(self) -> Database {
+        match self {
+            Self::Memory => panic!("no database is asked"),
+            Self::Fresh(database) | Self::Grown(database) => database,
+        }
+    }
+}
+
 impl Figure {
     /// Notes what was measured.
     pub fn measured(&'static self, on: On, measured: f64, floor: Option<f64>) {

@@ -1,9 +1,10 @@
 //! Databases that have been in use for 28 days. They are made once for each schema, kept in the build folder, and copied.
 //!
 //! A real cluster of 10,000 kernels that are recorded every 5 minutes has 80 million slices in that time, and making them would
-//! take an hour. Here each of 10,000 users has one kernel a day that is recorded every 4 hours: 1.7 million slices and 280,000
-//! kernels. That is enough: tables and indexes are several times larger than what a connection keeps of them, and each user has
-//! a bucket for each day of the look-back.
+//! take an hour. Here each of 10,000 users has one kernel a day that is recorded every 4 hours, and every 15 minutes on the last
+//! days. Days are closed as on a server: put together after three days, and purged. What stays are 2.2 million records and
+//! 280,000 kernels. That is enough: tables and indexes are several times larger than what a connection keeps of them, and each
+//! user has a bucket for each day of the look-back.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,7 +18,7 @@ use super::figure::{Database, On};
 use super::rows::folder;
 use super::world;
 use crate::support::database::{self, TestDb};
-use crate::support::fixture::Fixture;
+use crate::support::fixture::{Fixture, GROUP};
 use crate::support::packages::run;
 use crate::support::postgres::Cluster;
 
@@ -26,18 +27,29 @@ pub const USERS: usize = 10_000;
 /// The first kernel of the history; benches number theirs from 0 on.
 const KERNELS: usize = 1 << 31;
 /// Changes with what [`live`] does.
-const EDITION: u32 = 1;
-const TICK_HOURS: i64 = 4;
+const EDITION: u32 = 2;
+/// Days whose records stay as they were made.
+const RAW_DAYS: u32 = 3;
+const KEEP_BUCKETS_DAYS: u32 = 1_100;
+/// Seconds between the ticks of a day: before the first all kernels have begun, and after the last but one they end.
+const COARSE: [i64; 6] = [4 * 3_600; 6];
+const FINE: [i64; 64] = [900; 64];
 const NAME: &str = "history";
 
 /// A database of the kind that `on` names.
 pub async fn database(on: On) -> TestDb {
     match on {
-        On::Memory => panic!("no database is asked"),
-        On::Fresh(Database::Sqlite) => database::sqlite().await,
-        On::Fresh(Database::Postgres) => database::postgres().await,
         On::Grown(Database::Sqlite) => sqlite().await,
         On::Grown(Database::Postgres) => postgres().await,
+        _ => fresh(on).await,
+    }
+}
+
+/// A database of the kind that `on` names, without a history.
+pub async fn fresh(on: On) -> TestDb {
+    match on.database() {
+        Database::Sqlite => database::sqlite().await,
+        Database::Postgres => database::postgres().await,
     }
 }
 
@@ -49,16 +61,25 @@ async fn live(db: TestDb) {
         let morning = cluster.service.clock().now();
         let kernels = KERNELS + day * USERS..KERNELS + (day + 1) * USERS;
         let lines = |ended: bool| world::of_one_day(kernels.clone(), USERS, morning, ended);
-        for tick in 1..=24 / TICK_HOURS {
-            cluster.clock.advance_seconds(3_600 * TICK_HOURS);
-            match tick {
-                1 => world::ingest(&cluster, &lines(false)).await,
-                6 => world::ingest(&cluster, &lines(true)).await,
-                _ => {}
+        let ticks = if day + RAW_DAYS as usize >= DAYS {
+            [&COARSE[..1], &FINE[..], &COARSE[5..]].concat()
+        } else {
+            COARSE.to_vec()
+        };
+        for (tick, seconds) in ticks.iter().enumerate() {
+            cluster.clock.advance_seconds(*seconds);
+            if tick == 0 {
+                world::ingest(&cluster, &lines(false)).await;
+            } else if tick + 1 == ticks.len() {
+                world::ingest(&cluster, &lines(true)).await;
             }
             assert_eq!(cluster.tick().await.slices_created, USERS as u64);
         }
+        cluster.service.compact(GROUP, RAW_DAYS).await.unwrap();
+        cluster.service.purge(GROUP, KEEP_BUCKETS_DAYS).await.unwrap();
+        cluster.service.purge_kernels(GROUP, 0).await.unwrap();
     }
+    cluster.service.shrink_file().await;
     close(cluster).await;
 }
 

@@ -78,14 +78,26 @@ impl Twin {
     /// A twin with the rows that the table has now, so that indexes are as large.
     pub async fn full(store: &Store, table: &'static str) -> Self {
         let twin = Self::empty(store, table).await;
-        let names = twin.names();
-        let copy = format!("INSERT INTO twin_{table} ({names}) SELECT {names} FROM {table}");
-        store.write().execute_unprepared(&copy).await.unwrap();
+        twin.fill(store, &twin.names()).await;
         twin
     }
 
+    /// A twin that has as many rows as the table, all of them of a group that is not there.
+    pub async fn of_another_group(store: &Store, table: &'static str) -> Self {
+        let twin = Self::empty(store, table).await;
+        twin.fill(store, &twin.names().replace("group_key", "group_key + 1000000")).await;
+        twin
+    }
+
+    /// Takes `values` of all rows of the table.
+    async fn fill(&self, store: &Store, values: &str) {
+        let (table, names) = (self.table, self.names());
+        let copy = format!("INSERT INTO twin_{table} ({names}) SELECT {values} FROM {table}");
+        store.write().execute_unprepared(&copy).await.unwrap();
+    }
+
     /// A twin without rows.
-    pub async fn empty(store: &Store, table: &'static str) -> Self {
+    async fn empty(store: &Store, table: &'static str) -> Self {
         let statements = if is_sqlite(store) {
             definitions(store, table).await
         } else {

@@ -1,16 +1,15 @@
 //! Imports of ever longer files, in time of the processor: the program is a process of its own.
 
-use crate::common::figure::{Bar, Figure, On, SQLITE, Unit};
+use crate::common::figure::{Bar, FRESH_AND_GROWN, Figure, On, Unit};
 use crate::common::program::{cost, program};
-use crate::common::{jobs_file, law};
-use crate::support::database::sqlite_unmigrated;
+use crate::common::{grown, jobs_file, law};
 
 pub static CPU: Figure = Figure {
     name: "an import of 800,000 rows, time of the processor",
     floor: "the same of 200,000 rows",
     unit: Unit::Time,
     bars: &[Bar::Floors(4.4), Bar::Most(15.0)],
-    on: SQLITE,
+    on: FRESH_AND_GROWN,
 };
 
 pub static LAW: Figure = Figure {
@@ -18,18 +17,23 @@ pub static LAW: Figure = Figure {
     floor: "",
     unit: Unit::Exponent,
     bars: &[],
-    on: SQLITE,
+    on: FRESH_AND_GROWN,
 };
 
-const ON: On = SQLITE[0];
+pub async fn run() {
+    for on in FRESH_AND_GROWN {
+        measure(*on).await;
+    }
+}
 
-pub fn run() {
+async fn measure(on: On) {
     let folder = tempfile::tempdir().unwrap();
-    let sizes = [jobs_file::SHORT, 2 * jobs_file::SHORT, jobs_file::LONG];
-    let points = sizes.map(|rows| {
-        let (file, db) = (jobs_file::write(folder.path(), rows), sqlite_unmigrated());
-        (rows as f64, cost(program(&db.url).args(["import", "csv"]).arg(file)).cpu)
-    });
-    CPU.measured(ON, points[2].1, Some(points[0].1));
-    LAW.measured(ON, law::exponent(&points), None);
+    let mut points = Vec::new();
+    for rows in [jobs_file::SHORT, 2 * jobs_file::SHORT, jobs_file::LONG] {
+        let (file, db) = (jobs_file::write(folder.path(), rows), grown::database(on).await);
+        let import = || cost(program(&db.url).args(["import", "csv"]).arg(file)).cpu;
+        points.push((rows as f64, tokio::task::block_in_place(import)));
+    }
+    CPU.measured(on, points[2].1, Some(points[0].1));
+    LAW.measured(on, law::exponent(&points), None);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::figure::{Bar, FRESH, Figure, On, Unit};
+use crate::common::figure::{Bar, FRESH_AND_GROWN, Figure, On, Unit};
 use crate::common::http::Server;
 use crate::common::{grown, law, world};
 
@@ -11,7 +11,7 @@ pub static EACH: Figure = Figure {
     floor: "a kernel of the first 100,000",
     unit: Unit::Time,
     bars: &[Bar::Floors(1.3)],
-    on: FRESH,
+    on: FRESH_AND_GROWN,
 };
 
 pub static LAW: Figure = Figure {
@@ -19,7 +19,7 @@ pub static LAW: Figure = Figure {
     floor: "",
     unit: Unit::Exponent,
     bars: &[],
-    on: FRESH,
+    on: FRESH_AND_GROWN,
 };
 
 const COUNT: usize = 100_000;
@@ -27,7 +27,7 @@ const BODIES: usize = 7;
 const USERS: usize = 10_000;
 
 pub async fn run() {
-    for on in FRESH {
+    for on in FRESH_AND_GROWN {
         measure(*on).await;
     }
 }

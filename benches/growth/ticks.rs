@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use fairshared::store::Store;
 
-use crate::common::figure::{Bar, Database, FRESH, Figure, On, POSTGRES, SQLITE, Unit};
+use crate::common::figure::{Bar, Database, FRESH_AND_GROWN, Figure, On, POSTGRES, SQLITE, Unit};
 use crate::common::number::number;
 use crate::common::program::written;
 use crate::common::twin::RECORDS;
@@ -13,10 +13,10 @@ use crate::support::fixture::{Fixture, GROUP};
 
 pub static LATE: Figure = Figure {
     name: "a tick of 10,000 running kernels, the 301st to 310th",
-    floor: "the 21st to 30th of another database, in turns with them",
+    floor: "the 21st to 30th of another database with as long a history, in turns with them",
     unit: Unit::Time,
     bars: &[Bar::Floors(1.1), Bar::Most(0.12)],
-    on: FRESH,
+    on: FRESH_AND_GROWN,
 };
 
 pub static LAW: Figure = Figure {
@@ -24,7 +24,7 @@ pub static LAW: Figure = Figure {
     floor: "",
     unit: Unit::Exponent,
     bars: &[],
-    on: FRESH,
+    on: FRESH_AND_GROWN,
 };
 
 pub static WRITTEN: Figure = Figure {
@@ -32,7 +32,7 @@ pub static WRITTEN: Figure = Figure {
     floor: "",
     unit: Unit::Mebibytes,
     bars: &[Bar::Most(12.0)],
-    on: FRESH,
+    on: FRESH_AND_GROWN,
 };
 
 pub static ROW_SQLITE: Figure = row_of(&[Bar::Most(90.0)], SQLITE);
@@ -53,7 +53,7 @@ const AROUND: usize = 10;
 const MEAN: usize = 30;
 
 pub async fn run() {
-    for on in FRESH {
+    for on in FRESH_AND_GROWN {
         measure(*on).await;
     }
 }
@@ -74,8 +74,10 @@ async fn measure(on: On) {
     let points: Vec<(f64, f64)> =
         (30..=TICKS).step_by(30).map(|last| (last as f64, around(last).as_secs_f64())).collect();
     LAW.measured(on, law::exponent(&points), None);
-    let row = if matches!(on, On::Fresh(Database::Sqlite)) { &ROW_SQLITE } else { &ROW_POSTGRES };
-    row.measured(on, bytes_of_a_row(&store, on).await, None);
+    if matches!(on, On::Fresh(_)) {
+        let row = if on.database() == Database::Sqlite { &ROW_SQLITE } else { &ROW_POSTGRES };
+        row.measured(on, bytes_of_a_row(&store, on).await, None);
+    }
     // In turns, so that both meet the same moments of the machine.
     let young = self::cluster(on).await;
     for _ in 0..FIRST {
@@ -106,21 +108,23 @@ async fn tick_of(cluster: &Fixture) -> Duration {
 
 /// Bytes that were written for the database so far. SQLite writes in this process, which writes little else.
 async fn bytes_written(store: &Store, on: On) -> f64 {
-    match on {
-        On::Fresh(Database::Sqlite) => written(),
-        _ => number(store, on, "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::double precision").await,
+    match on.database() {
+        Database::Sqlite => written(),
+        Database::Postgres => {
+            number(store, on, "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::double precision").await
+        }
     }
 }
 
 async fn bytes_of_a_row(store: &Store, on: On) -> f64 {
     let rows = number(store, on, &format!("SELECT CAST(count(*) AS double precision) FROM {RECORDS}")).await;
-    let size = match on {
-        On::Fresh(Database::Sqlite) => format!(
+    let size = match on.database() {
+        Database::Sqlite => format!(
             "SELECT CAST(sum(pgsize) AS double precision) FROM dbstat \
              WHERE name IN (SELECT name FROM sqlite_master WHERE tbl_name = '{RECORDS}')"
         ),
         // A table without partitions is the only one of its tree.
-        _ => format!(
+        Database::Postgres => format!(
             "SELECT sum(pg_total_relation_size(relid))::double precision FROM pg_partition_tree('{RECORDS}') \
              UNION ALL SELECT pg_total_relation_size('{RECORDS}')::double precision \
              ORDER BY 1 DESC NULLS LAST LIMIT 1"
