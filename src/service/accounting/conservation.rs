@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::difference::Difference;
-use super::{day_totals, folding, recalculation};
+use super::{day_totals, folding, recalculation, shown};
 use crate::domain::chain::Chain;
 use crate::domain::ids::Owner;
 use crate::domain::ledger::Ledger;
@@ -64,9 +64,12 @@ impl Service {
                 Some((kernel, at)) => {
                     Some(Difference { row: format!("kernel:{kernel}"), detail: format!("two records overlap at {at}") })
                 }
-                None => {
-                    tiers_differ(&stored, found.records_from).or_else(|| recalculation::first_difference(&mut state))
-                }
+                None => tiers_differ(&stored, found.records_from)
+                    .or_else(|| recalculation::first_difference(&mut state))
+                    .or_else(|| {
+                        let picture = service.published.get(&group)?;
+                        shown::first_difference(&picture, &state, &service.people.read())
+                    }),
             };
             if found.difference.is_none() {
                 // Folding the records again must give the very same buckets; nothing of it is kept.

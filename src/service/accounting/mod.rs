@@ -10,4 +10,5 @@ mod purge;
 mod recalculation;
 mod recount;
 pub mod run;
+mod shown;
 mod source;

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::buckets::plant;
-use super::{buckets, spans, user};
+use super::{buckets, number, spans, user};
 use crate::support::fixture::{Fixture, GROUP, admin, kernel, with};
 use crate::support::{database, on_both};
 
@@ -190,6 +190,23 @@ async fn the_file_shrinks_when_records_are_purged() {
     assert_eq!(runs[0].counts["records"], 300 * 36);
     let saved = before - file_size(&f);
     assert!(saved > 300 * 36 * 30, "{saved} bytes of {before}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_could_not_shrink_is_made_anew() {
+    let f = records_in_a_file().await;
+    let store = f.service.store();
+    let mode = async || number(store, "SELECT auto_vacuum FROM pragma_auto_vacuum").await;
+    // As files of the first versions were.
+    plant(&f, "PRAGMA auto_vacuum = NONE; VACUUM").await;
+    assert_eq!(mode().await, 0);
+    let before = f.records("k1").await;
+    store.migrate_up().await.unwrap();
+    // 2 is "incremental".
+    assert_eq!((mode().await, f.records("k1").await), (2, before));
+    let before = file_size(&f);
+    f.service.compact(GROUP, 0).await.unwrap();
+    assert!(file_size(&f) < before);
 }
 
 proptest! {

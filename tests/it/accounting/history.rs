@@ -1,5 +1,5 @@
-//! Laws over random histories on real databases: conservation, rebuild = live, a re-run is a no-op,
-//! and what is published is what another process would load.
+//! Laws over random histories on real databases: conservation, rebuild = live, a re-run is a no-op, days that are put together
+//! tell the same, and what is published is what another process would load.
 
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ impl History {
     }
 
     async fn step(mut self) -> Self {
-        let kind = self.dice.below(20);
+        let kind = self.dice.below(22);
         self.log.push(format!("{kind} at {}", self.f.clock.now()));
         match kind {
             0..=5 => {
@@ -181,6 +181,10 @@ impl History {
                 let half_life = self.dice.below(10) + 1;
                 let weight = format!("0.{}", self.dice.below(9) + 1);
                 self.f.options(&json!({"decay": decay, "half_life_days": half_life, "default_weight": weight})).await;
+            }
+            19 | 20 => {
+                let raw_days = *self.dice.pick(&[0, 0, 1, 3]);
+                self.f.service.compact(GROUP, raw_days).await.unwrap();
             }
             _ => {
                 let weight = (self.dice.below(3) > 0).then(|| Weight::parse("2.5").unwrap());
