@@ -24,7 +24,7 @@ impl Job for Purge {
     }
 
     fn description(&self) -> &'static str {
-        "removes usage records, ended kernels and downtimes beyond every look-back, and buckets, divisions, histories, job runs and counts of ingests past their retention"
+        "removes usage records, ended kernels and earlier starts of the service that no look-back reaches, and buckets, day totals, divisions, days of fairness and of ranks, job runs and counts of ingests past their retention"
     }
 
     fn is_due(&self, _: &VisibleGroup, last: Option<Timestamp>, now: Timestamp) -> bool {

@@ -4,12 +4,21 @@ use super::input::page::{Cursor, Key, Page, Window};
 use super::{Caller, Error, Result, Service};
 use crate::domain::ids::KernelId;
 use crate::domain::kernel::Kernel;
-use crate::domain::time::{Day, Timestamp};
+use crate::domain::time::Day;
 use crate::store;
 use crate::store::records::Stretch;
 
 pub use crate::store::kernels::KernelFilter;
 pub use crate::store::records::Record;
+
+/// A kernel with its records by start.
+#[derive(Debug)]
+pub struct KernelWithRecords {
+    pub kernel: Kernel,
+    pub records: Vec<Record>,
+    /// The kernel started before this day, and records of earlier days were purged.
+    pub records_from: Option<Day>,
+}
 
 impl Service {
     /// The name in cursors of the kernels of a group.
@@ -69,7 +78,7 @@ impl Service {
         fields(group),
         err(level = "debug")
     )]
-    pub async fn kernel(&self, caller: &Caller, group: &str, id: KernelId) -> Result<(Kernel, Vec<Record>)> {
+    pub async fn kernel(&self, caller: &Caller, group: &str, id: KernelId) -> Result<KernelWithRecords> {
         let visible = self.group(caller, group)?;
         let unknown =
             || Error::NotFound { code: "unknown_kernel", detail: format!("there is no kernel {id} in {group:?}") };
@@ -77,10 +86,13 @@ impl Service {
         // A user's key is told of another user's kernel that there is none.
         caller.require_user(kernel.report.owner.user).map_err(|_| unknown())?;
         let recorded = kernel.key.zip(kernel.report.started_at).zip(kernel.cursor);
-        let Some(((of, started_at), until)) = recorded else { return Ok((kernel, Vec::new())) };
-        let after = started_at.max(visible.records_from.map_or(Timestamp::EPOCH, Day::start));
+        let Some(((of, started_at), until)) = recorded else {
+            return Ok(KernelWithRecords { kernel, records: Vec::new(), records_from: None });
+        };
+        let records_from = visible.records_from.filter(|day| started_at < day.start());
+        let after = records_from.map_or(started_at, Day::start);
         let stretch = Stretch { kernel: of, after, until };
         let records = store::records::stretch(self.store().read(), visible.key, stretch).await?;
-        Ok((kernel, records))
+        Ok(KernelWithRecords { kernel, records, records_from })
     }
 }

@@ -10,6 +10,7 @@ use crate::domain::ids::KernelId;
 use crate::rest::extract::PathParams;
 use crate::rest::paths::KernelPath;
 use crate::rest::problem::Result;
+use crate::service::kernels::KernelWithRecords;
 use crate::service::{Caller, Service};
 
 /// One kernel with its slices.
@@ -22,9 +23,10 @@ pub async fn handle(
     Extension(caller): Extension<Caller>,
     PathParams(path): PathParams<KernelPath>,
 ) -> Result<Json<KernelWithSlices>> {
-    let (kernel, records) = service.kernel(&caller, &path.rg, KernelId(path.kernel_id)).await?;
+    let found = service.kernel(&caller, &path.rg, KernelId(path.kernel_id)).await?;
+    let KernelWithRecords { kernel, records, records_from } = found;
     let suspensions = SuspensionView::of(&kernel);
     let kernel = KernelView::new(kernel, &service.people());
     let slices = records.into_iter().map(SliceView::from).collect();
-    Ok(Json(KernelWithSlices { kernel, suspensions, slices }))
+    Ok(Json(KernelWithSlices { kernel, suspensions, slices, records_from }))
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::domain::kernel::{Kernel, Report};
 use crate::domain::slots::{Amounts, Usages};
-use crate::domain::time::{Span, Timestamp};
+use crate::domain::time::{Day, Span, Timestamp};
 use crate::service::Fault;
 use crate::service::ingest::incoming::KernelInput;
 use crate::service::kernels::Record;
@@ -134,6 +134,9 @@ pub struct KernelWithSlices {
     /// When it was suspended, by time.
     pub suspensions: Vec<SuspensionView>,
     pub slices: Vec<SliceView>,
+    /// The kernel started before this day, and the slices of earlier days were purged; `null`: all of them are here.
+    #[schema(value_type = Option<String>, format = Date)]
+    pub records_from: Option<Day>,
 }
 
 /// Kernels as JSON, many or one by itself: the shape of a body that is read row by row.

@@ -1,5 +1,6 @@
 //! Buckets (FAIR_SHARE §5): when they open, what late usage does to them, rebuilding and purging.
 
+use fairshared::domain::ids::KernelId;
 use fairshared::domain::time::Day;
 use fairshared::service::ingest::incoming::Refused;
 use fairshared::store::records;
@@ -88,7 +89,13 @@ on_both! {
         assert_eq!(buckets(&f, "ann", "ml").await, ["2026-01-01..2026-01-07 518400"]);
         // Records are kept for 14 days: those of January 1 to 4 go.
         f.clock.set("2026-01-19T12:00:00Z");
+        let kept_from = async || {
+            let found = f.service.kernel(&admin(), GROUP, KernelId(id("long"))).await.unwrap();
+            (found.records_from.map(|day| day.to_string()), found.records.len())
+        };
+        assert_eq!(kept_from().await, (None, 7));
         f.service.purge(GROUP, 1_000).await.unwrap();
+        assert_eq!(kept_from().await, (Some("2026-01-05".to_owned()), 3));
         let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-06T12:00:00Z"});
         f.ingest(&[with(kernel("long", "ann", "ml", "2026-01-01T12:00:00Z"), &ended)]).await;
         f.tick().await;

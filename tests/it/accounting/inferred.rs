@@ -13,7 +13,7 @@ use crate::support::on_both;
 async fn ends(f: &Fixture) -> Vec<Option<String>> {
     let mut found = Vec::new();
     for name in ["steady", "silent"] {
-        let known = f.service.kernel(&admin(), GROUP, KernelId(id(name))).await.unwrap().0;
+        let known = f.service.kernel(&admin(), GROUP, KernelId(id(name))).await.unwrap().kernel;
         found.push(known.report.terminated_at.map(|t| t.to_string()));
     }
     found

@@ -89,7 +89,7 @@ on_both! {
         for task in under_way {
             assert!(task.await.unwrap().unwrap().refused.is_empty());
         }
-        let (known, _) = f.service.kernel(&admin(), GROUP, fairshared::domain::ids::KernelId(id("k"))).await.unwrap();
+        let known = f.service.kernel(&admin(), GROUP, fairshared::domain::ids::KernelId(id("k"))).await.unwrap().kernel;
         assert_eq!(known.report.traits.priority, 3);
     }
 

@@ -133,7 +133,7 @@ on_both! {
         assert_eq!((refused[0].fault.code, refused[0].fault.pointer.as_str()), ("required", "/status_at"));
         // A scheduler that does not know changes nothing.
         assert!(f.ingest(&[report(&json!({"status": "Unknown"}))]).await.is_empty());
-        let known = f.service.kernel(&admin(), GROUP, KernelId(id("k"))).await.unwrap().0;
+        let known = f.service.kernel(&admin(), GROUP, KernelId(id("k"))).await.unwrap().kernel;
         assert_eq!(known.report.phase.as_str(), "SUSPENDED");
         let many: Vec<Value> = (0..1_001).map(|n| running(&format!("2026-01-13T09:{:02}:{:02}.{:03}Z", n / 60 % 60, n % 60, n / 60))).collect();
         let refused = f.ingest(&many).await;

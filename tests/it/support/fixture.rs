@@ -70,7 +70,7 @@ impl Fixture {
 
     /// Everything that is recorded of a kernel, by time.
     pub async fn records(&self, kernel: &str) -> Vec<Record> {
-        self.service.kernel(&admin(), GROUP, KernelId(id(kernel))).await.unwrap().1
+        self.service.kernel(&admin(), GROUP, KernelId(id(kernel))).await.unwrap().records
     }
 
     /// The same database after a stop of the service, at the clock's time.

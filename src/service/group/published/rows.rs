@@ -83,7 +83,7 @@ ranked! {
     UserShare: member Member;
 }
 
-/// Of so many rows that change, all are made anew: that takes less time then.
+/// Of so many rows that change, all are made and ranked anew: that takes less time then.
 const MANY: usize = 4;
 
 /// All rows by rank, equals by id; projects by domain first.
@@ -152,12 +152,20 @@ impl Maker<'_> {
 impl Rows {
     /// The rows of all.
     pub fn build(hierarchy: &Hierarchy, people: &Directory) -> Self {
+        Self::build_beside(&Self::default(), hierarchy, people)
+    }
+
+    /// The rows of all, which share with those `before` what is the same.
+    fn build_beside(before: &Self, hierarchy: &Hierarchy, people: &Directory) -> Self {
         let make = Maker { hierarchy, people };
-        let domains: Vec<_> = hierarchy.domains().keys().filter_map(|name| make.domain(name)).map(Arc::new).collect();
-        let projects: Vec<_> = hierarchy.projects().keys().filter_map(|id| make.project(*id)).map(Arc::new).collect();
+        let domain = |name| make.domain(name).map(|row| shared(before.domain(name), row));
+        let domains: Vec<_> = hierarchy.domains().keys().filter_map(domain).collect();
+        let project = |id: &ProjectId| make.project(*id).map(|row| shared(before.project(*id), row));
+        let projects: Vec<_> = hierarchy.projects().keys().filter_map(project).collect();
         let project_at: Shards<_, _> = projects.iter().map(|row| (row.project_id, Arc::clone(row))).collect();
         let user = |(member, share): (&Member, &Share)| {
-            Some(Arc::new(make.user(*member, share, project_at.get(&member.project)?)))
+            let row = make.user(*member, share, project_at.get(&member.project)?);
+            Some(shared(before.user(*member), row))
         };
         let users: Vec<_> = hierarchy.users().iter().filter_map(user).collect();
         let mut by_domain: BTreeMap<Arc<str>, Vec<Arc<ProjectShare>>> = BTreeMap::new();
@@ -193,7 +201,7 @@ impl Rows {
     pub fn after(&self, moved: &[Owner], hierarchy: &Hierarchy, people: &Directory) -> Self {
         let people_are_the_same = self.show(people) && !self.some_unknown;
         if !people_are_the_same || moved.len() > self.users.len() / MANY + MANY {
-            return Self::build(hierarchy, people);
+            return Self::build_beside(self, hierarchy, people);
         }
         let make = Maker { hierarchy, people };
         let mut next = Self { members_of: OnceLock::new(), ..self.clone() };
@@ -296,6 +304,11 @@ impl Rows {
         });
         index.get(&project).into_iter().flatten().filter_map(|place| self.users.at(*place))
     }
+}
+
+/// The row that is known, if it is the same.
+fn shared<R: Row>(known: Option<&Arc<R>>, row: R) -> Arc<R> {
+    known.filter(|known| known.is_same_as(&row)).cloned().unwrap_or_else(|| Arc::new(row))
 }
 
 /// Rows of one ranking that others replace.
