@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use fairshared::domain::time::MICROS_PER_DAY;
 use fairshared::service::{Clock, SystemClock};
 
 use crate::common::figure::{Bar, Bench, FRESH_AND_GROWN, Figure, On, Unit};
@@ -33,8 +34,13 @@ const TIMES: usize = 20;
 async fn database(on: On) -> TestDb {
     let now = SystemClock.now();
     let cluster = world::cluster_at(grown::fresh(on).await, &now.to_string()).await;
-    let days = if matches!(on, On::Grown(_)) { grown::DAYS } else { 1 };
-    world::ingest(&cluster, &world::over_days(0..USERS, USERS, now, days, true)).await;
+    world::ingest(&cluster, &world::finished_before(0..USERS, USERS, now)).await;
+    if matches!(on, On::Grown(_)) {
+        // A bucket for each day before.
+        let yesterday = now.plus_micros(-MICROS_PER_DAY);
+        let earlier = world::over_days(USERS..2 * USERS, USERS, yesterday, grown::DAYS - 1, true);
+        world::ingest(&cluster, &earlier).await;
+    }
     cluster.service.aggregate(GROUP).await.unwrap();
     cluster.service.store().clone().close().await.unwrap();
     cluster.db

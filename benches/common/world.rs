@@ -96,7 +96,12 @@ pub fn running_alone(kernels: Range<usize>) -> String {
 
 /// Kernels of so many users, each over before the start and not a day old.
 pub fn finished(kernels: Range<usize>, users: usize) -> String {
-    let start = crate::support::time(START).plus_micros(-seconds(86_400));
+    finished_before(kernels, users, crate::support::time(START))
+}
+
+/// The same before another time.
+pub fn finished_before(kernels: Range<usize>, users: usize, end: Timestamp) -> String {
+    let start = end.plus_micros(-seconds(86_400));
     lines(kernels, |out, kernel| {
         let begin = start.plus_micros(seconds(kernel * 7_919 % 72_000));
         let end = begin.plus_micros(seconds(60 + kernel * 104_729 % 14_000) + 123_456);

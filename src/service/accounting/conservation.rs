@@ -65,7 +65,7 @@ impl Service {
                     Some(Difference { row: format!("kernel:{kernel}"), detail: format!("two records overlap at {at}") })
                 }
                 None => tiers_differ(&stored, found.records_from)
-                    .or_else(|| recalculation::first_difference(&mut state))
+                    .or_else(|| recalculation::first_difference(&mut state, service.clock.now().day()))
                     .or_else(|| {
                         let picture = service.published.get(&group)?;
                         shown::first_difference(&picture, &state, &service.people.read())

@@ -5,19 +5,21 @@ use super::difference::Difference;
 use crate::domain::factor::{Decayer, fair_share_factor};
 use crate::domain::hierarchy::Hierarchy;
 use crate::domain::ids::Owner;
+use crate::domain::time::Day;
 use crate::domain::weight::{EffectiveWeight, Weight};
 use crate::service::audit::label;
-use crate::service::group::state::GroupState;
+use crate::service::group::state::{Calculation, GroupState};
 
 /// The first share of a state as it was loaded that is not what its buckets and weights amount to.
-pub fn first_difference(state: &mut GroupState) -> Option<Difference> {
-    other_history(state).or_else(|| other_factor(state))
+pub fn first_difference(state: &mut GroupState, today: Day) -> Option<Difference> {
+    other_history(state, today).or_else(|| other_factor(state))
 }
 
-fn other_history(state: &mut GroupState) -> Option<Difference> {
-    // Of buckets that are purged it is not known what they amounted to.
+fn other_history(state: &mut GroupState, today: Day) -> Option<Difference> {
+    // Of buckets that are purged it is not known what they amounted to. No bucket goes that a calculation of today reaches.
     let purged = |start| state.group.records_from.is_some_and(|from| start < from);
-    let calculation = state.calculation.as_ref().filter(|last| !purged(last.lookback_start))?;
+    let is_known = |last: &&Calculation| last.lookback_end == today || !purged(last.lookback_start);
+    let calculation = state.calculation.as_ref().filter(is_known)?;
     let (ledger, hierarchy) = (&mut state.ledger, &state.hierarchy);
     let decayer = Decayer::new(&calculation.options, calculation.lookback_end);
     ledger.normalize(&decayer);

@@ -210,6 +210,14 @@ on_both! {
         is_found_and_mended("project", "its decayed usage is").await;
         plant(&f, "UPDATE domain_fair_shares SET fair_share_factor = fair_share_factor / 2").await;
         is_found_and_mended("domain", "its factor is").await;
+        // Also where a longer look-back reaches buckets whose records are purged.
+        f.options(&json!({"lookback_days": 2})).await;
+        f.clock.set("2026-01-20T14:00:00Z");
+        f.service.purge(GROUP, 1_000).await.unwrap();
+        f.options(&json!({"lookback_days": 28})).await;
+        f.tick().await;
+        plant(&f, "UPDATE project_fair_shares SET total_decayed_usage = '{\"cpu\":\"1\"}'").await;
+        is_found_and_mended("project", "its decayed usage is").await;
     }
 
     async fn ended_kernels_are_removed_and_never_taken_again(db: TestDb) {
