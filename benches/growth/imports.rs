@@ -31,6 +31,10 @@ async fn measure(on: On) {
     let mut points = Vec::new();
     for rows in [jobs_file::SHORT, 2 * jobs_file::SHORT, jobs_file::LONG] {
         let (file, db) = (jobs_file::write(folder.path(), rows), grown::database(on).await);
+        if matches!(on, On::Grown(_)) {
+            // The history ends long before today, which a command takes for a clock that is ahead.
+            cost(program(&db.url).args(["jobs", "trust-clock"]));
+        }
         let import = || cost(program(&db.url).args(["import", "csv"]).arg(file)).cpu;
         points.push((rows as f64, tokio::task::block_in_place(import)));
     }

@@ -13,7 +13,6 @@ use uuid::Uuid;
 use super::bulk::Spread;
 use super::decode::SlotDecoder;
 use super::entity::{domain_usage_bucket, project_usage_bucket, user_usage_bucket};
-use super::retention::remove_some;
 use super::{Result, bulk, decode};
 use crate::domain::bucket::Bucket;
 use crate::domain::decimal::Amount;
@@ -259,19 +258,39 @@ pub async fn delete(db: &impl ConnectionTrait, group: &str, keys: &BTreeSet<(Own
     Ok(())
 }
 
-/// Removes buckets of a group that ended before `before`, at most `most`. Returns how many.
+/// On which day the last of the first `count` buckets of users begins that ended before `before`; `None`: they are fewer.
+#[tracing::instrument(name = "db.buckets.nth_day", level = "debug", skip_all, fields(group), err(level = "debug"))]
+pub async fn nth_day(db: &impl ConnectionTrait, group: &str, before: Day, count: u64) -> Result<Option<Day>> {
+    use user_usage_bucket::{Column, Entity};
+    let day: Option<i32> = Entity::find()
+        .select_only()
+        .column(Column::PeriodStart)
+        .filter(Column::ResourceGroup.eq(group))
+        .filter(Column::PeriodStart.lt(before.0))
+        .filter(Column::PeriodEnd.lt(before.0))
+        .order_by_asc(Column::PeriodStart)
+        .offset(count - 1)
+        .limit(1)
+        .into_tuple()
+        .one(db)
+        .await?;
+    Ok(day.map(Day))
+}
+
+/// Removes all buckets of a group that ended before `before`. Returns how many.
 #[tracing::instrument(name = "db.buckets.purge", level = "debug", skip_all, fields(group), err(level = "debug"))]
-pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Day, most: u64) -> Result<u64> {
+pub async fn purge(db: &impl ConnectionTrait, group: &str, before: Day) -> Result<u64> {
     let mut removed = 0;
     macro_rules! tier {
         ($($table:ident)+) => {$(
-            // The index is by the start.
-            let old = $table::Entity::find()
+            let done = $table::Entity::delete_many()
                 .filter($table::Column::ResourceGroup.eq(group))
+                // The index is by the start.
                 .filter($table::Column::PeriodStart.lt(before.0))
                 .filter($table::Column::PeriodEnd.lt(before.0))
-                .order_by_asc($table::Column::PeriodStart);
-            removed += remove_some(db, old, most - removed).await?;
+                .exec(db)
+                .await?;
+            removed += done.rows_affected;
         )+};
     }
     tier!(domain_usage_bucket project_usage_bucket user_usage_bucket);

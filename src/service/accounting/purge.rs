@@ -7,7 +7,6 @@ use crate::service::group::published::PublishedGroup;
 use crate::service::group::session::Session;
 use crate::service::work::background;
 use crate::service::{Result, Service, Work};
-use crate::store::day_totals::by_buckets;
 use crate::store::retention::STEP;
 use crate::store::{self, buckets, day_totals, records, run_times, slice_kinds};
 
@@ -21,26 +20,36 @@ enum Past {
     /// Kinds of records, all of which are purged.
     Kinds(Day),
     RunTimes(Day),
-    /// Where buckets tell the totals of a day.
-    TotalsOfBuckets(Day),
-    Buckets(Day),
-    DayTotals(Day),
+    /// Buckets and day totals.
+    Days(Day),
 }
 
 impl Past {
-    /// Removes some rows, at most [`STEP`]. Returns how many.
-    async fn remove_some(self, session: &mut Session) -> Result<u64> {
+    /// Removes some rows, about [`STEP`] at most. Returns how many, and whether some are left.
+    async fn remove_some(self, session: &mut Session) -> Result<(u64, bool)> {
         let (db, key) = (session.write(), session.key());
         let removed = match self {
-            Self::Records(before) => records::remove(db, key, before, STEP).await,
-            Self::Kinds(before) => slice_kinds::purge(db, key, before, STEP).await,
-            Self::RunTimes(before) => run_times::purge(db, key, before, STEP).await,
-            Self::TotalsOfBuckets(before) => by_buckets::purge(db, key, before, STEP).await,
-            Self::Buckets(before) => buckets::purge(db, session.group(), before, STEP).await,
-            Self::DayTotals(before) => day_totals::purge(db, key, before, STEP).await,
+            Self::Records(before) => records::remove(db, key, before, STEP).await?,
+            Self::Kinds(before) => slice_kinds::purge(db, key, before, STEP).await?,
+            Self::RunTimes(before) => run_times::purge(db, key, before, STEP).await?,
+            Self::Days(before) => return remove_days(session, before).await,
         };
-        Ok(removed?)
+        Ok((removed, removed == STEP))
     }
+}
+
+/// Removes buckets and day totals of the first days before `before`: whole days, so that the tiers agree after each step.
+async fn remove_days(session: &mut Session, before: Day) -> Result<(u64, bool)> {
+    let (db, group, key) = (session.write(), session.group(), session.key());
+    let longest = buckets::longest(db, group).await?.cast_signed();
+    let ends = [
+        buckets::nth_day(db, group, before, STEP).await?.map(|start| start.plus(longest)),
+        day_totals::nth_day(db, key, before, STEP).await?.map(|day| day.plus(1)),
+    ];
+    let until = ends.into_iter().flatten().fold(before, Day::min);
+    let removed = buckets::purge(db, group, until).await?;
+    day_totals::purge(db, key, until).await?;
+    Ok((removed, until < before))
 }
 
 impl Service {
@@ -71,9 +80,7 @@ impl Service {
             self.remove_in_steps(&work, Past::Kinds(from)).await?;
         }
         self.remove_in_steps(&work, Past::RunTimes(before)).await?;
-        self.remove_in_steps(&work, Past::TotalsOfBuckets(kept_from)).await?;
-        let buckets = self.remove_in_steps(&work, Past::Buckets(kept_from)).await?;
-        self.remove_in_steps(&work, Past::DayTotals(kept_from)).await?;
+        let buckets = self.remove_in_steps(&work, Past::Days(kept_from)).await?;
         if let Err(error) = self.store.drop_purged_days(before).await {
             // A reader holds the table, mostly. The next purge tries again.
             tracing::info!(%error, "partitions of purged days stay for now");
@@ -86,10 +93,10 @@ impl Service {
         let mut removed = 0;
         loop {
             let change = async move |session: &mut Session| past.remove_some(session).await;
-            let step = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
+            let (step, more) = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
             removed += step;
             self.store.give_back_space().await?;
-            if step < STEP {
+            if !more {
                 return Ok(removed);
             }
         }

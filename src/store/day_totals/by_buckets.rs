@@ -15,7 +15,6 @@ use crate::domain::ids::{GroupKey, ProjectId};
 use crate::domain::time::Day;
 use crate::store::entity::bucket_domain::{ActiveModel, Column, Entity};
 use crate::store::entity::{bucket_total, day_total};
-use crate::store::retention::remove_some;
 use crate::store::{Result, bulk};
 
 /// Projects of one day whose totals buckets tell, and the domain of each.
@@ -101,9 +100,9 @@ pub async fn spell_out(db: &impl ConnectionTrait, group: GroupKey, day: Day, pro
     Ok(())
 }
 
-/// Forgets days before `before`, whose buckets are purged, at most `most` rows. Returns how many.
+/// Forgets the days before `before`, whose buckets are purged.
 #[tracing::instrument(name = "db.by_buckets.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day, most: u64) -> Result<u64> {
-    let old = of_group(group).filter(Column::Day.lt(before.0));
-    remove_some(db, old, most).await
+pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day) -> Result<()> {
+    Entity::delete_many().filter(Column::GroupKey.eq(group.0)).filter(Column::Day.lt(before.0)).exec(db).await?;
+    Ok(())
 }

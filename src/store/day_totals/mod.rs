@@ -17,7 +17,6 @@ use super::bulk::Spread;
 use super::entity::day_total::{ActiveModel, Column, Entity};
 use super::entity::user_usage_bucket;
 pub use super::records::day_sums::{OfDay, Place};
-use super::retention::remove_some;
 use super::{Result, bulk, decode};
 use crate::domain::bucket::Daily;
 use crate::domain::ids::{GroupKey, Member, ProjectId, UserId};
@@ -159,11 +158,28 @@ fn row(group: GroupKey, day: Day, member: Member, domain: &str, source: i32, dai
     }
 }
 
-/// Removes what was recorded of days before `before`, at most `most` rows. Histories stay until an admin removes them. Returns
-/// how many.
+/// On which day the last of the first `count` rows is that were recorded before `before`; `None`: they are fewer.
+#[tracing::instrument(name = "db.day_totals.nth_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
+pub async fn nth_day(db: &impl ConnectionTrait, group: GroupKey, before: Day, count: u64) -> Result<Option<Day>> {
+    let day: Option<i32> = Entity::find()
+        .select_only()
+        .column(Column::Day)
+        .filter(recorded(group))
+        .filter(Column::Day.lt(before.0))
+        .order_by_asc(Column::Day)
+        .offset(count - 1)
+        .limit(1)
+        .into_tuple()
+        .one(db)
+        .await?;
+    Ok(day.map(Day))
+}
+
+/// Removes what was recorded of days before `before`. Histories stay until an admin removes them.
 #[tracing::instrument(name = "db.day_totals.purge", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
-pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day, most: u64) -> Result<u64> {
-    remove_some(db, Entity::find().filter(recorded(group)).filter(Column::Day.lt(before.0)), most).await
+pub async fn purge(db: &impl ConnectionTrait, group: GroupKey, before: Day) -> Result<()> {
+    Entity::delete_many().filter(recorded(group)).filter(Column::Day.lt(before.0)).exec(db).await?;
+    by_buckets::purge(db, group, before).await
 }
 
 /// A bucket of a user.

@@ -10,9 +10,12 @@ use serde_json::json;
 
 use super::buckets::plant;
 use super::number;
+use crate::support::database::TestDb;
 use crate::support::fixture::{Fixture, GROUP, kernel, with};
 use crate::support::on_both;
 
+/// More than one step removes.
+const TWO_STEPS: u64 = retention::STEP + 1_000;
 /// More than two steps remove.
 const MANY: u64 = 2 * retention::STEP + 5_000;
 const TABLES: [&str; 6] =
@@ -36,8 +39,8 @@ async fn columns(f: &Fixture, table: &str) -> Vec<String> {
     rows.iter().map(|row| row.try_get_by_index(0).unwrap()).collect()
 }
 
-/// Copies a row of the table to each of [`MANY`] days long ago.
-async fn copy_to_the_past(f: &Fixture, table: &str) {
+/// Copies a row of the table to each of so many days long ago.
+async fn copy_to_the_past(f: &Fixture, table: &str, days: u64) {
     let columns = columns(f, table).await;
     let value = |column: &String| match column.as_str() {
         day if DAYS.contains(&day) => format!("a.{day} - {LONG_AGO} - n.i"),
@@ -46,7 +49,7 @@ async fn copy_to_the_past(f: &Fixture, table: &str) {
     };
     let values: Vec<String> = columns.iter().map(value).collect();
     let sql = format!(
-        "INSERT INTO {table} ({}) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {MANY}) \
+        "INSERT INTO {table} ({}) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {days}) \
          SELECT {} FROM (SELECT * FROM {table} LIMIT 1) a, n",
         columns.join(", "),
         values.join(", "),
@@ -68,12 +71,35 @@ async fn sessions(f: &Fixture) -> u64 {
     group.kernels_revision.unsigned_abs()
 }
 
+/// A group with a kernel that ended an hour ago.
+async fn one_kernel(db: TestDb) -> Fixture {
+    let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
+    let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-13T13:00:00Z"});
+    f.ingest(&[with(kernel("k", "ann", "ml", "2026-01-13T12:00:00Z"), &ended)]).await;
+    f.tick().await;
+    f
+}
+
 on_both! {
+    async fn audits_between_the_steps_of_a_purge_find_nothing(db: TestDb) {
+        let f = one_kernel(db).await;
+        f.clock.set("2026-03-01T14:00:00Z");
+        f.service.purge(GROUP, 1_000).await.unwrap();
+        for table in ["domain_usage_buckets", "project_usage_buckets", "user_usage_buckets", "bucket_domains"] {
+            copy_to_the_past(&f, table, TWO_STEPS).await;
+        }
+        f.assert_conserved().await;
+        let service = Arc::clone(&f.service);
+        let purge = tokio::spawn(async move { service.purge(GROUP, 1_000).await.unwrap().1 });
+        while !purge.is_finished() {
+            f.assert_conserved().await;
+        }
+        assert_eq!(purge.await.unwrap(), 3 * TWO_STEPS);
+        f.assert_conserved().await;
+    }
+
     async fn a_purge_of_much_is_many_steps_and_leaves_what_is_kept(db: TestDb) {
-        let f = Fixture::new(db, "2026-01-13T14:00:00Z").await;
-        let ended = json!({"status": "TERMINATED", "terminated_at": "2026-01-13T13:00:00Z"});
-        f.ingest(&[with(kernel("k", "ann", "ml", "2026-01-13T12:00:00Z"), &ended)]).await;
-        f.tick().await;
+        let f = one_kernel(db).await;
         let owner = "g.group_key, u.period_start, u.user_uuid, u.project_id";
         let bucket = "FROM user_usage_buckets u JOIN resource_groups g ON g.name = u.resource_group";
         plant(&f, &format!("INSERT INTO day_totals SELECT {owner}, 'other', 0, u.resource_usage, u.records {bucket}")).await;
@@ -83,7 +109,7 @@ on_both! {
         plant(&f, &some).await;
         let kept = rows(&f).await;
         for table in TABLES {
-            copy_to_the_past(&f, table).await;
+            copy_to_the_past(&f, table, MANY).await;
         }
         // Kinds go with the records that had them: at least one record is past the look-back.
         f.clock.set("2026-03-01T14:00:00Z");
@@ -96,8 +122,8 @@ on_both! {
         let gone = |at: usize| i64::from(["run_times", "slice_kinds"].contains(&TABLES[at]));
         let left: Vec<i64> = kept.iter().enumerate().map(|(at, rows)| rows - gone(at)).collect();
         assert_eq!(rows(&f).await, left);
-        // Five tables of these are a group's own, and a step removes no more than it may.
-        assert!(sessions(&f).await - before >= 5 * (MANY / retention::STEP), "a table went at once");
+        // Kinds, run times, and buckets with their day totals go one after the other, each in three steps.
+        assert!(sessions(&f).await - before >= 3 * (MANY / retention::STEP + 1), "a table went at once");
         if f.service.store().backend() == DbBackend::Sqlite {
             assert_eq!(number(f.service.store(), "SELECT freelist_count FROM pragma_freelist_count").await, 0);
         }
