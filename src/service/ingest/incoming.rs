@@ -78,6 +78,9 @@ pub struct KernelInput {
     #[serde(default)]
     #[schema(inline)]
     pub end_inferred: ReadOnly,
+    #[serde(default)]
+    #[schema(inline)]
+    pub records_from: ReadOnly,
 }
 
 /// What a report calls a user or a project.

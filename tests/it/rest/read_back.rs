@@ -80,7 +80,7 @@ on_both! {
         let mut kernels = listed.as_array().unwrap().clone();
         for kernel in &listed.as_array().unwrap().clone() {
             let one = server.get(&group(&format!("/kernels/{}", kernel["kernel_id"].as_str().unwrap()))).await;
-            kernels.push(with_other(one.clone(), &["last_usage_recorded_at", "slices"]));
+            kernels.push(with_other(one.clone(), &["last_usage_recorded_at", "slices", "records_from"]));
             kernels.push(one);
         }
         let taken = server.call("POST", &group("/kernels"), Some(&json!(kernels))).await.json(200);
