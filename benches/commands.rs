@@ -8,7 +8,7 @@ use fairshared::service::{Clock, SystemClock};
 use crate::common::figure::{Bar, Bench, FRESH_AND_GROWN, Figure, On, Unit};
 use crate::common::program::program;
 use crate::common::world::member;
-use crate::common::{block_on, grown, repeat, world};
+use crate::common::{grown, on_each, repeat, world};
 use crate::support::database::TestDb;
 use crate::support::fixture::GROUP;
 
@@ -47,12 +47,9 @@ async fn database(on: On) -> TestDb {
 }
 
 fn run() {
-    // The throwaway PostgreSQL lives as long as the runtime.
-    block_on(async {
-        for on in FRESH_AND_GROWN {
-            let db = database(*on).await;
-            tokio::task::block_in_place(|| measure(*on, &db));
-        }
+    on_each(FRESH_AND_GROWN, async |on| {
+        let db = database(on).await;
+        tokio::task::block_in_place(|| measure(on, &db));
     });
 }
 

@@ -5,7 +5,6 @@ mod ingest;
 mod ticks;
 mod users;
 
-use crate::common::block_on;
 use crate::common::figure::Bench;
 
 pub const BENCH: Bench = Bench {
@@ -27,10 +26,8 @@ pub const BENCH: Bench = Bench {
 };
 
 fn run() {
-    block_on(ticks::run());
+    ticks::run();
     users::run();
-    block_on(async {
-        imports::run().await;
-        ingest::run().await;
-    });
+    imports::run();
+    ingest::run();
 }

@@ -8,7 +8,7 @@ use crate::common::figure::{Bar, Bench, FRESH_AND_GROWN, Figure, On, Unit};
 use crate::common::grown::{self, USERS as EARLIER};
 use crate::common::http::Server;
 use crate::common::twin::{CURSORS, KERNELS, Twin};
-use crate::common::{block_on, percentile, timed_async, world};
+use crate::common::{on_each, percentile, timed_async, world};
 
 pub const BENCH: Bench = Bench { name: "ingest", figures: &[&BULK, &CLIENTS_ALL, &CLIENTS_P99], run };
 
@@ -38,11 +38,9 @@ const CLIENTS: usize = 200;
 const EACH: usize = 25;
 
 fn run() {
-    block_on(async {
-        for on in FRESH_AND_GROWN {
-            bulk(*on).await;
-            many_clients(*on).await;
-        }
+    on_each(FRESH_AND_GROWN, async |on| {
+        bulk(on).await;
+        many_clients(on).await;
     });
 }
 

@@ -6,7 +6,7 @@ use fairshared::store::Synchronous;
 
 use crate::common::figure::{Bar, Bench, Database, Figure, On, Unit};
 use crate::common::http::Server;
-use crate::common::{block_on, grown, median, world};
+use crate::common::{grown, median, on_each, world};
 
 pub const BENCH: Bench = Bench { name: "synchronous", figures: &[&REPORT, &BULK], run };
 
@@ -33,12 +33,10 @@ const COUNT: usize = 100_000;
 const USERS: usize = 10_000;
 
 fn run() {
-    block_on(async {
-        for on in ON {
-            let (normal, full) = (figures(*on, Synchronous::Normal).await, figures(*on, Synchronous::Full).await);
-            REPORT.took(*on, full.report, Some(normal.report));
-            BULK.took(*on, full.bulk, Some(normal.bulk));
-        }
+    on_each(ON, async |on| {
+        let (normal, full) = (figures(on, Synchronous::Normal).await, figures(on, Synchronous::Full).await);
+        REPORT.took(on, full.report, Some(normal.report));
+        BULK.took(on, full.bulk, Some(normal.bulk));
     });
 }
 

@@ -9,6 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use fairshared::jobs::JobSettings;
 use fairshared::store::Store;
 use migration::Schema;
 use tempfile::TempDir;
@@ -28,9 +29,6 @@ pub const USERS: usize = 10_000;
 const KERNELS: usize = 1 << 31;
 /// Changes with what [`live`] does.
 const EDITION: u32 = 2;
-/// Days whose records stay as they were made.
-const RAW_DAYS: u32 = 3;
-const KEEP_BUCKETS_DAYS: u32 = 1_100;
 /// Seconds between the ticks of a day: before the first all kernels have begun, and after the last but one they end.
 const COARSE: [i64; 6] = [4 * 3_600; 6];
 const FINE: [i64; 64] = [900; 64];
@@ -57,11 +55,12 @@ pub async fn fresh(on: On) -> TestDb {
 async fn live(db: TestDb) {
     let first = crate::support::time(world::START).plus_micros(-world::seconds(DAYS * 86_400));
     let cluster = world::cluster_at(db, &first.to_string()).await;
+    let JobSettings { raw_days, keep_buckets_days, keep_kernels_days, .. } = JobSettings::default();
     for day in 0..DAYS {
         let morning = cluster.service.clock().now();
         let kernels = KERNELS + day * USERS..KERNELS + (day + 1) * USERS;
         let lines = |ended: bool| world::of_one_day(kernels.clone(), USERS, morning, ended);
-        let ticks = if day + RAW_DAYS as usize >= DAYS {
+        let ticks = if day + raw_days as usize >= DAYS {
             [&COARSE[..1], &FINE[..], &COARSE[5..]].concat()
         } else {
             COARSE.to_vec()
@@ -75,9 +74,9 @@ async fn live(db: TestDb) {
             }
             assert_eq!(cluster.tick().await.slices_created, USERS as u64);
         }
-        cluster.service.compact(GROUP, RAW_DAYS).await.unwrap();
-        cluster.service.purge(GROUP, KEEP_BUCKETS_DAYS).await.unwrap();
-        cluster.service.purge_kernels(GROUP, 0).await.unwrap();
+        cluster.service.compact(GROUP, raw_days).await.unwrap();
+        cluster.service.purge(GROUP, keep_buckets_days).await.unwrap();
+        cluster.service.purge_kernels(GROUP, keep_kernels_days).await.unwrap();
     }
     cluster.service.shrink_file().await;
     close(cluster).await;

@@ -2,7 +2,7 @@
 
 use crate::common::figure::{Bar, FRESH_AND_GROWN, Figure, On, Unit};
 use crate::common::program::{cost, program};
-use crate::common::{grown, jobs_file, law};
+use crate::common::{grown, jobs_file, law, on_each};
 
 pub static CPU: Figure = Figure {
     name: "an import of 800,000 rows, time of the processor",
@@ -20,10 +20,8 @@ pub static LAW: Figure = Figure {
     on: FRESH_AND_GROWN,
 };
 
-pub async fn run() {
-    for on in FRESH_AND_GROWN {
-        measure(*on).await;
-    }
+pub fn run() {
+    on_each(CPU.on, measure);
 }
 
 async fn measure(on: On) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::figure::{Bar, FRESH_AND_GROWN, Figure, On, Unit};
 use crate::common::http::Server;
-use crate::common::{grown, law, world};
+use crate::common::{grown, law, on_each, world};
 
 pub static EACH: Figure = Figure {
     name: "a kernel of 700,000 that are posted as NDJSON in bodies of 100,000",
@@ -26,10 +26,8 @@ const COUNT: usize = 100_000;
 const BODIES: usize = 7;
 const USERS: usize = 10_000;
 
-pub async fn run() {
-    for on in FRESH_AND_GROWN {
-        measure(*on).await;
-    }
+pub fn run() {
+    on_each(EACH.on, measure);
 }
 
 async fn measure(on: On) {

@@ -8,7 +8,7 @@ use crate::common::figure::{Bar, Database, FRESH_AND_GROWN, Figure, On, POSTGRES
 use crate::common::number::number;
 use crate::common::program::written;
 use crate::common::twin::RECORDS;
-use crate::common::{grown, law, median, timed_async, world};
+use crate::common::{grown, law, median, on_each, timed_async, world};
 use crate::support::fixture::{Fixture, GROUP};
 
 pub static LATE: Figure = Figure {
@@ -52,10 +52,8 @@ const AROUND: usize = 10;
 /// Ticks over which bytes are averaged: checkpoints come once in a while.
 const MEAN: usize = 30;
 
-pub async fn run() {
-    for on in FRESH_AND_GROWN {
-        measure(*on).await;
-    }
+pub fn run() {
+    on_each(LATE.on, measure);
 }
 
 async fn measure(on: On) {

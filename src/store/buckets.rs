@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::bulk::Spread;
 use super::decode::SlotDecoder;
 use super::entity::{domain_usage_bucket, project_usage_bucket, user_usage_bucket};
-use super::{Result, bulk, decode};
+use super::{Result, bulk, decode, retention};
 use crate::domain::bucket::Bucket;
 use crate::domain::decimal::Amount;
 use crate::domain::fairness::Days;
@@ -262,19 +262,11 @@ pub async fn delete(db: &impl ConnectionTrait, group: &str, keys: &BTreeSet<(Own
 #[tracing::instrument(name = "db.buckets.nth_day", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn nth_day(db: &impl ConnectionTrait, group: &str, before: Day, count: u64) -> Result<Option<Day>> {
     use user_usage_bucket::{Column, Entity};
-    let day: Option<i32> = Entity::find()
-        .select_only()
-        .column(Column::PeriodStart)
+    let old = Entity::find()
         .filter(Column::ResourceGroup.eq(group))
         .filter(Column::PeriodStart.lt(before.0))
-        .filter(Column::PeriodEnd.lt(before.0))
-        .order_by_asc(Column::PeriodStart)
-        .offset(count - 1)
-        .limit(1)
-        .into_tuple()
-        .one(db)
-        .await?;
-    Ok(day.map(Day))
+        .filter(Column::PeriodEnd.lt(before.0));
+    retention::nth_day(db, old, Column::PeriodStart, count).await
 }
 
 /// Removes all buckets of a group that ended before `before`. Returns how many.

@@ -2,13 +2,26 @@
 
 use sea_orm::sea_query::{Expr, ExprTrait};
 use sea_orm::{
-    ConnectionTrait, EntityTrait, Iterable, PrimaryKeyToColumn, QueryFilter, QuerySelect, QueryTrait, Select,
+    ConnectionTrait, EntityTrait, Iterable, PrimaryKeyToColumn, QueryFilter, QueryOrder, QuerySelect, QueryTrait,
+    Select,
 };
 
 use super::Result;
+use crate::domain::time::Day;
 
 /// Rows that are removed at once.
 pub const STEP: u64 = 20_000;
+
+/// On which day the last of the first `count` rows of `old` is, by their `day`; `None`: they are fewer.
+pub async fn nth_day<E: EntityTrait>(
+    db: &impl ConnectionTrait,
+    old: Select<E>,
+    day: E::Column,
+    count: u64,
+) -> Result<Option<Day>> {
+    let nth = old.select_only().column(day).order_by_asc(day).offset(count - 1).limit(1);
+    Ok(nth.into_tuple().one(db).await?.map(Day))
+}
 
 /// Removes some of the rows of `old`, at most `most`. Returns how many.
 pub async fn remove_some<E: EntityTrait>(db: &impl ConnectionTrait, old: Select<E>, most: u64) -> Result<u64> {

@@ -8,7 +8,7 @@ use sea_orm::{ConnectionTrait, DbBackend, DbErr, RuntimeErr, Statement};
 use super::{Result, Store};
 
 /// The value of `PRAGMA auto_vacuum` that lets the file shrink when it is told to.
-const INCREMENTAL: i32 = 2;
+const INCREMENTAL: i64 = 2;
 /// Pages that are given back at once. So many hold the rows of a step of a purge and more.
 const PAGES: u32 = 2_000;
 
@@ -30,20 +30,31 @@ impl Store {
         Ok(())
     }
 
-    /// Gives some free pages of the file back. Pages at its end are moved, so this takes time with their number. The file itself
-    /// gets smaller when the log is written into it ([`Store::save_log`]). Returns how many are left.
+    /// Gives the free pages of the file back, in steps that keep no other writer waiting for long: pages at its end are moved. The
+    /// file itself gets smaller when the log is written into it ([`Store::save_log`]).
     #[tracing::instrument(name = "db.space.give_back", level = "debug", skip_all, err(level = "debug"))]
-    pub async fn give_back_space(&self) -> Result<i64> {
+    pub async fn give_back_space(&self) -> Result<()> {
         if self.backend() != DbBackend::Sqlite {
-            return Ok(0);
+            return Ok(());
         }
-        // The pragma does one step for each row that is read.
-        let shrink = Statement::from_string(DbBackend::Sqlite, format!("PRAGMA incremental_vacuum({PAGES})"));
-        self.write().query_all_raw(shrink).await?;
-        let free = Statement::from_string(DbBackend::Sqlite, "PRAGMA freelist_count");
-        let free: Option<i64> =
-            self.write().query_one_raw(free).await?.map(|row| row.try_get_by_index(0)).transpose()?;
-        Ok(free.unwrap_or(0))
+        let mut left = i64::MAX;
+        loop {
+            // The pragma does one step for each row that is read.
+            let shrink = Statement::from_string(DbBackend::Sqlite, format!("PRAGMA incremental_vacuum({PAGES})"));
+            self.write().query_all_raw(shrink).await?;
+            let free = self.pragma("freelist_count").await?.unwrap_or(0);
+            // Others may remove rows meanwhile; what they leave is for the next time.
+            if free == 0 || free >= left {
+                return Ok(());
+            }
+            left = free;
+        }
+    }
+
+    /// The number that a pragma of `SQLite` tells.
+    async fn pragma(&self, name: &str) -> Result<Option<i64>> {
+        let asked = Statement::from_string(DbBackend::Sqlite, format!("PRAGMA {name}"));
+        Ok(self.write().query_one_raw(asked).await?.map(|row| row.try_get_by_index(0)).transpose()?)
     }
 
     /// Makes the file anew if it is of a version that did not let it shrink.
@@ -51,10 +62,7 @@ impl Store {
         if self.backend() != DbBackend::Sqlite {
             return Ok(());
         }
-        let mode = Statement::from_string(DbBackend::Sqlite, "PRAGMA auto_vacuum");
-        let mode: Option<i32> =
-            self.write().query_one_raw(mode).await?.map(|row| row.try_get_by_index(0)).transpose()?;
-        if mode == Some(INCREMENTAL) {
+        if self.pragma("auto_vacuum").await? == Some(INCREMENTAL) {
             return Ok(());
         }
         tracing::info!("the database file is made anew, so that it can shrink later");

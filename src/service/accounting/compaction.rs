@@ -50,7 +50,6 @@ impl Service {
                 let step = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
                 done.records_saved += step.saved;
                 from = step.next;
-                self.store().give_back_space().await?;
             }
             done.days += 1;
             if let Err(error) = self.store().tidy_day(day).await {

@@ -64,12 +64,15 @@ impl Service {
                 Some((kernel, at)) => {
                     Some(Difference { row: format!("kernel:{kernel}"), detail: format!("two records overlap at {at}") })
                 }
-                None => tiers_differ(&stored, found.records_from)
-                    .or_else(|| recalculation::first_difference(&mut state, service.clock.now().day()))
-                    .or_else(|| {
+                None => tiers_differ(&stored, found.records_from).or_else(|| {
+                    let mut hierarchy = state.hierarchy.clone();
+                    let weighed = hierarchy.weigh(state.options.default_weight);
+                    let today = service.clock.now().day();
+                    recalculation::first_difference(&mut state, &hierarchy, &weighed, today).or_else(|| {
                         let picture = service.published.get(&group)?;
-                        shown::first_difference(&picture, &state, &service.people.read())
-                    }),
+                        shown::first_difference(&picture, &state.group, &hierarchy, &service.people.read())
+                    })
+                }),
             };
             if found.difference.is_none() {
                 // Folding the records again must give the very same buckets; nothing of it is kept.

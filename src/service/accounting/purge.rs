@@ -95,7 +95,6 @@ impl Service {
             let change = async move |session: &mut Session| past.remove_some(session).await;
             let (step, more) = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
             removed += step;
-            self.store.give_back_space().await?;
             if !more {
                 return Ok(removed);
             }
@@ -139,7 +138,6 @@ impl Service {
             let ended = background(Arc::clone(self).change_in_run(work.clone(), change)).await?;
             removed += ended.len() as u64;
             after = ended.last().copied();
-            self.store.give_back_space().await?;
             if (ended.len() as u64) < STEP {
                 return Ok(removed);
             }

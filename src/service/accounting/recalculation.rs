@@ -3,7 +3,7 @@
 
 use super::difference::Difference;
 use crate::domain::factor::{Decayer, fair_share_factor};
-use crate::domain::hierarchy::Hierarchy;
+use crate::domain::hierarchy::{Hierarchy, Weighed};
 use crate::domain::ids::Owner;
 use crate::domain::time::Day;
 use crate::domain::weight::{EffectiveWeight, Weight};
@@ -11,8 +11,14 @@ use crate::service::audit::label;
 use crate::service::group::state::{Calculation, GroupState};
 
 /// The first share of a state as it was loaded that is not what its buckets and weights amount to.
-pub fn first_difference(state: &mut GroupState, today: Day) -> Option<Difference> {
-    other_history(state, today).or_else(|| other_factor(state))
+/// `should` is its hierarchy as it is weighed, and `weighed` what that changed.
+pub fn first_difference(
+    state: &mut GroupState,
+    should: &Hierarchy,
+    weighed: &Weighed,
+    today: Day,
+) -> Option<Difference> {
+    other_history(state, today).or_else(|| other_factor(state, should, weighed))
 }
 
 fn other_history(state: &mut GroupState, today: Day) -> Option<Difference> {
@@ -39,19 +45,13 @@ fn other_history(state: &mut GroupState, today: Day) -> Option<Difference> {
     })
 }
 
-fn other_factor(state: &GroupState) -> Option<Difference> {
+fn other_factor(state: &GroupState, should: &Hierarchy, weighed: &Weighed) -> Option<Difference> {
     let (hierarchy, default) = (&state.hierarchy, state.options.default_weight);
-    let mut weighed = hierarchy.clone();
-    let others = weighed.weigh(default).refactored;
-    others.iter().find(|owner| !is_of_another_domain(hierarchy, owner, default)).map(|owner| {
+    weighed.refactored.iter().find(|owner| !is_of_another_domain(hierarchy, owner, default)).map(|owner| {
         let factor = |of: &Hierarchy| of.share(owner).map_or(1.0, |share| share.fair_share_factor);
         Difference {
             row: format!("share of {}", label(owner)),
-            detail: format!(
-                "its factor is {}, and that of its usage and weight {}",
-                factor(hierarchy),
-                factor(&weighed)
-            ),
+            detail: format!("its factor is {}, and that of its usage and weight {}", factor(hierarchy), factor(should)),
         }
     })
 }

@@ -2,27 +2,28 @@
 //! are the rows and ranks of a picture that is made anew (FAIR_SHARE §7).
 
 use super::difference::Difference;
-use crate::domain::hierarchy::Share;
-use crate::domain::ids::Owner;
+use crate::domain::hierarchy::Hierarchy;
 use crate::domain::ranking::Placed;
 use crate::service::audit::label;
 use crate::service::group::published::PublishedGroup;
-use crate::service::group::published::rows::{DomainShare, ProjectShare, Rows, UserShare};
-use crate::service::group::state::GroupState;
+use crate::service::group::published::rows::{Row, Rows};
 use crate::service::people::Directory;
-use crate::store::groups::Revisions;
+use crate::store::groups::{Group, Revisions};
 
-/// The first row of the picture that differs from a state as it was loaded. A picture of another revision tells nothing: the
-/// writer that made the later one is about to show it.
-pub fn first_difference(picture: &PublishedGroup, state: &GroupState, people: &Directory) -> Option<Difference> {
+/// The first row of the picture that differs from a group as it was loaded, with its hierarchy as it is weighed. A picture of
+/// another revision tells nothing: the writer that made the later one is about to show it.
+pub fn first_difference(
+    picture: &PublishedGroup,
+    group: &Group,
+    weighed: &Hierarchy,
+    people: &Directory,
+) -> Option<Difference> {
     let revision = |of: Revisions| (of.created_at, of.shares);
     let shown = &picture.facts.rows;
-    if revision(picture.facts.revisions()) != revision(state.group.revisions()) || !shown.show(people) {
+    if revision(picture.facts.revisions()) != revision(group.revisions()) || !shown.show(people) {
         return None;
     }
-    let mut hierarchy = state.hierarchy.clone();
-    hierarchy.weigh(state.options.default_weight);
-    let stored = Rows::build(&hierarchy, people);
+    let stored = Rows::build(weighed, people);
     first_other(shown.domains.placed(), stored.domains.placed(), |row| shown.placed_domain(&row.domain_name))
         .or_else(|| {
             first_other(shown.placed_projects(), stored.placed_projects(), |row| shown.placed_project(row.project_id))
@@ -30,33 +31,8 @@ pub fn first_difference(picture: &PublishedGroup, state: &GroupState, people: &D
         .or_else(|| first_other(shown.users.placed(), stored.users.placed(), |row| shown.placed_user(row.member)))
 }
 
-trait Shown: PartialEq {
-    fn owner(&self) -> Owner;
-    fn share(&self) -> &Share;
-}
-
-macro_rules! shown {
-    ($($row:ident, $this:ident: $owner:expr;)*) => {$(
-        impl Shown for $row {
-            fn owner(&$this) -> Owner {
-                $owner
-            }
-
-            fn share(&self) -> &Share {
-                &self.share
-            }
-        }
-    )*};
-}
-
-shown! {
-    DomainShare, self: Owner::Domain(self.domain_name.clone());
-    ProjectShare, self: Owner::Project(self.project_id);
-    UserShare, self: Owner::User(self.member);
-}
-
 /// The first row of a tier, by rank, that is not as stored, or is not found under its name.
-fn first_other<R: Shown>(
+fn first_other<R: Row>(
     mut shown: impl Iterator<Item = Placed<R>>,
     mut stored: impl Iterator<Item = Placed<R>>,
     find: impl Fn(&R) -> Option<Placed<R>>,
@@ -79,7 +55,7 @@ fn first_other<R: Shown>(
     }
 }
 
-fn describe<R: Shown>(row: Option<&Placed<R>>) -> String {
+fn describe<R: Row>(row: Option<&Placed<R>>) -> String {
     row.map_or_else(
         || "nothing".to_owned(),
         |row| {

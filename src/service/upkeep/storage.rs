@@ -37,17 +37,8 @@ impl Service {
 
     /// Makes an `SQLite` file smaller by all free space, while others write on: its end moves when the log is written into it.
     pub async fn shrink_file(&self) {
-        let mut left = i64::MAX;
-        while left > 0 {
-            match self.store.give_back_space().await {
-                // Others may remove rows meanwhile; what they leave is for the next time.
-                Ok(free) if free < left => left = free,
-                Ok(_) => break,
-                Err(error) => {
-                    tracing::warn!(%error, "free space stays in the file of the database for now");
-                    break;
-                }
-            }
+        if let Err(error) = self.store.give_back_space().await {
+            tracing::warn!(%error, "free space stays in the file of the database for now");
         }
         log_saved(&self.store).await;
     }

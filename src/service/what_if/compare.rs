@@ -10,59 +10,18 @@ use super::answer::{
 };
 use super::request::FairShareSimulation;
 use crate::domain::decimal::f64_text;
-use crate::domain::hierarchy::Share;
-use crate::domain::ids::Owner;
 use crate::domain::parallel;
 use crate::domain::ranking::{Placed, Ranked};
 use crate::service::fairness::report::KnownFairness;
 use crate::service::group::calculate::Moment;
 use crate::service::group::published::profile::Profile;
-use crate::service::group::published::rows::{DomainShare, ProjectShare, UserShare};
+use crate::service::group::published::rows::{DomainShare, ProjectShare, Row, UserShare};
 use crate::service::group::visible::VisibleGroup;
 use crate::service::sequence::SequenceInput;
 use crate::service::{Result, Service};
 
 /// Winners and losers that an answer names.
 const MOVERS: usize = 10;
-
-/// A row of one tier.
-trait Row: Ranked<Id: Clone> {
-    fn is_shown(&self) -> bool;
-    fn share(&self) -> &Share;
-    fn owner(&self) -> Owner;
-    /// The domain that it is in.
-    fn domain(&self) -> Option<&Arc<str>>;
-}
-
-macro_rules! rows {
-    ($($row:ident: $owner:expr, $domain:expr;)*) => {$(
-        impl Row for $row {
-            fn is_shown(&self) -> bool {
-                !self.hidden
-            }
-
-            fn share(&self) -> &Share {
-                &self.share
-            }
-
-            fn owner(&self) -> Owner {
-                let owner: fn(&Self) -> Owner = $owner;
-                owner(self)
-            }
-
-            fn domain(&self) -> Option<&Arc<str>> {
-                let domain: fn(&Self) -> Option<&Arc<str>> = $domain;
-                domain(self)
-            }
-        }
-    )*};
-}
-
-rows! {
-    DomainShare: |row| Owner::Domain(Arc::clone(&row.domain_name)), |_| None;
-    ProjectShare: |row| Owner::Project(row.project_id), |row| Some(&row.domain_name);
-    UserShare: |row| Owner::User(row.member), |row| Some(&row.domain_name);
-}
 
 /// The rows of one picture that are shown, with their ranks. Of users, of whom there are many, they are not even shared.
 struct Shown<'a, P> {

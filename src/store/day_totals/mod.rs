@@ -17,7 +17,7 @@ use super::bulk::Spread;
 use super::entity::day_total::{ActiveModel, Column, Entity};
 use super::entity::user_usage_bucket;
 pub use super::records::day_sums::{OfDay, Place};
-use super::{Result, bulk, decode};
+use super::{Result, bulk, decode, retention};
 use crate::domain::bucket::Daily;
 use crate::domain::ids::{GroupKey, Member, ProjectId, UserId};
 use crate::domain::time::Day;
@@ -161,18 +161,8 @@ fn row(group: GroupKey, day: Day, member: Member, domain: &str, source: i32, dai
 /// On which day the last of the first `count` rows is that were recorded before `before`; `None`: they are fewer.
 #[tracing::instrument(name = "db.day_totals.nth_day", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn nth_day(db: &impl ConnectionTrait, group: GroupKey, before: Day, count: u64) -> Result<Option<Day>> {
-    let day: Option<i32> = Entity::find()
-        .select_only()
-        .column(Column::Day)
-        .filter(recorded(group))
-        .filter(Column::Day.lt(before.0))
-        .order_by_asc(Column::Day)
-        .offset(count - 1)
-        .limit(1)
-        .into_tuple()
-        .one(db)
-        .await?;
-    Ok(day.map(Day))
+    let old = Entity::find().filter(recorded(group)).filter(Column::Day.lt(before.0));
+    retention::nth_day(db, old, Column::Day, count).await
 }
 
 /// Removes what was recorded of days before `before`. Histories stay until an admin removes them.

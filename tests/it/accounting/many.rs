@@ -41,7 +41,7 @@ fn cores(user: usize) -> u64 {
     if id(&name(user)).as_bytes()[0] < 0x80 { 1 } else { 1 + user as u64 % 3 }
 }
 
-fn name(user: usize) -> String {
+pub fn name(user: usize) -> String {
     format!("u{user}")
 }
 

@@ -6,15 +6,12 @@ use fairshared::service::group::published::rows::UserShare;
 use serde_json::json;
 
 use super::buckets::plant;
+use super::many::name;
 use super::member;
 use crate::support::fixture::{Fixture, GROUP, admin, id, kernel, with};
 use crate::support::on_both;
 
 const USERS: usize = 40;
-
-fn name(user: usize) -> String {
-    format!("u{user}")
-}
 
 /// The rows of all users, as the picture has them.
 fn rows(f: &Fixture) -> Vec<Arc<UserShare>> {

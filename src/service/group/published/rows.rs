@@ -46,8 +46,14 @@ pub struct UserShare {
     pub hidden: bool,
 }
 
-trait Row: Ranked + Clone + PartialEq {
+/// A row of one tier.
+pub trait Row: Ranked<Id: Clone> + Clone + PartialEq {
     fn share(&self) -> &Share;
+    fn owner(&self) -> Owner;
+    /// The domain that it is in.
+    fn domain(&self) -> Option<&Arc<str>>;
+    /// Whether lists and rankings have it.
+    fn is_shown(&self) -> bool;
 
     /// Whether it is `other`, with what its buckets come to.
     fn is_same_as(&self, other: &Self) -> bool {
@@ -56,7 +62,7 @@ trait Row: Ranked + Clone + PartialEq {
 }
 
 macro_rules! ranked {
-    ($($row:ident: $id:ident $type:ty;)*) => {$(
+    ($($row:ident: $id:ident $type:ty, $owner:expr, $domain:expr;)*) => {$(
         impl Ranked for $row {
             type Id = $type;
 
@@ -73,14 +79,28 @@ macro_rules! ranked {
             fn share(&self) -> &Share {
                 &self.share
             }
+
+            fn owner(&self) -> Owner {
+                let owner: fn(&Self) -> Owner = $owner;
+                owner(self)
+            }
+
+            fn domain(&self) -> Option<&Arc<str>> {
+                let domain: fn(&Self) -> Option<&Arc<str>> = $domain;
+                domain(self)
+            }
+
+            fn is_shown(&self) -> bool {
+                !self.hidden
+            }
         }
     )*};
 }
 
 ranked! {
-    DomainShare: domain_name Arc<str>;
-    ProjectShare: project_id ProjectId;
-    UserShare: member Member;
+    DomainShare: domain_name Arc<str>, |row| Owner::Domain(Arc::clone(&row.domain_name)), |_| None;
+    ProjectShare: project_id ProjectId, |row| Owner::Project(row.project_id), |row| Some(&row.domain_name);
+    UserShare: member Member, |row| Owner::User(row.member), |row| Some(&row.domain_name);
 }
 
 /// Of so many rows that change, all are made and ranked anew: that takes less time then.
