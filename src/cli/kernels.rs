@@ -81,6 +81,9 @@ struct PostArgs {
     output: OutputArgs,
 }
 
+/// Rejected rows that a person is shown: most of them are rejected for the same reason.
+const SHOWN: usize = 20;
+
 const TABLE: &[&str] =
     &["kernel_id", "user", "project", "domain_name", "status", "started_at", "terminated_at", "occupied_slots"];
 const CSV: &[&str] = &[
@@ -142,11 +145,15 @@ async fn post(args: PostArgs, client: &Client) -> Outcome {
     if args.output.output == Format::Json {
         print_bytes(&bytes)?;
     }
-    for row in answer["errors"].as_array().into_iter().flatten() {
-        eprint_line(&rejection(row));
-    }
     let [accepted, changed, rejected] =
         ["accepted", "changed", "rejected"].map(|key| answer[key].as_u64().unwrap_or(0));
+    for row in answer["errors"].as_array().into_iter().flatten().take(SHOWN) {
+        eprint_line(&rejection(row));
+    }
+    if let Some(more @ 1..) = rejected.checked_sub(SHOWN as u64) {
+        let more = counted(more, "more row was", "more rows were");
+        eprint_line(&format!("{more} rejected; `--output json` tells why, of the first 10,000"));
+    }
     let accepted = counted(accepted, "kernel", "kernels");
     eprint_line(&format!("{accepted} accepted, {changed} new or changed; {rejected} rejected"));
     Ok(if rejected > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })

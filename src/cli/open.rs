@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::jobs::JobSettings;
 use crate::service::{Service, SystemClock};
 pub use crate::store::address::shown;
-use crate::store::{Store, StoreError};
+use crate::store::{ConnectionTrait, Store, StoreError, Tx};
 
 /// Between two tries to reach a database at start.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -60,12 +60,13 @@ pub async fn close(store: &Store) {
 /// The service over a database whose schema is of this version.
 pub async fn service(config: &Config) -> Result<Arc<Service>, Failure> {
     let store = connect_existing(config).await?;
-    check_schema(&store, &config.database_url).await?;
-    over(store, config).await
+    let moment = store.begin_snapshot().await?;
+    check_schema(&moment, &config.database_url).await?;
+    over(store, moment, config).await
 }
 
-async fn over(store: Store, config: &Config) -> Result<Arc<Service>, Failure> {
-    let service = Service::new(store, Arc::new(SystemClock)).await?;
+async fn over(store: Store, moment: Tx, config: &Config) -> Result<Arc<Service>, Failure> {
+    let service = Service::as_of(store, moment, Arc::new(SystemClock)).await?;
     service.set_keep_buckets_days(config.keep_buckets_days);
     Ok(service)
 }
@@ -75,10 +76,10 @@ pub async fn service_made(config: &Config) -> Result<Arc<Service>, Failure> {
     let store = connect(config).await?;
     if config.migrate_on_start {
         store.migrate_up().await?;
-    } else {
-        check_schema(&store, &config.database_url).await?;
     }
-    over(store, config).await
+    let moment = store.begin_snapshot().await?;
+    check_schema(&moment, &config.database_url).await?;
+    over(store, moment, config).await
 }
 
 /// What `attempt` does with a database that may not answer yet: tries again after growing pauses, as long as the setting
@@ -103,8 +104,8 @@ pub async fn awaited<T>(config: &Config, attempt: impl AsyncFn() -> Result<T, Fa
 }
 
 /// Refuses a database that lacks migrations.
-pub async fn check_schema(store: &Store, url: &str) -> Result<(), Failure> {
-    let lacking = store.schema().await?.pending.len();
+pub async fn check_schema(db: &impl ConnectionTrait, url: &str) -> Result<(), Failure> {
+    let lacking = Store::schema_of(db).await?.pending.len();
     if lacking == 0 {
         return Ok(());
     }

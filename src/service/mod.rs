@@ -66,7 +66,7 @@ use crate::domain::ids::GroupKey;
 use crate::domain::maps::FastSet;
 use crate::domain::time::Timestamp;
 use crate::process::random;
-use crate::store::{self, ConnectionTrait, Store, StreamTrait};
+use crate::store::{self, ConnectionTrait, Store, StreamTrait, Tx};
 
 /// For how many days usage is kept, unless the settings say.
 pub const KEEP_BUCKETS_DAYS: u32 = 1_100;
@@ -107,7 +107,14 @@ pub struct Service {
 impl Service {
     /// A service over `store` that has published every group's state.
     pub async fn new(store: Store, clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
-        let (people, users) = people::People::load(&store).await?;
+        let moment = store.begin_snapshot().await?;
+        Self::as_of(store, moment, clock).await
+    }
+
+    /// [`Service::new`], with what `store` holds at a moment. One transaction reads all but the users: it stays on one connection,
+    /// and each further one would cost `PostgreSQL` more than its statements.
+    pub async fn as_of(store: Store, moment: Tx, clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
+        let (people, users) = people::People::load(&store, &moment).await?;
         let service = Arc::new(Self {
             people,
             store,
@@ -127,9 +134,10 @@ impl Service {
             permits: ComputePermits::default(),
             health: Health::default(),
         });
-        service.begin_watching().await?;
-        service.refresh_keys().await?;
-        let states = service.load_states().await?;
+        service.begin_watching(&moment).await?;
+        service.read_keys(&moment).await?;
+        let states = service.load_states(&moment).await?;
+        drop(moment);
         service.people.take_users(users.await?);
         for (mut slot, state) in states {
             service.publish(&mut slot, state);
@@ -224,8 +232,7 @@ impl Service {
     }
 
     /// Reads the state of every group, which is published once its users are known.
-    async fn load_states(&self) -> Result<Vec<(SlotGuard, GroupState)>> {
-        let db = self.store.read();
+    async fn load_states(&self, db: &Tx) -> Result<Vec<(SlotGuard, GroupState)>> {
         let mut states = Vec::new();
         for name in store::groups::revisions(db).await?.into_keys() {
             let slot = self.slot(&name).lock_owned().await;

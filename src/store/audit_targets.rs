@@ -40,13 +40,13 @@ pub async fn add(db: &impl ConnectionTrait, group: &str, id: i64, targets: &[Str
 #[tracing::instrument(name = "db.audit_targets.last", level = "debug", skip_all, fields(group), err(level = "debug"))]
 pub async fn last(db: &impl ConnectionTrait, group: &str, targets: &[String]) -> Result<BTreeMap<String, Author>> {
     let mut authors = BTreeMap::new();
+    let place = [(Column::ResourceGroup, group.into())];
     for part in targets.chunks(bulk::MOST_IDS) {
         let newest: Vec<(String, i64)> = Entity::find()
             .select_only()
             .column(Column::Target)
             .column_as(Column::AuditId.max(), "newest")
-            .filter(Column::ResourceGroup.eq(group))
-            .filter(bulk::one_of(db, Column::Target, part.iter().cloned()))
+            .filter(bulk::one_of_place(db, &place, Column::Target, part.iter().cloned()))
             .group_by(Column::Target)
             .into_tuple()
             .all(db)

@@ -12,8 +12,8 @@ use sea_orm::sea_query::{
     ArrayType, Expr, ExprTrait, OnConflict, Query, SelectStatement, SimpleExpr, TableRef, ValueTuple, ValueType,
 };
 use sea_orm::{
-    ActiveModelTrait, ColumnTrait, ColumnType, ConnectionTrait, DbBackend, DbErr, EntityTrait, IdenStatic, Iterable,
-    Statement, Value,
+    ActiveModelTrait, ColumnTrait, ColumnType, Condition, ConnectionTrait, DbBackend, DbErr, EntityTrait, IdenStatic,
+    Iterable, Statement, Value,
 };
 
 /// `SQLite`'s limit on values in one statement.
@@ -414,6 +414,27 @@ pub fn one_of<V: Into<Value> + ValueType>(
         }
         None => column.is_in(ids),
     }
+}
+
+/// Whether the columns of `place` have their values, and `column` is one of `ids`: together the beginning of a key. `PostgreSQL`
+/// gets all of them as rows to look up, and has to find no other condition on the table: from its statistics, or without any,
+/// it may take a place of thousands of rows for one row, and would compare each of them with each id.
+pub fn one_of_place<C: ColumnTrait, V: Into<Value> + ValueType>(
+    db: &impl ConnectionTrait,
+    place: &[(C, Value)],
+    column: C,
+    ids: impl Iterator<Item = V>,
+) -> Condition {
+    if db.get_database_backend() != DbBackend::Postgres {
+        let of_place = place.iter().fold(Condition::all(), |all, (column, value)| all.add(column.eq(value.clone())));
+        return of_place.add(one_of(db, column, ids));
+    }
+    let ids = Value::Array(V::array_type(), Some(Box::new(ids.map(V::into).collect())));
+    let columns = place.iter().map(|(column, _)| column.into_expr()).chain([column.into_expr()]);
+    let mut rows = Query::select();
+    rows.exprs(place.iter().map(|(_, value)| Expr::value(value.clone())));
+    rows.expr(Expr::cust_with_values("UNNEST((SELECT $1))", [ids]));
+    Condition::all().add(Expr::tuple(columns).in_subquery(rows))
 }
 
 /// Numbers or UUIDs as JSON, and what makes an id of an element; `None` for others.

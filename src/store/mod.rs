@@ -189,7 +189,12 @@ impl Store {
 
     /// The migrations that are applied and those that are pending. A schema that a newer version made is refused.
     pub async fn schema(&self) -> Result<Schema> {
-        let schema = migration::schema(&self.write).await?;
+        Self::schema_of(&self.write).await
+    }
+
+    /// [`Store::schema`] as a connection sees it.
+    pub async fn schema_of(db: &impl ConnectionTrait) -> Result<Schema> {
+        let schema = migration::schema(db).await?;
         if schema.unknown.is_empty() { Ok(schema) } else { Err(StoreError::NewerSchema(schema.unknown)) }
     }
 

@@ -15,6 +15,8 @@ use crate::process::random;
 pub const CONNECTIONS: u32 = 10;
 /// How long a connection may take to be made, or to show that it is alive, while a client waits for an answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(1_500);
+/// How long the first connection may take to be made, before it is asked why.
+const AT_ONCE: Duration = Duration::from_millis(200);
 /// Longer than this, routers may have forgotten a connection that was not used.
 const IDLE_TIMEOUT: Duration = Duration::from_mins(4);
 /// A connection that cannot end its transaction within this time is given up.
@@ -44,11 +46,17 @@ impl Source {
     /// The connections of a process that can wait.
     pub async fn connect(&self) -> Result<DatabaseConnection> {
         let options = self.named(self.current());
-        // The pool would try again and again, and say in the end that it took too long.
-        let first = options.connect().await.map_err(|error| DbErr::Conn(RuntimeErr::SqlxError(error.into())))?;
-        let pool = careful(pool_options(CONNECTIONS), &[SETTINGS]).connect_lazy_with(options);
-        if let Err(error) = first.close().await {
-            tracing::debug!(%error, "the first connection did not end cleanly");
+        let pool = careful(pool_options(CONNECTIONS), &[SETTINGS]).connect_lazy_with(options.clone());
+        let failed = |error: sqlx::Error| DbErr::Conn(RuntimeErr::SqlxError(error.into()));
+        if let Ok(first) = timeout(AT_ONCE, pool.acquire()).await {
+            // A statement that came before it is back would make a second one.
+            first.map_err(failed)?.return_to_pool().await;
+        } else {
+            // The pool tries again and again, and says in the end that it took too long. A connection beside it says why.
+            let beside = options.connect().await.map_err(failed)?;
+            if let Err(error) = beside.close().await {
+                tracing::debug!(%error, "a connection did not end cleanly");
+            }
         }
         Ok(pool.into())
     }
@@ -94,7 +102,7 @@ impl Source {
     }
 }
 
-/// A pool that takes no connection back that may be in a transaction.
+/// A pool that takes no connection back that may be in a transaction, and keeps no large buffers.
 fn careful(pool: PgPoolOptions, settings: &'static [&'static str]) -> PgPoolOptions {
     let pool = pool.after_connect(move |connection, _| {
         Box::pin(async move {
@@ -109,10 +117,11 @@ fn careful(pool: PgPoolOptions, settings: &'static [&'static str]) -> PgPoolOpti
     });
     pool.after_release(|connection, _| {
         Box::pin(async move {
-            match timeout(RELEASE_TIMEOUT, end_transaction(connection)).await {
-                Ok(ended) => ended.map(|()| true),
-                Err(_) => Ok(false),
-            }
+            let Ok(ended) = timeout(RELEASE_TIMEOUT, end_transaction(connection)).await else { return Ok(false) };
+            ended?;
+            // A run writes many megabytes in one statement; the connection would keep room for them for ever.
+            connection.shrink_buffers();
+            Ok(true)
         })
     })
 }

@@ -35,13 +35,12 @@ pub async fn add(db: &impl ConnectionTrait, group: GroupKey, more: &ByDay) -> Re
     let keys: Vec<(Day, Member)> = more.keys().copied().collect();
     for of_day in keys.chunk_by(|a, b| a.0 == b.0) {
         for part in of_day.chunks(bulk::MOST_IDS) {
+            let place = [(Column::GroupKey, group.0.into()), (Column::Day, part[0].0.0.into())];
             let users = part.iter().map(|(_, owner)| owner.user.0);
             let known: Vec<(Uuid, Uuid, String)> = Entity::find()
                 .select_only()
                 .columns([Column::UserUuid, Column::ProjectId, Column::Times])
-                .filter(Column::GroupKey.eq(group.0))
-                .filter(Column::Day.eq(part[0].0.0))
-                .filter(bulk::one_of(db, Column::UserUuid, users))
+                .filter(bulk::one_of_place(db, &place, Column::UserUuid, users))
                 .into_tuple()
                 .all(db)
                 .await?;

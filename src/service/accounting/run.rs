@@ -41,7 +41,7 @@ const PART: usize = 5_000;
 /// step changes is in memory until it is stored, and other writers wait for it.
 const MOST_NEW_SUMS: usize = 50_000;
 /// Records of new kernels after which a step does the same.
-const MOST_NEW_RECORDS: usize = 150_000;
+const MOST_NEW_RECORDS: usize = 80_000;
 const KERNELS_BETWEEN_YIELDS: usize = 100;
 /// Days that the database is prepared for before they come.
 const DAYS_AHEAD: i32 = 3;

@@ -12,7 +12,7 @@ use crate::domain::maps::FastMap;
 use crate::service::work::begun;
 use crate::service::{Fault, Result};
 use crate::store::people::{self, Domain, People as Rows, Project, User};
-use crate::store::{ConnectionTrait, Store, StreamTrait};
+use crate::store::{ConnectionTrait, Store, StreamTrait, Tx};
 
 /// The people of the server as of one revision.
 #[derive(Debug, Default)]
@@ -223,13 +223,13 @@ pub struct People(RwLock<Directory>);
 impl People {
     /// The people of a server that starts. Its users are read meanwhile: they are many, and the state of a group does not need
     /// them.
-    pub async fn load(store: &Store) -> Result<(Self, impl Future<Output = Result<Vec<User>>> + use<>)> {
+    pub async fn load(store: &Store, db: &Tx) -> Result<(Self, impl Future<Output = Result<Vec<User>>> + use<>)> {
         let people = Self::default();
-        let until = people::revision(store.read()).await?;
+        let until = people::revision(db).await?;
         let all = store.clone();
         // Rows from before revisions have 0.
         let users = begun(async move { Ok(people::users_since(all.read(), -1).await?) });
-        let rows = people::all_but_users_since(store.read(), -1).await?;
+        let rows = people::all_but_users_since(db, -1).await?;
         people.write().apply(rows, until);
         Ok((people, users))
     }

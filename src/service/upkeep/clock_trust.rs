@@ -11,9 +11,9 @@ use super::health::Condition;
 use crate::domain::time::{Span, Timestamp};
 use crate::service::audit::{self, Change};
 use crate::service::{Caller, Error, Result, Service};
-use crate::store;
 use crate::store::clock::{ClockRecord, Held};
 use crate::store::runs::ServiceRun;
+use crate::store::{self, ConnectionTrait};
 
 /// How readiness and refusals call a clock that is not believed.
 const UNTRUSTED: &str = "clock_untrusted";
@@ -41,9 +41,9 @@ pub struct Trusted {
 
 impl Service {
     /// Reads when the service ran before, and compares the clock with it.
-    pub(in crate::service) async fn begin_watching(&self) -> Result<()> {
-        let earlier = store::runs::list(self.store.read()).await?;
-        let known = store::clock::read(self.store.read()).await?;
+    pub(in crate::service) async fn begin_watching(&self, db: &impl ConnectionTrait) -> Result<()> {
+        let earlier = store::runs::list(db).await?;
+        let known = store::clock::read(db).await?;
         let held = known.held.map(|h| Doubt { wall: h.wall, reference: h.reference, since_start: true });
         // An admin's word counts like a sign of life, also for processes that start before the next heartbeat.
         let last_alive = earlier.iter().map(|run| run.last_heartbeat_at).chain(known.trusted_at).max();

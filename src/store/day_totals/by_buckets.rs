@@ -68,10 +68,10 @@ pub async fn begin(db: &impl ConnectionTrait, group: GroupKey, day: Day, domains
 /// From now on the totals of these projects have rows, or none.
 #[tracing::instrument(name = "db.by_buckets.end", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn end(db: &impl ConnectionTrait, group: GroupKey, day: Day, projects: &[ProjectId]) -> Result<()> {
+    let place = [(Column::GroupKey, group.0.into()), (Column::Day, day.0.into())];
     for part in projects.chunks(bulk::MOST_IDS) {
-        let of_projects = bulk::one_of(db, Column::ProjectId, part.iter().map(|project| project.0));
-        let of_day = Entity::delete_many().filter(Column::GroupKey.eq(group.0)).filter(Column::Day.eq(day.0));
-        of_day.filter(of_projects).exec(db).await?;
+        let those = bulk::one_of_place(db, &place, Column::ProjectId, part.iter().map(|project| project.0));
+        Entity::delete_many().filter(those).exec(db).await?;
     }
     Ok(())
 }

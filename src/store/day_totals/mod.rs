@@ -76,10 +76,10 @@ pub async fn rows_of_day(db: &impl ConnectionTrait, group: GroupKey, day: Day) -
 #[tracing::instrument(name = "db.day_totals.rows_of_users", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn rows_of_users(db: &impl ConnectionTrait, group: GroupKey, day: Day, users: &[UserId]) -> Result<OfDay> {
     let mut found = OfDay::new();
+    let place = [(Column::GroupKey, group.0.into()), (Column::Day, day.0.into()), (Column::Source, RECORDED.into())];
     for part in users.chunks(bulk::MOST_IDS) {
-        let of_users = bulk::one_of(db, Column::UserUuid, part.iter().map(|user| user.0));
-        let rows = Entity::find().filter(recorded(group).add(Column::Day.eq(day.0)).add(of_users));
-        found.extend(read(db, rows, COLUMNS).await?);
+        let of_users = bulk::one_of_place(db, &place, Column::UserUuid, part.iter().map(|user| user.0));
+        found.extend(read(db, Entity::find().filter(of_users), COLUMNS).await?);
     }
     Ok(found)
 }

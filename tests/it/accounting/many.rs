@@ -26,7 +26,7 @@ const LATER: usize = 100;
 const PEOPLE: usize = 140;
 const DAYS: usize = 364;
 /// Kernels that bring more records in so many days than one step takes.
-const MANY: usize = 430;
+const MANY: usize = 230;
 
 /// Kernels that a run takes from memory, and records, at once.
 const TOGETHER: usize = 5_000;

@@ -217,6 +217,17 @@ async fn long_lists_and_files_go_through_and_a_reader_that_leaves_ends_it_quietl
     let post = |file: &str| end(&mut ask(&["kernels", "post", GROUP, file])).stderr;
     assert_eq!(post(&lines), "2345 kernels accepted, 2345 new or changed; 0 rejected\n");
     assert_eq!(post(&array), "2345 kernels accepted, 0 new or changed; 0 rejected\n");
+    let broken = file(folder.path(), "broken.ndjson", "{}\n".repeat(41));
+    let told = post(&broken);
+    let told: Vec<&str> = told.lines().collect();
+    assert_eq!(
+        told[19..],
+        [
+            "line 20: `kernel_id` is missing",
+            "21 more rows were rejected; `--output json` tells why, of the first 10,000",
+            "0 kernels accepted, 0 new or changed; 41 rejected",
+        ]
+    );
     for format in ["csv", "ndjson", "table", "json"] {
         let whole = end(&mut ask(&["kernels", "list", GROUP, "-o", format]));
         let here = run(&db, ["kernels", "list", GROUP, "-o", format]).ok();

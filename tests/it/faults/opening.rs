@@ -10,9 +10,11 @@ use tempfile::TempDir;
 
 use super::support::sqlite_url;
 use crate::cli::program::{Ended, end, over, program, run};
-use crate::support::database::sqlite;
+use crate::support::database::{postgres, sqlite};
 use crate::support::on_both;
 use crate::support::packages::is_root;
+use crate::support::postgres::socket;
+use crate::support::proxy::Proxy;
 
 on_both! {
     async fn a_schema_of_a_newer_version(db: TestDb) {
@@ -31,6 +33,18 @@ on_both! {
             );
         }
     }
+}
+
+/// Each connection costs `PostgreSQL` several times what a statement does: one reads the users, one all the rest, and of these two
+/// neither may be back when a command asks for more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_command_makes_few_connections() {
+    let db = postgres().await;
+    run(&db, ["groups", "create", "g"]).ok();
+    let proxy = Proxy::before(socket()).await;
+    let mut rank = over(&proxy.url(db.postgres_name().unwrap()));
+    tokio::task::spawn_blocking(move || end(rank.args(["rank", "g"])).ok()).await.unwrap();
+    assert!((1..=3).contains(&proxy.connections()), "{}", proxy.connections());
 }
 
 /// What SQLite itself calls it: 2 is full, 1 is normal.

@@ -50,6 +50,7 @@ struct Shared {
     cuts: watch::Sender<u64>,
     armed: Mutex<Option<Cut>>,
     done: AtomicU64,
+    connections: AtomicU64,
 }
 
 impl Proxy {
@@ -63,6 +64,7 @@ impl Proxy {
             cuts: watch::Sender::new(0),
             armed: Mutex::default(),
             done: AtomicU64::new(0),
+            connections: AtomicU64::new(0),
         });
         tokio::spawn(listen(Arc::clone(&shared), listener));
         Self { address, shared }
@@ -85,6 +87,11 @@ impl Proxy {
     /// Cuts the next connection that comes there.
     pub fn cut_at(&self, moment: Cut) {
         *self.shared.armed.lock().unwrap_or_else(PoisonError::into_inner) = Some(moment);
+    }
+
+    /// How many connections were made so far.
+    pub fn connections(&self) -> u64 {
+        self.shared.connections.load(Ordering::SeqCst)
     }
 
     /// How many connections were cut like that.
@@ -124,6 +131,7 @@ async fn listen(shared: Arc<Shared>, listener: TcpListener) {
         tokio::select! {
             _ = mode.changed() => {}
             Ok((client, _)) = listener.as_ref().unwrap().accept() => {
+                shared.connections.fetch_add(1, Ordering::SeqCst);
                 tokio::spawn(pass(Arc::clone(&shared), client));
             }
         }
