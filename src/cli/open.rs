@@ -57,7 +57,7 @@ pub async fn close(store: &Store) {
     }
 }
 
-/// The service over a database whose schema is of this version.
+/// The service of a command, over a database whose schema is of this version. It needs no keys.
 pub async fn service(config: &Config) -> Result<Arc<Service>, Failure> {
     let store = connect_existing(config).await?;
     let moment = store.begin_snapshot().await?;
@@ -79,7 +79,9 @@ pub async fn service_made(config: &Config) -> Result<Arc<Service>, Failure> {
     }
     let moment = store.begin_snapshot().await?;
     check_schema(&moment, &config.database_url).await?;
-    over(store, moment, config).await
+    let service = over(store, moment, config).await?;
+    service.refresh_keys().await?;
+    Ok(service)
 }
 
 /// What `attempt` does with a database that may not answer yet: tries again after growing pauses, as long as the setting

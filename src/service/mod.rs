@@ -105,14 +105,16 @@ pub struct Service {
 }
 
 impl Service {
-    /// A service over `store` that has published every group's state.
+    /// A service over `store` that has published every group's state and knows all keys.
     pub async fn new(store: Store, clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
         let moment = store.begin_snapshot().await?;
-        Self::as_of(store, moment, clock).await
+        let service = Self::as_of(store, moment, clock).await?;
+        service.refresh_keys().await?;
+        Ok(service)
     }
 
-    /// [`Service::new`], with what `store` holds at a moment. One transaction reads all but the users: it stays on one connection,
-    /// and each further one would cost `PostgreSQL` more than its statements.
+    /// [`Service::new`], with what `store` holds at a moment, and without keys. One transaction reads all but the users: it stays on
+    /// one connection, and each further one would cost `PostgreSQL` more than its statements.
     pub async fn as_of(store: Store, moment: Tx, clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
         let (people, users) = people::People::load(&store, &moment).await?;
         let service = Arc::new(Self {
@@ -135,7 +137,6 @@ impl Service {
             health: Health::default(),
         });
         service.begin_watching(&moment).await?;
-        service.read_keys(&moment).await?;
         let states = service.load_states(&moment).await?;
         drop(moment);
         service.people.take_users(users.await?);
@@ -234,11 +235,9 @@ impl Service {
     /// Reads the state of every group, which is published once its users are known.
     async fn load_states(&self, db: &Tx) -> Result<Vec<(SlotGuard, GroupState)>> {
         let mut states = Vec::new();
-        for name in store::groups::revisions(db).await?.into_keys() {
-            let slot = self.slot(&name).lock_owned().await;
-            if let Some(group) = store::groups::find(db, &name).await? {
-                states.push((slot, GroupState::load(db, &self.people, group).await?));
-            }
+        for group in store::groups::list(db).await? {
+            let slot = self.slot(&group.name).lock_owned().await;
+            states.push((slot, GroupState::load(db, &self.people, group).await?));
         }
         Ok(states)
     }

@@ -20,7 +20,7 @@ use crate::domain::ids::UserId;
 use crate::domain::names::check_name;
 use crate::domain::time::Timestamp;
 use crate::process::random;
-use crate::store::{self, ConnectionTrait, StoreError};
+use crate::store::{self, StoreError};
 
 pub use crate::store::keys::ApiKey;
 
@@ -217,13 +217,9 @@ impl Service {
     /// Reads all keys and sessions again: what another process created or revoked counts from here on.
     #[tracing::instrument(name = "service.keys.refresh_keys", level = "debug", skip_all, err(level = "debug"))]
     pub async fn refresh_keys(&self) -> Result<()> {
-        self.read_keys(self.store.read()).await
-    }
-
-    pub(super) async fn read_keys(&self, db: &impl ConnectionTrait) -> Result<()> {
         let changes = self.keys.changes();
-        self.keys.replace(&store::keys::hashed(db).await?, changes);
-        self.read_sessions(db).await
+        self.keys.replace(&store::keys::hashed(self.store.read()).await?, changes);
+        self.refresh_sessions().await
     }
 
     /// Stores when keys were last used, as far as that is not known there. No request waits for it.

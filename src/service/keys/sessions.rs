@@ -14,7 +14,7 @@ use crate::process::random;
 use crate::service::work::detached;
 use crate::service::{Caller, Error, Result, Service};
 use crate::store::ui_sessions::UiSession;
-use crate::store::{self, ConnectionTrait, StoreError};
+use crate::store::{self, StoreError};
 
 /// How long a person stays signed in.
 pub const SESSION_SECONDS: i64 = 12 * 3_600;
@@ -145,9 +145,9 @@ impl Service {
     }
 
     /// Reads all sessions again.
-    pub(super) async fn read_sessions(&self, db: &impl ConnectionTrait) -> Result<()> {
+    pub(super) async fn refresh_sessions(&self) -> Result<()> {
         let changes = self.sessions.changes();
-        let rows = store::ui_sessions::hashed(db).await?;
+        let rows = store::ui_sessions::hashed(self.store.read()).await?;
         self.sessions.take(changes, |all| *all = rows.iter().cloned().collect());
         Ok(())
     }
