@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::jobs::JobSettings;
 use crate::service::{Service, SystemClock};
 pub use crate::store::address::shown;
-use crate::store::{ConnectionTrait, Store, StoreError, Tx};
+use crate::store::{ConnectionTrait, Store, StoreError};
 
 /// Between two tries to reach a database at start.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -59,13 +59,12 @@ pub async fn close(store: &Store) {
 
 /// The service of a command, over a database whose schema is of this version. It needs no keys.
 pub async fn service(config: &Config) -> Result<Arc<Service>, Failure> {
-    let store = connect_existing(config).await?;
-    let moment = store.begin_snapshot().await?;
-    check_schema(&moment, &config.database_url).await?;
-    over(store, moment, config).await
+    over(connect_existing(config).await?, config).await
 }
 
-async fn over(store: Store, moment: Tx, config: &Config) -> Result<Arc<Service>, Failure> {
+async fn over(store: Store, config: &Config) -> Result<Arc<Service>, Failure> {
+    let moment = store.begin_snapshot().await?;
+    check_schema(&moment, &config.database_url).await?;
     let service = Service::as_of(store, moment, Arc::new(SystemClock)).await?;
     service.set_keep_buckets_days(config.keep_buckets_days);
     Ok(service)
@@ -77,9 +76,7 @@ pub async fn service_made(config: &Config) -> Result<Arc<Service>, Failure> {
     if config.migrate_on_start {
         store.migrate_up().await?;
     }
-    let moment = store.begin_snapshot().await?;
-    check_schema(&moment, &config.database_url).await?;
-    let service = over(store, moment, config).await?;
+    let service = over(store, config).await?;
     service.refresh_keys().await?;
     Ok(service)
 }

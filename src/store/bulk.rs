@@ -404,8 +404,7 @@ pub fn one_of<V: Into<Value> + ValueType>(
 ) -> SimpleExpr {
     let ids: Vec<Value> = ids.map(V::into).collect();
     if db.get_database_backend() == DbBackend::Postgres {
-        let ids = Value::Array(V::array_type(), Some(Box::new(ids)));
-        return Expr::cust_with_exprs("$1 IN (SELECT UNNEST((SELECT $2)))", [column.into_expr(), Expr::value(ids)]);
+        return column.in_subquery(Query::select().expr(unnested::<V>(ids)).to_owned());
     }
     match (ids.len() >= LONG_LIST).then(|| json(&ids)).flatten() {
         Some((id, text)) => {
@@ -429,12 +428,16 @@ pub fn one_of_place<C: ColumnTrait, V: Into<Value> + ValueType>(
         let of_place = place.iter().fold(Condition::all(), |all, (column, value)| all.add(column.eq(value.clone())));
         return of_place.add(one_of(db, column, ids));
     }
-    let ids = Value::Array(V::array_type(), Some(Box::new(ids.map(V::into).collect())));
     let columns = place.iter().map(|(column, _)| column.into_expr()).chain([column.into_expr()]);
     let mut rows = Query::select();
     rows.exprs(place.iter().map(|(_, value)| Expr::value(value.clone())));
-    rows.expr(Expr::cust_with_values("UNNEST((SELECT $1))", [ids]));
+    rows.expr(unnested::<V>(ids.map(V::into).collect()));
     Condition::all().add(Expr::tuple(columns).in_subquery(rows))
+}
+
+/// A row for each id.
+fn unnested<V: ValueType>(ids: Vec<Value>) -> SimpleExpr {
+    Expr::cust_with_values("UNNEST((SELECT $1))", [Value::Array(V::array_type(), Some(Box::new(ids)))])
 }
 
 /// Numbers or UUIDs as JSON, and what makes an id of an element; `None` for others.

@@ -7,7 +7,6 @@ use crate::cli::failure::Failure;
 use crate::cli::open;
 use crate::config::Config;
 use crate::jobs::Runner;
-use crate::process::memory;
 use crate::rest::Limits;
 use crate::server::App;
 use crate::service::Service;
@@ -22,10 +21,8 @@ pub const LIMITS: Limits = Limits { body_bytes: usize::MAX, bulk_bytes: usize::M
 /// less time than to free it.
 static SERVICE: OnceLock<Arc<Service>> = OnceLock::new();
 
-/// The service over a database whose schema is of this version. A command ends soon: to give back memory in between takes longer than
-/// to keep it.
+/// The service over a database whose schema is of this version.
 pub async fn open(config: &Config) -> Result<App, Failure> {
-    memory::keep_blocks();
     let service = open::service(config).await?;
     // A command opens one database.
     let _ = SERVICE.set(Arc::clone(&service));

@@ -27,7 +27,6 @@ use crate::cli::failure::{FAILED, Failure, Outcome};
 use crate::cli::output;
 use crate::config::Config;
 use crate::domain::names::check_name;
-use crate::process::memory;
 use crate::service::{Clock, SystemClock};
 
 /// Imports the jobs of another scheduler. A second import of the same file changes nothing.
@@ -106,7 +105,6 @@ enum Form {
 
 impl Command for Import {
     async fn run(self, config: Config) -> Outcome {
-        memory::keep_blocks();
         let client = Client::of_new(&config).await?;
         if self.import.history {
             let report = import_history(&self.import, &client, &SystemClock).await.map_err(|error| failure(&error))?;
