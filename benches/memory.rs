@@ -1,4 +1,4 @@
-//! Memory of the real program: servers with many users and kernels, and an import of files of two lengths.
+//! Memory of the real program: servers with many users and kernels, and imports of files of two lengths, the median of three each.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use reqwest::{Client, RequestBuilder};
 
 use crate::common::figure::{Bar, Bench, FRESH, Figure, On, Unit};
 use crate::common::program::{Program, cost, key, program};
-use crate::common::{grown, jobs_file, on_each, world};
+use crate::common::{grown, jobs_file, median_of_three, on_each, world};
 use crate::support::database::TestDb;
 use crate::support::fixture::GROUP;
 
@@ -53,8 +53,12 @@ fn run() {
 async fn importing(on: On) {
     let folder = tempfile::tempdir().unwrap();
     let peak = async |rows: usize| {
-        let (file, db) = (jobs_file::write(folder.path(), rows), grown::fresh(on).await);
-        tokio::task::block_in_place(|| cost(program(&db.url).args(["import", "csv"]).arg(file)).peak)
+        let file = jobs_file::write(folder.path(), rows);
+        let import = async || {
+            let db = grown::fresh(on).await;
+            tokio::task::block_in_place(|| cost(program(&db.url).args(["import", "csv"]).arg(&file)).peak)
+        };
+        median_of_three(import).await
     };
     let floor = peak(jobs_file::SHORT).await;
     IMPORT.measured(on, peak(jobs_file::LONG).await, Some(floor));

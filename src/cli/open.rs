@@ -11,6 +11,7 @@ use super::counted::counted;
 use super::failure::Failure;
 use crate::config::Config;
 use crate::jobs::JobSettings;
+use crate::service::start::Start;
 use crate::service::{Service, SystemClock};
 pub use crate::store::address::shown;
 use crate::store::{ConnectionTrait, Store, StoreError};
@@ -63,9 +64,9 @@ pub async fn service(config: &Config) -> Result<Arc<Service>, Failure> {
 }
 
 async fn over(store: Store, config: &Config) -> Result<Arc<Service>, Failure> {
-    let moment = store.begin_snapshot().await?;
-    check_schema(&moment, &config.database_url).await?;
-    let service = Service::as_of(store, moment, Arc::new(SystemClock)).await?;
+    let start = Start::of(store).await?;
+    check_schema(start.moment(), &config.database_url).await?;
+    let service = start.service(Arc::new(SystemClock)).await?;
     service.set_keep_buckets_days(config.keep_buckets_days);
     Ok(service)
 }

@@ -30,6 +30,7 @@ pub mod share_history;
 pub mod share_parts;
 pub mod shares;
 pub mod simulate;
+pub mod start;
 pub mod undo;
 pub mod upkeep;
 pub mod usage_history;
@@ -56,6 +57,7 @@ use group::state::GroupState;
 use ingest::batch::Lines;
 use keys::sessions::SessionTable;
 use keys::table::KeyTable;
+use start::Start;
 use upkeep::clock_trust::Runs;
 use upkeep::clock_watch::Watch;
 use upkeep::health::Health;
@@ -65,8 +67,7 @@ use work::ComputePermits;
 use crate::domain::ids::GroupKey;
 use crate::domain::maps::FastSet;
 use crate::domain::time::Timestamp;
-use crate::process::random;
-use crate::store::{self, ConnectionTrait, Store, StreamTrait, Tx};
+use crate::store::{self, ConnectionTrait, Store, StreamTrait};
 
 /// For how many days usage is kept, unless the settings say.
 pub const KEEP_BUCKETS_DAYS: u32 = 1_100;
@@ -107,42 +108,8 @@ pub struct Service {
 impl Service {
     /// A service over `store` that has published every group's state and knows all keys.
     pub async fn new(store: Store, clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
-        let moment = store.begin_snapshot().await?;
-        let service = Self::as_of(store, moment, clock).await?;
+        let service = Start::of(store).await?.service(clock).await?;
         service.refresh_keys().await?;
-        Ok(service)
-    }
-
-    /// [`Service::new`], with what `store` holds at a moment, and without keys. One transaction reads all but the users: it stays on
-    /// one connection, and each further one would cost `PostgreSQL` more than its statements.
-    pub async fn as_of(store: Store, moment: Tx, clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
-        let (people, users) = people::People::load(&store, &moment).await?;
-        let service = Arc::new(Self {
-            people,
-            store,
-            clock: Watch::new(clock),
-            published: Published::default(),
-            slots: Mutex::default(),
-            locked_elsewhere: LockedElsewhere::default(),
-            lines: Lines::default(),
-            id: random::id(),
-            runs: Mutex::default(),
-            keys: KeyTable::default(),
-            sessions: SessionTable::default(),
-            key_grace: OnceLock::new(),
-            keep_buckets_days: OnceLock::new(),
-            sequences: sequence::memory::Memory::default(),
-            previous_ranks: rank_movement::memory::Memory::default(),
-            permits: ComputePermits::default(),
-            health: Health::default(),
-        });
-        service.begin_watching(&moment).await?;
-        let states = service.load_states(&moment).await?;
-        drop(moment);
-        service.people.take_users(users.await?);
-        for (mut slot, state) in states {
-            service.publish(&mut slot, state);
-        }
         Ok(service)
     }
 
@@ -230,16 +197,6 @@ impl Service {
         }
         self.forget_gone_groups();
         Ok(changed)
-    }
-
-    /// Reads the state of every group, which is published once its users are known.
-    async fn load_states(&self, db: &Tx) -> Result<Vec<(SlotGuard, GroupState)>> {
-        let mut states = Vec::new();
-        for group in store::groups::list(db).await? {
-            let slot = self.slot(&group.name).lock_owned().await;
-            states.push((slot, GroupState::load(db, &self.people, group).await?));
-        }
-        Ok(states)
     }
 
     /// Publishes the group as it is stored. The slot keeps writers of this process out meanwhile, so that no

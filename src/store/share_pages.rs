@@ -8,12 +8,13 @@
 use std::collections::BTreeMap;
 use std::mem::replace;
 
-use futures::TryStreamExt;
-use futures::future::try_join_all;
+use futures::future::{BoxFuture, try_join_all};
+use futures::{FutureExt, TryStreamExt};
 use sea_orm::ActiveValue::Set;
 use sea_orm::{
     ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, StreamTrait,
 };
+use tokio::task::JoinHandle;
 
 use super::bulk::Spread;
 use super::entity::user_share_page::{ActiveModel, Column, Entity};
@@ -39,12 +40,13 @@ pub struct StoredShares {
     shares: usize,
 }
 
-/// Loads the shares of all users, in their order.
+/// Reads the shares of all users. What it returns waits until they are understood, which goes on while other rows are read, and
+/// has them in the order of users.
 #[tracing::instrument(name = "db.share_pages.load", level = "debug", skip_all, fields(group = group.0), err(level = "debug"))]
 pub async fn load(
     db: &(impl ConnectionTrait + StreamTrait),
     group: GroupKey,
-) -> Result<(StoredShares, Vec<(Member, Share)>)> {
+) -> Result<BoxFuture<'static, Result<(StoredShares, Vec<(Member, Share)>)>>> {
     let rows = Entity::find()
         .select_only()
         .columns([Column::Page, Column::Shares])
@@ -60,6 +62,14 @@ pub async fn load(
         pages = part.last().map_or(pages, |(page, _)| page + 1);
         read.push(tokio::spawn(async move { understand(&part) }));
     }
+    Ok(together(pages, read).boxed())
+}
+
+/// What is on all pages.
+async fn together(
+    pages: i32,
+    read: Vec<JoinHandle<Result<Vec<(Member, Share)>>>>,
+) -> Result<(StoredShares, Vec<(Member, Share)>)> {
     let read = try_join_all(read).await.map_err(|e| DbErr::Custom(e.to_string()))?;
     let read: Vec<Vec<(Member, Share)>> = read.into_iter().collect::<Result<_>>()?;
     let mut users: Vec<(Member, Share)> = read.into_iter().flatten().collect();

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use futures::TryStreamExt;
+use futures::future::BoxFuture;
+use futures::{FutureExt, TryStreamExt};
 use sea_orm::ActiveValue::Set;
-use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, StreamTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, StreamTrait};
 use uuid::Uuid;
 
 use super::bulk::Spread;
@@ -18,14 +19,14 @@ use crate::domain::ids::{Member, Owner, ProjectId};
 use crate::domain::time::Timestamp;
 use crate::domain::weight::Weight;
 
-/// Loads the group's hierarchy, and how much is stored of users; `domain_of` tells a project's current domain. Ranks are not
-/// stored.
+/// Reads the shares of a group; `domain_of` tells a project's current domain. What it returns waits until they are understood,
+/// which goes on while other rows are read, and has the group's hierarchy and how much is stored of users. Ranks are not stored.
 #[tracing::instrument(name = "db.shares.load", level = "debug", skip_all, fields(group = group.name), err(level = "debug"))]
 pub async fn load(
     db: &(impl ConnectionTrait + StreamTrait),
     group: &Group,
     domain_of: impl Fn(ProjectId) -> Option<Arc<str>>,
-) -> Result<(Hierarchy, StoredShares)> {
+) -> Result<BoxFuture<'static, Result<(Hierarchy, StoredShares)>>> {
     let mut hierarchy = Hierarchy::default();
     macro_rules! rows {
         ($table:ident, $($column:ident: $type:ty),+) => {
@@ -57,8 +58,12 @@ pub async fn load(
         }
     }
     drop(rows);
-    let (stored, users) = share_pages::load(db, group.key).await?;
-    Ok((hierarchy.with_users(users), stored))
+    let users = share_pages::load(db, group.key).await?;
+    let whole = tokio::spawn(async move {
+        let (stored, users) = users.await?;
+        Ok((hierarchy.with_users(users), stored))
+    });
+    Ok(async move { whole.await.map_err(|e| DbErr::Custom(e.to_string()))? }.boxed())
 }
 
 /// Stores the shares of `changed` as they are in `hierarchy`. Returns how much is stored of users then.

@@ -105,17 +105,22 @@ pub struct GroupState {
 }
 
 impl GroupState {
-    /// Reads the state of `group`. Buckets are read when they are needed: ranks follow from what is stored of shares.
+    /// Reads the state of `group`, and who is new among people.
     pub async fn load(db: &(impl ConnectionTrait + StreamTrait), people: &People, group: Group) -> Result<Self> {
+        people.sync(db).await?;
+        Self::as_of(db, people, group).await
+    }
+
+    /// [`GroupState::load`] at the moment of `people`. Buckets are read when they are needed: ranks follow from what is stored of
+    /// shares.
+    pub async fn as_of(db: &(impl ConnectionTrait + StreamTrait), people: &People, group: Group) -> Result<Self> {
         let name = group.name.clone();
         let options = parse_options(&group)?;
         let scheduler = Sequencer::by_name(&group.scheduler)
             .ok_or_else(|| Error::internal(format!("group {name} has the unknown scheduler {}", group.scheduler)))?;
-        people.sync(db).await?;
         let moves = people.read().moves();
-        let (hierarchy, stored_shares) = store::shares::load(db, &group, |id| domain_of(&people.read(), id)).await?;
+        let shares = store::shares::load(db, &group, |id| domain_of(&people.read(), id)).await?;
         let calendar = store::capacity::load(db, &name).await?;
-        let ledger = Ledger::new(calendar, Day::MAX);
         let agents = store::agents::list(db, &name).await?;
         let queues = Arc::new(store::queues::list(db, &name).await?);
         let mut state = Self {
@@ -125,9 +130,9 @@ impl GroupState {
             scheduler,
             options,
             agents,
-            hierarchy: Shared::new(hierarchy),
-            stored_shares,
-            ledger: Shared::new(ledger),
+            hierarchy: Shared::default(),
+            stored_shares: StoredShares::default(),
+            ledger: Shared::new(Ledger::new(calendar, Day::MAX)),
             trails_told: false,
             moves,
             queues,
@@ -143,13 +148,15 @@ impl GroupState {
             longest_bucket: None,
             common: Common::default(),
         };
+        state.load_kernels(db, None).await?;
+        let (hierarchy, stored_shares) = shares.await?;
+        (state.hierarchy, state.stored_shares) = (Shared::new(hierarchy), stored_shares);
         // A project may have come here while the group had no row of its domain.
         let domains: Vec<Arc<str>> =
             state.hierarchy.projects().values().map(|(domain, _)| Arc::clone(domain)).collect();
         for domain in domains {
             state.know_domain(&domain);
         }
-        state.load_kernels(db, None).await?;
         Ok(state)
     }
 

@@ -9,10 +9,9 @@ use uuid::Uuid;
 use crate::domain::identity;
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::maps::FastMap;
-use crate::service::work::begun;
 use crate::service::{Fault, Result};
 use crate::store::people::{self, Domain, People as Rows, Project, User};
-use crate::store::{ConnectionTrait, Store, StreamTrait, Tx};
+use crate::store::{Connection, ConnectionTrait, StreamTrait, Tx};
 
 /// The people of the server as of one revision.
 #[derive(Debug, Default)]
@@ -216,29 +215,43 @@ fn rename(
     }
 }
 
+/// Rows from before revisions have 0.
+const BEFORE_ALL: i64 = -1;
+
+/// Users without domains and projects.
+pub struct UsersRead(Directory);
+
 /// The directory of this process. Reading waits for no database.
 #[derive(Debug, Default)]
 pub struct People(RwLock<Directory>);
 
 impl People {
-    /// The people of a server that starts. Its users are read meanwhile: they are many, and the state of a group does not need
-    /// them.
-    pub async fn load(store: &Store, db: &Tx) -> Result<(Self, impl Future<Output = Result<Vec<User>>> + use<>)> {
+    /// The domains and projects of a server that starts.
+    pub async fn without_users(db: &Tx) -> Result<Self> {
         let people = Self::default();
         let until = people::revision(db).await?;
-        let all = store.clone();
-        // Rows from before revisions have 0.
-        let users = begun(async move { Ok(people::users_since(all.read(), -1).await?) });
-        let rows = people::all_but_users_since(db, -1).await?;
+        let rows = people::all_but_users_since(db, BEFORE_ALL).await?;
         people.write().apply(rows, until);
-        Ok((people, users))
+        Ok(people)
     }
 
-    /// Takes the users that were read.
-    pub fn take_users(&self, users: Vec<User>) {
-        let mut directory = self.write();
-        let until = directory.revision;
+    /// All users, for [`People::take_users`]. They are many, and the state of a group does not need them.
+    pub async fn read_users(db: &Connection) -> Result<UsersRead> {
+        let mut directory = Directory::default();
+        let until = people::revision(db).await?;
+        let users = people::users_since(db, BEFORE_ALL).await?;
         directory.apply(Rows { users, ..Rows::default() }, until);
+        Ok(UsersRead(directory))
+    }
+
+    /// Takes the users that were read, and from `db` those that have changed between then and the moment of the domains.
+    pub async fn take_users(&self, db: &Tx, UsersRead(read): UsersRead) -> Result<()> {
+        let until = self.read().revision;
+        let later = if read.revision < until { people::users_since(db, read.revision).await? } else { Vec::new() };
+        let mut directory = self.write();
+        (directory.users, directory.user_names) = (read.users, read.user_names);
+        directory.apply(Rows { users: later, ..Rows::default() }, until);
+        Ok(())
     }
 
     /// Never to be held over an await.

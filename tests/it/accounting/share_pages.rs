@@ -59,6 +59,11 @@ async fn save(store: &Store, users: &Users, changed: &[Member], stored: StoredSh
     share_pages::save(store.write(), KEY, users, &changed, stored).await.unwrap()
 }
 
+/// The shares of users as they are stored.
+async fn load(store: &Store, key: GroupKey) -> fairshared::store::Result<(StoredShares, Vec<(Member, Share)>)> {
+    share_pages::load(store.read(), key).await?.await
+}
+
 async fn bytes(store: &Store) -> i64 {
     number(store, "SELECT CAST(SUM(LENGTH(shares)) AS BIGINT) FROM user_share_pages").await
 }
@@ -66,7 +71,7 @@ async fn bytes(store: &Store) -> i64 {
 /// Changes the histories of users in the database, as no use-case does.
 pub async fn damage(f: &Fixture) {
     let store = f.service.store();
-    let (stored, users) = share_pages::load(store.read(), f.key()).await.unwrap();
+    let (stored, users) = load(store, f.key()).await.unwrap();
     let other = |share: Share| {
         let mut history = (*share.history).clone();
         history.normalized_usage += 1e-15;
@@ -89,7 +94,7 @@ on_both! {
             changed.dedup();
             users.extend(changed.iter().map(|member| (*member, something(&mut dice))));
             stored = save(&store, &users, &changed, stored).await;
-            let (loaded, read) = share_pages::load(store.read(), KEY).await.unwrap();
+            let (loaded, read) = load(&store, KEY).await.unwrap();
             assert_eq!(read, users.clone().into_iter().collect::<Vec<_>>(), "round {round}");
             assert_eq!(loaded, stored, "round {round}");
         }
@@ -130,14 +135,14 @@ on_both! {
             set(&f, &[(of_user(user, Some("ml")), Some(weight))]).await.unwrap();
         }
         let store = f.service.store().clone();
-        let load = async || share_pages::load(store.read(), f.key()).await.unwrap().1;
-        let before = load().await;
+        let users = async || load(&store, f.key()).await.unwrap().1;
+        let before = users().await;
         assert_eq!(before.len(), 300);
         for _ in 0..2 {
             database::take_back(&store, "m0016_share_pages").await;
             assert_eq!(number(&store, "SELECT COUNT(*) FROM user_fair_shares").await, 300);
             store.migrate_up().await.unwrap();
-            assert_eq!(load().await, before);
+            assert_eq!(users().await, before);
         }
         let f = f.restart().await;
         assert_eq!(user(&f, "u7", "ml").share.weight.unwrap().to_string(), "4");
@@ -171,7 +176,7 @@ on_both! {
         let before = number(&store, sums).await;
         store.migrate_up().await.unwrap();
         for (key, users) in [(f.key(), 5_003), (GroupKey(f.key().0 + 1), 15_000)] {
-            assert_eq!(share_pages::load(store.read(), key).await.unwrap().1.len(), users * 2);
+            assert_eq!(load(&store, key).await.unwrap().1.len(), users * 2);
         }
         database::take_back(&store, "m0016_share_pages").await;
         assert_eq!(number(&store, sums).await, before);
@@ -222,7 +227,7 @@ on_both! {
         f.ingest(&[kernel("k", "ann", "ml", "2026-01-13T12:00:00Z")]).await;
         f.tick().await;
         plant(&f, "UPDATE user_share_pages SET shares = substr(shares, 1, 40)").await;
-        let read = share_pages::load(f.service.store().read(), f.key()).await.map(|_| ());
+        let read = load(f.service.store(), f.key()).await.map(|_| ());
         let told = read.unwrap_err().to_string();
         assert!(told.contains("page 0 of shares") && told.matches("damaged").count() == 1, "{told}");
     }

@@ -1,0 +1,85 @@
+//! How a service begins: it reads what the database holds at one moment.
+
+use std::sync::{Arc, Mutex, OnceLock};
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::group::locked::LockedElsewhere;
+use super::group::published::Published;
+use super::group::state::GroupState;
+use super::ingest::batch::Lines;
+use super::keys::sessions::SessionTable;
+use super::keys::table::KeyTable;
+use super::people::{People, UsersRead};
+use super::upkeep::clock_watch::Watch;
+use super::upkeep::health::Health;
+use super::work::{ComputePermits, begun};
+use super::{Clock, Result, Service, SlotGuard, rank_movement, sequence};
+use crate::process::random;
+use crate::store::{self, Store, Tx};
+
+/// A service that begins. One transaction reads all but the users: it stays on one connection, and each further one would cost
+/// `PostgreSQL` more than its statements. The users are as many rows as all the rest, and are read at the same time.
+pub struct Start {
+    store: Store,
+    moment: Tx,
+    users: BoxFuture<'static, Result<UsersRead>>,
+}
+
+impl Start {
+    /// Begins to read what `store` holds now.
+    pub async fn of(store: Store) -> Result<Self> {
+        let read = store.read().clone();
+        let users = begun(async move { People::read_users(&read).await }).boxed();
+        let moment = store.begin_snapshot().await?;
+        Ok(Self { store, moment, users })
+    }
+
+    /// The moment that the service begins with.
+    pub fn moment(&self) -> &Tx {
+        &self.moment
+    }
+
+    /// The service, which has published every group's state and knows no keys.
+    pub async fn service(self, clock: Arc<dyn Clock>) -> Result<Arc<Service>> {
+        let Self { store, moment, users } = self;
+        let service = Arc::new(Service {
+            people: People::without_users(&moment).await?,
+            store,
+            clock: Watch::new(clock),
+            published: Published::default(),
+            slots: Mutex::default(),
+            locked_elsewhere: LockedElsewhere::default(),
+            lines: Lines::default(),
+            id: random::id(),
+            runs: Mutex::default(),
+            keys: KeyTable::default(),
+            sessions: SessionTable::default(),
+            key_grace: OnceLock::new(),
+            keep_buckets_days: OnceLock::new(),
+            sequences: sequence::memory::Memory::default(),
+            previous_ranks: rank_movement::memory::Memory::default(),
+            permits: ComputePermits::default(),
+            health: Health::default(),
+        });
+        service.begin_watching(&moment).await?;
+        let states = states(&service, &moment).await?;
+        service.people.take_users(&moment, users.await?).await?;
+        drop(moment);
+        for (mut slot, state) in states {
+            service.publish(&mut slot, state);
+        }
+        Ok(service)
+    }
+}
+
+/// The state of every group, which is published once the users are known.
+async fn states(service: &Service, moment: &Tx) -> Result<Vec<(SlotGuard, GroupState)>> {
+    let mut states = Vec::new();
+    for group in store::groups::list(moment).await? {
+        let slot = service.slot(&group.name).lock_owned().await;
+        states.push((slot, GroupState::as_of(moment, &service.people, group).await?));
+    }
+    Ok(states)
+}
