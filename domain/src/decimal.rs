@@ -77,15 +77,21 @@ pub(crate) fn parse_fixed(text: &str, decimals: u32) -> Result<u128, DecimalErro
     if fraction.len() > decimals as usize {
         return Err(DecimalError::TooManyDecimals(decimals));
     }
-    let mut value: u128 = 0;
     let padding = decimals as usize - fraction.len();
-    for digit in whole.bytes().chain(fraction.bytes()).chain(std::iter::repeat_n(b'0', padding)) {
-        value = value
-            .checked_mul(10)
-            .and_then(|v| v.checked_add(u128::from(digit - b'0')))
-            .ok_or(DecimalError::TooLarge)?;
-    }
-    Ok(value)
+    [(whole, 0), (fraction, padding)].into_iter().try_fold(0, with_digits).ok_or(DecimalError::TooLarge)
+}
+
+/// Digits that a `u64` always has room for.
+const DIGITS_AT_ONCE: usize = 19;
+
+/// A number with further digits behind it, and zeros behind these. Most amounts are read from a few machine words.
+fn with_digits(number: u128, (digits, zeros): (&str, usize)) -> Option<u128> {
+    let shifted = |number: u128, places: usize| number.checked_mul(10u128.checked_pow(u32::try_from(places).ok()?)?);
+    let number = digits.as_bytes().chunks(DIGITS_AT_ONCE).try_fold(number, |number, part| {
+        let value = part.iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'));
+        shifted(number, part.len())?.checked_add(value.into())
+    })?;
+    shifted(number, zeros)
 }
 
 /// Writes a count of `10^-decimals` without trailing zeros.

@@ -13,6 +13,7 @@ use super::decode::SlotDecoder;
 use super::entity::kernel::{Column, Entity};
 use super::entity::kernel_cursor;
 use super::kernels::{live, phase};
+use super::nullable::Nullable;
 use super::{Result, unsettled};
 use crate::domain::decimal::Amount;
 use crate::domain::ids::{GroupKey, KernelId, ProjectId, UserId};
@@ -28,10 +29,10 @@ fn of_group(group: GroupKey) -> Select<Entity> {
 struct Row {
     #[sea_orm(nested)]
     kernel: unsettled::Row,
-    queue: Option<String>,
+    queue: Nullable<String>,
     preemptible: bool,
     in_step: bool,
-    cursor: Option<i64>,
+    cursor: Nullable<i64>,
 }
 
 /// Everything of the group that runs or waits, or that runs still have to record: what it holds or asks for, whose it is, and,
@@ -59,7 +60,9 @@ pub async fn portions(
         .into_model::<Row>()
         .stream(db)
         .await?;
-    while let Some(Row { kernel, queue, preemptible, in_step, cursor }) = rows.try_next().await? {
+    while let Some(Row { kernel, queue: Nullable(queue), preemptible, in_step, cursor: Nullable(cursor) }) =
+        rows.try_next().await?
+    {
         let until = if in_step { recorded_until } else { cursor.map(Timestamp::from_micros) };
         // What a run has to make again is of no concern here.
         let unsettled = decoder.decode(&kernel, unsettled::Cursor { in_step, until, applied: None })?;

@@ -36,6 +36,7 @@ pub mod key_list;
 pub mod keys;
 pub mod leases;
 pub mod live_kernels;
+mod nullable;
 mod packed_share;
 mod partitions;
 pub mod pending_kernels;

@@ -11,6 +11,7 @@ use sea_orm::sea_query::{Expr, ExprTrait, OnConflict};
 use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, StreamTrait};
 
 use super::entity::{domain, membership, people_revision, project, user};
+use super::nullable::Nullable;
 use super::{Result, bulk};
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::time::Timestamp;
@@ -196,7 +197,7 @@ pub async fn users_since(db: &(impl ConnectionTrait + StreamTrait), revision: i6
         .into_tuple()
         .stream(db)
         .await?;
-    let user = |(id, name, display_name, created_at, archived_at, revision)| {
+    let user = |(id, Nullable(name), Nullable(display_name), created_at, Nullable(archived_at), revision)| {
         User::from(user::Model { id, name, display_name, created_at, archived_at, revision })
     };
     Ok(rows.map_ok(user).try_collect().await?)

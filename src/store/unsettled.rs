@@ -14,6 +14,7 @@ use super::entity::kernel::{Column, Entity};
 use super::entity::kernel_cursor;
 use super::kernel_keys::of_group;
 use super::kernels::{changes, expected, phase};
+use super::nullable::Nullable;
 use super::{Result, bulk};
 use crate::domain::changes::Changes;
 use crate::domain::decimal::Amount;
@@ -46,10 +47,10 @@ pub(super) struct Row {
     domain_name: String,
     pub occupied_slots: String,
     pub status: String,
-    started_at: Option<i64>,
-    terminated_at: Option<i64>,
-    status_changes: Option<String>,
-    expected_seconds: Option<i32>,
+    started_at: Nullable<i64>,
+    terminated_at: Nullable<i64>,
+    status_changes: Nullable<String>,
+    expected_seconds: Nullable<i32>,
 }
 
 impl Row {
@@ -79,7 +80,7 @@ impl Decoder {
 
     /// `None`: the kernel has not started.
     pub fn decode(&mut self, row: &Row, cursor: Cursor) -> Result<Option<Unsettled>> {
-        let Some(started_at) = row.started_at else { return Ok(None) };
+        let Some(started_at) = row.started_at.0 else { return Ok(None) };
         let kernel = Started {
             key: KernelKey(row.kernel_key),
             id: KernelId(row.kernel_id),
@@ -88,10 +89,10 @@ impl Decoder {
             slots: self.slots.decode(&row.occupied_slots)?,
             phase: phase(&row.status)?,
             started_at: Timestamp::from_micros(started_at),
-            terminated_at: row.terminated_at.map(Timestamp::from_micros),
-            changes: changes(row.status_changes.as_deref())?,
+            terminated_at: row.terminated_at.0.map(Timestamp::from_micros),
+            changes: changes(row.status_changes.0.as_deref())?,
             applied: cursor.applied,
-            expected_seconds: expected(row.expected_seconds),
+            expected_seconds: expected(row.expected_seconds.0),
         };
         Ok(Some(Unsettled { kernel: Arc::new(kernel), cursor: cursor.until, in_step: cursor.in_step }))
     }
@@ -107,7 +108,7 @@ pub async fn page(
     limit: u64,
 ) -> Result<(Vec<Unsettled>, Option<KernelKey>)> {
     // Two statements: one that joins kernels may read all of them for each page.
-    let stored: Vec<(i64, bool, Option<i64>, Option<String>)> = kernel_cursor::Entity::find()
+    let stored: Vec<(i64, bool, Nullable<i64>, Nullable<String>)> = kernel_cursor::Entity::find()
         .select_only()
         .columns([
             kernel_cursor::Column::KernelKey,
@@ -124,7 +125,7 @@ pub async fn page(
         .await?;
     let Some(last) = stored.last().map(|(key, ..)| KernelKey(*key)) else { return Ok((Vec::new(), None)) };
     let mut cursors: HashMap<i64, Cursor> = HashMap::with_capacity(stored.len());
-    for (key, in_step, own, applied) in stored {
+    for (key, in_step, Nullable(own), Nullable(applied)) in stored {
         let until = if in_step { recorded_until } else { own.map(Timestamp::from_micros) };
         let applied = applied.as_deref().map(|text| changes(Some(text))).transpose()?;
         cursors.insert(key, Cursor { in_step, until, applied });

@@ -252,6 +252,28 @@ fn units(text: &str) -> Digits {
     Digits::of(format!("{whole}{fraction:0<12}").parse().expect("digits"))
 }
 
+/// Digits are read nineteen at once.
+#[test]
+fn usage_of_any_length_survives_text() {
+    let digits = "1234567890".repeat(6);
+    for whole in 1..=40 {
+        for fraction in 0..=18 {
+            let text = if fraction == 0 {
+                digits[..whole].to_owned()
+            } else {
+                // The last digit of each is not 0, which would not be written.
+                format!("{}.{}7", &digits[..whole], &digits[..fraction - 1])
+            };
+            assert_eq!(text.parse::<Usage>().unwrap().to_string(), text);
+            assert_eq!(format!("{}{text}", "0".repeat(5)).parse::<Usage>().unwrap().to_string(), text);
+        }
+    }
+    // The largest that fits into 128 bits, and the next.
+    for text in ["340282366920938463463.374607431768211455", "340282366920938463463.374607431768211456"] {
+        assert_eq!(text.parse::<Usage>().unwrap().to_string(), text);
+    }
+}
+
 proptest! {
     #![proptest_config(cases(200))]
 
