@@ -2,38 +2,32 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
-
 use super::group::locked::LockedElsewhere;
 use super::group::published::Published;
 use super::group::state::GroupState;
 use super::ingest::batch::Lines;
 use super::keys::sessions::SessionTable;
 use super::keys::table::KeyTable;
-use super::people::{People, UsersRead};
+use super::people::People;
 use super::upkeep::clock_watch::Watch;
 use super::upkeep::health::Health;
-use super::work::{ComputePermits, begun};
+use super::work::ComputePermits;
 use super::{Clock, Result, Service, SlotGuard, rank_movement, sequence};
 use crate::process::random;
 use crate::store::{self, Store, Tx};
 
 /// A service that begins. One transaction reads all but the users: it stays on one connection, and each further one would cost
-/// `PostgreSQL` more than its statements. The users are as many rows as all the rest, and are read at the same time.
+/// `PostgreSQL` more than its statements.
 pub struct Start {
     store: Store,
     moment: Tx,
-    users: BoxFuture<'static, Result<UsersRead>>,
 }
 
 impl Start {
     /// Begins to read what `store` holds now.
     pub async fn of(store: Store) -> Result<Self> {
-        let read = store.read().clone();
-        let users = begun(async move { People::read_users(&read).await }).boxed();
         let moment = store.begin_snapshot().await?;
-        Ok(Self { store, moment, users })
+        Ok(Self { store, moment })
     }
 
     /// The moment that the service begins with.
@@ -43,9 +37,10 @@ impl Start {
 
     /// The service, which has published every group's state and knows no keys.
     pub async fn service(self, clock: Arc<dyn Clock>) -> Result<Arc<Service>> {
-        let Self { store, moment, users } = self;
+        let Self { store, moment } = self;
+        let (people, users) = People::load(&store, &moment).await?;
         let service = Arc::new(Service {
-            people: People::without_users(&moment).await?,
+            people,
             store,
             clock: Watch::new(clock),
             published: Published::default(),
@@ -65,8 +60,8 @@ impl Start {
         });
         service.begin_watching(&moment).await?;
         let states = states(&service, &moment).await?;
-        service.people.take_users(&moment, users.await?).await?;
         drop(moment);
+        service.people.take_users(users.await?);
         for (mut slot, state) in states {
             service.publish(&mut slot, state);
         }

@@ -32,6 +32,9 @@ const PAGES_TOGETHER: usize = 32;
 /// There may be one outdated share for so many users.
 const OUTDATED: usize = 4;
 
+/// Shares of users.
+pub type Users = Vec<(Member, Share)>;
+
 /// How much is stored of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoredShares {
@@ -46,7 +49,7 @@ pub struct StoredShares {
 pub async fn load(
     db: &(impl ConnectionTrait + StreamTrait),
     group: GroupKey,
-) -> Result<BoxFuture<'static, Result<(StoredShares, Vec<(Member, Share)>)>>> {
+) -> Result<BoxFuture<'static, Result<(StoredShares, Users)>>> {
     let rows = Entity::find()
         .select_only()
         .columns([Column::Page, Column::Shares])
@@ -66,13 +69,10 @@ pub async fn load(
 }
 
 /// What is on all pages.
-async fn together(
-    pages: i32,
-    read: Vec<JoinHandle<Result<Vec<(Member, Share)>>>>,
-) -> Result<(StoredShares, Vec<(Member, Share)>)> {
+async fn together(pages: i32, read: Vec<JoinHandle<Result<Users>>>) -> Result<(StoredShares, Users)> {
     let read = try_join_all(read).await.map_err(|e| DbErr::Custom(e.to_string()))?;
-    let read: Vec<Vec<(Member, Share)>> = read.into_iter().collect::<Result<_>>()?;
-    let mut users: Vec<(Member, Share)> = read.into_iter().flatten().collect();
+    let read: Vec<Users> = read.into_iter().collect::<Result<_>>()?;
+    let mut users: Users = read.into_iter().flatten().collect();
     let stored = StoredShares { pages, shares: users.len() };
     // Sorting leaves those of one user in the order of their pages: the last is right.
     users.sort_by_key(|(member, _)| *member);
@@ -86,7 +86,7 @@ async fn together(
     Ok((stored, users))
 }
 
-fn understand(pages: &[(i32, Vec<u8>)]) -> Result<Vec<(Member, Share)>> {
+fn understand(pages: &[(i32, Vec<u8>)]) -> Result<Users> {
     let mut shares = Vec::new();
     for (number, page) in pages {
         let damaged = |what: &str| StoreError::Damaged(format!("page {number} of shares: {what}"));

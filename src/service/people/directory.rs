@@ -9,9 +9,10 @@ use uuid::Uuid;
 use crate::domain::identity;
 use crate::domain::ids::{Member, ProjectId, UserId};
 use crate::domain::maps::FastMap;
+use crate::service::work::begun;
 use crate::service::{Fault, Result};
 use crate::store::people::{self, Domain, People as Rows, Project, User};
-use crate::store::{Connection, ConnectionTrait, StreamTrait, Tx};
+use crate::store::{ConnectionTrait, Store, StreamTrait, Tx};
 
 /// The people of the server as of one revision.
 #[derive(Debug, Default)]
@@ -226,32 +227,27 @@ pub struct UsersRead(Directory);
 pub struct People(RwLock<Directory>);
 
 impl People {
-    /// The domains and projects of a server that starts.
-    pub async fn without_users(db: &Tx) -> Result<Self> {
+    /// The people of a server that starts, without its users. These are many, the state of a group does not need them, and they are
+    /// read meanwhile on another connection: users who change later than `db` reads are taken as they are then.
+    pub async fn load(store: &Store, db: &Tx) -> Result<(Self, impl Future<Output = Result<UsersRead>> + use<>)> {
         let people = Self::default();
         let until = people::revision(db).await?;
+        let read = store.read().clone();
+        let users = begun(async move {
+            let mut directory = Directory::default();
+            let users = people::users_since(&read, BEFORE_ALL).await?;
+            directory.apply(Rows { users, ..Rows::default() }, until);
+            Ok(UsersRead(directory))
+        });
         let rows = people::all_but_users_since(db, BEFORE_ALL).await?;
         people.write().apply(rows, until);
-        Ok(people)
+        Ok((people, users))
     }
 
-    /// All users, for [`People::take_users`]. They are many, and the state of a group does not need them.
-    pub async fn read_users(db: &Connection) -> Result<UsersRead> {
-        let mut directory = Directory::default();
-        let until = people::revision(db).await?;
-        let users = people::users_since(db, BEFORE_ALL).await?;
-        directory.apply(Rows { users, ..Rows::default() }, until);
-        Ok(UsersRead(directory))
-    }
-
-    /// Takes the users that were read, and from `db` those that have changed between then and the moment of the domains.
-    pub async fn take_users(&self, db: &Tx, UsersRead(read): UsersRead) -> Result<()> {
-        let until = self.read().revision;
-        let later = if read.revision < until { people::users_since(db, read.revision).await? } else { Vec::new() };
+    /// Takes the users that were read.
+    pub fn take_users(&self, UsersRead(read): UsersRead) {
         let mut directory = self.write();
         (directory.users, directory.user_names) = (read.users, read.user_names);
-        directory.apply(Rows { users: later, ..Rows::default() }, until);
-        Ok(())
     }
 
     /// Never to be held over an await.

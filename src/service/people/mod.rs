@@ -16,7 +16,7 @@ pub use crate::store::people::{Domain, Project, User};
 pub use called::Called;
 pub use change::Set;
 pub(super) use change::publish_where;
-pub use directory::{Ambiguous, Directory, People, UsersRead};
+pub use directory::{Ambiguous, Directory, People};
 pub use domains::DomainChange;
 pub use list::{PeopleFilter, PeopleList};
 pub use projects::ProjectChange;

@@ -60,7 +60,7 @@ async fn save(store: &Store, users: &Users, changed: &[Member], stored: StoredSh
 }
 
 /// The shares of users as they are stored.
-async fn load(store: &Store, key: GroupKey) -> fairshared::store::Result<(StoredShares, Vec<(Member, Share)>)> {
+async fn load(store: &Store, key: GroupKey) -> fairshared::store::Result<(StoredShares, share_pages::Users)> {
     share_pages::load(store.read(), key).await?.await
 }
 

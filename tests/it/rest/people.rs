@@ -2,7 +2,6 @@
 
 use fairshared::domain::identity;
 use fairshared::service::Role;
-use fairshared::service::people::People;
 use serde_json::{Value, json};
 
 use super::support::{Server, group};
@@ -344,30 +343,6 @@ on_both! {
         let third = fairshared::service::Service::new(server.db.store().await, std::sync::Arc::clone(&server.clock) as _).await.unwrap();
         assert_eq!(third.people().find_user("liddell").unwrap(), ann);
         assert_eq!(&*third.people().project(identity::project("ml")).unwrap().domain_name, "earth");
-    }
-
-    async fn users_who_change_while_a_service_starts_are_known_as_of_its_moment(db: TestDb) {
-        let server = Server::new(db).await;
-        post(&server, &[by_name("k1", "alice", "ml", "research"), by_name("k2", "bob", "ml", "research")]).await;
-        let store = server.service.store();
-        let read = People::read_users(store.read()).await.unwrap();
-        put(&server, "/users/alice", json!({"name": "liddell"}), 200).await;
-        put(&server, "/users/carol", json!({}), 201).await;
-        let moment = store.begin_snapshot().await.unwrap();
-        let people = People::without_users(&moment).await.unwrap();
-        assert_eq!((people.read().users().count(), people.read().projects().count()), (0, 1));
-        people.take_users(&moment, read).await.unwrap();
-        for (name, is) in [("liddell", "alice"), ("bob", "bob"), ("carol", "carol")] {
-            assert_eq!(people.read().find_user(name).unwrap(), identity::user(is));
-        }
-        assert_eq!(people.read().user_called("alice"), None);
-        assert_eq!(people.read().users().count(), 3);
-        assert_eq!(people.read().revision(), server.service.people().revision());
-        // Users that were read later than the rest are kept.
-        put(&server, "/users/dave", json!({}), 201).await;
-        let later = People::read_users(store.read()).await.unwrap();
-        people.take_users(&moment, later).await.unwrap();
-        assert_eq!(people.read().users().count(), 4);
     }
 
     async fn both_groups_of_two_processes_may_name_the_same_newcomers(db: TestDb) {
