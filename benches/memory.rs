@@ -6,7 +6,7 @@ use fairshared::service::{Clock, SystemClock};
 use reqwest::{Client, RequestBuilder};
 
 use crate::common::figure::{Bar, Bench, FRESH, Figure, On, Unit};
-use crate::common::program::{Program, cost, key, program};
+use crate::common::program::{Program, cost, import, key, program};
 use crate::common::{grown, jobs_file, median_of_three, on_each, world};
 use crate::support::database::TestDb;
 use crate::support::fixture::GROUP;
@@ -54,11 +54,7 @@ async fn importing(on: On) {
     let folder = tempfile::tempdir().unwrap();
     let peak = async |rows: usize| {
         let file = jobs_file::write(folder.path(), rows);
-        let import = async || {
-            let db = grown::fresh(on).await;
-            tokio::task::block_in_place(|| cost(program(&db.url).args(["import", "csv"]).arg(&file)).peak)
-        };
-        median_of_three(import).await
+        median_of_three(async || import(&grown::fresh(on).await.url, &file).peak).await
     };
     let floor = peak(jobs_file::SHORT).await;
     IMPORT.measured(on, peak(jobs_file::LONG).await, Some(floor));

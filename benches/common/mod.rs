@@ -30,7 +30,7 @@ pub fn median(times: Vec<Duration>) -> Duration {
     percentile(times, 50)
 }
 
-/// The median of three. What is measured once, and not for long, differs by a fifth when another machine takes the memory's time.
+/// The median of three. A single short measurement differs by a fifth when neighbours of the machine keep its memory busy.
 pub async fn median_of_three(measure: impl AsyncFn() -> f64) -> f64 {
     let mut three = [measure().await, measure().await, measure().await];
     three.sort_by(f64::total_cmp);

@@ -1,6 +1,7 @@
 //! The real program as a process: what it takes of the machine.
 
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// The program over one database, without the environment of the machine.
@@ -75,6 +76,11 @@ pub fn cost(command: &mut Command) -> Cost {
     };
     assert!(ended.success(), "{ended}");
     Cost { peak, cpu: cpu_of_ended() - before }
+}
+
+/// Imports a file of jobs in the neutral CSV.
+pub fn import(url: &str, file: &Path) -> Cost {
+    tokio::task::block_in_place(|| cost(program(url).args(["import", "csv"]).arg(file)))
 }
 
 /// Seconds of processor time of all processes that this one has started and that have ended.

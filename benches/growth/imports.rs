@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::common::figure::{Bar, FRESH_AND_GROWN, Figure, On, Unit};
-use crate::common::program::{cost, program};
+use crate::common::program::{self, cost, program};
 use crate::common::{grown, jobs_file, law, median_of_three, on_each};
 
 pub static CPU: Figure = Figure {
@@ -45,5 +45,5 @@ async fn import(on: On, file: &Path) -> f64 {
         // The history ends long before today, which a command takes for a clock that is ahead.
         cost(program(&db.url).args(["jobs", "trust-clock"]));
     }
-    tokio::task::block_in_place(|| cost(program(&db.url).args(["import", "csv"]).arg(file)).cpu)
+    program::import(&db.url, file).cpu
 }

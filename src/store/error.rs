@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use sea_orm::{DbErr, RuntimeErr, sqlx};
+use tokio::task::JoinError;
 
 use super::fault::Fault;
 
@@ -49,6 +50,13 @@ impl From<DbErr> for StoreError {
             Some(fault) => Self::Unavailable { fault, source: error },
             None => Self::Database(error),
         }
+    }
+}
+
+impl From<JoinError> for StoreError {
+    /// What was read is understood in tasks of their own, and one has panicked.
+    fn from(error: JoinError) -> Self {
+        DbErr::Custom(error.to_string()).into()
     }
 }
 

@@ -12,7 +12,7 @@ use futures::future::{BoxFuture, try_join_all};
 use futures::{FutureExt, TryStreamExt};
 use sea_orm::ActiveValue::Set;
 use sea_orm::{
-    ColumnTrait, Condition, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QueryOrder, QuerySelect, StreamTrait,
+    ColumnTrait, Condition, ConnectionTrait, EntityTrait, QueryFilter, QueryOrder, QuerySelect, StreamTrait,
 };
 use tokio::task::JoinHandle;
 
@@ -70,8 +70,7 @@ pub async fn load(
 
 /// What is on all pages.
 async fn together(pages: i32, read: Vec<JoinHandle<Result<Users>>>) -> Result<(StoredShares, Users)> {
-    let read = try_join_all(read).await.map_err(|e| DbErr::Custom(e.to_string()))?;
-    let read: Vec<Users> = read.into_iter().collect::<Result<_>>()?;
+    let read: Vec<Users> = try_join_all(read).await?.into_iter().collect::<Result<_>>()?;
     let mut users: Users = read.into_iter().flatten().collect();
     let stored = StoredShares { pages, shares: users.len() };
     // Sorting leaves those of one user in the order of their pages: the last is right.

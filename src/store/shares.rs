@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use futures::{FutureExt, TryStreamExt};
 use sea_orm::ActiveValue::Set;
-use sea_orm::{ColumnTrait, ConnectionTrait, DbErr, EntityTrait, QueryFilter, QuerySelect, StreamTrait};
+use sea_orm::{ColumnTrait, ConnectionTrait, EntityTrait, QueryFilter, QuerySelect, StreamTrait};
 use uuid::Uuid;
 
 use super::bulk::Spread;
@@ -63,7 +63,7 @@ pub async fn load(
         let (stored, users) = users.await?;
         Ok((hierarchy.with_users(users), stored))
     });
-    Ok(async move { whole.await.map_err(|e| DbErr::Custom(e.to_string()))? }.boxed())
+    Ok(async move { whole.await? }.boxed())
 }
 
 /// Stores the shares of `changed` as they are in `hierarchy`. Returns how much is stored of users then.
