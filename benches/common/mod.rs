@@ -6,6 +6,7 @@ pub mod http;
 pub mod jobs_file;
 pub mod law;
 pub mod number;
+pub mod pace;
 pub mod program;
 pub mod report;
 pub mod rows;

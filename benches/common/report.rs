@@ -2,10 +2,11 @@
 //! kept beside the benches, so that the page follows from them and from nothing else.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
+use std::fmt::{self, Display, Formatter, Write as _};
 use std::path::PathBuf;
 
 use super::figure::{Bench, Figure, On};
+use super::pace;
 use super::rows::{self, Row};
 
 /// The parts of the page that are written here, by the names in their marks.
@@ -86,14 +87,16 @@ fn measured(benches: &[&Bench], rows: &[Row]) -> String {
     let mut out = machines(rows);
     let all: Vec<_> =
         each(benches).map(|(bench, figure, on)| (bench, figure, on, newest(rows, bench, figure, on))).collect();
-    let verdicts: Vec<Verdict> = all.iter().map(|(_, figure, _, own)| Verdict::of(figure, own)).collect();
+    let verdicts: Vec<Verdict> = all.iter().map(|(_, figure, _, own)| Verdict::of(figure, own, rows)).collect();
     let count = |wanted: fn(&Verdict) -> bool| verdicts.iter().filter(|verdict| wanted(verdict)).count();
     let _ = writeln!(
         out,
-        "Bars met in all runs: {}; in some runs: {}; in no run: {}. Without a bar: {}. Not measured yet: {}.\n",
-        count(|v| matches!(v, Verdict::Met { of, runs } if of == runs)),
-        count(|v| matches!(v, Verdict::Met { of, runs } if of < runs && *of > 0)),
-        count(|v| matches!(v, Verdict::Met { of: 0, .. })),
+        "Bars met in all runs: {}; in all but busy runs: {}; in some of the others: {}; in no run: {}. Without a bar: {}. Not measured \
+         yet: {}.\n",
+        count(|v| matches!(v, Verdict::Met { all, .. } if all.is_all())),
+        count(|v| matches!(v, Verdict::Met { all, quiet } if !all.is_all() && quiet.is_all())),
+        count(|v| matches!(v, Verdict::Met { all, quiet } if !quiet.is_all() && all.met > 0)),
+        count(|v| matches!(v, Verdict::Met { all, .. } if all.met == 0)),
         count(|v| matches!(v, Verdict::NoBar)),
         count(|v| matches!(v, Verdict::NotMeasured)),
     );
@@ -101,7 +104,7 @@ fn measured(benches: &[&Bench], rows: &[Row]) -> String {
     out.push_str("| --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for ((bench, figure, on, own), verdict) in all.iter().zip(verdicts) {
         let (best, worst) = extremes(figure, own);
-        let runs: Vec<String> = own.iter().map(|row| run(figure, row)).collect();
+        let runs: Vec<String> = own.iter().map(|row| run(figure, row, rows)).collect();
         let _ = writeln!(
             out,
             "| `{}` | {} | {on} | {} | {best} | {worst} | {} | {verdict} |",
@@ -127,9 +130,10 @@ fn machines(rows: &[Row]) -> String {
     out
 }
 
-fn run(figure: &Figure, row: &Row) -> String {
+fn run(figure: &Figure, row: &Row, all: &[Row]) -> String {
     let floor = row.floor.map_or_else(String::new, |floor| format!(" ({})", figure.unit.text(floor)));
-    format!("{}{floor}", figure.unit.text(row.measured))
+    let busy = if pace::is_busy(row, all) { " busy" } else { "" };
+    format!("{}{floor}{busy}", figure.unit.text(row.measured))
 }
 
 /// The best and the worst run, as ratios to the floor where there is one.
@@ -151,35 +155,62 @@ fn extremes(figure: &Figure, rows: &[Row]) -> (String, String) {
 enum Verdict {
     NotMeasured,
     NoBar,
-    /// In so many of so many runs.
+    /// In how many of all runs, and of those that are not of busy moments.
     Met {
-        of: usize,
-        runs: usize,
+        all: Met,
+        quiet: Met,
     },
 }
 
-impl Verdict {
+/// In so many of so many runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Met {
+    met: usize,
+    runs: usize,
+}
+
+impl Met {
     /// By the bar as it is now, whatever it was in those runs.
-    fn of(figure: &Figure, rows: &[Row]) -> Self {
-        let met: Vec<bool> = rows.iter().filter_map(|row| figure.is_met(row.measured, row.floor)).collect();
-        match met.len() {
-            _ if rows.is_empty() => Self::NotMeasured,
-            0 => Self::NoBar,
-            runs => Self::Met { of: met.iter().filter(|met| **met).count(), runs },
+    fn of<'r>(figure: &Figure, rows: impl Iterator<Item = &'r Row>) -> Self {
+        let met: Vec<bool> = rows.filter_map(|row| figure.is_met(row.measured, row.floor)).collect();
+        Self { met: met.iter().filter(|met| **met).count(), runs: met.len() }
+    }
+
+    fn is_all(self) -> bool {
+        self.met == self.runs && self.runs > 0
+    }
+}
+
+impl Verdict {
+    fn of(figure: &Figure, own: &[Row], rows: &[Row]) -> Self {
+        let all = Met::of(figure, own.iter());
+        if all.runs > 0 {
+            let quiet = Met::of(figure, own.iter().filter(|row| !pace::is_busy(row, rows)));
+            return Self::Met { all, quiet: if quiet.runs == 0 { all } else { quiet } };
+        }
+        if own.is_empty() { Self::NotMeasured } else { Self::NoBar }
+    }
+}
+
+impl Display for Verdict {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotMeasured => f.write_str("not measured yet"),
+            Self::NoBar => f.write_str("no bar"),
+            Self::Met { all, quiet } if quiet == all || all.is_all() => write!(f, "{all}"),
+            Self::Met { all, quiet } => write!(f, "{all}; without busy ones {quiet}"),
         }
     }
 }
 
-impl std::fmt::Display for Verdict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::NotMeasured => f.write_str("not measured yet"),
-            Self::NoBar => f.write_str("no bar"),
-            Self::Met { of: 1, runs: 1 } => f.write_str("in the only run"),
-            Self::Met { of: 0, runs: 1 } => f.write_str("not in the only run"),
-            Self::Met { of, runs } if of == runs => write!(f, "in all {runs} runs"),
-            Self::Met { of: 0, runs } => write!(f, "in none of {runs} runs"),
-            Self::Met { of, runs } => write!(f, "in {of} of {runs} runs"),
+impl Display for Met {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self { met: 1, runs: 1 } => f.write_str("in the only run"),
+            Self { met: 0, runs: 1 } => f.write_str("not in the only run"),
+            Self { met, runs } if met == runs => write!(f, "in all {runs} runs"),
+            Self { met: 0, runs } => write!(f, "in none of {runs} runs"),
+            Self { met, runs } => write!(f, "in {met} of {runs} runs"),
         }
     }
 }

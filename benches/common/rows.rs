@@ -9,6 +9,7 @@ use std::sync::{Mutex, Once, OnceLock, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::figure::{Bench, Figure, On};
+use super::pace;
 
 /// One figure of one run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -26,6 +27,9 @@ pub struct Row {
     pub run: String,
     pub commit: String,
     pub machine: String,
+    /// How long the machine took right after that to sort keys that are always the same. Rows of earlier versions lack it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sorted: Option<f64>,
 }
 
 impl Row {
@@ -77,6 +81,7 @@ pub fn note(figure: &'static Figure, on: On, measured: f64, floor: Option<f64>) 
         run: run.id.clone(),
         commit: run.commit.clone(),
         machine: run.machine.clone(),
+        sorted: Some(pace::now().as_secs_f64()),
     };
     print(figure, &row);
     append(&row);

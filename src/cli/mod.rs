@@ -164,20 +164,26 @@ fn program() -> clap::Command {
 
 /// Runs the program and says how it went.
 pub fn main() -> ExitCode {
-    match program().try_get_matches().map_err(misused).and_then(|matches| execute(&matches)) {
+    let mut program = program();
+    let matches = program.try_get_matches_from_mut(std::env::args_os()).map_err(misused);
+    match matches.and_then(|matches| execute(&program, &matches)) {
         Ok(code) => code,
         Err(failure) => failure.report(),
     }
+}
+
+/// The command of that name: [`COMMANDS`] are the first subcommands of the program.
+fn named(program: &clap::Command, name: &str) -> Option<&'static Entry> {
+    COMMANDS.get(program.get_subcommands().position(|command| command.get_name() == name)?)
 }
 
 fn misused(error: clap::Error) -> Failure {
     Failure::Misused(Box::new(error))
 }
 
-fn execute(matches: &ArgMatches) -> Outcome {
+fn execute(program: &clap::Command, matches: &ArgMatches) -> Outcome {
     let global = GlobalFlags::from_arg_matches(matches).map_err(misused)?;
-    let named = |name: &str| COMMANDS.iter().find(|entry| entry.name() == name);
-    let found = matches.subcommand().and_then(|(name, own)| Some((name, named(name)?, own)));
+    let found = matches.subcommand().and_then(|(name, own)| Some((name, named(program, name)?, own)));
     let Some((name, entry, own)) = found else { return Err(Failure::Unusable("no command is given".to_owned())) };
     if entry.is_local && global.server.is_some() {
         return Err(Failure::Unusable(format!("`{name}` does its work on this machine: it takes no --server")));

@@ -26,6 +26,7 @@ pub mod list;
 pub mod metrics;
 mod openapi;
 pub mod owner;
+mod part;
 pub mod paths;
 pub mod problem;
 pub mod projects;

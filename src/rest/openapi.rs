@@ -32,8 +32,8 @@ struct Base;
 /// The document of every endpoint.
 pub fn openapi() -> Document {
     let mut document = Base::openapi();
-    for part in [router::prompt(), router::bulk(), router::patient()] {
-        document.merge(part.into_openapi());
+    for part in [router::PROMPT, router::BULK, router::PATIENT] {
+        document.merge((part.declared)());
     }
     let scheme = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)

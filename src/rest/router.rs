@@ -10,13 +10,11 @@ use tower::layer::layer_fn;
 use tower::{Layer, Service as _, ServiceBuilder, service_fn};
 use tower_http::timeout::RequestBodyTimeoutLayer;
 use tower_http::validate_request::ValidateRequestHeaderLayer;
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use super::answers::Answers;
+use super::part::{Answering, Part, part};
 use super::problem::Problem;
 use super::state::{ApiState, Limits};
-use super::undeclared::Takers;
 use super::{
     agents, audit, audit_log, capacity_days, configuration, division, domains, explain, fair_share_history,
     fair_share_simulations, fair_share_status, fair_share_weights, fairness, health, job_runs, jobs, kernels, keys,
@@ -27,71 +25,84 @@ use crate::service::Service;
 use crate::service::jobs::JobControl;
 
 /// Endpoints that answer within the time limit.
-pub(super) fn prompt() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new()
-        .routes(routes!(resource_groups::list::handle))
-        .routes(routes!(resource_groups::get::handle, resource_groups::put::handle, resource_groups::delete::handle))
-        .routes(routes!(scheduler_options::get::handle, scheduler_options::patch::handle))
-        .routes(routes!(fair_share_weights::get::handle, fair_share_weights::put::handle))
-        .routes(routes!(configuration::get::handle, configuration::put::handle))
-        .routes(routes!(fair_share_status::get::handle))
-        .routes(routes!(fair_share_status::domains::handle))
-        .routes(routes!(fair_share_status::projects::handle))
-        .routes(routes!(fair_share_history::list::handle))
-        .routes(routes!(fairness::get::handle))
-        .routes(routes!(fairness::history::handle))
-        .routes(routes!(explain::get::handle))
-        .routes(routes!(agents::list::handle, agents::put_many::handle))
-        .routes(routes!(agents::put::handle, agents::delete::handle))
-        .routes(routes!(capacity_days::list::handle, capacity_days::put::handle))
-        .routes(routes!(kernels::get::handle))
-        .routes(routes!(kernels::lookup::handle))
-        .routes(routes!(queues::list::handle, queues::put_many::handle))
-        .routes(routes!(division::get::handle))
-        .routes(routes!(division::history::handle))
-        .routes(routes!(reclaim_plans::post::handle))
-        .routes(routes!(queues::get::handle, queues::put::handle, queues::delete::handle))
-        .routes(routes!(usage_buckets::list::handle))
-        .routes(routes!(usage_gaps::list::handle))
-        .routes(routes!(usage_records::list::handle))
-        .routes(routes!(usage_histories::list::handle))
-        .routes(routes!(usage_histories::put::handle, usage_histories::delete::handle))
-        .routes(routes!(usage_report::get::handle))
-        .routes(routes!(usage_report::several::handle))
-        .routes(routes!(jobs::list::handle))
-        .routes(routes!(jobs::trust_clock::handle))
-        .routes(routes!(job_runs::list::handle))
-        .routes(routes!(audit_log::list::handle))
-        .routes(routes!(audit_log::undo::handle))
-        .routes(routes!(keys::list::handle, keys::create::handle))
-        .routes(routes!(keys::revoke::handle))
-        .routes(routes!(domains::list::handle))
-        .routes(routes!(domains::get::handle, domains::put::handle))
-        .routes(routes!(projects::list::handle))
-        .routes(routes!(projects::get::handle, projects::put::handle))
-        .routes(routes!(users::list::handle))
-        .routes(routes!(users::get::handle, users::put::handle))
-        .routes(routes!(whoami::get::handle))
-        .routes(routes!(health::live::handle))
-        .routes(routes!(health::ready::handle))
-        .routes(routes!(metrics::get::handle))
-}
+pub(super) const PROMPT: Part = part![
+    resource_groups::list,
+    resource_groups::get,
+    resource_groups::put,
+    resource_groups::delete,
+    scheduler_options::get,
+    scheduler_options::patch,
+    fair_share_weights::get,
+    fair_share_weights::put,
+    configuration::get,
+    configuration::put,
+    fair_share_status::get,
+    fair_share_status::domains,
+    fair_share_status::projects,
+    fair_share_history::list,
+    fairness::get,
+    fairness::history,
+    explain::get,
+    agents::list,
+    agents::put_many,
+    agents::put,
+    agents::delete,
+    capacity_days::list,
+    capacity_days::put,
+    kernels::get,
+    kernels::lookup,
+    queues::list,
+    queues::put_many,
+    division::get,
+    division::history,
+    reclaim_plans::post,
+    queues::get,
+    queues::put,
+    queues::delete,
+    usage_buckets::list,
+    usage_gaps::list,
+    usage_records::list,
+    usage_histories::list,
+    usage_histories::put,
+    usage_histories::delete,
+    usage_report::get,
+    usage_report::several,
+    jobs::list,
+    jobs::trust_clock,
+    job_runs::list,
+    audit_log::list,
+    audit_log::undo,
+    keys::list,
+    keys::create,
+    keys::revoke,
+    domains::list,
+    domains::get,
+    domains::put,
+    projects::list,
+    projects::get,
+    projects::put,
+    users::list,
+    users::get,
+    users::put,
+    whoami::get,
+    health::live,
+    health::ready,
+    metrics::get,
+];
 
 /// Endpoints with bodies as large as a cluster.
-pub(super) fn bulk() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new()
-        .routes(routes!(kernels::list::handle, kernels::post::handle))
-        .routes(routes!(kernels::snapshot::handle))
-        .routes(routes!(sequence::post::handle))
-        .routes(routes!(fair_share_simulations::post::handle))
-        .routes(routes!(division::simulate::handle))
-        .routes(routes!(reclaim::simulate::handle))
-}
+pub(super) const BULK: Part = part![
+    kernels::list,
+    kernels::post,
+    kernels::snapshot,
+    sequence::post,
+    fair_share_simulations::post,
+    division::simulate,
+    reclaim::simulate,
+];
 
 /// Endpoints that take as long as they take.
-pub(super) fn patient() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::new().routes(routes!(jobs::run::handle)).routes(routes!(audit::get::handle))
-}
+pub(super) const PATIENT: Part = part![jobs::run, audit::get];
 
 /// The endpoints with their limits, before there is anything that answers. Who may ask, and how refusals look, is the server's
 /// business.
@@ -103,16 +114,16 @@ pub struct Endpoints {
 impl Endpoints {
     /// What is around an endpoint is one layer of the router, which makes copies of each one for each request.
     pub fn new(limits: Limits) -> Self {
-        let strict = |endpoints: OpenApiRouter<ApiState>| {
-            let (router, api) = endpoints.split_for_parts();
-            (router, ServiceBuilder::new().layer(ValidateRequestHeaderLayer::custom(Takers::of(&api))))
+        let strict = |endpoints: &Part| {
+            let Answering { router, takers } = (endpoints.answering)();
+            (router, ServiceBuilder::new().layer(ValidateRequestHeaderLayer::custom(takers)))
         };
         let small = DefaultBodyLimit::max(limits.body_bytes);
-        let (prompt, around) = strict(prompt());
+        let (prompt, around) = strict(&PROMPT);
         let prompt = prompt.layer(around.layer(small).layer(in_time(limits)));
-        let (patient, around) = strict(patient());
+        let (patient, around) = strict(&PATIENT);
         let patient = patient.layer(around.layer(small));
-        let (bulk, around) = strict(bulk());
+        let (bulk, around) = strict(&BULK);
         let large = DefaultBodyLimit::max(limits.bulk_bytes);
         let bulk = bulk.layer(around.layer(large).layer(RequestBodyTimeoutLayer::new(limits.silence)));
         Self { router: prompt.merge(patient).merge(bulk), limits }

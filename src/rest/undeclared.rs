@@ -8,9 +8,10 @@ use axum::body::Body;
 use axum::extract::MatchedPath;
 use axum::http::{Method, Request, Response, header};
 use axum::response::IntoResponse;
+use axum::routing::MethodFilter;
 use tower_http::validate_request::ValidateRequest;
+use utoipa::openapi::RefOr;
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
-use utoipa::openapi::{OpenApi, PathItem, RefOr};
 
 use super::problem::Problem;
 use crate::domain::fault::escaped;
@@ -65,30 +66,21 @@ impl Taken {
 }
 
 /// What the methods of each path take.
-#[derive(Clone)]
-pub struct Takers(Arc<HashMap<String, Vec<(Method, Taken)>>>);
+#[derive(Clone, Default)]
+pub struct Takers(Arc<HashMap<String, Vec<(MethodFilter, Taken)>>>);
 
 impl Takers {
-    pub fn of(api: &OpenApi) -> Self {
-        let methods = |item: &PathItem| {
-            let PathItem { get, put, post, delete, patch, .. } = item;
-            let all = [
-                (Method::GET, get),
-                (Method::PUT, put),
-                (Method::POST, post),
-                (Method::DELETE, delete),
-                (Method::PATCH, patch),
-            ];
-            all.into_iter().filter_map(|(method, operation)| Some((method, Taken::of(operation.as_ref()?)))).collect()
-        };
-        Self(Arc::new(api.paths.paths.iter().map(|(path, item)| (path.clone(), methods(item))).collect()))
+    /// Notes what `method` of `path` takes.
+    pub fn note(&mut self, path: &str, method: MethodFilter, operation: &Operation) {
+        Arc::make_mut(&mut self.0).entry(path.to_owned()).or_default().push((method, Taken::of(operation)));
     }
 
     fn taken(&self, method: &Method, path: &str) -> Taken {
         // HEAD is answered as GET is.
         let method = if method == Method::HEAD { &Method::GET } else { method };
+        let Ok(method) = MethodFilter::try_from(method.clone()) else { return Taken::default() };
         let methods = self.0.get(path).into_iter().flatten();
-        methods.into_iter().find(|(of, _)| of == method).map_or_else(Taken::default, |(_, taken)| *taken)
+        methods.into_iter().find(|(of, _)| *of == method).map_or_else(Taken::default, |(_, taken)| *taken)
     }
 }
 

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
-use futures::future::{BoxFuture, Fuse};
-use futures::{FutureExt, Stream};
+use futures::future::{BoxFuture, Fuse, FusedFuture};
+use futures::{FutureExt, Stream, ready};
 use sea_orm::prelude::async_trait::async_trait;
 use sea_orm::{
     ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, QueryResult, RuntimeErr,
     Statement, StreamTrait, TransactionOptions,
 };
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::yield_now;
 
 use super::fault::Fault;
 use super::gate::Gate;
@@ -210,10 +211,16 @@ impl Listener for Tx {
     }
 }
 
+/// After so many rows others have their turn: rows that are there already would keep their thread, and with it the arrivals of all
+/// other connections, until the last one is read.
+const ROWS_IN_A_TURN: usize = 256;
+
 /// Rows as they come, as long as the database is within reach.
 pub struct Rows<S, L> {
     inner: S,
     of: L,
+    read: usize,
+    others: Fuse<BoxFuture<'static, ()>>,
     lost: Fuse<BoxFuture<'static, ()>>,
     _turn: Option<OwnedSemaphorePermit>,
 }
@@ -221,7 +228,8 @@ pub struct Rows<S, L> {
 impl<S, L> Rows<S, L> {
     fn new(inner: S, of: L, reach: &Reach, turn: Option<OwnedSemaphorePermit>) -> Self {
         let reach = reach.clone();
-        Self { inner, of, lost: async move { reach.is_lost().await }.boxed().fuse(), _turn: turn }
+        let lost = async move { reach.is_lost().await }.boxed().fuse();
+        Self { inner, of, read: 0, others: Fuse::terminated(), lost, _turn: turn }
     }
 }
 
@@ -233,12 +241,19 @@ where
     type Item = S::Item;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if !self.others.is_terminated() {
+            ready!(self.others.poll_unpin(cx));
+        }
         let next = match Pin::new(&mut self.inner).poll_next(cx) {
             Poll::Pending => self.lost.poll_unpin(cx).map(|()| Some(Err(Fault::Unreachable.refusal()))),
             next @ Poll::Ready(_) => next,
         };
         if let Poll::Ready(Some(row)) = &next {
             self.of.settle(row);
+            self.read += 1;
+            if self.read.is_multiple_of(ROWS_IN_A_TURN) {
+                self.others = yield_now().boxed().fuse();
+            }
         }
         next
     }

@@ -11,3 +11,4 @@ mod quiet;
 mod rollback;
 mod support;
 mod traffic;
+mod turns;

@@ -8,6 +8,7 @@ use super::support::until;
 use crate::cli::program::{Server, run};
 use crate::support::database::{TestDb, postgres};
 use crate::support::fixture::{GROUP, kernel};
+use crate::support::postgres::execute;
 
 /// When the service said last that it is alive.
 async fn heartbeats(db: &TestDb) -> Vec<i64> {
@@ -54,4 +55,18 @@ async fn an_idle_and_a_busy_service_cause_no_warnings() {
         .filter(|line| line.contains("WARNING") || line.contains("transaction in progress"))
         .collect();
     assert_eq!(noise, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_a_command_is_no_trouble_for_the_server() {
+    let db = postgres().await;
+    run(&db, ["groups", "create", GROUP]).ok();
+    run(&db, ["rank", GROUP]).ok();
+    let name = db.postgres_name().unwrap();
+    execute(&format!(
+        "DO $$ BEGIN WHILE EXISTS (SELECT FROM pg_stat_activity WHERE datname = '{name}') \
+         LOOP PERFORM pg_stat_clear_snapshot(); END LOOP; END $$"
+    ))
+    .await;
+    assert_eq!(db.log(), [""; 0]);
 }
