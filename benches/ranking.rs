@@ -4,11 +4,10 @@ use axum::Router;
 use axum::routing::get;
 use bytes::Bytes;
 
-use crate::common::figure::{Bar, Bench, Figure, On, SQLITE, Unit};
+use crate::common::figure::{Bar, Bench, FRESH, Figure, On, Unit};
 use crate::common::http::{Server, rates};
 use crate::common::world::member;
-use crate::common::{block_on, median, world};
-use crate::support::database;
+use crate::common::{grown, median, on_each, world};
 use crate::support::fixture::{Fixture, GROUP};
 
 pub const BENCH: Bench = Bench { name: "ranking", figures: &[&WHOLE, &ONE], run };
@@ -18,7 +17,7 @@ static WHOLE: Figure = Figure {
     floor: "the same bytes, ready",
     unit: Unit::Time,
     bars: &[Bar::Most(0.03)],
-    on: SQLITE,
+    on: FRESH,
 };
 
 static ONE: Figure = Figure {
@@ -26,10 +25,9 @@ static ONE: Figure = Figure {
     floor: "a handler that answers the same bytes, ready",
     unit: Unit::PerSecond,
     bars: &[Bar::PartOfFloor(0.7)],
-    on: SQLITE,
+    on: FRESH,
 };
 
-const ON: On = SQLITE[0];
 const USERS: usize = 10_000;
 const TIMES: usize = 50;
 const CLIENTS: usize = 50;
@@ -37,16 +35,16 @@ const CLIENTS: usize = 50;
 const EACH: usize = 400;
 
 fn run() {
-    block_on(async {
-        let cluster = world::cluster(database::sqlite().await).await;
+    on_each(FRESH, async |on| {
+        let cluster = world::cluster(grown::fresh(on).await).await;
         world::ingest(&cluster, &world::finished(0..USERS, USERS)).await;
         cluster.service.aggregate(GROUP).await.unwrap();
-        whole(&cluster).await;
-        one(&cluster).await;
+        whole(on, &cluster).await;
+        one(on, &cluster).await;
     });
 }
 
-async fn whole(cluster: &Fixture) {
+async fn whole(on: On, cluster: &Fixture) {
     let server = Server::start(cluster).await;
     let mut times = Vec::new();
     let mut body = Bytes::new();
@@ -60,10 +58,10 @@ async fn whole(cluster: &Fixture) {
     for _ in 0..TIMES {
         floors.push(plain.get("/ready").await.0);
     }
-    WHOLE.took(ON, median(times), Some(median(floors)));
+    WHOLE.took(on, median(times), Some(median(floors)));
 }
 
-async fn one(cluster: &Fixture) {
+async fn one(on: On, cluster: &Fixture) {
     let server = Server::start(cluster).await;
     let path = format!("/fair-share-status?user_uuid={}", member(USERS / 2).user);
     let (_, answer) = server.get(&path).await;
@@ -71,7 +69,7 @@ async fn one(cluster: &Fixture) {
     let [measured, floor] = rates([&server, &plain], CLIENTS, EACH, async |client: &Server| {
         client.get(&path).await;
     });
-    ONE.measured(ON, measured, Some(floor));
+    ONE.measured(on, measured, Some(floor));
 }
 
 /// A server that answers `body` and does nothing else.

@@ -23,7 +23,7 @@ use fairshared::service::input::json::read;
 use fairshared::service::sequence::request::SequenceRequest;
 use serde_json::{Value, json};
 
-use crate::common::figure::{Bar, Bench, FRESH, Figure, MEMORY, On, POSTGRES, SQLITE, Unit};
+use crate::common::figure::{Bar, Bench, FRESH, Figure, MEMORY, On, POSTGRES, Unit};
 use crate::common::http::{Server, rates};
 use crate::common::world::member;
 use crate::common::{block_on, grown, median, percentile, repeat, world};
@@ -82,7 +82,7 @@ static PROGRESSIVE_OVER_HTTP: Figure = Figure {
     floor: "the same in plain mode",
     unit: Unit::Time,
     bars: &[Bar::Floors(1.5)],
-    on: SQLITE,
+    on: FRESH,
 };
 
 static PROGRESSIVE_BUSY: Figure = Figure {
@@ -98,7 +98,7 @@ static OVER_HTTP: Figure = Figure {
     floor: "the same bytes both ways, unread",
     unit: Unit::Time,
     bars: &[Bar::Most(1.0)],
-    on: SQLITE,
+    on: FRESH,
 };
 
 static RATE: Figure = Figure {
@@ -106,7 +106,7 @@ static RATE: Figure = Figure {
     floor: "a handler that parses the same body and answers the same bytes",
     unit: Unit::PerSecond,
     bars: &[Bar::PartOfFloor(0.6)],
-    on: SQLITE,
+    on: FRESH,
 };
 
 static BUSY: Figure = Figure {
@@ -161,14 +161,16 @@ fn request(count: usize, mode: &str) -> Bytes {
 }
 
 async fn over_http() {
-    let cluster = world::cluster(database::sqlite().await).await;
-    world::ingest(&cluster, &world::finished(0..USERS, USERS)).await;
-    cluster.service.aggregate(GROUP).await.unwrap();
-    whole_queue(&cluster).await;
-    many_clients(&cluster).await;
+    for on in FRESH {
+        let cluster = world::cluster(grown::fresh(*on).await).await;
+        world::ingest(&cluster, &world::finished(0..USERS, USERS)).await;
+        cluster.service.aggregate(GROUP).await.unwrap();
+        whole_queue(*on, &cluster).await;
+        many_clients(*on, &cluster).await;
+    }
 }
 
-async fn whole_queue(cluster: &Fixture) {
+async fn whole_queue(on: On, cluster: &Fixture) {
     let server = Server::start(cluster).await;
     let bodies = [request(WORKLOADS, "plain"), request(WORKLOADS, "progressive")];
     let (mut times, mut answer) = ([Vec::new(), Vec::new()], Bytes::new());
@@ -190,12 +192,12 @@ async fn whole_queue(cluster: &Fixture) {
     for _ in 0..WHOLE_TIMES {
         floors.push(plain.post("/sequence", "application/json", body.clone()).await.0);
     }
-    OVER_HTTP.took(SQLITE[0], plain_time, Some(median(floors)));
-    PROGRESSIVE_OVER_HTTP.took(SQLITE[0], progressive_time, Some(plain_time));
+    OVER_HTTP.took(on, plain_time, Some(median(floors)));
+    PROGRESSIVE_OVER_HTTP.took(on, progressive_time, Some(plain_time));
 }
 
 /// Many small requests, against a server that reads them and does nothing else.
-async fn many_clients(cluster: &Fixture) {
+async fn many_clients(on: On, cluster: &Fixture) {
     let server = Server::start(cluster).await;
     let body = request(1_000, "plain");
     let (_, ready) = server.post("/sequence", "application/json", body.clone()).await;
@@ -207,7 +209,7 @@ async fn many_clients(cluster: &Fixture) {
     let [measured, floor] = rates([&server, &plain], CLIENTS, EACH, async |client: &Server| {
         client.post("/sequence", "application/json", body.clone()).await;
     });
-    RATE.measured(SQLITE[0], measured, Some(floor));
+    RATE.measured(on, measured, Some(floor));
 }
 
 /// Small requests while one run follows the other.

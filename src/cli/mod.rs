@@ -172,7 +172,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The command of that name: [`COMMANDS`] are the first subcommands of the program.
+/// The command of that name. The subcommands of the program begin with [`COMMANDS`], in their order.
 fn named(program: &clap::Command, name: &str) -> Option<&'static Entry> {
     COMMANDS.get(program.get_subcommands().position(|command| command.get_name() == name)?)
 }

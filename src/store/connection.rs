@@ -220,6 +220,7 @@ pub struct Rows<S, L> {
     inner: S,
     of: L,
     read: usize,
+    /// Others have their turn until it ends.
     others: Fuse<BoxFuture<'static, ()>>,
     lost: Fuse<BoxFuture<'static, ()>>,
     _turn: Option<OwnedSemaphorePermit>,
