@@ -1,10 +1,11 @@
 //! How fast the machine is at the moment. The neighbours of a virtual machine share its memory and its caches, so that it may take
 //! half as long again from one minute to the next.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::repeat;
 use super::rows::Row;
+use super::{percentile, repeat};
 
 const KEYS: u64 = 320_000;
 const TIMES: usize = 5;
@@ -26,11 +27,20 @@ fn scattered(number: u64) -> u64 {
     (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9)
 }
 
-/// Whether the row is of a busy moment. Of good moments are those of `all` rows of the same machine that one row in ten surpasses:
-/// the very best one is an accident.
-pub fn is_busy(row: &Row, all: &[Row]) -> bool {
-    let mut times: Vec<f64> =
-        all.iter().filter(|other| other.machine == row.machine).filter_map(|other| other.sorted).collect();
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 10).zip(row.sorted).is_some_and(|(good, sorted)| sorted > BUSY * good)
+/// How long each machine takes in good moments, which one row in ten surpasses: the very best one is an accident.
+pub struct Good<'r>(BTreeMap<&'r str, Duration>);
+
+impl<'r> Good<'r> {
+    pub fn of(rows: &'r [Row]) -> Self {
+        let mut times: BTreeMap<&str, Vec<Duration>> = BTreeMap::new();
+        for (row, sorted) in rows.iter().filter_map(|row| Some((row, row.sorted?))) {
+            times.entry(&row.machine).or_default().push(Duration::from_secs_f64(sorted));
+        }
+        Self(times.into_iter().map(|(machine, times)| (machine, percentile(times, 10))).collect())
+    }
+
+    /// Whether the row is of a busy moment.
+    pub fn is_busy(&self, row: &Row) -> bool {
+        self.0.get(&*row.machine).zip(row.sorted).is_some_and(|(good, sorted)| sorted > BUSY * good.as_secs_f64())
+    }
 }

@@ -6,7 +6,7 @@ use std::fmt::{self, Display, Formatter, Write as _};
 use std::path::PathBuf;
 
 use super::figure::{Bench, Figure, On};
-use super::pace;
+use super::pace::Good;
 use super::rows::{self, Row};
 
 /// The parts of the page that are written here, by the names in their marks.
@@ -85,9 +85,10 @@ fn figures(benches: &[&Bench]) -> String {
 
 fn measured(benches: &[&Bench], rows: &[Row]) -> String {
     let mut out = machines(rows);
+    let good = Good::of(rows);
     let all: Vec<_> =
         each(benches).map(|(bench, figure, on)| (bench, figure, on, newest(rows, bench, figure, on))).collect();
-    let verdicts: Vec<Verdict> = all.iter().map(|(_, figure, _, own)| Verdict::of(figure, own, rows)).collect();
+    let verdicts: Vec<Verdict> = all.iter().map(|(_, figure, _, own)| Verdict::of(figure, own, &good)).collect();
     let count = |wanted: fn(&Verdict) -> bool| verdicts.iter().filter(|verdict| wanted(verdict)).count();
     let _ = writeln!(
         out,
@@ -104,7 +105,7 @@ fn measured(benches: &[&Bench], rows: &[Row]) -> String {
     out.push_str("| --- | --- | --- | --- | --- | --- | --- | --- |\n");
     for ((bench, figure, on, own), verdict) in all.iter().zip(verdicts) {
         let (best, worst) = extremes(figure, own);
-        let runs: Vec<String> = own.iter().map(|row| run(figure, row, rows)).collect();
+        let runs: Vec<String> = own.iter().map(|row| run(figure, row, &good)).collect();
         let _ = writeln!(
             out,
             "| `{}` | {} | {on} | {} | {best} | {worst} | {} | {verdict} |",
@@ -130,9 +131,9 @@ fn machines(rows: &[Row]) -> String {
     out
 }
 
-fn run(figure: &Figure, row: &Row, all: &[Row]) -> String {
+fn run(figure: &Figure, row: &Row, good: &Good) -> String {
     let floor = row.floor.map_or_else(String::new, |floor| format!(" ({})", figure.unit.text(floor)));
-    let busy = if pace::is_busy(row, all) { " busy" } else { "" };
+    let busy = if good.is_busy(row) { " busy" } else { "" };
     format!("{}{floor}{busy}", figure.unit.text(row.measured))
 }
 
@@ -177,15 +178,15 @@ impl Met {
     }
 
     fn is_all(self) -> bool {
-        self.met == self.runs && self.runs > 0
+        self.met == self.runs
     }
 }
 
 impl Verdict {
-    fn of(figure: &Figure, own: &[Row], rows: &[Row]) -> Self {
+    fn of(figure: &Figure, own: &[Row], good: &Good) -> Self {
         let all = Met::of(figure, own.iter());
         if all.runs > 0 {
-            let quiet = Met::of(figure, own.iter().filter(|row| !pace::is_busy(row, rows)));
+            let quiet = Met::of(figure, own.iter().filter(|row| !good.is_busy(row)));
             return Self::Met { all, quiet: if quiet.runs == 0 { all } else { quiet } };
         }
         if own.is_empty() { Self::NotMeasured } else { Self::NoBar }

@@ -8,7 +8,6 @@ use super::support::until;
 use crate::cli::program::{Server, run};
 use crate::support::database::{TestDb, postgres};
 use crate::support::fixture::{GROUP, kernel};
-use crate::support::postgres::execute;
 
 /// When the service said last that it is alive.
 async fn heartbeats(db: &TestDb) -> Vec<i64> {
@@ -62,11 +61,6 @@ async fn the_end_of_a_command_is_no_trouble_for_the_server() {
     let db = postgres().await;
     run(&db, ["groups", "create", GROUP]).ok();
     run(&db, ["rank", GROUP]).ok();
-    let name = db.postgres_name().unwrap();
-    execute(&format!(
-        "DO $$ BEGIN WHILE EXISTS (SELECT FROM pg_stat_activity WHERE datname = '{name}') \
-         LOOP PERFORM pg_stat_clear_snapshot(); END LOOP; END $$"
-    ))
-    .await;
+    db.until_all_sessions_end().await;
     assert_eq!(db.log(), [""; 0]);
 }

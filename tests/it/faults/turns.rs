@@ -8,7 +8,6 @@ use sea_orm::{DbBackend, Statement, StreamTrait};
 use tokio::task::yield_now;
 
 use crate::support::database;
-use crate::support::postgres::execute;
 
 /// As many as lie in the buffers of a socket at once.
 const ROWS: usize = 2_000;
@@ -21,12 +20,7 @@ async fn rows_that_have_all_arrived_do_not_keep_their_thread() {
     let asked = Statement::from_string(DbBackend::Postgres, format!("SELECT n FROM generate_series(1, {ROWS}) n"));
     let mut rows = store.read().stream_raw(asked).await.unwrap();
     rows.try_next().await.unwrap().unwrap();
-    let name = db.postgres_name().unwrap();
-    execute(&format!(
-        "DO $$ BEGIN WHILE EXISTS (SELECT FROM pg_stat_activity WHERE datname = '{name}' AND state = 'active') \
-         LOOP PERFORM pg_stat_clear_snapshot(); END LOOP; END $$"
-    ))
-    .await;
+    db.until_no_session_works().await;
     let turns = Arc::new(AtomicUsize::new(0));
     let other = tokio::spawn({
         let turns = Arc::clone(&turns);

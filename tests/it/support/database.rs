@@ -73,10 +73,25 @@ impl TestDb {
 
     /// Returns once a transaction waits for another one. SQLite's writers wait before they begin.
     pub async fn until_a_writer_waits(&self) {
+        self.while_sessions("NOT EXISTS", "AND wait_event_type = 'Lock'").await;
+    }
+
+    /// Returns once PostgreSQL has sent all that it was asked for.
+    pub async fn until_no_session_works(&self) {
+        self.while_sessions("EXISTS", "AND state = 'active'").await;
+    }
+
+    /// Returns once PostgreSQL knows that all connections are closed.
+    pub async fn until_all_sessions_end(&self) {
+        self.while_sessions("EXISTS", "").await;
+    }
+
+    /// Waits as long as PostgreSQL has, or has not, sessions of this database like that.
+    async fn while_sessions(&self, exist: &str, like: &str) {
         let Some(name) = self.postgres_name() else { return };
         postgres::execute(&format!(
-            "DO $$ BEGIN WHILE NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = '{name}' AND \
-             wait_event_type = 'Lock') LOOP PERFORM pg_stat_clear_snapshot(); END LOOP; END $$"
+            "DO $$ BEGIN WHILE {exist} (SELECT FROM pg_stat_activity WHERE datname = '{name}' {like}) \
+             LOOP PERFORM pg_stat_clear_snapshot(); END LOOP; END $$"
         ))
         .await;
     }
