@@ -35,6 +35,11 @@ export function Field({ label, hint, fault, children }: FieldProps) {
   );
 }
 
+/** Puts the focus on the first field of a form that has a fault, so that the fault is read. */
+export function focusFault(form: HTMLElement): void {
+  form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+}
+
 export function Note({ kind, children }: { kind?: "warn" | "bad"; children: ComponentChildren }) {
   return (
     <div class={`note ${kind ?? ""}`} role={kind === "bad" ? "alert" : undefined}>

@@ -37,8 +37,8 @@ function subject(rest: string[]): Record<string, string> | null {
 
 /** The place that was typed, if there is such a place. */
 function placeIn(typed: string, of: number): number | null {
-  const place = Number(typed);
-  return Number.isInteger(place) && place >= 1 && place <= of ? place : null;
+  const place = /^\d+$/.test(typed) ? Number(typed) : 0;
+  return place >= 1 && place <= of ? place : null;
 }
 
 export default function Explain({ group, rest }: PageProps) {
@@ -367,7 +367,7 @@ function Change({ group, whom, told, typed, place, ask }: ChangeProps) {
         </p>
       )}
       <Field label="Which weight leads to place" hint={`1 to ${told.of}, if all else stays as it is.`} fault={fault}>
-        {(props) => <input {...props} inputMode="numeric" style={{ maxWidth: "120px" }} value={typed} onInput={(event) => ask(event.currentTarget.value.replace(/\D/g, ""))} />}
+        {(props) => <input {...props} inputMode="numeric" style={{ maxWidth: "120px" }} value={typed} onInput={(event) => ask(event.currentTarget.value.trim())} />}
       </Field>
       <ul aria-live="polite">
         {!fault &&

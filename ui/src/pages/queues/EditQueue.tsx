@@ -5,14 +5,14 @@ import { overtaken } from "../../lib/change.ts";
 import { ApiError } from "../../lib/client.ts";
 import { slots } from "../../lib/numbers.ts";
 import { ordered, slotLabel, slotName } from "../../lib/units.ts";
-import { Button, Field, Note, Select } from "../../ui/Basics.tsx";
+import { Button, Field, focusFault, Note, Select } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Dialog } from "../../ui/Dialog.tsx";
 import { Failure } from "../../ui/States.tsx";
 import { done } from "../../ui/Toast.tsx";
 import { asWritten } from "./division.ts";
 import { DivisionPreview, useDivisions } from "./DivisionPreview.tsx";
-import { draftOf, inputOf, type Draft } from "./draft.ts";
+import { draftFaults, draftOf, inputOf, type Draft } from "./draft.ts";
 import type { Data } from "./query.ts";
 import { removeAction, removeQueue, saveAction, saveQueues } from "./write.ts";
 
@@ -25,7 +25,9 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
   const set = (change: Partial<Draft>) => setDraft((old) => ({ ...old, ...change }));
   const input = inputOf(draft, queue);
   const [isRemoving, setRemoving] = useState(false);
-  const divisions = useDivisions(input.name ? data : undefined, isRemoving ? { removed: queue?.name } : { changes: [input] });
+  const faults = draftFaults(draft);
+  const isFaulty = !isRemoving && Object.keys(faults).length > 0;
+  const divisions = useDivisions(input.name && !isFaulty ? data : undefined, isRemoving ? { removed: queue?.name } : { changes: [input] });
   const terms = { reason: reason.trim() || null, basis: data.resource_group?.config_revision ?? null };
   const act = async (what: () => Promise<() => Promise<void>>, text: string) => {
     setError(undefined);
@@ -40,9 +42,10 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
   const save = (event: Event) => {
     event.preventDefault();
     if (isRemoving) return;
+    if (isFaulty) return focusFault(event.currentTarget as HTMLElement);
     void act(() => saveQueues(group, [input], queue ? [asWritten(queue)] : [], terms), `The queue ${input.name} is saved.`);
   };
-  const faultOf = (field: string) => (error ?? divisions.error)?.faults.find((fault) => fault.pointer.endsWith(`/${field}`))?.detail;
+  const faultOf = (field: string) => faults[field] ?? (error ?? divisions.error)?.faults.find((fault) => fault.pointer.endsWith(`/${field}`))?.detail;
   return (
     <Dialog title={queue ? `Queue ${queue.name}` : "A new queue"} close={close}>
       <form class="stack" onSubmit={save}>
@@ -62,7 +65,7 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
               />
             )}
           </Field>
-          <Field label="Priority" hint="Higher is served first." fault={faultOf("priority")}>
+          <Field label="Priority" hint="Higher is served first. Empty: 0." fault={faultOf("priority")}>
             {(props) => <input {...props} inputMode="numeric" value={draft.priority} onInput={(event) => set({ priority: event.currentTarget.value })} />}
           </Field>
           {known.map((slot) => (
@@ -96,7 +99,7 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
           <input type="checkbox" checked={draft.reclaimable} onChange={(event) => set({ reclaimable: event.currentTarget.checked })} />
           What it has beyond its share may be reclaimed
         </label>
-        <DivisionPreview {...divisions} />
+        {isFaulty ? <p class="bad small">The preview appears once every field can be read.</p> : <DivisionPreview {...divisions} />}
         <Field label="Reason, for the audit log">{(props) => <input {...props} maxLength={500} value={reason} onInput={(event) => setReason(event.currentTarget.value)} />}</Field>
         {error && (overtaken(error) ? <Note kind="bad">{overtaken(error)} The preview above is the newest; look at it, and save again.</Note> : <Failure error={error} />)}
         {queue && isRemoving ? (
@@ -109,11 +112,11 @@ export function EditQueue({ group, data, name, close }: { group: string; data: D
           </div>
         ) : (
           <div class="row">
-            <Button kind="primary" type="submit" disabled={input.name === "" || !divisions.moved}>
+            <Button kind="primary" type="submit" disabled={input.name === "" || (!isFaulty && !divisions.moved)}>
               Save
             </Button>
             <Button onClick={close}>Cancel</Button>
-            <CopyAs what="this write of the queue" action={saveAction(group, [input], terms)} />
+            {!isFaulty && <CopyAs what="this write of the queue" action={saveAction(group, [input], terms)} />}
             {queue && (
               <Button kind="danger" onClick={() => setRemoving(true)}>
                 Remove…

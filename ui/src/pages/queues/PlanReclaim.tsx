@@ -2,14 +2,17 @@
 import { useState } from "preact/hooks";
 import { ApiError, request } from "../../lib/client.ts";
 import { num, slots } from "../../lib/numbers.ts";
+import { amountFault, countedAmount } from "../../lib/quantity.ts";
 import { inWords } from "../../lib/inWords.ts";
-import { describe, ordered, scale, slotLabel } from "../../lib/units.ts";
-import { Button, Card, Field, Select } from "../../ui/Basics.tsx";
+import { describe, ordered, slotLabel } from "../../lib/units.ts";
+import { Button, Card, Field, focusFault, Select } from "../../ui/Basics.tsx";
 import { CopyAs } from "../../ui/CopyAs.tsx";
 import { Said } from "../../ui/Said.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { Empty, Failure } from "../../ui/States.tsx";
 import { PLAN } from "./query.ts";
+import type { Refusal } from "./refusals.ts";
+import { Refusals } from "./Refusals.tsx";
 
 interface Victim {
   workload_id: string;
@@ -24,7 +27,7 @@ interface Plan {
   verdict: string;
   reason?: string;
   detail?: string;
-  refusals?: { detail?: string; reason?: string; code?: string }[];
+  refusals?: Refusal[];
   victims?: Victim[];
   warnings?: { slot?: string | null; detail: string }[];
 }
@@ -32,6 +35,8 @@ interface Plan {
 const VERDICTS: Record<string, string> = {
   fits: "It fits: no workload has to give anything back.",
   reclaim: "It can run once these workloads have given back what they hold.",
+  preempt: "It can run once these workloads of its own queue have given way.",
+  search_exhausted: "The search ended before it found a plan; there may be one.",
   refused: "It cannot run now, no matter which workloads give back.",
 };
 
@@ -41,16 +46,30 @@ export function PlanReclaim({ group, queues, capacity, close }: { group: string;
   const [need, setNeed] = useState<Record<string, string>>({});
   const [plan, setPlan] = useState<Plan>();
   const [error, setError] = useState<ApiError>();
+  const [isAsked, setAsked] = useState(false);
   // A plan of another workload is none of the one that is in the fields.
   const forget = () => {
     setPlan(undefined);
     setError(undefined);
   };
-  const asked = Object.fromEntries(known.filter((slot) => num(need[slot]) > 0).map((slot) => [slot, String(num(need[slot]) * scale(slot))]));
+  const texts = known.map((slot): [string, string] => [slot, need[slot]?.trim() ?? ""]);
+  const asked = Object.fromEntries(texts.filter(([, text]) => text !== "").map(([slot, text]) => [slot, countedAmount(slot, text)]));
+  const isNothing = Object.values(asked).every((amount) => num(amount) === 0 && !amountFault(amount));
+  // The first slot stands for all of them where nothing is asked for.
+  const faultOf = (slot: string): string | undefined => {
+    const atServer = error?.faults.find((fault) => fault.pointer.endsWith(`/slots/${slot}`))?.detail;
+    const nothing = isAsked && isNothing && slot === known[0] ? "Give more than 0 of at least one slot: a workload without any always fits." : undefined;
+    return amountFault(need[slot] ?? "") ?? nothing ?? atServer;
+  };
+  const isFaulty = isNothing || texts.some(([, text]) => amountFault(text));
   const workload = { workload_id: "planned", queue, members: [{ slots: asked }] };
   const submit = async (event: Event) => {
     event.preventDefault();
     setError(undefined);
+    setAsked(true);
+    const form = event.currentTarget as HTMLElement;
+    // The fault of an empty form is drawn with the next frame only.
+    if (isFaulty) return requestAnimationFrame(() => focusFault(form));
     try {
       const answer = await request(PLAN, { group, workload: JSON.stringify(workload) });
       setPlan(JSON.parse(answer.plan_reclaim) as Plan);
@@ -73,7 +92,7 @@ export function PlanReclaim({ group, queues, capacity, close }: { group: string;
         <div class="grid">
           <Field label="Queue">{(props) => <Select {...props} options={queues.map((name) => [name, name])} value={queue} onChange={(event) => setQueue(event.currentTarget.value)} />}</Field>
           {known.map((slot) => (
-            <Field key={slot} label={slotLabel(slot)}>
+            <Field key={slot} label={slotLabel(slot)} fault={faultOf(slot)}>
               {(props) => <input {...props} inputMode="decimal" value={need[slot] ?? ""} onInput={(event) => setNeed((old) => ({ ...old, [slot]: event.currentTarget.value }))} />}
             </Field>
           ))}
@@ -82,13 +101,13 @@ export function PlanReclaim({ group, queues, capacity, close }: { group: string;
           <Button kind="primary" type="submit">
             Which kernels would be reclaimed?
           </Button>
-          <CopyAs
+          {!isFaulty && <CopyAs
             what="this plan"
             action={{ document: PLAN, variables: { group, workload: JSON.stringify(workload) }, rest: { method: "POST", path: ["resource-groups", group, "reclaim-plans"], body: workload }, command: ["plan", group, "-"], input: workload }}
-          />
+          />}
         </div>
       </form>
-      {error && <Failure error={error} />}
+      {error && !known.some((slot) => faultOf(slot)) && <Failure error={error} />}
       {plan && <Outcome plan={plan} known={known} />}
     </Card>
   );
@@ -96,11 +115,13 @@ export function PlanReclaim({ group, queues, capacity, close }: { group: string;
 
 function Outcome({ plan, known }: { plan: Plan; known: string[] }) {
   const victims = plan.victims ?? [];
+  const refusals = plan.refusals ?? [];
   return (
     <section class="stack" aria-label="The plan" aria-live="polite">
       <p>
         <strong>{VERDICTS[plan.verdict] ?? `Verdict: ${plan.verdict.replaceAll("_", " ")}.`}</strong> {plan.reason ?? plan.detail}
       </p>
+      {refusals.length > 0 && <Refusals refusals={refusals} />}
       {plan.warnings?.map((warning) => (
         <p key={warning.detail} class="muted small">
           <Said text={inWords(warning.detail, known)} exact={warning.detail} />

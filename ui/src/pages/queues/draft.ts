@@ -1,6 +1,6 @@
 // A queue as its form holds it: texts in the units of readers.
 import { slots, type Slots } from "../../lib/numbers.ts";
-import { scale } from "../../lib/units.ts";
+import { amountFault, countedAmount, typedAmount, wholeFault } from "../../lib/quantity.ts";
 import { asWritten } from "./division.ts";
 import type { Configured, Queue } from "./query.ts";
 
@@ -17,29 +17,45 @@ export interface Draft {
   reclaimable: boolean;
 }
 
-/** What is no number goes to the server as it was typed, which says what is wrong with it. */
-function times(text: string, factor: number): string {
-  const value = text.trim() === "" ? Number.NaN : Number(text) * factor;
-  return Number.isFinite(value) ? String(value) : text.trim();
-}
-
 /** The known slots as they are typed. */
 function typed(json: string | null | undefined, known: string[]): Slots {
   const amounts = slots(json);
-  return Object.fromEntries(known.map((slot) => [slot, times(amounts[slot] ?? "", 1 / scale(slot))]));
+  return Object.fromEntries(known.map((slot) => [slot, typedAmount(slot, amounts[slot] ?? "")]));
 }
 
 /** What was typed as the server takes it; slots that the form does not show stay. */
 function written(json: string | null | undefined, texts: Slots): string {
   const kept = Object.entries(slots(json)).filter(([slot]) => !(slot in texts));
   const set = Object.entries(texts).filter(([, text]) => text.trim() !== "");
-  return JSON.stringify(Object.fromEntries([...kept, ...set.map(([slot, text]) => [slot, times(text, scale(slot))])]));
+  return JSON.stringify(Object.fromEntries([...kept, ...set.map(([slot, text]) => [slot, countedAmount(slot, text)])]));
 }
 
 /** An over-quota weight: one number, or numbers by slot. */
 function weights(json: string | null | undefined): string | Slots {
   const told: unknown = json ? JSON.parse(json) : "";
   return typeof told === "object" && told !== null ? (told as Slots) : String(told ?? "");
+}
+
+const MAX_PRIORITY = 2 ** 31 - 1;
+
+/** The fault of a priority. */
+export const priorityFault = (text: string): string | undefined => wholeFault(text, -MAX_PRIORITY - 1, MAX_PRIORITY);
+
+/** The fault of a quota or a limit, which may be without an end. */
+export const quotaFault = (text: string): string | undefined => (text.trim() === "unlimited" ? undefined : amountFault(text));
+
+/** The faults of a draft by the fields that the server calls so: while there is one, it is neither tried nor saved. */
+export function draftFaults(draft: Draft): Record<string, string> {
+  const ofSlots = (field: string, texts: Slots, fault: (text: string) => string | undefined) => Object.entries(texts).map(([slot, text]) => [`${field}/${slot}`, fault(text)]);
+  const all = [
+    ["priority", priorityFault(draft.priority)],
+    ["weight", amountFault(draft.weight)],
+    ["over_quota_weight", amountFault(draft.overQuota)],
+    ...ofSlots("quota", draft.quota, quotaFault),
+    ...ofSlots("limit", draft.limit, quotaFault),
+    ...ofSlots("over_quota_weight", draft.overQuotaOf, amountFault),
+  ];
+  return Object.fromEntries(all.filter(([, fault]) => fault !== undefined));
 }
 
 export function draftOf(queue: Configured | undefined, known: string[]): Draft {
@@ -74,7 +90,7 @@ export function inputOf(draft: Draft, queue: Configured | undefined): Queue {
     ...(queue ? asWritten(queue) : {}),
     name: draft.name.trim(),
     parent: draft.parent || null,
-    priority: Math.round(Number(draft.priority)) || 0,
+    priority: draft.priority.trim() === "" ? 0 : Number(draft.priority),
     weight: draft.weight.trim() || null,
     quota: written(queue?.quota, draft.quota),
     limit: written(queue?.limit, draft.limit),

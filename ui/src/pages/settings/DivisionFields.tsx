@@ -1,6 +1,6 @@
 // How capacity is divided, as fields; what has no field is there as JSON.
 import { Field, Select } from "../../ui/Basics.tsx";
-import { fieldsFor, type DivisionField } from "./division.ts";
+import { fieldFault, fieldsFor, type DivisionField } from "./division.ts";
 import { partOf, withPart } from "./maps.ts";
 import type { OptionProps } from "./OptionField.tsx";
 import { parse } from "./options.ts";
@@ -31,7 +31,7 @@ function OneField({ field, value, readOnly, set }: { field: DivisionField; value
     set(withPart(value, path, told === "" ? undefined : isWhole && /^\d+$/.test(told) ? Number(told) : told));
   };
   return (
-    <Field label={name} hint={`${effect} Default: ${standard}.`}>
+    <Field label={name} hint={`${effect} Default: ${standard}.`} fault={fieldFault(field, partOf(value, path))}>
       {(props) =>
         choices ? (
           <Select {...props} disabled={readOnly} options={[["", `the default (${standard})`], ...choices]} value={partOf(value, path)} onChange={(event) => write(event.currentTarget.value)} />

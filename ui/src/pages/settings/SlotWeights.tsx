@@ -1,4 +1,6 @@
 // How much each slot counts, as a small table with a field for every slot.
+import { useId } from "preact/hooks";
+import { amountFault } from "../../lib/quantity.ts";
 import { ordered, slotName } from "../../lib/units.ts";
 import { keysOf, partOf, withPart } from "./maps.ts";
 import type { OptionProps } from "./OptionField.tsx";
@@ -6,6 +8,8 @@ import type { OptionProps } from "./OptionField.tsx";
 export function SlotWeights({ option, value, readOnly, set, slots }: OptionProps) {
   const known = ordered([...slots, ...keysOf(value)]);
   const isSet = keysOf(value).length > 0;
+  const id = useId();
+  const faultOf = (slot: string) => amountFault(partOf(value, [slot]));
   return (
     <div class="field">
       <span class="label">{option.name}</span>
@@ -26,11 +30,14 @@ export function SlotWeights({ option, value, readOnly, set, slots }: OptionProps
                   class="input narrow"
                   inputMode="decimal"
                   aria-label={`Weight of ${slotName(slot)}`}
+                  aria-invalid={faultOf(slot) ? "true" : undefined}
+                  aria-describedby={faultOf(slot) ? `${id}-${slot}` : undefined}
                   disabled={readOnly}
                   placeholder={isSet ? "none" : "1"}
                   value={partOf(value, [slot])}
                   onInput={(event) => set(withPart(value, [slot], event.currentTarget.value.trim() || undefined))}
                 />
+                {faultOf(slot) && <div class="bad small wraps" id={`${id}-${slot}`}>{faultOf(slot)}</div>}
               </td>
             </tr>
           ))}

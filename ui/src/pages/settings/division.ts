@@ -1,4 +1,6 @@
 // What can be said of a division with a field: the algorithm and the options that it reads.
+import { isObject, type JsonObject } from "../../lib/json.ts";
+import { amountFault, wholeFault } from "../../lib/quantity.ts";
 
 export interface DivisionField {
   path: string[];
@@ -14,6 +16,7 @@ export interface DivisionField {
 }
 
 export const ALGORITHM = "quota_over_quota";
+const MAX_SEARCH_BUDGET_MS = 60_000;
 
 export const DIVISION_FIELDS: DivisionField[] = [
   {
@@ -45,6 +48,23 @@ export const DIVISION_FIELDS: DivisionField[] = [
   { path: ["options", "reclaimer_utilization_multiplier"], name: "Multiplier of the reclaimer", standard: "1", effect: "How much emptier than its victim a queue has to be to reclaim." },
   { path: ["options", "search_budget_ms"], name: "Search budget, milliseconds", standard: "1000", effect: "After so many steps (1,000 for each) the search for victims ends without an answer. At most 60000.", isWhole: true },
 ];
+
+/** The fault of what is typed into a field of numbers. */
+export function fieldFault({ choices, isWhole }: DivisionField, text: string): string | undefined {
+  if (choices) return undefined;
+  return isWhole ? wholeFault(text, 0, MAX_SEARCH_BUDGET_MS) : amountFault(text);
+}
+
+/** The first fault of the numbers of a division. */
+export function divisionFault(division: JsonObject): string | undefined {
+  const { options } = division;
+  if (!isObject(options)) return undefined;
+  return DIVISION_FIELDS.map((field) => {
+    const value = options[field.path.at(-1) ?? ""];
+    const fault = field.path.length === 1 || value === undefined || value === null ? undefined : fieldFault(field, String(value));
+    return fault && `${field.name}: ${fault}`;
+  }).find(Boolean);
+}
 
 /** The fields that a division with this algorithm reads. */
 export const fieldsFor = (algorithm: string): DivisionField[] => DIVISION_FIELDS.filter(({ of }) => !of || of.includes(algorithm || ALGORITHM));

@@ -1,5 +1,7 @@
 // Every option of a group: what it does, in which unit and range, and its default.
-import { isObject } from "../../lib/json.ts";
+import { isObject, type JsonObject } from "../../lib/json.ts";
+import { amountFault, weightFault, wholeFault } from "../../lib/quantity.ts";
+import { divisionFault } from "./division.ts";
 
 export interface Option {
   key: string;
@@ -71,19 +73,29 @@ export function text(option: Option, configured: Record<string, unknown>): strin
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
+function slotsFault(weights: JsonObject): string | undefined {
+  return Object.values(weights).map((weight) => amountFault(String(weight))).find(Boolean);
+}
+
 /** What the server takes for an edited text, or what is wrong with it. */
 export function parse(option: Option, edited: string): { value: unknown } | { fault: string } {
   const trimmed = edited.trim();
   if (trimmed === "") return { value: null };
   if (option.kind === "whole") {
     const [low, high] = option.range ?? [0, Number.MAX_SAFE_INTEGER];
-    const value = Number(trimmed);
-    return /^\d+$/.test(trimmed) && value >= low && value <= high ? { value } : { fault: `A whole number from ${low} to ${high}.` };
+    const fault = wholeFault(trimmed, low, high);
+    return fault ? { fault } : { value: Number(trimmed) };
+  }
+  if (option.kind === "weight") {
+    const fault = weightFault(trimmed);
+    return fault ? { fault } : { value: trimmed };
   }
   if (option.kind === "slots" || option.kind === "json") {
     try {
       const value: unknown = JSON.parse(trimmed);
-      return isObject(value) ? { value } : { fault: "An object in JSON." };
+      if (!isObject(value)) return { fault: "An object in JSON." };
+      const fault = option.kind === "slots" ? slotsFault(value) : divisionFault(value);
+      return fault ? { fault } : { value };
     } catch {
       return { fault: "This is not JSON yet." };
     }

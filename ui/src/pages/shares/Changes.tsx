@@ -1,6 +1,7 @@
 // The weights that are changed and not saved yet.
+import { weightFault } from "../../lib/quantity.ts";
 import { SaveBar } from "../../ui/SaveBar.tsx";
-import { items, weightFault, type Edit, type Edits } from "./edits.ts";
+import { items, type Edit, type Edits } from "./edits.ts";
 
 const shown = (weight: string | null): string => weight ?? "default";
 

@@ -1,6 +1,7 @@
 // Weights that are changed and not saved yet.
 import type { WeightChange } from "../../lib/change.ts";
 import { num } from "../../lib/numbers.ts";
+import { weightFault } from "../../lib/quantity.ts";
 import type { Row } from "./query.ts";
 
 export interface Edit {
@@ -10,15 +11,6 @@ export interface Edit {
 }
 
 export type Edits = ReadonlyMap<string, Edit>;
-
-/** What is wrong with the text of a weight; an empty one means the default. */
-export function weightFault(text: string): string | undefined {
-  const trimmed = text.trim();
-  if (trimmed === "") return undefined;
-  if (!/^\d{1,6}(\.\d{1,4})?$/.test(trimmed)) return "A weight is a number with at most 4 decimals, such as 0.5 or 20.";
-  if (num(trimmed) <= 0) return "A weight is above 0.";
-  return undefined;
-}
 
 /** The edits with one more; a weight that is as it was is no edit. */
 export function withEdit(edits: Edits, row: Edit["row"], text: string): Edits {

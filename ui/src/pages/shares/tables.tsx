@@ -1,10 +1,11 @@
 // The tree and the lists of shares.
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useId, useState } from "preact/hooks";
 import { Link } from "wouter-preact";
 import { groupPath, memberId, useParams } from "../../lib/route.ts";
 import { useArchived, type Who } from "../../lib/archived.ts";
 import { count, factor, num, percent } from "../../lib/numbers.ts";
+import { weightFault } from "../../lib/quantity.ts";
 import { Button } from "../../ui/Basics.tsx";
 import { Archived } from "../../ui/Archived.tsx";
 import { ShareBar } from "../../ui/Bars.tsx";
@@ -13,7 +14,7 @@ import { Rank } from "../../ui/Rank.tsx";
 import { Scroll } from "../../ui/Scroll.tsx";
 import { shortDay } from "../../lib/time.ts";
 import { Empty, Failure, Loading } from "../../ui/States.tsx";
-import { weightFault, type Edit, type Edits } from "./edits.ts";
+import type { Edit, Edits } from "./edits.ts";
 import type { Row, Tier } from "./query.ts";
 import { PAGE, useRows, useWhole } from "./rows.ts";
 
@@ -67,6 +68,7 @@ const entityPath = (group: string, row: Row): string => groupPath(group, "entity
 const whoOf = (row: Row): Who => ({ [row.tier === "domain" ? "domain_name" : row.tier === "project" ? "project_id" : "user_uuid"]: row.id, ...(row.project ? { project_id: row.project } : {}) });
 
 function WeightCell({ row, edits, edit }: Omit<Controls, "day"> & { row: Row }) {
+  const id = useId();
   const edited = edits.get(row.key);
   const where = row.configured === null ? "the group's default" : "set by an admin";
   if (!edit) {
@@ -85,11 +87,13 @@ function WeightCell({ row, edits, edit }: Omit<Controls, "day"> & { row: Row }) 
         inputMode="decimal"
         aria-label={`Weight of ${row.tier} ${row.name}`}
         aria-invalid={fault ? "true" : undefined}
-        title={fault ?? where}
+        aria-describedby={fault ? `${id}-fault` : undefined}
+        title={where}
         placeholder={`${row.configured === null ? row.weight : "default"}`}
         value={text}
         onInput={(event) => edit(row, event.currentTarget.value)}
       />
+      {fault && <div class="bad small wraps" id={`${id}-fault`}>{fault}</div>}
       {row.configured === null && !edited && <div class="muted small">default</div>}
     </td>
   );

@@ -1,4 +1,5 @@
 // The weights of a scenario, each beside the one that is in force.
+import { weightFault } from "../../lib/quantity.ts";
 import { Button, Card, Field, Select } from "../../ui/Basics.tsx";
 import { Remove, replaced, type Part } from "./parts.tsx";
 import { useUserWeight, type WeightNow } from "./weightNow.ts";
@@ -45,7 +46,7 @@ function OneWeight({ group, row, known, edit, remove }: OneProps) {
         </div>
       )}
       <div style={{ width: "150px" }}>
-        <Field label="New weight" hint={about}>
+        <Field label="New weight" hint={about} fault={weightFault(row.weight)}>
           {(props) => <input {...props} inputMode="decimal" placeholder="the default" value={row.weight} onInput={(event) => edit({ weight: event.currentTarget.value })} />}
         </Field>
       </div>

@@ -18,7 +18,7 @@ import { QUEUES } from "../queues/query.ts";
 import { OPTIONS, parse } from "../settings/options.ts";
 import { Apply } from "./Apply.tsx";
 import { Capacity, Options, People, Projects, Queues } from "./parts.tsx";
-import { amounts, changeOf, decode, EMPTY, encode, queuesOf, workloadsOf, type Scenario } from "./scenario.ts";
+import { amounts, changeOf, decode, EMPTY, encode, isFaulty, queuesOf, workloadsOf, type Scenario } from "./scenario.ts";
 import { weightNow, type WeightNow } from "./weightNow.ts";
 import { Weights } from "./WeightRows.tsx";
 
@@ -51,7 +51,8 @@ export default function WhatIf({ group }: PageProps) {
     ...(now.data?.domain_fair_shares.edges ?? []).map(({ node }) => weightNow("domain", node.domain_name, node)),
     ...(now.data?.project_fair_shares.edges ?? []).map(({ node }) => weightNow("project", node.project_name ?? "", node)),
   ];
-  const wanted = changeOf(scenario, read);
+  const faulty = isFaulty(scenario);
+  const wanted = faulty ? null : changeOf(scenario, read);
   const pending = now.data?.kernels.edges.map((edge) => edge.node) ?? [];
   // Who would be gone has nothing to wait for.
   const isGone = (user: string | null, project: string | null) => scenario.removed.some((row) => row.user === user && (!row.project || row.project === project));
@@ -62,9 +63,9 @@ export default function WhatIf({ group }: PageProps) {
   const simulation = useSimulation(group, asked);
   const simulated = now.error ? { data: undefined, error: now.error, retry: now.reload } : simulation;
   const { data } = simulated;
-  const changedQueues = queuesOf(scenario, known);
+  const changedQueues = faulty ? [] : queuesOf(scenario, known);
   const divides = known.length + changedQueues.length > 0 && (changedQueues.length > 0 || Boolean(wanted?.capacity));
-  const divisions = useDivisions(divides ? queues.data : undefined, { changes: changedQueues, capacity: amounts(scenario.capacity) });
+  const divisions = useDivisions(divides ? queues.data : undefined, { changes: changedQueues, capacity: faulty ? {} : amounts(scenario.capacity) });
   const failure = simulated.error ?? queues.error ?? divisions.error;
   const offered = now.data?.resource_group?.capacity ?? "{}";
   const readQueues = queues.data?.resource_group?.config_revision;
@@ -103,7 +104,8 @@ export default function WhatIf({ group }: PageProps) {
           <Queues scenario={scenario} set={set} known={known.map((queue) => queue.name)} offered={ordered(Object.keys(slots(offered)))} />
         </div>
         <Card title="What would change">
-          {!wanted && !divides && <Empty title="Nothing is changed yet">Add a weight, an option, some capacity, a queue, a user or a project on the left.</Empty>}
+          {faulty && <Empty title="A number cannot be read">The preview appears once the marked field is mended.</Empty>}
+          {!faulty && !wanted && !divides && <Empty title="Nothing is changed yet">Add a weight, an option, some capacity, a queue, a user or a project on the left.</Empty>}
           {wanted && <Preview {...simulated} owners={owners} />}
           {wanted && now.data && now.data.kernels.count > pending.length && <p class="muted small">Of {count(now.data.kernels.count)} pending kernels the first {count(pending.length)} are put in order here.</p>}
           {divides && <DivisionPreview {...divisions} {...(queues.error ? { error: queues.error } : {})} />}

@@ -1,7 +1,10 @@
 // What a scenario holds, part by part.
+import { useId } from "preact/hooks";
 import { slots } from "../../lib/numbers.ts";
+import { amountFault, weightFault } from "../../lib/quantity.ts";
 import { ordered, slotLabel } from "../../lib/units.ts";
 import { Button, Card, Field, Select } from "../../ui/Basics.tsx";
+import { priorityFault, quotaFault } from "../queues/draft.ts";
 import { OPTIONS, parse, SCHEDULERS } from "../settings/options.ts";
 import type { QueueDraft, Scenario } from "./scenario.ts";
 
@@ -63,7 +66,7 @@ export function Capacity({ scenario, set, now }: Part & { now: string }) {
       {known.length === 0 && <p class="muted small">The group offers nothing yet.</p>}
       <div class="grid">
         {known.map((slot) => (
-          <Field key={slot} label={slotLabel(slot)}>
+          <Field key={slot} label={slotLabel(slot)} fault={amountFault(scenario.capacity[slot] ?? "")}>
             {(props) => <input {...props} inputMode="decimal" placeholder="as it is" value={scenario.capacity[slot] ?? ""} onInput={(event) => set({ capacity: { ...scenario.capacity, [slot]: event.currentTarget.value } })} />}
           </Field>
         ))}
@@ -116,7 +119,7 @@ export function People({ scenario, set }: Part) {
           <input {...TEXT} aria-label="User who comes" placeholder="user" value={row.user} onInput={(event) => edit(at, { user: event.currentTarget.value })} />
           <input {...TEXT} aria-label="Project to come into" placeholder="project" list="projects" value={row.project} onInput={(event) => edit(at, { project: event.currentTarget.value })} />
           <input {...TEXT} aria-label="Domain, if the project is new" placeholder="domain, if it is new" list="domains" value={row.domain} onInput={(event) => edit(at, { domain: event.currentTarget.value })} />
-          <input class="input" style={{ width: "90px" }} inputMode="decimal" aria-label={`Weight of ${row.user || "the new user"}`} placeholder="default" value={row.weight} onInput={(event) => edit(at, { weight: event.currentTarget.value })} />
+          <NewWeight user={row.user} weight={row.weight} set={(weight) => edit(at, { weight })} />
           <Remove what={`the coming of ${row.user}`} act={() => set({ added: replaced(added, at, null) })} />
         </div>
       ))}
@@ -129,6 +132,17 @@ export function People({ scenario, set }: Part) {
         </div>
       ))}
     </Card>
+  );
+}
+
+function NewWeight({ user, weight, set }: { user: string; weight: string; set: (weight: string) => void }) {
+  const id = useId();
+  const fault = weightFault(weight);
+  return (
+    <span style={{ width: "90px" }}>
+      <input class="input" inputMode="decimal" aria-label={`Weight of ${user || "the new user"}`} aria-invalid={fault ? "true" : undefined} aria-describedby={fault && id} placeholder="default" value={weight} onInput={(event) => set(event.currentTarget.value)} />
+      {fault && <span class="bad small" id={id}>{fault}</span>}
+    </span>
   );
 }
 
@@ -150,12 +164,12 @@ export function Queues({ scenario, set, known, offered }: Part & { known: string
             </div>
             <div class="grid">
               {offered.map((slot) => (
-                <Field key={slot} label={`Quota of ${slotLabel(slot)}`}>
+                <Field key={slot} label={`Quota of ${slotLabel(slot)}`} fault={quotaFault(row.quota[slot] ?? "")}>
                   {(props) => <input {...props} inputMode="decimal" placeholder={isNew ? "none" : "as it is"} value={row.quota[slot] ?? ""} onInput={(event) => edit(at, { quota: { ...row.quota, [slot]: event.currentTarget.value } })} />}
                 </Field>
               ))}
-              <Field label="Priority">{(props) => <input {...props} inputMode="numeric" placeholder={isNew ? "0" : "as it is"} value={row.priority} onInput={(event) => edit(at, { priority: event.currentTarget.value })} />}</Field>
-              <Field label="Weight of the queue">{(props) => <input {...props} inputMode="decimal" placeholder={isNew ? "1" : "as it is"} value={row.weight} onInput={(event) => edit(at, { weight: event.currentTarget.value })} />}</Field>
+              <Field label="Priority" fault={priorityFault(row.priority)}>{(props) => <input {...props} inputMode="numeric" placeholder={isNew ? "0" : "as it is"} value={row.priority} onInput={(event) => edit(at, { priority: event.currentTarget.value })} />}</Field>
+              <Field label="Weight of the queue" fault={amountFault(row.weight)}>{(props) => <input {...props} inputMode="decimal" placeholder={isNew ? "1" : "as it is"} value={row.weight} onInput={(event) => edit(at, { weight: event.currentTarget.value })} />}</Field>
             </div>
           </div>
         );

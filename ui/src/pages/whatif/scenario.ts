@@ -1,7 +1,8 @@
 // A scenario as part of an address: every person who has the link sees the same, and may apply exactly that.
 import type { Change, WeightChange, Workload } from "../../lib/change.ts";
-import { num, slots } from "../../lib/numbers.ts";
-import { scale } from "../../lib/units.ts";
+import { slots } from "../../lib/numbers.ts";
+import { amountFault, countedAmount, weightFault } from "../../lib/quantity.ts";
+import { priorityFault, quotaFault } from "../queues/draft.ts";
 import type { Configured, Queue } from "../queues/query.ts";
 
 export interface Scenario {
@@ -47,11 +48,19 @@ export function decode(text: string | null): Scenario {
   }
 }
 
-const isAmount = (text: string): boolean => text.trim() !== "" && Number(text) >= 0;
-
-/** What people type of slots, as the server counts it. */
+/** What people type of slots, as the server counts it; an empty text changes nothing. */
 export function amounts(typed: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(typed).filter(([, text]) => isAmount(text)).map(([slot, text]) => [slot, String(Number(text) * scale(slot))]));
+  return Object.fromEntries(Object.entries(typed).filter(([, text]) => text.trim() !== "").map(([slot, text]) => [slot, countedAmount(slot, text)]));
+}
+
+/** True for a scenario with a number that cannot be read: it is neither tried nor applied, and its field says why. */
+export function isFaulty(scenario: Scenario): boolean {
+  const faults = [
+    ...Object.values(scenario.capacity).map(amountFault),
+    ...[...scenario.weights, ...scenario.added].map(({ weight }) => weightFault(weight)),
+    ...scenario.queues.flatMap(({ priority, weight, quota }) => [priorityFault(priority), amountFault(weight), ...Object.values(quota).map(quotaFault)]),
+  ];
+  return faults.some((fault) => fault !== undefined);
 }
 
 /** What the server takes; rows that are not filled in yet are left out. `null`: there is nothing to try. */
@@ -92,7 +101,7 @@ export function queuesOf(scenario: Scenario, known: Configured[]): Queue[] {
         ...queue,
         name: draft.name.trim(),
         ...(draft.parent ? { parent: draft.parent } : {}),
-        ...(draft.priority.trim() ? { priority: Math.round(num(draft.priority)) } : {}),
+        ...(draft.priority.trim() ? { priority: Number(draft.priority) } : {}),
         ...(draft.weight.trim() ? { weight: draft.weight.trim() } : {}),
         quota: JSON.stringify({ ...slots(queue?.quota), ...amounts(draft.quota) }),
       };
