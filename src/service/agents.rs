@@ -65,14 +65,11 @@ impl Service {
             agents.retain(|a| a.agent_id != agent.agent_id);
             agents.push(agent.clone());
             store::agents::upsert(session.write(), session.group(), std::slice::from_ref(&agent)).await?;
-            let entry = Change {
-                action: "agent.put",
-                target: agent.agent_id.clone(),
-                before: old.as_ref().map(describe),
-                after: Some(describe(&agent)),
-                reason,
-            };
-            session.audit(entry).await?;
+            let (before, after) = (old.as_ref().map(describe), Some(describe(&agent)));
+            if before != after {
+                let entry = Change { action: "agent.put", target: agent.agent_id.clone(), before, after, reason };
+                session.audit(entry).await?;
+            }
             change_agents(session, agents).await?;
             Ok((agent, old.is_none()))
         };
@@ -102,16 +99,14 @@ impl Service {
             let new: Vec<Agent> = specs.into_iter().map(|(id, spec)| agent(id, spec, session.now)).collect();
             let mut by_id: BTreeMap<_, _> =
                 session.state().agents.iter().map(|a| (a.agent_id.clone(), a.clone())).collect();
+            let is_other = |agent: &Agent| by_id.get(&agent.agent_id).map(describe) != Some(describe(agent));
+            let changes = new.iter().any(is_other);
             by_id.extend(new.iter().map(|a| (a.agent_id.clone(), a.clone())));
             store::agents::upsert(session.write(), session.group(), &new).await?;
-            let entry = Change {
-                action: "agents.put",
-                target: session.group().to_owned(),
-                before: None,
-                after: Some(json!({"agents": new.len()})),
-                reason,
-            };
-            session.audit(entry).await?;
+            if changes {
+                let (target, after) = (session.group().to_owned(), Some(json!({"agents": new.len()})));
+                session.audit(Change { action: "agents.put", target, before: None, after, reason }).await?;
+            }
             change_agents(session, by_id.into_values().collect()).await
         };
         detached(Arc::clone(self).change(caller, group, change)).await

@@ -164,7 +164,7 @@ async fn change_group(session: &mut Session, patch: SchedulerPatch, replace: boo
     let base = if replace && patch.scheduler_opts.is_some() { Map::new() } else { group.scheduler_opts.clone() };
     let wanted = OptionsPatch { scheduler: patch.scheduler, scheduler_opts: patch.scheduler_opts };
     let change = OptionsChange::plan(&group.scheduler, &base, wanted)?;
-    if change.is_of(&group) {
+    if change.is_of(session.state()) {
         return Ok(());
     }
     let before = describe(&group.scheduler, &group.scheduler_opts);

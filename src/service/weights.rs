@@ -48,7 +48,7 @@ impl Service {
         let change = async move |session: &mut Session| {
             session.require_revision(if_revision.as_deref()).await?;
             let mut changes = weights::plan(session, &items).await?;
-            // A weight that is confirmed is a change; one that was not set before and is not set now is none.
+            // The answer lists a weight that is confirmed, but not one that was not set before and is not set now.
             changes.retain(|change| change.from.is_some() || change.to.is_some());
             weights::book(session, &changes, reason).await?;
             Ok(changes)

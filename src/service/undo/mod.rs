@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::audit_log::AuditEntry;
+use super::audit_log::{AuditEntry, AuditFilter, Author};
 use super::audit_names;
 use super::group::changes::projects;
 use super::group::changes::record::Record;
@@ -21,17 +21,22 @@ use super::input::error::Found;
 use super::what_if::APPLY;
 use super::work::detached;
 use super::{Caller, Error, Result, Service};
-use crate::store::{audit, audit_targets};
+use crate::store::audit;
+use crate::store::audit_targets::Targets;
+use crate::store::key_list::IdWindow;
 use homes::Homes;
-use options::Options;
+use options::{Options, ValuePath, value_label};
 use queues::Queues;
 use weights::Weights;
+
+/// Entries that are read at once in search of the one that made a change.
+const ENTRIES_PAGE: u64 = 100;
 
 /// The action of an undo in the audit log.
 const UNDO: &str = "audit_log.undo";
 
 impl Service {
-    /// Makes what an entry of the audit log has changed as it was before, unless a later change concerns the same.
+    /// Makes what an entry of the audit log has changed as it was before, unless something of it is not as the entry left it.
     /// Returns the entry of the undo.
     #[tracing::instrument(name = "service.undo.undo", level = "debug", skip_all, fields(id), err(level = "debug"))]
     pub async fn undo(self: &Arc<Self>, caller: Caller, id: i64, reason: Option<String>) -> Result<i64> {
@@ -127,27 +132,29 @@ impl Recorded {
         people.chain(self.options.targets()).chain(self.queues.targets()).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Refuses if something of it was changed since, or is not as the entry says.
+    /// Refuses if something of it is not as the entry left it. Later entries that name the same do not matter by themselves: what
+    /// they changed may have been set back since.
     async fn require_unchanged(&self, session: &Session, entry: &AuditEntry) -> Result<()> {
-        let last = audit_targets::last(session.read(), session.group(), &self.targets()).await?;
-        let newer = last.into_iter().filter(|(_, by)| by.id > entry.id).max_by_key(|(_, by)| by.id);
-        let (target, by) = match newer {
-            Some((target, by)) => (target, Some(by)),
-            None => match self.differs(session) {
-                Some(target) => (target, None),
-                None => return Ok(()),
-            },
-        };
+        let Some(Difference { target, path, shown }) = self.differs(session) else { return Ok(()) };
+        let by = last_change(session, entry.id, &target, path.as_ref()).await?;
         let who = by.as_ref().map_or_else(String::new, |by| format!(" by {} (entry {} of {})", by.actor, by.id, by.at));
-        let shown = audit_names::shown(&target, &session.people());
         let detail = format!("{shown} was changed since the entry {}{who}", entry.id);
         Err(Error::Overtaken { code: "changed_since", detail, found: Box::new(Found { by, ..Found::default() }) })
     }
 
     /// The first thing that is not as it was after the change.
-    fn differs(&self, session: &Session) -> Option<String> {
-        let people = self.weights.differs(session).or_else(|| self.homes.differs(session));
-        people.or_else(|| self.options.differs(session)).or_else(|| self.queues.differs(session))
+    fn differs(&self, session: &Session) -> Option<Difference> {
+        let named = |target: String| {
+            let shown = audit_names::shown(&target, &session.people());
+            Difference { target, path: None, shown }
+        };
+        let option = |path: ValuePath| {
+            let (target, shown) = value_label(&path);
+            Difference { target, path: Some(path), shown }
+        };
+        let people = self.weights.differs(session).or_else(|| self.homes.differs(session)).map(named);
+        let options = || self.options.differs(session).map(option);
+        people.or_else(options).or_else(|| self.queues.differs(session).map(named))
     }
 
     /// Makes all of it as it was before.
@@ -160,5 +167,37 @@ impl Recorded {
         record.undoes(id);
         let written = record.write(session, UNDO, reason).await?;
         written.ok_or_else(|| Error::internal(format!("the entry {id} has changed nothing")))
+    }
+}
+
+/// Something that is not as an entry left it.
+struct Difference {
+    /// The name in the audit log.
+    target: String,
+    /// Where in the options the value is; `None`: it is no option.
+    path: Option<ValuePath>,
+    /// The name in messages.
+    shown: String,
+}
+
+/// Who made the last change of `target` after the entry `since`, as far as the audit log knows. An entry about an option may have
+/// changed another value of it than the one at `path`.
+async fn last_change(session: &Session, since: i64, target: &str, path: Option<&ValuePath>) -> Result<Option<Author>> {
+    let targets = Targets { names: vec![target.to_owned()], prefix: None };
+    let resource_group = Some(session.group().to_owned());
+    let filter = AuditFilter { resource_group, target: Some(targets), ..AuditFilter::default() };
+    let changes = |entry: &AuditEntry| {
+        let recorded = Recorded::read(entry);
+        path.is_none_or(|path| recorded.is_ok_and(|recorded| recorded.options.changes(path)))
+    };
+    let mut window = IdWindow { before: None, after: None, from_end: false, offset: 0, limit: ENTRIES_PAGE };
+    loop {
+        let page = audit::page(session.read(), &filter, &window).await?;
+        let is_last = !page.cut || page.rows.last().is_none_or(|entry| entry.id <= since);
+        window.after = page.rows.last().map(|entry| entry.id);
+        let found = page.rows.into_iter().filter(|entry| entry.id > since).find(changes);
+        if found.is_some() || is_last {
+            return Ok(found.map(|AuditEntry { id, at, actor, reason, .. }| Author { id, at, actor, reason }));
+        }
     }
 }

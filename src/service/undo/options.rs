@@ -1,10 +1,13 @@
 //! The undo of changes of a group's scheduler and options.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
+use serde_json::{Map, Value, json};
+
+use crate::domain::decimal::Amount;
 use crate::service::Result;
 use crate::service::audit::option_label;
-use crate::service::group::changes::options::{self, OptionsChange, OptionsPatch};
+use crate::service::group::changes::options::{self, OptionsChange};
 use crate::service::group::changes::record::Record;
 use crate::service::group::session::Session;
 
@@ -12,46 +15,108 @@ use crate::service::group::session::Session;
 #[derive(Debug, Default)]
 pub struct Options(Option<(Value, Value)>);
 
+/// The keys that lead to a value of a description, from its root.
+pub type ValuePath = Vec<String>;
+
 impl Options {
     pub fn read(before: &Value, after: &Value) -> Self {
-        Self(after.get("scheduler_opts").map(|_| (before.clone(), after.clone())))
+        // Beside them an entry may have weights, projects and queues.
+        let described =
+            |side: &Value| json!({"scheduler": side["scheduler"], "scheduler_opts": side["scheduler_opts"]});
+        Self(after.get("scheduler_opts").map(|_| (described(before), described(after))))
     }
 
     pub fn targets(&self) -> impl Iterator<Item = String> {
         self.0.iter().flat_map(|(before, after)| options::changed(before, after))
     }
 
-    /// The first option of those changed that is not as it was after the change.
-    pub fn differs(&self, session: &Session) -> Option<String> {
-        let (_, after) = self.0.as_ref()?;
-        let group = &session.state().group;
-        let others = options::changed(after, &options::describe(&group.scheduler, &group.scheduler_opts));
-        self.targets().find(|key| others.contains(key))
+    /// The first value of those changed that is not as it was after the change. Objects are compared key by key, because a
+    /// patch merges them so.
+    pub fn differs(&self, session: &Session) -> Option<ValuePath> {
+        self.restored(session).err()
+    }
+
+    /// True if the entry has changed the value at `path`.
+    pub fn changes(&self, path: &ValuePath) -> bool {
+        let value = |side: &Value| path.iter().try_fold(side.clone(), |value, key| value.get(key).cloned());
+        self.0.as_ref().is_some_and(|(before, after)| value(before) != value(after))
     }
 
     pub async fn take_back(&self, session: &mut Session, record: &mut Record) -> Result<()> {
-        let Some((before, after)) = &self.0 else { return Ok(()) };
-        let group = session.state().group.clone();
-        let change = inverse(&group.scheduler, &group.scheduler_opts, before, after)?;
+        let Ok(Some(restored)) = self.restored(session) else { return Ok(()) };
+        let opts = restored["scheduler_opts"].as_object().cloned().unwrap_or_default();
+        let group = &session.state().group;
+        let scheduler = restored["scheduler"].as_str().unwrap_or(&group.scheduler).to_owned();
+        let change = OptionsChange::of(scheduler, opts)?;
         record.note_options(
             &options::describe(&group.scheduler, &group.scheduler_opts),
             &options::describe(&change.scheduler, &change.opts),
         );
         change.make(session).await
     }
+
+    /// The options as they are, but for the values that the entry has changed: they are as before it. Fails with the path of
+    /// a value that is not as the entry has left it.
+    fn restored(&self, session: &Session) -> std::result::Result<Option<Value>, ValuePath> {
+        let Some((before, after)) = &self.0 else { return Ok(None) };
+        let group = &session.state().group;
+        let present = options::describe(&group.scheduler, &group.scheduler_opts);
+        restore(Some(present), Some(before), Some(after), &mut ValuePath::new())
+    }
 }
 
-/// The options as they are, but for those that an entry has changed: they are as before it.
-fn inverse(scheduler: &str, opts: &Map<String, Value>, before: &Value, after: &Value) -> Result<OptionsChange> {
-    let changed = options::changed(before, after);
-    let mut opts = opts.clone();
-    let keys = [before, after].into_iter().filter_map(|side| side["scheduler_opts"].as_object()).flat_map(Map::keys);
-    for key in keys.filter(|key| changed.contains(&option_label(key))) {
-        match before["scheduler_opts"].get(key) {
-            Some(value) => opts.insert(key.clone(), value.clone()),
-            None => opts.remove(key),
-        };
+/// The value `present` without the change from `before` to `after`; `None` is the value of a key that is absent.
+fn restore(
+    present: Option<Value>,
+    before: Option<&Value>,
+    after: Option<&Value>,
+    path: &mut ValuePath,
+) -> std::result::Result<Option<Value>, ValuePath> {
+    if before == after {
+        return Ok(present);
     }
-    let was = before["scheduler"].as_str().filter(|_| changed.contains(&option_label("scheduler")));
-    OptionsChange::plan(was.unwrap_or(scheduler), &opts, OptionsPatch::default())
+    if is_same(present.as_ref(), after) {
+        return Ok(before.cloned());
+    }
+    let (Some(mut now), Some(old), Some(new)) = (object(present), object(before.cloned()), object(after.cloned()))
+    else {
+        return Err(path.clone());
+    };
+    let keys: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    for key in keys {
+        path.push(key.clone());
+        let restored = restore(now.remove(key), old.get(key), new.get(key), path)?;
+        path.pop();
+        now.extend(restored.map(|value| (key.clone(), value)));
+    }
+    Ok((before.is_some() || !now.is_empty()).then_some(Value::Object(now)))
+}
+
+/// True for equal values, and for texts and numbers that say the same amount: "2" and "2.0".
+fn is_same(one: Option<&Value>, other: Option<&Value>) -> bool {
+    let amount = |value: Option<&Value>| match value? {
+        Value::String(text) => text.parse::<Amount>().ok(),
+        Value::Number(number) => number.to_string().parse().ok(),
+        _ => None,
+    };
+    one == other || amount(one).is_some_and(|amount_of_one| amount(other) == Some(amount_of_one))
+}
+
+/// The keys of an object; an absent value has none. `None`: the value is not an object.
+fn object(value: Option<Value>) -> Option<Map<String, Value>> {
+    match value {
+        None => Some(Map::new()),
+        Some(Value::Object(map)) => Some(map),
+        Some(_) => None,
+    }
+}
+
+/// How messages name the value at a path: the option, and the keys below it.
+pub fn value_label(path: &[String]) -> (String, String) {
+    let option = match path {
+        [root, option, ..] if root == "scheduler_opts" => option,
+        _ => return (option_label("scheduler"), option_label("scheduler")),
+    };
+    let label = option_label(option);
+    (label.clone(), path[2..].iter().fold(label, |label, key| format!("{label}/{key}")))
 }

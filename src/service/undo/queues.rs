@@ -14,9 +14,12 @@ use crate::service::group::changes::record::Record;
 use crate::service::group::session::Session;
 use crate::service::{Error, Result};
 
+/// A queue with its configuration before and after; `None`: there was no such queue.
+type QueueMove = Move<Arc<str>, Option<QueueConfig>>;
+
 /// Which queues an entry has made, changed or removed.
 #[derive(Debug, Default)]
-pub struct Queues(Vec<Move<Arc<str>, Option<QueueConfig>>>);
+pub struct Queues(Vec<QueueMove>);
 
 impl Queues {
     /// From an entry about a single queue; a side that it does not tell is that of no queue.
@@ -39,7 +42,7 @@ impl Queues {
     /// The first queue that is not as it was after the change.
     pub fn differs(&self, session: &Session) -> Option<String> {
         let now = &session.state().queues;
-        let other = self.0.iter().find(|(name, _, after)| now.get(name).map(Arc::as_ref) != after.as_ref());
+        let other = self.0.iter().find(|change| !is_left(change, now.get(&change.0).map(Arc::as_ref)));
         other.map(|(name, ..)| queue_label(name))
     }
 
@@ -48,7 +51,8 @@ impl Queues {
         if self.0.is_empty() {
             return Ok(());
         }
-        let were: Vec<QueueConfig> = self.0.iter().filter_map(|(_, before, _)| before.clone()).collect();
+        let now = &session.state().queues;
+        let were: Vec<QueueConfig> = self.0.iter().filter_map(|change| restored(change, now.get(&change.0))).collect();
         let were_not = self.0.iter().filter(|(_, before, _)| before.is_none()).map(|(name, ..)| &**name);
         let were_not: BTreeSet<&str> = were_not.collect();
         let planned = queues::plan(session, were, |name| were_not.contains(name));
@@ -59,6 +63,27 @@ impl Queues {
         }
         Ok(())
     }
+}
+
+/// True if the entry has changed the age of a queue, or made or removed it.
+fn changes_age((_, before, after): &QueueMove) -> bool {
+    before.as_ref().map(|queue| queue.created_at) != after.as_ref().map(|queue| queue.created_at)
+}
+
+/// True if a queue is as the entry left it. A queue that was removed and made again by hand is, too, although it is younger.
+fn is_left(change: &QueueMove, now: Option<&QueueConfig>) -> bool {
+    let (_, before, after) = change;
+    let created_at = now.and_then(|queue| queue.created_at);
+    let is_age_set = before.is_some() && changes_age(change);
+    let left = after.clone().map(|left| if is_age_set { left } else { QueueConfig { created_at, ..left } });
+    now == left.as_ref()
+}
+
+/// The queue as it was before the entry. A queue whose age the entry did not change keeps the age that it has now.
+fn restored(change: &QueueMove, now: Option<&Arc<QueueConfig>>) -> Option<QueueConfig> {
+    let before = change.1.clone()?;
+    let kept = now.filter(|_| !changes_age(change)).map(|queue| queue.created_at);
+    Some(QueueConfig { created_at: kept.unwrap_or(before.created_at), ..before })
 }
 
 /// The faults of a write that no client has sent, as one of the entry.

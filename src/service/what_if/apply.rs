@@ -54,11 +54,13 @@ async fn make(session: &mut Session, changes: &Changes, reason: Option<String>) 
     if changes.sets_options() {
         let group = session.state().group.clone();
         let change = OptionsChange::plan(&group.scheduler, &group.scheduler_opts, changes.options.clone())?;
-        record.note_options(
-            &options::describe(&group.scheduler, &group.scheduler_opts),
-            &options::describe(&change.scheduler, &change.opts),
-        );
-        change.make(session).await?;
+        if !change.is_of(session.state()) {
+            record.note_options(
+                &options::describe(&group.scheduler, &group.scheduler_opts),
+                &options::describe(&change.scheduler, &change.opts),
+            );
+            change.make(session).await?;
+        }
     }
     record.write(session, ACTION, reason).await
 }

@@ -34,6 +34,7 @@ mod snapshots;
 pub mod support;
 mod together;
 mod undone_queues;
+mod undone_values;
 mod usage_report;
 mod validators;
 mod walk;

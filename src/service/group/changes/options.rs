@@ -13,7 +13,6 @@ use crate::service::audit::option_label;
 use crate::service::group::session::Session;
 use crate::service::group::state::GroupState;
 use crate::service::{Error, Result};
-use crate::store::groups::Group;
 use crate::store::{ConnectionTrait, StreamTrait};
 
 /// A scheduler and the options that are set, checked.
@@ -47,8 +46,9 @@ impl OptionsChange {
         Ok(Self { scheduler, opts, sequencer, options })
     }
 
-    pub fn is_of(&self, group: &Group) -> bool {
-        self.scheduler == group.scheduler && self.opts == group.scheduler_opts
+    /// True if the group has this scheduler and these options in force. A default that is written out changes nothing.
+    pub fn is_of(&self, state: &GroupState) -> bool {
+        self.scheduler == state.group.scheduler && self.options == state.options
     }
 
     /// Sets scheduler and options. Returns whether what is calculated of usage has to be calculated again.

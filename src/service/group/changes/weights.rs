@@ -50,25 +50,24 @@ pub fn plan_in(state: &GroupState, people: &Directory, items: &[WeightItem]) -> 
     Ok(resolved.into_iter().map(|(target, to)| WeightChange { from: set(&target), target, to }).collect())
 }
 
-/// Makes the changes, with an entry in the audit log.
+/// Makes the changes, with an entry in the audit log. Weights that are so already are left out; without another there is no entry.
 pub(in crate::service) async fn book(
     session: &mut Session,
     changes: &[WeightChange],
     reason: Option<String>,
 ) -> Result<()> {
+    let changes: Vec<WeightChange> = changes.iter().filter(|change| change.from != change.to).cloned().collect();
     if changes.is_empty() {
         return Ok(());
     }
     let (mut before, mut after, mut targets) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
-    for WeightChange { target, from, to } in changes {
+    for WeightChange { target, from, to } in &changes {
         let label = label(target);
-        if from != to {
-            targets.push(label.clone());
-        }
+        targets.push(label.clone());
         before.insert(label.clone(), from);
         after.insert(label, to);
     }
-    make(session, changes)?;
+    make(session, &changes)?;
     let target = session.group().to_owned();
     let (before, after) = (Some(json!(before)), Some(json!(after)));
     session.audit_of(Change { action: "weights.put", target, before, after, reason }, &targets).await?;
